@@ -18,9 +18,9 @@ use crate::scene::{
 
 /// Frames before anything is counted.
 const WARM_UP: u64 = 100;
-/// How often everything is uploaded in the first frame, so that memory is there for as many frames in
-/// flight, however far the GPU falls behind later.
-const FIRST_UPLOADS: usize = FRAMES_IN_FLIGHT + 1;
+/// How often everything is uploaded, and all constants and tables are written, in the first frame, so that memory is
+/// there for as many frames in flight, however far the GPU falls behind later.
+const FIRST_TIMES: usize = FRAMES_IN_FLIGHT + 1;
 const FRAMES_IN_FLIGHT: usize = 3;
 /// Command lists of a frame on one queue, at the most: for each thread its own, one for the uploads before it, and one
 /// that brings resources into their states before each of these.
@@ -152,10 +152,10 @@ fn work<P: Painter>(
     done: &Sender<std::result::Result<Share<P::Device>, Error>>,
 ) {
     let mut mesh = vec![0_u8; MESH_BYTES];
-    let mut uploads = FIRST_UPLOADS;
+    let mut times = FIRST_TIMES;
     while let Ok(number) = orders.recv() {
-        let share = record(index, scene, painter, number, (&mut mesh, uploads));
-        uploads = 1;
+        let share = record(index, scene, painter, number, (&mut mesh, times));
+        times = 1;
         if done.send(share).is_err() {
             return;
         }
@@ -167,12 +167,12 @@ fn record<P: Painter>(
     scene: &Scene<P::Device>,
     painter: &P,
     number: u64,
-    (bytes, uploads): (&mut [u8], usize),
+    (bytes, times): (&mut [u8], usize),
 ) -> std::result::Result<Share<P::Device>, Error> {
     let mut spent = Spent::default();
     for mesh in (index..MESHES).step_by(THREADS) {
         bytes[..4].copy_from_slice(&mesh_word(number, mesh).to_le_bytes());
-        for _ in 0..uploads {
+        for _ in 0..times {
             timed(&mut spent.uploads, || scene.gpu.upload(&scene.meshes[mesh], 0, bytes))?;
         }
     }
@@ -195,6 +195,9 @@ fn record<P: Painter>(
             constants
         });
         let views = table_meshes(table).map(|mesh| &scene.views[mesh]);
+        for _ in 1..times {
+            painter.prepare(scratch, views, &constants)?;
+        }
         let prepared = timed(&mut spent.prepared, || painter.prepare(scratch, views, &constants))?;
         painter.draw(scene, commands.raw(), table * DRAWS_A_TABLE, &prepared);
     }

@@ -1,10 +1,12 @@
 //! What is loaded, and the rule by which it is.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tenure::device::Device;
-use tenure::{AllocationFlags, Buffer, Error, Gpu, HeapMemory, Queue, TexelData, Texture};
+use tenure::{
+    AllocationFlags, Buffer, CompactionStats, Error, Gpu, HeapMemory, PoolStats, Queue, TexelData, Texture,
+};
 use voxel_world::Result;
 
 use crate::BUDGET;
@@ -38,7 +40,21 @@ struct Tally {
     checked: u64,
     /// The most bytes that were ever used.
     peak: u64,
+    /// Since the last line was printed.
+    lately: Lately,
 }
+
+/// What some frames came to.
+#[derive(Debug, Default)]
+struct Lately {
+    longest: Duration,
+    moved: CompactionStats,
+    /// Of what pools reserve, the part that lives; a sum over frames.
+    live: f64,
+}
+
+/// Frames of which a line is printed.
+const LINE: u64 = 1000;
 
 /// The world as far as it is loaded.
 pub(crate) struct Streamer<D: Device> {
@@ -62,7 +78,7 @@ impl<D: Device> Streamer<D> {
         let Shape::Texture(desc) = &first.shape else { return Err("the first object is a texture".into()) };
         let heap = gpu.texture_cost(desc)?.heap;
         for object in &mut world.objects {
-            object.shape = object.shape.clone().within_budget();
+            object.shape = object.shape.clone().streamed();
         }
         let (loaded, picks) = (BTreeMap::new(), VecDeque::new());
         Ok(Self { world, loaded, picks, bytes: Vec::new(), tally: Tally::default(), heap, gpu })
@@ -141,6 +157,7 @@ impl<D: Device> Streamer<D> {
 
     /// One frame.
     pub(crate) fn frame(&mut self, number: u64) -> Result<()> {
+        let start = Instant::now();
         let frame = self.gpu.begin_frame()?;
         self.stream(number)?;
         let mut recording = frame.record(Queue::Graphics, "picks")?;
@@ -159,7 +176,30 @@ impl<D: Device> Streamer<D> {
             self.check_oldest()?;
         }
         self.tally.frames += 1;
+        self.note_frame(start.elapsed());
         self.check_budget()
+    }
+
+    /// Prints a line now and then: of what is reserved, how much lives; what has moved; and the longest frame, the
+    /// device's own work included where it is simulated.
+    fn note_frame(&mut self, time: Duration) {
+        let Tally { frames, lately, .. } = &mut self.tally;
+        let pools = self.gpu.stats().pools;
+        let sum = |part: fn(&PoolStats) -> u64| pools.iter().map(part).sum::<u64>().max(1) as f64;
+        lately.longest = lately.longest.max(time);
+        lately.live += sum(|pool| pool.requested) / sum(|pool| pool.reserved);
+        if !frames.is_multiple_of(LINE) {
+            return;
+        }
+        let now = self.gpu.compaction_stats();
+        let (moves, bytes) = (now.moves - lately.moved.moves, now.bytes - lately.moved.bytes);
+        println!(
+            "frame {frames}: live/reserved {:.3}, {moves} moved of {:.1} MiB, longest frame {:.1} ms",
+            lately.live / LINE as f64,
+            bytes as f64 / f64::from(1 << 20),
+            lately.longest.as_secs_f64() * 1e3
+        );
+        *lately = Lately { moved: now, ..Lately::default() };
     }
 
     fn check_oldest(&mut self) -> Result<()> {
@@ -188,7 +228,7 @@ impl<D: Device> Streamer<D> {
         let resident = self.loaded.len();
         self.loaded.clear();
         let report = self.gpu.shutdown();
-        let Tally { frames, loaded, loaded_bytes, dropped, checked, peak } = self.tally;
+        let Tally { frames, loaded, loaded_bytes, dropped, checked, peak, .. } = self.tally;
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         println!("{frames} frames in {:.1} s", start.elapsed().as_secs_f64());
         println!(
@@ -202,13 +242,13 @@ impl<D: Device> Streamer<D> {
 }
 
 impl Shape {
-    /// With requests that exceed no budget, go to no slower memory, and wait for nothing.
-    fn within_budget(self) -> Self {
+    /// May move, with requests that exceed no budget, go to no slower memory, and wait for nothing.
+    fn streamed(self) -> Self {
         let flags =
             AllocationFlags::WITHIN_BUDGET | AllocationFlags::DEVICE_LOCAL_ONLY | AllocationFlags::NEVER_WAIT;
         match self {
-            Self::Texture(desc) => Self::Texture(desc.allocation(flags)),
-            Self::Mesh(desc) => Self::Mesh(desc.allocation(flags)),
+            Self::Texture(desc) => Self::Texture(desc.allocation(flags).movable()),
+            Self::Mesh(desc) => Self::Mesh(desc.allocation(flags).movable()),
         }
     }
 }

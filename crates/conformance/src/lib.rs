@@ -94,7 +94,12 @@ suite_of! { ($)
         block_compressed_mips_keep_their_texels regions_are_copied_exactly
         large_textures_have_memory_of_their_own targets_are_created textures_survive_their_neighbours
         views_in_other_formats_are_supported_or_refused;
-    depth_stencil: planes_keep_their_texels planes_that_do_not_exist_are_refused;
+    moving:
+        buffers_that_move_keep_their_bytes textures_that_move_keep_their_texels shaders_find_what_has_moved
+        threads_find_what_has_moved;
+    texture_copies: textures_are_copied_on_every_queue subresources_are_copied_alone;
+    depth_stencil:
+        planes_keep_their_texels planes_are_copied_together planes_that_do_not_exist_are_refused;
     formats: colours_keep_their_texels formats_are_refused_by_name depth_formats_have_a_substitute;
     lifetimes:
         resources_outlive_their_handles_while_a_recording_is_open resources_outlive_their_handles_while_the_gpu_uses_them

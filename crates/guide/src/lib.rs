@@ -25,7 +25,9 @@ chapters! {
     RayTracing: "../../../docs/guide/ray-tracing.md",
     Threads: "../../../docs/guide/threads.md",
     Window: "../../../docs/guide/window.md",
+    Observing: "../../../docs/guide/observing.md",
     Migrating: "../../../docs/guide/migrating.md",
+    SeeingMemory: "../../../docs/guide/seeing-memory.md",
     Ci: "../../../docs/guide/ci.md",
     Questions: "../../../docs/guide/questions.md",
 }

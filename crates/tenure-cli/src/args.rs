@@ -1,5 +1,9 @@
 //! The command line.
 
+mod compare;
+mod report;
+mod tune;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +14,9 @@ use tenure_trace::Workload;
 
 use crate::pick::Pick;
 use crate::replay::Settings;
+pub(crate) use compare::CompareArgs;
+pub(crate) use report::ReportArgs;
+pub(crate) use tune::TuneArgs;
 
 /// GPU memory and lifetime manager: replay recordings of real programs, with or without a GPU, and
 /// plan the memory of frames.
@@ -28,6 +35,16 @@ pub struct Args {
 pub(crate) enum Command {
     /// Replay a recording and measure
     Replay(ReplayArgs),
+    /// Replay a recording on the simulated device, and show what happens
+    Report(ReportArgs),
+    /// Show two runs side by side: replays of two recordings, or results of `tenure replay --json`
+    ///
+    /// Exit status: 0, whichever is better; 2 for bad usage or input.
+    Compare(CompareArgs),
+    /// Try configurations on a recording and recommend one
+    ///
+    /// Each differs from the best one so far in one setting, and is replayed on the simulated device with every seed.
+    Tune(TuneArgs),
     /// Generate a recording
     Gen(GenArgs),
     /// List the devices that there are, with their properties
@@ -84,7 +101,7 @@ impl ReplayArgs {
             uploads: UploadConfig { suballocator: uploads.into(), ..UploadConfig::default() },
             ..Config::default()
         };
-        Settings { config, seed }
+        Settings { config, seed, movable: false }
     }
 }
 
@@ -116,7 +133,7 @@ pub(crate) struct DevicesArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanArgs {
     /// The resources (plain, gzip or zstd), as id,lower,upper,size and, where wanted,
-    /// alignment,class,pinned,previous; - for standard input
+    /// alignment,class,pinned,previous,kind; - for standard input
     pub(crate) file: PathBuf,
     /// Bytes that do [default: as few as can be]
     #[arg(long, value_name = "N")]
@@ -136,9 +153,12 @@ pub(crate) struct PlanArgs {
     /// Write the resources with their offsets
     #[arg(long, value_name = "PLACED.csv")]
     pub(crate) out: Option<PathBuf>,
-    /// Draw the plan: time across, addresses up
+    /// Draw the plan: passes across, addresses up
     #[arg(long, value_name = "PICTURE.svg")]
     pub(crate) svg: Option<PathBuf>,
+    /// The names of the passes for the picture, as pass,name and, where wanted, queue
+    #[arg(long, value_name = "PASSES.csv", requires = "svg")]
+    pub(crate) passes: Option<PathBuf>,
 }
 
 impl PlanArgs {

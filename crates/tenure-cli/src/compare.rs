@@ -65,7 +65,7 @@ pub(crate) fn replay_all(
     settings: &Settings,
 ) -> Result<Vec<Outcome>, CliError> {
     let program = target.prepare(trace)?;
-    let bar = output::progress(program.steps.len() * strategies.len());
+    let bar = output::progress((program.steps.len() * strategies.len()) as u64, "replaying");
     let mut outcomes = Vec::new();
     for (done, &strategy) in strategies.iter().enumerate() {
         let before = (done * program.steps.len()) as u64;
@@ -77,13 +77,26 @@ pub(crate) fn replay_all(
         let outcome = target.replay(&job);
         outcomes.push(outcome.map_err(|error| CliError::of_replay(name, strategy_name, error))?);
     }
-    bar.finish_and_clear();
-    for outcome in &outcomes {
-        for finding in &outcome.findings {
-            output::complain(format_args!("{} {}: {finding}", outcome.trace, outcome.strategy));
+    drop(bar);
+    complain_of_findings(&outcomes);
+    Ok(outcomes)
+}
+
+/// Reports what failed, leaked or was hazardous: the first of each, and how many there were if that is not all.
+pub(crate) fn complain_of_findings(outcomes: &[Outcome]) {
+    for outcome in outcomes {
+        let Outcome { trace, strategy, findings, failed, leaks, hazards, .. } = outcome;
+        for finding in findings {
+            output::complain(format_args!("{trace} {strategy}: {finding}"));
+        }
+        let all = [*failed, *leaks, *hazards].into_iter().fold(0, u64::saturating_add);
+        if all > findings.len() as u64 {
+            let [failed, leaks, hazards] = [*failed, *leaks, *hazards].map(table::count);
+            output::complain(format_args!(
+                "{trace} {strategy}: in all {failed} failed, {leaks} leaks, {hazards} hazards"
+            ));
         }
     }
-    Ok(outcomes)
 }
 
 pub(crate) fn verdict(outcomes: &[Outcome]) -> Verdict {

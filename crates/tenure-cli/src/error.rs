@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use tenure_plan::PlanError;
 use tenure_plan::csv::{CsvError, Table};
+use tenure_report::SnapshotError;
 use tenure_trace::TraceError;
 
 use crate::replay::{NoDevice, ReplayError};
@@ -26,6 +27,32 @@ pub(crate) enum CliError {
     /// Standard output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
+    /// A file cannot be written or read.
+    #[error("{}: {error}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// The cause.
+        error: io::Error,
+    },
+    /// A line is not a result of a replay.
+    #[error("{name}:{line}: not a result of `tenure replay --json`: {error}")]
+    Result {
+        /// The file.
+        name: String,
+        /// The line.
+        line: u64,
+        /// The cause.
+        error: serde_json::Error,
+    },
+    /// Snapshots cannot be read.
+    #[error("{name}: {error}")]
+    Snapshots {
+        /// The file.
+        name: String,
+        /// The cause.
+        error: SnapshotError,
+    },
     /// Two arguments contradict each other.
     #[error("{0}")]
     Usage(String),
@@ -53,9 +80,14 @@ fn in_lines(hazards: &[String]) -> String {
 impl CliError {
     pub(crate) const fn status(&self) -> u8 {
         match self {
-            Self::Trace(_) | Self::Plan(_) | Self::Output(_) | Self::Usage(_) | Self::NoDevice(_) => {
-                BAD_INPUT
-            }
+            Self::Trace(_)
+            | Self::Plan(_)
+            | Self::Output(_)
+            | Self::File { .. }
+            | Self::Result { .. }
+            | Self::Snapshots { .. }
+            | Self::Usage(_)
+            | Self::NoDevice(_) => BAD_INPUT,
             Self::Broken { .. } => FAULTY,
         }
     }
@@ -75,9 +107,14 @@ impl CliError {
             Self::Output(error) | Self::Trace(TraceError::Write { error }) => {
                 error.kind() == io::ErrorKind::BrokenPipe
             }
-            Self::Trace(_) | Self::Plan(_) | Self::Usage(_) | Self::NoDevice(_) | Self::Broken { .. } => {
-                false
-            }
+            Self::Trace(_)
+            | Self::Plan(_)
+            | Self::File { .. }
+            | Self::Result { .. }
+            | Self::Snapshots { .. }
+            | Self::Usage(_)
+            | Self::NoDevice(_)
+            | Self::Broken { .. } => false,
         }
     }
 }
@@ -124,5 +161,109 @@ fn ids(error: &PlanError, table: &Table) -> String {
     match other {
         Some(other) => format!(" (ids {:?} and {:?})", id(item), id(other)),
         None => format!(" (id {:?})", id(item)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+    use std::io;
+
+    use tenure_plan::PlanError;
+    use tenure_plan::csv::read;
+
+    use super::{CliError, PlanFileError};
+    use crate::replay::NoDevice;
+
+    /// A new error has to be added to the table below.
+    const fn is_in_table(error: &CliError) -> bool {
+        match error {
+            CliError::Trace(_)
+            | CliError::Plan(
+                PlanFileError::Io { .. } | PlanFileError::Line { .. } | PlanFileError::Items { .. },
+            )
+            | CliError::Output(_)
+            | CliError::File { .. }
+            | CliError::Result { .. }
+            | CliError::Snapshots { .. }
+            | CliError::Usage(_)
+            | CliError::NoDevice(_)
+            | CliError::Broken { .. } => true,
+        }
+    }
+
+    fn plan_errors() -> [(CliError, &'static str); 3] {
+        let items = |error| {
+            let table = Box::new(read("id,lower,upper,size\nbloom,0,1,16\n".as_bytes()).unwrap());
+            CliError::Plan(PlanFileError::Items { name: "frame.csv".to_owned(), error, table })
+        };
+        let error = || read("id,lower\n".as_bytes()).unwrap_err();
+        [
+            (
+                CliError::Plan(PlanFileError::Io { file: "frame.svg".into(), error: full() }),
+                "frame.svg: the disk is full",
+            ),
+            (
+                CliError::Plan(PlanFileError::Line { name: "frame.csv".to_owned(), error: error() }),
+                "frame.csv:1: the header has no column upper",
+            ),
+            (
+                items(PlanError::TooLarge { item: 0 }),
+                "frame.csv: up to item 0 the items are larger than 1152921504606846976 bytes together (id \"bloom\")",
+            ),
+        ]
+    }
+
+    fn full() -> io::Error {
+        io::Error::other("the disk is full")
+    }
+
+    #[test]
+    fn every_error_has_its_exact_text() {
+        let missing = NoDevice {
+            api: "vulkan",
+            reason: "no Vulkan loader".to_owned(),
+            remedy: "install the package libvulkan1",
+        };
+        let others = [
+            (
+                CliError::Trace(tenure_trace::TraceError::Open { name: "a.csv".to_owned(), error: full() }),
+                "a.csv: cannot open: the disk is full",
+            ),
+            (CliError::Output(full()), "cannot write the output: the disk is full"),
+            (CliError::File { file: "page.html".into(), error: full() }, "page.html: the disk is full"),
+            (
+                CliError::Result {
+                    name: "before.json".to_owned(),
+                    line: 2,
+                    error: serde_json::from_str::<u32>("{").unwrap_err(),
+                },
+                "before.json:2: not a result of `tenure replay --json`: invalid type: map, expected u32 at line 1 column 0",
+            ),
+            (
+                CliError::Snapshots {
+                    name: "run.jsonl".to_owned(),
+                    error: tenure_report::read_snapshots("{}".as_bytes(), "run").unwrap_err(),
+                },
+                "run.jsonl: line 1: missing field `stats` at line 1 column 2",
+            ),
+            (CliError::Usage("--json needs one recording".to_owned()), "--json needs one recording"),
+            (CliError::NoDevice(missing), "vulkan: no Vulkan loader; install the package libvulkan1"),
+            (
+                CliError::Broken {
+                    trace: "a.csv".to_owned(),
+                    strategy: "pooled",
+                    source: Box::new(tenure::Error::ShutDown),
+                    hazards: vec!["missing barrier".to_owned()],
+                },
+                "replay of a.csv (pooled): the Gpu was shut down: it creates, records and uploads nothing any more\n\
+                 hazard: missing barrier",
+            ),
+        ];
+        for (error, text) in plan_errors().into_iter().chain(others) {
+            assert!(is_in_table(&error));
+            assert_eq!(error.to_string(), text);
+        }
     }
 }

@@ -1,22 +1,40 @@
 //! `tenure gen`: a recording from a seed.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
-use tenure_trace::{Encoding, TraceWriter, generate};
+use indicatif::ProgressBar;
+use tenure_trace::{Encoding, Event, TraceWriter, generate};
 
 use crate::args::GenArgs;
 use crate::error::CliError;
+use crate::output;
+
+/// Allocations and frees between two reports of progress, which may cost a system call.
+const OPS_A_REPORT: u64 = 1024;
 
 pub(crate) fn run(args: &GenArgs) -> Result<(), CliError> {
     match &args.out {
-        Some(file) => write(args, TraceWriter::create(file, Encoding::of_name(file))?),
-        None => write(args, TraceWriter::new(io::stdout().lock(), Encoding::Plain)?),
+        Some(file) => {
+            let bar = output::progress(args.ops, "generating");
+            write(args, TraceWriter::create(file, Encoding::of_name(file))?, &bar)
+        }
+        None => {
+            // A recording on the terminal is not to be mixed with the bar.
+            let is_shown = io::stdout().is_terminal();
+            let bar = if is_shown { ProgressBar::hidden() } else { output::progress(args.ops, "generating") };
+            write(args, TraceWriter::new(io::stdout().lock(), Encoding::Plain)?, &bar)
+        }
     }
 }
 
-fn write<W: Write>(args: &GenArgs, mut writer: TraceWriter<W>) -> Result<(), CliError> {
+fn write<W: Write>(args: &GenArgs, mut writer: TraceWriter<W>, bar: &ProgressBar) -> Result<(), CliError> {
+    let mut ops = 0_u64;
     for event in generate(args.workload, args.seed, args.ops) {
         writer.event(&event)?;
+        ops += u64::from(!matches!(event, Event::Frame { .. }));
+        if ops.is_multiple_of(OPS_A_REPORT) {
+            bar.set_position(ops);
+        }
     }
     writer.finish()?;
     Ok(())

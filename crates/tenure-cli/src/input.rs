@@ -1,13 +1,37 @@
 //! Reading recordings and lists of resources: from files and standard input, plain, gzip or zstd.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 use std::path::Path;
 
-use tenure_plan::csv::{self, CsvError, CsvReason, Table};
+use tenure_plan::csv::{self, CsvError, CsvReason, PassRow, Table};
 use tenure_trace::{Decoder, Encoding, Trace, TraceError, read_all};
 
 use crate::error::{CliError, PlanFileError};
+use crate::output;
+
+/// The largest results of replays that are read, in bytes without compression.
+const MAX_RESULTS: u64 = 1 << 24;
+
+/// What an input holds.
+pub(crate) enum Content {
+    /// A recording.
+    Recording(Trace),
+    /// What `tenure replay --json` printed: text that begins with a brace.
+    Results(String),
+}
+
+/// What a file for a page has in it, with its name.
+pub(crate) enum PageSource {
+    Recording(String, Trace),
+    Snapshots(String, Box<dyn Read>),
+}
+
+/// Bytes by which it is told what an input holds: a block of zstd, which is decoded as a whole, and what is before it.
+const HEAD: u64 = 256 << 10;
+
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// An input, and its name in errors.
 pub(crate) struct Input {
@@ -30,12 +54,91 @@ impl Input {
 
     /// Reads a recording.
     pub(crate) fn trace(self) -> Result<(String, Trace), CliError> {
-        let trace = read_all(self.source, &self.name)?;
-        Ok((self.name, trace))
+        let _reading = output::working("reading");
+        let (Self { name, source }, is_json) = self.told_apart()?;
+        if is_json {
+            return Err(CliError::Usage(format!(
+                "{name}: this is JSON, not a recording: see `tenure report --html` for snapshots, and `tenure compare` \
+                 for results of replays"
+            )));
+        }
+        let trace = read_all(source, &name)?;
+        Ok((name, trace))
     }
 
-    /// Reads a list of resources. Where it cannot be read, the error is that of a recording.
+    /// Reads a recording, or results of replays, whichever it is.
+    pub(crate) fn recording_or_results(self) -> Result<(String, Content), CliError> {
+        let _reading = output::working("reading");
+        let (Self { name, source }, is_json) = self.told_apart()?;
+        if !is_json {
+            let trace = read_all(source, &name)?;
+            return Ok((name, Content::Recording(trace)));
+        }
+        let failed = |encoding, error| {
+            CliError::from(TraceError::Read { name: name.clone(), line: 1, encoding, error })
+        };
+        let mut text = Decoder::new(source).map_err(|error| failed(Encoding::Plain, error))?;
+        let encoding = text.encoding();
+        let mut results = String::new();
+        text.by_ref()
+            .take(MAX_RESULTS + 1)
+            .read_to_string(&mut results)
+            .map_err(|error| failed(encoding, error))?;
+        if results.len() as u64 > MAX_RESULTS {
+            return Err(CliError::Usage(format!(
+                "{name}: results of more than {MAX_RESULTS} bytes are not read"
+            )));
+        }
+        Ok((name, Content::Results(results)))
+    }
+
+    /// Reads a recording, or finds that the file has snapshots.
+    pub(crate) fn recording_or_snapshots(self) -> Result<PageSource, CliError> {
+        let _reading = output::working("reading");
+        let (Self { name, source }, is_json) = self.told_apart()?;
+        if !is_json {
+            let trace = read_all(source, &name)?;
+            return Ok(PageSource::Recording(name, trace));
+        }
+        match Decoder::new(source) {
+            Ok(text) => Ok(PageSource::Snapshots(name, Box::new(text))),
+            Err(error) => Err(TraceError::Read { name, line: 1, encoding: Encoding::Plain, error }.into()),
+        }
+    }
+
+    /// The same input, from its beginning, and whether its text is JSON, with which no recording begins.
+    fn told_apart(self) -> Result<(Self, bool), CliError> {
+        let Self { name, mut source } = self;
+        let mut head = Vec::new();
+        if let Err(error) = source.by_ref().take(HEAD).read_to_end(&mut head) {
+            return Err(TraceError::Read { name, line: 1, encoding: Encoding::Plain, error }.into());
+        }
+        if matches!(head[..], [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
+            return Err(CliError::Usage(format!(
+                "{name}: the text is UTF-16, as the > of Windows PowerShell writes it: write it as UTF-8, for example \
+                 with `| Out-File -Encoding utf8 FILE`"
+            )));
+        }
+        let is_json = is_json(&head);
+        Ok((Self { name, source: Box::new(Cursor::new(head).chain(source)) }, is_json))
+    }
+
+    /// Reads a list of resources.
     pub(crate) fn table(self) -> Result<(String, Table), CliError> {
+        self.csv(|text| csv::read(text))
+    }
+
+    /// Reads the names and queues of passes.
+    pub(crate) fn passes(self) -> Result<Vec<PassRow>, CliError> {
+        self.csv(|text| csv::read_passes(text)).map(|(_, passes)| passes)
+    }
+
+    /// Reads a table. Where it cannot be read, the error is that of a recording.
+    fn csv<T>(
+        self,
+        read: impl FnOnce(&mut Decoder<Box<dyn Read>>) -> Result<T, CsvError>,
+    ) -> Result<(String, T), CliError> {
+        let _reading = output::working("reading");
         let Self { name, source } = self;
         let failed =
             |name, line, encoding, error| CliError::from(TraceError::Read { name, line, encoding, error });
@@ -43,12 +146,20 @@ impl Input {
             Ok(text) => text,
             Err(error) => return Err(failed(name, 1, Encoding::Plain, error)),
         };
-        match csv::read(&mut text) {
-            Ok(table) => Ok((name, table)),
+        match read(&mut text) {
+            Ok(read) => Ok((name, read)),
             Err(CsvError { line, reason: CsvReason::Io(error), .. }) => {
                 Err(failed(name, line, text.encoding(), error))
             }
             Err(error) => Err(PlanFileError::Line { name, error }.into()),
         }
     }
+}
+
+/// Whether text that begins so, plain or not, is JSON: whether its first character is a brace. What cannot be read is
+/// none, so that the error is that of the reader.
+fn is_json(head: &[u8]) -> bool {
+    let Ok(text) = Decoder::new(head) else { return false };
+    let is_before = |byte: &u8| byte.is_ascii_whitespace() || BYTE_ORDER_MARK.contains(byte);
+    text.take(HEAD).bytes().map_while(Result::ok).find(|byte| !is_before(byte)) == Some(b'{')
 }

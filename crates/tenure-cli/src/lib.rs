@@ -9,14 +9,19 @@ mod args;
 mod compare;
 mod demo;
 mod devices;
+mod difference;
 mod error;
 mod generate;
+mod html;
 mod input;
 mod output;
+pub mod perfetto;
 mod pick;
 mod plan;
 pub mod replay;
+mod report;
 mod table;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -32,6 +37,9 @@ pub fn run(args: &Args) -> ExitCode {
     let done = match &args.command {
         None => demo::run(),
         Some(Command::Replay(args)) => compare::run(args),
+        Some(Command::Report(args)) => report::run(args),
+        Some(Command::Compare(args)) => difference::run(args),
+        Some(Command::Tune(args)) => tune::run(args),
         Some(Command::Gen(args)) => generate::run(args).map(|()| Verdict::Clean),
         Some(Command::Devices(args)) => devices::run(args),
         Some(Command::Plan(args)) => plan::run(args),

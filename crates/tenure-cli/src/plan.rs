@@ -6,8 +6,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde::Serialize;
-use tenure_plan::csv;
-use tenure_plan::{Plan, plan, svg};
+use tenure_plan::csv::{self, PassRow, Table};
+use tenure_plan::svg::Picture;
+use tenure_plan::{Plan, plan};
 
 use crate::args::PlanArgs;
 use crate::error::{CliError, PlanFileError};
@@ -28,17 +29,21 @@ struct Summary {
 
 pub(crate) fn run(args: &PlanArgs) -> Result<Verdict, CliError> {
     let (name, table) = Input::open(&args.file)?.table()?;
+    let passes = args.passes.as_deref().map(|file| Input::open(file)?.passes()).transpose()?;
+    let planning = output::working("planning");
     let begin = Instant::now();
     let plan = match plan(&table.items, &args.options()) {
         Ok(plan) => plan,
         Err(error) => return Err(PlanFileError::Items { name, error, table: Box::new(table) }.into()),
     };
+    drop(planning);
     let wall_us = u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX);
     if let Some(file) = &args.out {
         write(file, |sink| csv::write(sink, &table, &plan.offsets))?;
     }
     if let Some(file) = &args.svg {
-        write(file, |sink| svg::write(sink, &table.items, &table.ids, &plan.offsets))?;
+        let picture = picture(&name, &table, &plan, passes.as_deref().unwrap_or_default());
+        write(file, |sink| picture.write(sink))?;
     }
     let fits = args.capacity.is_none_or(|capacity| plan.peak <= capacity);
     let verdict = if fits { Verdict::Clean } else { Verdict::Faulty };
@@ -52,6 +57,17 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Verdict, CliError> {
         serde_json::to_writer(&mut *out, &summary)?;
         writeln!(out)
     })?)
+}
+
+fn picture<'a>(title: &'a str, table: &'a Table, plan: &'a Plan, passes: &'a [PassRow]) -> Picture<'a> {
+    let mut picture = Picture::new(&table.items, &plan.offsets)
+        .title(title)
+        .names(table.ids.iter().map(String::as_str))
+        .kinds(table.kinds.iter().map(String::as_str));
+    for class in &plan.classes {
+        picture = picture.lower_bound(class.class, class.lower_bound);
+    }
+    passes.iter().fold(picture, |picture, row| picture.pass(row.pass, &row.name, &row.queue))
 }
 
 fn in_words(buffers: usize, plan: &Plan, wall_us: u64, capacity: Option<u64>) -> String {

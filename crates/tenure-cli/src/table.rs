@@ -90,16 +90,16 @@ fn in_words(outcomes: &[Outcome]) -> String {
     )
 }
 
-fn mib(bytes: u64) -> String {
+pub(crate) fn mib(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / MIB)
 }
 
-fn milliseconds(nanoseconds: u64) -> String {
+pub(crate) fn milliseconds(nanoseconds: u64) -> String {
     format!("{:.1}", nanoseconds as f64 / 1e6)
 }
 
 /// A number with thousands separators.
-fn count(number: u64) -> String {
+pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -1,5 +1,7 @@
 //! An API object with what tenure keeps beside it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::block_set::BlockKey;
 use crate::device::{
     Api, Device, Features, MemoryFlags, MemoryTypeId, Properties, ResourceDesc, State, StateModel, Usage,
@@ -18,6 +20,8 @@ pub(crate) struct ApiResource<D: Device> {
     pub(crate) possible: State,
     /// The evictable block that its memory is in.
     pub(crate) block: Option<BlockKey>,
+    /// The program has dropped the only handle to it, and all views of it.
+    is_dropped: AtomicBool,
 }
 
 impl<D: Device> ApiResource<D> {
@@ -38,7 +42,23 @@ impl<D: Device> ApiResource<D> {
             .with_layouts_of(device.properties().api);
         let is_copied = device.properties().features.contains(Features::COPY_SRC_WITH_READS);
         let states = if is_copied { states.with_copied_reads() } else { states };
-        Self { object, states, mapping, address, possible: possible_states(device, desc), block: None }
+        let (possible, is_dropped) = (possible_states(device, desc), AtomicBool::new(false));
+        Self { object, states, mapping, address, possible, block: None, is_dropped }
+    }
+
+    /// The program has dropped the only handle to it: nobody reads what is still to be written to it, but for recordings
+    /// that are made already.
+    pub(crate) fn note_dropped(&self) {
+        self.is_dropped.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.is_dropped.load(Ordering::Relaxed)
+    }
+
+    /// The same, in an evictable block.
+    pub(crate) fn in_block(self, block: Option<BlockKey>) -> Self {
+        Self { block, ..self }
     }
 
     /// The same, in such memory: Direct3D 12 keeps what is in upload heaps readable and what is in

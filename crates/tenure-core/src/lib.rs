@@ -12,6 +12,7 @@ mod debug;
 mod api_resource;
 mod block_set;
 mod command;
+mod compaction;
 mod config;
 mod context;
 mod descriptor;
@@ -19,12 +20,14 @@ pub mod device;
 mod error;
 mod gpu;
 pub mod memory;
+mod places;
 pub mod prelude;
 pub mod present;
 mod query;
 mod queue;
 mod record;
 mod registry;
+mod repeated;
 mod resource;
 mod slot_blocks;
 mod staging;
@@ -39,9 +42,10 @@ mod upload;
 /// For [`Scratch::constants`], whose values are plain bytes: derive `bytemuck::NoUninit`, or `Pod`.
 pub use bytemuck;
 pub use command::{Commands, Needed, Recording};
+pub use compaction::{CompactionReport, CompactionStats, MovedResource};
 pub use config::{
-    Config, ConfigError, ConfigRule, ConfigUnit, DescriptorConfig, FrameConfig, PoolConfig, PressureConfig,
-    StagingConfig, Strategy, TransientConfig, UploadConfig, UploadSuballocator,
+    CompactionConfig, Config, ConfigError, ConfigRule, ConfigUnit, DescriptorConfig, FrameConfig, PoolConfig,
+    PressureConfig, StagingConfig, Strategy, TransientConfig, UploadConfig, UploadSuballocator,
 };
 pub use descriptor::{
     Bind, BufferViewDesc, DescriptorHeapStats, DescriptorOwner, DescriptorSet, DescriptorSetDesc,
@@ -61,14 +65,14 @@ pub use error::{
 };
 pub use gpu::{Frame, Gpu, ShutdownReport};
 #[doc(inline)]
-pub use memory::{AllocationFlags, Cost, LocationKind, MemoryUse, Pressure};
+pub use memory::{AllocationFlags, CompactionBudget, Cost, LocationKind, MemoryUse, MovableId, Pressure};
 pub use present::{PresentMode, SwapchainDesc, SwapchainImage};
 pub use query::{
     AnySamples, CompactedSize, GpuTime, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue,
     SampleCount, Timestamp,
 };
 pub use queue::Queue;
-pub use record::{RecordedAllocation, Recorder};
+pub use record::{RecordedAllocation, RecordedPlacement, Recorder};
 pub use registry::{Leak, ObjectKind};
 pub use resource::{
     AccelerationStructure, AccelerationStructureDesc, Buffer, BufferDesc, BufferSlice, Constant, Deferred,
@@ -80,8 +84,9 @@ pub use staging::{
     UploadRingDesc, WhenTooLarge,
 };
 pub use stats::{
-    BlockReport, FrameStats, HeapMemory, LiveObject, MemoryParts, MemoryReport, OpenRecordingReport,
-    PoolReport, PoolStats, PressureChange, Report, Stats, TagReport, TypeMemory,
+    BlockReport, FrameStats, HeapMemory, HeldReport, HolderKind, LiveObject, MemoryParts, MemoryReport,
+    MovableReport, OpenRecordingReport, PoolReport, PoolStats, PressureChange, Report, Stats, TagReport,
+    TypeMemory,
 };
 pub use tenure_heap::Name;
 #[doc(inline)]

@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::memory::MemoryUse;
+use crate::memory::{LocationKind, MemoryUse};
+use crate::registry::ObjectKind;
 
 /// What was allocated, as far as a recording tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,34 @@ pub struct RecordedAllocation {
     pub is_texture: bool,
 }
 
+/// Where an allocation was placed, for who draws it. Bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecordedPlacement<'a> {
+    /// The allocation: its [`RecordedAllocation::id`].
+    pub id: u64,
+    /// Names what is given back in [`Recorder::released`]: no two places have the same number at one time.
+    pub key: u64,
+    /// Its name; empty when it has none.
+    pub name: &'a str,
+    /// Its tag; empty when it has none.
+    pub tag: &'a str,
+    /// What it is.
+    pub kind: ObjectKind,
+    /// Where its bytes are.
+    pub location: LocationKind,
+    /// The memory type; `None` for memory that is not the manager's.
+    pub memory_type: Option<u8>,
+    /// The index in [`Stats::pools`](crate::Stats::pools) of the pool that it is in.
+    pub pool: Option<usize>,
+    /// The [number](crate::BlockReport::number) of the pool's block that it is in.
+    pub block: Option<usize>,
+    /// The byte of the block or page at which it begins.
+    pub offset: Option<u64>,
+    /// What it takes there, with what is added for its alignment and by rounding.
+    pub reserved: u64,
+}
+
 /// Takes down what a program allocates and frees, as it happens.
 ///
 /// Called from any thread, inside creation and drop: keep it short. The free of an allocation
@@ -28,6 +57,18 @@ pub struct RecordedAllocation {
 pub trait Recorder: Send + Sync {
     /// A resource was created.
     fn allocated(&self, allocation: &RecordedAllocation);
+
+    /// A resource was placed: follows [`allocated`](Self::allocated) in the same call. A resource that may move is
+    /// told the place where it begins alone.
+    fn placed(&self, placement: &RecordedPlacement<'_>) {
+        let _ = placement;
+    }
+
+    /// The bytes with this [key](RecordedPlacement::key) were given back, because nothing uses them any more. Keys
+    /// that were never told belong to what the manager itself allocates.
+    fn released(&self, key: u64) {
+        let _ = key;
+    }
 
     /// A resource of `size` bytes was dropped.
     fn freed(&self, id: u64, size: u64);
@@ -39,6 +80,13 @@ pub trait Recorder: Send + Sync {
 /// The number of an allocation in the recording; 0 for one made before recording began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TraceId(u64);
+
+impl TraceId {
+    /// The number; `None` for what is not recorded.
+    pub(crate) fn get(self) -> Option<u64> {
+        (self.0 > 0).then_some(self.0)
+    }
+}
 
 /// The recorder, if there is one.
 #[derive(Default)]
@@ -72,6 +120,12 @@ impl RecorderSlot {
         if let Some(recorder) = self.recorder.get().filter(|_| id.0 > 0) {
             recorder.freed(id.0, size);
         }
+    }
+
+    /// The recorder, for what takes some work to tell.
+    #[inline]
+    pub(crate) fn get(&self) -> Option<&dyn Recorder> {
+        self.recorder.get().map(|recorder| &**recorder)
     }
 
     pub(crate) fn end_frame(&self, frame: u64) {

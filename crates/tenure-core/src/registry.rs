@@ -122,6 +122,28 @@ impl RecordKey {
     pub(crate) fn generation(self) -> usize {
         usize::from(self.generation)
     }
+
+    /// As a number, for modules that know no records.
+    pub(crate) fn to_bits(self) -> u64 {
+        u64::from(self.shard) << 48 | u64::from(self.generation) << 32 | u64::from(self.index)
+    }
+
+    /// What tells the object from all others that live.
+    pub(crate) fn slot(self) -> RecordSlot {
+        RecordSlot { shard: self.shard, index: self.index }
+    }
+
+    /// From its number.
+    pub(crate) const fn from_bits(bits: u64) -> Self {
+        Self { shard: (bits >> 48) as u16, generation: (bits >> 32) as u16, index: bits as u32 }
+    }
+}
+
+/// Where the record of a living object is; a later object may have its record there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RecordSlot {
+    shard: u16,
+    index: u32,
 }
 
 /// Objects of one generation. A program that keeps a fixed number of objects drops the oldest for each one that
@@ -258,6 +280,15 @@ impl Registry {
         }
     }
 
+    /// An object has moved.
+    pub(crate) fn set_place(&self, key: RecordKey, place: RecordedLocation) {
+        if let Some(shard) = self.shards.get(usize::from(key.shard))
+            && let Some(record) = shard.table.lock().records.get_mut(key.index as usize)
+        {
+            record.place = place;
+        }
+    }
+
     /// Queues the removals of an outbox with the tables that have the records.
     fn send(&self, outbox: &mut Vec<RecordKey>) {
         for same in outbox.chunk_by(|one, next| one.shard == next.shard) {
@@ -274,10 +305,12 @@ impl Registry {
     }
 
     /// Calls `visit` for each record. Cost: proportional to the living objects.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(&Record)) {
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(RecordSlot, &Record)) {
         self.send_all();
-        for shard in &self.shards {
-            shard.lock().records.iter().for_each(|(_, record)| visit(record));
+        for (shard, table) in (0..).zip(&self.shards) {
+            for (index, record) in table.lock().records.iter() {
+                visit(RecordSlot { shard, index: index as u32 }, record);
+            }
         }
     }
 
@@ -303,7 +336,7 @@ mod tests {
 
     fn living(registry: &Registry) -> Vec<u64> {
         let mut bytes = Vec::new();
-        registry.for_each(|record| bytes.push(record.bytes));
+        registry.for_each(|_, record| bytes.push(record.bytes));
         bytes.sort_unstable();
         bytes
     }

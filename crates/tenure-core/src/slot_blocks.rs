@@ -21,6 +21,12 @@ struct Block<T> {
     empty_since: Option<u64>,
 }
 
+impl<T> Block<T> {
+    fn is_referred_to(&self) -> bool {
+        Arc::strong_count(&self.object) > 1
+    }
+}
+
 /// Blocks, and which of their slots are taken. A slot comes from the first block with room, so that
 /// later ones run empty. Determinate, O(log blocks).
 pub(crate) struct SlotBlocks<T> {
@@ -92,7 +98,8 @@ impl<T> SlotBlocks<T> {
         }
     }
 
-    /// Takes out the blocks that have been empty since before `oldest`.
+    /// Takes out the blocks that have been empty since before `oldest`, but for those that something still refers to:
+    /// slots of a device that is lost are free while recordings that were told of them are open.
     pub(crate) fn retire(&mut self, oldest: u64, retired: &mut Vec<T>) {
         while let Some(id) = self.empty.iter().copied().find(|id| self.is_idle(*id, oldest)) {
             self.empty.remove(&id);
@@ -106,10 +113,17 @@ impl<T> SlotBlocks<T> {
 
     fn is_idle(&self, id: u32, oldest: u64) -> bool {
         let block = self.blocks.get(id as usize).and_then(Option::as_ref);
-        block.and_then(|block| block.empty_since).is_some_and(|since| since < oldest)
+        block.is_some_and(|block| {
+            block.empty_since.is_some_and(|since| since < oldest) && !block.is_referred_to()
+        })
     }
 
-    /// Takes out all blocks; none of their slots is in use.
+    /// Whether something refers to a block: a slot, or a recording that was told of one.
+    pub(crate) fn is_referred_to(&self) -> bool {
+        self.blocks.iter().flatten().any(Block::is_referred_to)
+    }
+
+    /// Takes out all blocks; nothing refers to any of them.
     pub(crate) fn take_all(&mut self) -> Vec<T> {
         let all = std::mem::take(self);
         all.blocks.into_iter().flatten().filter_map(|block| Arc::into_inner(block.object)).collect()

@@ -7,7 +7,7 @@ use std::thread;
 
 use proptest::prelude::*;
 use tenure_core::time::{
-    BackPressure, Clock, FramePacer, RecordingId, Recordings, ReleaseQueue, Stamp, SyncPoint,
+    BackPressure, Clock, FramePacer, Holder, RecordingId, Recordings, ReleaseQueue, Stamp, SyncPoint,
 };
 use tenure_core::{DeviceError, QueueId};
 
@@ -95,6 +95,24 @@ impl Oracle {
     }
 }
 
+impl Oracle {
+    /// After a purge: what each object waits for, and how many wait for the same.
+    fn held(&self) -> BTreeMap<Holder, u64> {
+        let mut held = BTreeMap::new();
+        for object in self.dropped.values() {
+            let incomplete = |point: SyncPoint| {
+                point.iter().find(|at| at.serial > self.completed.serial(at.queue)).map(Holder::Submission)
+            };
+            let holder = match object.point.filter(|_| object.open.is_empty()) {
+                Some(point) => incomplete(point).unwrap_or(Holder::NextPurge),
+                None => Holder::OpenRecordings,
+            };
+            *held.entry(holder).or_default() += 1;
+        }
+        held
+    }
+}
+
 fn run(steps: &[Step]) {
     let (clock, recordings, releases) =
         (Clock::new(usize::from(QUEUES)), Recordings::new(), ReleaseQueue::new());
@@ -153,9 +171,17 @@ fn run(steps: &[Step]) {
                 let stats = releases.stats();
                 assert_eq!(stats.pending(), oracle.dropped.len() as u64);
                 assert_eq!(stats.pending_bytes, 8 * oracle.dropped.len() as u64);
+                let held = releases.held(&recordings);
+                assert!(held.iter().all(|held| held.bytes == 8 * held.count));
+                let held: BTreeMap<_, _> = held.iter().map(|held| (held.holder, held.count)).collect();
+                assert_eq!(held, oracle.held());
             }
             Step::Submit(..) | Step::Discard(_) => {}
         }
+        // Between purges, too, nothing is left out.
+        let held = releases.held(&recordings);
+        let sum = held.iter().fold((0, 0), |(count, bytes), held| (count + held.count, bytes + held.bytes));
+        assert_eq!(sum, (releases.stats().pending(), releases.stats().pending_bytes));
     }
 }
 

@@ -399,7 +399,7 @@ impl MemoryLimits {
     pub fn destroy_heap<D: HeapDevice>(&self, device: &D, heap: D::Heap, memory: MemoryTypeId, size: u64) {
         device.destroy_heap(heap);
         self.note_release(memory, size);
-        tracing::debug!(target: "tenure", bytes = size, "heap destroyed");
+        tracing::debug!(target: "tenure", bytes = size, memory_type = memory.0, "heap destroyed");
     }
 
     /// Asks the operating system for each budget again before it next matters. For the end of a frame or of a

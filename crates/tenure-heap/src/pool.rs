@@ -8,6 +8,7 @@ mod compaction;
 mod large;
 
 use compaction::Compaction;
+pub(crate) use compaction::Left;
 pub use compaction::{CompactionBudget, RangeMove, RangeNeeds};
 use large::LargeBlocks;
 
@@ -166,11 +167,17 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     #[inline(always)]
     fn take(&mut self, size: u64, align: u64, most: u64) -> Option<BlockAllocation> {
         let found = self.place(size, align, most)?;
+        self.note_taken(size, found.padding);
+        Some(found)
+    }
+
+    /// Counts a range of which `size` bytes were asked for.
+    #[inline(always)]
+    fn note_taken(&mut self, size: u64, padding: u64) {
         self.requested = self.requested.saturating_add(size);
-        self.padding += found.padding;
+        self.padding += padding;
         self.allocations += 1;
         self.peak_used = self.peak_used.max(self.used());
-        Some(found)
     }
 
     /// A range of any block, but for empty ones of more than `most` bytes that were made for larger ranges.
@@ -204,8 +211,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.padding = self.padding.saturating_sub(freed.padding);
         self.requested = self.requested.saturating_sub(size);
         self.allocations = self.allocations.saturating_sub(1);
-        if freed.block_is_empty {
-            self.large.note_empty(freed.block);
+        if freed.block_is_empty | self.compaction.watches {
+            self.note_free(freed.block, freed.offset);
         }
         Ok(freed)
     }
@@ -224,10 +231,28 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     pub fn take_back(&mut self, handle: Handle) -> Result<(), FreeError> {
         let freed = self.suballocator.free(handle)?;
         self.lent = self.lent.saturating_sub(freed.size + freed.padding);
-        if freed.block_is_empty {
-            self.large.note_empty(freed.block);
-        }
+        self.note_free(freed.block, freed.offset);
         Ok(())
+    }
+
+    /// A range of one block, in the first hole of it that is large enough: for things that are to lie together. `None` when
+    /// there is no such block, or no room in it. O(pieces of the block).
+    ///
+    /// ```
+    /// use tenure_heap::Pool;
+    /// use tenure_suballoc::GeneralBlocks;
+    /// let (mut pool, mut retired) = (Pool::new(GeneralBlocks::new(16)?, 2), Vec::new());
+    /// let first = pool.add_and_allocate("first heap", 1024, 1024, 16, &mut retired).unwrap();
+    /// let second = pool.add_and_allocate("second heap", 1024, 512, 16, &mut retired).unwrap();
+    /// assert!(pool.allocate_in(first.block, 16, 16).is_none());
+    /// assert_eq!(pool.allocate_in(second.block, 512, 16).unwrap().offset, 512);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn allocate_in(&mut self, block: BlockId, size: u64, align: u64) -> Option<BlockAllocation> {
+        let found = self.suballocator.allocate_in(block, size, align).ok()?;
+        self.large.forget(&[block], &self.suballocator);
+        self.note_taken(size, found.padding);
+        Some(found)
     }
 
     /// Adds a block, and takes a range of it or of another. The empty blocks, which were too small, are moved to

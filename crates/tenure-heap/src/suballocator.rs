@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tenure_suballoc::{
     AllocError, BlockAllocation, BlockError, BlockFreed, BlockId, BlockIds, BlockSuballocator, Buddy,
-    FreeError, GeneralBlocks, Growing, Handle, Inconsistency,
+    FilledPiece, FreeError, GeneralBlocks, Growing, Handle, Inconsistency,
 };
 
 /// The general suballocator or a growing set of buddies.
@@ -79,13 +79,23 @@ impl BlockSuballocator for PoolSuballocator {
         delegate!(self, ranges => ranges.allocate(size, align))
     }
 
+    fn allocate_in(&mut self, block: BlockId, size: u64, align: u64) -> Result<BlockAllocation, AllocError> {
+        delegate!(self, ranges => ranges.allocate_in(block, size, align))
+    }
+
     #[inline]
     fn free(&mut self, handle: Handle) -> Result<BlockFreed, FreeError> {
         delegate!(self, ranges => ranges.free(handle))
     }
 
-    fn fill_block(&mut self, block: BlockId, fillers: &mut Vec<BlockAllocation>) {
-        delegate!(self, ranges => ranges.fill_block(block, fillers));
+    fn fill_block(
+        &mut self,
+        block: BlockId,
+        after: Option<Handle>,
+        most: usize,
+        pieces: &mut Vec<FilledPiece<BlockAllocation>>,
+    ) -> bool {
+        delegate!(self, ranges => ranges.fill_block(block, after, most, pieces))
     }
 
     fn clear(&mut self) {

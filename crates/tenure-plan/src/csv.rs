@@ -1,8 +1,9 @@
 //! Items as text: a line each, under a header.
 //!
 //! The columns `id`, `lower`, `upper` and `size` must be there, in any order, as in the files that
-//! come with MiniMalloc; `alignment`, `class`, `previous` and `pinned` may be, with nothing in them
+//! come with MiniMalloc; `alignment`, `class`, `previous`, `pinned` and `kind` may be, with nothing in them
 //! where an item has none. Others are ignored. Fields are parted by commas and never quoted.
+//! [`read_passes`] reads the names and queues of passes, for [pictures](crate::svg).
 //!
 //! ```
 //! use tenure_plan::{Options, csv, plan};
@@ -16,9 +17,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod passes;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, BufRead, Read, Write};
+
+pub use passes::{PassRow, read_passes};
 
 use crate::Item;
 
@@ -36,6 +41,8 @@ pub struct Table {
     pub items: Vec<Item>,
     /// The name of each.
     pub ids: Vec<String>,
+    /// What each is for, as far as the list says; empty for an item of no kind.
+    pub kinds: Vec<String>,
 }
 
 /// An error in a list of items, with its line.
@@ -178,10 +185,12 @@ pub fn read(mut source: impl BufRead) -> Result<Table, CsvError> {
         }
         let fields: Vec<&str> = text.split(',').map(str::trim).collect();
         let (id, item) = columns.item(&fields).map_err(at)?;
+        let kind = columns.kind.and_then(|at| fields.get(at)).copied().unwrap_or_default();
         let read = table.items.len();
         let has_room = read < MAX_READ
             && table.items.try_reserve(1).is_ok()
             && table.ids.try_reserve(1).is_ok()
+            && table.kinds.try_reserve(1).is_ok()
             && lines_of_ids.try_reserve(1).is_ok();
         if !has_room {
             return Err(at(CsvReason::TooManyItems { read }));
@@ -190,6 +199,7 @@ pub fn read(mut source: impl BufRead) -> Result<Table, CsvError> {
             return Err(at(CsvReason::DuplicateId { id, first }));
         }
         table.ids.push(id);
+        table.kinds.push(kind.to_owned());
         table.items.push(item);
     }
     Ok(table)
@@ -214,18 +224,13 @@ struct Columns {
     class: Option<usize>,
     previous: Option<usize>,
     pinned: Option<usize>,
+    kind: Option<usize>,
 }
 
 impl Columns {
     fn of(header: &str) -> Result<Self, CsvReason> {
         let names: Vec<&str> = header.split(',').map(str::trim).collect();
-        let find = |column: &'static str| {
-            let mut places = (0..names.len()).filter(|&at| names[at] == column);
-            match (places.next(), places.next()) {
-                (_, Some(_)) => Err(CsvReason::DuplicateColumn(column)),
-                (place, None) => Ok(place),
-            }
-        };
+        let find = |column: &'static str| find(&names, column);
         let need = |column| find(column)?.ok_or(CsvReason::MissingColumn(column));
         Ok(Self {
             id: need("id")?,
@@ -236,6 +241,7 @@ impl Columns {
             class: find("class")?,
             previous: find("previous")?,
             pinned: find("pinned")?,
+            kind: find("kind")?,
         })
     }
 
@@ -265,6 +271,15 @@ impl Columns {
         item.previous = optional("previous", self.previous)?;
         item.pinned = optional("pinned", self.pinned)?;
         Ok((id, item))
+    }
+}
+
+/// Where a column is.
+fn find(names: &[&str], column: &'static str) -> Result<Option<usize>, CsvReason> {
+    let mut places = (0..names.len()).filter(|&at| names[at] == column);
+    match (places.next(), places.next()) {
+        (_, Some(_)) => Err(CsvReason::DuplicateColumn(column)),
+        (place, None) => Ok(place),
     }
 }
 

@@ -200,6 +200,10 @@ impl Counters {
         self.log.as_ref().map_or_else(Vec::new, |log| log.lock().clone())
     }
 
+    pub(crate) fn cost_ns(&self) -> u64 {
+        self.cost_ns.load(Relaxed)
+    }
+
     pub(crate) fn snapshot(&self) -> Calls {
         let read = |counters: &PerKind<AtomicU64>| {
             PerKind(std::array::from_fn(|kind| counters.0[kind].load(Relaxed)))

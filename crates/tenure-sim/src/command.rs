@@ -46,6 +46,12 @@ pub(crate) enum Command {
         region: TextureRegion,
         to_texture: bool,
     },
+    /// From one texture to the same subresources of another.
+    CopySubresources {
+        src: Arc<ResourceState>,
+        dst: Arc<ResourceState>,
+        subresource: Subresource,
+    },
     ClearTexture {
         resource: Arc<ResourceState>,
         subresource: Subresource,
@@ -64,6 +70,8 @@ pub(crate) enum Command {
         state: State,
     },
     /// The CPU sees what was written in these states.
+    /// The copies that follow may read what was never written.
+    KeepUnwritten,
     MakeVisible {
         written: State,
     },
@@ -111,10 +119,12 @@ impl Command {
             Self::CopyBuffer { .. } => "copy_buffer",
             Self::CopyTexture { to_texture: true, .. } => "copy_buffer_to_texture",
             Self::CopyTexture { .. } => "copy_texture_to_buffer",
+            Self::CopySubresources { .. } => "copy_texture",
             Self::ClearTexture { .. } => "clear_texture",
             Self::FillBuffer { .. } => "fill_buffer",
             Self::Use { resource, .. } if resource.is_buffer() => "use_buffer",
             Self::Use { .. } => "use_texture",
+            Self::KeepUnwritten => "keep_unwritten",
             Self::MakeVisible { .. } => "make_visible_to_cpu",
             Self::SetDescriptorHeaps(_) => "set_descriptor_heaps",
             Self::UseDescriptor { .. } => "use_descriptor",
@@ -138,7 +148,7 @@ impl Command {
             | Self::Discard { resource, .. }
             | Self::ExpectBytes { resource, .. } => visit(resource),
             Self::Aliasing { after, .. } => visit(after),
-            Self::CopyBuffer { src, dst, .. } => {
+            Self::CopyBuffer { src, dst, .. } | Self::CopySubresources { src, dst, .. } => {
                 visit(src);
                 visit(dst);
             }
@@ -157,7 +167,10 @@ impl Command {
                     visit(scratch);
                 }
             }
-            Self::MakeVisible { .. } | Self::SetDescriptorHeaps(_) | Self::UseDescriptor { .. } => {}
+            Self::KeepUnwritten
+            | Self::MakeVisible { .. }
+            | Self::SetDescriptorHeaps(_)
+            | Self::UseDescriptor { .. } => {}
         }
         self.structures(|structure| visit(structure.resource()));
         self.descriptors(|at| {
@@ -228,6 +241,10 @@ impl Command {
                 visit(buffer, copied_rows(texture, region, *layout), !to_texture);
                 visit(texture, Span::Region(*region), *to_texture);
             }
+            Self::CopySubresources { src, dst, subresource } => {
+                visit(src, Span::Subresource(*subresource), false);
+                visit(dst, Span::Subresource(*subresource), true);
+            }
             Self::ClearTexture { resource, subresource, .. } => {
                 visit(resource, Span::Subresource(*subresource), true);
             }
@@ -267,6 +284,7 @@ impl Command {
             Self::Transition { .. }
             | Self::Unordered { .. }
             | Self::Aliasing { .. }
+            | Self::KeepUnwritten
             | Self::MakeVisible { .. }
             | Self::SetDescriptorHeaps(_) => {}
         }

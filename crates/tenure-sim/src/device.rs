@@ -173,6 +173,13 @@ impl Device {
         calls
     }
 
+    /// Nanoseconds that all calls so far would have taken by the [cost model](crate::Costs): [`Calls::cost_ns`]
+    /// alone, in O(1).
+    #[must_use]
+    pub fn cost_ns(&self) -> u64 {
+        self.shared.counters.cost_ns()
+    }
+
     /// A line for each call since the device was made, where
     /// [`Options::record_calls`](Options::record_calls) asked for it; else nothing.
     #[must_use]

@@ -16,7 +16,7 @@ use crate::faults::BarrierChange;
 use crate::hazard::{Checks, Hazard, HazardKind, Origin};
 use crate::heap::HeapState;
 use crate::journal::Step;
-use crate::layout::Span;
+use crate::layout::{Ranges, Span};
 use crate::owners::Part;
 use crate::resource::{Memory, ResourceState};
 use crate::shared::Shared;
@@ -85,6 +85,8 @@ pub(crate) struct Execution<'a> {
     pub(crate) counters: [u64; QueryKind::STATISTICS],
     /// The descriptor heaps that the list has set, by number: of resources, of samplers.
     pub(crate) heaps: [Option<u64>; 2],
+    /// Copies of the list may read what was never written.
+    pub(crate) keeps_unwritten: bool,
     /// To decay at the end.
     touched: Vec<Arc<ResourceState>>,
 }
@@ -112,12 +114,13 @@ impl<'a> Execution<'a> {
             name: "update_tiles",
             counters: [0; QueryKind::STATISTICS],
             heaps: [None; 2],
+            keeps_unwritten: false,
             touched: Vec::new(),
         }
     }
 
     pub(crate) fn list(&mut self, list: &Recorded) {
-        self.heaps = [None; 2];
+        (self.heaps, self.keeps_unwritten) = ([None; 2], false);
         if self.shared.checks.is_empty() {
             list.commands.iter().for_each(|command| self.command(command));
             return;
@@ -197,10 +200,25 @@ impl<'a> Execution<'a> {
                 let to = Span::Bytes { start: *dst_offset, end: dst_offset + size };
                 if self.uses((src, from, State::COPY_SRC), (dst, to, State::COPY_DST)) {
                     copy(&src.memory, *src_offset, &dst.memory, *dst_offset, *size);
+                    self.copy_written((src, *src_offset), (dst, *dst_offset), *size);
                 }
             }
             Command::CopyTexture { buffer, layout, texture, region, to_texture } => {
                 self.copy_texture((buffer, *layout), (texture, region), *to_texture);
+            }
+            Command::CopySubresources { src, dst, subresource } => {
+                let span = Span::Subresource(*subresource);
+                if self.uses((src, span, State::COPY_SRC), (dst, span, State::COPY_DST)) {
+                    copy_ranges(
+                        (&src.memory, src.layout.ranges(&span)),
+                        (&dst.memory, dst.layout.ranges(&span)),
+                    );
+                    // The two have one layout.
+                    for range in src.layout.ranges(&span) {
+                        let at = range.start;
+                        self.copy_written((src, at), (dst, at), range.end - at);
+                    }
+                }
             }
             Command::ClearTexture { resource, subresource, pattern } => {
                 let span = Span::Subresource(*subresource);
@@ -220,6 +238,7 @@ impl<'a> Execution<'a> {
                 self.count_use(*state);
                 self.uses_one(resource, *span, *state);
             }
+            Command::KeepUnwritten => self.keeps_unwritten = true,
             Command::MakeVisible { written } => {
                 self.note(|| Step::MakeVisible { written: *written });
                 self.shared.host_barriers.note(self.queue, *written);
@@ -397,6 +416,26 @@ fn copy(src: &Memory, src_offset: u64, dst: &Memory, dst_offset: u64, size: u64)
         src.read(src_offset + done, part);
         dst.write(dst_offset + done, part);
         done += taken;
+    }
+}
+
+/// Copies the bytes of some ranges to those of others, in their order, until either end.
+fn copy_ranges((src, from): (&Memory, Ranges), (dst, to): (&Memory, Ranges)) {
+    let (mut from, mut to) = (from.into_iter(), to.into_iter());
+    let (mut read, mut write) = (0..0, 0..0);
+    loop {
+        if read.is_empty() {
+            let Some(next) = from.next() else { return };
+            read = next;
+        }
+        if write.is_empty() {
+            let Some(next) = to.next() else { return };
+            write = next;
+        }
+        let size = (read.end - read.start).min(write.end - write.start);
+        copy(src, read.start, dst, write.start, size);
+        read.start += size;
+        write.start += size;
     }
 }
 

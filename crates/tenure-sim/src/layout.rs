@@ -194,12 +194,13 @@ impl Layout {
                             u64::from(tiles.tile_extent[0] / block.width),
                             u64::from(tiles.tile_extent[1] / block.height),
                         ];
+                        let in_tile = tile_plane_base(info, shape, region.plane);
                         let mut at = x;
                         while at < x + across {
                             let end = (at - at % shape[0] + shape[0]).min(x + across);
                             let line = y + row;
                             let tile = base + line / shape[1] * across_tiles + at / shape[0];
-                            let inside = (line % shape[1] * shape[0] + at % shape[0]) * texel;
+                            let inside = in_tile + (line % shape[1] * shape[0] + at % shape[0]) * texel;
                             visit(Run {
                                 row,
                                 slice,
@@ -247,6 +248,14 @@ fn plane_bytes(info: &TextureInfo, mip: u32, plane: Plane) -> Option<u64> {
         .checked_mul(u64::from(depth))?
         .checked_mul(u64::from(block.bytes))?
         .checked_mul(u64::from(info.samples))
+}
+
+/// Bytes of a tile of so many blocks across and down before its stencil, if that is the plane.
+fn tile_plane_base(info: &TextureInfo, [across, down]: [u64; 2], plane: Plane) -> u64 {
+    match (plane, info.format.plane_block(Plane::First)) {
+        (Plane::Stencil, Some(block)) => across * down * u64::from(block.bytes),
+        _ => 0,
+    }
 }
 
 /// Bytes of all planes of a mip of one layer; `None` when they overflow.

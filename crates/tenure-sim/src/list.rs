@@ -410,6 +410,10 @@ impl CommandList<Device> for List {
         self.record(command);
     }
 
+    fn keep_unwritten(&mut self) {
+        self.record(Ok(Command::KeepUnwritten));
+    }
+
     fn copy_buffer_to_texture(
         &mut self,
         src: &Resource,
@@ -429,6 +433,11 @@ impl CommandList<Device> for List {
         layout: BufferLayout,
     ) {
         let command = record::copy_texture(&self.shared.properties, (dst, layout), (src, region), false);
+        self.record(command);
+    }
+
+    fn copy_texture(&mut self, src: &Resource, dst: &Resource, subresource: Subresource) {
+        let command = record::copy_subresources(self.kind, src, dst, subresource);
         self.record(command);
     }
 

@@ -167,3 +167,21 @@ pub(crate) fn copy_texture(
         to_texture,
     })
 }
+
+pub(crate) fn copy_subresources(
+    kind: QueueKind,
+    src: &Resource,
+    dst: &Resource,
+    which: Subresource,
+) -> Result<Command, DeviceError> {
+    let infos = (texture(src)?, texture(dst)?);
+    if Arc::ptr_eq(&src.state, &dst.state) {
+        return Err(DeviceError::broken_rule(CallRule::CopyToAnother));
+    }
+    check::texture_copy(infos, which, kind)?;
+    Ok(Command::CopySubresources {
+        src: Arc::clone(&src.state),
+        dst: Arc::clone(&dst.state),
+        subresource: which,
+    })
+}

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::block_table::BlockIds;
-use crate::{AllocError, BlockError, BlockId, FreeError, Handle, Inconsistency};
+use crate::{AllocError, BlockError, BlockId, FilledPiece, FreeError, Handle, Inconsistency};
 
 /// A range that was allocated in one of the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,16 +70,38 @@ pub trait BlockSuballocator {
     /// [`AllocError`]; the state is then unchanged.
     fn allocate(&mut self, size: u64, align: u64) -> Result<BlockAllocation, AllocError>;
 
+    /// Allocates `size` bytes at a multiple of `align` in one block: for things that are to lie together. Takes the
+    /// first hole that is large enough. O(pieces of the block).
+    ///
+    /// ```
+    /// use tenure_suballoc::{BlockSuballocator, GeneralBlocks};
+    ///
+    /// let mut pool = GeneralBlocks::new(256)?;
+    /// let (first, second) = (pool.add_block(1024)?, pool.add_block(1024)?);
+    /// let mesh = pool.allocate_in(second, 512, 256)?;
+    /// assert_eq!((mesh.block, mesh.offset), (second, 0));
+    /// assert!(pool.allocate_in(second, 1024, 256).is_err(), "though there is room in the first");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`AllocError`], with the free bytes of the block, which are 0 when there is no such block; the state is then
+    /// unchanged.
+    fn allocate_in(&mut self, block: BlockId, size: u64, align: u64) -> Result<BlockAllocation, AllocError>;
+
     /// Frees an allocation.
     ///
     /// # Errors
     /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
     fn free(&mut self, handle: Handle) -> Result<BlockFreed, FreeError>;
 
-    /// Allocates all that is free in a block, each free range as one allocation, and appends them to `fillers`:
-    /// nothing is placed in the block until they are freed, while other allocations can still be freed. To empty a
-    /// block on purpose, without a check in `allocate`; what is freed after this call is free to be allocated again,
-    /// and another call fills that, too. Nothing if there is no such block. O(1) a piece, in use or free.
+    /// Allocates what is free in a block, each free range as one allocation: nothing is placed in the block until these
+    /// are freed, while other allocations can still be freed. To empty a block on purpose, without a check in
+    /// `allocate`; what is freed after this call is free to be allocated again, and another call fills that, too.
+    ///
+    /// Looks at `most` pieces, in use or free, in order of their offsets, and appends them to `pieces`. The first is the
+    /// one behind the allocation `after`, or behind the beginning of the block if that is `None`, or not allocated in
+    /// this block. True when none is left behind the last, or there is no such block. O(1) a piece.
     ///
     /// ```
     /// use tenure_suballoc::{BlockSuballocator, GeneralBlocks};
@@ -87,12 +109,20 @@ pub trait BlockSuballocator {
     /// let mut pool = GeneralBlocks::new(256)?;
     /// (pool.add_block(1024)?, pool.add_block(1024)?);
     /// let mesh = pool.allocate(512, 256)?;
-    /// let mut fillers = Vec::new();
-    /// pool.fill_block(mesh.block, &mut fillers);
+    /// let mut pieces = Vec::new();
+    /// assert!(!pool.fill_block(mesh.block, None, 1, &mut pieces));
+    /// assert!(pool.fill_block(mesh.block, Some(mesh.handle), 1, &mut pieces));
+    /// assert_eq!((pieces[0].range, pieces[0].was_free, pieces[1].was_free), (mesh, false, true));
     /// assert_ne!(pool.allocate(512, 256)?.block, mesh.block, "where the mesh can move to");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    fn fill_block(&mut self, block: BlockId, fillers: &mut Vec<BlockAllocation>);
+    fn fill_block(
+        &mut self,
+        block: BlockId,
+        after: Option<Handle>,
+        most: usize,
+        pieces: &mut Vec<FilledPiece<BlockAllocation>>,
+    ) -> bool;
 
     /// Frees all allocations. The blocks stay, and run empty now. The handles are refused from then on, as those
     /// of what was freed before; the metadata keeps its memory. O(blocks, and pieces that there have been
@@ -186,4 +216,18 @@ pub trait BlockSuballocator {
     /// # Errors
     /// [`Inconsistency`] says which promise is broken; that is a bug in this crate.
     fn validate(&self) -> Result<(), Inconsistency>;
+}
+
+/// What a block answers that has no room.
+#[cold]
+pub(crate) fn full_block(
+    blocks: &impl BlockSuballocator,
+    block: BlockId,
+    size: u64,
+    align: u64,
+) -> AllocError {
+    let free_bytes = blocks.block_capacity(block).zip(blocks.block_used(block));
+    let free_bytes = free_bytes.map_or(0, |(capacity, used)| capacity.saturating_sub(used));
+    let largest_free = blocks.holes_in(block).map(|hole| hole.end - hole.start).max().unwrap_or(0);
+    AllocError::Full { size, align, free_bytes, largest_free }
 }

@@ -8,7 +8,9 @@ use crate::bit_tree::BitTree;
 use crate::error::ensure;
 use crate::handle::Owner;
 use crate::suballocator::check_request;
-use crate::{AllocError, Allocation, BlockError, FreeError, Freed, Handle, Inconsistency, Suballocator};
+use crate::{
+    AllocError, Allocation, BlockError, FilledPiece, FreeError, Freed, Handle, Inconsistency, Suballocator,
+};
 
 /// The most smallest blocks in a range. Their numbers must fit a handle, and each has metadata.
 const MAX_UNITS: u64 = 1 << 26;
@@ -255,15 +257,20 @@ impl Buddy {
     fn blocks(&self) -> impl Iterator<Item = Block> {
         let mut unit = 0;
         core::iter::from_fn(move || {
-            if unit == self.units {
-                return None;
-            }
-            let in_use = self.order_in_use(unit);
-            let block =
-                Block { unit, order: in_use.or_else(|| self.order_of_hole(unit))?, in_use: in_use.is_some() };
+            let block = self.block_at(unit)?;
             unit += 1 << block.order;
             Some(block)
         })
+    }
+
+    /// The block, in use or free, that begins at a unit; `None` behind the last.
+    fn block_at(&self, unit: u32) -> Option<Block> {
+        if unit >= self.units {
+            return None;
+        }
+        let in_use = self.order_in_use(unit);
+        let order = in_use.or_else(|| self.order_of_hole(unit))?;
+        Some(Block { unit, order, in_use: in_use.is_some() })
     }
 
     #[inline(always)]
@@ -336,12 +343,26 @@ impl Suballocator for Buddy {
         Ok(Freed { offset: u64::from(unit) << self.min_log2, size: self.order_bytes(order), padding: 0 })
     }
 
-    fn fill(&mut self, fillers: &mut Vec<Allocation>) {
-        let free: Vec<Block> = self.blocks().filter(|block| !block.in_use).collect();
-        for Block { unit, order, .. } in free {
-            self.remove_free(order, unit >> order);
-            fillers.push(self.occupy(unit, order, self.order_bytes(order)));
+    fn fill(
+        &mut self,
+        after: Option<Handle>,
+        most: usize,
+        pieces: &mut Vec<FilledPiece<Allocation>>,
+    ) -> bool {
+        let after = after.and_then(|handle| self.get(handle));
+        let mut unit = after.map_or(0, |range| ((range.offset + range.size) >> self.min_log2) as u32);
+        for _ in 0..most {
+            let Some(Block { order, in_use, .. }) = self.block_at(unit) else { break };
+            let range = if in_use {
+                self.allocation(unit, order, self.states[unit as usize])
+            } else {
+                self.remove_free(order, unit >> order);
+                self.occupy(unit, order, self.order_bytes(order))
+            };
+            pieces.push(FilledPiece { range, was_free: !in_use });
+            unit += 1 << order;
         }
+        unit >= self.units
     }
 
     /// Frees one block after the other. O(blocks in use and free · orders).

@@ -5,13 +5,14 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
+use crate::block::full_block;
 use crate::block_table::{BlockIds, BlockTable};
 use crate::buckets::Buckets;
 use crate::error::ensure;
 use crate::suballocator::check_request;
 use crate::{
-    AllocError, Allocation, BlockAllocation, BlockError, BlockFreed, BlockId, BlockSuballocator, FreeError,
-    Handle, Inconsistency, Suballocator,
+    AllocError, Allocation, BlockAllocation, BlockError, BlockFreed, BlockId, BlockSuballocator, FilledPiece,
+    FreeError, Handle, Inconsistency, Suballocator,
 };
 
 /// Makes a [`Suballocator`] for many blocks out of one for a single block.
@@ -84,12 +85,12 @@ impl<A: Suballocator> Growing<A> {
         let best = self.buckets.may_fit(need).filter(|&id| self.has_free(id, need));
         let sure = || self.buckets.surely_fits(need);
         if let Some(id) = best.or_else(sure)
-            && let Some(allocation) = self.allocate_in(id, size, align)
+            && let Some(allocation) = self.allocate_with(id, size, align)
         {
             return Some(allocation);
         }
-        let lucky = self.allocate_in(likely, size, align);
-        lucky.or_else(|| self.allocate_in(self.table.last_idle()?, size, align))
+        let lucky = self.allocate_with(likely, size, align);
+        lucky.or_else(|| self.allocate_with(self.table.last_idle()?, size, align))
     }
 
     fn has_free(&self, id: u32, bytes: u64) -> bool {
@@ -97,8 +98,8 @@ impl<A: Suballocator> Growing<A> {
         block.is_some_and(|block| block.largest_free_floor() >= bytes)
     }
 
-    fn allocate_in(&mut self, id: u32, size: u64, align: u64) -> Option<BlockAllocation> {
-        let allocator = self.allocators[id as usize].as_mut()?;
+    fn allocate_with(&mut self, id: u32, size: u64, align: u64) -> Option<BlockAllocation> {
+        let allocator = self.allocators.get_mut(id as usize)?.as_mut()?;
         let allocation = allocator.allocate(size, align).ok()?;
         self.buckets.update(id, allocator.largest_free_floor());
         self.table.charge(id, allocation.size + allocation.padding);
@@ -159,6 +160,12 @@ impl<A: Suballocator> BlockSuballocator for Growing<A> {
         allocation.ok_or_else(|| self.full(size, align))
     }
 
+    fn allocate_in(&mut self, block: BlockId, size: u64, align: u64) -> Result<BlockAllocation, AllocError> {
+        check_request(size, align)?;
+        let allocation = self.allocate_with(block.0, size, align);
+        allocation.ok_or_else(|| full_block(self, block, size, align))
+    }
+
     #[inline]
     fn free(&mut self, handle: Handle) -> Result<BlockFreed, FreeError> {
         let id = handle.block();
@@ -175,15 +182,24 @@ impl<A: Suballocator> BlockSuballocator for Growing<A> {
         })
     }
 
-    fn fill_block(&mut self, block: BlockId, fillers: &mut Vec<BlockAllocation>) {
-        let Some(Some(allocator)) = self.allocators.get_mut(block.index()) else { return };
-        let mut filled = Vec::new();
-        allocator.fill(&mut filled);
+    fn fill_block(
+        &mut self,
+        block: BlockId,
+        after: Option<Handle>,
+        most: usize,
+        pieces: &mut Vec<FilledPiece<BlockAllocation>>,
+    ) -> bool {
+        let Some(Some(allocator)) = self.allocators.get_mut(block.index()) else { return true };
+        let mut found = Vec::new();
+        let is_end = allocator.fill(after.filter(|handle| handle.block() == block.0), most, &mut found);
         self.buckets.update(block.0, allocator.largest_free_floor());
-        for allocation in filled {
-            self.table.charge(block.0, allocation.size + allocation.padding);
-            fillers.push(in_block(block, allocation));
+        for FilledPiece { range, was_free } in found {
+            if was_free {
+                self.table.charge(block.0, range.size + range.padding);
+            }
+            pieces.push(FilledPiece { range: in_block(block, range), was_free });
         }
+        is_end
     }
 
     fn clear(&mut self) {

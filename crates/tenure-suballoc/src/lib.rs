@@ -55,7 +55,7 @@ pub use handle::{BlockId, Handle};
 pub use linear::Linear;
 pub use ring::Ring;
 pub use slots::{SlotRange, Slots};
-pub use suballocator::{Allocation, Freed, Suballocator};
+pub use suballocator::{Allocation, FilledPiece, Freed, Suballocator};
 
 /// The example of the package's front page.
 #[cfg(doctest)]

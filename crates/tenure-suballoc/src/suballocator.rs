@@ -30,6 +30,16 @@ pub struct Freed {
     pub padding: u64,
 }
 
+/// A piece of a range that was looked at to be filled: see [`Suballocator::fill`] and
+/// [`BlockSuballocator::fill_block`](crate::BlockSuballocator::fill_block).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilledPiece<A> {
+    /// What is allocated there.
+    pub range: A,
+    /// It was free, and is allocated since this call.
+    pub was_free: bool,
+}
+
 /// Divides one range of bytes, `0..capacity`, into allocations, without ever touching the bytes.
 ///
 /// All implementations are deterministic: the same calls give the same offsets. None holds a lock
@@ -47,26 +57,31 @@ pub trait Suballocator {
     /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
     fn free(&mut self, handle: Handle) -> Result<Freed, FreeError>;
 
-    /// Allocates all that is free, each free range as one allocation, and appends them to `fillers`: nothing is placed
-    /// here until they are freed, while other allocations can still be freed. To empty a range on purpose, without
-    /// a check in `allocate`. Costs what [`holes`](Self::holes) does.
+    /// Allocates what is free, each free range as one allocation: nothing is placed here until these are freed, while
+    /// other allocations can still be freed. To empty a range on purpose, without a check in `allocate`.
+    ///
+    /// Looks at `most` pieces, in use or free, in order of their offsets, and appends them to `pieces`. The first is the
+    /// one behind the allocation `after`, or behind the beginning if that is `None` or not allocated. True when none is
+    /// left behind the last. Each costs what one of [`holes`](Self::holes) does.
     ///
     /// ```
     /// use tenure_suballoc::{General, Suballocator};
     ///
     /// let mut heap = General::new(4096, 256)?;
     /// let mesh = heap.allocate(512, 256)?;
-    /// let mut fillers = Vec::new();
-    /// heap.fill(&mut fillers);
+    /// let mut pieces = Vec::new();
+    /// assert!(heap.fill(None, 100, &mut pieces));
     /// assert!(heap.allocate(256, 256).is_err());
-    /// heap.free(mesh.handle)?;
-    /// for filler in fillers {
-    ///     heap.free(filler.handle)?;
+    /// let was_free: Vec<_> = pieces.iter().map(|piece| (piece.range.size, piece.was_free)).collect();
+    /// assert_eq!(was_free, [(512, false), (3584, true)]);
+    /// for piece in pieces {
+    ///     heap.free(piece.range.handle)?;
     /// }
     /// assert_eq!(heap.largest_free(), 4096);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    fn fill(&mut self, fillers: &mut Vec<Allocation>);
+    fn fill(&mut self, after: Option<Handle>, most: usize, pieces: &mut Vec<FilledPiece<Allocation>>)
+    -> bool;
 
     /// Frees all allocations. Their handles are refused from then on, as those of what was freed before. The
     /// metadata keeps its memory. Costs what [`allocations`](Self::allocations) and

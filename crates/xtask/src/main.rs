@@ -8,6 +8,7 @@ mod failures;
 mod lab;
 mod outcome;
 mod package;
+mod perfetto;
 mod runtime;
 mod step;
 mod surface;
@@ -45,6 +46,10 @@ enum Command {
         /// The step `vulkan` runs on this machine's own Vulkan driver instead of the device lab.
         #[arg(long)]
         native: bool,
+        /// Removes after each step what only that step builds, for a disk with little room; the next run builds it
+        /// anew.
+        #[arg(long)]
+        lean: bool,
     },
     /// Writes down the public surface of the crate that the drop-in `gpu-allocator` stands for.
     Surface,
@@ -79,9 +84,10 @@ fn main() -> ExitCode {
             step::list();
             Ok(())
         }
-        Command::Test { steps, strict, native, .. } => {
+        Command::Test { steps, strict, native, lean, .. } => {
             let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
-            step::run(&steps, step::Settings { is_strict: strict || is_ci, is_native: native })
+            let is_strict = strict || is_ci;
+            step::run(&steps, step::Settings { is_strict, is_native: native, is_lean: lean })
         }
         Command::Surface => surface::write().map_err(|trouble| trouble.to_string()),
         Command::Wgpu { suite: Some(suite), native, .. } => {

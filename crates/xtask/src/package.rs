@@ -6,17 +6,19 @@ use std::{env, fs, io};
 
 use serde_json::Value;
 
-use crate::command::{cargo, printed, root};
+use crate::command::{cargo, printed, root, target};
 use crate::outcome::{Outcome, Trouble};
 
 /// What a package's manifest must say, in Cargo's words.
 const METADATA: [&str; 5] = ["description", "documentation", "license", "readme", "repository"];
 
-/// Where packages are built, apart from the workspace.
-const TARGET: &str = "target/packages";
-
 /// Files that each package has.
 const FILES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
+
+/// Where packages are built, apart from the workspace.
+fn folder() -> PathBuf {
+    target().join("packages")
+}
 
 /// Publishes nothing, but does everything up to that: Cargo makes the packages, resolves what they depend on
 /// with the registry's index, and builds each from its package, with the others' packages in the registry's
@@ -30,7 +32,7 @@ pub(crate) fn check() -> Outcome {
         return Err(Trouble::Failed(format!("{} things are missing", missing.len())));
     }
     forget_earlier().map_err(|error| Trouble::Failed(format!("packages of an earlier run: {error}")))?;
-    let target = root().join(TARGET);
+    let target = folder();
     let target = target.to_string_lossy();
     cargo(&["publish", "--workspace", "--dry-run", "--allow-dirty", "--quiet", "--target-dir", &target])
 }
@@ -39,7 +41,7 @@ pub(crate) fn check() -> Outcome {
 /// to be equal, and would build dependents with the sources of then. Registries without a host are those that it
 /// makes for a dry run.
 fn forget_earlier() -> io::Result<()> {
-    remove_ours(&root().join(TARGET).join("debug/.fingerprint"))?;
+    remove_ours(&folder().join("debug/.fingerprint"))?;
     let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let Some(cargo_home) = cargo_home.or_else(|| Some(env::home_dir()?.join(".cargo"))) else {
         return Ok(());

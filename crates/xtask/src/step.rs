@@ -2,11 +2,13 @@
 
 use std::process::Command;
 use std::time::{Duration, Instant};
+use std::{env, fs, io};
 
 use crate::command::{cargo, cargo_with, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{
-    architecture, devices, lab, package, runtime, surface, toolchain, triangles, verify, wgpu, words,
+    architecture, debian, devices, lab, package, perfetto, runtime, surface, toolchain, triangles, verify,
+    wgpu, words,
 };
 
 /// How to run the steps.
@@ -16,6 +18,8 @@ pub(crate) struct Settings {
     pub(crate) is_strict: bool,
     /// Vulkan on this machine's own driver.
     pub(crate) is_native: bool,
+    /// What only one step uses is removed after it.
+    pub(crate) is_lean: bool,
 }
 
 /// One thing that must hold.
@@ -47,8 +51,13 @@ const STEPS: &[Step] = &[
         run: |_| package::check(),
     },
     Step {
+        name: "perfetto",
+        what: "the traces of a replay are what Perfetto publishes",
+        run: |_| perfetto::check(),
+    },
+    Step {
         name: "loom",
-        what: "every interleaving of the release queue, and of requests at a cap",
+        what: "every interleaving of the release queue, of requests at a cap, and of moves with uses and drops",
         run: |_| verify::loom(),
     },
     Step { name: "miri", what: "the release queue on real threads, interpreted", run: |_| verify::miri() },
@@ -97,12 +106,27 @@ const STEPS: &[Step] = &[
         what: "programs on wgpu draw the same with the original gpu-allocator and with the drop-in",
         run: |settings| wgpu::in_brief(settings.is_native),
     },
+    Step {
+        name: "report",
+        what: "the HTML report in Chromium: figures, keys, clicks, a million events",
+        run: |_| report(),
+    },
     Step { name: "examples", what: "every example runs to its end", run: |_| examples() },
     Step {
         name: "main",
         what: "the main job: the default replay",
         run: |_| cargo(&["run", "--release", "--quiet"]),
     },
+];
+
+/// Folders of Cargo's target folder that only one step writes and reads.
+const OWN_FOLDERS: &[(&str, &str)] = &[
+    ("docs", "doc"),
+    ("drop-in", "surface"),
+    ("package", "packages"),
+    ("loom", "loom"),
+    ("miri", "miri"),
+    ("thread-sanitizer", "thread-sanitizer"),
 ];
 
 /// With what they are asked for.
@@ -125,7 +149,8 @@ fn lint() -> Outcome {
     toolchain::cpp()?;
     let all = ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet"];
     // These count among all targets only when they are named.
-    let with = ["--test", "vulkan", "--test", "vulkan_device", "--test", "d3d12_device", "--test", "devices"];
+    let named = ["vulkan", "vulkan_device", "d3d12_device", "devices", "browser"];
+    let with = named.map(|test| ["--test", test]).concat();
     cargo(&[&all[..], &with, &["--", "-D", "warnings"]].concat())
 }
 
@@ -140,6 +165,19 @@ fn tests() -> Outcome {
     // Without the examples, which clippy compiles and later steps build to run them.
     cargo(&[&devices::TEST_ALL[..], &["--tests"]].concat())?;
     cargo(&[&devices::TEST_ALL[..], &["--doc"]].concat())
+}
+
+fn report() -> Outcome {
+    if env::var_os("TENURE_CHROMIUM").is_none() {
+        debian::packages(&["chromium"]).map_err(|trouble| match trouble {
+            Trouble::NoDevice(remedy) => {
+                Trouble::NoDevice(format!("{remedy}; or name Chromium's program in TENURE_CHROMIUM"))
+            }
+            other => other,
+        })?;
+    }
+    // With the crates and features of the other tests, so that nothing is built twice.
+    cargo(&[&devices::TEST_ALL[..], &["--test", "browser", "--", "--nocapture"]].concat())
 }
 
 fn examples() -> Outcome {
@@ -187,12 +225,28 @@ fn timed(step: &Step, settings: Settings) -> (&Step, Outcome, Duration) {
     println!("\n=== {}: {}", step.name, step.what);
     let start = Instant::now();
     let outcome = (step.run)(settings).map_err(|trouble| trouble.judged(settings.is_strict));
+    if settings.is_lean {
+        remove_own_folders(step.name);
+    }
     (step, outcome, start.elapsed())
+}
+
+/// Removes what only a step uses. What cannot be removed only takes room.
+fn remove_own_folders(step: &str) {
+    for (_, folder) in OWN_FOLDERS.iter().filter(|(owner, _)| *owner == step) {
+        let folder = target().join(folder);
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                println!("{} is left: {error}", folder.display());
+            }
+            _ => {}
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{STEPS, chosen};
+    use super::{OWN_FOLDERS, STEPS, chosen};
 
     fn names(of: &[&str]) -> Result<Vec<&'static str>, String> {
         let given: Vec<_> = of.iter().map(|&name| name.to_owned()).collect();
@@ -203,6 +257,7 @@ mod tests {
     fn steps_are_chosen_by_name_and_keep_their_order() {
         assert_eq!(names(&["vulkan", "format"]), Ok(vec!["format", "vulkan"]));
         assert_eq!(names(&[]).map(|all| all.len()), Ok(STEPS.len()));
+        assert!(OWN_FOLDERS.iter().all(|(owner, _)| STEPS.iter().any(|step| step.name == *owner)));
         assert!(names(&["vulkan", "metal"]).is_err_and(|reason| reason.contains("metal")));
     }
 }

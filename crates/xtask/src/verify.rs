@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::command::{cargo_with, run, succeeds};
+use crate::command::{cargo_with, run, succeeds, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
@@ -11,10 +11,13 @@ pub(crate) fn loom() -> Outcome {
     let models = [
         ("tenure-core", ["--test", "loom"]),
         ("tenure-core", ["--lib", "remote_frees"]),
+        ("tenure-core", ["--lib", "movable"]),
         ("tenure-heap", ["--lib", "models"]),
     ];
     for (package, tests) in models {
-        let test = ["test", "--package", package, "--release", "--target-dir", "target/loom"];
+        let folder = target().join("loom");
+        let folder = folder.to_string_lossy();
+        let test = ["test", "--package", package, "--release", "--target-dir", &folder];
         cargo_with(&[&test[..], &tests].concat(), &[("RUSTFLAGS", "--cfg loom")])?;
     }
     Ok(())
@@ -26,7 +29,8 @@ pub(crate) fn miri() -> Outcome {
     for tests in [["--test", "lifetimes"].as_slice(), &["--lib", "device::mapped"]] {
         let mut command = nightly();
         command
-            .args(["miri", "test", "--package", "tenure-core", "--target-dir", "target/miri"])
+            .args(["miri", "test", "--package", "tenure-core", "--target-dir"])
+            .arg(target().join("miri"))
             .args(tests)
             .env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance");
         run(&mut command)?;
@@ -61,7 +65,8 @@ pub(crate) fn thread_sanitizer() -> Outcome {
     for (package, tests) in runs {
         let mut command = nightly();
         command
-            .args(["test", "-Zbuild-std", "--target", TARGET, "--target-dir", "target/thread-sanitizer"])
+            .args(["test", "-Zbuild-std", "--target", TARGET, "--target-dir"])
+            .arg(target().join("thread-sanitizer"))
             .args(package)
             .args(tests)
             .env("RUSTFLAGS", "-Zsanitizer=thread --cfg tenure_portable_copies");

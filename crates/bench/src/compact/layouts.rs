@@ -10,6 +10,13 @@ use crate::recordings::script::{Call, Request, Script, read};
 
 const KIB: u64 = 1 << 10;
 
+const MADE: [&str; 2] = ["a tenth of 10,000 lives", "a third of 60,000 lives"];
+
+/// Whether a layout is made, with blocks enough to be compacted densely.
+pub(super) fn is_made(script: &Script) -> bool {
+    MADE.contains(&script.name.as_str())
+}
+
 /// The made ones, and those of recordings.
 ///
 /// # Errors
@@ -17,8 +24,8 @@ const KIB: u64 = 1 << 10;
 pub(super) fn all(files: &[PathBuf]) -> Result<Vec<Script>, String> {
     let files = if files.is_empty() { ours()? } else { files.to_vec() };
     let mut all = vec![
-        thinned("a tenth of 10,000 lives", 10_000, 32 * KIB..72 * KIB, 10),
-        thinned("a third of 60,000 lives", 60_000, 512..32 * KIB, 3),
+        thinned(MADE[0], 10_000, 32 * KIB..72 * KIB, 10),
+        thinned(MADE[1], 60_000, 512..32 * KIB, 3),
         sparsest(Script::new("fragment", generate(Workload::Fragment, 7, 40_000).map(Ok))?),
     ];
     for path in files {

@@ -1,4 +1,4 @@
-//! What compaction came to, as a table or JSON.
+//! What compaction came to, as a table or JSON, and whether tenure's targets are met.
 
 use std::fmt;
 
@@ -6,6 +6,21 @@ use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
 use super::Outcome;
+
+/// Bytes moved over the least, at most.
+const OVER_MINIMUM: f64 = 1.15;
+/// The part of what is reserved that lives afterwards, at least, on the made layouts.
+const LIVE_SHARE: f64 = 0.95;
+/// Microseconds that the worst frame takes at most, with so many allocations.
+const WORST: (f64, usize) = (200.0, 20_000);
+
+/// A target, and what was measured.
+struct Target {
+    what: &'static str,
+    is_met: bool,
+    /// It does not depend on the machine.
+    is_exact: bool,
+}
 
 /// One layout, compacted by one allocator.
 pub(super) struct Line {
@@ -49,8 +64,39 @@ impl Line {
         self.outcome.frames.times.iter().map(|time| f64::from(*time)).sum::<f64>() / 1000.0
     }
 
+    /// The targets, which are tenure's.
+    fn targets(&self) -> Vec<Target> {
+        let Outcome { is_made, allocations, reserved_after, ref frames, .. } = self.outcome;
+        let Some(wasted) = frames.wasted else { return Vec::new() };
+        let exact = |what, is_met| Target { what, is_met, is_exact: true };
+        let mut targets = vec![
+            exact("bytes moved", self.over_minimum() <= OVER_MINIMUM),
+            exact("wasted moves", wasted == 0),
+        ];
+        if is_made {
+            targets.push(exact("live/reserved", self.live_share(reserved_after) >= LIVE_SHARE));
+        }
+        if allocations <= WORST.1 {
+            targets.push(Target { what: "time", is_met: self.worst() <= WORST.0, is_exact: false });
+        }
+        targets
+    }
+
+    fn missed(&self) -> Vec<&'static str> {
+        self.targets().into_iter().filter(|target| !target.is_met).map(|target| target.what).collect()
+    }
+
+    fn verdict(&self) -> String {
+        match (self.targets().as_slice(), self.missed().as_slice()) {
+            ([], _) => String::new(),
+            (_, []) => "met".to_owned(),
+            (_, missed) => format!("missed: {}", missed.join(", ")),
+        }
+    }
+
     fn to_json(&self) -> Value {
-        let Outcome { allocations, live, reserved_before, reserved_after, frames, minimum } = &self.outcome;
+        let Outcome { allocations, live, reserved_before, reserved_after, frames, minimum, .. } =
+            &self.outcome;
         json!({
             "layout": self.layout,
             "peer": self.peer,
@@ -61,9 +107,11 @@ impl Line {
             "moves": frames.moves,
             "moved_bytes": frames.bytes,
             "minimum_bytes": minimum,
+            "wasted_moves": frames.wasted,
             "frames": frames.times.len(),
             "worst_frame_us": self.worst(),
             "all_frames_us": self.total(),
+            "missed": self.missed(),
         })
     }
 }
@@ -74,6 +122,12 @@ pub(super) struct Report {
 }
 
 impl Report {
+    /// How many targets are missed that do not depend on the machine.
+    pub(super) fn missed(&self) -> usize {
+        let targets = self.lines.iter().flat_map(Line::targets);
+        targets.filter(|target| target.is_exact && !target.is_met).count()
+    }
+
     pub(super) fn to_json(&self) -> Value {
         Value::Array(self.lines.iter().map(Line::to_json).collect())
     }
@@ -97,9 +151,11 @@ impl fmt::Display for Report {
             "after",
             "moved, MiB",
             "over the least",
+            "wasted moves",
             "frames",
             "worst frame, µs",
             "all, µs",
+            "targets",
         ]);
         for line in &self.lines {
             let outcome = &line.outcome;
@@ -113,11 +169,19 @@ impl fmt::Display for Report {
                 format!("{:.3}", line.live_share(outcome.reserved_after)),
                 mib(outcome.frames.bytes),
                 format!("{:.2}", line.over_minimum()),
+                outcome.frames.wasted.map_or_else(|| "?".to_owned(), |wasted| wasted.to_string()),
                 outcome.frames.times.len().to_string(),
                 format!("{:.0}", line.worst()),
                 format!("{:.0}", line.total()),
+                line.verdict(),
             ]);
         }
-        write!(f, "{table}")
+        let (worst, allocations) = WORST;
+        write!(
+            f,
+            "{table}\n\nTargets, for HeapPools: over the least at most {OVER_MINIMUM}; no wasted move; live/reserved at \
+             least {LIVE_SHARE} on the first two layouts; up to {allocations} allocations the worst frame at most {worst} µs, \
+             which does not count as missed when the command fails"
+        )
     }
 }

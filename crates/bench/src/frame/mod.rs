@@ -1,13 +1,15 @@
 //! The time of the operations of a frame: constants, descriptor tables, recording contexts, releases, submissions of the
-//! program's own, presentation.
+//! program's own, presentation, and observing that nobody looks at.
 //!
 //! Measured on a [null device](crate::null), alternating with a lower bound: the least work that
 //! any implementation must do.
 
 mod constants;
 mod contexts;
+mod events;
 mod external;
 mod graphs;
+mod moving;
 mod queries;
 mod releases;
 mod report;
@@ -47,12 +49,14 @@ pub fn run(args: &Args) -> Result<(), Error> {
         tables::measure,
         contexts::measure,
         resident::measure,
+        moving::measure,
         queries::measure,
         structures::measure,
         external::measure,
         releases::measure,
         transients::measure,
         graphs::measure,
+        events::measure,
     ] {
         lines.extend(measure(args.rounds)?);
     }

@@ -27,6 +27,8 @@ impl CommandList<Device> for List {
 
     fn copy_texture_to_buffer(&mut self, _: &Resource, _: TextureRegion, _: &Resource, _: BufferLayout) {}
 
+    fn copy_texture(&mut self, _: &Resource, _: &Resource, _: Subresource) {}
+
     fn discard(&mut self, _: &Resource, _: Subresource) {}
 
     fn make_visible_to_cpu(&mut self, _: State) {}

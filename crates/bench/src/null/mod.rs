@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use tenure_core::device::{
     self, AccelerationStructureRange, Descriptor, DescriptorHeapDesc, DescriptorSource, HeapBudget, HeapDesc,
-    MAX_QUEUES, ManagerSlot, MemoryFlags, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc,
-    QueueSerial, Requirements, ResourceDesc, SetWrite, SubmitSync, TileLayout, TileUpdate,
+    MAX_QUEUES, ManagerSlot, MemoryBlock, MemoryFlags, MemoryTypeId, ObjectRef, PagingPoint, Permit,
+    Properties, QueryHeapDesc, QueueSerial, Requirements, ResourceDesc, SetWrite, SubmitSync, TileLayout,
+    TileUpdate,
 };
 use tenure_core::{DeviceError, QueueId, SetBinding};
 use tenure_sim as sim;
@@ -293,6 +294,18 @@ impl device::Device for Device {
 
     fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
         if self.has_budgets { self.tables.budget() } else { Ok(Vec::new()) }
+    }
+
+    fn make_resident(
+        &self,
+        _: Permit<Self>,
+        _: &[MemoryBlock<'_, Self>],
+    ) -> Result<PagingPoint, DeviceError> {
+        Ok(PagingPoint::RESIDENT)
+    }
+
+    fn evict(&self, _: Permit<Self>, _: &[MemoryBlock<'_, Self>]) -> Result<(), DeviceError> {
+        Ok(())
     }
 
     fn status(&self) -> Result<(), DeviceError> {

@@ -1,7 +1,7 @@
 //! Tenure: the manager itself, on the simulated device.
 
 use tenure_core::device::{State, Subresource};
-use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, Usage};
+use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, Recording, Usage};
 use tenure_sim::{Checks, Device, Lag, Options, Profile};
 
 use super::model::PAGING;
@@ -52,20 +52,36 @@ impl<'a> Player<'a> {
         let bytes = self.trace.things[thing].bytes;
         let desc = BufferDesc::new(bytes, Usage::SHADER_READ | Usage::COPY_SRC);
         self.gpu.create_buffer(&match self.trace.is_local(thing) {
+            true if self.trace.is_movable => desc.evictable().movable(),
             true => desc.evictable(),
             false => desc.memory(MemoryUse::Upload),
         })
     }
 
+    /// Uses all of each thing, which no command that moves bytes would do in as little time.
+    fn record(&self, recording: &mut Recording<Device>, uses: &[usize], state: State) -> Result<(), Error> {
+        let (commands, scratch) = recording.split();
+        for buffer in uses.iter().filter_map(|thing| self.buffers[*thing].as_ref()) {
+            commands.use_resource(buffer, Subresource::All, state)?;
+            let place = scratch.buffer(buffer)?;
+            commands.raw().use_buffer(place.raw(), place.offset(), place.size(), state);
+        }
+        Ok(())
+    }
+
+    /// What may move has content, or there would be nothing to copy.
+    fn write(&self, created: &[usize]) -> Result<(), Error> {
+        let local = created.iter().filter(|thing| self.trace.is_movable && self.trace.is_local(**thing));
+        for buffer in local.filter_map(|thing| self.buffers[*thing].as_ref()) {
+            self.gpu.upload(buffer, 0, &vec![1; buffer.size() as usize])?;
+        }
+        Ok(())
+    }
+
     fn submit(&mut self, submission: &Submission) -> Result<(), Error> {
         let Submission { queue, uses } = submission;
         let mut recording = self.gpu.record(*queue, "submission")?;
-        for buffer in uses.iter().filter_map(|thing| self.buffers[*thing].as_ref()) {
-            // All of it, which no command that moves bytes would do in as little time.
-            recording.use_resource(buffer, Subresource::All, State::COPY_SRC)?;
-            let list = recording.raw();
-            list.use_buffer(buffer.raw(), buffer.offset(), buffer.size(), State::COPY_SRC);
-        }
+        self.record(&mut recording, uses, State::COPY_SRC)?;
         recording.submit()?;
         self.flight.submit(self.trace, uses);
         self.note_over(PAGING.per_submission);
@@ -78,6 +94,7 @@ impl<'a> Player<'a> {
         for thing in &frame.created {
             self.buffers[*thing] = Some(self.create(*thing)?);
         }
+        self.write(&frame.created)?;
         frame.submissions.iter().try_for_each(|submission| self.submit(submission))?;
         if let Some(budget) = frame.budget {
             self.budget = budget;
@@ -100,6 +117,7 @@ impl<'a> Player<'a> {
     }
 
     fn finish(mut self) -> Result<Outcome, String> {
+        self.outcome.moved = self.gpu.compaction_stats().bytes;
         // What nothing has used by the end counts as not used.
         self.buffers.clear();
         let left = self.gpu.shutdown();

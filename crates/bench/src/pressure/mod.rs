@@ -11,6 +11,7 @@ mod managed;
 mod measure;
 mod model;
 mod report;
+mod returning;
 mod scenarios;
 mod small;
 #[cfg(test)]
@@ -51,13 +52,16 @@ pub fn run(args: &Args) -> Result<(), String> {
         scenarios::random(1, 60, 200 * length.0),
         small::in_order_of_map(length),
         small::in_other_order(length),
+        small::in_other_order_movable(length),
+        small::on_map_movable(length),
     ];
     let all = scenarios::all(length).into_iter().map(|trace| (trace, true));
     for (mut trace, has_target) in all.chain(free.map(|trace| (trace, false))) {
         trace.demotion_delay = args.demotion_delay;
         lines.push(play(&trace, has_target)?);
     }
-    let figures = measure::all(args.rounds).map_err(|error| error.to_string())?;
+    let mut figures = measure::all(args.rounds).map_err(|error| error.to_string())?;
+    figures.extend(returning::all().map_err(|error| error.to_string())?);
     let report = Report { lines, figures };
     if args.json {
         println!("{:#}", report.to_json());

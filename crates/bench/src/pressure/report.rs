@@ -93,6 +93,7 @@ impl Report {
                 "player": player,
                 "bytes_in": outcome.bytes_in,
                 "unused": outcome.unused,
+                "moved": outcome.moved,
                 "stalled_ns": outcome.stalled as f64,
                 "cpu_waits": outcome.waits,
                 "over_budget_byte_ns": outcome.over as f64,
@@ -125,6 +126,7 @@ impl fmt::Display for Report {
             "paged in (MiB)",
             "of Belady",
             "not used",
+            "moved (MiB)",
             "stalled (ms)",
             "CPU waits",
             "over budget (MiB s)",
@@ -141,6 +143,7 @@ impl fmt::Display for Report {
                     format!("{:.0}", mib(outcome.bytes_in)),
                     ratio(outcome.bytes_in, line.bound),
                     format!("{:.0} %", unused * 100.0),
+                    format!("{:.0}", mib(outcome.moved)),
                     format!("{:.1}", outcome.stalled as f64 / 1e6),
                     outcome.waits.to_string(),
                     format!("{:.2}", outcome.over as f64 / 1e9 / f64::from(1 << 20)),
@@ -153,7 +156,7 @@ impl fmt::Display for Report {
         table.load_style(presets::ASCII_MARKDOWN);
         table.set_header(["measured", "median", "target", "targets"]);
         for figure in &self.figures {
-            let (value, target) = (format!("{:.1}", figure.value), format!("≤ {:.0}", figure.target));
+            let (value, target) = (format!("{:.2}", figure.value), format!("≤ {}", figure.target));
             let verdict = if figure.is_met() { "met" } else { "missed" };
             table.add_row([figure.what.clone(), value, target, verdict.to_owned()]);
         }

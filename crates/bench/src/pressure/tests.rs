@@ -2,7 +2,7 @@
 
 use super::scenarios::{self, Length};
 use super::trace::Trace;
-use super::{belady, play};
+use super::{belady, play, returning, small};
 
 /// The deterministic targets of each scenario, at as many laps as the command plays.
 #[test]
@@ -11,6 +11,23 @@ fn the_targets_are_met() {
         let line = play(&trace, true).unwrap();
         assert_eq!(line.missed(), [""; 0], "{}", trace.name);
     }
+}
+
+/// What went to slower memory is back as soon as it can be, and moves once.
+#[test]
+fn what_comes_back_meets_its_targets() {
+    for figure in returning::all().unwrap() {
+        assert!(figure.is_met(), "{}: {} of {}", figure.what, figure.value, figure.target);
+    }
+}
+
+/// Things that share blocks and are used at different times page in less where they may move.
+#[test]
+fn gathering_pages_in_less() {
+    let [moves, stays] = [small::in_other_order_movable, small::in_other_order]
+        .map(|scenario| play(&scenario(Length(8)), false).unwrap().tenure);
+    assert!(moves.bytes_in * 10 < stays.bytes_in * 9, "{} of {}", moves.bytes_in, stays.bytes_in);
+    assert!(moves.moved < 1 << 30 && moves.over == 0, "{moves:?}");
 }
 
 /// Each run of a scenario gives the same.

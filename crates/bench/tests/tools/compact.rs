@@ -18,6 +18,7 @@ fn nothing_moves_in_vain_and_little_is_left_over() {
         let number = |name: &str| line[name].as_u64().unwrap_or(u64::MAX);
         assert!(number("reserved_after_bytes") <= number("reserved_before_bytes"), "{line}");
         assert!(number("live_bytes") <= number("reserved_after_bytes"), "{line}");
+        assert_eq!(number("wasted_moves"), 0, "{line}");
         assert!(number("moved_bytes") == 0 || number("minimum_bytes") > 0, "{line}");
         // What is sparse and large enough to be worth it ends dense.
         let share = |reserved| number("live_bytes") as f64 / reserved as f64;

@@ -2,8 +2,8 @@
 
 use tenure_core::device::{CallRule, Features};
 use tenure_core::{
-    BufferLayout, DeviceError, Error, Format, Plane, Queue, TexelData, Texture, TextureDesc, TextureInfo,
-    TextureRegion, Usage,
+    BufferLayout, DeviceError, Error, Format, Plane, Queue, Subresource, TexelData, Texture, TextureDesc,
+    TextureInfo, TextureRegion, Usage,
 };
 
 use crate::Harness;
@@ -76,6 +76,35 @@ pub fn planes_keep_their_texels<H: Harness>(harness: &H) {
     }
     println!("{} formats of depth, {} of depth and stencil", count[0], count[1]);
     assert!(count[0] > 0 && (count[1] > 0 || !bench.copies_stencil()), "few formats: {count:?}");
+    bench.end();
+}
+
+/// Depth and stencil are copied to another texture together, all subresources or one.
+pub fn planes_are_copied_together<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(73);
+    for format in formats(&bench).filter(|format| bench.copies_stencil() || !format.has_stencil()) {
+        let desc = TextureDesc::d2(37, 21, format, USAGE).mips(5).layers(2).name(format!("{format:?}"));
+        let regions = parts(&desc.info);
+        let [(first, mut texels), (second, others)] = [(); 2].map(|()| {
+            let texels: Vec<_> = regions.iter().map(|region| random(format, region, &mut rng)).collect();
+            let data: Vec<_> = texels.iter().map(|texels| TexelData::new(texels)).collect();
+            (bench.gpu.create_texture_with(&desc, &data).unwrap(), texels)
+        });
+        let copy = bench.gpu.create_texture(&desc).unwrap();
+        bench.submit(Queue::Graphics, |recording| {
+            recording.copy_texture(&first, &copy, Subresource::All).unwrap();
+            recording.copy_texture(&second, &copy, Subresource::One(6)).unwrap();
+        });
+        for (region, (texels, other)) in regions.iter().zip(texels.iter_mut().zip(others)) {
+            if (region.mip, region.layer) == (1, 1) {
+                *texels = other;
+            }
+        }
+        bench.check_parts(&copy, &regions, &texels);
+        drop((first, second, copy));
+        bench.gpu.purge().unwrap();
+    }
     bench.end();
 }
 

@@ -3,6 +3,7 @@
 use tenure::device::Device;
 use tenure::{Buffer, Error, Gpu, Recording, State, SyncPoint, sim};
 
+use super::counted::Counted;
 use super::objects::Content;
 
 /// The expected first bytes of a buffer at one point of a command recording.
@@ -42,26 +43,57 @@ pub(super) struct SimulatedChecker {
     recorded: u64,
 }
 
-impl ReadChecker<sim::Device> for SimulatedChecker {
-    fn begin(&mut self, _: &Gpu<sim::Device>) -> Result<(), Error> {
+/// A device that is the simulated one, perhaps wrapped.
+pub(super) trait InSimulation: Device {
+    /// The simulated device's command list.
+    fn list(list: &Self::List) -> &<sim::Device as Device>::List;
+
+    /// The simulated device's resource.
+    fn resource(resource: &Self::Resource) -> &<sim::Device as Device>::Resource;
+}
+
+impl InSimulation for sim::Device {
+    fn list(list: &Self::List) -> &<sim::Device as Device>::List {
+        list
+    }
+
+    fn resource(resource: &Self::Resource) -> &<sim::Device as Device>::Resource {
+        resource
+    }
+}
+
+impl InSimulation for Counted<sim::Device> {
+    fn list(list: &Self::List) -> &<sim::Device as Device>::List {
+        list.inner()
+    }
+
+    fn resource(resource: &Self::Resource) -> &<sim::Device as Device>::Resource {
+        resource.inner()
+    }
+}
+
+impl<D: InSimulation> ReadChecker<D> for SimulatedChecker {
+    fn begin(&mut self, _: &Gpu<D>) -> Result<(), Error> {
         Ok(())
     }
 
     fn record_read(
         &mut self,
-        _: &Gpu<sim::Device>,
-        recording: &mut Recording<sim::Device>,
-        read: &CheckedRead<'_, sim::Device>,
+        _: &Gpu<D>,
+        recording: &mut Recording<D>,
+        read: &CheckedRead<'_, D>,
     ) -> Result<(), Error> {
         let CheckedRead { buffer, content, .. } = read;
-        let (list, bytes) = (recording.raw(), content.bytes());
-        list.use_buffer(buffer.raw(), buffer.offset(), bytes.len() as u64, State::VERTEX_OR_CONSTANT);
-        list.expect_bytes(buffer.raw(), buffer.offset(), bytes);
+        let (commands, scratch) = recording.split();
+        let place = scratch.buffer(buffer)?;
+        let (list, resource, bytes) = (D::list(commands.raw()), D::resource(place.raw()), content.bytes());
+        list.use_buffer(resource, place.offset(), bytes.len() as u64, State::VERTEX_OR_CONSTANT);
+        list.expect_bytes(resource, place.offset(), bytes);
         self.recorded += 1;
         Ok(())
     }
 
-    fn submitted(&mut self, _: &Gpu<sim::Device>, _: SyncPoint) -> Result<(), Error> {
+    fn submitted(&mut self, _: &Gpu<D>, _: SyncPoint) -> Result<(), Error> {
         Ok(())
     }
 

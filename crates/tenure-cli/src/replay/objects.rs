@@ -1,8 +1,9 @@
 //! The live objects of a replay, by slot, and the random numbers that choose among them.
 
 use tenure::device::Device;
-use tenure::{Buffer, BufferDesc, Error, Gpu, MemoryUse, Texture, Usage};
+use tenure::{Buffer, BufferDesc, Error, Gpu, MemoryUse, Recording, Texture, TextureDesc, Usage};
 
+use super::observer::{Moment, Observer};
 use super::program::What;
 use super::shape::Shape;
 
@@ -103,8 +104,23 @@ const LISTS: usize = 3;
 enum Object<D: Device> {
     Buffer(Followed<D>),
     /// Only created and dropped.
-    #[expect(dead_code, reason = "a texture is only created and dropped")]
     Texture(Texture<D>),
+}
+
+impl<D: Device> Object<D> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Buffer(followed) => followed.buffer.name().as_str(),
+            Self::Texture(texture) => texture.name().as_str(),
+        }
+    }
+
+    fn moves(&self) -> u64 {
+        match self {
+            Self::Buffer(followed) => followed.buffer.moves(),
+            Self::Texture(texture) => texture.moves(),
+        }
+    }
 }
 
 /// Live objects by slot, and the slots of the buffers to choose from.
@@ -113,12 +129,21 @@ pub(super) struct Objects<D: Device> {
     lists: [Vec<usize>; LISTS],
     /// The source of the buffer contents.
     rng: Rng,
+    /// What only the GPU uses is created as movable.
+    is_movable: bool,
+    /// Movable objects that are new or have moved since a recording asked where they are. Some of them may have been
+    /// dropped.
+    unlocated: Vec<usize>,
+    /// How often the object of each slot had moved when a recording last asked where it is.
+    moves: Vec<u64>,
 }
 
 impl<D: Device> Objects<D> {
-    pub(super) fn new(slots: usize, seed: u64) -> Self {
+    pub(super) fn new(slots: usize, seed: u64, is_movable: bool) -> Self {
+        let moves = vec![0; if is_movable { slots } else { 0 }];
         let slots = std::iter::repeat_with(|| None).take(slots).collect();
-        Self { slots, lists: Default::default(), rng: Rng::new(seed) }
+        let rng = Rng::new(seed);
+        Self { slots, lists: Default::default(), rng, is_movable, unlocated: Vec::new(), moves }
     }
 
     /// Creates an object in an empty slot, and fills the beginning of a buffer that is mapped.
@@ -133,17 +158,86 @@ impl<D: Device> Objects<D> {
             What::Buffer { size, align, memory } => {
                 let (role, usage) = role(memory);
                 let desc = BufferDesc::new(size, usage).memory(memory).alignment(align).name(role.name());
+                let is_movable = self.is_movable && role == Role::Mesh;
+                let desc = if is_movable { desc.movable() } else { desc };
                 let buffer = gpu.create_buffer(&desc)?;
-                is_used(buffer.raw());
+                if is_movable {
+                    self.unlocated.push(slot);
+                } else {
+                    is_used(buffer.raw());
+                }
                 self.follow(buffer, slot, role)
             }
             What::Texture(index) => {
                 if let Some(shape) = shapes.get(index) {
-                    let texture = gpu.create_texture(&shape.desc())?;
-                    is_used(texture.raw());
+                    let desc = shape.desc();
+                    let desc = if self.is_movable { TextureDesc::movable(desc) } else { desc };
+                    let texture = gpu.create_texture(&desc)?;
+                    if self.is_movable {
+                        self.unlocated.push(slot);
+                    } else {
+                        is_used(texture.raw());
+                    }
                     self.put(slot, Object::Texture(texture));
                 }
                 Ok(())
+            }
+        }
+    }
+
+    /// Tells of the object that was just created in a slot, if it was, after `earlier` ones.
+    pub(super) fn show(
+        &self,
+        gpu: &Gpu<D>,
+        slot: usize,
+        (earlier, what): (usize, What),
+        observer: &mut impl Observer<D>,
+    ) {
+        let Some(Some(object)) = self.slots.get(slot) else { return };
+        observer.observe(gpu, Moment::Created { slot, earlier, what, name: object.name() });
+        match object {
+            _ if self.unlocated.last() == Some(&slot) => {}
+            Object::Buffer(Followed { buffer, .. }) => {
+                let (resource, offset) = (buffer.raw(), buffer.offset());
+                observer.observe(gpu, Moment::Placed { slot, resource, offset });
+            }
+            Object::Texture(texture) => {
+                observer.observe(gpu, Moment::Placed { slot, resource: texture.raw(), offset: 0 });
+            }
+        }
+    }
+
+    /// Has a recording ask where the movable objects are that are new or have moved. This is also what marks them as
+    /// used: see [`is_used`].
+    pub(super) fn locate(
+        &mut self,
+        gpu: &Gpu<D>,
+        recording: &mut Recording<D>,
+        observer: &mut impl Observer<D>,
+    ) -> Result<(), Error> {
+        for slot in std::mem::take(&mut self.unlocated) {
+            let Some(Some(object)) = self.slots.get(slot) else { continue };
+            if let Some(moves) = self.moves.get_mut(slot) {
+                *moves = object.moves();
+            }
+            let (_, scratch) = recording.split();
+            let (resource, offset) = match object {
+                Object::Buffer(Followed { buffer, .. }) => {
+                    let place = scratch.buffer(buffer)?;
+                    (place.raw(), place.offset())
+                }
+                Object::Texture(texture) => (scratch.texture(texture)?, 0),
+            };
+            observer.observe(gpu, Moment::Placed { slot, resource, offset });
+        }
+        Ok(())
+    }
+
+    /// Notes which objects have moved. O(slots).
+    pub(super) fn note_moves(&mut self) {
+        for (slot, (object, moves)) in self.slots.iter().zip(&self.moves).enumerate() {
+            if object.as_ref().is_some_and(|object| object.moves() != *moves) {
+                self.unlocated.push(slot);
             }
         }
     }

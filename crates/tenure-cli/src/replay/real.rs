@@ -8,6 +8,7 @@ use tenure_trace::Trace;
 use super::counted::{Counted, Live};
 use super::hazards::Hazards;
 use super::meter::DriverTime;
+use super::observer::Unobserved;
 use super::outcome::{Found, Outcome, Watch};
 use super::readbacks::Readbacks;
 use super::{Job, NoDevice, Program, ReplayError, Shape, Target, session};
@@ -67,7 +68,8 @@ impl<O: Open> Target for Real<O> {
         let (name, profile) = (device.properties().backend, device.properties().name.clone());
         let device = Counted::new(device);
         let gauge = device.gauge();
-        let measured = session::run(device, &|| gauge.meter(), &mut Readbacks::new(&hazards), job);
+        let mut checker = Readbacks::new(&hazards);
+        let measured = session::run(device, &|| gauge.meter(), &mut checker, &mut Unobserved, job);
         afterwards(&hazards);
         // The device is destroyed now, so all hazards were reported.
         let measured = measured.map_err(|source| ReplayError::broken(source, hazards.kept()))?;

@@ -10,6 +10,7 @@ use super::checker::ReadChecker;
 use super::meter::Meter;
 use super::objects::Objects;
 use super::objects::Rng;
+use super::observer::{Moment, Observer};
 use super::program::Step;
 use super::traffic;
 
@@ -44,29 +45,32 @@ pub(super) struct Measured {
 }
 
 /// Runs the program of `job` on `device`. `meter` reads the counters of the device, also after the
-/// device was dropped; `checker` checks the bytes that the GPU reads.
+/// device was dropped; `checker` checks the bytes that the GPU reads; `observer` follows.
 pub(super) fn run<D: Device>(
     device: D,
     meter: &dyn Fn() -> Meter,
     checker: &mut impl ReadChecker<D>,
+    observer: &mut impl Observer<D>,
     job: &Job<'_>,
 ) -> Result<Measured, Error> {
     let config = job.config();
     let timeout = config.frames.shutdown_timeout;
     let gpu = Gpu::new(device, config)?;
     checker.begin(&gpu)?;
-    let mut session = Session::new(&gpu, meter, checker, job);
+    let mut session = Session::new(&gpu, meter, checker, observer, job);
     let start = Instant::now();
     session.steps(job)?;
     let wall = start.elapsed();
     let Session { objects, measured, .. } = session;
 
+    observer.observe(&gpu, Moment::LastWait);
     if !gpu.wait(&gpu.submitted(), timeout)? {
         let waited_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         return Err(Error::Timeout { what: Awaited::LastFrame, waited_ms });
     }
     let reads_checked = checker.finish()?;
     gpu.purge()?;
+    observer.observe(&gpu, Moment::Idle);
     let at_end = meter();
     let stats_peak_reserved = gpu.stats().peak_reserved;
     drop(objects);
@@ -92,27 +96,37 @@ pub(super) fn run<D: Device>(
 }
 
 /// A replay under way.
-struct Session<'a, D: Device, W> {
+struct Session<'a, D: Device, W, O> {
     gpu: &'a Gpu<D>,
     meter: &'a dyn Fn() -> Meter,
     checker: &'a mut W,
+    observer: &'a mut O,
     objects: Objects<D>,
     rng: Rng,
     measured: Measured,
+    /// Resources that compaction had moved at the end of the last frame.
+    moves: u64,
 }
 
-impl<'a, D: Device, W: ReadChecker<D>> Session<'a, D, W> {
-    fn new(gpu: &'a Gpu<D>, meter: &'a dyn Fn() -> Meter, checker: &'a mut W, job: &Job<'_>) -> Self {
+impl<'a, D: Device, W: ReadChecker<D>, O: Observer<D>> Session<'a, D, W, O> {
+    fn new(
+        gpu: &'a Gpu<D>,
+        meter: &'a dyn Fn() -> Meter,
+        checker: &'a mut W,
+        observer: &'a mut O,
+        job: &Job<'_>,
+    ) -> Self {
         let Job { program, settings, .. } = *job;
         let creates = program.steps.iter().filter(|step| matches!(step, Step::Create { .. })).count();
         let measured = Measured { create_ns: Vec::with_capacity(creates), ..Measured::default() };
-        let objects = Objects::new(program.slots, settings.seed);
-        Self { gpu, meter, checker, objects, rng: Rng::new(!settings.seed), measured }
+        let objects = Objects::new(program.slots, settings.seed, settings.movable);
+        let rng = Rng::new(!settings.seed);
+        Self { gpu, meter, checker, observer, objects, rng, measured, moves: 0 }
     }
 
     fn steps(&mut self, job: &Job<'_>) -> Result<(), Error> {
         let Job { program, progress, .. } = *job;
-        let mut frame = self.gpu.begin_frame()?;
+        let mut frame = self.begin()?;
         for (index, step) in program.steps.iter().enumerate() {
             if index.is_multiple_of(STEPS_A_REPORT) {
                 progress(index as u64);
@@ -122,15 +136,20 @@ impl<'a, D: Device, W: ReadChecker<D>> Session<'a, D, W> {
             }
             match *step {
                 Step::Create { slot, what } => {
+                    let earlier = self.measured.create_ns.len();
                     let start = Instant::now();
                     let created = self.objects.create(self.gpu, slot, what, &program.shapes);
                     self.measured.create_ns.push(nanoseconds(start.elapsed()));
                     self.note(created)?;
+                    self.objects.show(self.gpu, slot, (earlier, what), self.observer);
                 }
-                Step::Drop { slot } => self.objects.drop_slot(slot),
+                Step::Drop { slot } => {
+                    self.observer.observe(self.gpu, Moment::Dropped { slot });
+                    self.objects.drop_slot(slot);
+                }
                 Step::EndFrame => {
                     self.end(frame)?;
-                    frame = self.gpu.begin_frame()?;
+                    frame = self.begin()?;
                 }
             }
         }
@@ -151,9 +170,24 @@ impl<'a, D: Device, W: ReadChecker<D>> Session<'a, D, W> {
         Ok(())
     }
 
+    fn begin(&mut self) -> Result<Frame<D>, Error> {
+        self.observer.observe(self.gpu, Moment::FrameBegins);
+        let frame = self.gpu.begin_frame()?;
+        self.observer.observe(self.gpu, Moment::FrameBegun);
+        Ok(frame)
+    }
+
     fn end(&mut self, frame: Frame<D>) -> Result<(), Error> {
-        traffic::submit(self.gpu, &mut self.objects, &mut self.rng, self.checker)?;
-        frame.end()
+        traffic::submit(self.gpu, &mut self.objects, &mut self.rng, self.checker, self.observer)?;
+        self.observer.observe(self.gpu, Moment::FrameEnds);
+        frame.end()?;
+        self.observer.observe(self.gpu, Moment::FrameEnded);
+        let moves = self.gpu.compaction_stats().moves;
+        if moves != self.moves {
+            self.moves = moves;
+            self.objects.note_moves();
+        }
+        Ok(())
     }
 }
 

@@ -3,13 +3,15 @@
 use tenure::sim;
 use tenure_trace::Trace;
 
-use super::checker::SimulatedChecker;
+use super::checker::{InSimulation, SimulatedChecker};
+use super::counted::Counted;
 use super::meter::{DriverTime, Meter};
+use super::observer::{Observer, Unobserved};
 use super::outcome::{Found, Outcome, Watch};
 use super::{Job, NoDevice, Program, ReplayError, Shape, Target, session};
 
 /// Ticks of simulated time in a frame of a replay: its submission, and a poll at either end.
-const TICKS_A_FRAME: u64 = 3;
+pub(crate) const TICKS_A_FRAME: u64 = 3;
 
 /// Simulated devices of one profile. The same job gives the same outcome, apart from the times
 /// measured.
@@ -26,14 +28,53 @@ impl Target for Simulated {
     }
 
     fn replay(&self, job: &Job<'_>) -> Result<Outcome, ReplayError> {
+        let device = self.device(job);
+        self.run(device.clone(), &device, &mut Unobserved, job)
+    }
+}
+
+impl Simulated {
+    /// A new device for a job.
+    pub(crate) fn device(&self, job: &Job<'_>) -> sim::Device {
         let frames = u64::from(job.settings.config.frames.in_flight);
         let lag = sim::Lag::Random { max: frames.saturating_mul(TICKS_A_FRAME) };
         let options = sim::Options::new(self.profile).seed(job.settings.seed).lag(lag);
-        let device = sim::Device::with_options(options);
+        sim::Device::with_options(options)
+    }
+
+    /// As [`replay`](Target::replay), on a [`device`](Self::device) that is wrapped, with an observer. The outcome is the
+    /// same.
+    pub(crate) fn replay_observed(
+        &self,
+        device: Counted<sim::Device>,
+        observer: &mut impl Observer<Counted<sim::Device>>,
+        job: &Job<'_>,
+    ) -> Result<Outcome, ReplayError> {
+        let inner = device.inner().clone();
+        self.run(device, &inner, observer, job)
+    }
+
+    /// As [`replay`](Target::replay), with an observer. The outcome is the same.
+    pub(crate) fn replay_watched(
+        &self,
+        observer: &mut impl Observer<sim::Device>,
+        job: &Job<'_>,
+    ) -> Result<Outcome, ReplayError> {
+        let device = self.device(job);
+        self.run(device.clone(), &device, observer, job)
+    }
+
+    fn run<D: InSimulation>(
+        &self,
+        wrapped: D,
+        device: &sim::Device,
+        observer: &mut impl Observer<D>,
+        job: &Job<'_>,
+    ) -> Result<Outcome, ReplayError> {
         let hazards = || device.hazards().iter().map(ToString::to_string).collect();
-        let measured =
-            session::run(device.clone(), &|| Meter::of(&device), &mut SimulatedChecker::default(), job)
-                .map_err(|source| ReplayError::broken(source, hazards()))?;
+        let mut checker = SimulatedChecker::default();
+        let measured = session::run(wrapped, &|| Meter::of(device), &mut checker, observer, job)
+            .map_err(|source| ReplayError::broken(source, hazards()))?;
         let leaks = device.leaks();
         let found = Found {
             device: "sim",

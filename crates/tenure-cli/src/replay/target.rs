@@ -13,6 +13,9 @@ pub struct Settings {
     pub config: Config,
     /// The seed of all random choices.
     pub seed: u64,
+    /// Buffers and textures that only the GPU uses are created as [movable](tenure::BufferDesc::movable). On real
+    /// devices nothing moves all the same, because there the checks pin what they read.
+    pub movable: bool,
 }
 
 /// One replay.

@@ -7,6 +7,7 @@ use tenure::{Error, Gpu, Queue, Recording, State, Subresource};
 use super::checker::{CheckedRead, ReadChecker};
 use super::objects::Rng;
 use super::objects::{Among, Objects};
+use super::observer::{Moment, Observer};
 
 /// Copies in each frame.
 const ROUNDS: usize = 8;
@@ -23,19 +24,24 @@ pub(super) fn submit<D: Device>(
     objects: &mut Objects<D>,
     rng: &mut Rng,
     checker: &mut impl ReadChecker<D>,
+    observer: &mut impl Observer<D>,
 ) -> Result<(), Error> {
     let mut recording = gpu.record(Queue::Graphics, "frame")?;
+    objects.locate(gpu, &mut recording, observer)?;
     for _ in 0..ROUNDS {
         for among in [Among::Uploads, Among::WrittenMeshes] {
             if let Some(slot) = objects.pick(rng, among)
                 && let Some(read) = draw(&mut recording, objects, slot)?
             {
                 checker.record_read(gpu, &mut recording, &read)?;
+                observer.observe(gpu, Moment::Used { slot });
             }
         }
         let (upload, mesh) = (objects.pick(rng, Among::Uploads), objects.pick(rng, Among::Meshes));
         if let (Some(upload), Some(mesh)) = (upload, mesh) {
             copy(&mut recording, objects, upload, mesh)?;
+            observer.observe(gpu, Moment::Used { slot: upload });
+            observer.observe(gpu, Moment::Used { slot: mesh });
         }
     }
     let at = recording.submit()?;
@@ -79,6 +85,7 @@ mod tests {
     use super::super::hazards::Hazards;
     use super::super::objects::Objects;
     use super::super::objects::Rng;
+    use super::super::observer::Unobserved;
     use super::super::program::What;
     use super::super::readbacks::Readbacks;
     use super::submit;
@@ -89,7 +96,7 @@ mod tests {
     fn run_frames<D: Device>(device: D, checker: &mut impl ReadChecker<D>, spoil: bool) {
         let gpu = Gpu::new(device, Config::default()).unwrap();
         checker.begin(&gpu).unwrap();
-        let mut objects = Objects::new(MESHES + 2, 1);
+        let mut objects = Objects::new(MESHES + 2, 1, false);
         for slot in 0..MESHES + 2 {
             let memory = if slot < MESHES { MemoryUse::GpuOnly } else { MemoryUse::Upload };
             objects.create(&gpu, slot, What::Buffer { size: 100, align: 4, memory }, &[]).unwrap();
@@ -97,7 +104,7 @@ mod tests {
         let mut rng = Rng::new(2);
         for frame in 0..10 {
             let begun = gpu.begin_frame().unwrap();
-            submit(&gpu, &mut objects, &mut rng, checker).unwrap();
+            submit(&gpu, &mut objects, &mut rng, checker, &mut Unobserved).unwrap();
             if spoil && frame == 5 {
                 let written =
                     (0..MESHES).filter_map(|slot| objects.buffer(slot)).find(|mesh| mesh.content.is_some());

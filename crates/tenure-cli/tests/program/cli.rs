@@ -3,54 +3,12 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use serde_json::Value;
 use tenure_trace::{Encoding, TraceReader, Workload};
 
-fn tenure(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-    command.args(args).stdin(Stdio::null());
-    command
-}
-
-fn run(args: &[&str]) -> Output {
-    tenure(args).output().unwrap()
-}
-
-fn run_with_input(args: &[&str], input: &[u8]) -> Output {
-    let mut child =
-        tenure(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // A program that stops early closes its input.
-    let _closed = child.stdin.take().unwrap().write_all(input);
-    child.wait_with_output().unwrap()
-}
-
-fn status(output: &Output) -> i32 {
-    output.status.code().unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-fn objects(output: &Output) -> Vec<Value> {
-    stdout(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-const TINY: &str = "op,id,size,align,kind,frame\n\
-                    alloc,1,2304,64,cpu_to_gpu+linear,0\n\
-                    frame,,,,,1\n\
-                    free,1,2304,,cpu_to_gpu+linear,1\n";
-
-fn recording() -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/egui_demo_app.csv.gz");
-    folder.to_str().unwrap().to_owned()
-}
+use crate::common::{TINY, objects, recording, run, run_with_input, status, stderr, stdout, tenure};
 
 #[test]
 fn the_recording_of_the_program_is_the_repository_s() {
@@ -390,8 +348,22 @@ fn lines_without_end_take_no_memory() {
             header.trim_end().to_owned() + "\\n",
             env!("CARGO_BIN_EXE_tenure")
         );
-        let output = Command::new("sh").arg("-c").arg(script).stdin(Stdio::null()).output().unwrap();
+        let output =
+            std::process::Command::new("sh").arg("-c").arg(script).stdin(Stdio::null()).output().unwrap();
         assert_eq!(status(&output), 2, "{}", stderr(&output));
         assert!(stderr(&output).contains(end), "{}", stderr(&output));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn names_of_files_do_not_control_the_terminal() {
+    for args in
+        [&["replay", "a\u{1b}[31m.csv"][..], &["compare", "a\u{1b}[31m.csv", "b"], &["tune", "a\r\u{9b}m"]]
+    {
+        let output = run(args);
+        assert_eq!(status(&output), 2);
+        let said = stderr(&output);
+        assert!(said.ends_with('\n') && !said.trim_end().contains(char::is_control), "{said:?}");
     }
 }

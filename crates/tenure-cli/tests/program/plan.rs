@@ -93,9 +93,40 @@ fn files_hold_the_plan() {
     assert_eq!(check(&items, &offsets), Ok(48));
 
     let picture = fs::read_to_string(picture).unwrap();
-    assert!(picture.starts_with("<svg ") && picture.trim_end().ends_with("</svg>"));
-    assert_eq!(picture.matches("<title>").count(), 5, "one for each resource, and one for the memory");
-    assert!(picture.contains(">gbuffer</text>") && picture.contains("&lt;bloom&gt;"), "{picture}");
+    let picture = roxmltree::Document::parse(&picture).unwrap();
+    let texts: Vec<_> = picture.descendants().filter(|node| node.has_tag_name("text")).collect();
+    let shown = |text: &str| texts.iter().any(|node| node.text() == Some(text));
+    for text in ["gbuffer", "<bloom>", "48 bytes", "peak = lower bound", "0", "7"] {
+        assert!(shown(text), "{text}");
+    }
+}
+
+#[test]
+fn a_picture_names_passes_queues_and_kinds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (passes, picture) = (path("passes.csv"), path("plan.svg"));
+    fs::write(&passes, "name,queue,pass\nshadows,graphics,0\n<b>&\u{1b}[31m,compute,1\nlights,graphics,6\n")
+        .unwrap();
+    let input = "id,lower,upper,size,kind\nshadow,0,3,16,depth\ngbuffer,1,5,32,color\nlight,3,7,16,\n";
+    let output = tenure(&["-", "--svg", &picture, "--passes", &passes], input);
+    assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+    let picture = fs::read_to_string(picture).unwrap();
+    let picture = roxmltree::Document::parse(&picture).unwrap();
+    let texts: Vec<_> = picture.descendants().filter_map(|node| node.text()).collect();
+    for wanted in ["shadows", "<b>&\u{fffd}[31m", "lights", "graphics", "compute", "depth", "color", "kinds"]
+    {
+        assert!(texts.contains(&wanted), "{wanted} in {texts:?}");
+    }
+    assert_eq!(status(&tenure(&["-", "--passes", &passes], input)), 2, "the names are for a picture");
+    fs::write(&passes, "pass,name\nx,shadows\n").unwrap();
+    let output = tenure(&["-", "--svg", &path("other.svg"), "--passes", &passes], input);
+    assert_eq!(status(&output), 2);
+    assert!(
+        text(&output.stderr).contains("passes.csv:2: pass is \"x\", which is no number"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]

@@ -80,7 +80,8 @@ fn recordings_replay_clean_on_every_profile_and_far_behind() {
             for (frames_in_flight, seed) in [(1, 5), (8, 6)] {
                 let config =
                     Config::from(FrameConfig { in_flight: frames_in_flight, ..FrameConfig::default() });
-                let (target, settings) = (Simulated { profile: *profile }, Settings { config, seed });
+                let (target, settings) =
+                    (Simulated { profile: *profile }, Settings { config, seed, movable: false });
                 for strategy in STRATEGIES {
                     assert_clean(&replay(&target, (&name, &trace), strategy, &settings));
                 }

@@ -6,9 +6,10 @@ use super::open::Open;
 use super::{CommandService, check_region};
 use crate::context::Context;
 use crate::device::{
-    Allowed, Api, BufferLayout, CommandList, Device, DeviceError, Permit, QueueId, QueueKind, State,
-    Subresource, TextureRegion,
+    Allowed, Api, BufferLayout, CallRule, CommandList, Device, DeviceError, Permit, QueueId, QueueKind,
+    State, Subresource, TextureRegion, check,
 };
+use crate::memory::{Holder, PlaceHolds};
 use crate::resource::{Buffer, Texture, Tracked, Used};
 use crate::staging::{Footprint, Readback, RingSlice, Rows};
 use crate::state::{Layout, ResourceKind, StateError};
@@ -35,6 +36,8 @@ pub struct Commands<D: Device, Tail: ?Sized = [()]> {
     pub(super) open: Open<D>,
     pub(super) queue: QueueId,
     pub(super) id: RecordingId,
+    /// The places of movable resources that it uses.
+    pub(super) holds: PlaceHolds<D>,
     /// Of the recording.
     pub(super) name: Name,
     /// Declared last, as in every handle.
@@ -46,14 +49,15 @@ pub struct Commands<D: Device, Tail: ?Sized = [()]> {
 debug_fields!([D: Device, Tail: ?Sized] Commands<D, Tail>, "Commands", this, name: this.name, id: this.id, queue: this.queue);
 
 impl<D: Device> Commands<D, [(); 0]> {
-    pub(super) const fn new(
+    pub(super) fn new(
         service: Arc<CommandService<D>>,
         open: Open<D>,
         queue: QueueId,
         id: RecordingId,
         name: Name,
     ) -> Self {
-        Self { open, queue, id, name, service, _tail: [] }
+        let holder = Holder { number: id.0, frame: service.context.current_frame() };
+        Self { open, queue, id, holds: PlaceHolds::new(holder), name, service, _tail: [] }
     }
 }
 
@@ -132,7 +136,7 @@ impl<D: Device> Commands<D> {
     ) -> Result<(), Error> {
         let used = resource.into();
         if used.aliased_range().is_none() {
-            let tracked = used.check(&self.service.context, state)?;
+            let tracked = used.check(&self.service.context, subresource, state, &mut self.holds)?;
             return self.require(used.name(), &tracked, subresource, state);
         }
         let tracked = self.check(&used, subresource, state)?;
@@ -140,9 +144,22 @@ impl<D: Device> Commands<D> {
         self.require(used.name(), &tracked, subresource, state)
     }
 
-    /// The API object of a resource that may be used in `state` here and now. Nothing is noted.
-    fn check(&self, used: &Used<'_, D>, subresource: Subresource, state: State) -> Result<Tracked<D>, Error> {
-        let tracked = used.check(&self.service.context, state)?;
+    /// A buffer stays where it is until the recording ends.
+    fn hold(&mut self, buffer: &Buffer<D>) {
+        if let Some(movable) = buffer.inner.as_movable() {
+            self.holds.hold(movable, None);
+        }
+    }
+
+    /// The API object of a resource that may be used in `state` here and now. Nothing is noted but that it stays where it
+    /// is.
+    fn check(
+        &mut self,
+        used: &Used<'_, D>,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<Tracked<D>, Error> {
+        let tracked = used.check(&self.service.context, subresource, state, &mut self.holds)?;
         if let Some(aliased_range) = used.aliased_range() {
             let acquired_by = aliased_range.acquired_by();
             if acquired_by != self.id.0 && self.service.context.recordings.is_open(acquired_by) {
@@ -231,14 +248,16 @@ impl<D: Device> Commands<D> {
     ) -> Result<(), Error> {
         check_range(src, src_offset, size)?;
         check_range(dst, dst_offset, size)?;
-        if std::ptr::eq(src.raw(), dst.raw()) {
+        [src, dst].into_iter().for_each(|buffer| self.hold(buffer));
+        let (from, to) = (src.place(), dst.place());
+        if std::ptr::eq(from.object(), to.object()) {
             let rule = "source and destination of a copy must not share an API buffer";
             let source = DeviceError::broken_rule(rule);
             return Err(Error::device(dst.name(), source));
         }
         self.use_both(src, Subresource::All, dst, Subresource::All)?;
-        let (from, to) = (src.offset() + src_offset, dst.offset() + dst_offset);
-        self.open.list.copy_buffer(src.raw(), from, dst.raw(), to, size);
+        let (src_offset, dst_offset) = (from.offset() + src_offset, to.offset() + dst_offset);
+        self.open.list.copy_buffer(from.object(), src_offset, to.object(), dst_offset, size);
         Ok(())
     }
 
@@ -256,11 +275,13 @@ impl<D: Device> Commands<D> {
         dst: &Texture<D>,
         region: TextureRegion,
     ) -> Result<(), Error> {
-        let bytes = self.check_texels((src.name(), src.offset()), layout, dst, region)?;
+        self.hold(src);
+        let from = src.place();
+        let bytes = self.check_texels((src.name(), from.offset()), layout, dst, region)?;
         check_range(src, layout.offset, bytes)?;
         self.use_both(src, Subresource::All, dst, subresource(dst, region))?;
-        let layout = BufferLayout { offset: src.offset() + layout.offset, ..layout };
-        self.open.list.copy_buffer_to_texture(src.raw(), layout, dst.raw(), region);
+        let layout = BufferLayout { offset: from.offset() + layout.offset, ..layout };
+        self.open.list.copy_buffer_to_texture(from.object(), layout, dst.place().object(), region);
         Ok(())
     }
 
@@ -276,11 +297,60 @@ impl<D: Device> Commands<D> {
         dst: &Buffer<D>,
         layout: BufferLayout,
     ) -> Result<(), Error> {
-        let bytes = self.check_texels((dst.name(), dst.offset()), layout, src, region)?;
+        self.hold(dst);
+        let to = dst.place();
+        let bytes = self.check_texels((dst.name(), to.offset()), layout, src, region)?;
         check_range(dst, layout.offset, bytes)?;
         self.use_both(src, subresource(src, region), dst, Subresource::All)?;
-        let layout = BufferLayout { offset: dst.offset() + layout.offset, ..layout };
-        self.open.list.copy_texture_to_buffer(src.raw(), region, dst.raw(), layout);
+        let layout = BufferLayout { offset: to.offset() + layout.offset, ..layout };
+        self.open.list.copy_texture_to_buffer(src.place().object(), region, to.object(), layout);
+        Ok(())
+    }
+
+    /// Copies whole subresources of a texture to the same subresources of another texture, barriers included:
+    /// all samples, and both depth and stencil. The textures are equal in dimension, format, width, height,
+    /// depth or layers, mips and samples; usage, clear value and view formats may differ. Takes time linear in the
+    /// number of subresources.
+    ///
+    /// Queues of all kinds copy colour with one sample; graphics queues alone copy depth, stencil and several samples.
+    ///
+    /// # Errors
+    /// [`Error::Device`] for textures that are not equal, with the two values, for a texture and itself, for a
+    /// subresource that does not exist, and for texels that the queue does not copy; otherwise as
+    /// [`use_resource`](Self::use_resource). Nothing is recorded then.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tenure::{Config, Format, Gpu, Queue, Subresource, TexelData, TextureDesc, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let desc = TextureDesc::d2(2, 2, Format::R8Unorm, Usage::SHADER_READ | Usage::COPY_SRC);
+    /// let rock = gpu.create_texture_with(&desc, &[TexelData::new(&[1, 2, 3, 4])])?;
+    /// let copy = gpu.create_texture(&desc)?;
+    /// let frame = gpu.begin_frame()?;
+    /// let mut recording = frame.record(Queue::Graphics, "move")?;
+    /// recording.copy_texture(&rock, &copy, Subresource::All)?;
+    /// drop(rock);
+    /// let texels = recording.read_back_texture(&copy, desc.info.region(0, 0))?;
+    /// frame.submit(recording)?;
+    /// frame.end()?;
+    /// assert_eq!(texels.wait(Duration::from_secs(1))?, [1, 2, 3, 4]);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn copy_texture(
+        &mut self,
+        src: &Texture<D>,
+        dst: &Texture<D>,
+        subresource: Subresource,
+    ) -> Result<(), Error> {
+        let kind = self.open.tracker.queue_kind();
+        let checked = match std::ptr::eq(&src.inner, &dst.inner) {
+            true => Err(DeviceError::broken_rule(CallRule::CopyToAnother)),
+            false => check::texture_copy((src.info(), dst.info()), subresource, kind),
+        };
+        checked.map_err(|source| Error::device(dst.name(), source))?;
+        self.use_both(src, subresource, dst, subresource)?;
+        self.open.list.copy_texture(src.place().object(), dst.place().object(), subresource);
         Ok(())
     }
 
@@ -318,7 +388,7 @@ impl<D: Device> Commands<D> {
         self.barriers();
         self.use_resource(texture, subresource, state)?;
         self.barriers();
-        self.open.list.discard(texture.raw(), subresource);
+        self.open.list.discard(texture.place().object(), subresource);
         Ok(())
     }
 
@@ -340,8 +410,8 @@ impl<D: Device> Commands<D> {
         self.barriers();
         self.use_resource(dst, Subresource::All, State::COPY_DST)?;
         self.barriers();
-        let (from, to) = (src.offset() + src_offset, dst.offset() + dst_offset);
-        self.open.list.copy_buffer(src.raw(), from, dst.raw(), to, size);
+        let (from, to) = (src.offset() + src_offset, dst.place());
+        self.open.list.copy_buffer(src.raw(), from, to.object(), to.offset() + dst_offset, size);
         Ok(())
     }
 
@@ -364,7 +434,7 @@ impl<D: Device> Commands<D> {
         self.use_resource(dst, subresource(dst, region), State::COPY_DST)?;
         self.barriers();
         let layout = BufferLayout { offset: src.offset() + layout.offset, ..layout };
-        self.open.list.copy_buffer_to_texture(src.raw(), layout, dst.raw(), region);
+        self.open.list.copy_buffer_to_texture(src.raw(), layout, dst.place().object(), region);
         Ok(())
     }
 
@@ -409,8 +479,8 @@ impl<D: Device> Commands<D> {
         self.require(buffer.name(), &source, Subresource::All, State::COPY_SRC)?;
         self.require(buffer.name(), &page.tracked(), Subresource::All, State::COPY_DST)?;
         self.barriers();
-        let (from, to) = (buffer.offset() + offset, readback.start());
-        self.open.list.copy_buffer(buffer.raw(), from, page.resource(), to, size);
+        let (from, to) = (buffer.place(), readback.start());
+        self.open.list.copy_buffer(from.object(), from.offset() + offset, page.resource(), to, size);
         self.open.tickets.push(readback.ticket().clone());
         Ok(readback)
     }
@@ -445,7 +515,7 @@ impl<D: Device> Commands<D> {
         self.require(name, &page.tracked(), Subresource::All, State::COPY_DST)?;
         self.barriers();
         let layout = BufferLayout { offset: readback.start(), row_pitch: rows.row_pitch, rows: rows.rows };
-        self.open.list.copy_texture_to_buffer(texture.raw(), region, page.resource(), layout);
+        self.open.list.copy_texture_to_buffer(texture.place().object(), region, page.resource(), layout);
         self.open.tickets.push(readback.ticket().clone());
         Ok(readback)
     }

@@ -101,12 +101,15 @@ pub(crate) fn submit_external<D: Device, T, E: From<Error>>(
     run: impl FnOnce(D::NativeQueue<'_>) -> Result<T, E>,
 ) -> Result<(T, SyncPoint), E> {
     context.check_submitted(waits)?;
+    Clock::check_outside().map_err(Error::from)?;
     context.flush_pending_uploads()?;
     let waits: SmallVec<[_; crate::device::MAX_QUEUES]> =
         waits.iter().filter(|wait| wait.queue != queue).collect();
     // What is dropped meanwhile waits for the submission, as for a recording that may use it.
     let recording = context.recordings.open("external work", context.current_frame());
     let mut answer = None;
+    // Several at once, whoever waits to move something meanwhile: one may wait for another.
+    let not_moving = context.external_work.read_recursive();
     let submitted = context.clock.submit(queue, |serial| {
         // Whatever it submitted before an error or a panic is counted, too.
         let run =
@@ -115,6 +118,7 @@ pub(crate) fn submit_external<D: Device, T, E: From<Error>>(
         answer = Some(ran?);
         Ok::<(), DeviceError>(())
     });
+    drop(not_moving);
     context.recordings.close(recording);
     context.settle_submission();
     match answer {

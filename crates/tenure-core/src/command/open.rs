@@ -41,6 +41,8 @@ pub(crate) struct Open<D: Device> {
     written: State,
     /// Uses were noted, and the barriers that they need not recorded yet.
     is_due: bool,
+    /// It moves what it uses, which says nothing about when that is used next.
+    pub(crate) is_move: bool,
     /// The list was closed, and can be submitted or begun again.
     pub(super) is_closed: bool,
 }
@@ -58,6 +60,7 @@ impl<D: Device> Open<D> {
             blocks,
             written: State::COMMON,
             is_due: false,
+            is_move: false,
             is_closed: false,
         }
     }

@@ -8,7 +8,8 @@ use super::{CommandService, Commands};
 use crate::block_set::NotedBlocks;
 use crate::context::RetiredDescriptor;
 use crate::descriptor::{RecordedChunks, RecordedSets};
-use crate::device::{CommandList, Device, QueueId};
+use crate::device::{CommandList, Device, QueueId, QueueSerial};
+use crate::places::RecordedPlaces;
 use crate::staging::{BuildPages, Pages, Scratch};
 use crate::time::{RecordingId, SyncPoint};
 use crate::{Error, Name};
@@ -39,6 +40,8 @@ pub struct Recording<D: Device> {
     pub(super) shown: NotedBlocks,
     /// Its descriptor sets, once it has any.
     sets: OnceCell<Box<RecordedSets<D>>>,
+    /// Where movable resources are for it, once it has asked.
+    places: OnceCell<Box<RecordedPlaces<D>>>,
     /// Declared last, as in every handle. The commands have a reference of their own, so that
     /// [`split`](Self::split) can lend both sides.
     pub(super) service: Arc<CommandService<D>>,
@@ -62,6 +65,7 @@ impl<D: Device> Recording<D> {
             chunks: RecordedChunks::default(),
             shown: NotedBlocks::default(),
             sets: OnceCell::new(),
+            places: OnceCell::new(),
             service: service.clone(),
         })
     }
@@ -72,13 +76,14 @@ impl<D: Device> Recording<D> {
     /// # Panics
     /// Never: a recording has its list until it is submitted, which consumes it.
     pub fn split(&mut self) -> (&mut Commands<D>, Scratch<'_, D>) {
-        let Self { commands, name, service, pages, builds, chunks, shown, sets, .. } = self;
+        let Self { commands, name, service, pages, builds, chunks, shown, sets, places, .. } = self;
         let commands = match commands {
             Some(commands) => commands,
             None => unreachable!("submitting consumes the recording"),
         };
         let id = commands.id;
-        (commands, Scratch { service: &service.staging, pages, builds, chunks, shown, sets, id, name })
+        let service = &service.staging;
+        (commands, Scratch { service, pages, builds, chunks, shown, sets, noted_places: places, id, name })
     }
 
     /// The builds that follow may have the scratch memory of those so far: records a barrier between them and
@@ -103,6 +108,18 @@ impl<D: Device> Recording<D> {
         Ok(())
     }
 
+    /// What it was told of places.
+    pub(super) fn noted_places(&self) -> Option<&RecordedPlaces<D>> {
+        self.places.get().map(|places| &**places)
+    }
+
+    /// Submitted: what it was told of moves after that.
+    pub(super) fn note_used(&mut self, at: QueueSerial) {
+        if let Some(places) = self.places.get_mut() {
+            places.note_used(at);
+        }
+    }
+
     /// Submitted, as `submission`, or discarded: from now on nothing is held back for it.
     pub(super) fn end(&mut self, id: RecordingId, submission: SyncPoint) {
         let CommandService { staging, descriptors, context, .. } = &*self.service;
@@ -111,6 +128,9 @@ impl<D: Device> Recording<D> {
         }
         if let Some(builds) = self.builds.take() {
             staging.store.builds.put_back(builds, context);
+        }
+        if let Some(places) = self.places.take() {
+            context.place_pool.put_back(places);
         }
         self.chunks.end(descriptors, submission);
         if let Some(sets) = self.sets.take() {
@@ -144,7 +164,8 @@ impl<D: Device> DerefMut for Recording<D> {
 
 impl<D: Device> Drop for Recording<D> {
     fn drop(&mut self) {
-        if let Some(Commands { mut open, queue, id, .. }) = self.commands.take() {
+        if let Some(Commands { mut open, queue, id, holds, .. }) = self.commands.take() {
+            drop(holds);
             let queries = open.queries.take();
             self.service.lists.discard_open(&self.service.context, queue, open);
             if let Some(queries) = queries {

@@ -7,6 +7,7 @@ use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor::{DescriptorSet, DescriptorTable, View};
 use crate::device::Device;
+use crate::memory::MovableBacking;
 use crate::resource::HandleInner;
 use crate::{Buffer, Error, Name, Texture};
 
@@ -16,14 +17,19 @@ pub struct Needed<'a, D: Device> {
     name: &'a Name,
     context: &'a Arc<Context<D>>,
     blocks: &'a [BlockKey],
+    /// What of it can move.
+    movables: &'a [Arc<MovableBacking<D>>],
 }
 
 debug_fields!([D: Device] Needed<'_, D>, "Needed", this, name: this.name);
 
 impl<'a, D: Device> Needed<'a, D> {
     fn of(inner: &'a HandleInner<D>) -> Self {
-        let blocks = inner.api_resource().block.as_slice();
-        Self { name: &inner.name, context: inner.context(), blocks }
+        let (blocks, movables): (&[_], &[_]) = match inner.as_movable() {
+            None => (inner.api_resource().block.as_slice(), &[]),
+            Some(movable) => (&[], std::slice::from_ref(movable)),
+        };
+        Self { name: &inner.name, context: inner.context(), blocks, movables }
     }
 }
 
@@ -43,7 +49,8 @@ macro_rules! shown {
     ($($handle:ident),*) => {$(
         impl<'a, D: Device> From<&'a $handle<D>> for Needed<'a, D> {
             fn from(handle: &'a $handle<D>) -> Self {
-                Self { name: handle.name(), context: handle.context(), blocks: handle.blocks() }
+                let (blocks, movables) = (handle.blocks(), handle.movables());
+                Self { name: handle.name(), context: handle.context(), blocks, movables }
             }
         }
     )*};
@@ -79,11 +86,15 @@ impl<D: Device> Commands<D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn make_resident<'a>(&mut self, needed: impl Into<Needed<'a, D>>) -> Result<(), Error> {
-        let Needed { name, context, blocks } = needed.into();
+        let Needed { name, context, blocks, movables } = needed.into();
         if !Arc::ptr_eq(context, self.context()) {
             return Err(Error::Foreign { name: name.clone() });
         }
         blocks.iter().for_each(|block| self.open.blocks.note(*block));
+        for movable in movables {
+            let place = self.holds.hold(movable, None);
+            place.api_resource.block.into_iter().for_each(|block| self.open.blocks.note(block));
+        }
         Ok(())
     }
 }

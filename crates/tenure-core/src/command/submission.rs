@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::device::{
     CommandList, Device, DeviceError, PagingPoint, Permit, QueueId, QueueSerial, SubmitSync,
 };
+use crate::memory::PlaceHolds;
 use crate::resource::Tracked;
 use crate::staging::Progress;
 use crate::state::{Fixups, Recorded, StateBarrier, resolve, unfinished};
@@ -54,19 +55,37 @@ impl<D: Device> Recording<D> {
         self.service.context.flush_pending_uploads()?;
         self.end_queries()?;
         let context = &self.service.context;
-        let Some(Commands { mut open, queue, id, .. }) = self.commands.take() else {
+        let Some(Commands { mut open, queue, id, mut holds, .. }) = self.commands.take() else {
             return Ok(SyncPoint::NONE);
         };
         self.shown.move_to(&mut open.blocks);
+        self.waits.merge(&self.copied(&holds));
         let queries = open.queries.take();
         let submitted = self.service.lists.submit_open(context, queue, open, &self.waits);
         if let Some(queries) = queries {
             queries.end(&self.service.queries.store, submitted.as_ref().ok().copied());
         }
-        // Only now: until here the recording protects what it uses.
+        if let Ok(at) = &submitted {
+            holds.note_used(*at);
+            self.note_used(*at);
+        }
+        // Only now: until here the recording protects what it uses, and keeps it where it is.
+        drop(holds);
         self.end(id, submitted.as_ref().map_or(SyncPoint::NONE, |at| SyncPoint::from(*at)));
         self.service.context.settle_submission();
         submitted.map(|at| self.service.context.clock.point_at(at)).map_err(|error| error.named(&self.name))
+    }
+}
+
+impl<D: Device> Recording<D> {
+    /// The copies of what has moved that are not complete yet, as far as is known: what it uses comes after those, also
+    /// where it was not named in a state.
+    fn copied(&self, holds: &PlaceHolds<D>) -> SyncPoint {
+        let (mut copied, completed) = (*holds.copied(), self.service.context.clock.completed());
+        if let Some(places) = self.noted_places() {
+            copied.merge(&places.copied());
+        }
+        if copied.is_covered_by(&completed) { SyncPoint::NONE } else { copied }
     }
 }
 
@@ -132,7 +151,7 @@ impl<D: Device> ListPool<D> {
         waits: &SyncPoint,
     ) -> Result<QueueSerial, Error> {
         let (residency, external) = (&context.pools.residency, open.external.as_deref());
-        let paging = residency.begin_submission(&context.paging(), &open.blocks);
+        let paging = residency.begin_submission(&context.paging(), &open.blocks, open.is_move);
         let submitted = paging.map_err(Error::from).and_then(|paging| {
             let work = Work { queue, list: &open.list, external, paging };
             self.submit_recorded(context, &work, recorded, waits)

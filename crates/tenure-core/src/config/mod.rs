@@ -1,5 +1,6 @@
 //! What a program may choose, and the defaults.
 
+mod compaction;
 mod descriptors;
 mod error;
 mod memory;
@@ -7,6 +8,7 @@ mod pressure;
 
 use std::time::Duration;
 
+pub use compaction::CompactionConfig;
 pub use descriptors::DescriptorConfig;
 pub use error::{ConfigError, ConfigRule, ConfigUnit};
 pub(crate) use memory::MAX_POOL_SHARDS;
@@ -66,6 +68,8 @@ pub struct Config {
     pub transient: TransientConfig,
     /// When memory counts as short.
     pub pressure: PressureConfig,
+    /// When movable resources move.
+    pub compaction: CompactionConfig,
     /// Keep a backtrace of each creation for the report of leaks. Default off: it costs microseconds a
     /// creation, and memory for each live object.
     pub leak_backtraces: bool,
@@ -86,7 +90,8 @@ impl Config {
         self.staging.validate()?;
         self.descriptors.validate()?;
         self.transient.validate()?;
-        self.pressure.validate()
+        self.pressure.validate()?;
+        self.compaction.validate()
     }
 }
 
@@ -107,7 +112,8 @@ from_part!(
     staging: StagingConfig,
     descriptors: DescriptorConfig,
     transient: TransientConfig,
-    pressure: PressureConfig
+    pressure: PressureConfig,
+    compaction: CompactionConfig
 );
 
 /// How far the CPU may be ahead of the GPU, and how long it waits: part of [`Config`].

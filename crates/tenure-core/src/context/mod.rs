@@ -12,8 +12,9 @@ use std::any::Any;
 use std::backtrace::Backtrace;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Instant;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tenure_heap::InvalidProperties;
 
 pub(crate) use purge::Panicked;
@@ -26,9 +27,11 @@ use crate::Name;
 use crate::config::Config;
 use crate::device::{Device, DeviceError, MAX_QUEUES, ManagerClaim, QueueId, QueueSerial};
 use crate::error::{ContractRule, Error};
-use crate::memory::{MakeRoom, Paging, Pools, RecordedLocation, Wanted};
-use crate::record::RecorderSlot;
+use crate::memory::{Backing, MakeRoom, Paging, Pools, RecordedLocation, Wanted};
+use crate::places::PlacePool;
+use crate::record::{RecordedPlacement, RecorderSlot, TraceId};
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
+use crate::repeated::Repeated;
 use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
 
 /// Alignments of the device that the creation of resources needs.
@@ -53,12 +56,16 @@ pub(crate) struct Context<D: Device> {
     pub(crate) recordings: Recordings,
     pub(crate) releases: ReleaseQueue<Retired<D>>,
     pub(crate) pools: Pools<D>,
+    pub(crate) place_pool: PlacePool<D>,
     pub(crate) registry: Registry,
     pub(crate) recorder: RecorderSlot,
     ref_shards: RefShardTable<D>,
     pub(crate) pacer: Mutex<FramePacer>,
     pub(crate) frame: AtomicU64,
     pub(crate) waits: Waits,
+    /// Read while the program submits work of its own, and written while resources move: the program may ask there for
+    /// what moves, which waits for the copy, and the copy would wait for the program.
+    pub(crate) external_work: RwLock<()>,
     /// Batches of uploads that are open: they are submitted before anything else.
     pub(crate) pending_uploads: AtomicUsize,
     /// Set once the manager is gone: objects that are dropped later are released as early as possible.
@@ -82,6 +89,8 @@ pub(crate) struct Context<D: Device> {
 pub(crate) struct Waits {
     pub(crate) frames: AtomicU64,
     pub(crate) nanoseconds: AtomicU64,
+    /// Allocations that waited.
+    allocations: Repeated,
 }
 
 /// Which transient heaps that are not in use are given back when memory is short.
@@ -168,11 +177,13 @@ impl<D: Device> Context<D> {
             recordings: Recordings::new(),
             releases: ReleaseQueue::new(),
             pools,
+            place_pool: PlacePool::default(),
             registry: Registry::default(),
             recorder: RecorderSlot::default(),
             ref_shards: RefShardTable::new(),
             frame: AtomicU64::new(0),
             waits: Waits::default(),
+            external_work: RwLock::default(),
             pending_uploads: AtomicUsize::new(0),
             is_shut_down: AtomicBool::new(false),
             users: UserObjects::default(),
@@ -250,6 +261,60 @@ impl<D: Device> Context<D> {
         let backtrace = self.config.leak_backtraces.then(|| Box::new(Backtrace::force_capture()));
         let frame = self.current_frame();
         self.registry.insert(Record { name: name.clone(), kind, bytes, frame, backtrace, tag, place })
+    }
+
+    /// Tells the recorder, if there is one, where a resource was placed.
+    #[inline]
+    pub(crate) fn record_placement(
+        &self,
+        trace: TraceId,
+        labels: (&Name, &Name),
+        kind: ObjectKind,
+        backing: &Backing<D>,
+    ) {
+        if let (Some(recorder), Some(id)) = (self.recorder.get(), trace.get()) {
+            recorder.placed(&self.placement(id, labels, kind, backing));
+        }
+    }
+
+    #[cold]
+    fn placement<'a>(
+        &self,
+        id: u64,
+        (name, tag): (&'a Name, &'a Name),
+        kind: ObjectKind,
+        backing: &Backing<D>,
+    ) -> RecordedPlacement<'a> {
+        let (location, reserved) = (backing.location.kind(), backing.location.reserved());
+        let mut placement = RecordedPlacement {
+            id,
+            key: backing.key(),
+            name: name.as_str(),
+            tag: tag.as_str(),
+            kind,
+            location,
+            memory_type: None,
+            pool: None,
+            block: None,
+            offset: None,
+            reserved,
+        };
+        match backing.location.place() {
+            RecordedLocation::None | RecordedLocation::Elsewhere(_) => {}
+            RecordedLocation::Memory { memory, offset, .. } => {
+                placement.memory_type = Some(memory.0);
+                placement.offset = offset.map(u64::from);
+            }
+            RecordedLocation::Pool { pool, block, offset, .. } => {
+                if let Some((class, block)) = self.pools.block_of(pool, block) {
+                    placement.memory_type = Some(class.memory.0);
+                    placement.pool = Some(self.pools.order_of(pool));
+                    placement.block = Some(block);
+                    placement.offset = Some(offset);
+                }
+            }
+        }
+        placement
     }
 
     /// Queues a dropped object for release.
@@ -387,8 +452,12 @@ impl<D: Device> MakeRoom for Context<D> {
             return false;
         }
         let submitted = self.clock.submitted();
+        let start = Instant::now();
         // The clock notes a loss of the device, and the next call reports it.
-        let _noted = self.clock.wait(self.device(), &submitted, self.config.pools.max_wait);
+        let is_complete = self.clock.wait(self.device(), &submitted, self.config.pools.max_wait) == Ok(true);
+        if let Some(times) = self.waits.allocations.note() {
+            tracing::debug!(target: "tenure", waited = ?start.elapsed(), is_complete, times, "an allocation waited for the GPU to finish with memory");
+        }
         self.make_room(wanted);
         true
     }

@@ -13,11 +13,40 @@ use crate::device::{
     TileUpdate,
 };
 use crate::error::{Error, OutOfMemory};
+use crate::memory::policy::Placement;
 use crate::memory::{
-    AllocationFailure, Backing, Class, MemoryUse, PoolKind, RangeRequest, ResourceRequest, Store,
-    Suballocation,
+    AllocationFailure, AllocationFlags, Backing, Class, MakeRoom, MemoryOwner, MemoryUse, MovableBacking,
+    PoolKind, RangeRequest, ResourceRequest, Store, Suballocation, Wanted,
 };
 use crate::time::SyncPoint;
+
+/// Gives memory back for what only moves: what nothing uses any more, and where something may be evicted for it, what is
+/// expected to be used last.
+struct RoomToMove<'a, D: Device> {
+    context: &'a Context<D>,
+    evicts: bool,
+}
+
+impl<D: Device> MakeRoom for RoomToMove<'_, D> {
+    fn make_room(&self, wanted: Option<Wanted>) {
+        let context = self.context;
+        context.release_completed();
+        context.pools.reclaim(context.device());
+        if let Some(wanted) = wanted.filter(|_| self.evicts) {
+            // Where all blocks are used in each frame, because things in no order share them, one that is needed soon has to
+            // leave, or that would never change.
+            context.pools.residency.make_room(&context.paging(), Wanted { is_refused: true, ..wanted });
+        }
+    }
+
+    fn release_completed(&self) {
+        self.context.release_completed();
+    }
+
+    fn wait_for_room(&self, _: Option<Wanted>) -> bool {
+        false
+    }
+}
 
 impl<D: Device> Context<D> {
     /// What a resource needs from its heap.
@@ -55,6 +84,42 @@ impl<D: Device> Context<D> {
         self.clock.check().map_err(|source| Error::device(request.name, source))?;
         let found = self.pools.place_resource(self.device(), &self.config, request, self);
         found.map_err(|fall| self.fallen(request.name, request.needs.size, request.needs.alignment, fall))
+    }
+
+    /// Another place for something that can move, in the memory that suits it best and within the budget, without a wait,
+    /// and without anything else having to leave. `None` where there is none, which is no failure.
+    pub(crate) fn place_again(&self, movable: &MovableBacking<D>) -> Option<Backing<D>> {
+        let flags =
+            AllocationFlags::WITHIN_BUDGET | AllocationFlags::DEVICE_LOCAL_ONLY | AllocationFlags::NEVER_WAIT;
+        let (needs, name, device) = (&movable.needs, &movable.name, self.device());
+        let (traits, memory_use) = (needs.traits, MemoryUse::GpuOnly);
+        let room = &RoomToMove { context: self, evicts: false };
+        let found = match (needs.placement, &needs.desc) {
+            (Placement::Range(kind), ResourceDesc::Buffer(alone)) => {
+                let (size, align) = (needs.size, needs.alignment);
+                let request = RangeRequest { kind, memory_use, size, align, alone, flags, traits, name };
+                self.pools.place_range(device, &self.config, request, room)
+            }
+            (placement, desc) => {
+                let mut found = device.requirements(desc).ok()?;
+                // The program may have asked for more.
+                found.alignment = found.alignment.max(needs.alignment);
+                let needs = &found;
+                let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
+                let owner = MemoryOwner::Resource;
+                let request =
+                    ResourceRequest { desc, needs, placement, memory_use, owner, flags, traits, name };
+                self.pools.place_resource(device, &self.config, request, room)
+            }
+        };
+        found.ok()
+    }
+
+    /// A block of a class for things that move there together. For that others leave which are expected to be used last.
+    /// `None` where there is no room.
+    pub(crate) fn place_group(&self, class: Class) -> Option<Suballocation> {
+        let room = RoomToMove { context: self, evicts: true };
+        self.pools.place_group(self.device(), &self.config, class, &room)
     }
 
     /// Takes memory for tiles.

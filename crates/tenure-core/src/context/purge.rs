@@ -129,6 +129,7 @@ impl<D: Device> Context<D> {
     /// Descriptors before what they show, and sets before their layouts; ranges before all, because they
     /// are nobody's to show.
     fn give_back(&self, ready: &mut [Batch<Retired<D>>]) {
+        self.record_ranges(ready);
         let mut ranges = self.pools.freeing();
         let mut has_others = false;
         for mut run in ready.iter().flat_map(|batch| batch.runs(RUN)) {
@@ -148,6 +149,13 @@ impl<D: Device> Context<D> {
         }
     }
 
+    /// Tells the recorder, if there is one, which ranges are given back.
+    fn record_ranges(&self, ready: &[Batch<Retired<D>>]) {
+        let Some(recorder) = self.recorder.get() else { return };
+        let ranges = ready.iter().flat_map(|batch| batch.runs(RUN)).flatten().filter_map(Retired::as_range);
+        ranges.for_each(|range| recorder.released(range.key()));
+    }
+
     fn give_back_other(&self, retired: Retired<D>) {
         match retired {
             // Has gone already.
@@ -163,9 +171,12 @@ impl<D: Device> Context<D> {
     }
 
     fn give_back_backing(&self, backing: Backing<D>) {
+        let key = backing.key();
         if let Err(backing) = self.pools.release(self.device(), backing) {
             // A recording that was just submitted has not quite let go of it: once more, next time.
             self.releases.push_after(Retired::Backing(backing), SyncPoint::NONE, 0);
+        } else if let Some(recorder) = self.recorder.get() {
+            recorder.released(key);
         }
     }
 

@@ -2,18 +2,21 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 
+use super::sampler::SamplerInner;
 use super::store::DescriptorService;
-use super::view::constant_size;
+use super::view::{ViewInner, constant_size};
 use super::{Sampler, View};
 use crate::block_set::BlockKey;
 use crate::device::{
     AccelerationStructureKind, Allowed, BindingKind, CallRule, DescriptorKind, DescriptorSource, Device,
     DeviceError,
 };
+use crate::memory::{Follower, MovableBacking};
+use crate::places::Places;
 use crate::resource::{AccelerationStructure, Constant};
 use crate::{Error, Name};
 
@@ -119,10 +122,14 @@ impl<'a, D: Device> Bind<'a, D> {
     /// The error is boxed: an unboxed one shares the bytes of the source, the compiler then copies each source
     /// in pieces of one and seven bytes, and a table of four descriptors takes four times as long.
     #[inline]
-    pub(super) fn source(
+    pub(super) fn source<'s>(
         &self,
         service: &DescriptorService<D>,
-    ) -> Result<(BindingKind, DescriptorSource<'a, D>), Box<Error>> {
+        places: Places<'s, D>,
+    ) -> Result<(BindingKind, DescriptorSource<'s, D>), Box<Error>>
+    where
+        'a: 's,
+    {
         match self.0 {
             What::View(view) => {
                 let inner = &*view.inner;
@@ -130,7 +137,8 @@ impl<'a, D: Device> Bind<'a, D> {
                     return Err(foreign(&inner.name));
                 }
                 let Some(binding) = inner.binding else { return Err(target(view)) };
-                Ok((binding, DescriptorSource::Copy { heap: view.heap(), index: view.index() }))
+                let (heap, index) = inner.held(places);
+                Ok((binding, DescriptorSource::Copy { heap, index }))
             }
             What::Sampler(sampler) => {
                 let inner = &*sampler.inner;
@@ -140,7 +148,7 @@ impl<'a, D: Device> Bind<'a, D> {
                 let source = DescriptorSource::Copy { heap: sampler.heap(), index: sampler.index() };
                 Ok((BindingKind::Sampler, source))
             }
-            What::Combined(view, sampler) => combined(service, view, sampler),
+            What::Combined(view, sampler) => combined(service, view, sampler, places),
             What::Structure(structure) => traced(service, structure),
             What::Constant(constant) => {
                 if !constant.is_of(&service.context) {
@@ -156,21 +164,26 @@ impl<'a, D: Device> Bind<'a, D> {
 
     /// Adds what its descriptor is made from to `sources`: written where it stays, and not by way of a result.
     #[inline]
-    fn add_source(
+    fn add_source<'s>(
         &self,
         service: &DescriptorService<D>,
-        sources: &mut Sources<'a, D>,
-    ) -> Result<BindingKind, Box<Error>> {
+        places: Places<'s, D>,
+        sources: &mut Sources<'s, D>,
+    ) -> Result<BindingKind, Box<Error>>
+    where
+        'a: 's,
+    {
         if let What::View(view) = self.0 {
             let inner = &*view.inner;
             if !std::ptr::eq(&*inner.service, service) {
                 return Err(foreign(&inner.name));
             }
             let Some(binding) = inner.binding else { return Err(target(view)) };
-            sources.push(DescriptorSource::Copy { heap: view.heap(), index: view.index() });
+            let (heap, index) = inner.held(places);
+            sources.push(DescriptorSource::Copy { heap, index });
             return Ok(binding);
         }
-        let (binding, source) = self.source(service)?;
+        let (binding, source) = self.source(service, places)?;
         sources.push(source);
         Ok(binding)
     }
@@ -179,8 +192,28 @@ impl<'a, D: Device> Bind<'a, D> {
     #[inline]
     pub(crate) fn block(&self) -> Option<BlockKey> {
         match self.0 {
-            What::View(view) | What::Combined(view, _) => view.inner.block,
+            What::View(view) | What::Combined(view, _) => view.inner.block(),
             What::Sampler(_) | What::Structure(_) | What::Constant(_) => None,
+        }
+    }
+
+    /// The evictable block that it shows, if its resource does not move.
+    pub(super) fn fixed_block(&self) -> Option<BlockKey> {
+        match self.0 {
+            What::View(view) | What::Combined(view, _) => view.inner.fixed_block(),
+            What::Sampler(_) | What::Structure(_) | What::Constant(_) => None,
+        }
+    }
+
+    /// What a table or a set of it is made from again when something moves. `None` for what is not made from descriptors.
+    fn kept(&self) -> Option<KeptBind<D>> {
+        match self.0 {
+            What::View(view) => Some(KeptBind::View(view.inner.clone())),
+            What::Sampler(sampler) => Some(KeptBind::Sampler(sampler.inner.clone())),
+            What::Combined(view, sampler) => {
+                Some(KeptBind::Combined(view.inner.clone(), sampler.inner.clone()))
+            }
+            What::Structure(_) | What::Constant(_) => None,
         }
     }
 
@@ -193,6 +226,105 @@ impl<'a, D: Device> Bind<'a, D> {
             What::Structure(structure) => Some(structure.inner.keep()),
             What::Constant(_) => None,
         }
+    }
+}
+
+/// What a lasting table or set is made from again.
+pub(super) enum KeptBind<D: Device> {
+    View(Arc<ViewInner<D>>),
+    Sampler(Arc<SamplerInner<D>>),
+    Combined(Arc<ViewInner<D>>, Arc<SamplerInner<D>>),
+}
+
+/// The heaps and indices that a descriptor is made from.
+pub(super) type KeptPlace<D> = (Arc<<D as Device>::DescriptorHeap>, u32);
+
+impl<D: Device> KeptBind<D> {
+    fn view(&self) -> Option<&Arc<ViewInner<D>>> {
+        match self {
+            Self::View(view) | Self::Combined(view, _) => Some(view),
+            Self::Sampler(_) => None,
+        }
+    }
+
+    /// What it is made from once what moves at this moment has moved.
+    pub(super) fn next(&self) -> (KeptPlace<D>, Option<KeptPlace<D>>) {
+        match self {
+            Self::View(view) => (view.next(), None),
+            Self::Sampler(sampler) => (sampler.place(), None),
+            Self::Combined(view, sampler) => (view.next(), Some(sampler.place())),
+        }
+    }
+}
+
+/// The source of such a descriptor.
+pub(super) fn kept_source<D: Device>(
+    ((heap, index), sampler): &(KeptPlace<D>, Option<KeptPlace<D>>),
+) -> DescriptorSource<'_, D> {
+    match sampler {
+        None => DescriptorSource::Copy { heap, index: *index },
+        Some((samplers, sampler)) => {
+            DescriptorSource::Combined { views: heap, view: *index, samplers, sampler: *sampler }
+        }
+    }
+}
+
+/// What of a lasting table or set can move, and what it is made from again.
+pub(super) struct KeptBinds<D: Device> {
+    pub(super) binds: Box<[KeptBind<D>]>,
+    /// Each once.
+    pub(super) movables: Box<[Arc<MovableBacking<D>>]>,
+}
+
+impl<D: Device> KeptBinds<D> {
+    /// `None` where nothing can move. What is beside something that is made from no descriptor does not move any more.
+    pub(super) fn of<'a>(binds: impl Iterator<Item = Bind<'a, D>> + Clone) -> Option<Self>
+    where
+        D: 'a,
+    {
+        let slots = || binds.clone().filter_map(|bind| bind.kept()?.view()?.as_movable().cloned());
+        slots().next()?;
+        let kept: Option<Box<[_]>> = binds.clone().map(|bind| bind.kept()).collect();
+        let Some(binds) = kept else {
+            slots().for_each(|slot| {
+                slot.movable.pin();
+            });
+            return None;
+        };
+        let mut movables: Vec<_> = slots().map(|slot| slot.movable.clone()).collect();
+        movables.sort_unstable_by_key(Arc::as_ptr);
+        movables.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        Some(Self { binds, movables: movables.into() })
+    }
+
+    /// What all of it is made from, once what moves at this moment has moved.
+    pub(super) fn next(&self) -> Vec<(KeptPlace<D>, Option<KeptPlace<D>>)> {
+        self.binds.iter().map(KeptBind::next).collect()
+    }
+
+    /// Nothing of it moves any more.
+    pub(super) fn pin(&self) {
+        self.movables.iter().for_each(|movable| {
+            movable.pin();
+        });
+    }
+
+    /// Nothing of it moves as long as a recording is open.
+    pub(super) fn hold(&self, places: Places<'_, D>) {
+        let places = places.get();
+        self.movables.iter().for_each(|movable| {
+            places.hold(movable);
+        });
+    }
+
+    /// The evictable blocks that what can move of it is in at this moment.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = BlockKey> + '_ {
+        self.movables.iter().filter_map(|movable| movable.place().api_resource.block)
+    }
+
+    /// Notes what is made of it with all that can move.
+    pub(super) fn add_follower(&self, follower: &Weak<dyn Follower<D>>) {
+        self.movables.iter().for_each(|movable| movable.add_follower(follower.clone()));
     }
 }
 
@@ -213,11 +345,12 @@ fn traced<'a, D: Device>(
 }
 
 /// A view of a texture with its sampler.
-fn combined<'a, D: Device>(
+fn combined<'s, D: Device>(
     service: &DescriptorService<D>,
-    view: &'a View<D>,
-    sampler: &'a Sampler<D>,
-) -> Result<(BindingKind, DescriptorSource<'a, D>), Box<Error>> {
+    view: &'s View<D>,
+    sampler: &'s Sampler<D>,
+    places: Places<'s, D>,
+) -> Result<(BindingKind, DescriptorSource<'s, D>), Box<Error>> {
     let (seen, sampling) = (&*view.inner, &*sampler.inner);
     for (owner, name) in [(&seen.service, &seen.name), (&sampling.service, &sampling.name)] {
         if !std::ptr::eq(&**owner, service) {
@@ -229,8 +362,8 @@ fn combined<'a, D: Device>(
         let source = DeviceError::invalid_call(CallRule::BindingKind, kind, BindingKind::Texture);
         return Err(Box::new(Error::device(&seen.name, source)));
     }
-    let (views, samplers) = (view.heap(), sampler.heap());
-    let source = DescriptorSource::Combined { views, view: view.index(), samplers, sampler: sampler.index() };
+    let ((views, view), samplers) = (seen.held(places), sampler.heap());
+    let source = DescriptorSource::Combined { views, view, samplers, sampler: sampler.index() };
     Ok((BindingKind::CombinedSampler, source))
 }
 
@@ -266,15 +399,16 @@ const fn heap_of(binding: BindingKind) -> Option<DescriptorKind> {
 /// What a table is made from, added to `sources`: at least one descriptor, and all of one kind, which
 /// is returned.
 #[inline]
-pub(super) fn gather<'a, D: Device>(
+pub(super) fn gather<'a: 's, 's, D: Device>(
     service: &DescriptorService<D>,
     name: &Name,
     binds: &[Bind<'a, D>],
-    sources: &mut Sources<'a, D>,
+    places: Places<'s, D>,
+    sources: &mut Sources<'s, D>,
 ) -> Result<DescriptorKind, Box<Error>> {
     let mut found = None;
     for bind in binds {
-        let binding = bind.add_source(service, sources)?;
+        let binding = bind.add_source(service, places, sources)?;
         let Some(kind) = heap_of(binding) else { return Err(in_sets_alone(name, binding)) };
         if *found.get_or_insert(kind) != kind {
             let rule = "views and samplers are in different tables (index)";

@@ -13,6 +13,7 @@ use super::visible::VisibleHeap;
 use crate::context::{Context, PieceId, RetiredDescriptor};
 use crate::device::{DescriptorKind, Device};
 use crate::error::{DescriptorPart, DescriptorUser};
+use crate::places::Places;
 use crate::time::SyncPoint;
 use crate::{Error, Name};
 
@@ -70,9 +71,20 @@ impl<'r, D: Device> Descriptors<'r, D> {
         service: &'r DescriptorService<D>,
         chunks: &RecordedChunks,
         recording: &Name,
+        places: Places<'_, D>,
         binds: &[Bind<'_, D>],
     ) -> Result<Self, Error> {
-        Self::take_boxed(service, chunks, recording, binds).map_err(|error| *error)
+        Self::take_boxed(service, chunks, recording, places, binds).map_err(|error| *error)
+    }
+
+    /// What lasts, for a recording.
+    pub(super) const fn lasting(
+        heap: &'r D::DescriptorHeap,
+        kind: DescriptorKind,
+        first: u32,
+        len: u32,
+    ) -> Self {
+        Self { heap, kind, first, len }
     }
 
     /// The errors are boxed until the end: see [`Bind::source`].
@@ -81,10 +93,11 @@ impl<'r, D: Device> Descriptors<'r, D> {
         service: &'r DescriptorService<D>,
         chunks: &RecordedChunks,
         recording: &Name,
+        places: Places<'_, D>,
         binds: &[Bind<'_, D>],
     ) -> Result<Self, Box<Error>> {
         let mut sources = Sources::new();
-        let kind = gather(service, recording, binds, &mut sources)?;
+        let kind = gather(service, recording, binds, places, &mut sources)?;
         let heap = service.visible(recording, kind)?;
         let len = count(sources.len() as u64);
         let first = chunks.take(&service.context, heap, recording, len)?;

@@ -7,6 +7,7 @@
 mod bind;
 mod cpu_heaps;
 mod dynamic;
+mod movable_slot;
 mod owners;
 mod sampler;
 mod set;

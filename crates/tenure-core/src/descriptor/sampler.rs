@@ -93,6 +93,12 @@ pub(super) struct SamplerInner<D: Device> {
 }
 
 impl<D: Device> SamplerInner<D> {
+    /// The heap and the index of its descriptor.
+    pub(super) fn place(&self) -> (Arc<D::DescriptorHeap>, u32) {
+        let slot = self.slot();
+        (slot.slot.object.clone(), slot.index())
+    }
+
     pub(super) const fn slot(&self) -> &CpuSlot<D> {
         match &self.slot {
             Some(slot) => slot,
@@ -214,6 +220,9 @@ impl<D: Device> DescriptorService<D> {
             waiting: count(usage.used - usage.alive),
             users: users_by_name(alive.iter().map(|sampler| (sampler.name.clone(), 1))),
         };
+        if let Some(times) = self.store.refused_samplers.note() {
+            tracing::warn!(target: "tenure", %error, times, "out of descriptors");
+        }
         error.into()
     }
 }

@@ -1,17 +1,20 @@
 //! Descriptor sets: those that last, and those of one recording.
 
 use std::cell::{OnceCell, RefCell};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 use elsa::FrozenVec;
 use parking_lot::Mutex;
 
-use super::bind::{Bind, Share, shares};
-use super::set_layout::{LayoutInner, RecordedBlock, SetLayout, SetLayoutInner, release_block};
+use super::bind::{Bind, KeptBinds, Share, kept_source, shares};
+use super::movable_slot::Following;
+use super::set_layout::{LayoutInner, RecordedBlock, SetLayout, SetLayoutInner, Writes, release_block};
 use super::store::DescriptorService;
 use crate::block_set::BlockKey;
 use crate::context::{Context, RetiredDescriptor};
-use crate::device::{Device, DeviceError, Permit};
+use crate::device::{Device, DeviceError, Permit, SetWrite};
+use crate::memory::{ApiPlace, Follower, Holder, MovableBacking};
+use crate::places::Places;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::slot_blocks::Slot;
 use crate::time::Stamp;
@@ -46,7 +49,8 @@ impl<'a, D: Device> DescriptorSetDesc<'a, D> {
 /// A descriptor set, for as long as it lives.
 ///
 /// It does not change, so that it cannot change while the GPU reads it: to change one, make another
-/// and drop the old one. It keeps its layout and its views, and those their resources. Dropping it
+/// and drop the old one. Where it shows what [can move](crate::TextureDesc::movable), another set takes its place when that
+/// has moved, and each recording asks which it is: [`Scratch::lasting_set`](crate::Scratch::lasting_set). It keeps its layout and its views, and those their resources. Dropping it
 /// frees it once no recording and no GPU work uses it any more. `Send` and `Sync`.
 ///
 /// ```
@@ -73,11 +77,11 @@ impl<'a, D: Device> DescriptorSetDesc<'a, D> {
 pub struct DescriptorSet<D: Device> {
     name: Name,
     /// `None` only inside `drop`.
-    set: Option<LastingSet<D>>,
+    set: Option<Written<D>>,
     record: RecordKey,
     born: Stamp,
     _kept: Box<[Share]>,
-    /// The evictable blocks that it shows.
+    /// The evictable blocks of what it shows and cannot move.
     blocks: Box<[BlockKey]>,
     _layout: Arc<LayoutInner<D>>,
     /// Declared last, as in every handle.
@@ -85,6 +89,107 @@ pub struct DescriptorSet<D: Device> {
 }
 
 debug_fields!([D: Device] DescriptorSet<D>, "DescriptorSet", this, name: this.name);
+
+/// Where its descriptors are.
+enum Written<D: Device> {
+    Fixed(LastingSet<D>),
+    /// In another set whenever something has moved.
+    Movable(Arc<MovableSet<D>>),
+}
+
+/// The set of what can move.
+struct MovableSet<D: Device> {
+    kept: KeptBinds<D>,
+    /// The binding and the element of each.
+    at: Box<[(u32, u32)]>,
+    set: Following<LastingSet<D>>,
+    /// Once its place was taken out for good.
+    pinned: OnceLock<(Arc<D::SetBlock>, u32)>,
+    layout_inner: Arc<SetLayoutInner<D>>,
+    name: Name,
+    born: Stamp,
+    /// Declared last, as in every handle.
+    service: Arc<DescriptorService<D>>,
+}
+
+impl<D: Device> MovableSet<D> {
+    /// The set as it will be once what moves at this moment has moved.
+    fn next(&self) -> (Arc<D::SetBlock>, u32) {
+        match self.set.read_next(|set| (set.slot.object.clone(), set.slot.index)) {
+            Some(found) => found,
+            None => unreachable!("there is a set as long as there is a handle"),
+        }
+    }
+
+    /// The set, for good.
+    fn pin(&self) -> (&D::SetBlock, u32) {
+        let (block, index) = self.pinned.get_or_init(|| {
+            self.kept.pin();
+            self.next()
+        });
+        (block, *index)
+    }
+
+    /// The set, as long as a recording is open.
+    fn hold<'r>(&self, places: Places<'r, D>) -> (&'r D::SetBlock, u32) {
+        self.kept.hold(places);
+        let (block, index) = self.next();
+        (places.get().keep_set_block(block), index)
+    }
+
+    /// Another set, of what its views will be.
+    fn make(&self) -> Result<LastingSet<D>, DeviceError> {
+        let (context, next) = (&self.service.context, self.kept.next());
+        let write = |((binding, element), kept): (&(u32, u32), _)| SetWrite {
+            binding: *binding,
+            element: *element,
+            source: kept_source(kept),
+        };
+        let writes: Writes<'_, D> = self.at.iter().zip(&next).map(write).collect();
+        let slot = context.retry(|| self.layout_inner.take_lasting(&self.service, &writes))?;
+        Ok(LastingSet { slot, layout_inner: self.layout_inner.clone(), name: self.name.clone() })
+    }
+}
+
+impl<D: Device> Follower<D> for MovableSet<D> {
+    fn follow(&self, _: &ApiPlace<D>) -> bool {
+        true
+    }
+
+    fn follow_views(&self) -> bool {
+        if self.set.is_ready() {
+            return true;
+        }
+        match self.make() {
+            Ok(set) => {
+                let twice = self.set.set_next(set);
+                debug_assert!(twice.is_none(), "one thread moves things at a time");
+                true
+            }
+            Err(error) => {
+                self.service.store.note_stuck(&error);
+                false
+            }
+        }
+    }
+
+    fn finish(&self) {
+        self.set.finish();
+    }
+
+    fn cancel(&self) {
+        self.set.cancel();
+    }
+
+    fn settle(&self) {
+        self.set.take_former().into_iter().for_each(|set| retire(&self.service, set, self.born));
+    }
+}
+
+/// Nobody refers to a set any more.
+fn retire<D: Device>(service: &DescriptorService<D>, set: LastingSet<D>, born: Stamp) {
+    service.context.release_descriptors(RetiredDescriptor::Set(Box::new(set)), born);
+}
 
 /// A set of a block.
 pub(crate) struct LastingSet<D: Device> {
@@ -101,26 +206,84 @@ impl<D: Device> DescriptorSet<D> {
         let (context, DescriptorSetDesc { layout, binds, name }) = (&service.context, desc);
         context.clock.check().map_err(|source| Error::device(name, source))?;
         let layout_inner = layout.inner.form_for(service)?;
-        let writes = layout_inner.writes(service, binds)?;
+        let noted = OnceCell::new();
+        // What can move stays until it is known what shows it.
+        let places = Places { noted: &noted, pool: &context.place_pool, holder: Holder::NO_RECORDING };
+        let writes = layout_inner.writes(service, binds, places)?;
         let kept = shares(name, binds.iter().map(|(_, _, bind)| *bind))?;
         let taken = context.retry(|| layout_inner.take_lasting(service, &writes));
         let slot = taken.map_err(|source| context.refused(name, source))?;
+        let set = LastingSet { slot, layout_inner: layout_inner.clone(), name: name.clone() };
+        let born = context.clock.stamp();
+        let (set, blocks) = match KeptBinds::of(binds.iter().map(|(_, _, bind)| *bind)) {
+            Some(kept) => {
+                let set = MovableSet {
+                    kept,
+                    at: binds.iter().map(|(binding, element, _)| (*binding, *element)).collect(),
+                    set: Following::new(set),
+                    pinned: OnceLock::new(),
+                    layout_inner: layout_inner.clone(),
+                    name: name.clone(),
+                    born,
+                    service: service.clone(),
+                };
+                let set = Arc::new(set);
+                let follower: Weak<MovableSet<D>> = Arc::downgrade(&set);
+                set.kept.add_follower(&(follower as Weak<dyn Follower<D>>));
+                let fixed = binds.iter().filter_map(|(_, _, bind)| bind.fixed_block());
+                (Written::Movable(set), fixed.collect())
+            }
+            None => (Written::Fixed(set), binds.iter().filter_map(|(_, _, bind)| bind.block()).collect()),
+        };
         Ok(Self {
-            set: Some(LastingSet { slot, layout_inner: layout_inner.clone(), name: name.clone() }),
+            set: Some(set),
             record: context.register(name, ObjectKind::DescriptorSet, 0),
-            born: context.clock.stamp(),
+            born,
             name: name.clone(),
             _kept: kept,
-            blocks: binds.iter().filter_map(|(_, _, bind)| bind.block()).collect(),
+            blocks,
             _layout: layout.inner.clone(),
             service: service.clone(),
         })
     }
 
-    const fn slot(&self) -> &Slot<D::SetBlock> {
+    const fn written(&self) -> &Written<D> {
         match &self.set {
-            Some(set) => &set.slot,
+            Some(set) => set,
             None => unreachable!(),
+        }
+    }
+
+    /// The set, for good.
+    fn pinned(&self) -> (&D::SetBlock, u32) {
+        match self.written() {
+            Written::Fixed(set) => (&set.slot.object, set.slot.index),
+            Written::Movable(set) => set.pin(),
+        }
+    }
+
+    /// The set for a recording: what it shows does not move meanwhile.
+    pub(crate) fn hold<'r>(&'r self, places: Places<'r, D>) -> Set<'r, D> {
+        let (block, index) = match self.written() {
+            Written::Fixed(set) => (&*set.slot.object, set.slot.index),
+            Written::Movable(set) => set.hold(places),
+        };
+        Set { block, index }
+    }
+
+    /// The evictable blocks that it shows at this moment.
+    pub(crate) fn each_block(&self, mut visit: impl FnMut(BlockKey)) {
+        self.blocks.iter().copied().for_each(&mut visit);
+        if let Written::Movable(set) = self.written() {
+            set.kept.blocks().for_each(visit);
+        }
+    }
+
+    /// What of it can move.
+    pub(crate) fn movables(&self) -> &[Arc<MovableBacking<D>>] {
+        match self.written() {
+            Written::Fixed(_) => &[],
+            Written::Movable(set) => &set.kept.movables,
         }
     }
 
@@ -132,16 +295,18 @@ impl<D: Device> DescriptorSet<D> {
         &self.service.context
     }
 
-    /// The block of sets that it is in.
+    /// The block of sets that it is in. What it shows does not move from now on: a recording asks
+    /// [`Scratch::lasting_set`](crate::Scratch::lasting_set).
     #[must_use]
     pub fn block(&self) -> &D::SetBlock {
-        &self.slot().object
+        self.pinned().0
     }
 
-    /// Its number in the block.
+    /// Its number in the block. What it shows does not move from now on: a recording asks
+    /// [`Scratch::lasting_set`](crate::Scratch::lasting_set).
     #[must_use]
-    pub const fn index(&self) -> u32 {
-        self.slot().index
+    pub fn index(&self) -> u32 {
+        self.pinned().1
     }
 
     /// Its name.
@@ -155,7 +320,11 @@ impl<D: Device> Drop for DescriptorSet<D> {
     fn drop(&mut self) {
         if let Some(set) = self.set.take() {
             self.service.context.registry.remove(self.record);
-            self.service.context.release_descriptors(RetiredDescriptor::Set(Box::new(set)), self.born);
+            let set = match set {
+                Written::Fixed(set) => Some(set),
+                Written::Movable(set) => set.set.take(),
+            };
+            set.into_iter().for_each(|set| retire(&self.service, set, self.born));
         }
     }
 }
@@ -196,12 +365,13 @@ impl<'r, D: Device> Set<'r, D> {
         service: &'r DescriptorService<D>,
         recorded: &'r OnceCell<Box<RecordedSets<D>>>,
         recording: &Name,
+        places: Places<'_, D>,
         layout: &SetLayout<D>,
         binds: &[(u32, u32, Bind<'_, D>)],
     ) -> Result<Self, Error> {
         let context = &service.context;
         let layout_inner = layout.inner.form_for(service)?;
-        let writes = layout_inner.writes(service, binds)?;
+        let writes = layout_inner.writes(service, binds, places)?;
         let sets = recorded.get_or_init(|| service.store.recorded_sets.take());
         let refuse = |source| context.refused(&layout_inner.name, source);
         let (block, index) = sets.take(service, layout_inner, recording).map_err(refuse)?;

@@ -14,6 +14,7 @@ use crate::device::{
     Allowed, BindingKind, CallRule, DescriptorSource, Device, DeviceError, ObjectRef, Permit, SetBinding,
     SetWrite,
 };
+use crate::places::Places;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::slot_blocks::{Slot, SlotBlocks};
 use crate::time::Stamp;
@@ -233,11 +234,12 @@ fn sets_of_block(most: u32, bindings: &[SetBinding]) -> u32 {
 impl<D: Device> SetLayoutInner<D> {
     /// What the device is to write, if the bindings exist, take what they are given, and each
     /// descriptor is written once.
-    pub(super) fn writes<'a>(
+    pub(super) fn writes<'a: 's, 's>(
         &self,
         service: &DescriptorService<D>,
         binds: &[(u32, u32, Bind<'a, D>)],
-    ) -> Result<Writes<'a, D>, Error> {
+        places: Places<'s, D>,
+    ) -> Result<Writes<'s, D>, Error> {
         let refuse = |source| Err(Error::device(&self.name, source));
         let mut writes = Writes::new();
         for (binding, element, bind) in binds {
@@ -248,7 +250,7 @@ impl<D: Device> SetLayoutInner<D> {
             if *element >= known.count {
                 return refuse(DeviceError::invalid_call(CallRule::ElementExists, *element, known.count));
             }
-            let (kind, source) = bind.source(service).map_err(|error| *error)?;
+            let (kind, source) = bind.source(service, places).map_err(|error| *error)?;
             if !known.kind.takes(kind) {
                 return refuse(DeviceError::invalid_call(CallRule::BindingKind, kind, known.kind));
             }
@@ -330,6 +332,11 @@ impl<D: Device> SetLayoutInner<D> {
     /// Takes out the blocks for recordings that nothing uses.
     pub(super) fn trim(&self, retired: &mut Vec<D::SetBlock>) {
         retired.extend(self.pool.lock().idle.drain(..).map(|block| block.block));
+    }
+
+    /// Whether something refers to a block of lasting sets: on a device that is lost a recording may that is open.
+    pub(super) fn is_referred_to(&self) -> bool {
+        self.pool.lock().lasting.is_referred_to()
     }
 
     /// Destroys the layout and its blocks, none of which is used.

@@ -10,10 +10,11 @@ use super::set::{LastingSet, RecordedSets, RecordedSetsPool};
 use super::set_layout::{SetLayoutInner, SetLayouts};
 use super::table::PartUse;
 use super::visible::{VisibleHeap, VisibleHeaps};
-use crate::context::{Context, CpuSlot, RetiredDescriptor};
+use crate::context::{Context, CpuSlot, RetiredDescriptor, StaticRange};
 use crate::device::{Descriptor, DescriptorKind, DescriptorLimits, Device, Permit};
 use crate::error::DescriptorPart;
-use crate::time::SyncPoint;
+use crate::repeated::Repeated;
+use crate::time::{Stamp, SyncPoint};
 use crate::{Config, ConfigError, Error, Name};
 
 /// The heaps, and the blocks of sets.
@@ -27,6 +28,10 @@ pub(crate) struct DescriptorStore<D: Device> {
     made: AtomicU64,
     /// Blocks of sets that there are.
     set_blocks: AtomicU64,
+    /// Samplers that were refused.
+    pub(super) refused_samplers: Repeated,
+    /// Views, tables and sets that kept something from moving.
+    stuck: Repeated,
 }
 
 impl<D: Device> DescriptorStore<D> {
@@ -39,7 +44,17 @@ impl<D: Device> DescriptorStore<D> {
             recorded_sets: RecordedSetsPool::default(),
             made: AtomicU64::new(0),
             set_blocks: AtomicU64::new(0),
+            refused_samplers: Repeated::default(),
+            stuck: Repeated::default(),
         })
+    }
+
+    /// No descriptor could be made for where something is to move, so that it stays.
+    #[cold]
+    pub(super) fn note_stuck(&self, error: &impl std::fmt::Display) {
+        if let Some(times) = self.stuck.note() {
+            tracing::debug!(target: "tenure", %error, times, "a view, table or set keeps its resource from moving");
+        }
     }
 
     /// An API object was created.
@@ -142,7 +157,10 @@ impl<D: Device> DescriptorStore<D> {
 
     fn free_layout(&self, context: &Context<D>, layout_inner: Arc<SetLayoutInner<D>>) {
         let id = layout_inner.id;
-        match Arc::try_unwrap(layout_inner) {
+        // Nobody is told of a set once nothing else has the layout.
+        let is_told = || Arc::strong_count(&layout_inner) > 1 || layout_inner.is_referred_to();
+        let freed = if is_told() { Err(layout_inner) } else { Arc::try_unwrap(layout_inner) };
+        match freed {
             Ok(layout_inner) => {
                 self.set_layouts.remove(id);
                 layout_inner.destroy(self, context.device());
@@ -173,6 +191,20 @@ impl<D: Device> DescriptorService<D> {
         self.context.clock.check().map_err(|source| Error::device(name, source))?;
         let made = self.context.retry(|| self.store.cpu.make(self, descriptor));
         made.map_err(|source| self.context.refused(name, source))
+    }
+
+    /// Nobody refers to a descriptor any more that was made at that time or later.
+    pub(super) fn retire_descriptor(&self, slot: CpuSlot<D>, born: Stamp) {
+        self.store.cpu.note_dropped(slot.kind);
+        self.context.release_descriptors(RetiredDescriptor::Cpu(slot), born);
+    }
+
+    /// Nobody refers to descriptors of a table any more that were made at that time or later.
+    pub(super) fn retire_row(&self, kind: DescriptorKind, range: StaticRange, born: Stamp) {
+        if let Some(heap) = self.store.visible.get(kind) {
+            heap.note_dropped(&range);
+        }
+        self.context.release_descriptors(RetiredDescriptor::Table(kind, range), born);
     }
 
     /// The heap that shaders see of a kind.

@@ -1,17 +1,22 @@
 //! Tables: lasting rows of descriptors, and the part of a heap that they are taken from.
 
-use std::sync::Arc;
+use std::cell::OnceCell;
+use std::sync::{Arc, Weak};
 
 use tenure_suballoc::{SlotRange, Slots};
 
-use super::bind::{Bind, Share, Sources, gather, shares};
+use super::bind::{Bind, KeptBinds, Share, Sources, gather, kept_source, shares};
+use super::dynamic::Descriptors;
+use super::movable_slot::Following;
 use super::owners::{DescriptorOwner, Owners, count, users_by_name};
 use super::store::DescriptorService;
 use super::visible::VisibleHeap;
 use crate::block_set::BlockKey;
-use crate::context::{Context, RetiredDescriptor, StaticRange};
+use crate::context::{Context, StaticRange};
 use crate::device::{DescriptorKind, Device};
 use crate::error::{DescriptorPart, DescriptorUser};
+use crate::memory::{ApiPlace, Follower, Holder, MovableBacking};
+use crate::places::Places;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::time::Stamp;
 use crate::{Error, Name};
@@ -43,7 +48,9 @@ impl<'a, D: Device> DescriptorTableDesc<'a, D> {
 /// Descriptors in a row where shaders find them by index, for as long as it lives.
 ///
 /// It does not change, so that it cannot change while the GPU reads it: to change one, make another
-/// and drop the old one. A slot of a bindless array is a table of one. It keeps its views, and those
+/// and drop the old one. A slot of a bindless array is a table of one. Where it shows what
+/// [can move](crate::TextureDesc::movable), it gets another row when that has moved, and each recording asks where it is:
+/// [`Scratch::table`](crate::Scratch::table). It keeps its views, and those
 /// their resources. Dropping it frees its row once no recording and no GPU work uses it any more.
 /// `Send` and `Sync`.
 ///
@@ -69,17 +76,108 @@ impl<'a, D: Device> DescriptorTableDesc<'a, D> {
 pub struct DescriptorTable<D: Device> {
     name: Name,
     kind: DescriptorKind,
-    range: StaticRange,
+    row: Row<D>,
+    len: u32,
     record: RecordKey,
     born: Stamp,
     _kept: Box<[Share]>,
-    /// The evictable blocks that it shows.
+    /// The evictable blocks of what it shows and cannot move.
     blocks: Box<[BlockKey]>,
     /// Declared last, as in every handle.
     service: Arc<DescriptorService<D>>,
 }
 
-debug_fields!([D: Device] DescriptorTable<D>, "DescriptorTable", this, name: this.name, kind: this.kind, first: this.range.first, len: this.range.count);
+debug_fields!([D: Device] DescriptorTable<D>, "DescriptorTable", this, name: this.name, kind: this.kind, len: this.len);
+
+/// Where its descriptors are.
+enum Row<D: Device> {
+    Fixed(StaticRange),
+    /// In another row whenever something has moved.
+    Movable(Arc<MovableRow<D>>),
+}
+
+/// The row of a table of what can move.
+struct MovableRow<D: Device> {
+    kept: KeptBinds<D>,
+    range: Following<StaticRange>,
+    name: Name,
+    kind: DescriptorKind,
+    born: Stamp,
+    /// Declared last, as in every handle.
+    service: Arc<DescriptorService<D>>,
+}
+
+impl<D: Device> MovableRow<D> {
+    /// The row as it will be once what moves at this moment has moved.
+    fn next(&self) -> StaticRange {
+        match self.range.read_next(|range| *range) {
+            Some(range) => range,
+            None => unreachable!("it has a row as long as there is a table"),
+        }
+    }
+
+    /// The row, for good.
+    fn pin(&self) -> StaticRange {
+        self.kept.pin();
+        self.next()
+    }
+
+    /// The row, as long as a recording is open.
+    fn hold(&self, places: Places<'_, D>) -> StaticRange {
+        self.kept.hold(places);
+        self.next()
+    }
+
+    /// Another row, of what its views will be.
+    fn make(&self) -> Result<StaticRange, Error> {
+        let (service, context) = (&self.service, &self.service.context);
+        let (heap, next) = (service.visible(&self.name, self.kind)?, self.kept.next());
+        let sources: Sources<'_, D> = next.iter().map(kept_source).collect();
+        let range = heap.take_static(context, count(sources.len() as u64), &self.name)?;
+        let filled = heap.fill(context, &self.name, range.first, &sources);
+        filled.inspect_err(|_| heap.return_static(&range)).map(|()| range)
+    }
+
+    /// Nobody refers to a row any more.
+    fn retire(&self, range: StaticRange) {
+        self.service.retire_row(self.kind, range, self.born);
+    }
+}
+
+impl<D: Device> Follower<D> for MovableRow<D> {
+    fn follow(&self, _: &ApiPlace<D>) -> bool {
+        true
+    }
+
+    fn follow_views(&self) -> bool {
+        if self.range.is_ready() {
+            return true;
+        }
+        match self.make() {
+            Ok(range) => {
+                let twice = self.range.set_next(range);
+                debug_assert!(twice.is_none(), "one thread moves things at a time");
+                true
+            }
+            Err(error) => {
+                self.service.store.note_stuck(&error);
+                false
+            }
+        }
+    }
+
+    fn finish(&self) {
+        self.range.finish();
+    }
+
+    fn cancel(&self) {
+        self.range.cancel();
+    }
+
+    fn settle(&self) {
+        self.range.take_former().into_iter().for_each(|range| self.retire(range));
+    }
+}
 
 impl<D: Device> DescriptorTable<D> {
     pub(crate) fn create(
@@ -88,8 +186,11 @@ impl<D: Device> DescriptorTable<D> {
     ) -> Result<Self, Error> {
         let (context, DescriptorTableDesc { binds, name }) = (&service.context, desc);
         context.clock.check().map_err(|source| Error::device(name, source))?;
+        let noted = OnceCell::new();
         let mut sources = Sources::new();
-        let kind = gather(service, name, binds, &mut sources).map_err(|error| *error)?;
+        // What can move stays until it is known what shows it.
+        let places = Places { noted: &noted, pool: &context.place_pool, holder: Holder::NO_RECORDING };
+        let kind = gather(service, name, binds, places, &mut sources).map_err(|error| *error)?;
         let kept = shares(name, binds.iter().copied())?;
         let heap = service.visible(name, kind)?;
         let range = heap.take_static(context, count(sources.len() as u64), name)?;
@@ -97,19 +198,37 @@ impl<D: Device> DescriptorTable<D> {
             heap.return_static(&range);
             return Err(error);
         }
-        let blocks = binds.iter().filter_map(Bind::block).collect();
-        let record = context.register(name, ObjectKind::DescriptorTable, 0);
         let born = context.clock.stamp();
-        Ok(Self {
-            name: name.clone(),
-            kind,
-            range,
-            record,
-            born,
-            _kept: kept,
-            blocks,
-            service: service.clone(),
-        })
+        let (row, blocks) = match KeptBinds::of(binds.iter().copied()) {
+            Some(kept) => {
+                let (range, name, service) = (Following::new(range), name.clone(), service.clone());
+                let row = Arc::new(MovableRow { kept, range, name, kind, born, service });
+                let follower: Weak<MovableRow<D>> = Arc::downgrade(&row);
+                row.kept.add_follower(&(follower as Weak<dyn Follower<D>>));
+                (Row::Movable(row), binds.iter().filter_map(Bind::fixed_block).collect())
+            }
+            None => (Row::Fixed(range), binds.iter().filter_map(Bind::block).collect()),
+        };
+        let record = context.register(name, ObjectKind::DescriptorTable, 0);
+        let (name, len, service) = (name.clone(), range.count, service.clone());
+        Ok(Self { name, kind, row, len, record, born, _kept: kept, blocks, service })
+    }
+
+    /// The table for a recording: what it shows does not move meanwhile.
+    pub(crate) fn hold<'r>(&'r self, places: Places<'r, D>) -> Descriptors<'r, D> {
+        let range = match &self.row {
+            Row::Fixed(range) => *range,
+            Row::Movable(row) => row.hold(places),
+        };
+        Descriptors::lasting(&self.visible().heap, self.kind, range.first, range.count)
+    }
+
+    /// The evictable blocks that it shows at this moment.
+    pub(crate) fn each_block(&self, mut visit: impl FnMut(BlockKey)) {
+        self.blocks.iter().copied().for_each(&mut visit);
+        if let Row::Movable(row) = &self.row {
+            row.kept.blocks().for_each(visit);
+        }
     }
 
     fn visible(&self) -> &VisibleHeap<D> {
@@ -123,6 +242,14 @@ impl<D: Device> DescriptorTable<D> {
         &self.blocks
     }
 
+    /// What of it can move.
+    pub(crate) fn movables(&self) -> &[Arc<MovableBacking<D>>] {
+        match &self.row {
+            Row::Fixed(_) => &[],
+            Row::Movable(row) => &row.kept.movables,
+        }
+    }
+
     pub(crate) fn context(&self) -> &Arc<Context<D>> {
         &self.service.context
     }
@@ -133,17 +260,21 @@ impl<D: Device> DescriptorTable<D> {
         &self.visible().heap
     }
 
-    /// The index of its first descriptor in the heap.
+    /// The index of its first descriptor in the heap. What it shows does not move from now on: a recording asks
+    /// [`Scratch::table`](crate::Scratch::table).
     #[must_use]
-    pub const fn first(&self) -> u32 {
-        self.range.first
+    pub fn first(&self) -> u32 {
+        match &self.row {
+            Row::Fixed(range) => range.first,
+            Row::Movable(row) => row.pin().first,
+        }
     }
 
     /// Its descriptors; at least one.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "none is empty")]
     pub const fn len(&self) -> u32 {
-        self.range.count
+        self.len
     }
 
     /// Views or samplers.
@@ -162,8 +293,10 @@ impl<D: Device> DescriptorTable<D> {
 impl<D: Device> Drop for DescriptorTable<D> {
     fn drop(&mut self) {
         self.service.context.registry.remove(self.record);
-        self.visible().note_dropped(&self.range);
-        self.service.context.release_descriptors(RetiredDescriptor::Table(self.kind, self.range), self.born);
+        match &self.row {
+            Row::Fixed(range) => self.service.retire_row(self.kind, *range, self.born),
+            Row::Movable(row) => row.range.take().into_iter().for_each(|range| row.retire(range)),
+        }
     }
 }
 

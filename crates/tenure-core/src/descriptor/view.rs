@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use super::TextureViewDesc;
+use super::movable_slot::{MovableSlot, Shows};
 use super::store::DescriptorService;
+use super::{Descriptors, TextureViewDesc};
 use crate::block_set::BlockKey;
-use crate::context::{Context, CpuSlot, RetiredDescriptor};
+use crate::context::{Context, CpuSlot};
 use crate::device::{
-    Allowed, Api, BindingKind, BufferAccess, BufferView, Descriptor, DescriptorKind, Device, DeviceError,
-    Elements, Format, Properties, TextureAccess, Usage,
+    Allowed, Api, BindingKind, BufferAccess, BufferView, DescriptorKind, Device, DeviceError, Elements,
+    Format, Properties, TextureAccess, Usage,
 };
+use crate::memory::MovableBacking;
+use crate::places::Places;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::resource::{HandleInner, ViewGuard};
 use crate::time::Stamp;
@@ -43,11 +46,12 @@ debug_fields!([D: Device] View<D>, "View", this, name: this.inner.name, kind: th
 pub(super) struct ViewInner<D: Device> {
     pub(super) name: Name,
     /// `None` only inside `drop`.
-    slot: Option<CpuSlot<D>>,
+    slot: Option<ViewSlot<D>>,
+    pub(super) kind: DescriptorKind,
     /// What sets may bind it as; nothing for targets.
     pub(super) binding: Option<BindingKind>,
-    /// The evictable block that it shows.
-    pub(super) block: Option<BlockKey>,
+    /// The evictable block that it shows, if its resource does not move.
+    block: Option<BlockKey>,
     record: RecordKey,
     born: Stamp,
     /// Declared before the manager, whose it is.
@@ -56,11 +60,65 @@ pub(super) struct ViewInner<D: Device> {
     pub(super) service: Arc<DescriptorService<D>>,
 }
 
+/// Where its descriptor is.
+enum ViewSlot<D: Device> {
+    Fixed(CpuSlot<D>),
+    /// Another one whenever its resource has moved.
+    Movable(Arc<MovableSlot<D>>),
+}
+
 impl<D: Device> ViewInner<D> {
-    pub(super) const fn slot(&self) -> &CpuSlot<D> {
+    const fn slot(&self) -> &ViewSlot<D> {
         match &self.slot {
             Some(slot) => slot,
             None => unreachable!(),
+        }
+    }
+
+    /// Its descriptor, if its resource can move.
+    pub(super) const fn as_movable(&self) -> Option<&Arc<MovableSlot<D>>> {
+        match self.slot() {
+            ViewSlot::Movable(slot) => Some(slot),
+            ViewSlot::Fixed(_) => None,
+        }
+    }
+
+    /// Its descriptor for good: its resource does not move any more.
+    fn pinned(&self) -> (&D::DescriptorHeap, u32) {
+        match self.slot() {
+            ViewSlot::Fixed(slot) => (slot.heap(), slot.index()),
+            ViewSlot::Movable(slot) => slot.pin(),
+        }
+    }
+
+    /// Its descriptor for a recording: its resource does not move meanwhile.
+    #[inline]
+    pub(super) fn held<'s>(&'s self, places: Places<'s, D>) -> (&'s D::DescriptorHeap, u32) {
+        match self.slot() {
+            ViewSlot::Fixed(slot) => (slot.heap(), slot.index()),
+            ViewSlot::Movable(slot) => slot.hold(places),
+        }
+    }
+
+    /// Its descriptor as it will be once what moves at this moment has moved.
+    pub(super) fn next(&self) -> (Arc<D::DescriptorHeap>, u32) {
+        match self.slot() {
+            ViewSlot::Fixed(slot) => (slot.slot.object.clone(), slot.index()),
+            ViewSlot::Movable(slot) => slot.next(),
+        }
+    }
+
+    /// The evictable block that it shows, if its resource does not move.
+    pub(super) const fn fixed_block(&self) -> Option<BlockKey> {
+        self.block
+    }
+
+    /// The evictable block that it shows; of what can move, at this moment.
+    #[inline]
+    pub(super) fn block(&self) -> Option<BlockKey> {
+        match self.slot() {
+            ViewSlot::Fixed(_) => self.block,
+            ViewSlot::Movable(slot) => slot.movable.place().api_resource.block,
         }
     }
 }
@@ -73,8 +131,7 @@ impl<D: Device> View<D> {
     ) -> Result<Self, Error> {
         check_owner(service, &buffer.inner)?;
         let view = desc.resolve(buffer, service.context.device().properties())?;
-        let descriptor = Descriptor::Buffer { resource: buffer.raw(), view };
-        Self::create(service, &buffer.inner, &desc.name, &descriptor, Some(desc.access.into()))
+        Self::create(service, &buffer.inner, &desc.name, Shows::Buffer(view), Some(desc.access.into()))
     }
 
     pub(crate) fn of_texture(
@@ -85,30 +142,42 @@ impl<D: Device> View<D> {
         check_owner(service, &texture.inner)?;
         let view = desc.resolve(texture.info());
         let view = view.map_err(|source| Error::device(texture.name(), source))?;
-        let descriptor = Descriptor::Texture { resource: texture.raw(), view };
         let binding = match desc.access {
             TextureAccess::Sampled => Some(BindingKind::Texture),
             TextureAccess::Storage => Some(BindingKind::StorageTexture),
             TextureAccess::InputAttachment => Some(BindingKind::InputAttachment),
             TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. } => None,
         };
-        Self::create(service, &texture.inner, &desc.name, &descriptor, binding)
+        Self::create(service, &texture.inner, &desc.name, Shows::Texture(view), binding)
     }
 
     fn create(
         service: &Arc<DescriptorService<D>>,
         held: &HandleInner<D>,
         name: &Name,
-        descriptor: &Descriptor<'_, D>,
+        shows: Shows,
         binding: Option<BindingKind>,
     ) -> Result<Self, Error> {
         let name = if name.is_empty() { &held.name } else { name };
-        let slot = service.make_descriptor(name, descriptor)?;
+        let (slot, block, kind) = match held.as_movable() {
+            Some(movable) => {
+                let slot = MovableSlot::make(service, movable, name, shows)?;
+                let kind = slot.kind();
+                (ViewSlot::Movable(slot), None, kind)
+            }
+            None => {
+                let resource = held.api_resource();
+                let slot = service.make_descriptor(name, &shows.descriptor(&resource.object, 0))?;
+                let kind = slot.kind;
+                (ViewSlot::Fixed(slot), resource.block, kind)
+            }
+        };
         let inner = ViewInner {
             name: name.clone(),
             slot: Some(slot),
+            kind,
             binding,
-            block: held.api_resource().block,
+            block,
             record: service.context.register(name, ObjectKind::View, 0),
             born: service.context.clock.stamp(),
             _resource: held.keep(),
@@ -127,6 +196,22 @@ impl<D: Device> View<D> {
         self.inner.block.as_slice()
     }
 
+    /// Its descriptor for a recording: what it shows does not move meanwhile.
+    pub(crate) fn hold<'r>(&'r self, places: Places<'r, D>) -> Descriptors<'r, D> {
+        let (heap, index) = self.inner.held(places);
+        Descriptors::lasting(heap, self.inner.kind, index, 1)
+    }
+
+    /// The evictable block that it shows at this moment.
+    pub(crate) fn each_block(&self, visit: impl FnMut(BlockKey)) {
+        self.inner.block().into_iter().for_each(visit);
+    }
+
+    /// The resource that it shows, if that can move.
+    pub(crate) fn movables(&self) -> &[Arc<MovableBacking<D>>] {
+        self.inner.as_movable().map_or(&[], |slot| std::slice::from_ref(&slot.movable))
+    }
+
     pub(crate) fn context(&self) -> &Arc<Context<D>> {
         &self.inner.service.context
     }
@@ -134,19 +219,21 @@ impl<D: Device> View<D> {
     /// The kind of heap that it is in.
     #[must_use]
     pub fn kind(&self) -> DescriptorKind {
-        self.inner.slot().kind
+        self.inner.kind
     }
 
-    /// The heap that it is in, with others; shaders do not see it.
+    /// The heap that it is in, with others; shaders do not see it. What it shows does not move from now on: a recording
+    /// asks [`Scratch::view`](crate::Scratch::view).
     #[must_use]
     pub fn heap(&self) -> &D::DescriptorHeap {
-        self.inner.slot().heap()
+        self.inner.pinned().0
     }
 
-    /// Its index in the heap.
+    /// Its index in the heap. What it shows does not move from now on: a recording asks
+    /// [`Scratch::view`](crate::Scratch::view).
     #[must_use]
     pub fn index(&self) -> u32 {
-        self.inner.slot().index()
+        self.inner.pinned().1
     }
 }
 
@@ -163,8 +250,10 @@ impl<D: Device> Drop for ViewInner<D> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
             self.service.context.registry.remove(self.record);
-            self.service.store.cpu.note_dropped(slot.kind);
-            self.service.context.release_descriptors(RetiredDescriptor::Cpu(slot), self.born);
+            match slot {
+                ViewSlot::Fixed(slot) => self.service.retire_descriptor(slot, self.born),
+                ViewSlot::Movable(slot) => slot.retire(),
+            }
         }
     }
 }
@@ -250,7 +339,7 @@ impl BufferViewDesc {
         Self { name: name.into(), ..self }
     }
 
-    /// What the device is to be told, with offsets in the API buffer.
+    /// What the device is to be told, with offsets in the API buffer; of a buffer that can move, in that.
     pub(super) fn resolve<D: Device>(
         &self,
         buffer: &Buffer<D>,
@@ -270,8 +359,10 @@ impl BufferViewDesc {
             let allowed = if size == 0 { Allowed::AtLeast(unit) } else { Allowed::MultipleOf(unit) };
             return Err(refuse(DeviceError::invalid_desc("size", size, allowed)));
         }
-        let offset = buffer.offset() + self.offset;
-        check_offset(self.access, offset, properties).map_err(refuse)?;
+        let begin = buffer.place().offset();
+        check_offset(self.access, begin + self.offset, properties).map_err(refuse)?;
+        // Of what can move, from its beginning.
+        let offset = if buffer.inner.as_movable().is_some() { self.offset } else { begin + self.offset };
         let size = match self.access {
             BufferAccess::Constants => {
                 let size = constant_size(size, properties).map_err(refuse)?;

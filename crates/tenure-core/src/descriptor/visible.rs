@@ -15,6 +15,7 @@ use crate::device::{
     Permit,
 };
 use crate::error::{DescriptorPart, DescriptorUser, NoDescriptors};
+use crate::repeated::Repeated;
 use crate::{Config, ConfigError, Error, Name};
 
 /// The heap of one kind.
@@ -25,6 +26,7 @@ pub(crate) struct VisibleHeap<D: Device> {
     lasting: Mutex<StaticPart>,
     pub(super) dynamic: Mutex<DynamicPart>,
     poisons: bool,
+    refused: Repeated,
 }
 
 impl<D: Device> VisibleHeap<D> {
@@ -40,6 +42,7 @@ impl<D: Device> VisibleHeap<D> {
             lasting: Mutex::new(StaticPart::new(parts.lasting)),
             dynamic: Mutex::new(DynamicPart::new(parts.lasting, parts.dynamic, chunk)),
             poisons: config.descriptors.poison,
+            refused: Repeated::default(),
         }
     }
 
@@ -116,7 +119,12 @@ impl<D: Device> VisibleHeap<D> {
     ) -> Error {
         let PartUse { capacity, free, largest_free, waiting, .. } = usage;
         let (name, kind) = (name.clone(), self.kind);
-        NoDescriptors { name, kind, part, requested, capacity, free, largest_free, waiting, users }.into()
+        let error =
+            NoDescriptors { name, kind, part, requested, capacity, free, largest_free, waiting, users };
+        if let Some(times) = self.refused.note() {
+            tracing::warn!(target: "tenure", %error, times, "out of descriptors");
+        }
+        error.into()
     }
 
     pub(super) fn owner(&self, index: u32) -> DescriptorOwner {

@@ -4,9 +4,9 @@
 //! of calls to the driver, and take time linear in what they are given.
 
 use super::{
-    Allowed, Block, BufferLayout, CallRule, DescriptorHeapDesc, DescriptorKind, DeviceError, Format,
-    HeapCategory, HeapDesc, MemoryTypeId, Plane, QueueId, QueueKind, Requirements, ResourceDesc, SetBinding,
-    State, Subresource, TextureAccess, TextureInfo, TextureView, TileRegion, Usage,
+    Allowed, Block, BufferLayout, CallRule, DescriptorHeapDesc, DescriptorKind, DeviceError, FieldValue,
+    Format, HeapCategory, HeapDesc, MemoryTypeId, Plane, QueueId, QueueKind, Requirements, ResourceDesc,
+    SetBinding, State, Subresource, TextureAccess, TextureInfo, TextureView, TileRegion, Usage,
 };
 
 type Checked = Result<(), DeviceError>;
@@ -166,7 +166,10 @@ pub fn state(queue: QueueKind, state: State) -> Checked {
 /// [`CallRule::SubresourceExists`].
 #[inline]
 pub fn subresource(desc: &ResourceDesc, subresource: Subresource) -> Checked {
-    let count = desc.subresources();
+    subresource_of(subresource, desc.subresources())
+}
+
+fn subresource_of(subresource: Subresource, count: u32) -> Checked {
     match subresource {
         Subresource::One(index) if index >= count => {
             Err(DeviceError::invalid_call(CallRule::SubresourceExists, index, count))
@@ -213,6 +216,42 @@ pub fn copy_layout(
     let short = || DeviceError::invalid_call(CallRule::RowsHoldTexels, layout.row_pitch, layout.rows);
     let bytes = layout.bytes(block, extent).ok_or_else(short)?;
     range(CallRule::InsideResource, layout.offset, bytes, capacity)
+}
+
+/// Subresources of one texture are copied to those of another on a queue of this kind. The descriptions are
+/// equal in all but usage, clear value and view formats, and only graphics queues copy depth, stencil and
+/// multisampled texels.
+///
+/// # Errors
+/// [`CallRule::CopyDimension`], [`CallRule::CopyFormat`], [`CallRule::CopyExtent`], [`CallRule::CopyMips`] and
+/// [`CallRule::CopyEqualSamples`] with the destination's value and the source's;
+/// [`CallRule::SubresourceExists`]; [`CallRule::CopyDepthQueue`], [`CallRule::CopySamplesQueue`].
+pub fn texture_copy(
+    (src, dst): (&TextureInfo, &TextureInfo),
+    which: Subresource,
+    queue: QueueKind,
+) -> Checked {
+    equal(CallRule::CopyDimension, dst.dimension, src.dimension)?;
+    equal(CallRule::CopyFormat, dst.format, src.format)?;
+    equal(CallRule::CopyExtent, dst.width, src.width)?;
+    equal(CallRule::CopyExtent, dst.height, src.height)?;
+    equal(CallRule::CopyExtent, dst.depth_or_layers, src.depth_or_layers)?;
+    equal(CallRule::CopyMips, dst.mips, src.mips)?;
+    equal(CallRule::CopyEqualSamples, dst.samples, src.samples)?;
+    subresource_of(which, src.subresources())?;
+    if queue == QueueKind::Graphics {
+        return Ok(());
+    }
+    if src.format.is_depth() {
+        return Err(DeviceError::invalid_value(CallRule::CopyDepthQueue, src.format));
+    }
+    at_most(CallRule::CopySamplesQueue, u64::from(src.samples), 1)
+}
+
+/// A value of a destination is the source's.
+fn equal(rule: CallRule, found: impl Into<FieldValue>, expected: impl Into<FieldValue>) -> Checked {
+    let (found, expected) = (found.into(), expected.into());
+    if found == expected { Ok(()) } else { Err(DeviceError::invalid_call(rule, found, expected)) }
 }
 
 /// A heap of descriptors is not empty, holds at most `most`, and is visible only where shaders can see
@@ -355,7 +394,7 @@ pub fn buffer_view(offset: u64, size: u64, capacity: u64) -> Checked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{BindingKind, FieldValue, ViewShape};
+    use crate::device::{BindingKind, Dimension, ViewShape};
     use crate::{TextureDesc, device::Priority};
 
     fn broken(result: Checked) -> (CallRule, u64, u64) {
@@ -479,6 +518,46 @@ mod tests {
         assert_eq!(broken(check(0, 300, 4)), (CallRule::RowPitchAligned, 300, 256));
         assert_eq!(broken(check(0, 0, 4)), (CallRule::RowsHoldTexels, 0, 4));
         assert_eq!(broken(check(512, 256, 4)), (CallRule::InsideResource, 1536, 1024));
+    }
+
+    #[test]
+    fn textures_are_copied_to_their_like() {
+        let d2 = |format, usage| TextureDesc::d2(64, 32, format, usage).mips(3).layers(2).info;
+        let src = d2(Format::Rgba8Unorm, Usage::COPY_SRC);
+        let dst = d2(Format::Rgba8Unorm, Usage::COPY_DST);
+        let check = |dst: &TextureInfo, which| texture_copy((&src, dst), which, QueueKind::Copy);
+        for which in [Subresource::All, Subresource::One(0), Subresource::One(5)] {
+            assert_eq!(check(&dst, which), Ok(()));
+        }
+        let missing = check(&dst, Subresource::One(6));
+        assert_eq!(broken(missing), (CallRule::SubresourceExists, 6, 6));
+        let refused = |dst: TextureInfo| broken(check(&dst, Subresource::All));
+        assert_eq!(refused(TextureInfo { width: 65, ..dst.clone() }), (CallRule::CopyExtent, 65, 64));
+        assert_eq!(refused(TextureInfo { height: 31, ..dst.clone() }), (CallRule::CopyExtent, 31, 32));
+        assert_eq!(refused(TextureInfo { depth_or_layers: 1, ..dst.clone() }), (CallRule::CopyExtent, 1, 2));
+        assert_eq!(refused(TextureInfo { mips: 2, ..dst.clone() }), (CallRule::CopyMips, 2, 3));
+        assert_eq!(refused(TextureInfo { samples: 4, ..dst.clone() }), (CallRule::CopyEqualSamples, 4, 1));
+        let deep = TextureInfo { dimension: Dimension::D3, ..dst.clone() };
+        let error = DeviceError::invalid_call(CallRule::CopyDimension, Dimension::D3, Dimension::D2);
+        assert_eq!(check(&deep, Subresource::All), Err(error));
+        let srgb = TextureInfo { format: Format::Rgba8Srgb, ..dst };
+        let error = DeviceError::invalid_call(CallRule::CopyFormat, Format::Rgba8Srgb, Format::Rgba8Unorm);
+        assert_eq!(check(&srgb, Subresource::All), Err(error));
+    }
+
+    #[test]
+    fn depth_and_samples_are_copied_on_graphics_queues() {
+        let depth = TextureDesc::d2(8, 8, Format::D32Float, Usage::DEPTH_STENCIL).info;
+        let smooth = TextureDesc::d2(8, 8, Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(4).info;
+        for info in [&depth, &smooth] {
+            assert_eq!(texture_copy((info, info), Subresource::All, QueueKind::Graphics), Ok(()));
+        }
+        for queue in [QueueKind::Compute, QueueKind::Copy] {
+            let error = DeviceError::invalid_value(CallRule::CopyDepthQueue, Format::D32Float);
+            assert_eq!(texture_copy((&depth, &depth), Subresource::All, queue), Err(error));
+            let refused = texture_copy((&smooth, &smooth), Subresource::All, queue);
+            assert_eq!(broken(refused), (CallRule::CopySamplesQueue, 4, 1));
+        }
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    BindingKind, CallRule, DescriptorKind, Dimension, Format, HeapCategory, MemoryTypeId, Plane, State,
-    Usage, ViewShape,
+    ApiCode, BindingKind, CallRule, DescriptorKind, Dimension, Format, HeapCategory, MemoryTypeId, Plane,
+    State, Usage, ViewShape,
 };
 
 /// A value that an error reports: see [`DeviceError::InvalidDesc`] and [`DeviceError::InvalidCall`].
@@ -171,25 +171,6 @@ impl fmt::Display for Allowed {
     }
 }
 
-/// The code with which a call of the graphics API failed.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ApiCode {
-    /// The `HRESULT` of a Direct3D 12 or DXGI call.
-    HResult(u32),
-    /// The `VkResult` of a Vulkan call.
-    VkResult(i32),
-}
-
-impl fmt::Display for ApiCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::HResult(code) => write!(f, "HRESULT 0x{code:08x}"),
-            Self::VkResult(code) => write!(f, "VkResult {code}"),
-        }
-    }
-}
-
 /// The values of a broken rule, in brackets; nothing where it has none.
 struct Values<'a>(&'a Option<FieldValue>, &'a Option<FieldValue>);
 
@@ -263,7 +244,10 @@ pub enum DeviceError {
         what: &'static str,
     },
     /// The limit on live memory allocations is reached.
-    #[error("the device allows {limit} memory allocations at once and all are in use")]
+    #[error(
+        "the device allows {limit} memory allocations at once and all are in use: fewer committed resources, or larger blocks, \
+         take fewer"
+    )]
     TooManyAllocations {
         /// The device's limit.
         limit: u64,

@@ -215,6 +215,24 @@ pub trait CommandList<D: Device>: Send {
         layout: BufferLayout,
     );
 
+    /// Copies whole subresources of a texture, all their planes, to the same subresources of another texture. The
+    /// two are of one device and their descriptions are equal in all but usage, clear value and view formats; see
+    /// [`check::texture_copy`](super::check::texture_copy). Formats of all kinds, several samples and three
+    /// dimensions are copied.
+    ///
+    /// The source's subresources are in [`State::COPY_SRC`], the destination's in [`State::COPY_DST`]. Colour
+    /// with one sample is copied on queues of all kinds. Depth, stencil and multisampled texels are copied on
+    /// graphics queues alone, because not all drivers and validation layers take them on other queues.
+    ///
+    /// On Direct3D 12 a copy of all subresources is one command, and a copy of one subresource is a command for each
+    /// plane. On Vulkan it is one command with a region for each mip.
+    fn copy_texture(&mut self, src: &D::Resource, dst: &D::Resource, subresource: Subresource);
+
+    /// From here to the end of the list copies may read bytes that were never written, which stay unwritten where they
+    /// go: what is moved as a whole may have content in a part alone. For devices that report such reads; others do
+    /// nothing.
+    fn keep_unwritten(&mut self) {}
+
     /// The contents of a texture's subresources do not matter any more: they are undefined from here
     /// on. The subresources are in the state that [`State::to_discard`] says.
     ///

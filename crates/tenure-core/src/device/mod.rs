@@ -23,6 +23,7 @@
 //!
 //! Without a permit one can ask a device anything, map, and create what stands by itself.
 
+mod api_code;
 pub mod check;
 mod debug;
 mod desc;
@@ -49,6 +50,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+pub use api_code::ApiCode;
 #[doc(no_inline)]
 pub use desc::{BufferInfo, ClearValue, Dimension, TextureInfo};
 pub use desc::{Requirements, ResourceDesc};
@@ -62,7 +64,7 @@ pub use descriptor::{
 };
 #[doc(no_inline)]
 pub use error::DeviceError;
-pub use error::{Allowed, ApiCode, FieldValue};
+pub use error::{Allowed, FieldValue};
 #[doc(no_inline)]
 pub use format::{Block, Compression, Format};
 pub use heaps::DeviceHeaps;

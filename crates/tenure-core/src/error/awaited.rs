@@ -27,14 +27,14 @@ pub enum Awaited {
 impl fmt::Display for Awaited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::EarlierFrame => "an earlier frame",
-            Self::LastFrame => "the last frame",
-            Self::UploadRing => "the oldest frame of an upload ring",
-            Self::Readback => "a readback",
-            Self::Query => "a query",
-            Self::QuerySubmission => "a query whose recording is not submitted",
-            Self::ReadbackSubmission => "a readback whose recording is not submitted",
-            Self::SwapchainImage => "with an image of a swap chain",
+            Self::EarlierFrame => "the GPU did not finish an earlier frame",
+            Self::LastFrame => "the GPU did not finish the last frame",
+            Self::UploadRing => "the GPU did not finish the oldest frame that has bytes of an upload ring",
+            Self::Readback => "the GPU did not finish a readback",
+            Self::Query => "the GPU did not finish a query",
+            Self::QuerySubmission => "nobody submitted the recording of a query",
+            Self::ReadbackSubmission => "nobody submitted the recording of a readback",
+            Self::SwapchainImage => "the GPU did not finish with an image of a swap chain",
         })
     }
 }

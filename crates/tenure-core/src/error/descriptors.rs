@@ -32,6 +32,21 @@ impl fmt::Display for DescriptorPart {
     }
 }
 
+/// What a program can do when there are none left.
+struct Remedy(DescriptorPart, DescriptorKind);
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match (self.0, self.1) {
+            (DescriptorPart::Static, DescriptorKind::Sampler) => "raise DescriptorConfig::static_samplers",
+            (DescriptorPart::Static, _) => "raise DescriptorConfig::static_resources",
+            (DescriptorPart::Dynamic, DescriptorKind::Sampler) => "raise DescriptorConfig::dynamic_samplers",
+            (DescriptorPart::Dynamic, _) => "raise DescriptorConfig::dynamic_resources",
+            (DescriptorPart::Cpu | DescriptorPart::Samplers, _) => "share them",
+        })
+    }
+}
+
 /// Who has descriptors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -47,8 +62,9 @@ pub struct DescriptorUser {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no descriptors for {name}: {requested} in a row asked for, of kind {kind:?}, from {part}; of its {capacity} {free} \
-     are free, up to {largest_free} in a row, and {waiting} wait for the GPU; most are used by {}",
-    Users(users)
+     are free, up to {largest_free} in a row, and {waiting} wait for the GPU; most are used by {}; \
+     drop some, or {}",
+    Users(users), Remedy(*part, *kind)
 )]
 #[non_exhaustive]
 pub struct NoDescriptors {
@@ -74,7 +90,6 @@ pub struct NoDescriptors {
 
 impl From<NoDescriptors> for Error {
     fn from(error: NoDescriptors) -> Self {
-        tracing::warn!(target: "tenure", %error, "out of descriptors");
         Self::NoDescriptors(Box::new(error))
     }
 }

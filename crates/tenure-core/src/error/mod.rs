@@ -142,7 +142,7 @@ pub enum Error {
         name: Name,
     },
     /// The GPU did not finish in time.
-    #[error("the GPU did not finish {what} within {waited_ms} ms")]
+    #[error("{what} within {waited_ms} ms")]
     Timeout {
         /// What was waited for.
         what: Awaited,
@@ -150,7 +150,10 @@ pub enum Error {
         waited_ms: u64,
     },
     /// As many frames as may be in flight have begun and not ended.
-    #[error("{open} frames have begun and not ended, and no more than {limit} may be in flight")]
+    #[error(
+        "{open} frames have begun and not ended, and no more than {limit} may be in flight: end one, or raise \
+         FrameConfig::in_flight"
+    )]
     TooManyFrames {
         /// Frames begun and not ended.
         open: u32,
@@ -158,7 +161,9 @@ pub enum Error {
         limit: u32,
     },
     /// Something waits for a submission that was never made, and would wait for ever.
-    #[error("serial {serial} of queue {} was never submitted (the newest is {newest})", queue.0)]
+    #[error(
+        "serial {serial} of queue {} was never submitted (the newest is {newest}), and a wait for it would never end", queue.0
+    )]
     NeverSubmitted {
         /// The queue.
         queue: QueueId,
@@ -169,14 +174,15 @@ pub enum Error {
     },
     /// A device that has a manager already, or handles of one that is gone.
     #[error(
-        "the device has a Gpu, or handles of one that is gone: it can have one at a time, which counts its submissions"
+        "the device has a Gpu, or handles of one that is gone: it can have one at a time, which counts its submissions; \
+         drop that one and its handles first"
     )]
     DeviceInUse,
     /// Something was to be created, begun, recorded or uploaded after [`Gpu::shutdown`](crate::Gpu::shutdown).
-    #[error("the Gpu was shut down")]
+    #[error("the Gpu was shut down: it creates, records and uploads nothing any more")]
     ShutDown,
     /// A resource, a recording, an upload or a sync point of another manager.
-    #[error("{name}: belongs to another Gpu")]
+    #[error("{name}: belongs to another Gpu, and can be used with that one alone")]
     Foreign {
         /// What it is.
         name: Name,
@@ -192,7 +198,7 @@ pub enum Error {
         rule: QueryRule,
     },
     /// The recording that was to read bytes back was not submitted.
-    #[error("{name}: not read back, because recording {recording} was discarded")]
+    #[error("{name}: not read back, because recording {recording} was dropped and not submitted")]
     Discarded {
         /// What was to be read.
         name: Name,
@@ -200,7 +206,9 @@ pub enum Error {
         recording: Name,
     },
     /// More than an upload ring could ever hold.
-    #[error("{name}: {size} B never fit into its {capacity} B")]
+    #[error(
+        "{name}: {size} B never fit into its {capacity} B: create a larger ring, or one with WhenTooLarge::Dedicate"
+    )]
     TooLarge {
         /// The ring.
         name: Name,
@@ -212,7 +220,7 @@ pub enum Error {
     /// What keeps an upload ring full may be used by a recording that is still open.
     #[error(
         "{name}: no room for {size} B: {used} of its {capacity} B are in use, and recording {recording}, open since \
-         frame {frame}, may use the oldest of them"
+         frame {frame}, may use the oldest of them: submit or drop it"
     )]
     HeldByRecording {
         /// The ring.
@@ -229,7 +237,10 @@ pub enum Error {
         frame: u64,
     },
     /// What one recording was given is used in another.
-    #[error("constants of recording {name} ({id}) are used in recording {used_name} ({used_id})")]
+    #[error(
+        "constants of recording {name} ({id}) are used in recording {used_name} ({used_id}): make them in the recording \
+         that uses them"
+    )]
     OtherRecording {
         /// The recording that they were made for.
         name: Name,
@@ -242,7 +253,8 @@ pub enum Error {
     },
     /// A transient resource is used in a recording that may be submitted before the one that acquired it.
     #[error(
-        "{name}: acquired in recording #{acquired_by}, which is still open, and used in recording {recording} ({id})"
+        "{name}: acquired in recording #{acquired_by}, which is still open, and used in recording {recording} ({id}): submit \
+         the former first"
     )]
     NotAcquired {
         /// The resource.
@@ -301,7 +313,7 @@ pub enum Error {
         rule: ContractRule,
     },
     /// Tables of tenure's own contradict each other: a bug to be reported.
-    #[error("a bug of tenure: {what}")]
+    #[error("a bug of tenure, please report it: {what}")]
     Internal {
         /// What was found.
         what: &'static str,

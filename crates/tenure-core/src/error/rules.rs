@@ -84,13 +84,13 @@ pub enum SwapchainRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryRule {
     /// The recording was to be submitted with a query that has begun and not ended.
-    #[error("a {kind} has begun and not ended")]
+    #[error("the {kind} that has begun has not ended")]
     NotEnded {
         /// What it measures.
         kind: QueryKind,
     },
     /// A query began while another one of the same unit had not ended.
-    #[error("a {kind} cannot begin before the {begun} that has begun ends")]
+    #[error("no {kind} can begin before the {begun} that has begun ends")]
     AlreadyBegun {
         /// What the new one was to measure.
         kind: QueryKind,

@@ -3,6 +3,7 @@
 use super::Gpu;
 use crate::command::submit_external;
 use crate::device::{Device, QueueId, QueueSerial, State, Subresource};
+use crate::memory::{Holder, PlaceHolds};
 use crate::resource::Used;
 use crate::state::StateError;
 use crate::time::SyncPoint;
@@ -98,7 +99,9 @@ impl<D: Device> Gpu<D> {
     ) -> Result<(), Error> {
         self.shared.context.check_submitted(at)?;
         let used: Used<'a, D> = resource.into();
-        let tracked = used.check(&self.shared.context, state)?;
+        used.pin();
+        let tracked =
+            used.check(&self.shared.context, subresource, state, &mut PlaceHolds::new(Holder::NO_RECORDING))?;
         let cell = tracked.as_ref();
         let shared = if used.is_shared() { Err(StateError::Shared) } else { Ok(()) };
         let checked = shared.and_then(|()| cell.check_declared(subresource, state));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Gpu;
 use crate::command::CommandService;
+use crate::context::Panicked;
 use crate::device::Device;
 use crate::time::SyncPoint;
 use crate::transient::Resources;
@@ -85,7 +86,7 @@ impl<D: Device> Frame<D> {
     /// all the same.
     ///
     /// # Panics
-    /// As [`Gpu::purge`]; with the panic of the listener for [pressure](Gpu::on_pressure).
+    /// As [`Gpu::purge`]; with the panic of the listener for [pressure](Gpu::on_pressure), or of the recorder of metrics.
     pub fn end(mut self) -> Result<(), Error> {
         self.has_ended = true;
         let context = &self.gpu.shared.context;
@@ -93,7 +94,7 @@ impl<D: Device> Frame<D> {
         context.pacer.lock().end(context.clock.submitted());
         let (polled, panicked) = context.poll_and_purge();
         self.age();
-        panicked.or_else(|| self.gpu.watch_pressure()).resume();
+        panicked.or_else(|| self.gpu.watch_pressure()).or_else(|| self.publish()).resume();
         polled?;
         flushed
     }
@@ -107,6 +108,7 @@ impl<D: Device> Frame<D> {
         self.gpu.shared.uploads.end_frame(context);
         staging.store.readbacks.end_frame(context);
         queries.end_frame();
+        self.gpu.shared.compactor.end_frame(context);
         context.pools.end_frame(context.device());
         context.pools.residency.end_frame(&context.paging());
         descriptors.store.end_frame(context);
@@ -118,6 +120,14 @@ impl<D: Device> Frame<D> {
         context.recordings.warn_of_forgotten(self.number);
         self.gpu.shared.meter.lock().end_frame(self.number, context);
         context.recorder.end_frame(self.number);
+    }
+
+    /// Publishes the metrics, with the feature of that name.
+    fn publish(&self) -> Panicked {
+        #[cfg(feature = "metrics")]
+        return self.gpu.publish_metrics();
+        #[cfg(not(feature = "metrics"))]
+        Panicked::none()
     }
 }
 
@@ -132,7 +142,7 @@ impl<D: Device> Drop for Frame<D> {
         context.pacer.lock().end(context.clock.submitted());
         context.end_quietly();
         self.age();
-        self.gpu.watch_pressure().log();
+        self.gpu.watch_pressure().or_else(|| self.publish()).log();
     }
 }
 

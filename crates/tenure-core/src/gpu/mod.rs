@@ -1,5 +1,6 @@
 //! The manager: owns one of everything and wires them.
 
+mod compaction;
 mod cost;
 mod descriptors;
 mod external;
@@ -7,6 +8,8 @@ mod formats;
 mod frame;
 mod manager;
 mod memory;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod services;
 mod shared;
 mod shutdown;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::command::{CommandService, ListPool};
+use crate::compaction::Compactor;
 use crate::context::{Context, IdleHeaps, RetiredDescriptor, Services};
 use crate::descriptor::{DescriptorService, DescriptorStore};
 use crate::device::{Device, Permit};
@@ -22,7 +23,7 @@ pub(super) struct GpuServices<D: Device> {
 }
 
 /// What the manager hands on to its handles.
-type HandleServices<D> = (Arc<CommandService<D>>, Arc<Uploads<D>>);
+type HandleServices<D> = (Arc<CommandService<D>>, Arc<Uploads<D>>, Compactor<D>);
 
 /// Makes the services of a context and links them. Returns what the manager hands on to its handles.
 pub(super) fn link<D: Device>(context: &Arc<Context<D>>) -> Result<HandleServices<D>, Error> {
@@ -45,8 +46,9 @@ pub(super) fn link<D: Device>(context: &Arc<Context<D>>) -> Result<HandleService
         lists: lists.clone(),
         uploads: uploads.clone(),
     }));
+    let compactor = Compactor::new(properties, lists.clone());
     let commands = CommandService { lists, staging, descriptors, queries, context: context.clone() };
-    Ok((Arc::new(commands), uploads))
+    Ok((Arc::new(commands), uploads, compactor))
 }
 
 impl<D: Device> Services<D> for GpuServices<D> {

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use super::memory::PressureWatch;
 use super::shutdown::{self, ShutdownReport};
 use crate::command::CommandService;
+use crate::compaction::Compactor;
 use crate::context::{Context, RefShards};
 use crate::device::Device;
 use crate::error::Error;
@@ -21,8 +22,11 @@ pub(super) struct Shared<D: Device> {
     pub(super) transients: Arc<Transients<D>>,
     pub(super) commands: Arc<CommandService<D>>,
     pub(super) uploads: Arc<Uploads<D>>,
+    pub(super) compactor: Compactor<D>,
     pub(super) meter: Mutex<FrameMeter>,
     pub(super) pressure: PressureWatch<D>,
+    #[cfg(feature = "metrics")]
+    pub(super) published: Mutex<super::metrics::Published>,
     pub(super) context: Arc<Context<D>>,
     /// Set by the first call of `shutdown`: from then on nothing is created, begun or recorded.
     is_closed: AtomicBool,
@@ -34,6 +38,7 @@ impl<D: Device> Shared<D> {
         context: Arc<Context<D>>,
         commands: Arc<CommandService<D>>,
         uploads: Arc<Uploads<D>>,
+        compactor: Compactor<D>,
     ) -> Self {
         let transients = Arc::new(Transients::new(commands.clone()));
         let weak = Arc::downgrade(&transients);
@@ -42,7 +47,19 @@ impl<D: Device> Shared<D> {
         let meter = Mutex::new(FrameMeter::default());
         let is_closed = AtomicBool::new(false);
         let pressure = PressureWatch::new();
-        Self { transients, commands, uploads, meter, pressure, context, is_closed, _ref_shards: ref_shards }
+        Self {
+            transients,
+            commands,
+            uploads,
+            compactor,
+            meter,
+            pressure,
+            #[cfg(feature = "metrics")]
+            published: Mutex::default(),
+            context,
+            is_closed,
+            _ref_shards: ref_shards,
+        }
     }
 
     /// Refuses what a program may not do after the shutdown.

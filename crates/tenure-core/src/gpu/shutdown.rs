@@ -9,6 +9,9 @@ use crate::Name;
 use crate::device::Device;
 use crate::registry::Leak;
 
+/// Leaks, and open recordings, that are logged by name; of more the number is.
+const MOST_LOGGED: usize = 16;
+
 /// How a manager ended.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -56,12 +59,19 @@ impl ShutdownReport {
     }
 
     pub(super) fn log(&self) {
-        for leak in &self.leaks {
+        for leak in self.leaks.iter().take(MOST_LOGGED) {
             let Leak { name, kind, bytes, frame, .. } = leak;
-            tracing::warn!(target: "tenure", %name, ?kind, bytes, frame, "leaked");
+            tracing::warn!(target: "tenure", %name, %kind, bytes, frame, "a handle still lives after the shutdown");
         }
-        for name in &self.open_recordings {
-            tracing::warn!(target: "tenure", %name, "recording still open");
+        if let Some(rest) = self.leaks.get(MOST_LOGGED..).filter(|rest| !rest.is_empty()) {
+            let bytes = rest.iter().map(|leak| leak.bytes).fold(0, u64::saturating_add);
+            tracing::warn!(target: "tenure", handles = rest.len(), bytes, "more handles still live after the shutdown");
+        }
+        for name in self.open_recordings.iter().take(MOST_LOGGED) {
+            tracing::warn!(target: "tenure", %name, "a recording is still open after the shutdown");
+        }
+        if let Some(rest) = self.open_recordings.get(MOST_LOGGED..).filter(|rest| !rest.is_empty()) {
+            tracing::warn!(target: "tenure", recordings = rest.len(), "more recordings are still open after the shutdown");
         }
         if self.timed_out {
             tracing::error!(target: "tenure", waited = ?self.waited, "the GPU did not finish; its objects are left alone");
@@ -110,11 +120,12 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
         gpu.commands.staging.store.readbacks.release(context);
         gpu.commands.queries.store.release(context);
         context.settle();
+        gpu.compactor.end(context);
         context.pools.reclaim(context.device());
         gpu.commands.descriptors.store.trim(context.device());
     }
     let mut leaks = Vec::new();
-    context.registry.for_each(|record| leaks.push(Leak::of(record)));
+    context.registry.for_each(|_, record| leaks.push(Leak::of(record)));
     leaks.sort_by(|a, b| (&a.name, a.frame).cmp(&(&b.name, b.frame)));
     let open = context.recordings.list();
     ShutdownReport {

@@ -93,7 +93,7 @@ impl PoolKind {
 }
 
 /// What an allocation must share a heap with, and nothing else: memory type, heap category, the kind of pool,
-/// priority, and whether it may be evicted.
+/// priority, whether it may be evicted, whether it may move, and whether it was gathered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Class {
     /// The memory type.
@@ -106,6 +106,11 @@ pub struct Class {
     pub priority: Priority,
     /// Whether what it holds may be evicted while no work uses it.
     pub is_evictable: bool,
+    /// Whether what it holds may move to another place. What may not would keep its block from being emptied.
+    pub is_movable: bool,
+    /// Whether what it holds has moved there because it was last used at about the same time as the rest of its block, so
+    /// that the block is evicted and made resident as a whole. Only evictable and movable resources are gathered.
+    pub is_gathered: bool,
 }
 
 /// What holds for a block as a whole, so that resources in which it differs share none.
@@ -114,6 +119,9 @@ pub(crate) struct BlockTraits {
     /// `None`: that of the kind of pool.
     pub(crate) priority: Option<Priority>,
     pub(crate) is_evictable: bool,
+    pub(crate) is_movable: bool,
+    /// Nothing is created so: it moves there.
+    pub(crate) is_gathered: bool,
 }
 
 impl BlockTraits {
@@ -131,16 +139,18 @@ impl BlockTraits {
     /// Those of most resources.
     #[inline]
     pub(crate) const fn is_usual(self) -> bool {
-        self.priority.is_none() && !self.is_evictable
+        self.priority.is_none() && !self.is_evictable && !self.is_movable && !self.is_gathered
     }
 }
 
 const PRIORITIES: usize = Priority::High as usize + 1;
+/// Combinations of what may be evicted and what may move, and what was gathered, which may both.
+const FLAGS: usize = 5;
 
 impl Class {
     /// How many classes there can be.
     pub(crate) const COUNT: usize =
-        PoolKind::ALL.len() * HeapCategory::ALL.len() * MAX_MEMORY_TYPES * PRIORITIES * 2;
+        PoolKind::ALL.len() * HeapCategory::ALL.len() * MAX_MEMORY_TYPES * PRIORITIES * FLAGS;
 
     pub(crate) fn new(
         memory: MemoryTypeId,
@@ -148,15 +158,19 @@ impl Class {
         kind: PoolKind,
         traits: BlockTraits,
     ) -> Self {
-        let BlockTraits { priority, is_evictable } = traits;
-        Self { memory, category, kind, priority: priority.unwrap_or(kind.priority()), is_evictable }
+        let BlockTraits { priority, is_evictable, is_movable, is_gathered } = traits;
+        let priority = priority.unwrap_or(kind.priority());
+        let is_gathered = is_gathered && is_evictable && is_movable;
+        Self { memory, category, kind, priority, is_evictable, is_movable, is_gathered }
     }
 
     /// A dense number; `None` for a memory type no device can have.
     pub(crate) fn index(self) -> Option<usize> {
         let memory = usize::from(self.memory.0);
         let family = self.kind as usize * HeapCategory::ALL.len() + self.category as usize;
-        let family = (family * PRIORITIES + self.priority as usize) * 2 + usize::from(self.is_evictable);
+        let flags = usize::from(self.is_evictable) + 2 * usize::from(self.is_movable);
+        let flags = if self.is_gathered { FLAGS - 1 } else { flags };
+        let family = (family * PRIORITIES + self.priority as usize) * FLAGS + flags;
         (memory < MAX_MEMORY_TYPES).then_some(family * MAX_MEMORY_TYPES + memory)
     }
 }
@@ -167,7 +181,9 @@ impl fmt::Display for Class {
         if self.priority != self.kind.priority() {
             write!(f, ", {:?} priority", self.priority)?;
         }
-        f.write_str(if self.is_evictable { ", evictable)" } else { ")" })
+        f.write_str(if self.is_evictable { ", evictable" } else { "" })?;
+        f.write_str(if self.is_movable { ", movable" } else { "" })?;
+        f.write_str(if self.is_gathered { ", gathered)" } else { ")" })
     }
 }
 

@@ -1,7 +1,5 @@
 //! The fallback chain for resources and their ranges: what is done in each of its steps.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use tenure_heap::{Answer, Fallback, Round, ShortageRules, Spill, Step, try_each_memory_type};
 
 use super::location::Backing;
@@ -12,6 +10,7 @@ use super::pool::Store;
 use super::pools::{Pools, allows};
 use super::{AllocationFlags, BlockTraits, Class, MemoryUse, PoolKind, Suballocation};
 use crate::device::{BufferInfo, Device, DeviceError, MemoryTypeId, Priority, Requirements, ResourceDesc};
+use crate::repeated::Repeated;
 use crate::{Config, Name, Strategy};
 
 /// Why no memory was found.
@@ -149,7 +148,7 @@ where
         Wanted::note_refusal(&mut self.wanted, memory, refusal);
         let class = (self.class)(memory);
         if let Some(times) = self.pools.notices.refusal(class) {
-            tracing::debug!(target: "tenure", %class, %refusal, times, "no memory in this class; the next step follows");
+            tracing::debug!(target: "tenure", %class, %refusal, times, "no memory of this class; the next step follows");
         }
     }
 
@@ -213,7 +212,7 @@ impl<D: Device> Pools<D> {
     pub(crate) fn note_spill(&self, class: Class, found: MemoryTypeId) {
         if let Some(times) = self.notices.spill(class) {
             let memory_type = found.0;
-            tracing::warn!(target: "tenure", %class, memory_type, times, "memory was short, and a resource went to another memory, which the GPU or the CPU reaches more slowly");
+            tracing::warn!(target: "tenure", %class, memory_type, times, "memory was short, and a resource went to another memory type, which the GPU or the CPU reaches more slowly");
         }
     }
 
@@ -287,6 +286,36 @@ impl<D: Device> Pools<D> {
         };
         let allowed = (needs.memory_types, needs.memory_types);
         steps.run(ShortageRules::default(), self.order(MemoryUse::GpuOnly), allowed, size)
+    }
+
+    /// Finds a whole block of a class for things that move there together, within the budget and without a wait.
+    pub(crate) fn place_group(
+        &self,
+        device: &D,
+        config: &Config,
+        class: Class,
+        room: &impl MakeRoom,
+    ) -> Option<Suballocation> {
+        let maker = Maker { pools: self, device, config };
+        let pool = maker.pool(class).ok()?.first();
+        // Only an empty block has room for so much, and its beginning suits every alignment.
+        let (size, align) = (pool.growth.max, 1);
+        let flags = AllocationFlags::WITHIN_BUDGET | AllocationFlags::NEVER_WAIT;
+        let (order, memory_types) = ([class.memory], 1_u32.checked_shl(class.memory.0.into()).unwrap_or(0));
+        let steps = Steps {
+            pools: self,
+            class: |memory| Class { memory, ..class },
+            existing_block: |_| Ok(pool.allocate(size, align).map(|(found, _)| found)),
+            new_block: |_, round| {
+                let found = maker.grow(maker.pool(class)?, size, align, (round, flags))?;
+                Ok(found.suballocation)
+            },
+            dedicated: |_, _, refusal| Err(refusal),
+            flags,
+            wanted: Wanted::new(&order, memory_types, size),
+            room,
+        };
+        steps.run(rules(flags, Spill::AfterRefusal), &order, (memory_types, memory_types), size).ok()
     }
 
     /// Finds memory for an API resource and creates it there.
@@ -399,21 +428,6 @@ pub(super) fn shared_kind(request: &ResourceRequest<'_>, config: &Config) -> Opt
     may_share.then(|| shared_pool(request.desc, request.needs))
 }
 
-/// Counts events that may repeat each frame.
-///
-/// The 1st, 2nd, 4th, 8th … of a kind is logged, with its number, so that a program whose memory is
-/// short for 7,300 allocations writes 13 lines.
-#[derive(Debug, Default)]
-pub(crate) struct Repeated(AtomicU64);
-
-impl Repeated {
-    /// Counts an event; its number when it is to be logged.
-    pub(crate) fn note(&self) -> Option<u64> {
-        let number = self.0.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        number.is_power_of_two().then_some(number)
-    }
-}
-
 /// Allocations that failed, memory types that were short of memory, and resources that went elsewhere, by kind of
 /// pool.
 #[derive(Debug)]
@@ -445,16 +459,11 @@ impl Notices {
     pub(crate) fn refusal(&self, class: Class) -> Option<u64> {
         self.refusals.get(class.kind as usize)?.note()
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::Repeated;
-
-    #[test]
-    fn thousands_of_events_are_a_dozen_lines() {
-        let repeated = Repeated::default();
-        let logged: Vec<u64> = (0..7300).filter_map(|_| repeated.note()).collect();
-        assert_eq!(logged, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096]);
+    /// Allocations that failed, and resources that went elsewhere, so far.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn totals(&self) -> (u64, u64) {
+        let sum = |all: &[Repeated]| all.iter().map(Repeated::count).sum();
+        (sum(&self.failures), sum(&self.spills))
     }
 }

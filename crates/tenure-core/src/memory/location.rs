@@ -133,6 +133,18 @@ pub(crate) struct Backing<D: Device> {
     pub(crate) location: Location<D>,
 }
 
+impl<D: Device> Backing<D> {
+    /// A number that no other backing has until this one is given back: see
+    /// [`RecordedPlacement::key`](crate::RecordedPlacement::key).
+    pub(crate) fn key(&self) -> u64 {
+        match &self.location {
+            Location::Range(suballocation) => suballocation.free_token().key(),
+            // An address is below the highest bit, which the keys of ranges have.
+            _ => Arc::as_ptr(&self.api_resource).addr() as u64,
+        }
+    }
+}
+
 /// A page: a heap with a linear allocator, reset when the last resource in it is gone.
 pub(crate) struct Page<D: Device> {
     pub(crate) size: u64,

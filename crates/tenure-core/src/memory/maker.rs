@@ -123,6 +123,12 @@ impl<'a, D: Device> Maker<'a, D> {
         if let Some(found) = again.or_else(|| others().find_map(|other| other.allocate(size, align))) {
             return Ok(Found::old(found));
         }
+        // What is free in blocks that are being emptied is better, too.
+        if first.stop_compaction()
+            && let Some(found) = self.borrow(shards, shard, size, align)
+        {
+            return Ok(Found::old(found));
+        }
         let in_large_block = |most| first.allocate_anywhere(size, align, most).map(Found::old);
         // A new block is only better if it is smaller.
         if let Some(found) = in_large_block(self.next_block(shards, size, align)) {
@@ -259,13 +265,13 @@ impl<'a, D: Device> Maker<'a, D> {
         }
         Arc::new_cyclic(|weak| {
             let (block, own) = (WeakBlock::Resource(weak.clone()), MemorySize { memory, size });
-            ApiResource { block: self.pools.residency.add(block, own, priority), ..made }
+            made.in_block(self.pools.residency.add(block, own, priority))
         })
     }
 
     fn make_heap(&self, shards: &Shards<D>, size: u64) -> Result<Store<D>, DeviceError> {
         let pool = shards.first();
-        let Class { memory, category, kind, priority, is_evictable } = pool.class;
+        let Class { memory, category, kind, priority, is_evictable, .. } = pool.class;
         let alignment = pool.heap_alignment;
         let desc = HeapDesc { size, alignment, memory, category, priority };
         let heap = self.objects().create_heap(self.device, &desc, kind.as_str(), &shards.memory)?;
@@ -363,7 +369,7 @@ impl<'a, D: Device> Maker<'a, D> {
         );
         let block = heap.block;
         drop(heap);
-        made.map(|api_resource| (Arc::new(ApiResource { block, ..api_resource }), suballocation))
+        made.map(|api_resource| (Arc::new(api_resource.in_block(block)), suballocation))
             .inspect_err(|_| self.give_up(shards, suballocation, origin))
     }
 

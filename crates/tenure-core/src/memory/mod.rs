@@ -31,6 +31,8 @@ mod freeing;
 mod location;
 mod make;
 mod maker;
+mod movable;
+mod moving;
 mod objects;
 mod parts;
 pub mod policy;
@@ -49,8 +51,14 @@ pub(crate) use location::{
     AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, RecordedLocation, SharedHeap,
     StructureLocation,
 };
+pub(crate) use movable::{
+    ApiPlace, Current, Exchange, Follower, Holder, MovableBacking, PlaceHold, PlaceHolds, PlaceNeeds,
+    PlannedMove,
+};
 pub(crate) use objects::{MemoryOwner, MemorySize};
-pub(crate) use pool::{FreeToken, PoolShard, ShardTotals, Store, Suballocation};
+pub(crate) use pool::{
+    BlockContents, FreeToken, PoolId, PoolShard, RangeId, ShardTotals, Store, Suballocation,
+};
 pub(crate) use pools::{Pools, allows};
 pub(crate) use pressure::Levels;
 pub(crate) use residency::Paging;
@@ -66,6 +74,10 @@ pub use flags::AllocationFlags;
 #[doc(no_inline)]
 pub use location::LocationKind;
 #[doc(no_inline)]
+pub use movable::MovableId;
+#[doc(no_inline)]
 pub use pressure::Pressure;
 /// Pools of heaps alone, for programs that create their API resources themselves.
 pub use tenure_heap as heap_pools;
+#[doc(no_inline)]
+pub use tenure_heap::CompactionBudget;

@@ -309,6 +309,15 @@ impl Objects {
         over.max(taken.saturating_add(more).saturating_sub(cap))
     }
 
+    /// Bytes that a memory heap has room for, within its budget and its cap.
+    pub(crate) fn headroom<D: Device>(&self, device: &D, heap: usize) -> u64 {
+        let budgets = self.budgets.current(device);
+        let known = budgets.get(heap).filter(|found| found.budget != 0);
+        let (taken, cap) = (self.limits.taken(heap), self.limits.cap(heap).unwrap_or(u64::MAX));
+        let room = known.map_or(u64::MAX, |found| found.budget.saturating_sub(found.usage.max(taken)));
+        room.min(cap.saturating_sub(taken))
+    }
+
     /// Counts a resource that the program made.
     pub(crate) fn note_adopted(&self) {
         self.resources_made.fetch_add(1, Ordering::Relaxed);

@@ -1,16 +1,18 @@
 //! The pool of a class, for several threads: a shard of it, and what its blocks are.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, MutexGuard};
-use tenure_heap::{Growth, Pool, PoolSuballocator, PoolTotals, Unfit};
-use tenure_suballoc::{BlockAllocation, BlockId, Handle};
+use tenure_heap::{CompactionBudget, Growth, Pool, PoolSuballocator, PoolTotals, RangeNeeds, Unfit};
+use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator as _, Handle};
 
 use super::Class;
 use super::freeing::{OpenRemoteFrees, RemoteFreeList};
+use super::movable::{MovableBacking, PlannedMove};
 use crate::api_resource::ApiResource;
 use crate::block_set::BlockKey;
+use crate::config::CompactionConfig;
 use crate::device::{Device, Usage};
 
 /// A heap with its size in bytes.
@@ -46,6 +48,14 @@ impl<D: Device> Clone for Store<D> {
 }
 
 impl<D: Device> Store<D> {
+    /// Where it is evictable, what it is known by.
+    fn key(&self) -> Option<BlockKey> {
+        match self {
+            Self::Heap { heap, .. } => heap.block,
+            Self::Buffer { buffer, .. } | Self::Slot { buffer, .. } => buffer.block,
+        }
+    }
+
     /// The buffer whose ranges the block gives out, or the heap in which resources are placed.
     pub(crate) fn as_buffer(&self) -> Option<&Arc<ApiResource<D>>> {
         match self {
@@ -110,6 +120,13 @@ impl Suballocation {
     }
 }
 
+/// A range, whatever lies there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RangeId {
+    pub(crate) pool: PoolId,
+    pub(crate) handle: Handle,
+}
+
 /// What a range is given back by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FreeToken {
@@ -117,6 +134,26 @@ pub(crate) struct FreeToken {
     pub(crate) handle: Handle,
     /// Bytes asked for.
     pub(crate) size: u64,
+}
+
+impl FreeToken {
+    /// A number that no other range has until this one is given back.
+    pub(crate) fn key(&self) -> u64 {
+        1 << 63 | u64::from(self.pool.0) << 40 | self.handle.index() as u64
+    }
+}
+
+/// What lies in a block of a pool.
+pub(crate) struct BlockContents<D: Device> {
+    pub(crate) id: BlockId,
+    /// Where it is evictable.
+    pub(crate) block: Option<BlockKey>,
+    /// Bytes.
+    pub(crate) capacity: u64,
+    /// Bytes that are taken.
+    pub(crate) used: u64,
+    /// What can move, and the range that was noted for it, which it may have left.
+    pub(crate) movables: Vec<(Arc<MovableBacking<D>>, RangeId)>,
 }
 
 struct State<D: Device> {
@@ -127,6 +164,13 @@ struct State<D: Device> {
     remote_frees: Vec<FreeToken>,
     /// There were remote frees at the end of the last frame, and they were left for the shard's own thread.
     has_old_remote_frees: bool,
+    /// What lies in the ranges, by their index, where it can move. What has left its range stays here until another
+    /// takes its place.
+    movables: Vec<Weak<MovableBacking<D>>>,
+    /// Frames since a block was added.
+    quiet_frames: u32,
+    /// Bytes taken and bytes in all when nothing was left to move.
+    compact_at: Option<(u64, u64)>,
 }
 
 /// Totals of one shard, in O(1) but for the largest free range.
@@ -204,6 +248,9 @@ impl<D: Device> PoolShard<D> {
             borrowed: 0,
             remote_frees: Vec::new(),
             has_old_remote_frees: false,
+            movables: Vec::new(),
+            quiet_frames: 0,
+            compact_at: None,
         };
         Self {
             id,
@@ -344,6 +391,7 @@ impl<D: Device> PoolShard<D> {
         let (borrowed, before) = (block.borrowed(), retired.len());
         let found = state.pool.add_and_allocate(block, capacity, size, align, retired);
         let found = found.map_err(|Unfit { block, reason }| Unfit { block: block.store, reason })?;
+        state.quiet_frames = 0;
         state.borrowed += borrowed;
         state.forget(&retired[before..]);
         let block = state.pool.block(found.block);
@@ -371,6 +419,7 @@ impl<D: Device> PoolShard<D> {
     /// were any.
     pub(crate) fn end_frame(&self, retired: &mut Vec<Block<D>>) -> bool {
         let state = &mut *self.state.lock();
+        state.quiet_frames = state.quiet_frames.saturating_add(1);
         // The thread whose shard it is has a frame's time to carry out remote frees itself.
         if self.remote_frees.has_some() && std::mem::replace(&mut state.has_old_remote_frees, true) {
             self.free_remotes(state, usize::MAX);
@@ -441,6 +490,121 @@ impl<D: Device> PoolShard<D> {
         self.lock().pool.block(block)?.lease
     }
 
+    /// Notes what lies in a range and can move.
+    pub(crate) fn note_movable(&self, range: Handle, movable: &Arc<MovableBacking<D>>) {
+        self.state.lock().note_movable(range, Arc::downgrade(movable));
+    }
+
+    /// What lies in ranges and can move.
+    pub(crate) fn movables(&self, found: &mut Vec<Arc<MovableBacking<D>>>) {
+        found.extend(self.lock().movables.iter().filter_map(Weak::upgrade));
+    }
+
+    /// Whether blocks are being emptied, or so much is free, and has been for so long, that it is worth while.
+    pub(crate) fn wants_compaction(&self, config: &CompactionConfig) -> bool {
+        let state = self.lock();
+        let (taken, capacity) = (state.pool.taken(), state.pool.suballocator().capacity());
+        let free = u128::from(capacity.saturating_sub(taken)) * 100;
+        let is_sparse = free >= u128::from(capacity) * u128::from(config.min_free);
+        let is_new = state.compact_at != Some((taken, capacity));
+        let is_quiet = state.quiet_frames >= config.quiet_frames;
+        state.pool.is_compacting() || (is_sparse && is_new && is_quiet)
+    }
+
+    /// Goes on emptying blocks, as [`Pool::compact`] does: appends what is to move to `moves`, and blocks that are empty
+    /// to `retired`. True when nothing is left to do.
+    pub(crate) fn compact(
+        &self,
+        budget: CompactionBudget,
+        moves: &mut Vec<PlannedMove<D>>,
+        retired: &mut Vec<Block<D>>,
+    ) -> bool {
+        let state = &mut *self.lock();
+        let (id, movables, before) = (self.id, &state.movables, retired.len());
+        let needs = |range: &BlockAllocation| {
+            let movable = movables.get(range.handle.index())?.upgrade()?;
+            let needs = movable.needs_at(RangeId { pool: id, handle: range.handle })?;
+            Some(RangeNeeds { size: needs.size, alignment: needs.alignment })
+        };
+        let mut found = Vec::new();
+        let is_done = state.pool.compact(budget, needs, &mut found, retired);
+        let now = (state.pool.taken(), state.pool.suballocator().capacity());
+        state.compact_at = is_done.then_some(now);
+        state.forget(&retired[before..]);
+        for moved in found {
+            let base = state.pool.block(moved.to.block).map_or(0, Block::base);
+            let to = Suballocation::new(id, &moved.to, base, moved.size);
+            let movable = state.movables.get(moved.from.handle.index()).cloned().unwrap_or_default();
+            state.note_movable(moved.to.handle, movable.clone());
+            moves.push(PlannedMove { movable, from: RangeId { pool: id, handle: moved.from.handle }, to });
+        }
+        is_done
+    }
+
+    /// Finds ranges in one block for what moves there, as many of the first ones as find room. A range that was kept free
+    /// for them is given back before.
+    pub(crate) fn gather(
+        &self,
+        block: BlockId,
+        kept_free: Option<FreeToken>,
+        among: &[(Arc<MovableBacking<D>>, RangeId)],
+    ) -> Vec<PlannedMove<D>> {
+        let state = &mut *self.lock();
+        kept_free.iter().for_each(|range| state.free(range));
+        let base = state.pool.block(block).map_or(0, Block::base);
+        let each = among.iter().map_while(|(movable, from)| {
+            let (size, alignment) = (movable.needs.size, movable.needs.alignment);
+            let range = state.pool.allocate_in(block, size, alignment)?;
+            let to = Suballocation::new(self.id, &range, base, size);
+            state.note_movable(range.handle, Arc::downgrade(movable));
+            Some(PlannedMove { movable: Arc::downgrade(movable), from: *from, to })
+        });
+        each.collect()
+    }
+
+    /// What lies in the shard's blocks, from the block with the index `first` on, until `pieces` ranges were looked at or
+    /// more. The second result is the block at which to go on; `None` after the last.
+    pub(crate) fn contents(&self, first: usize, pieces: usize) -> (Vec<BlockContents<D>>, Option<usize>) {
+        let state = self.lock();
+        let (mut found, mut seen) = (Vec::new(), 0);
+        let ranges = state.pool.suballocator();
+        for id in ranges.blocks().skip_while(|id| id.index() < first) {
+            let (capacity, used) =
+                (ranges.block_capacity(id).unwrap_or(0), ranges.block_used(id).unwrap_or(0));
+            let Some(block) = state.pool.block(id) else { continue };
+            if seen >= pieces {
+                return (found, Some(id.index()));
+            }
+            let movables: Vec<_> = ranges
+                .allocations_in(id)
+                .inspect(|_| seen += 1)
+                .filter_map(|range| {
+                    Some((
+                        state.movables.get(range.handle.index())?.upgrade()?,
+                        RangeId { pool: self.id, handle: range.handle },
+                    ))
+                })
+                .collect();
+            found.push(BlockContents { id, block: block.store.key(), capacity, used, movables });
+        }
+        (found, None)
+    }
+
+    /// Makes all that is free in the blocks that are being emptied available again; true when there was any.
+    pub(crate) fn stop_compaction(&self) -> bool {
+        self.lock().pool.stop_compaction()
+    }
+
+    /// What was to leave a range stays there, and may be asked to leave again.
+    pub(crate) fn keep_in_place(&self, range: Handle) {
+        self.lock().pool.keep_in_place(range);
+    }
+
+    /// What a block is made of.
+    pub(crate) fn store(&self, block: BlockId) -> Option<Store<D>> {
+        self.lock().pool.block(block).map(|block| block.store.clone())
+    }
+
     /// Each block of its own: its number, its bytes and its used bytes, those lent included.
     pub(crate) fn blocks(&self) -> Vec<(usize, u64, u64)> {
         if !self.is_first() {
@@ -451,6 +615,14 @@ impl<D: Device> PoolShard<D> {
 }
 
 impl<D: Device> State<D> {
+    fn note_movable(&mut self, range: Handle, movable: Weak<MovableBacking<D>>) {
+        let index = range.index();
+        if self.movables.len() <= index {
+            self.movables.resize_with(index + 1, Weak::new);
+        }
+        self.movables[index] = movable;
+    }
+
     /// Removes the empty blocks that `choose` names; true when there were any.
     fn retire(
         &mut self,

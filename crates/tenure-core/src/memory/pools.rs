@@ -1,7 +1,7 @@
 //! All pools of a device, made on demand.
 
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
 use tenure_heap::{HeapProperties, InvalidProperties};
@@ -11,6 +11,7 @@ use super::fallback::Notices;
 use super::freeing::Freeing;
 use super::location::{Backing, Location, SharedHeap, StructureLocation};
 use super::make::{buffer_usage, check, make_pool};
+use super::movable::{MovableBacking, MovableId};
 use super::objects::Objects;
 use super::pool::{Block, FreeToken, HeapBlock, PoolId, PoolShard, Store, Suballocation};
 use super::residency::ResidentBlocks;
@@ -69,6 +70,12 @@ pub(crate) struct Pools<D: Device> {
     pub(crate) residency: ResidentBlocks<D>,
     pub(crate) notices: Notices,
     heap_properties: HeapProperties,
+    /// What can move and went to slower memory.
+    pub(super) spilled: Mutex<Vec<Weak<MovableBacking<D>>>>,
+    /// Bytes of the smallest of these, or less; the most there are where there is none.
+    pub(super) least_spilled: AtomicU64,
+    /// The number of the movable resource that is created next.
+    movable_ids: AtomicU64,
 }
 
 impl<D: Device> Pools<D> {
@@ -90,7 +97,15 @@ impl<D: Device> Pools<D> {
             residency: ResidentBlocks::new(device),
             notices: Notices::default(),
             heap_properties,
+            spilled: Mutex::new(Vec::new()),
+            least_spilled: AtomicU64::new(u64::MAX),
+            movable_ids: AtomicU64::new(0),
         })
+    }
+
+    /// What tells the next movable resource from all others.
+    pub(crate) fn next_movable_id(&self) -> MovableId {
+        MovableId(self.movable_ids.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The device's properties that pools need.
@@ -222,6 +237,11 @@ impl<D: Device> Pools<D> {
         let (shard, shards) = self.get_with_shards(pool)?;
         let block = shard.lease(block).map_or(block, |lease| lease.block);
         Some((shards.first().class, block.index()))
+    }
+
+    /// The place of a pool among [all](Self::each_class).
+    pub(crate) fn order_of(&self, pool: PoolId) -> usize {
+        usize::from(pool.class())
     }
 
     /// The shards of every class that was ever needed, in the order of need.

@@ -86,6 +86,8 @@ pub(crate) struct ResidentBlocks<D: Device> {
     is_over: AtomicBool,
     /// Held while the driver makes blocks resident or evicts them; the lock above is taken after it.
     paging: Mutex<()>,
+    evictions: AtomicU64,
+    returns: AtomicU64,
     spare_sets: Mutex<Vec<BlockSet>>,
 }
 
@@ -108,6 +110,8 @@ impl<D: Device> ResidentBlocks<D> {
             reserved: Mutex::default(),
             is_over: AtomicBool::new(false),
             paging: Mutex::new(()),
+            evictions: AtomicU64::new(0),
+            returns: AtomicU64::new(0),
             spare_sets: Mutex::new(Vec::new()),
         }
     }
@@ -160,6 +164,11 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
+    /// Whether a block is resident; what is not known here always is.
+    pub(crate) fn is_resident(&self, block: BlockKey) -> bool {
+        self.blocks.lock().states.get(block.index()).is_none_or(|state| state.is_resident)
+    }
+
     /// Bytes of a memory heap that are evicted.
     pub(crate) fn evicted(&self, heap: usize) -> u64 {
         self.evicted.get(heap).map_or(0, |bytes| bytes.load(Ordering::Relaxed))
@@ -172,6 +181,31 @@ impl<D: Device> ResidentBlocks<D> {
             return;
         }
         self.blocks.lock().end(set, at);
+    }
+
+    /// Blocks that were ever evicted, and that ever came back; one that was evicted twice counts twice.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn paged(&self) -> (u64, u64) {
+        (self.evictions.load(Ordering::Relaxed), self.returns.load(Ordering::Relaxed))
+    }
+
+    /// Counts blocks that were evicted. They are logged once for each power of two: a program that needs more than
+    /// is granted evicts in every frame.
+    fn log_evicted(&self, blocks: usize, bytes: u64) {
+        let before = self.evictions.fetch_add(blocks as u64, Ordering::Relaxed);
+        let times = before.wrapping_add(blocks as u64);
+        if before.checked_ilog2() != times.checked_ilog2() {
+            tracing::debug!(target: "tenure", blocks, bytes, times, "blocks of memory were evicted");
+        }
+    }
+
+    /// Counts blocks that came back. Logged as above.
+    fn log_back(&self, blocks: usize) {
+        let before = self.returns.fetch_add(blocks as u64, Ordering::Relaxed);
+        let times = before.wrapping_add(blocks as u64);
+        if before.checked_ilog2() != times.checked_ilog2() {
+            tracing::debug!(target: "tenure", blocks, times, "evicted blocks of memory came back");
+        }
     }
 
     /// It has left the memory, or counts as if it had.

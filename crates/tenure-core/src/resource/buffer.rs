@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{HandleInner, Labels};
+use super::{HandleInner, Labels, PlaceRef};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
 use crate::device::{
@@ -11,8 +11,8 @@ use crate::device::{
 };
 use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, place_buffer_alone};
 use crate::memory::{
-    AllocationFlags, Backing, BlockTraits, Cost, Location, LocationKind, MemoryOwner, MemoryUse,
-    RangeRequest, ResourceRequest,
+    AllocationFlags, Backing, BlockTraits, Cost, Location, LocationKind, MemoryOwner, MemoryUse, MovableId,
+    PlaceNeeds, PoolKind, RangeRequest, ResourceRequest,
 };
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
@@ -57,6 +57,8 @@ pub struct BufferDesc {
     pub priority: Option<Priority>,
     /// It may be evicted while no work that was submitted uses it: see [`evictable`](Self::evictable).
     pub is_evictable: bool,
+    /// It may move to another place in memory: see [`movable`](Self::movable).
+    pub is_movable: bool,
     /// Its name.
     pub name: Name,
     /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
@@ -81,6 +83,7 @@ impl BufferDesc {
             allocation,
             priority: None,
             is_evictable: false,
+            is_movable: false,
             name,
             tag: Name::default(),
         }
@@ -138,11 +141,58 @@ impl BufferDesc {
         Self { is_evictable: true, ..self }
     }
 
-    /// What holds for the block that it lies in. To evict is for memory of the GPU alone.
+    /// Lets the manager move it to another place, so that memory of which little is used can be given back: see
+    /// [`Gpu::compact`]. Its content goes with it; [`Usage::COPY_SRC`] is added for that. It stays where it is while a
+    /// recording that is open, or an upload that is pending, uses it.
+    ///
+    /// Whoever uses it asks in each recording where it is: what [`Scratch::buffer`](crate::Scratch::buffer),
+    /// [`Scratch::view`](crate::Scratch::view), [`Scratch::table`](crate::Scratch::table) and
+    /// [`Scratch::lasting_set`](crate::Scratch::lasting_set) say is right until the recording is submitted, and what copies,
+    /// readbacks, [descriptors](crate::Scratch::descriptors) and [sets](crate::Scratch::set) of a recording name is found.
+    /// So **each recording that uses it has to name it**, in one of these or by
+    /// [`use_resource`](crate::Commands::use_resource). Its views, and the tables and sets of those, show it wherever it is.
+    ///
+    /// What [`Buffer::raw`], [`Buffer::offset`] and [`Buffer::gpu_address`] say is right for good: it does not move any more
+    /// after that. The same goes for [`View::index`](crate::View::index), for
+    /// [`DescriptorTable::first`](crate::DescriptorTable::first), for [`DescriptorSet::index`](crate::DescriptorSet::index)
+    /// and what is beside them. [`Buffer::is_pinned`] says whether that has happened.
+    ///
+    /// It may come to lie in one API buffer with another one, so copies between two movable buffers need one with
+    /// [`own_resource`](Self::own_resource), and states that it is left in are those of all that share its API buffer.
+    ///
+    /// It has no effect on memory that the CPU maps, on buffers for acceleration structures, on what has memory of its
+    /// own, and on what is adopted, transient, or in a page of a [`PageAllocator`](crate::PageAllocator).
+    ///
+    /// ```
+    /// use tenure::{BufferDesc, Config, Gpu, Queue, State, Subresource, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let rock = gpu.create_buffer_with(&BufferDesc::new(4096, Usage::VERTEX).movable(), &[7; 4096])?;
+    /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
+    /// recording.use_resource(&rock, Subresource::All, State::VERTEX_OR_CONSTANT)?;
+    /// let (commands, scratch) = recording.split();
+    /// let place = scratch.buffer(&rock)?; // where it is for this recording
+    /// let _draw = (commands.raw(), place.raw(), place.offset());
+    /// recording.submit()?;
+    /// assert!(!rock.is_pinned());
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    ///
+    /// [`Gpu::compact`]: crate::Gpu::compact
+    #[must_use]
+    pub fn movable(self) -> Self {
+        Self { is_movable: true, usage: self.usage | Usage::COPY_SRC | Usage::COPY_DST, ..self }
+    }
+
+    /// What holds for the block that it lies in. To evict and to move is for memory of the GPU alone.
     fn traits<D: Device>(&self, context: &Context<D>) -> BlockTraits {
+        let is_gpu_only = self.memory == MemoryUse::GpuOnly;
         let has_residency = || context.device().properties().residency != Residency::None;
-        let is_evictable = self.is_evictable && self.memory == MemoryUse::GpuOnly && has_residency();
-        BlockTraits { priority: self.priority, is_evictable }
+        let is_evictable = self.is_evictable && is_gpu_only && has_residency();
+        let copied = Usage::COPY_SRC | Usage::COPY_DST;
+        let can_move = self.usage.contains(copied) && !self.usage.contains(Usage::ACCELERATION_STRUCTURE);
+        let is_movable = self.is_movable && is_gpu_only && can_move;
+        BlockTraits { priority: self.priority, is_evictable, is_movable, is_gathered: false }
     }
 
     /// Asks for an API resource of its own.
@@ -202,6 +252,33 @@ impl<D: Device> Buffer<D> {
             desc.size,
             trace,
         );
+        let inner = if desc.traits(context).is_movable {
+            let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
+            // What has memory of its own now may be placed, or a range, when it comes back from there.
+            let (alignment, memory_types) = match placement {
+                Placement::Range(kind) => {
+                    let needs = context.pools.range_needs(context.device(), kind);
+                    (align, needs.map_err(|source| context.refused(&desc.name, source))?.memory_types)
+                }
+                _ => {
+                    let needs = placed_needs(context, desc, &resource)?;
+                    (needs.alignment, needs.memory_types)
+                }
+            };
+            let (step, traits) = (step.unwrap_or(1), desc.traits(context));
+            inner.movable(memory_types, |range| PlaceNeeds {
+                desc: resource,
+                // Of a range, what it takes with room to begin at its step.
+                size: if matches!(placement, Placement::Range(_)) { size } else { range },
+                alignment,
+                step,
+                placement,
+                traits,
+                memory_types,
+            })
+        } else {
+            inner
+        };
         Ok(Self { inner, offset, usage: desc.usage, memory: desc.memory })
     }
 
@@ -274,17 +351,29 @@ impl<D: Device> Buffer<D> {
         self.inner.size()
     }
 
-    /// The API buffer that holds it, perhaps with others. Do not destroy or keep it.
+    /// The API buffer and where this one begins in it, for commands that are recorded at once, by who holds it.
+    pub(crate) fn place(&self) -> PlaceRef<'_, D> {
+        self.inner.place(self.offset)
+    }
+
+    /// The API buffer that holds it, perhaps with others. Do not destroy or keep it. A
+    /// [movable](BufferDesc::movable) buffer stays where it is from now on: a recording asks
+    /// [`Scratch::buffer`](crate::Scratch::buffer).
     #[must_use]
     pub fn raw(&self) -> &D::Resource {
         &self.inner.api_resource().object
     }
 
-    /// Byte of the API buffer at which this one begins.
+    /// Byte of the API buffer at which this one begins. A [movable](BufferDesc::movable) buffer stays there from now on.
     #[must_use]
     pub fn offset(&self) -> u64 {
-        self.inner.note_named();
-        self.offset
+        match self.inner.as_movable() {
+            Some(movable) => movable.pin().offset,
+            None => {
+                self.inner.note_named();
+                self.offset
+            }
+        }
     }
 
     /// The offset in elements of `stride` bytes, for a draw's base vertex or first index; `None`
@@ -297,10 +386,32 @@ impl<D: Device> Buffer<D> {
         is_whole.then(|| offset / stride)
     }
 
-    /// The GPU address of its first byte, where the API has such.
+    /// The GPU address of its first byte, where the API has such. A [movable](BufferDesc::movable) buffer stays there
+    /// from now on.
     #[must_use]
     pub fn gpu_address(&self) -> Option<u64> {
-        self.inner.api_resource().address.map(|base| base + self.offset)
+        self.inner.api_resource().address.map(|base| base + self.offset())
+    }
+
+    /// Whether it is [movable](BufferDesc::movable) and stays where it is all the same, because its place, or that of
+    /// something that shows it, was asked for outside of a recording.
+    #[must_use]
+    pub fn is_pinned(&self) -> bool {
+        self.inner.is_pinned()
+    }
+
+    /// What tells it from all other movable resources in [`Gpu::take_moved`](crate::Gpu::take_moved); `None` if it does not
+    /// move: it was not created as [movable](BufferDesc::movable), or has memory of its own.
+    #[must_use]
+    pub fn movable_id(&self) -> Option<MovableId> {
+        self.inner.movable_id()
+    }
+
+    /// How often it has moved. What a program has written down about the place of a [movable](BufferDesc::movable)
+    /// buffer is out of date when this has changed.
+    #[must_use]
+    pub fn moves(&self) -> u64 {
+        self.inner.moves()
     }
 
     /// Everything it may be used as.
@@ -324,7 +435,7 @@ impl<D: Device> Buffer<D> {
     /// Where its bytes are.
     #[must_use]
     pub fn location(&self) -> LocationKind {
-        self.inner.location().kind()
+        self.inner.location_kind()
     }
 
     /// Copies `bytes` to `offset` of a mapped buffer, for submissions made from now on.
@@ -401,8 +512,15 @@ impl Wanted {
         // a multiple of both.
         let size = desc.size.saturating_add(step.map_or(0, |step| step - align));
         let placement = step.map_or_else(alone, |_| place_buffer(subject, size, &context.config));
-        let has_own = desc.traits(context).wants_own_memory(desc.size);
-        let placement = if has_own { Placement::Committed } else { placement };
+        let traits = desc.traits(context);
+        let placement = match placement {
+            _ if traits.wants_own_memory(desc.size) => Placement::Committed,
+            // The slots of small buffers lie in heaps that they cannot leave; what is movable needs none.
+            Placement::Range(PoolKind::SmallBuffers) if traits.is_movable => {
+                Placement::Range(PoolKind::ReadOnlyBuffers)
+            }
+            placement => placement,
+        };
         Ok(Self { align, step, size, placement })
     }
 }

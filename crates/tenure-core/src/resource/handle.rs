@@ -6,8 +6,10 @@ use std::sync::{Arc, OnceLock};
 use crate::Name;
 use crate::api_resource::ApiResource;
 use crate::context::{Context, RefShard, Retired};
-use crate::device::{Device, State};
-use crate::memory::{Backing, Location};
+use crate::device::{Device, State, Subresource};
+use crate::memory::{
+    ApiPlace, Backing, Location, LocationKind, MovableBacking, MovableId, PlaceHolds, PlaceNeeds,
+};
 use crate::record::TraceId;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::time::Stamp;
@@ -30,11 +32,46 @@ impl<'a> Labels<'a> {
     }
 }
 
+/// Where a resource is.
+pub(super) enum HandleBacking<D: Device> {
+    /// There, as long as it lives.
+    Fixed(Backing<D>),
+    /// Somewhere, until it moves.
+    Movable(Arc<MovableBacking<D>>),
+}
+
+/// Where a resource is at this moment: for whoever holds it, or only asks.
+pub(crate) enum PlaceRef<'a, D: Device> {
+    Fixed(&'a Arc<ApiResource<D>>, u64),
+    Movable(ApiPlace<D>),
+}
+
+impl<D: Device> PlaceRef<'_, D> {
+    pub(crate) const fn api_resource(&self) -> &Arc<ApiResource<D>> {
+        match self {
+            Self::Fixed(api_resource, _) => api_resource,
+            Self::Movable(place) => &place.api_resource,
+        }
+    }
+
+    pub(crate) fn object(&self) -> &D::Resource {
+        &self.api_resource().object
+    }
+
+    /// Byte of the API resource at which it begins.
+    pub(crate) const fn offset(&self) -> u64 {
+        match self {
+            Self::Fixed(_, offset) => *offset,
+            Self::Movable(place) => place.offset,
+        }
+    }
+}
+
 /// A backing, with all that its release needs.
 pub(crate) struct HandleInner<D: Device> {
     pub(crate) name: Name,
     /// `None` only inside `drop`.
-    backing: Option<Backing<D>>,
+    held: Option<HandleBacking<D>>,
     record: RecordKey,
     born: Stamp,
     trace: TraceId,
@@ -62,18 +99,82 @@ impl<D: Device> HandleInner<D> {
     ) -> Self {
         let Labels { name, tag } = labels;
         let tag = tag.cloned().unwrap_or_default();
+        context.record_placement(trace, (name, &tag), kind, &backing);
         let record = context.register_resource(name, tag, kind, size, backing.location.place());
         let born = context.clock.stamp();
         let (name, ref_shard) = (name.clone(), context.ref_shard(record.generation()));
         let (is_named, view_guard) = (AtomicBool::new(false), OnceLock::new());
-        Self { name, backing: Some(backing), record, born, trace, size, is_named, view_guard, ref_shard }
+        let held = Some(HandleBacking::Fixed(backing));
+        Self { name, held, record, born, trace, size, is_named, view_guard, ref_shard }
+    }
+
+    /// The same, of a resource that can move: in a pool, or back from slower memory. What has memory of its own that suits
+    /// it stays there.
+    pub(super) fn movable(mut self, memory_types: u32, needs: impl FnOnce(u64) -> PlaceNeeds) -> Self {
+        let pools = &self.context().pools;
+        let size = match &self.held {
+            Some(HandleBacking::Fixed(Backing { location, .. })) => match location {
+                Location::Range(found) | Location::Placed(found) => found.size,
+                Location::Committed { own, .. } if pools.is_slow(Some(location), memory_types) => own.size,
+                _ => return self,
+            },
+            _ => return self,
+        };
+        if let Some(HandleBacking::Fixed(backing)) = self.held.take() {
+            let (pools, born) = (&self.context().pools, (self.born, self.context().current_frame()));
+            let id = pools.next_movable_id();
+            let movable = Arc::new(MovableBacking::new(backing, needs(size), born, &self.name, id));
+            movable.set_record(self.record.to_bits());
+            movable.current.read(|current| pools.note_movable(&movable, current.location.as_ref()));
+            pools.note_spilled(&movable);
+            self.held = Some(HandleBacking::Movable(movable));
+        }
+        self
     }
 
     #[inline]
-    const fn backing(&self) -> &Backing<D> {
-        match &self.backing {
-            Some(backing) => backing,
+    const fn held(&self) -> &HandleBacking<D> {
+        match &self.held {
+            Some(held) => held,
             None => unreachable!(),
+        }
+    }
+
+    /// Its backing, if it can move.
+    #[inline]
+    pub(crate) const fn as_movable(&self) -> Option<&Arc<MovableBacking<D>>> {
+        match self.held() {
+            HandleBacking::Movable(movable) => Some(movable),
+            HandleBacking::Fixed(_) => None,
+        }
+    }
+
+    /// The API object, and where the resource begins in it if it is not fixed at `offset`. For commands that are recorded
+    /// at once, by who [holds](Self::hold) it.
+    #[inline]
+    pub(crate) fn place(&self, offset: u64) -> PlaceRef<'_, D> {
+        match self.held() {
+            HandleBacking::Fixed(backing) => {
+                self.note_named();
+                PlaceRef::Fixed(&backing.api_resource, offset)
+            }
+            HandleBacking::Movable(movable) => PlaceRef::Movable(movable.place()),
+        }
+    }
+
+    /// The API object, which stays the same as long as the holds live; commands write that part of it.
+    #[inline]
+    pub(crate) fn hold(
+        &self,
+        written: Option<Subresource>,
+        holds: &mut PlaceHolds<D>,
+    ) -> Arc<ApiResource<D>> {
+        match self.held() {
+            HandleBacking::Fixed(backing) => {
+                self.note_named();
+                backing.api_resource.clone()
+            }
+            HandleBacking::Movable(movable) => holds.hold(movable, written).api_resource,
         }
     }
 
@@ -82,17 +183,41 @@ impl<D: Device> HandleInner<D> {
         &self.ref_shard.context
     }
 
-    /// The API object, for whoever may have commands use it.
+    /// The API object, for whoever may have commands use it, from now on: it does not move any more.
     #[inline]
     pub(crate) fn api_resource(&self) -> &Arc<ApiResource<D>> {
-        self.note_named();
-        &self.backing().api_resource
+        match self.held() {
+            HandleBacking::Fixed(backing) => {
+                self.note_named();
+                &backing.api_resource
+            }
+            HandleBacking::Movable(movable) => &movable.pin().api_resource,
+        }
+    }
+
+    /// Whether it could move and does not any more.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.as_movable().is_some_and(|movable| movable.current.lock().is_pinned())
+    }
+
+    /// What it is known by in the list of what has moved.
+    pub(crate) fn movable_id(&self) -> Option<MovableId> {
+        self.as_movable().map(|movable| movable.id)
+    }
+
+    /// How often it has moved.
+    pub(crate) fn moves(&self) -> u64 {
+        self.as_movable().map_or(0, |movable| movable.current.read(|current| current.moves))
     }
 
     /// The CPU's window into the API object, by which no command uses it.
     #[inline]
     pub(crate) fn mapping(&self) -> Option<&D::Mapping> {
-        self.backing().api_resource.mapping.as_ref()
+        match self.held() {
+            HandleBacking::Fixed(backing) => backing.api_resource.mapping.as_ref(),
+            // Memory that the CPU maps does not move.
+            HandleBacking::Movable(_) => None,
+        }
     }
 
     /// From now on commands may use it.
@@ -101,9 +226,25 @@ impl<D: Device> HandleInner<D> {
         self.is_named.store(true, Ordering::Relaxed);
     }
 
+    /// Its location, if it does not move.
     #[inline]
-    pub(crate) const fn location(&self) -> &Location<D> {
-        &self.backing().location
+    pub(crate) const fn fixed_location(&self) -> Option<&Location<D>> {
+        match self.held() {
+            HandleBacking::Fixed(backing) => Some(&backing.location),
+            HandleBacking::Movable(_) => None,
+        }
+    }
+
+    /// What its location is.
+    pub(crate) fn location_kind(&self) -> LocationKind {
+        match self.held() {
+            HandleBacking::Fixed(backing) => backing.location.kind(),
+            HandleBacking::Movable(movable) => {
+                // It has a location as long as there is a handle.
+                let kind = |location: &Location<D>| location.kind();
+                movable.current.read(|current| current.location.as_ref().map_or(LocationKind::Range, kind))
+            }
+        }
     }
 
     #[inline]
@@ -121,8 +262,8 @@ impl<D: Device> Drop for HandleInner<D> {
     #[inline]
     fn drop(&mut self) {
         // In place: most handles are ranges that nobody has a view of.
-        if let (Some(Backing { location: Location::Range(suballocation), .. }), None) =
-            (&self.backing, self.view_guard.get())
+        if let (Some(HandleBacking::Fixed(Backing { location: Location::Range(suballocation), .. })), None) =
+            (&self.held, self.view_guard.get())
         {
             let context = self.context();
             context.registry.remove(self.record);
@@ -141,10 +282,10 @@ impl<D: Device> Drop for HandleInner<D> {
 
 impl<D: Device> HandleInner<D> {
     fn drop_whole(&mut self) {
-        let Some(backing) = self.backing.take() else { return };
+        let Some(held) = self.held.take() else { return };
         let (record, born, trace, size) = (self.record, self.born, self.trace, self.size);
         let is_named = *self.is_named.get_mut();
-        let retired = RetiredResource { backing, record, born, trace, size, is_named };
+        let retired = RetiredResource { held, record, born, trace, size, is_named };
         match self.view_guard.take() {
             Some(view_guard) => view_guard.retire(retired),
             None => retired.release(self.context()),
@@ -154,7 +295,7 @@ impl<D: Device> HandleInner<D> {
 
 /// What a handle leaves behind.
 pub(super) struct RetiredResource<D: Device> {
-    pub(super) backing: Backing<D>,
+    pub(super) held: HandleBacking<D>,
     pub(super) record: RecordKey,
     pub(super) born: Stamp,
     pub(super) trace: TraceId,
@@ -167,27 +308,37 @@ pub(super) struct RetiredResource<D: Device> {
 impl<D: Device> RetiredResource<D> {
     /// Gives the backing back once no recording and no GPU work can use it any more.
     pub(super) fn release(self, context: &Context<D>) {
-        let bytes = self.backing.location.reserved();
         context.registry.remove(self.record);
         context.recorder.free(self.trace, self.size);
-        let is_unrecorded = self.is_unrecorded_image();
-        let retired = Retired::from(self.backing);
-        if !self.is_named {
+        let (backing, born, is_named) = match self.held {
+            HandleBacking::Fixed(backing) => (backing, self.born, self.is_named),
+            HandleBacking::Movable(movable) => match movable.take() {
+                Some((backing, born)) => (backing, born, true),
+                None => return,
+            },
+        };
+        if matches!(backing.location, Location::Placed(_) | Location::Committed { .. }) {
+            backing.api_resource.note_dropped();
+        }
+        let bytes = backing.location.reserved();
+        let is_unrecorded = is_unrecorded_image(&backing);
+        let retired = Retired::from(backing);
+        if !is_named {
             context.release_unused(retired, bytes);
         } else if is_unrecorded {
             context.release_after(retired, context.clock.submitted(), bytes);
         } else {
-            context.release(retired, self.born, bytes);
+            context.release(retired, born, bytes);
         }
     }
+}
 
-    /// True for an image of a swap chain that no open recording has noted a use of. To change a window's images,
-    /// APIs want all of them gone, whatever else is being recorded; and no use of one goes unnoted, because each
-    /// frame brings it into its states.
-    fn is_unrecorded_image(&self) -> bool {
-        let api_resource = &self.backing.api_resource;
-        api_resource.states.allowed().contains(State::PRESENT) && Arc::strong_count(api_resource) == 1
-    }
+/// True for an image of a swap chain that no open recording has noted a use of. To change a window's images,
+/// APIs want all of them gone, whatever else is being recorded; and no use of one goes unnoted, because each
+/// frame brings it into its states.
+fn is_unrecorded_image<D: Device>(backing: &Backing<D>) -> bool {
+    let api_resource = &backing.api_resource;
+    api_resource.states.allowed().contains(State::PRESENT) && Arc::strong_count(api_resource) == 1
 }
 
 /// Shared by a resource's handle and its views: what the handle leaves behind stays until the last

@@ -18,7 +18,7 @@ pub use buffer::{Buffer, BufferDesc};
 pub use constant::{BufferSlice, Constant};
 pub use deferred::Deferred;
 pub(crate) use handle::ViewGuard;
-pub(crate) use handle::{HandleInner, Labels};
+pub(crate) use handle::{HandleInner, Labels, PlaceRef};
 pub use pages::{PageAllocator, PageAllocatorDesc, PageStats};
 pub use reserved::{Reserved, ReservedDesc, TileQueue};
 pub use structure::{AccelerationStructure, AccelerationStructureDesc};

@@ -141,8 +141,8 @@ impl<D: Device> AccelerationStructure<D> {
     #[must_use]
     pub fn raw(&self) -> &D::AccelerationStructure {
         self.inner.note_named();
-        match self.inner.location() {
-            Location::Structure(structure) => &structure.object,
+        match self.inner.fixed_location() {
+            Some(Location::Structure(structure)) => &structure.object,
             _ => unreachable!("a structure is created with an object"),
         }
     }
@@ -176,6 +176,6 @@ impl<D: Device> AccelerationStructure<D> {
     /// Where its bytes are.
     #[must_use]
     pub fn location(&self) -> LocationKind {
-        self.inner.location().kind()
+        self.inner.location_kind()
     }
 }

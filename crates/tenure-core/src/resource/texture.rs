@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Buffer, BufferDesc, HandleInner, Labels};
+use super::{Buffer, BufferDesc, HandleInner, Labels, PlaceRef};
 use crate::context::Context;
 use crate::device::{
     Allowed, ClearValue, Device, DeviceError, Dimension, Format, Priority, Properties, Requirements,
@@ -10,7 +10,8 @@ use crate::device::{
 };
 use crate::memory::policy::{Placement, place_texture};
 use crate::memory::{
-    AllocationFlags, Backing, BlockTraits, Cost, LocationKind, MemoryOwner, MemoryUse, ResourceRequest,
+    AllocationFlags, Backing, BlockTraits, Cost, LocationKind, MemoryOwner, MemoryUse, MovableId, PlaceNeeds,
+    ResourceRequest,
 };
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
@@ -33,6 +34,8 @@ pub struct TextureDesc {
     pub priority: Option<Priority>,
     /// It may be evicted while no work that was submitted uses it: see [`evictable`](Self::evictable).
     pub is_evictable: bool,
+    /// It may move to another place in memory: see [`movable`](Self::movable).
+    pub is_movable: bool,
     /// Its name.
     pub name: Name,
     /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
@@ -122,11 +125,28 @@ impl TextureDesc {
         Self { is_evictable: true, ..self }
     }
 
+    /// Lets the manager move it to another place, so that memory of which little is used can be given back; as
+    /// [`BufferDesc::movable`](crate::BufferDesc::movable), with the same duty. [`Usage::COPY_SRC`] and
+    /// [`Usage::COPY_DST`] are added. A recording asks [`Scratch::texture`](crate::Scratch::texture) for its API texture; what
+    /// [`Texture::raw`] says is right for good, so that it does not move any more after that. As long as several queues
+    /// have used a part of it each, and none all of it, it stays as well.
+    #[must_use]
+    pub fn movable(mut self) -> Self {
+        self.info.usage |= Usage::COPY_SRC | Usage::COPY_DST;
+        Self { is_movable: true, ..self }
+    }
+
+    /// Whether it may move, and can be copied for that.
+    fn can_move(&self) -> bool {
+        self.is_movable && self.info.usage.contains(Usage::COPY_SRC | Usage::COPY_DST)
+    }
+
     /// What holds for the block that it lies in, and which memory it gets.
     fn place<D: Device>(&self, context: &Context<D>, needs: &Requirements) -> (BlockTraits, Placement) {
         let has_residency = context.device().properties().residency != Residency::None;
         let is_evictable = self.is_evictable && has_residency;
-        let traits = BlockTraits { priority: self.priority, is_evictable };
+        let is_movable = self.can_move();
+        let traits = BlockTraits { priority: self.priority, is_evictable, is_movable, is_gathered: false };
         match traits.wants_own_memory(needs.size) {
             true => (traits, Placement::Committed),
             false => (traits, place_texture(&self.info, needs, &context.config)),
@@ -153,6 +173,7 @@ impl From<TextureInfo> for TextureDesc {
             allocation: AllocationFlags::empty(),
             priority: None,
             is_evictable: false,
+            is_movable: false,
             name: Name::default(),
             tag: Name::default(),
         }
@@ -194,6 +215,10 @@ impl<D: Device> Texture<D> {
             needs.size,
             trace,
         );
+        let (alignment, memory_types) = (needs.alignment, needs.memory_types);
+        let place =
+            |size| PlaceNeeds { desc: resource, size, alignment, step: 1, placement, traits, memory_types };
+        let inner = if desc.can_move() { inner.movable(memory_types, place) } else { inner };
         Ok(Self { inner, info: desc.info.clone() })
     }
 
@@ -242,10 +267,35 @@ impl<D: Device> Texture<D> {
         Self { inner, info }
     }
 
-    /// The API texture. Do not destroy or keep it.
+    /// The API texture. Do not destroy or keep it. A [movable](TextureDesc::movable) texture stays where it is from now
+    /// on: a recording asks [`Scratch::texture`](crate::Scratch::texture).
     #[must_use]
     pub fn raw(&self) -> &D::Resource {
         &self.inner.api_resource().object
+    }
+
+    /// The API texture, for commands that are recorded at once, by who holds it.
+    pub(crate) fn place(&self) -> PlaceRef<'_, D> {
+        self.inner.place(0)
+    }
+
+    /// Whether it is [movable](TextureDesc::movable) and stays where it is all the same, because its API texture, or the
+    /// place of something that shows it, was asked for outside of a recording.
+    #[must_use]
+    pub fn is_pinned(&self) -> bool {
+        self.inner.is_pinned()
+    }
+
+    /// What tells it from all others, as [`Buffer::movable_id`](crate::Buffer::movable_id).
+    #[must_use]
+    pub fn movable_id(&self) -> Option<MovableId> {
+        self.inner.movable_id()
+    }
+
+    /// How often it has moved, as [`Buffer::moves`](crate::Buffer::moves).
+    #[must_use]
+    pub fn moves(&self) -> u64 {
+        self.inner.moves()
     }
 
     /// Its shape, format, uses and clear value.
@@ -269,7 +319,7 @@ impl<D: Device> Texture<D> {
     /// Where its bytes are.
     #[must_use]
     pub fn location(&self) -> LocationKind {
-        self.inner.location().kind()
+        self.inner.location_kind()
     }
 }
 

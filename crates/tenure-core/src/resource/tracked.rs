@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{AccelerationStructure, Buffer, HandleInner, Reserved, Texture};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
-use crate::device::{Api, Device, State};
-use crate::memory::{AliasedRange, Location, MemoryUse};
+use crate::device::{Api, Device, State, Subresource};
+use crate::memory::{AliasedRange, Location, LocationKind, MemoryUse, PlaceHolds};
 use crate::state::{StateCell, StateError};
 use crate::{Error, Name};
 
@@ -50,25 +50,33 @@ impl<'a, D: Device> From<&'a AccelerationStructure<D>> for Used<'a, D> {
     }
 }
 
-macro_rules! used {
-    ($($handle:ident),*) => {$(
-        impl<'a, D: Device> From<&'a $handle<D>> for Used<'a, D> {
-            fn from(handle: &'a $handle<D>) -> Self {
-                let allowed = handle.inner.api_resource().states.allowed();
-                Self { inner: &handle.inner, allowed, memory: MemoryUse::GpuOnly }
-            }
-        }
-    )*};
+impl<'a, D: Device> From<&'a Texture<D>> for Used<'a, D> {
+    fn from(texture: &'a Texture<D>) -> Self {
+        let allowed = texture.inner.place(0).api_resource().states.allowed();
+        Self { inner: &texture.inner, allowed, memory: MemoryUse::GpuOnly }
+    }
 }
 
-used!(Texture, Reserved);
+impl<'a, D: Device> From<&'a Reserved<D>> for Used<'a, D> {
+    fn from(reserved: &'a Reserved<D>) -> Self {
+        let allowed = reserved.inner.api_resource().states.allowed();
+        Self { inner: &reserved.inner, allowed, memory: MemoryUse::GpuOnly }
+    }
+}
 
 impl<D: Device> Used<'_, D> {
-    /// The API object, if it may be used in `state` by a recording of `shared`.
+    /// The API object, if commands of `context` may use it in `state`; it stays the same as long as the holds live.
     ///
     /// # Errors
     /// [`Error::Foreign`], [`Error::State`], [`Error::FixedState`].
-    pub(crate) fn check(&self, context: &Arc<Context<D>>, state: State) -> Result<Tracked<D>, Error> {
+    #[inline]
+    pub(crate) fn check(
+        &self,
+        context: &Arc<Context<D>>,
+        part: Subresource,
+        state: State,
+        holds: &mut PlaceHolds<D>,
+    ) -> Result<Tracked<D>, Error> {
         let name = || self.inner.name.clone();
         if !Arc::ptr_eq(self.inner.context(), context) {
             return Err(Error::Foreign { name: name() });
@@ -77,7 +85,8 @@ impl<D: Device> Used<'_, D> {
             let source = StateError::NotAllowedForUsage { state, allowed: self.allowed };
             return Err(Error::State { name: name(), source });
         }
-        let (api_resource, api) = (self.inner.api_resource(), context.device().properties().api);
+        let written = state.intersects(State::WRITES).then_some(part);
+        let (api_resource, api) = (self.inner.hold(written, holds), context.device().properties().api);
         let fixed = State::ACCELERATION_STRUCTURE;
         if api_resource.possible == fixed && state != fixed {
             return Err(Error::State { name: name(), source: StateError::Fixed { state, initial: fixed } });
@@ -86,20 +95,25 @@ impl<D: Device> Used<'_, D> {
         if !(fixed_states(api, self.memory) & api_resource.possible).contains(state) {
             return Err(Error::FixedState { name: name(), memory: self.memory, state });
         }
-        Ok(Tracked(api_resource.clone()))
+        Ok(Tracked(api_resource))
     }
 
     /// True when other buffers are in the same API buffer.
     pub(crate) fn is_shared(&self) -> bool {
-        matches!(self.inner.location(), Location::Range(_))
+        self.inner.location_kind() == LocationKind::Range
     }
 
     /// Its share in a heap, if it is transient.
     pub(crate) fn aliased_range(&self) -> Option<&Arc<AliasedRange<D>>> {
-        match self.inner.location() {
-            Location::Transient(aliased_range) => Some(aliased_range),
+        match self.inner.fixed_location() {
+            Some(Location::Transient(aliased_range)) => Some(aliased_range),
             _ => None,
         }
+    }
+
+    /// It does not move any more: the program uses it by itself.
+    pub(crate) fn pin(&self) {
+        self.inner.api_resource();
     }
 
     pub(crate) fn name(&self) -> &Name {

@@ -54,7 +54,8 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn descriptors(&self, binds: &[Bind<'_, D>]) -> Result<Descriptors<'r, D>, Error> {
-        let taken = Descriptors::take(&self.service.descriptors, self.chunks, self.name, binds)?;
+        let taken =
+            Descriptors::take(&self.service.descriptors, self.chunks, self.name, self.places(), binds)?;
         binds.iter().filter_map(Bind::block).for_each(|block| self.shown.note(block));
         Ok(taken)
     }
@@ -106,7 +107,10 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn set(&self, layout: &SetLayout<D>, binds: &[(u32, u32, Bind<'_, D>)]) -> Result<Set<'r, D>, Error> {
-        let taken = Set::take(&self.service.descriptors, self.sets, self.name, layout, binds)?;
+        let taken = {
+            let (service, places) = (&*self.service.descriptors, self.places());
+            Set::take(service, self.sets, self.name, places, layout, binds)?
+        };
         binds.iter().filter_map(|(_, _, bind)| bind.block()).for_each(|block| self.shown.note(block));
         Ok(taken)
     }

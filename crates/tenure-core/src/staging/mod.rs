@@ -5,6 +5,7 @@ mod build_scratch;
 mod descriptors;
 mod page;
 mod page_pool;
+mod places;
 mod readback;
 mod ring;
 mod ring_frames;

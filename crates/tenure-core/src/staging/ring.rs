@@ -304,11 +304,14 @@ impl<D: Device> UploadRing<D> {
         let (context, start) = (self.context(), Instant::now());
         let left = self.timeout.saturating_sub(begun.elapsed());
         let waited = context.clock.wait(context.device(), point, left);
-        tracing::debug!(target: "tenure", name = %self.name(), waited = ?start.elapsed(), "an upload ring was full and waited");
         let mut frames = self.frames.lock();
         frames.stats.waits += 1;
+        let times = frames.stats.waits;
         frames.stats.waited_ns = frames.stats.waited_ns.saturating_add(nanoseconds(start.elapsed()));
         drop(frames);
+        if times.is_power_of_two() {
+            tracing::debug!(target: "tenure", name = %self.name(), waited = ?start.elapsed(), times, "an upload ring was full and waited for the GPU");
+        }
         if waited.map_err(|source| context.refused(self.name(), source))? {
             return Ok(());
         }

@@ -7,6 +7,7 @@ use crate::block_set::NotedBlocks;
 use crate::context::Context;
 use crate::descriptor::{RecordedChunks, RecordedSets};
 use crate::device::{Allowed, Device, DeviceError, Usage};
+use crate::places::RecordedPlaces;
 use crate::resource::{BufferSlice, Constant};
 use crate::time::RecordingId;
 use crate::{BufferDesc, Error, MemoryUse, Name};
@@ -45,6 +46,8 @@ pub struct Scratch<'r, D: Device> {
     pub(crate) chunks: &'r RecordedChunks,
     pub(crate) shown: &'r NotedBlocks,
     pub(crate) sets: &'r OnceCell<Box<RecordedSets<D>>>,
+    /// Taken from the pool with the first movable resource.
+    pub(crate) noted_places: &'r OnceCell<Box<RecordedPlaces<D>>>,
     pub(crate) id: RecordingId,
     pub(crate) name: &'r Name,
 }
@@ -132,7 +135,9 @@ impl<'r, D: Device> Scratch<'r, D> {
     ///
     /// let mut later = gpu.record(Queue::Graphics, "transparent")?;
     /// let error = later.split().1.find(camera).expect_err("they are gone");
-    /// assert_eq!(error.to_string(), "constants of recording opaque (#1) are used in recording transparent (#2)");
+    /// let why = "constants of recording opaque (#1) are used in recording transparent (#2): make them in the recording \
+    ///            that uses them";
+    /// assert_eq!(error.to_string(), why);
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn untyped_constants(&self, bytes: &[u8]) -> Result<UntypedConstant, Error> {

@@ -252,6 +252,12 @@ impl StateCell {
         self.part(subresource).map(|part| part.state)
     }
 
+    /// The state in which every later submission finds a subresource: on [`StateModel::Promotion`] after its decay.
+    /// `None` when there is no such subresource. Takes the lock.
+    pub(crate) fn at_rest(&self, subresource: u32, model: StateModel) -> Option<State> {
+        self.part(subresource).map(|part| part.settled_after(Rules::of(model, self)).state)
+    }
+
     /// The queue that owns the contents of a subresource: the one that last changed it, or first
     /// used it. `None` when it was never used, has decayed or does not exist. Takes the lock.
     #[must_use]

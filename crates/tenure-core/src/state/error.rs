@@ -7,7 +7,7 @@ use crate::device::{QueueId, QueueKind, QueueSerial, State};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
     /// A write state, or the acceleration structure state, together with another state.
-    #[error("the states {state} cannot be combined")]
+    #[error("the states {state} cannot be combined: a write state stands alone")]
     InvalidCombination {
         /// The states asked for.
         state: State,
@@ -50,7 +50,7 @@ pub enum StateError {
     NotToCommon,
     /// A queue has released the resource to the family of another, which was refused the submission
     /// that acquires it: see [`unfinished`](super::unfinished).
-    #[error("released to queue {}, which has not acquired it yet", to.0)]
+    #[error("released to queue {}, which has not acquired it yet: submit what acquires it there first", to.0)]
     Released {
         /// The queue that is to acquire it.
         to: QueueId,
@@ -78,7 +78,7 @@ pub enum StateError {
         count: usize,
     },
     /// A recording for one kind of queue is resolved for a queue of another kind.
-    #[error("recorded for a {recorded:?} queue, submitted to a {actual:?} queue")]
+    #[error("recorded for a {recorded:?} queue, and submitted to a {actual:?} queue")]
     WrongQueue {
         /// The kind of queue it was recorded for.
         recorded: QueueKind,
@@ -88,7 +88,7 @@ pub enum StateError {
     /// Vulkan has no image layout in which a texture is read in all of these ways: descriptors and copies
     /// name the layouts of shader reads and of copies.
     #[error(
-        "a texture has no layout for {state:?} at once on Vulkan: use it in one of the states, record the command, then use it in the other"
+        "a texture has no layout for {state} at once on Vulkan: use it in one of the states, record the command, then use it in the other"
     )]
     NoCommonLayout {
         /// The states asked for.

@@ -2,9 +2,13 @@
 
 mod counters;
 mod memory;
+mod movable;
 mod report;
 
 pub(crate) use counters::{FrameMeter, StatsSources};
 pub use counters::{FrameStats, MemoryParts, PoolStats, Stats};
 pub use memory::{HeapMemory, MemoryReport, PressureChange, TypeMemory};
-pub use report::{BlockReport, LiveObject, OpenRecordingReport, PoolReport, Report, TagReport};
+pub use movable::MovableReport;
+pub use report::{
+    BlockReport, HeldReport, HolderKind, LiveObject, OpenRecordingReport, PoolReport, Report, TagReport,
+};

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{PoolStats, Stats, StatsSources};
+use super::{MovableReport, PoolStats, Stats, StatsSources};
 use crate::context::Context;
 use crate::device::{Device, MemoryTypeId};
 use crate::memory::{LocationKind, PoolKind, PoolShard, RecordedLocation};
-use crate::registry::{Leak, ObjectKind, Record};
+use crate::registry::{Leak, ObjectKind, Record, RecordSlot};
+use crate::time::{HeldItems, Holder};
 
 /// One block of a pool. Bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,19 @@ pub struct PoolReport {
     pub stats: PoolStats,
     /// Its blocks.
     pub blocks: Vec<BlockReport>,
+}
+
+impl PoolReport {
+    /// All pools, in the order of [`Stats::pools`].
+    pub(crate) fn collect<D: Device>(context: &Context<D>) -> Vec<Self> {
+        let mut pools = Vec::new();
+        context.pools.each_class(|shards| {
+            let blocks = shards.each().flat_map(PoolShard::blocks);
+            let blocks = blocks.map(|(number, size, used)| BlockReport { number, size, used }).collect();
+            pools.push(Self { stats: PoolStats::of(shards), blocks });
+        });
+        pools
+    }
 }
 
 /// A handle that lives.
@@ -59,6 +73,9 @@ pub struct LiveObject {
     pub block: Option<usize>,
     /// The byte of the block or page at which it begins.
     pub offset: Option<u64>,
+    /// What keeps it from moving; `None` for what does not move: it was not created as
+    /// [movable](crate::BufferDesc::movable), or has memory of its own that suits it.
+    pub movable: Option<MovableReport>,
     /// Where it was created, when [`Config::leak_backtraces`](crate::Config::leak_backtraces) is on.
     pub backtrace: Option<String>,
 }
@@ -74,6 +91,63 @@ pub struct OpenRecordingReport {
     pub age: u64,
     /// Bytes dropped since it was opened, which it holds back.
     pub held_back: u64,
+}
+
+/// What keeps dropped objects from being given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum HolderKind {
+    /// Recordings that are open: see [`Report::open_recordings`].
+    OpenRecordings,
+    /// A submission that the GPU has not completed.
+    Submission,
+    /// Nothing that is known: they were dropped, or a recording was submitted, since the manager last looked, as it does
+    /// when a frame begins and with [`Gpu::purge`](crate::Gpu::purge).
+    NextPurge,
+}
+
+/// Dropped objects that wait for the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct HeldReport {
+    /// What they wait for.
+    pub holder: HolderKind,
+    /// The [number](crate::QueueId) of the submission's queue.
+    pub queue: Option<u8>,
+    /// The submission's number on its queue.
+    pub serial: Option<u64>,
+    /// The newest submission of that queue that is known to be complete.
+    pub completed: Option<u64>,
+    /// How many objects those are.
+    pub objects: u64,
+    /// Bytes that they hold.
+    pub bytes: u64,
+}
+
+impl HeldReport {
+    /// Who holds what, open recordings first, then by queue and serial.
+    fn collect<D: Device>(context: &Context<D>) -> Vec<Self> {
+        let completed = context.clock.completed();
+        let report = |HeldItems { holder, count, bytes }: HeldItems| {
+            let (holder, at) = match holder {
+                Holder::OpenRecordings => (HolderKind::OpenRecordings, None),
+                Holder::Submission(at) => (HolderKind::Submission, Some(at)),
+                Holder::NextPurge => (HolderKind::NextPurge, None),
+            };
+            Self {
+                holder,
+                queue: at.map(|at| at.queue.0),
+                serial: at.map(|at| at.serial),
+                completed: at.map(|at| completed.serial(at.queue)),
+                objects: count,
+                bytes,
+            }
+        };
+        context.releases.held(&context.recordings).into_iter().map(report).collect()
+    }
 }
 
 /// Everything there is to see. With the feature `serde` it can be written as JSON; the schema is
@@ -99,22 +173,23 @@ pub struct Report {
     pub tags: Vec<TagReport>,
     /// Open recordings, oldest first.
     pub open_recordings: Vec<OpenRecordingReport>,
+    /// What was dropped and not given back yet, by what it waits for.
+    pub held: Vec<HeldReport>,
 }
 
 impl Report {
     pub(crate) fn collect<D: Device>(sources: &StatsSources<'_, D>) -> Self {
         let context = sources.context;
         let properties = context.device().properties();
-        let mut pools = Vec::new();
-        context.pools.each_class(|shards| {
-            let blocks = shards.each().flat_map(PoolShard::blocks);
-            let blocks = blocks.map(|(number, size, used)| BlockReport { number, size, used }).collect();
-            pools.push(PoolReport { stats: PoolStats::of(shards), blocks });
-        });
+        let pools = PoolReport::collect(context);
         let mut objects = Vec::new();
-        context.registry.for_each(|record| objects.push((LiveObject::of(record), record.place)));
+        context.registry.for_each(|slot, record| objects.push((slot, LiveObject::of(record), record.place)));
         // Only now: the pools have locks of their own.
-        let find = |(object, place): (LiveObject, RecordedLocation)| object.at(context, place);
+        let movables = MovableReport::collect(context);
+        let find = |(slot, object, place): (RecordSlot, LiveObject, RecordedLocation)| LiveObject {
+            movable: movables.get(&slot).copied(),
+            ..object.at(context, place)
+        };
         let mut objects: Vec<LiveObject> = objects.into_iter().map(find).collect();
         objects.sort_by(|a, b| (&a.name, a.frame, a.bytes).cmp(&(&b.name, b.frame, b.bytes)));
         let frame = context.current_frame();
@@ -133,6 +208,7 @@ impl Report {
             tags: TagReport::collect(&objects),
             objects,
             open_recordings: open_recordings.collect(),
+            held: HeldReport::collect(context),
         }
     }
 }
@@ -153,6 +229,7 @@ impl LiveObject {
             pool: None,
             block: None,
             offset: None,
+            movable: None,
             backtrace,
         }
     }

@@ -246,7 +246,9 @@ impl Clock {
                 continue;
             }
             let left = timeout.saturating_sub(start.elapsed());
-            if !self.note_loss(device.wait(target, left))? {
+            let is_complete = self.note_loss(device.wait(target, left))?;
+            tracing::trace!(target: "tenure", queue = target.queue.0, serial = target.serial, waited = ?start.elapsed(), is_complete, "the CPU waited for a submission");
+            if !is_complete {
                 return Ok(false);
             }
             self.note_completed(target.queue, target.serial);
@@ -297,7 +299,9 @@ impl Clock {
     pub fn note_loss<T>(&self, answer: Result<T, DeviceError>) -> Result<T, DeviceError> {
         if let Err(DeviceError::Lost { reason }) = &answer {
             // The first reason stays: later calls only repeat it in other words.
-            let _already_known = self.lost.set(reason.clone());
+            if self.lost.set(reason.clone()).is_ok() {
+                tracing::error!(target: "tenure", reason, "the device is lost: nothing works any more");
+            }
         }
         answer
     }

@@ -39,7 +39,7 @@ pub use frames::{BackPressure, FramePacer};
 pub use recordings::RecordingId;
 pub use recordings::{OpenRecording, Recordings};
 pub(crate) use release::{Batch, Batches};
-pub use release::{NotIdle, ReleaseQueue, ReleaseStats};
+pub use release::{HeldItems, Holder, NotIdle, ReleaseQueue, ReleaseStats};
 #[doc(no_inline)]
 pub use sync_point::SyncPoint;
 

@@ -1,6 +1,7 @@
 //! The release queue: keeps dropped items until the GPU is done with them.
 
 mod batches;
+mod holds;
 mod stages;
 
 use smallvec::SmallVec;
@@ -9,6 +10,7 @@ use super::{Clock, OpenRecording, Recordings, Stamp, SyncPoint};
 use crate::sync::Mutex;
 pub(crate) use batches::Batch;
 use batches::{Inbox, SpareBatches};
+pub use holds::{HeldItems, Holder};
 use stages::{PendingPerQueue, ResolvedBatch, ResolvingWaits, Waiting};
 
 /// Batches that a purge hands out. One for each lane of the inbox needs no allocation.

@@ -107,8 +107,8 @@ impl<D: Device> Object<D> {
 
     /// Its range of a heap; `None` when it has dedicated memory.
     pub(super) fn aliased_range(&self) -> Option<&Arc<AliasedRange<D>>> {
-        match self.handle().location() {
-            Location::Transient(aliased_range) => Some(aliased_range),
+        match self.handle().fixed_location() {
+            Some(Location::Transient(aliased_range)) => Some(aliased_range),
             _ => None,
         }
     }

@@ -52,6 +52,18 @@ impl<D: Device> Batch<D> {
         self.copies.push(copy);
     }
 
+    /// Takes the copies of a queue to the first resource out, if nobody can read any more what they write: the program has
+    /// dropped it, and only the release queue and these copies still hold it.
+    pub(super) fn take_unread(&mut self, on_graphics: bool) -> Vec<Copy<D>> {
+        let Some(first) = self.first_copies(on_graphics, 1).next() else { return Vec::new() };
+        let (cell, resource) = (first.cell(), &first.to.0);
+        let holders = 1 + self.copies.iter().filter(|copy| copy.cell() == cell).count();
+        if !resource.is_dropped() || Arc::strong_count(resource) > holders {
+            return Vec::new();
+        }
+        self.copies.extract_if(.., |copy| copy.cell() == cell).collect()
+    }
+
     /// Of its copies, which are sorted, those of a queue to the first so many resources.
     pub(super) fn first_copies(
         &self,

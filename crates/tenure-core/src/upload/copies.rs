@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::command::Open;
 use crate::device::{BufferLayout, CommandList, Device, State, Subresource, TextureRegion};
+use crate::memory::{PlaceHold, PlaceHolds};
 use crate::resource::Tracked;
 use crate::staging::{Page, Part};
 use crate::state::StateError;
@@ -30,12 +31,19 @@ pub(super) struct Copy<D: Device> {
     pub(super) is_ordered: bool,
     /// Its place among those of its batch.
     pub(super) number: usize,
+    /// What it goes to stays where it is until it is submitted.
+    _holds: Vec<PlaceHold<D>>,
 }
 
 impl<D: Device> Copy<D> {
-    pub(super) fn new(staged: Part<D>, to: Tracked<D>, target: Target, on_graphics: bool) -> Self {
-        let Part { page, offset: from } = staged;
-        Self { page, from, to, target, on_graphics, is_ordered: false, number: 0 }
+    pub(super) fn new(
+        staged: Part<D>,
+        (to, holds): (Tracked<D>, PlaceHolds<D>),
+        target: Target,
+        on_graphics: bool,
+    ) -> Self {
+        let (Part { page, offset: from }, holds) = (staged, holds.into_inner());
+        Self { page, from, to, target, on_graphics, is_ordered: false, number: 0, _holds: holds }
     }
 
     pub(super) fn into_part(self) -> Part<D> {

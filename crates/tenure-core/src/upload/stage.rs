@@ -7,6 +7,7 @@ use super::{Upload, Uploads};
 use crate::command::check_region;
 use crate::context::Context;
 use crate::device::{Block, BufferLayout, Device, DeviceError, QueueKind, State, Subresource, TextureRegion};
+use crate::memory::{Holder, PlaceHolds};
 use crate::resource::{Buffer, Texture, Tracked, Used};
 use crate::staging::{Footprint, TexelData};
 use crate::time::SyncPoint;
@@ -37,7 +38,7 @@ impl<D: Device> Uploads<D> {
             self.unstage(context, staged);
             return Err(context.refused(buffer.name(), source));
         }
-        let target = Target::Bytes { offset: buffer.offset() + offset, size };
+        let target = Target::Bytes { offset: buffer.place().offset() + offset, size };
         let on_graphics = !self.has_copy_queue();
         Ok(self.push_uploads(context, [Copy::new(staged, to, target, on_graphics)], size))
     }
@@ -145,18 +146,18 @@ fn destination<'a, D: Device>(
     context: &Arc<Context<D>>,
     resource: impl Into<Used<'a, D>>,
     part: Subresource,
-) -> Result<Tracked<D>, Error> {
-    let used = resource.into();
+) -> Result<(Tracked<D>, PlaceHolds<D>), Error> {
+    let (used, mut holds) = (resource.into(), PlaceHolds::new(Holder::NO_RECORDING));
     context.clock.check().map_err(|source| Error::device(used.name(), source))?;
     if used.aliased_range().is_some() {
         let rule = TransientRule::NoUploads;
         return Err(Error::Transient { name: used.name().clone(), rule });
     }
-    let tracked = used.check(context, State::COPY_DST)?;
+    let tracked = used.check(context, part, State::COPY_DST, &mut holds)?;
     let model = context.device().properties().state_model;
     let checked = tracked.as_ref().check(part, State::COPY_DST, model, QueueKind::Graphics);
     match checked {
-        Ok(()) => Ok(tracked),
+        Ok(()) => Ok((tracked, holds)),
         Err(source) => Err(Error::State { name: used.name().clone(), source }),
     }
 }

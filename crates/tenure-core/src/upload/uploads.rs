@@ -11,6 +11,7 @@ use super::copies::{Copy, Sorter};
 use crate::command::{ListPool, Open};
 use crate::context::Context;
 use crate::device::{Device, DeviceError, Properties, QueueId, QueueKind, QueueSerial};
+use crate::repeated::Repeated;
 use crate::staging::{Part, Purpose, SharedPages};
 use crate::state::StateError;
 use crate::time::{Clock, SyncPoint};
@@ -60,6 +61,7 @@ pub(crate) struct Uploads<D: Device> {
     newest: Mutex<SyncPoint>,
     copies: AtomicU64,
     submissions: AtomicU64,
+    given_up: Repeated,
     /// The queue for copies alone, where there is one.
     copy: Option<QueueId>,
     graphics: QueueId,
@@ -78,6 +80,7 @@ impl<D: Device> Uploads<D> {
             newest: Mutex::new(SyncPoint::NONE),
             copies: AtomicU64::new(0),
             submissions: AtomicU64::new(0),
+            given_up: Repeated::default(),
             copy: is_for_copies.then_some(copy),
             graphics: Queue::Graphics.id(properties),
         }
@@ -175,8 +178,10 @@ impl<D: Device> Uploads<D> {
                         let count = copies.count();
                         self.note_submitted(context, batch, at, on_graphics, count);
                     }
-                    Err(error) => match fewer_resources(copies).filter(|_| is_shortage(&error)) {
+                    Err(error) if !is_shortage(&error) => return Err(error),
+                    Err(error) => match fewer_resources(copies) {
                         Some(fewer) => resources = fewer,
+                        None if self.drop_unread(context, batch, on_graphics) => {}
                         None => return Err(error),
                     },
                 }
@@ -205,6 +210,15 @@ impl<D: Device> Uploads<D> {
         }
     }
 
+    /// Gives up the copies of a queue to the first resource if nobody can read what they write. Otherwise a block that
+    /// never fits would hold back everything that is uploaded after it, even when the program has dropped it.
+    fn drop_unread(&self, context: &Context<D>, batch: &mut Batch<D>, on_graphics: bool) -> bool {
+        let unread = batch.take_unread(on_graphics);
+        let is_any = !unread.is_empty();
+        unread.into_iter().for_each(|copy| self.staging.let_go(context, copy.page));
+        is_any
+    }
+
     fn submit_to<'a>(
         &self,
         context: &Context<D>,
@@ -225,7 +239,9 @@ impl<D: Device> Uploads<D> {
     }
 
     fn give_up(&self, context: &Context<D>, mut batch: Batch<D>, error: Error) {
-        tracing::warn!(target: "tenure", %error, copies = batch.copies.len(), "uploads given up");
+        if let Some(times) = self.given_up.note() {
+            tracing::warn!(target: "tenure", %error, copies = batch.copies.len(), times, "uploads were given up: their destinations keep what they had");
+        }
         batch.state.settle(Err(error));
         for copy in batch.copies.drain(..) {
             self.staging.let_go(context, copy.page);

@@ -41,7 +41,8 @@ fn the_static_part_says_whose_tables_fill_it() {
     assert_eq!(
         error.to_string(),
         "no descriptors for water: 6 in a row asked for, of kind Resource, from the static part; of its 16 5 are free, up \
-         to 5 in a row, and 1 wait for the GPU; most are used by rock (6), grass (4), sky (1)"
+         to 5 in a row, and 1 wait for the GPU; most are used by rock (6), grass (4), sky (1); drop some, \
+         or raise DescriptorConfig::static_resources"
     );
     // What the GPU is done with is found without being told.
     drop(grass);

@@ -56,7 +56,7 @@ fn is_foreign<T>(what: &str, answer: Result<T, Error>) {
 fn resources_of_another_manager_are_refused() {
     let Pair { mine, other } = Pair::new(Profile::DISCRETE);
     let source = upload(&mine, 1024, 1);
-    let usage = Usage::COPY_SRC | Usage::SHADER_READ | Usage::RENDER_TARGET;
+    let usage = Usage::COPY_SRC | Usage::COPY_DST | Usage::SHADER_READ | Usage::RENDER_TARGET;
     let desc = TextureDesc::d2(16, 16, Format::Rgba8Unorm, usage);
     let sparse = ReservedDesc::buffer(1 << 20, Usage::COPY_SRC);
     let (my_texture, my_sparse) =
@@ -83,6 +83,8 @@ fn resources_of_another_manager_are_refused() {
     );
     is_foreign("copy_texture_to_buffer, from", it.copy_texture_to_buffer(&texture, TEXEL, &out, LAYOUT));
     is_foreign("copy_texture_to_buffer, to", it.copy_texture_to_buffer(&my_texture, TEXEL, &buffer, LAYOUT));
+    is_foreign("copy_texture, from", it.copy_texture(&texture, &my_texture, Subresource::All));
+    is_foreign("copy_texture, to", it.copy_texture(&my_texture, &texture, Subresource::One(0)));
     is_foreign("discard", it.discard(&texture, Subresource::All));
     is_foreign("Commands::read_back", it.read_back(&buffer, 0, 4));
     is_foreign("Commands::read_back_texture", it.read_back_texture(&texture, TEXEL));

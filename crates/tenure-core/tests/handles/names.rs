@@ -28,7 +28,10 @@ fn constants_of_a_recording_without_a_literal_name_are_told_apart_while_it_is_op
     let constants = first.split().1.untyped_constants(&[1; 64]).unwrap();
     let mut second = gpu.record(Queue::Graphics, String::from("second")).unwrap();
     let error = second.split().1.find(constants).unwrap_err();
-    assert_eq!(error.to_string(), "constants of recording first (#1) are used in recording second (#2)");
+    assert_eq!(
+        error.to_string(),
+        "constants of recording first (#1) are used in recording second (#2): make them in the recording that uses them"
+    );
     first.submit().unwrap();
     let Error::OtherRecording { name, id, used_name, .. } = second.split().1.find(constants).unwrap_err()
     else {

@@ -223,3 +223,33 @@ fn readback_layouts_are_what_copies_ask_for() {
         }
     }
 }
+
+/// Both textures are used on another queue before and after, and the source is dropped while the copy is recorded.
+#[test]
+fn a_texture_is_copied_on_every_queue_and_may_be_dropped() {
+    for profile in Profile::ALL {
+        for queue in [Queue::Graphics, Queue::Compute, Queue::Copy] {
+            let device = device(*profile, Lag::Random { max: 3 });
+            let gpu = gpu(&device);
+            let usage = Usage::COPY_SRC | Usage::COPY_DST | Usage::SHADER_READ;
+            let desc = TextureDesc::d2(SIDE, SIDE, Format::Rgba8Unorm, usage);
+            let make = |name: &'static str| gpu.create_texture(&desc.clone().name(name)).unwrap();
+            let (from, to) = (make("from"), make("to"));
+            fill(&gpu, &from, 0xaa);
+            fill(&gpu, &to, 0xbb);
+            let mut recording = gpu.record(queue, "copy").unwrap();
+            let itself = recording.copy_texture(&to, &to, Subresource::All);
+            assert!(matches!(itself, Err(Error::Device { .. })), "{itself:?}");
+            recording.copy_texture(&from, &to, Subresource::All).unwrap();
+            drop(from);
+            recording.submit().unwrap();
+            let read = gpu.read_back_texture(&to, WHOLE).unwrap();
+            let found = read.wait(SECOND).unwrap();
+            assert_eq!(found, vec![0xaa; TEXELS as usize], "{} {queue:?}", profile.name());
+            drop((to, read));
+            assert!(gpu.shutdown().is_clean());
+            drop(gpu);
+            device.check_clean().unwrap();
+        }
+    }
+}

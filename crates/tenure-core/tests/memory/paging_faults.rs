@@ -190,6 +190,35 @@ fn no_more_gets_a_low_priority_than_has_to() {
     drop(buffers);
 }
 
+/// Where the driver decides, and refuses to change a priority halfway: what was changed counts as that, and nothing else.
+#[test]
+fn priorities_that_are_refused_halfway_are_what_they_count_as() {
+    let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
+    let buffers: Vec<_> = (0..4).map(|_| gpu.create_buffer(&evictable(2 * MIB)).unwrap()).collect();
+    let evicted = || gpu.memory().heaps[0].evicted / MIB;
+    let refuse = || Fault::nth(3, FaultKind::OutOfMemory).of(CallKind::SetPriority).onwards();
+    gpu.device().faults().inject(refuse());
+    evict_all(&gpu);
+    assert_eq!(evicted(), 4, "two calls of four");
+    gpu.device().faults().clear();
+    (0..8).for_each(|_| end_frame(&gpu));
+    assert_eq!(evicted(), 8);
+    gpu.device().set_budget(0, 1 << 30).unwrap();
+    end_frame(&gpu);
+    let use_all = || {
+        let mut recording = gpu.record(Queue::Graphics, "all").unwrap();
+        buffers.iter().for_each(|buffer| recording.make_resident(buffer).unwrap());
+        recording.submit()
+    };
+    gpu.device().faults().inject(refuse());
+    use_all().unwrap_err();
+    assert_eq!(evicted(), 4, "two have their priority again");
+    gpu.device().faults().clear();
+    use_all().unwrap();
+    assert_eq!(evicted(), 0);
+    assert_clean(&gpu);
+}
+
 /// A program that goes on when something is refused.
 struct World {
     rng: Rng,

@@ -7,9 +7,9 @@ use tenure_core::device::{Device as _, Features, HeapCategory, MemoryTypeId, Pro
 use tenure_core::memory::policy::{Placement, Subject, buffer_subject, place_buffer, place_texture};
 use tenure_core::memory::{MemoryUse, PoolKind, type_order};
 use tenure_core::{
-    Buffer, BufferDesc, ClearValue, Config, ConfigRule, DescriptorConfig, Error, Format, FrameConfig, Gpu,
-    LocationKind, PoolConfig, PressureConfig, Queue, StagingConfig, State, Strategy, Subresource,
-    TextureDesc, TransientConfig, UploadConfig, UploadSuballocator, Usage,
+    Buffer, BufferDesc, ClearValue, CompactionConfig, Config, ConfigRule, DescriptorConfig, Error, Format,
+    FrameConfig, Gpu, LocationKind, PoolConfig, PressureConfig, Queue, StagingConfig, State, Strategy,
+    Subresource, TextureDesc, TransientConfig, UploadConfig, UploadSuballocator, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
 
@@ -265,7 +265,7 @@ fn uploads_in_device_memory_are_not_offered_for_a_window() {
 /// A field, its two ends, and how to set it with the others made to fit.
 type Field = (&'static str, u64, u64, fn(&mut Config, u64));
 
-const FIELDS: [Field; 30] = [
+const FIELDS: [Field; 35] = [
     ("frames.in_flight", 1, 16, |config, value| config.frames.in_flight = value as u32),
     ("frames.idle", 0, 1_000_000, |config, value| config.frames.idle = value as u32),
     ("frames.timeout", 0, 3_600_000, |config, value| config.frames.timeout = Duration::from_millis(value)),
@@ -307,6 +307,15 @@ const FIELDS: [Field; 30] = [
     }),
     ("pressure.hysteresis", 0, 50, |config, value| config.pressure.hysteresis = value as u32),
     ("pressure.interval", 1, 1000, |config, value| config.pressure.interval = value as u32),
+    ("compaction.min_free", 1, 100, |config, value| config.compaction.min_free = value as u32),
+    ("compaction.quiet_frames", 0, 1_000_000, |config, value| {
+        config.compaction.quiet_frames = value as u32;
+    }),
+    ("compaction.frame_bytes", 64 * KIB, 4 * GIB, |config, value| config.compaction.frame_bytes = value),
+    ("compaction.frame_moves", 1, 65_536, |config, value| config.compaction.frame_moves = value as u32),
+    ("compaction.frame_pieces", 1, 1_000_000, |config, value| {
+        config.compaction.frame_pieces = value as u32;
+    }),
 ];
 
 /// Fields whose upper end is another field.
@@ -335,8 +344,25 @@ fn a_field_that_limits_another_is_named() {
 #[test]
 fn every_field_of_the_configuration_has_two_ends() {
     // A new field does not compile here: it needs a line above, unless it has no range.
-    let Config { frames, pools, uploads, staging, descriptors, transient, pressure, leak_backtraces: _ } =
-        Config::default();
+    let Config {
+        frames,
+        pools,
+        uploads,
+        staging,
+        descriptors,
+        transient,
+        pressure,
+        compaction,
+        leak_backtraces: _,
+    } = Config::default();
+    let CompactionConfig {
+        is_automatic: _,
+        min_free: _,
+        quiet_frames: _,
+        frame_bytes: _,
+        frame_moves: _,
+        frame_pieces: _,
+    } = compaction;
     let PressureConfig { high: _, critical: _, hysteresis: _, interval: _ } = pressure;
     let FrameConfig { in_flight: _, idle: _, timeout: _, shutdown_timeout: _ } = frames;
     let PoolConfig {

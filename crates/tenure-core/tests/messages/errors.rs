@@ -153,3 +153,58 @@ fn uses_are_refused_with_what_is_missing() {
     let slice = ring.allocate(recording.split().1, 64, 4).unwrap();
     assert_eq!(text(slice.write(60, &[0; 8])), "a slice of ring: 8 B at 60 are outside its 64 B");
 }
+
+#[test]
+fn copies_between_textures_are_refused_with_both_values() {
+    let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
+    let usage = Usage::SHADER_READ | Usage::COPY_SRC | Usage::COPY_DST;
+    let d2 = |name, format| TextureDesc::d2(64, 64, format, usage).name(name);
+    let make = |desc: TextureDesc| gpu.create_texture(&desc).unwrap();
+    let sky = make(d2("sky", Format::Rgba8Unorm));
+    let table = [
+        (d2("red", Format::R8Unorm), "one of the same format (R8Unorm, limit Rgba8Unorm)"),
+        (d2("mips", Format::Rgba8Unorm).mips(2), "one with as many mips (2, limit 1)"),
+        (
+            d2("array", Format::Rgba8Unorm).layers(3),
+            "one of the same width, height, and depth or layers (3, limit 1)",
+        ),
+        (
+            TextureDesc::d2(64, 32, Format::Rgba8Unorm, usage).name("half"),
+            "one of the same width, height, and depth or layers (32, limit 64)",
+        ),
+        (
+            TextureDesc::d3(64, 64, 1, Format::Rgba8Unorm, usage).name("volume"),
+            "one of the same dimension (D3, limit D2)",
+        ),
+        (
+            TextureDesc::d2(64, 64, Format::Rgba8Unorm, usage | Usage::RENDER_TARGET)
+                .samples(4)
+                .name("smooth"),
+            "one with as many samples (4, limit 1)",
+        ),
+    ];
+    let mut recording = gpu.record(Queue::Graphics, "copy").unwrap();
+    for (desc, expected) in table {
+        let other = make(desc);
+        let found = text(recording.copy_texture(&sky, &other, Subresource::All));
+        assert_eq!(found, format!("{}: broken rule: a texture is copied to {expected}", other.name()));
+    }
+    let twin = make(d2("twin", Format::Rgba8Unorm));
+    let itself = text(recording.copy_texture(&sky, &sky, Subresource::All));
+    assert_eq!(itself, "sky: broken rule: a texture is copied to another texture");
+    let missing = text(recording.copy_texture(&sky, &twin, Subresource::One(1)));
+    assert_eq!(missing, "twin: broken rule: the subresource exists (1, limit 1)");
+
+    let usage = Usage::COPY_SRC | Usage::COPY_DST;
+    let depth = TextureDesc::d2(8, 8, Format::D32Float, usage | Usage::DEPTH_STENCIL);
+    let smooth = TextureDesc::d2(8, 8, Format::Rgba8Unorm, usage | Usage::RENDER_TARGET).samples(4);
+    let mut recording = gpu.record(Queue::Copy, "copy").unwrap();
+    for (desc, expected) in [
+        (depth, "depth and stencil are copied between textures on a graphics queue (D32Float)"),
+        (smooth, "a multisampled texture is copied on a graphics queue (4, limit 1)"),
+    ] {
+        let [from, to] = ["from", "to"].map(|name| make(desc.clone().name(name)));
+        let found = text(recording.copy_texture(&from, &to, Subresource::All));
+        assert_eq!(found, format!("to: broken rule: {expected}"));
+    }
+}

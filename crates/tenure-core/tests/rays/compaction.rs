@@ -1,7 +1,7 @@
 //! Compacted sizes, and copies into them.
 
 use tenure_core::{Config, Queue};
-use tenure_sim::{Device, HazardKind, Profile};
+use tenure_sim::{Device, Profile};
 
 use super::*;
 
@@ -54,8 +54,11 @@ fn too_little_room_is_found() {
     let small = recording.compact(&rock, CompactedSize(1024)).unwrap();
     recording.submit().unwrap();
     assert!(device.run_until_idle());
-    let kinds: Vec<_> = device.take_hazards().iter().map(|hazard| hazard.kind).collect();
-    assert_eq!(kinds, [HazardKind::StructureTooSmall]);
+    let hazards: Vec<_> = device.take_hazards().iter().map(ToString::to_string).collect();
+    let expected = "acceleration structure too small: acceleration structure 'rock' (#6) and acceleration structure \
+                    'rock' (#2): 2048 B are compacted into a structure of 1024, in command 2 \
+                    (copy_acceleration_structure) of command list #3, submission 1 on queue 0";
+    assert_eq!(hazards, [expected]);
     drop((rock, small));
     end(&device, gpu);
 }

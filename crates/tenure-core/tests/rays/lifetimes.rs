@@ -2,7 +2,7 @@
 
 use tenure_core::device::{BufferInfo, Device as _, ResourceDesc};
 use tenure_core::{Config, LocationKind, Queue, State, Subresource};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Profile};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Profile};
 
 use super::*;
 
@@ -105,8 +105,15 @@ fn missing_barriers_and_builds_are_found() {
     recording.raw().trace_rays(other.raw());
     recording.submit().unwrap();
     assert!(device.run_until_idle());
-    let kinds: Vec<_> = device.take_hazards().iter().map(|hazard| hazard.kind).collect();
-    assert_eq!(kinds, [HazardKind::MissingBarrier, HazardKind::UnbuiltStructure]);
+    let hazards: Vec<_> = device.take_hazards().iter().map(ToString::to_string).collect();
+    let expected = [
+        "missing barrier: acceleration structure 'rock' (#2) and buffer 'acceleration structures' (#1): bytes 0..4096 \
+         were written before without a barrier since, in command 1 (build_acceleration_structure) of command list #4, \
+         submission 1 on queue 0",
+        "acceleration structure not built: acceleration structure 'world' (#8): nothing was built in it or copied to \
+         it, in command 0 (trace_rays) of command list #7, submission 2 on queue 0",
+    ];
+    assert_eq!(hazards, expected);
     drop((rock, world, other));
     end(&device, gpu);
 }

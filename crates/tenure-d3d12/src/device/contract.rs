@@ -52,7 +52,7 @@ impl tenure_core::device::Device for Device {
         let residents = heap.core.residents();
         if residents > 0 {
             self.inner.counters.heap_destroyed_early();
-            tracing::error!(target: "tenure", residents, "a heap is destroyed before what is placed in it");
+            tracing::error!(target: "tenure_d3d12", residents, "a heap is destroyed before what is placed in it");
         }
         drop(heap);
     }

@@ -99,7 +99,9 @@ mod tests {
             assert!(!removal_reason(gone).contains("0x"), "in words");
         }
         assert!(!is_removal(E_OUTOFMEMORY) && !is_removal(E_INVALIDARG));
-        assert!(removal_reason(DXGI_ERROR_NOT_FOUND).contains("0x887a0002"));
+        assert_eq!(removal_reason(DXGI_ERROR_NOT_FOUND), "the device was removed (DXGI_ERROR_NOT_FOUND)");
+        let unknown = removal_reason(windows::core::HRESULT(0x887a_7777_u32.cast_signed()));
+        assert_eq!(unknown, "the device was removed (HRESULT 0x887a7777)");
     }
 
     #[test]

@@ -153,7 +153,6 @@ impl Inner {
     #[cold]
     pub(crate) fn lose(&self, reason: String) -> DeviceError {
         let reason = self.lost.get_or_init(|| reason).clone();
-        tracing::error!(target: "tenure", reason, "the device is lost");
         DeviceError::Lost { reason }
     }
 

@@ -115,7 +115,7 @@ impl Device {
                 Ok(device) => return Ok(device),
                 Err(error) => {
                     let name = &adapter.info().name;
-                    tracing::warn!(target: "tenure", name, %error, "no Direct3D 12 device on this adapter");
+                    tracing::warn!(target: "tenure_d3d12", name, %error, "no Direct3D 12 device on this adapter");
                 }
             }
         }

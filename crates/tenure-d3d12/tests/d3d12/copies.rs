@@ -121,6 +121,38 @@ fn what_no_copy_reaches_is_refused() {
     }
 }
 
+#[test]
+fn textures_are_copied_to_their_like_alone() {
+    let scene = scene();
+    let make = |desc: TextureDesc| {
+        scene.bench.device.create_committed(&ResourceDesc::Texture(desc.info), GPU_ONLY).unwrap()
+    };
+    let copied = Usage::COPY_SRC | Usage::COPY_DST;
+    let d2 = |format, usage| TextureDesc::d2(64, 64, format, usage | copied);
+    let (image, all) = (&scene.image, Subresource::All);
+    let twin = make(d2(Format::Rgba8Unorm, Usage::SHADER_READ));
+    let srgb = make(d2(Format::Rgba8Srgb, Usage::SHADER_READ));
+    let mips = make(d2(Format::Rgba8Unorm, Usage::SHADER_READ).mips(2));
+    scene.refused("the resource is a texture", |list| list.copy_texture(image, &scene.local, all));
+    scene.refused("a texture is copied to another texture", |list| list.copy_texture(image, image, all));
+    scene.refused("a texture is copied to one of the same format", |list| {
+        list.copy_texture(image, &srgb, all);
+    });
+    let numbers = scene.refused("a texture is copied to one with as many mips", |list| {
+        list.copy_texture(image, &mips, Subresource::One(0));
+    });
+    assert_eq!(numbers, (2, 1));
+    let numbers = scene.refused("the subresource exists", |list| {
+        list.copy_texture(image, &twin, Subresource::One(1));
+    });
+    assert_eq!(numbers, (1, 1));
+    let depth = [(); 2].map(|()| make(d2(Format::D32Float, Usage::DEPTH_STENCIL)));
+    for queue in [COMPUTE, COPY] {
+        let refusal = scene.bench.recorded(queue, |list| list.copy_texture(&depth[0], &depth[1], all));
+        refused(refusal, "depth and stencil are copied between textures on a graphics queue");
+    }
+}
+
 /// Depth goes there and back as a whole.
 #[test]
 fn depth_keeps_its_bytes() {

@@ -1,11 +1,12 @@
 //! Views show what they say, and nothing once they are freed.
 
 use crate::harness::PERMIT;
-use tenure_core::device::{BufferView, Descriptor, Device as _, TextureView};
+use tenure_core::device::{BufferView, CommandList as _, Descriptor, Device as _, TextureView};
 use tenure_core::{
     AddressMode, BorderColor, BufferAccess, ClearValue, DescriptorKind, Dimension, Elements, Filter, Format,
-    Plane, SamplerInfo, State, TextureAccess, TextureDesc, TextureInfo, Usage, ViewShape,
+    Plane, SamplerInfo, State, Subresource, TextureAccess, TextureDesc, TextureInfo, Usage, ViewShape,
 };
+use tenure_d3d12::Resource;
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{D3D12_CLEAR_FLAG_DEPTH, D3D12_CLEAR_FLAG_STENCIL};
 use tenure_d3d12::windows::core::{GUID, IUnknown, Interface as _};
 
@@ -287,6 +288,80 @@ fn render_targets_are_where_they_say() {
     viewer.show_texture(8, &volume, view);
 }
 
+/// What shaders see in a copy, of all subresources and of one: samples, depth and stencil.
+#[test]
+fn copies_look_like_their_sources() {
+    let mut viewer = Viewer::new();
+    let copied = Usage::SHADER_READ | Usage::COPY_SRC | Usage::COPY_DST;
+    for which in [Subresource::All, Subresource::One(0)] {
+        let target = Usage::RENDER_TARGET | copied;
+        let smooth = TextureDesc::d2(8, 8, Format::Rgba8Unorm, target).samples(4);
+        let source = viewer.texture(&smooth.info);
+        clear_colour(&mut viewer, &source, &smooth.info);
+        let copy = copy(&mut viewer, (&source, State::RENDER_TARGET), &smooth.info, which);
+        viewer.show_texture(0, &copy, whole(&smooth.info, ViewShape::D2));
+        assert_eq!(viewer.see(SAMPLES, &[0]), [51, 102, 153, 255], "{which:?}");
+    }
+    for format in [Format::D16Unorm, Format::D24UnormS8Uint, Format::D32Float, Format::D32FloatS8Uint] {
+        for which in [Subresource::All, Subresource::One(1)] {
+            let target = Usage::DEPTH_STENCIL | copied;
+            let desc = TextureDesc::d2(8, 8, format, target).layers(2);
+            let desc = desc.clear(ClearValue::DepthStencil(0.2, 77));
+            let source = viewer.texture(&desc.info);
+            let part = TextureView { first_layer: 1, layers: 1, ..whole(&desc.info, ViewShape::D2) };
+            clear_depth(&mut viewer, &source, part);
+            let copy = copy(&mut viewer, (&source, State::DEPTH_WRITE), &desc.info, which);
+            viewer.show_texture(0, &copy, part);
+            assert_eq!(viewer.see(DEPTH, &[0]), [51; 4], "{format:?}, {which:?}");
+            if format.has_stencil() {
+                viewer.show_texture(1, &copy, TextureView { plane: Plane::Stencil, ..part });
+                assert_eq!(viewer.see(STENCIL, &[1])[..2], [77, 77], "{format:?}, {which:?}");
+            }
+        }
+    }
+}
+
+/// A copy of subresources of a texture, which is in that state; it is in `State::SHADER_READ`.
+fn copy(
+    viewer: &mut Viewer,
+    (source, state): (&Resource, State),
+    info: &TextureInfo,
+    which: Subresource,
+) -> Resource {
+    let copy = viewer.texture(info);
+    viewer.change(source, state, State::COPY_SRC);
+    viewer.change(&copy, State::COMMON, State::COPY_DST);
+    viewer.bench.run(GRAPHICS, |list| list.copy_texture(source, &copy, which));
+    viewer.change(&copy, State::COPY_DST, State::SHADER_READ);
+    copy
+}
+
+/// Clears a target that was not used before.
+fn clear_colour(viewer: &mut Viewer, texture: &Resource, info: &TextureInfo) {
+    let view = TextureView { access: TextureAccess::RenderTarget, ..whole(info, ViewShape::D2) };
+    viewer.show_texture(7, texture, view);
+    viewer.change(texture, State::COMMON, State::RENDER_TARGET);
+    let handle = viewer.hidden(DescriptorKind::RenderTarget).cpu_handle(7).unwrap();
+    viewer.bench.run(GRAPHICS, |list| {
+        // SAFETY: the list is open, and the handle is of a view made above.
+        unsafe { list.raw().ClearRenderTargetView(handle, &[0.2, 0.4, 0.6, 1.0], None) };
+    });
+}
+
+/// Clears a part of a target for depth and stencil that was not used before.
+fn clear_depth(viewer: &mut Viewer, texture: &Resource, part: TextureView) {
+    let view = TextureView { access: TextureAccess::DepthStencil { read_only: false }, ..part };
+    viewer.show_texture(3, texture, view);
+    viewer.change(texture, State::COMMON, State::DEPTH_WRITE);
+    let handle = viewer.hidden(DescriptorKind::DepthStencil).cpu_handle(3).unwrap();
+    let both = D3D12_CLEAR_FLAG_DEPTH | D3D12_CLEAR_FLAG_STENCIL;
+    let flags = if part.format.has_stencil() { both } else { D3D12_CLEAR_FLAG_DEPTH };
+    viewer.bench.run(GRAPHICS, |list| {
+        // SAFETY: the list is open, and the handle is of a view made above.
+        unsafe { list.raw().ClearDepthStencilView(handle, flags, 0.2, 77, None) };
+    });
+}
+
 #[test]
 fn depth_and_stencil_are_read_apart() {
     let mut viewer = Viewer::new();
@@ -296,19 +371,10 @@ fn depth_and_stencil_are_read_apart() {
         let desc = TextureDesc::d2(8, 8, format, usage).layers(2).clear(clear);
         let texture = viewer.texture(&desc.info);
         let depth = TextureView { first_layer: 1, layers: 1, ..whole(&desc.info, ViewShape::D2) };
-        let target = TextureView { access: TextureAccess::DepthStencil { read_only: false }, ..depth };
-        viewer.show_texture(3, &texture, target);
         let read_only = TextureAccess::DepthStencil { read_only: true };
         viewer.show_texture(4, &texture, TextureView { access: read_only, ..depth });
         viewer.show_texture(0, &texture, depth);
-        viewer.change(&texture, State::COMMON, State::DEPTH_WRITE);
-        let handle = viewer.hidden(DescriptorKind::DepthStencil).cpu_handle(3).unwrap();
-        let both = D3D12_CLEAR_FLAG_DEPTH | D3D12_CLEAR_FLAG_STENCIL;
-        let flags = if format.has_stencil() { both } else { D3D12_CLEAR_FLAG_DEPTH };
-        viewer.bench.run(GRAPHICS, |list| {
-            // SAFETY: the list is open, and the handle is of a view made above.
-            unsafe { list.raw().ClearDepthStencilView(handle, flags, 0.2, 77, None) };
-        });
+        clear_depth(&mut viewer, &texture, depth);
         viewer.change(&texture, State::DEPTH_WRITE, State::SHADER_READ);
         assert_eq!(viewer.see(DEPTH, &[0]), [51; 4], "{format:?}");
         if format.has_stencil() {

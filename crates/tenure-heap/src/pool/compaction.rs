@@ -1,11 +1,18 @@
 //! Emptying blocks of a pool on purpose: what lies in them moves into the holes of others.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::HashSet;
 
-use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator, Handle};
+use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator, FilledPiece, Handle};
 
 use super::Pool;
+
+mod choice;
+mod plan;
+mod victim;
+
+use choice::Choice;
+use plan::Plan;
+use victim::{State, Victim};
 
 /// What a range needs of its new place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +30,7 @@ pub struct CompactionBudget {
     pub bytes: u64,
     /// Moves.
     pub moves: usize,
-    /// Pieces of blocks, in use or free, that are looked at: what bounds the time, but for a block, which is filled as a
-    /// whole.
+    /// Pieces of blocks, in use or free, that are looked at: what bounds the time.
     pub pieces: usize,
 }
 
@@ -39,49 +45,6 @@ pub struct RangeMove {
     pub size: u64,
 }
 
-/// A block that is being emptied, or is kept empty until others are.
-#[derive(Debug)]
-struct Victim {
-    block: BlockId,
-    /// What keeps other ranges out.
-    fillers: Vec<Handle>,
-    /// Where its content goes, as far as places were found.
-    places: Vec<RangeMove>,
-    /// What was told to move.
-    told: Vec<BlockAllocation>,
-    /// It is not emptied after all.
-    is_kept: bool,
-}
-
-impl Victim {
-    const fn new(block: BlockId) -> Self {
-        Self { block, fillers: Vec::new(), places: Vec::new(), told: Vec::new(), is_kept: false }
-    }
-}
-
-/// A range that needs a place; the largest is the greatest.
-#[derive(Debug, PartialEq, Eq)]
-struct Unplaced {
-    /// Bytes that it takes.
-    size: u64,
-    /// The number of its block among the victims.
-    victim: usize,
-    range: BlockAllocation,
-}
-
-impl Ord for Unplaced {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let key = |it: &Self| (it.size, Reverse((it.victim, it.range.offset)));
-        key(self).cmp(&key(other))
-    }
-}
-
-impl PartialOrd for Unplaced {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 /// How far the emptying of blocks has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
@@ -92,52 +55,91 @@ enum Phase {
     Filling,
     /// Places are looked for.
     Planning,
-    /// There are places for everything: ranges are told to move.
+    /// There are places for everything: ranges are told to move, and what is empty is given back.
     Moving,
 }
 
 /// The blocks that a pool is emptying.
 #[derive(Debug, Default)]
 pub(super) struct Compaction {
+    /// Frees are of interest: see [`Pool::note_free`].
+    pub(super) watches: bool,
     phase: Phase,
-    /// Blocks that are to be filled, in the order in which they were chosen.
-    chosen: VecDeque<BlockId>,
+    choice: Choice,
     /// Blocks that are to be emptied, the one with the least in it first.
     victims: Vec<Victim>,
-    /// What lies in them and has no place yet.
-    unplaced: BinaryHeap<Unplaced>,
-    /// Blocks that were empty when they were chosen.
-    empty: Vec<Victim>,
+    /// The number of each block among the victims, by the block's index.
+    numbers: Vec<Option<u32>>,
+    plan: Plan,
     /// The first of the victims of which not every range was told to move.
     next: usize,
-    /// Blocks of which every range was told to move, with those ranges.
-    leaving: Vec<Victim>,
-    /// Blocks that could not be emptied when the pool had so many used bytes and bytes in all: not tried again before
-    /// that changes.
-    stuck: Vec<BlockId>,
-    stuck_at: (u64, u64),
+    /// Fillers and places that are to be given up before anything else goes on.
+    unneeded: Vec<Handle>,
+    /// What was told to move before the emptying of its block was stopped, and has not been freed: block and offset.
+    told: HashSet<(BlockId, u64)>,
+    /// Empty between calls.
+    found: Vec<FilledPiece<BlockAllocation>>,
+}
+
+/// Fillers that are merged at a time at least: more than the free ranges of a buddy between any two addresses.
+const MERGED: usize = 64;
+
+/// What is left of a budget.
+#[derive(Debug)]
+pub(crate) struct Left {
+    bytes: u64,
+    moves: usize,
+    pieces: usize,
+    /// Nothing has moved within this budget.
+    is_first: bool,
+}
+
+impl Left {
+    pub(crate) const fn new(budget: CompactionBudget) -> Self {
+        let CompactionBudget { bytes, moves, pieces } = budget;
+        Self { bytes, moves, pieces, is_first: true }
+    }
+
+    /// Counts pieces that were looked at.
+    const fn take_pieces(&mut self, count: usize) {
+        self.pieces = self.pieces.saturating_sub(count);
+    }
+
+    /// Counts a move if the budget allows it. The first may be larger, or it would never move.
+    const fn take_move(&mut self, bytes: u64) -> bool {
+        if self.moves == 0 || (bytes > self.bytes && !self.is_first) {
+            return false;
+        }
+        self.moves -= 1;
+        self.bytes = self.bytes.saturating_sub(bytes);
+        self.is_first = false;
+        true
+    }
 }
 
 impl<B, S: BlockSuballocator> Pool<B, S> {
     /// Goes on emptying the blocks whose content fits into the holes of others, as far as the budget allows: appends
     /// the ranges that are to move to `moves`, and blocks that are empty to `retired`. `needs` says what an allocated
-    /// range needs, or `None` if it cannot move; it is asked once for each range of the blocks that are to be emptied.
+    /// range needs, or `None` if it cannot move; it is asked when a block that may be emptied is first looked at, once
+    /// for each range in it.
     ///
     /// To be called again, such as once a frame, until it returns true: then nothing is left to do until ranges are
     /// allocated or freed. Ranges can be allocated and freed in between; where that finds no room,
     /// [`stop_compaction`](Self::stop_compaction) makes the room in the blocks available again. What is freed in a block
-    /// that is being emptied can be allocated again until the next call, and keeps the block if it is: the next round
-    /// looks at it anew.
+    /// that is being emptied is not allocated again before that, or before the block is kept after all.
     ///
     /// # Algorithm
     /// The blocks to empty are those with the fewest bytes in them, as many as the holes of the others have bytes for,
     /// so that no range moves into a block that is emptied later. They are filled, so that nothing is placed there.
-    /// Then a place is allocated for each range in them, the largest first (first fit decreasing); where there is none,
-    /// the fullest of the blocks is kept, and its holes are used, too. Only when all have one, they move, so that no
-    /// byte moves in vain. What moves for `k` blocks is what lies in the `k` emptiest ones, which is the least possible.
-    /// Blocks that are empty already are given back with them.
+    /// Then a place is allocated for each range in them, the largest first (first fit decreasing). Ranges without one
+    /// are set aside. When all have been tried, the smallest of the blocks that has room for those is kept, and its
+    /// holes are used, too, until all have a place. Only then they move, so that no byte moves in vain. A block is not
+    /// kept in favour of a fuller one where more than a tenth would move beyond what lies in as many of the emptiest
+    /// blocks, which is the least possible. Nothing moves twice before true is returned. Blocks that are empty already
+    /// are given back with them.
     ///
-    /// O(blocks) and O(pieces of the budget); allocating costs nothing more meanwhile.
+    /// O(pieces of the budget), and O(blocks · log blocks) when blocks are chosen; freeing costs O(log pieces) more in a
+    /// block that is being emptied, and allocating nothing.
     ///
     /// ```
     /// use tenure_heap::{CompactionBudget, Pool, RangeNeeds};
@@ -164,232 +166,183 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     pub fn compact(
         &mut self,
         budget: CompactionBudget,
+        needs: impl FnMut(&BlockAllocation) -> Option<RangeNeeds>,
+        moves: &mut Vec<RangeMove>,
+        retired: &mut Vec<B>,
+    ) -> bool {
+        self.compact_within(&mut Left::new(budget), needs, moves, retired)
+    }
+
+    /// As [`compact`](Self::compact), within what is left of a budget.
+    pub(crate) fn compact_within(
+        &mut self,
+        left: &mut Left,
         mut needs: impl FnMut(&BlockAllocation) -> Option<RangeNeeds>,
         moves: &mut Vec<RangeMove>,
         retired: &mut Vec<B>,
     ) -> bool {
-        let mut compaction = std::mem::take(&mut self.compaction);
-        let mut left = budget;
-        self.retire_emptied(&mut compaction, retired);
-        let is_over = compaction.phase == Phase::Idle && compaction.leaving.is_empty();
-        let is_done = is_over && !self.choose(&mut compaction);
+        if self.compaction.phase == Phase::Idle && !self.choose() {
+            return true;
+        }
+        self.release_emptied(left, retired);
         while left.pieces > 0 {
-            let goes_on = match compaction.phase {
+            if let Some(unneeded) = self.compaction.unneeded.pop() {
+                left.take_pieces(1);
+                self.give_up(unneeded);
+                continue;
+            }
+            let goes_on = match self.compaction.phase {
                 Phase::Idle => false,
-                Phase::Filling => self.fill_next(&mut compaction, &mut left),
-                Phase::Planning => self.plan(&mut compaction, &mut left, &mut needs),
-                Phase::Moving => self.hand_out(&mut compaction, &mut left, moves),
+                Phase::Filling => self.fill_on(left, &mut needs),
+                Phase::Planning => self.plan_on(left),
+                Phase::Moving => self.tell_on(left, moves),
             };
             if !goes_on {
                 break;
             }
         }
-        if compaction.phase == Phase::Idle {
-            self.retire_empty(&mut compaction, retired);
-        }
-        self.compaction = compaction;
-        is_done
+        false
+    }
+
+    /// Whether blocks are being emptied.
+    #[must_use]
+    pub fn is_compacting(&self) -> bool {
+        self.compaction.phase != Phase::Idle
     }
 
     /// Makes all that is free in blocks that are being emptied available again; true when there was any. What was told
-    /// to move goes on. O(pieces of those blocks).
+    /// to move goes on, and is not told again. O(pieces of those blocks).
     pub fn stop_compaction(&mut self) -> bool {
-        let Compaction { victims, empty, leaving, .. } = std::mem::take(&mut self.compaction);
+        let Compaction { victims, unneeded, mut told, .. } = std::mem::take(&mut self.compaction);
+        told.extend(victims.iter().flat_map(Victim::told));
+        let lent = victims.iter().flat_map(Victim::lent).chain(unneeded);
         let mut is_any = false;
-        for mut victim in victims.into_iter().chain(empty).chain(leaving) {
-            is_any |= !victim.fillers.is_empty() || !victim.places.is_empty();
-            self.abandon(&mut victim);
+        for handle in lent {
+            self.give_up(handle);
+            is_any = true;
         }
+        self.compaction.watches = !told.is_empty();
+        self.compaction.told = told;
         is_any
     }
 
-    /// Chooses the blocks with the fewest bytes, as many as the others have room for; false if there are none.
-    fn choose(&self, compaction: &mut Compaction) -> bool {
-        let now = (self.taken(), self.suballocator.capacity());
-        if compaction.stuck_at != now {
-            (compaction.stuck_at, compaction.stuck) = (now, Vec::new());
-        }
-        let chosen = self.emptiest(&compaction.stuck);
-        let is_any = chosen.iter().any(|(used, _)| *used > 0);
-        if is_any {
-            compaction.chosen = chosen.into_iter().map(|(_, block)| block).collect();
-            compaction.phase = Phase::Filling;
-        }
-        is_any
-    }
-
-    /// The blocks with the fewest used bytes, but for those that are stuck, as many as the free bytes of the others
-    /// allow to be emptied; the one with the fewest first.
-    fn emptiest(&self, stuck: &[BlockId]) -> Vec<(u64, BlockId)> {
-        let blocks = self.blocks().filter(|(block, ..)| !stuck.contains(block));
-        let mut blocks: Vec<_> = blocks.map(|(block, _, capacity, used)| (used, capacity, block)).collect();
-        // Of two with as many bytes, the larger one is worth more.
-        blocks.sort_unstable_by_key(|(used, capacity, block)| (*used, u64::MAX - capacity, block.index()));
-        let (mut free, mut moved) = (self.suballocator.free_bytes(), 0);
-        let fits = |(used, capacity, _): &&(u64, u64, BlockId)| {
-            (moved, free) = (moved + used, free - (capacity - used));
-            moved <= free
-        };
-        blocks.iter().take_while(fits).map(|(used, _, block)| (*used, *block)).collect()
-    }
-
-    /// Keeps other ranges out of the next block, and notes what lies in it.
-    fn fill_next(&mut self, compaction: &mut Compaction, left: &mut CompactionBudget) -> bool {
-        let Some(block) = compaction.chosen.pop_front() else {
-            compaction.phase = Phase::Planning;
-            return true;
-        };
-        let content: Vec<_> = self.suballocator.allocations_in(block).collect();
-        left.pieces = left.pieces.saturating_sub(1 + content.len());
-        let mut victim = Victim::new(block);
-        self.fill(&mut victim);
-        if content.is_empty() {
-            compaction.empty.push(victim);
-            return true;
-        }
-        let number = compaction.victims.len();
-        let unplaced = content.into_iter().map(|range| Unplaced { size: range.size, victim: number, range });
-        compaction.unplaced.extend(unplaced);
-        compaction.victims.push(victim);
-        true
-    }
-
-    /// Fills what is free in a block.
-    fn fill(&mut self, victim: &mut Victim) {
-        let mut fillers = Vec::new();
-        self.suballocator.fill_block(victim.block, &mut fillers);
-        for filler in fillers {
-            self.lent += filler.size + filler.padding;
-            victim.fillers.push(filler.handle);
+    /// A range that was told to move stays where it is, because that was not possible: whoever calls this frees the place
+    /// that it was to move to. The emptying of blocks [stops](Self::stop_compaction), and the range may be told to move
+    /// again. O(pieces of the blocks that are being emptied).
+    ///
+    /// ```
+    /// use tenure_heap::{CompactionBudget, Pool, RangeNeeds};
+    /// use tenure_suballoc::GeneralBlocks;
+    ///
+    /// let (mut pool, mut retired) = (Pool::new(GeneralBlocks::new(16)?, 16), Vec::new());
+    /// for heap in 0..2 {
+    ///     let range = pool.add_and_allocate(heap, 1024, 800, 16, &mut retired).unwrap();
+    ///     pool.free(range.handle, 800)?;
+    ///     pool.allocate(400, 16).unwrap();
+    /// #   pool.allocate(400, 16).map(|(range, _)| range.handle).filter(|_| heap == 0).map(|it| pool.free(it, 400));
+    /// }
+    /// let (budget, mut moves) = (CompactionBudget { bytes: 1 << 20, moves: 10, pieces: 1000 }, Vec::new());
+    /// let needs = |_: &_| Some(RangeNeeds { size: 400, alignment: 16 });
+    /// while moves.is_empty() && !pool.compact(budget, needs, &mut moves, &mut retired) {}
+    /// for moved in moves {
+    ///     // The copy was refused.
+    ///     pool.free(moved.to.handle, moved.size)?;
+    ///     pool.keep_in_place(moved.from.handle);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keep_in_place(&mut self, range: Handle) {
+        self.stop_compaction();
+        if let Some(found) = self.suballocator.get(range) {
+            let compaction = &mut self.compaction;
+            compaction.told.remove(&(found.block, found.offset));
+            compaction.watches = !compaction.told.is_empty();
         }
     }
 
-    /// Frees what fills a block.
-    fn open(&mut self, victim: &mut Victim) {
-        victim.fillers.drain(..).for_each(|filler| self.give_up(filler));
+    /// A range was freed while blocks are being emptied, or its block is empty now.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_free(&mut self, block: BlockId, offset: u64) {
+        if self.suballocator.block_used(block) == Some(0) {
+            self.large.note_empty(block);
+        }
+        let compaction = &mut self.compaction;
+        let number = compaction.numbers.get(block.index()).copied().flatten();
+        if let Some(number) = number {
+            self.lent += compaction.victims[number as usize].refill(offset, &mut self.suballocator);
+        } else if compaction.told.remove(&(block, offset)) {
+            compaction.watches = !(compaction.told.is_empty() && compaction.victims.is_empty());
+        }
     }
 
     /// Frees a filler, or a place to which nothing moves.
     fn give_up(&mut self, lent: Handle) {
-        let freed = self.take_back(lent);
+        let freed = self.suballocator.free(lent);
         debug_assert!(freed.is_ok(), "what was lent is taken back once");
-    }
-
-    fn is_there(&self, range: &BlockAllocation) -> bool {
-        self.suballocator.get(range.handle) == Some(*range)
-    }
-
-    /// Looks for a place for the largest range that has none.
-    fn plan(
-        &mut self,
-        compaction: &mut Compaction,
-        left: &mut CompactionBudget,
-        needs: &mut impl FnMut(&BlockAllocation) -> Option<RangeNeeds>,
-    ) -> bool {
-        let Some(next) = compaction.unplaced.pop() else {
-            compaction.phase = Phase::Moving;
-            return true;
-        };
-        left.pieces -= 1;
-        let from = next.range;
-        if compaction.victims[next.victim].is_kept || !self.is_there(&from) {
-            return true;
+        let Ok(freed) = freed else { return };
+        self.lent = self.lent.saturating_sub(freed.size + freed.padding);
+        if freed.block_is_empty {
+            self.large.note_empty(freed.block);
         }
-        let Some(RangeNeeds { size, alignment }) = needs(&from) else {
-            self.keep_block(compaction, next.victim);
-            return true;
-        };
-        match self.lend(size, alignment) {
-            Some(to) => compaction.victims[next.victim].places.push(RangeMove { from, to, size }),
-            None => {
-                // The fullest of the blocks stays, and has holes for it.
-                let fullest = compaction.victims.iter().rposition(|victim| !victim.is_kept);
-                compaction.unplaced.push(next);
-                fullest.into_iter().for_each(|fullest| self.keep_block(compaction, fullest));
-            }
+    }
+
+    /// Gives back the blocks of which everything has left, as far as the budget allows; and ends the round when none is
+    /// left that waits for that.
+    fn release_emptied(&mut self, left: &mut Left, retired: &mut Vec<B>) {
+        if self.compaction.phase != Phase::Moving {
+            return;
         }
-        true
-    }
-
-    /// Does not empty a block after all.
-    fn keep_block(&mut self, compaction: &mut Compaction, number: usize) {
-        let victim = &mut compaction.victims[number];
-        victim.is_kept = true;
-        compaction.stuck.push(victim.block);
-        self.abandon(victim);
-    }
-
-    /// Gives up the places of what lies in a block, and lets others be placed there.
-    fn abandon(&mut self, victim: &mut Victim) {
-        victim.places.drain(..).for_each(|place| self.give_up(place.to.handle));
-        self.open(victim);
-    }
-
-    /// Appends moves of the next block; false when the budget is spent.
-    fn hand_out(
-        &mut self,
-        compaction: &mut Compaction,
-        left: &mut CompactionBudget,
-        moves: &mut Vec<RangeMove>,
-    ) -> bool {
-        let Some(victim) = compaction.victims.get_mut(compaction.next) else {
-            compaction.victims.clear();
-            (compaction.phase, compaction.next) = (Phase::Idle, 0);
-            return false;
-        };
-        while let Some(place) = victim.places.pop() {
-            if !self.is_there(&place.from) {
-                self.give_up(place.to.handle);
+        let mut is_any_left = self.compaction.next < self.compaction.victims.len();
+        for number in 0..self.compaction.victims.len() {
+            let victim = &mut self.compaction.victims[number];
+            if victim.state != State::Leaving {
                 continue;
             }
-            // The first of a call may be larger than the budget, or it would never move.
-            if left.moves == 0 || (place.size > left.bytes && !moves.is_empty()) {
-                victim.places.push(place);
-                return false;
-            }
-            left.moves -= 1;
-            left.bytes = left.bytes.saturating_sub(place.size);
-            self.count_place(&place);
-            victim.told.push(place.from);
-            moves.push(place);
-        }
-        compaction.next += 1;
-        if !victim.is_kept {
-            let victim = std::mem::replace(victim, Victim::new(victim.block));
-            compaction.leaving.push(victim);
-        }
-        true
-    }
-
-    /// A place that was found is a range like others from here on.
-    fn count_place(&mut self, place: &RangeMove) {
-        self.lent = self.lent.saturating_sub(place.to.size + place.to.padding);
-        self.requested = self.requested.saturating_add(place.size);
-        self.padding += place.to.padding;
-        self.allocations += 1;
-        self.peak_used = self.peak_used.max(self.used());
-    }
-
-    /// Moves the blocks that were empty from the start to `retired`.
-    fn retire_empty(&mut self, compaction: &mut Compaction, retired: &mut Vec<B>) {
-        for mut victim in compaction.empty.drain(..) {
-            self.open(&mut victim);
-            retired.extend(self.remove_if_empty(victim.block));
-        }
-    }
-
-    /// Moves blocks of which everything has left to `retired`.
-    fn retire_emptied(&mut self, compaction: &mut Compaction, retired: &mut Vec<B>) {
-        for mut victim in std::mem::take(&mut compaction.leaving) {
-            while victim.told.pop_if(|range| !self.is_there(range)).is_some() {}
-            if !victim.told.is_empty() {
-                self.fill(&mut victim);
-                compaction.leaving.push(victim);
+            let block = victim.block;
+            if victim.live > 0 || left.pieces == 0 {
+                is_any_left = true;
                 continue;
             }
-            self.open(&mut victim);
-            // What was allocated in it meanwhile, where something else was freed, keeps it until the next time.
-            retired.extend(self.remove_if_empty(victim.block));
+            let (mut pieces, looked_at) = (std::mem::take(&mut victim.pieces), left.pieces.max(MERGED));
+            left.take_pieces(pieces.len().min(looked_at));
+            self.merge_fillers(block, &mut pieces, looked_at);
+            let victim = &mut self.compaction.victims[number];
+            victim.pieces = pieces;
+            if !victim.pieces.is_empty() {
+                is_any_left = true;
+                continue;
+            }
+            victim.state = State::Gone;
+            self.compaction.numbers[block.index()] = None;
+            retired.extend(self.remove_if_empty(block));
         }
+        if !is_any_left {
+            self.end_round();
+        }
+    }
+
+    /// Makes one filler of the last ones of a block that has nothing else, or few where buddies do not merge; and none
+    /// of all of them. So freeing many is spread over several calls, and nothing is placed in the block in between.
+    fn merge_fillers(&mut self, block: BlockId, pieces: &mut Vec<victim::Piece>, most: usize) {
+        let kept = pieces.len().saturating_sub(most);
+        for piece in pieces.drain(kept..) {
+            self.give_up(piece.handle);
+        }
+        let Some(last) = pieces.last() else { return };
+        let after = Some(last.handle);
+        self.suballocator.fill_block(block, after, usize::MAX, &mut self.compaction.found);
+        for FilledPiece { range, .. } in self.compaction.found.drain(..) {
+            self.lent += range.size + range.padding;
+            pieces.push(victim::Piece::filler(&range));
+        }
+    }
+
+    fn end_round(&mut self) {
+        let compaction = &mut self.compaction;
+        compaction.victims.clear();
+        compaction.next = 0;
+        compaction.phase = Phase::Idle;
+        compaction.watches = !compaction.told.is_empty();
     }
 }

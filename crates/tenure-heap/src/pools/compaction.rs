@@ -2,6 +2,7 @@
 
 use super::allocations::Suballocation;
 use super::{HeapPools, MemoryRange};
+use crate::pool::Left;
 use crate::{CompactionBudget, HeapDevice, RangeNeeds};
 
 /// A range that moves, see [`HeapPools::compact`].
@@ -26,7 +27,7 @@ impl<D: HeapDevice> HeapPools<D> {
     ///
     /// The heaps that go are those with the least in them, and nothing moves before there are places for all that lies
     /// in them: see [`Pool::compact`](crate::Pool::compact), also for what it costs. `budget` counts for all pools
-    /// together, but for its pieces, which count for each.
+    /// together.
     ///
     /// ```
     /// # use tenure_heap::{
@@ -84,7 +85,7 @@ impl<D: HeapDevice> HeapPools<D> {
         mut is_movable: impl FnMut(&MemoryRange) -> bool,
         moves: &mut Vec<MemoryMove>,
     ) -> bool {
-        let (mut left, mut is_done) = (budget, true);
+        let (mut left, mut is_done) = (Left::new(budget), true);
         let (mut found, mut keys) = (Vec::new(), Vec::new());
         for pool in self.pools.iter_mut() {
             let (id, index, allocations) = (self.id, pool.key.index(), &self.allocations);
@@ -92,9 +93,7 @@ impl<D: HeapDevice> HeapPools<D> {
                 let (range, alignment) = allocations.find(id, index, range)?;
                 is_movable(&range).then_some(RangeNeeds { size: range.size, alignment })
             };
-            is_done &= pool.pool.compact(left, needs, &mut found, &mut self.retired);
-            left.moves = budget.moves.saturating_sub(found.len());
-            left.bytes = budget.bytes.saturating_sub(found.iter().map(|moved| moved.size).sum());
+            is_done &= pool.pool.compact_within(&mut left, needs, &mut found, &mut self.retired);
             keys.resize(found.len(), index);
         }
         self.destroy_retired();

@@ -43,6 +43,15 @@ pub enum RequestField {
     Alignment,
 }
 
+impl RequestField {
+    const fn allowed(self) -> &'static str {
+        match self {
+            Self::Size => "1 B to 2^48 B",
+            Self::Alignment => "a power of two up to 2^32 B",
+        }
+    }
+}
+
 impl fmt::Display for RequestField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -57,7 +66,7 @@ impl fmt::Display for RequestField {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError<E> {
     /// A field of the request that no device could serve.
-    #[error("invalid request: {field} = {value}")]
+    #[error("invalid request: {field} = {value}: must be {}", field.allowed())]
     InvalidRequest {
         /// The field.
         field: RequestField,
@@ -65,7 +74,7 @@ pub enum MemoryError<E> {
         value: u64,
     },
     /// The request allows no memory type that the device has.
-    #[error("no memory type of the device is allowed")]
+    #[error("no memory type of the device is among those that the request allows")]
     NoMemoryType,
     /// Each step of the fallback chain was short of memory.
     #[error(

@@ -4,10 +4,28 @@ use crate::execute::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};
 use crate::layout::Ranges;
 use crate::owners::Part;
+use crate::resource::ResourceState;
 
 impl Execution<'_> {
+    /// Bytes were copied, also those that were never written: these are not written where they went, either.
+    pub(crate) fn copy_written(
+        &self,
+        (src, src_at): (&ResourceState, u64),
+        (dst, dst_at): (&ResourceState, u64),
+        size: u64,
+    ) {
+        if !self.is_on(Checks::INITIALIZED) || !self.keeps_unwritten {
+            return;
+        }
+        let written = src.written.within(src_at..src_at + size);
+        dst.written.remove(dst_at..dst_at + size);
+        for range in written {
+            dst.written.insert(range.start - src_at + dst_at..range.end - src_at + dst_at);
+        }
+    }
+
     pub(crate) fn check_written(&self, used: &Use<'_>, ranges: &Ranges) {
-        if !self.is_on(Checks::INITIALIZED) {
+        if !self.is_on(Checks::INITIALIZED) || self.keeps_unwritten {
             return;
         }
         let written = &used.resource.written;

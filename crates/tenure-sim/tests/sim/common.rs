@@ -143,6 +143,7 @@ pub(crate) fn assert_one(found: &[Hazard], kind: HazardKind, names: &[&str]) {
     for name in names {
         assert!(message.contains(&format!("'{name}'")), "{message} does not name {name}");
     }
+    crate::hazard_table::assert_listed(&found[0]);
 }
 
 #[track_caller]

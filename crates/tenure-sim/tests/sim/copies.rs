@@ -54,15 +54,16 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-fn create(device: &Device, case: &Case) -> (Resource, u64) {
-    let desc = ResourceDesc::Texture(case.info.clone());
-    if !case.reserved {
-        return (committed(device, "moss", &desc), 0);
+/// A texture, and the newest submission, of which `serial` was the last.
+fn create(device: &Device, info: &TextureInfo, reserved: bool, serial: u64) -> (Resource, u64) {
+    let desc = ResourceDesc::Texture(info.clone());
+    if !reserved {
+        return (committed(device, "moss", &desc), serial);
     }
     let moss = device.create_reserved(&desc).unwrap();
     let layout = device.tile_layout(&moss).unwrap();
-    let packed = (0..case.info.layers()).map(|layer| {
-        let subresource = layout.first_packed_mip + layer * case.info.mips;
+    let packed = (0..info.layers()).map(|layer| {
+        let subresource = layout.first_packed_mip + layer * info.mips;
         (subresource, [layout.packed_tiles, 1, 1])
     });
     let packed = packed.filter(|(_, extent)| extent[0] > 0);
@@ -87,8 +88,8 @@ fn create(device: &Device, case: &Case) -> (Resource, u64) {
         offset += u64::from(region.tiles().unwrap()) << 16;
         TileUpdate { resource: &moss, region: *region, source }
     });
-    device.update_tiles(Permit::checked(), GRAPHICS, &updates.collect::<Vec<_>>(), &[], 1).unwrap();
-    (moss, 1)
+    device.update_tiles(Permit::checked(), GRAPHICS, &updates.collect::<Vec<_>>(), &[], serial + 1).unwrap();
+    (moss, serial + 1)
 }
 
 proptest! {
@@ -98,7 +99,7 @@ proptest! {
         let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
         let Case { info, region, pitch, extra_rows, .. } = &case;
         let block = info.format.plane_block(Plane::First).unwrap();
-        let (moss, serial) = create(&device, &case);
+        let (moss, serial) = create(&device, info, case.reserved, 0);
         let rows = region.extent[1].div_ceil(block.height) + extra_rows;
         let row = u64::from(region.extent[0].div_ceil(block.width)) * u64::from(block.bytes);
         let layout = BufferLayout { offset: 512, row_pitch: *pitch, rows };
@@ -169,4 +170,158 @@ fn left_part(columns: u32) -> Vec<tenure_sim::Hazard> {
 fn padding_is_not_read_and_what_a_copy_leaves_out_is_not_written() {
     assert_clean(&left_part(8));
     assert_one(&left_part(7), tenure_sim::HazardKind::UninitializedRead, &["moss"]);
+}
+
+/// Each plane of each subresource, and where its texels lie in a buffer of how many bytes.
+fn parts(info: &TextureInfo) -> (Vec<(u32, TextureRegion, BufferLayout)>, u64) {
+    let (mut parts, mut size) = (Vec::new(), 0);
+    for (subresource, plane) in (0..info.subresources())
+        .flat_map(|index| info.format.planes().iter().map(move |plane| (index, *plane)))
+    {
+        let (mip, layer) = (subresource % info.mips, subresource / info.mips);
+        let region = TextureRegion { plane, ..info.region(mip, layer) };
+        let block = region.block(info.format);
+        let row = u64::from(region.extent[0].div_ceil(block.width)) * u64::from(block.bytes);
+        let (row_pitch, rows) = (row.next_multiple_of(256), region.extent[1].div_ceil(block.height));
+        parts.push((subresource, region, BufferLayout { offset: size, row_pitch, rows }));
+        size += (row_pitch * u64::from(rows) * u64::from(region.extent[2])).next_multiple_of(512);
+    }
+    (parts, size)
+}
+
+/// The texels of a part, without the padding of its rows.
+fn texels(info: &TextureInfo, (region, layout): (&TextureRegion, &BufferLayout), bytes: &[u8]) -> Vec<u8> {
+    let block = region.block(info.format);
+    let row = (region.extent[0].div_ceil(block.width) * block.bytes) as usize;
+    let rows = bytes[layout.offset as usize..].chunks(layout.row_pitch as usize);
+    let rows = rows.take((layout.rows * region.extent[2]) as usize);
+    rows.flat_map(|bytes| bytes[..row].iter().copied()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn whole_subresources_arrive_and_others_stay(case in case(), tiled: bool, which: Option<u32>) {
+        let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+        let info = &case.info;
+        let which = which.map(|index| index % info.subresources());
+        let (src, serial) = create(&device, info, case.reserved, 0);
+        let (dst, serial) = create(&device, info, tiled && info.dimension == Dimension::D2, serial);
+        let (parts, size) = parts(info);
+        let up = upload(&device, "up", size);
+        let pattern: Vec<u8> = (0..size).map(|at| (at * 31 % 251) as u8).collect();
+        device.map(&up).unwrap().write(0, &pattern).unwrap();
+        let back = device.create_committed(&buffer(size, Usage::COPY_DST), MemoryTypeId(2)).unwrap();
+        submit(&device, GRAPHICS, serial + 1, &[], |list| {
+            for (_, region, layout) in &parts {
+                list.copy_buffer_to_texture(&up, *layout, &src, *region);
+            }
+            list.clear_texture(&dst, Subresource::All, &[0xEE]);
+            transition(list, &src, State::COPY_DST, State::COPY_SRC);
+            list.copy_texture(&src, &dst, which.map_or(Subresource::All, Subresource::One));
+            transition(list, &dst, State::COPY_DST, State::COPY_SRC);
+            for (_, region, layout) in &parts {
+                list.copy_texture_to_buffer(&dst, *region, &back, *layout);
+            }
+        });
+        assert_clean(&hazards(&device));
+        let mut out = vec![0; size as usize];
+        device.map(&back).unwrap().read(0, &mut out).unwrap();
+        for (subresource, region, layout) in &parts {
+            let found = texels(info, (region, layout), &out);
+            let mut expected = texels(info, (region, layout), &pattern);
+            if which.is_some_and(|index| index != *subresource) {
+                expected.fill(0xEE);
+            }
+            prop_assert_eq!(found, expected, "{:?}", region);
+        }
+    }
+}
+
+#[test]
+fn all_samples_and_both_planes_are_copied() {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let usage = USES | Usage::DEPTH_STENCIL;
+    let info = TextureInfo { samples: 4, format: Format::D32FloatS8Uint, ..texture_info(5, 3, usage) };
+    let desc = ResourceDesc::Texture(info);
+    let [src, dst] = ["moss", "fern"].map(|name| committed(&device, name, &desc));
+    submit(&device, GRAPHICS, 1, &[], |list| {
+        transition(list, &src, State::COMMON, State::DEPTH_WRITE);
+        list.clear_texture(&src, Subresource::All, &[7]);
+        transition(list, &src, State::DEPTH_WRITE, State::COPY_SRC);
+        list.copy_texture(&src, &dst, Subresource::One(0));
+        list.expect_bytes(&dst, 0, &[7; 5 * 3 * 4 * (4 + 1)]);
+    });
+    assert_clean(&hazards(&device));
+}
+
+/// Runs a copy of a texture of two mips to another of these uses, on a device whose memory is not zeroed.
+fn copied(
+    profile: Profile,
+    usage: Usage,
+    commands: impl FnOnce(&mut tenure_sim::List, &Resource, &Resource),
+) -> Vec<tenure_sim::Hazard> {
+    let device = Device::with_options(Options::new(profile).lag(Lag::None).zeroed(false));
+    let desc = |usage| ResourceDesc::Texture(TextureInfo { mips: 2, ..texture_info(8, 4, usage) });
+    let src = committed(&device, "moss", &desc(USES | Usage::SHADER_READ));
+    let dst = committed(&device, "fern", &desc(usage));
+    submit(&device, GRAPHICS, 1, &[], |list| commands(list, &src, &dst));
+    hazards(&device)
+}
+
+/// Fills a subresource and makes both textures ready for a copy.
+fn prepare(list: &mut tenure_sim::List, src: &Resource, dst: &Resource, filled: Subresource) {
+    transition(list, src, State::COMMON, State::COPY_DST);
+    list.clear_texture(src, filled, &[1]);
+    transition(list, src, State::COPY_DST, State::COPY_SRC);
+    transition(list, dst, State::COMMON, State::COPY_DST);
+}
+
+#[test]
+fn texels_are_read_in_the_source_and_written_in_the_destination() {
+    use tenure_sim::HazardKind::{InvalidUse, UninitializedRead, WrongState};
+    const USED: Usage = USES.union(Usage::SHADER_READ);
+    let all = Subresource::All;
+    let read = |list: &mut tenure_sim::List, dst: &Resource| {
+        transition(list, dst, State::COPY_DST, State::PIXEL_SHADER);
+        list.use_texture(dst, Subresource::All, State::PIXEL_SHADER);
+    };
+    for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
+        let clean = copied(profile, USED, |list, src, dst| {
+            prepare(list, src, dst, all);
+            list.copy_texture(src, dst, all);
+            read(list, dst);
+        });
+        assert_clean(&clean);
+        let unwritten = copied(profile, USED, |list, src, dst| {
+            prepare(list, src, dst, Subresource::One(1));
+            list.copy_texture(src, dst, Subresource::One(1));
+            list.copy_texture(src, dst, Subresource::One(0));
+        });
+        assert_one(&unwritten, UninitializedRead, &["moss"]);
+        let left_out = copied(profile, USED, |list, src, dst| {
+            prepare(list, src, dst, all);
+            list.copy_texture(src, dst, Subresource::One(1));
+            read(list, dst);
+        });
+        assert_one(&left_out, UninitializedRead, &["fern"]);
+        let source = copied(profile, USED, |list, src, dst| {
+            prepare(list, src, dst, all);
+            transition(list, src, State::COPY_SRC, State::PIXEL_SHADER);
+            list.copy_texture(src, dst, all);
+        });
+        assert_one(&source, WrongState, &["moss"]);
+        let destination = copied(profile, USED, |list, src, dst| {
+            prepare(list, src, dst, all);
+            transition(list, dst, State::COPY_DST, State::PIXEL_SHADER);
+            list.copy_texture(src, dst, all);
+        });
+        assert_one(&destination, WrongState, &["fern"]);
+    }
+    let unused = copied(Profile::DISCRETE, Usage::SHADER_READ, |list, src, dst| {
+        list.clear_texture(src, all, &[1]);
+        transition(list, src, State::COPY_DST, State::COPY_SRC);
+        list.copy_texture(src, dst, all);
+    });
+    assert_one(&unused, InvalidUse, &["fern"]);
 }

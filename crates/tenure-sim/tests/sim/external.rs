@@ -9,6 +9,7 @@ use tenure_core::{
 use tenure_sim::{Checks, Device, HazardKind, Lag, List, Options, Profile};
 
 use crate::common::{COPY, GRAPHICS, buffer, local_type};
+use crate::hazard_table::assert_listed;
 
 fn submit(
     device: &Device,
@@ -23,7 +24,7 @@ fn submit(
 }
 
 fn kinds(device: &Device) -> Vec<HazardKind> {
-    device.take_hazards().iter().map(|hazard| hazard.kind).collect()
+    device.take_hazards().iter().inspect(|found| assert_listed(found)).map(|hazard| hazard.kind).collect()
 }
 
 fn filled(device: &Device, buffer: &tenure_sim::Resource, queue: QueueId) -> List {

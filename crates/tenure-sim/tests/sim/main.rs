@@ -12,6 +12,7 @@ mod copies;
 mod descriptors;
 mod external;
 mod faults;
+mod hazard_table;
 mod hazards;
 mod lag;
 mod paging;

@@ -180,6 +180,43 @@ fn texture_copies() {
 }
 
 #[test]
+fn copies_between_textures() {
+    let device = Device::new(Profile::DISCRETE);
+    let (rock, moss) = things(&device);
+    let usage = Usage::COPY_SRC | Usage::COPY_DST;
+    let base = TextureInfo { mips: 2, format: Format::Bc1Unorm, ..texture_info(64, 32, usage) };
+    let make = |info: &TextureInfo| committed(&device, "", &ResourceDesc::Texture(info.clone()));
+    let copy = |queue, src: &Resource, dst: &Resource, which| {
+        recorded(&device, queue, |list| list.copy_texture(src, dst, which))
+    };
+    let fern = make(&base);
+    for which in [Subresource::All, Subresource::One(1)] {
+        copy(COPY, &moss, &fern, which).unwrap();
+        refused(copy(COPY, &moss, &moss, which), "to another texture");
+        refused(copy(COPY, &moss, &rock, which), "is a texture");
+        refused(copy(COPY, &rock, &moss, which), "is a texture");
+    }
+    refused(copy(COPY, &moss, &fern, Subresource::One(2)), "subresource exists");
+    for (info, rule) in [
+        (TextureInfo { format: Format::Bc1Srgb, ..base.clone() }, "same format"),
+        (TextureInfo { width: 60, ..base.clone() }, "same width"),
+        (TextureInfo { depth_or_layers: 3, ..base.clone() }, "same width, height, and depth or layers"),
+        (TextureInfo { mips: 1, ..base.clone() }, "as many mips"),
+        (TextureInfo { dimension: Dimension::D3, ..base.clone() }, "same dimension"),
+    ] {
+        refused(copy(COPY, &moss, &make(&info), Subresource::All), rule);
+    }
+    let depth = TextureInfo { format: Format::D32Float, ..texture_info(8, 8, usage | Usage::DEPTH_STENCIL) };
+    let smooth = TextureInfo { samples: 4, ..texture_info(8, 8, usage | Usage::RENDER_TARGET) };
+    for (info, rule) in [(depth, "depth and stencil"), (smooth, "multisampled")] {
+        let (src, dst) = (make(&info), make(&info));
+        copy(GRAPHICS, &src, &dst, Subresource::All).unwrap();
+        refused(copy(COMPUTE, &src, &dst, Subresource::All), rule);
+        refused(copy(COPY, &src, &dst, Subresource::All), rule);
+    }
+}
+
+#[test]
 fn states_that_the_queue_does_not_know() {
     let device = Device::new(Profile::DISCRETE);
     let (rock, moss) = things(&device);

@@ -7,6 +7,8 @@ use tenure_core::{
 };
 use tenure_sim::{Device, HazardKind, Lag, Options, Profile, Swapchain, SwapchainEvent};
 
+use crate::hazard_table::assert_listed;
+
 fn rule(error: Result<impl Sized, Error>) -> Option<SwapchainRule> {
     match error.err() {
         Some(Error::Swapchain { rule, .. }) => Some(rule),
@@ -15,7 +17,7 @@ fn rule(error: Result<impl Sized, Error>) -> Option<SwapchainRule> {
 }
 
 fn kinds(device: &Device) -> Vec<HazardKind> {
-    device.take_hazards().iter().map(|hazard| hazard.kind).collect()
+    device.take_hazards().iter().inspect(|found| assert_listed(found)).map(|hazard| hazard.kind).collect()
 }
 
 fn draw(recording: &mut Recording<Device>, image: &SwapchainImage<Device>) {

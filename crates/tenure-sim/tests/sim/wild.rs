@@ -72,7 +72,7 @@ fn command(list: &mut List, wild: &Wild, one: &Resource, two: &Resource) {
         extent: [s4, s5, 1],
     };
     let layout = BufferLayout { offset: a, row_pitch: b, rows: s0 };
-    match wild.what % 11 {
+    match wild.what % 13 {
         0 => list.copy_buffer(one, a, two, b, c),
         1 => list.copy_buffer_to_texture(one, layout, two, region),
         2 => list.copy_texture_to_buffer(one, region, two, layout),
@@ -82,6 +82,8 @@ fn command(list: &mut List, wild: &Wild, one: &Resource, two: &Resource) {
         6 => list.clear_texture(one, Subresource::One(s0), &vec![1; (s1 % 20) as usize]),
         7 => list.expect_bytes(one, a, &vec![1; (s1 % 300) as usize]),
         8 => list.discard(one, Subresource::One(s0)),
+        9 => list.copy_texture(one, two, Subresource::All),
+        10 => list.copy_texture(one, two, Subresource::One(s0)),
         _ => list.barriers(&[barrier(wild, one, two)]),
     }
 }

@@ -6,12 +6,13 @@ use core::ops::Range;
 use super::pieces::Placed;
 use super::ranges::{ABSORB, MAX_UNITS, Ranges};
 use super::units::Granule;
+use crate::block::full_block;
 use crate::block_table::{BlockIds, BlockTable};
 use crate::error::ensure;
 use crate::handle::Owner;
 use crate::{
-    AllocError, BlockAllocation, BlockError, BlockFreed, BlockId, BlockSuballocator, FreeError, Handle,
-    Inconsistency,
+    AllocError, BlockAllocation, BlockError, BlockFreed, BlockId, BlockSuballocator, FilledPiece, FreeError,
+    Handle, Inconsistency,
 };
 
 /// Divides any number of blocks into allocations of any sizes, as one [`General`](crate::General).
@@ -171,14 +172,8 @@ impl GeneralBlocks {
     }
 
     #[inline(always)]
-    fn allocation(&self, Placed { slot, tag, extent }: Placed) -> BlockAllocation {
-        BlockAllocation {
-            block: BlockId(extent.block),
-            offset: self.granule.bytes_in_range(extent.offset),
-            size: self.granule.bytes_in_range(extent.size),
-            padding: self.granule.bytes_in_range(extent.padding),
-            handle: Handle::new(self.owner, extent.block, slot, tag),
-        }
+    fn allocation(&self, placed: Placed) -> BlockAllocation {
+        allocation(self.granule, self.owner, placed)
     }
 
     #[cold]
@@ -193,6 +188,18 @@ impl GeneralBlocks {
 
     fn units_to_bytes(&self, units: u32) -> u64 {
         self.granule.bytes(u64::from(units))
+    }
+}
+
+/// What the caller of an allocator sees of a piece.
+#[inline(always)]
+fn allocation(granule: Granule, owner: Owner, Placed { slot, tag, extent }: Placed) -> BlockAllocation {
+    BlockAllocation {
+        block: BlockId(extent.block),
+        offset: granule.bytes_in_range(extent.offset),
+        size: granule.bytes_in_range(extent.size),
+        padding: granule.bytes_in_range(extent.padding),
+        handle: Handle::new(owner, extent.block, slot, tag),
     }
 }
 
@@ -227,6 +234,16 @@ impl BlockSuballocator for GeneralBlocks {
         Ok(allocation)
     }
 
+    fn allocate_in(&mut self, block: BlockId, size: u64, align: u64) -> Result<BlockAllocation, AllocError> {
+        let request = self.granule.request(size, align, self.limit)?;
+        let anchor = self.anchor(block);
+        let placed = anchor.and_then(|it| self.ranges.allocate_within(it, request.units, request.align_mask));
+        let Some(placed) = placed else { return Err(full_block(self, block, size, align)) };
+        let allocation = self.allocation(placed);
+        self.table.charge(block.0, allocation.size + allocation.padding);
+        Ok(allocation)
+    }
+
     #[inline]
     fn free(&mut self, handle: Handle) -> Result<BlockFreed, FreeError> {
         if !handle.is_of(self.owner) {
@@ -244,15 +261,25 @@ impl BlockSuballocator for GeneralBlocks {
         })
     }
 
-    fn fill_block(&mut self, block: BlockId, fillers: &mut Vec<BlockAllocation>) {
-        let Some(anchor) = self.anchor(block) else { return };
-        let mut filled = Vec::new();
-        self.ranges.fill(anchor, |placed| filled.push(placed));
-        for placed in filled {
-            let allocation = self.allocation(placed);
-            self.table.charge(block.0, allocation.size);
-            fillers.push(allocation);
+    fn fill_block(
+        &mut self,
+        block: BlockId,
+        after: Option<Handle>,
+        most: usize,
+        pieces: &mut Vec<FilledPiece<BlockAllocation>>,
+    ) -> bool {
+        let Some(anchor) = self.anchor(block) else { return true };
+        let after = after.filter(|handle| self.get(*handle).is_some_and(|found| found.block == block));
+        let (granule, owner, mut filled) = (self.granule, self.owner, 0);
+        let is_end = self.ranges.fill(after.map_or(anchor, Handle::slot), most, |placed, was_free| {
+            let range = allocation(granule, owner, placed);
+            filled += if was_free { range.size } else { 0 };
+            pieces.push(FilledPiece { range, was_free });
+        });
+        if filled > 0 {
+            self.table.charge(block.0, filled);
         }
+        is_end
     }
 
     fn clear(&mut self) {

@@ -7,7 +7,9 @@ use super::pieces::Placed;
 use super::ranges::{ABSORB, EXACT, Ranges};
 use super::units::Granule;
 use crate::handle::Owner;
-use crate::{AllocError, Allocation, BlockError, FreeError, Freed, Handle, Inconsistency, Suballocator};
+use crate::{
+    AllocError, Allocation, BlockError, FilledPiece, FreeError, Freed, Handle, Inconsistency, Suballocator,
+};
 
 /// Divides one range into allocations of any sizes: packs like best fit, in constant time.
 ///
@@ -149,13 +151,8 @@ impl General {
     }
 
     #[inline(always)]
-    fn allocation(&self, Placed { slot, tag, extent }: Placed) -> Allocation {
-        Allocation {
-            offset: self.granule.bytes_in_range(extent.offset),
-            size: self.granule.bytes_in_range(extent.size),
-            padding: self.granule.bytes_in_range(extent.padding),
-            handle: Handle::new(self.owner, extent.block, slot, tag),
-        }
+    fn allocation(&self, placed: Placed) -> Allocation {
+        allocation(self.granule, self.owner, placed)
     }
 
     /// Bytes in the unit of management.
@@ -172,6 +169,17 @@ impl General {
             free_bytes: self.free_bytes(),
             largest_free: self.largest_free_floor(),
         }
+    }
+}
+
+/// What the caller of an allocator sees of a piece.
+#[inline(always)]
+fn allocation(granule: Granule, owner: Owner, Placed { slot, tag, extent }: Placed) -> Allocation {
+    Allocation {
+        offset: granule.bytes_in_range(extent.offset),
+        size: granule.bytes_in_range(extent.size),
+        padding: granule.bytes_in_range(extent.padding),
+        handle: Handle::new(owner, extent.block, slot, tag),
     }
 }
 
@@ -199,10 +207,17 @@ impl Suballocator for General {
         })
     }
 
-    fn fill(&mut self, fillers: &mut Vec<Allocation>) {
-        let mut filled = Vec::new();
-        self.ranges.fill(self.anchor, |placed| filled.push(placed));
-        fillers.extend(filled.into_iter().map(|placed| self.allocation(placed)));
+    fn fill(
+        &mut self,
+        after: Option<Handle>,
+        most: usize,
+        pieces: &mut Vec<FilledPiece<Allocation>>,
+    ) -> bool {
+        let after = after.filter(|handle| self.get(*handle).is_some());
+        let (granule, owner) = (self.granule, self.owner);
+        self.ranges.fill(after.map_or(self.anchor, Handle::slot), most, |placed, was_free| {
+            pieces.push(FilledPiece { range: allocation(granule, owner, placed), was_free });
+        })
     }
 
     fn clear(&mut self) {

@@ -116,6 +116,16 @@ impl Ranges {
         (units <= size).then(|| self.take(Found { class: class(size), hole }, units, 0))
     }
 
+    /// Allocates `units` at a multiple of `align_mask + 1` units in the first hole of a range that they fit into.
+    pub(super) fn allocate_within(&mut self, anchor: u32, units: u32, align_mask: u32) -> Option<Placed> {
+        let fits = |node: &Node| node.is_free() && node.fits(units, align_mask);
+        let found = self
+            .pieces_of(anchor)
+            .find(|(_, node)| fits(node))
+            .map(|(hole, node)| Found { class: class(node.size), hole })?;
+        Some(self.take(found, units, align_mask))
+    }
+
     /// Takes `units` of a hole into which they fit, without more padding than is worth keeping.
     #[inline(always)]
     fn take(&mut self, found: Found, units: u32, align_mask: u32) -> Placed {
@@ -144,18 +154,25 @@ impl Ranges {
         pieces.link(low, padding);
     }
 
-    /// Allocates each hole of an anchor's range as one piece.
-    pub(super) fn fill(&mut self, anchor: u32, mut note: impl FnMut(Placed)) {
-        let mut slot = self.slab.at(anchor).next;
-        while slot != NIL {
-            let Node { size, next, .. } = *self.slab.at(slot);
-            if self.slab.at(slot).is_free() {
-                let found = Found { class: class(size), hole: slot };
-                note(self.slab.pieces().take::<false>(found, 0, size, 0));
-                self.free_units -= u64::from(size);
+    /// Allocates each hole among the `most` pieces behind the one in a slot, which is in use or an anchor, as one piece.
+    /// Notes each of them, and whether it was free. True when none is left.
+    pub(super) fn fill(&mut self, behind: u32, most: usize, mut note: impl FnMut(Placed, bool)) -> bool {
+        let mut slot = self.slab.at(behind).next;
+        for _ in 0..most {
+            if slot == NIL {
+                break;
             }
-            slot = next;
+            let node = *self.slab.at(slot);
+            if node.is_free() {
+                let found = Found { class: class(node.size), hole: slot };
+                note(self.slab.pieces().take::<false>(found, 0, node.size, 0), true);
+                self.free_units -= u64::from(node.size);
+            } else {
+                note(Placed { slot, tag: node.tag, extent: Extent::of(&node) }, false);
+            }
+            slot = node.next;
         }
+        slot == NIL
     }
 
     /// Reads the nodes that freeing the pieces in these slots will read. The links of a slot without a piece

@@ -93,6 +93,7 @@ fn op() -> impl Strategy<Value = Op> {
         20 => any::<u8>().prop_map(|id| Op::RemoveBlock { id: id % 50 }),
         500 => (size(), align()).prop_map(|(size, align)| Op::Allocate { size, align }),
         10 => (any::<i8>(), align()).prop_map(|(more, align)| Op::AllocateLargest { more, align }),
+        60 => (any::<u32>(), size(), align()).prop_map(|(nth, size, align)| Op::AllocateIn { nth, size, align }),
         375 => any::<u32>().prop_map(|nth| Op::Free { nth }),
         20 => any::<u32>().prop_map(|nth| Op::FreeBlock { nth }),
         15 => any::<u32>().prop_map(|nth| Op::FreeAgain { nth }),

@@ -231,9 +231,10 @@ impl Swapchain {
             }
             let left = timeout.saturating_sub(begun.elapsed());
             if left.is_zero() {
-                let name = &self.desc.name;
-                let why = "recordings that were open when it was dropped hold its images back";
-                tracing::error!(target: "tenure_vulkan", "{name}: {why}; its surface is still in use");
+                tracing::error!(
+                    target: "tenure_vulkan", name = %self.desc.name,
+                    "a swap chain keeps its surface: recordings that were open when it was dropped hold its images back"
+                );
                 return;
             }
             let is_done = self.gpu.wait(&self.gpu.submitted(), left).unwrap_or(false);
@@ -259,8 +260,8 @@ impl Drop for Swapchain {
         let is_used = self.held.as_ref().is_some_and(|held| held.is_out() || held.image.is_recorded());
         if is_used {
             tracing::error!(
-                target: "tenure_vulkan",
-                "{}: its image is still in use; its chain lives as long as that", self.desc.name
+                target: "tenure_vulkan", name = %self.desc.name,
+                "a swap chain is dropped and its image is still in use: it lives as long as that"
             );
             let acquired = self.held.take().map(|held| held.acquired);
             self.current.iter().for_each(|current| current.chain.abandon(acquired));
@@ -276,7 +277,10 @@ impl Drop for Swapchain {
         if is_over || self.alive().is_err() {
             self.end();
         } else {
-            tracing::error!(target: "tenure_vulkan", "{}: the GPU did not finish with it", self.desc.name);
+            tracing::error!(
+                target: "tenure_vulkan", name = %self.desc.name,
+                "a swap chain is left alone: the GPU did not finish with it"
+            );
         }
         let purged = catch_unwind(AssertUnwindSafe(|| {
             self.await_destruction(&chains, if is_used { Duration::ZERO } else { timeout })

@@ -97,11 +97,14 @@ impl Shared {
         let own = if changes_tiles { submitted } else { *bound };
         let own = QueueSerial { queue, serial: own };
         let waits = merge_waits(waits.iter().copied().chain([own]));
+        // The program's semaphores come first. The API leaves the order of signals to the driver; a driver that signals
+        // them one after the other then reports the submission as complete only after it has signalled all of them.
+        let signals = external_signals.iter().map(|point| point.to_point());
         let own = [SemaphorePoint::new(timeline.semaphore, signal)];
         let batch = Batch {
             work,
             waits: self.points(&waits).chain(external_waits.iter().map(|point| point.to_point())).collect(),
-            signals: own.into_iter().chain(external_signals.iter().map(|point| point.to_point())).collect(),
+            signals: signals.chain(own).collect(),
             fence: vk::Fence::null(),
         };
         self.send(queue, &batch)?;

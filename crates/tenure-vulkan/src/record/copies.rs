@@ -1,12 +1,14 @@
 //! What is wrong with a copy by itself: the checks made while recording.
 
 use ash::vk;
+use smallvec::SmallVec;
 use tenure_core::device::{
-    BufferLayout, CallRule, DeviceError, Properties, TextureInfo, TextureRegion, Usage, check,
+    BufferLayout, CallRule, DeviceError, Properties, QueueKind, Subresource, TextureInfo, TextureRegion,
+    Usage, check,
 };
 
 use crate::error::unsupported;
-use crate::format::aspect;
+use crate::format::{aspect, aspects};
 use crate::resource::{Resource, VkUsage};
 use crate::setup::Family;
 use crate::shared::Shared;
@@ -75,6 +77,54 @@ pub(crate) fn texel_copy(
     check_layout(&shared.tables.properties, layout, info, &region, held.size)?;
     let region = image_copy(layout, info, &region)?;
     Ok(TexelCopy { buffer: raw, image, region })
+}
+
+/// A copy of whole subresources between images.
+pub(crate) struct ImageCopy {
+    pub(crate) from: vk::Image,
+    pub(crate) to: vk::Image,
+    /// One for each mip.
+    pub(crate) regions: SmallVec<[vk::ImageCopy; 16]>,
+}
+
+/// A checked copy of whole subresources to another texture, on a queue of this kind.
+pub(crate) fn subresource_copy(
+    (shared, queue): (&Shared, QueueKind),
+    (src, dst): (&Resource, &Resource),
+    which: Subresource,
+) -> Result<ImageCopy, DeviceError> {
+    src.check_device(shared)?;
+    dst.check_device(shared)?;
+    let ((from, info), (to, other)) = (src.as_image()?, dst.as_image()?);
+    if from == to {
+        return Err(DeviceError::broken_rule(CallRule::CopyToAnother));
+    }
+    check_usage(src, Usage::COPY_SRC)?;
+    check_usage(dst, Usage::COPY_DST)?;
+    check::texture_copy((info, other), which, queue)?;
+    Ok(ImageCopy { from, to, regions: whole_regions(info, which) })
+}
+
+/// The regions of whole subresources, which exist, with all their aspects.
+fn whole_regions(info: &TextureInfo, which: Subresource) -> SmallVec<[vk::ImageCopy; 16]> {
+    let whole = |mip_level, base_array_layer, layer_count| {
+        let subresource = vk::ImageSubresourceLayers {
+            aspect_mask: aspects(info.format),
+            mip_level,
+            base_array_layer,
+            layer_count,
+        };
+        let [width, height, depth] = info.mip_extent(mip_level);
+        vk::ImageCopy::default()
+            .src_subresource(subresource)
+            .dst_subresource(subresource)
+            .extent(vk::Extent3D { width, height, depth })
+    };
+    let mips = info.mips.max(1);
+    match which {
+        Subresource::All => (0..info.mips).map(|mip| whole(mip, 0, info.layers())).collect(),
+        Subresource::One(index) => std::iter::once(whole(index % mips, index / mips, 1)).collect(),
+    }
 }
 
 /// The API copies depth and stencil on graphics queues alone.
@@ -204,6 +254,30 @@ mod tests {
         assert_eq!(copy.buffer_image_height, 36);
         let huge = BufferLayout { offset: 0, row_pitch: u64::MAX, rows: u32::MAX };
         assert!(image_copy(huge, &volume, &region([0; 3], [68, 36, 4])).is_err());
+    }
+
+    #[test]
+    fn whole_subresources_have_all_their_layers_and_aspects() {
+        let depth = info(Format::D24UnormS8Uint, 20, 9, 3);
+        let regions = whole_regions(&depth, Subresource::All);
+        let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
+        let found: Vec<_> = regions
+            .iter()
+            .map(|region| {
+                let (of, extent) = (region.src_subresource, region.extent);
+                assert_eq!((of.aspect_mask, of.base_array_layer, of.layer_count), (both, 0, 4));
+                (of.mip_level, [extent.width, extent.height, extent.depth])
+            })
+            .collect();
+        assert_eq!(found, [(0, [20, 9, 1]), (1, [10, 4, 1]), (2, [5, 2, 1])]);
+        let one = whole_regions(&depth, Subresource::One(7));
+        let [region] = one.as_slice() else { panic!("{one:?}") };
+        assert_eq!((region.dst_subresource.mip_level, region.dst_subresource.base_array_layer), (1, 2));
+        assert_eq!(region.dst_subresource.layer_count, 1);
+        let volume = TextureInfo { dimension: Dimension::D3, ..info(Format::Rgba8Unorm, 8, 8, 2) };
+        let found = whole_regions(&volume, Subresource::One(1));
+        assert_eq!(found[0].extent, vk::Extent3D { width: 4, height: 4, depth: 2 });
+        assert_eq!(found[0].src_subresource.base_array_layer, 0);
     }
 
     #[test]

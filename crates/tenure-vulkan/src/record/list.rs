@@ -11,7 +11,7 @@ use tenure_core::device::{
 };
 
 use super::barrier::Batch;
-use super::copies::{buffer_copy, texel_copy};
+use super::copies::{ImageCopy, buffer_copy, subresource_copy, texel_copy};
 use super::stages::QueueStages;
 use crate::descriptor::DescriptorHeap;
 use crate::device::Device;
@@ -285,6 +285,18 @@ impl CommandList<Device> for List {
             unsafe {
                 device.cmd_copy_image_to_buffer(list.buffer, copy.image, layout, copy.buffer, &[copy.region]);
             }
+        });
+    }
+
+    fn copy_texture(&mut self, src: &Resource, dst: &Resource, subresource: Subresource) {
+        let checked = subresource_copy((&self.shared, self.kind), (src, dst), subresource);
+        self.record(checked, |list, ImageCopy { from, to, regions }| {
+            let (read, written) =
+                (vk::ImageLayout::TRANSFER_SRC_OPTIMAL, vk::ImageLayout::TRANSFER_DST_OPTIMAL);
+            let device = &list.shared.api.device;
+            // SAFETY: the command buffer is open, the images are alive and differ, and the regions are whole
+            // subresources of both.
+            unsafe { device.cmd_copy_image(list.buffer, from, read, to, written, &regions) };
         });
     }
 

@@ -21,6 +21,17 @@ pub enum Severity {
     Error,
 }
 
+impl Severity {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Verbose => "verbose",
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// What it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MessageKind {
@@ -30,6 +41,16 @@ pub enum MessageKind {
     Validation,
     /// Something allowed that costs time or memory.
     Performance,
+}
+
+impl MessageKind {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::General => "general",
+            Self::Validation => "validation",
+            Self::Performance => "performance",
+        }
+    }
 }
 
 /// One message.
@@ -49,7 +70,8 @@ pub struct Message {
 
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} ({:?}) {}: {}", self.severity, self.kind, self.id, self.text)
+        let (severity, kind) = (self.severity.as_str(), self.kind.as_str());
+        write!(f, "{severity} ({kind}) {}: {}", self.id, self.text)
     }
 }
 
@@ -67,11 +89,12 @@ impl Default for MessageSink {
     fn default() -> Self {
         Self::new(|message| {
             let Message { kind, id, text, .. } = message;
+            let kind = kind.as_str();
             match message.severity {
-                Severity::Error => tracing::error!(target: "tenure_vulkan", ?kind, id, "{text}"),
-                Severity::Warning => tracing::warn!(target: "tenure_vulkan", ?kind, id, "{text}"),
-                Severity::Info => tracing::debug!(target: "tenure_vulkan", ?kind, id, "{text}"),
-                Severity::Verbose => tracing::trace!(target: "tenure_vulkan", ?kind, id, "{text}"),
+                Severity::Error => tracing::error!(target: "tenure_vulkan", kind, id, "{text}"),
+                Severity::Warning => tracing::warn!(target: "tenure_vulkan", kind, id, "{text}"),
+                Severity::Info => tracing::debug!(target: "tenure_vulkan", kind, id, "{text}"),
+                Severity::Verbose => tracing::trace!(target: "tenure_vulkan", kind, id, "{text}"),
             }
         })
     }

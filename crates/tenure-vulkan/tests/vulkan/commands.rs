@@ -1,12 +1,13 @@
 //! Commands: what is wrong with them, and what they do.
 
 use crate::harness::PERMIT;
+use ash::vk;
 use conformance::Harness as _;
 use tenure_core::device::{Barrier, CommandList as _, Device as _, MemoryTypeId, ResourceDesc};
 use tenure_core::{
-    BufferLayout, DeviceError, Format, Plane, QueueId, State, Subresource, TextureRegion, Usage,
+    BufferLayout, DeviceError, Format, Plane, QueueId, State, Subresource, TextureInfo, TextureRegion, Usage,
 };
-use tenure_vulkan::Options;
+use tenure_vulkan::{Device, List, Options, Resource};
 
 use crate::basics::{COPIES, GRAPHICS, LONG, at, buffer, heap, is_invalid, mapped, run, texture};
 use crate::disguise::Costume;
@@ -25,7 +26,7 @@ fn wrong_commands_come_out_of_close() {
     let depth = device.create_committed(&ResourceDesc::Texture(depth), MemoryTypeId(0)).unwrap();
     let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
     is_invalid(list.close(), "begun before");
-    let wrong = |rule: &str, record: &dyn Fn(&mut tenure_vulkan::List)| {
+    let wrong = |rule: &str, record: &dyn Fn(&mut List)| {
         let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
         list.begin().unwrap();
         record(&mut list);
@@ -53,6 +54,9 @@ fn wrong_commands_come_out_of_close() {
     wrong("needs the usage COPY_DST", &|list| list.copy_buffer(&one, 0, &source, 0, 4));
     wrong("is a buffer", &|list| list.copy_buffer(&one, 0, &image, 0, 4));
     wrong("is a texture", &|list| list.copy_buffer_to_texture(&one, layout, &two, whole));
+    wrong("is a texture", &|list| list.copy_texture(&image, &one, Subresource::All));
+    wrong("to another texture", &|list| list.copy_texture(&image, &image, Subresource::All));
+    wrong("same format", &|list| list.copy_texture(&image, &depth, Subresource::One(0)));
     let misaligned = BufferLayout { offset: 2, ..layout };
     let stencil = TextureRegion { plane: Plane::Stencil, ..whole };
     wrong("aligned", &|list| list.copy_buffer_to_texture(&one, misaligned, &depth, stencil));
@@ -115,7 +119,7 @@ fn copy_queues_are_asked_for_what_they_can() {
     let depth = device.create_committed(&depth, MemoryTypeId(0)).unwrap();
     let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 64 };
     let region = |origin, extent| TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin, extent };
-    let refused = |rule: &str, record: &dyn Fn(&mut tenure_vulkan::List)| {
+    let refused = |rule: &str, record: &dyn Fn(&mut List)| {
         let mut list = device.create_list(PERMIT, copies).unwrap();
         list.begin().unwrap();
         record(&mut list);
@@ -132,6 +136,10 @@ fn copy_queues_are_asked_for_what_they_can() {
     refused("depth on queues without graphics", &|list| {
         list.copy_buffer_to_texture(&staging, layout, &depth, region([0; 3], [64, 64, 1]));
     });
+    let twin = ResourceDesc::Texture(texture(64, Format::D32Float, COPIES | Usage::DEPTH_STENCIL));
+    let twin = device.create_committed(&twin, MemoryTypeId(0)).unwrap();
+    refused("on a graphics queue", &|list| list.copy_texture(&depth, &twin, Subresource::All));
+    device.destroy_resource(PERMIT, twin);
     let transition = |resource, after| Barrier::Transition {
         resource,
         subresource: Subresource::All,
@@ -233,4 +241,71 @@ fn depth_is_copied() {
     [image, staging, readback].into_iter().for_each(|resource| device.destroy_resource(PERMIT, resource));
     drop(device);
     vulkan.end();
+}
+
+/// All samples are copied: what they are resolved to is the colour that the source was cleared to.
+#[test]
+fn samples_are_copied() {
+    let vulkan = Vulkan::new(validated());
+    let device = vulkan.device();
+    let flat = texture(16, Format::Rgba8Unorm, COPIES);
+    let smooth = TextureInfo { samples: 4, usage: COPIES | Usage::RENDER_TARGET, ..flat.clone() };
+    let make = |info: &TextureInfo| {
+        device.create_committed(&ResourceDesc::Texture(info.clone()), MemoryTypeId(0)).unwrap()
+    };
+    let [source, copy, resolved] = [&smooth, &smooth, &flat].map(make);
+    let readback = mapped(&device, 8192);
+    let layout = BufferLayout { offset: 0, row_pitch: 512, rows: 16 };
+    run(&device, 1, |list| {
+        list.barriers(&[&source, &copy].map(|image| step(image, State::COMMON, State::COPY_DST)));
+        clear(&device, list, &source);
+        list.barriers(&[step(&source, State::COPY_DST, State::COPY_SRC)]);
+        list.copy_texture(&source, &copy, Subresource::One(0));
+        list.barriers(&[
+            step(&copy, State::COPY_DST, State::RESOLVE_SRC),
+            step(&resolved, State::COMMON, State::RESOLVE_DST),
+        ]);
+        resolve(&device, list, &copy, &resolved);
+        list.barriers(&[step(&resolved, State::RESOLVE_DST, State::COPY_SRC)]);
+        list.copy_texture_to_buffer(&resolved, flat.region(0, 0), &readback, layout);
+    });
+    for row in crate::basics::read(&device, &readback, 8192).chunks(512) {
+        assert_eq!(row[..64], [51, 102, 153, 255].repeat(16));
+    }
+    [source, copy, resolved, readback]
+        .into_iter()
+        .for_each(|resource| device.destroy_resource(PERMIT, resource));
+    drop(device);
+    vulkan.end();
+}
+
+fn step(resource: &Resource, before: State, after: State) -> Barrier<'_, Device> {
+    Barrier::Transition { resource, subresource: Subresource::All, before, after, transfer: None }
+}
+
+/// Clears an image, which is in `COPY_DST`.
+fn clear(device: &Device, list: &List, image: &Resource) {
+    let colour = vk::ClearColorValue { float32: [0.2, 0.4, 0.6, 1.0] };
+    let range = vk::ImageSubresourceRange::default()
+        .aspect_mask(vk::ImageAspectFlags::COLOR)
+        .level_count(1)
+        .layer_count(1);
+    let (buffer, image) = (list.command_buffer(), image.image().unwrap());
+    let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+    // SAFETY: the list is open, and the image is alive and in this layout.
+    unsafe { device.raw().cmd_clear_color_image(buffer, image, layout, &colour, &[range]) };
+}
+
+/// Resolves an image in `RESOLVE_SRC` to another in `RESOLVE_DST`.
+fn resolve(device: &Device, list: &List, from: &Resource, to: &Resource) {
+    let layers =
+        vk::ImageSubresourceLayers::default().aspect_mask(vk::ImageAspectFlags::COLOR).layer_count(1);
+    let region = vk::ImageResolve::default()
+        .src_subresource(layers)
+        .dst_subresource(layers)
+        .extent(vk::Extent3D { width: 16, height: 16, depth: 1 });
+    let (from, to) = (from.image().unwrap(), to.image().unwrap());
+    let (read, written) = (vk::ImageLayout::TRANSFER_SRC_OPTIMAL, vk::ImageLayout::TRANSFER_DST_OPTIMAL);
+    // SAFETY: the list is open, and the images are alive and in these layouts.
+    unsafe { device.raw().cmd_resolve_image(list.command_buffer(), from, read, to, written, &[region]) };
 }

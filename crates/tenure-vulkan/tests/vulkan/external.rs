@@ -102,6 +102,11 @@ fn recordings_wait_for_values_of_timelines() {
     // SAFETY: the semaphore is a timeline of this device, below 3.
     unsafe { device.raw().signal_semaphore(&info) }.unwrap();
     assert!(gpu.wait(&point, LONG).unwrap());
+    // The API does not say in which order a submission signals its semaphores.
+    let (semaphores, values) = ([own], [4]);
+    let wait = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
+    // SAFETY: as above.
+    unsafe { device.raw().wait_semaphores(&wait, LONG.as_nanos().try_into().unwrap()) }.unwrap();
     // SAFETY: as above.
     assert_eq!(unsafe { device.raw().get_semaphore_counter_value(own) }, Ok(4));
     drop(gpu);

@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use parking_lot::Mutex;
+use tenure::device::MemoryTypeId;
+
 use super::super::meter::Meter;
 
 /// The kinds of objects whose live number is counted.
@@ -27,6 +30,28 @@ pub struct Live {
     pub lists: u64,
 }
 
+/// Memory that the driver gave: a heap, or that of a committed resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriverMemory {
+    /// Unique on the device, from 1.
+    pub id: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// The memory type.
+    pub memory: MemoryTypeId,
+    /// It is a heap; else the memory of a committed resource.
+    pub is_heap: bool,
+}
+
+/// A call that took memory from the driver or gave it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryCall {
+    /// The driver gave this memory.
+    Taken(DriverMemory),
+    /// The driver has this memory back.
+    GivenBack(DriverMemory),
+}
+
 /// Each counter is exact; two counters read one after the other may be inconsistent while other threads
 /// change them.
 #[derive(Debug, Default)]
@@ -38,9 +63,22 @@ pub(super) struct Counters {
     destroys: AtomicU64,
     nanoseconds: AtomicU64,
     live: [AtomicU64; KINDS],
+    /// The calls since they were last asked for, where they are kept.
+    calls: Option<Mutex<Vec<MemoryCall>>>,
 }
 
 impl Counters {
+    /// Counters that keep the calls about memory until they are asked for.
+    pub(super) fn with_calls() -> Self {
+        Self { calls: Some(Mutex::default()), ..Self::default() }
+    }
+
+    fn note(&self, call: MemoryCall) {
+        if let Some(calls) = &self.calls {
+            calls.lock().push(call);
+        }
+    }
+
     pub(super) fn took(&self, time: Duration) {
         let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.nanoseconds.fetch_add(nanoseconds, Relaxed);
@@ -54,14 +92,18 @@ impl Counters {
         self.destroys.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn allocated(&self, bytes: u64) {
-        self.allocations.fetch_add(1, Relaxed);
+    pub(super) fn allocated(&self, bytes: u64, memory: MemoryTypeId, is_heap: bool) -> DriverMemory {
+        let id = self.allocations.fetch_add(1, Relaxed) + 1;
         let before = self.reserved.fetch_add(bytes, Relaxed);
         self.peak.fetch_max(before.saturating_add(bytes), Relaxed);
+        let memory = DriverMemory { id, bytes, memory, is_heap };
+        self.note(MemoryCall::Taken(memory));
+        memory
     }
 
-    pub(super) fn given_back(&self, bytes: u64) {
-        self.reserved.fetch_sub(bytes, Relaxed);
+    pub(super) fn given_back(&self, memory: DriverMemory) {
+        self.reserved.fetch_sub(memory.bytes, Relaxed);
+        self.note(MemoryCall::GivenBack(memory));
     }
 
     pub(super) fn live(&self, kind: Kind) {
@@ -93,6 +135,12 @@ impl Gauge {
             destroys: destroys.load(Relaxed),
             cost_ns: nanoseconds.load(Relaxed),
         }
+    }
+
+    /// The calls about memory since the last call of this function, oldest first. None where the device does
+    /// [not keep them](super::Counted::with_calls).
+    pub fn take_calls(&self) -> Vec<MemoryCall> {
+        self.0.calls.as_ref().map(|calls| std::mem::take(&mut *calls.lock())).unwrap_or_default()
     }
 
     /// The live objects at this moment.

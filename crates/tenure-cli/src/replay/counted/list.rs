@@ -86,6 +86,10 @@ impl<D: Device> CommandList<Counted<D>> for List<D> {
         self.0.copy_texture_to_buffer(&src.inner, region, &dst.inner, layout);
     }
 
+    fn copy_texture(&mut self, src: &Resource<D>, dst: &Resource<D>, subresource: Subresource) {
+        self.0.copy_texture(&src.inner, &dst.inner, subresource);
+    }
+
     fn reset_queries(&mut self, heap: &D::QueryHeap, first: u32, count: u32) {
         self.0.reset_queries(heap, first, count);
     }

@@ -16,7 +16,7 @@ use tenure::device::{
 use tenure::{DeviceError, QueueId, SetBinding};
 
 use counters::{Counters, Kind};
-pub use counters::{Gauge, Live};
+pub use counters::{DriverMemory, Gauge, Live, MemoryCall};
 pub use list::List;
 
 /// A wrapper around any device that counts the memory allocations, the objects and the time of the driver.
@@ -51,14 +51,16 @@ pub struct Counted<D> {
 /// A heap of a [`Counted`] device.
 pub struct Heap<D: Device> {
     inner: D::Heap,
-    bytes: u64,
+    memory: DriverMemory,
 }
 
 /// A resource of a [`Counted`] device.
 pub struct Resource<D: Device> {
     inner: D::Resource,
-    /// Bytes of driver memory; 0 for a placed, reserved or uncounted resource.
-    bytes: u64,
+    /// The memory that it lies in, and at which byte; `None` for a reserved or uncounted resource.
+    place: Option<(DriverMemory, u64)>,
+    /// It has that memory for itself.
+    is_committed: bool,
     is_counted: bool,
 }
 
@@ -67,12 +69,24 @@ impl<D: Device> Resource<D> {
     pub const fn inner(&self) -> &D::Resource {
         &self.inner
     }
+
+    /// The memory that it lies in, and the byte of that at which it begins; `None` for a reserved resource, and for
+    /// an adopted one.
+    pub const fn place(&self) -> Option<(DriverMemory, u64)> {
+        self.place
+    }
 }
 
 impl<D: Device> Counted<D> {
     /// Wraps `inner`, with all counters at 0.
     pub fn new(inner: D) -> Self {
         Self { inner, counters: Arc::default() }
+    }
+
+    /// As [`new`](Self::new); in addition the calls that take memory or give it back are kept until
+    /// [`Gauge::take_calls`], without a bound.
+    pub fn with_calls(inner: D) -> Self {
+        Self { inner, counters: Arc::new(Counters::with_calls()) }
     }
 
     /// The inner device.
@@ -89,7 +103,7 @@ impl<D: Device> Counted<D> {
     /// other counter.
     pub fn adopt(&self, inner: D::Resource) -> Resource<D> {
         self.counters.live(Kind::Resource);
-        Resource { inner, bytes: 0, is_counted: false }
+        Resource { inner, place: None, is_committed: false, is_counted: false }
     }
 
     fn timed<T>(&self, call: impl FnOnce(&D) -> T) -> T {
@@ -99,9 +113,15 @@ impl<D: Device> Counted<D> {
         answer
     }
 
-    fn resource(&self, inner: D::Resource, bytes: u64) -> Resource<D> {
+    fn resource(&self, inner: D::Resource, place: Option<(DriverMemory, u64)>) -> Resource<D> {
         self.counters.live(Kind::Resource);
-        Resource { inner, bytes, is_counted: true }
+        Resource { inner, place, is_committed: false, is_counted: true }
+    }
+
+    fn committed(&self, inner: D::Resource, bytes: u64, memory: MemoryTypeId) -> Resource<D> {
+        self.counters.created();
+        let memory = self.counters.allocated(bytes, memory, false);
+        Resource { is_committed: true, ..self.resource(inner, Some((memory, 0))) }
     }
 }
 
@@ -148,15 +168,15 @@ impl<D: Device> Device for Counted<D> {
     fn create_heap(&self, desc: &HeapDesc) -> Result<Heap<D>, DeviceError> {
         let inner = self.timed(|inner| inner.create_heap(desc))?;
         self.counters.created();
-        self.counters.allocated(desc.size);
+        let memory = self.counters.allocated(desc.size, desc.memory, true);
         self.counters.live(Kind::Heap);
-        Ok(Heap { inner, bytes: desc.size })
+        Ok(Heap { inner, memory })
     }
 
     fn destroy_heap(&self, permit: Permit<Self>, heap: Heap<D>) {
         self.timed(|inner| inner.destroy_heap(inner_permit(permit), heap.inner));
         self.counters.destroyed();
-        self.counters.given_back(heap.bytes);
+        self.counters.given_back(heap.memory);
         self.counters.gone(Kind::Heap);
     }
 
@@ -168,9 +188,7 @@ impl<D: Device> Device for Counted<D> {
         // This query is made by the counter, not by the program: it is not timed.
         let bytes = self.inner.requirements(desc)?.size;
         let inner = self.timed(|inner| inner.create_committed(desc, memory))?;
-        self.counters.created();
-        self.counters.allocated(bytes);
-        Ok(self.resource(inner, bytes))
+        Ok(self.committed(inner, bytes, memory))
     }
 
     fn create_committed_with_priority(
@@ -184,9 +202,7 @@ impl<D: Device> Device for Counted<D> {
         let permit = inner_permit(permit);
         let inner =
             self.timed(|inner| inner.create_committed_with_priority(permit, desc, memory, priority))?;
-        self.counters.created();
-        self.counters.allocated(bytes);
-        Ok(self.resource(inner, bytes))
+        Ok(self.committed(inner, bytes, memory))
     }
 
     fn create_placed(
@@ -199,21 +215,23 @@ impl<D: Device> Device for Counted<D> {
         let inner =
             self.timed(|inner| inner.create_placed(inner_permit(permit), desc, &heap.inner, offset))?;
         self.counters.created();
-        Ok(self.resource(inner, 0))
+        Ok(self.resource(inner, Some((heap.memory, offset))))
     }
 
     fn create_reserved(&self, desc: &ResourceDesc) -> Result<Resource<D>, DeviceError> {
         let inner = self.timed(|inner| inner.create_reserved(desc))?;
         self.counters.created();
-        Ok(self.resource(inner, 0))
+        Ok(self.resource(inner, None))
     }
 
     fn destroy_resource(&self, permit: Permit<Self>, resource: Resource<D>) {
-        let Resource { inner: object, bytes, is_counted } = resource;
+        let Resource { inner: object, place, is_committed, is_counted } = resource;
         if is_counted {
             self.timed(|inner| inner.destroy_resource(inner_permit(permit), object));
             self.counters.destroyed();
-            self.counters.given_back(bytes);
+            if let Some((memory, _)) = place.filter(|_| is_committed) {
+                self.counters.given_back(memory);
+            }
         } else {
             self.inner.destroy_resource(inner_permit(permit), object);
         }

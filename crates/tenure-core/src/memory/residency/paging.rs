@@ -174,7 +174,7 @@ impl<D: Device> Blocks<D> {
 
 impl<D: Device> ResidentBlocks<D> {
     /// A submission will use these blocks: makes resident what is not, and evicts others for that where memory is
-    /// short. Returns what the queue has to wait for. [`end_submission`](Self::end_submission) follows, whatever
+    /// short; to be moved is no use of them. Returns what the queue has to wait for. [`end_submission`](Self::end_submission) follows, whatever
     /// this answers.
     ///
     /// # Errors
@@ -183,11 +183,12 @@ impl<D: Device> ResidentBlocks<D> {
         &self,
         with: &Paging<'_, D>,
         set: &BlockSet,
+        is_move: bool,
     ) -> Result<PagingPoint, DeviceError> {
         if set.is_empty() {
             return Ok(PagingPoint::RESIDENT);
         }
-        let begun = self.blocks.lock().begin(set);
+        let begun = self.blocks.lock().begin(set, is_move);
         if self.is_over.load(Ordering::Relaxed) {
             self.evict_excess(with);
         }
@@ -274,18 +275,29 @@ impl<D: Device> ResidentBlocks<D> {
 
     fn try_bring_back(&self, with: &Paging<'_, D>, missing: &[Moved<D>]) -> Result<(), DeviceError> {
         let device = with.device;
-        let ready = if self.mode == Residency::Explicit {
+        if self.mode == Residency::Explicit {
             let blocks: SmallVec<[_; 16]> = missing.iter().map(|moved| moved.held.block()).collect();
-            device.make_resident(Permit::own(), &blocks)?
-        } else {
-            for Moved { held, priority, .. } in missing {
-                device.set_priority(Permit::own(), held.block(), *priority)?;
-            }
-            PagingPoint::RESIDENT
-        };
-        missing.iter().for_each(|moved| self.note_resident(with.objects, moved.own));
-        self.blocks.lock().set_resident(missing, Some(ready));
+            let ready = device.make_resident(Permit::own(), &blocks)?;
+            self.note_back(with.objects, missing, ready);
+            return Ok(());
+        }
+        for moved in missing {
+            device.set_priority(Permit::own(), moved.held.block(), moved.priority)?;
+            self.note_back(with.objects, std::slice::from_ref(moved), PagingPoint::RESIDENT);
+        }
         Ok(())
+    }
+
+    /// Blocks are back from a point on, those that are not back already.
+    fn note_back(&self, objects: &Objects, moved: &[Moved<D>], ready: PagingPoint) {
+        let mut blocks = self.blocks.lock();
+        let is_away =
+            |moved: &&Moved<D>| blocks.states.get(moved.key.index()).is_some_and(|state| !state.is_resident);
+        let back =
+            moved.iter().filter(is_away).inspect(|moved| self.note_resident(objects, moved.own)).count();
+        blocks.set_resident(moved, Some(ready));
+        drop(blocks);
+        self.log_back(back);
     }
 
     /// Evicts idle blocks of a memory heap, so many bytes or more if there are. [`paging`](Self::paging) is locked.
@@ -310,30 +322,26 @@ impl<D: Device> ResidentBlocks<D> {
         if leaving.is_empty() {
             return 0;
         }
-        match self.try_evict(with.device, with.objects, &leaving) {
-            Ok(()) => leaving.iter().map(|moved| moved.own.size).sum(),
-            Err(_) => {
-                // They stay, and nobody may have waited for them yet; a loss of the device is reported by the next
-                // call.
-                self.blocks.lock().set_resident(&leaving, None);
-                0
-            }
+        let (left, stayed) = leaving.split_at(self.evict_first(with.device, &leaving));
+        // Nobody may have waited for what stays; a loss of the device is reported by the next call.
+        self.blocks.lock().set_resident(stayed, None);
+        left.iter().for_each(|moved| self.note_evicted(with.objects, moved.own));
+        let bytes = left.iter().map(|moved| moved.own.size).sum();
+        if !left.is_empty() {
+            self.log_evicted(left.len(), bytes);
         }
+        bytes
     }
 
-    fn try_evict(&self, device: &D, objects: &Objects, leaving: &[Moved<D>]) -> Result<(), DeviceError> {
+    /// Has the driver evict blocks, or give them the lowest priority: how many, the first ones, until it refuses.
+    fn evict_first(&self, device: &D, leaving: &[Moved<D>]) -> usize {
         if self.mode == Residency::Explicit {
             let blocks: SmallVec<[_; 16]> = leaving.iter().map(|moved| moved.held.block()).collect();
-            device.evict(Permit::own(), &blocks)?;
-        } else {
-            for Moved { held, .. } in leaving {
-                device.set_priority(Permit::own(), held.block(), Priority::Low)?;
-            }
+            return if device.evict(Permit::own(), &blocks).is_ok() { leaving.len() } else { 0 };
         }
-        leaving.iter().for_each(|moved| self.note_evicted(objects, moved.own));
-        let bytes: u64 = leaving.iter().map(|moved| moved.own.size).sum();
-        tracing::debug!(target: "tenure", blocks = leaving.len(), bytes, "blocks evicted");
-        Ok(())
+        let lower =
+            |moved: &&Moved<D>| device.set_priority(Permit::own(), moved.held.block(), Priority::Low).is_ok();
+        leaving.iter().take_while(lower).count()
     }
 
     /// A frame has ended: where more is resident than is granted, what is idle leaves, or loses its priority, if it is

@@ -49,15 +49,15 @@ impl State {
 
 impl<D: Device> Blocks<D> {
     /// A submission will use the blocks: none leaves before it was made. The point from which on all are resident;
-    /// `None` if some are not.
-    pub(super) fn begin(&mut self, set: &BlockSet) -> Option<PagingPoint> {
+    /// `None` if some are not. To be moved is no use.
+    pub(super) fn begin(&mut self, set: &BlockSet, is_move: bool) -> Option<PagingPoint> {
         let (mut point, mut is_complete) = (PagingPoint::RESIDENT, true);
         for key in set.keys() {
             let Some(state) = self.states.get_mut(key.index()) else { continue };
             state.submitting += 1;
             point = point.max(state.ready);
             is_complete &= state.is_resident;
-            if state.frame != self.frame {
+            if state.frame != self.frame && !is_move {
                 let pause = self.frame.saturating_sub(state.frame);
                 state.frame = self.frame;
                 if let Some(node) = self.nodes.get_mut(key.index()) {

@@ -278,6 +278,11 @@ impl<T> Inbox<T> {
         })
     }
 
+    /// Visits each entry.
+    pub(super) fn each(&self, mut visit: impl FnMut(&Entry<T>)) {
+        self.lanes.iter().for_each(|lane| lane.contents.lock().batch.entries.iter().for_each(&mut visit));
+    }
+
     /// Bytes of the entries with this tag or a higher one.
     pub(super) fn bytes_tagged_from(&self, recording: u64) -> u64 {
         let tagged = |lane: &Lane<T>| {

@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::Entry;
 use super::batches::{Batch, SpareBatches};
-use crate::device::{MAX_QUEUES, QueueId};
+use crate::device::{MAX_QUEUES, QueueId, QueueSerial};
 use crate::time::{Clock, SyncPoint};
 
 /// Entries with the same tag.
@@ -71,6 +71,11 @@ impl<T> Waiting<T> {
     /// Bytes of the entries with this tag or a higher one.
     pub(super) fn bytes_tagged_from(&self, recording: u64) -> u64 {
         self.groups.iter().filter(|group| group.tag >= recording).map(|group| group.batch.bytes()).sum()
+    }
+
+    /// Visits each group: its tag, and its entries.
+    pub(super) fn each(&self, mut visit: impl FnMut(u64, &Batch<T>)) {
+        self.groups.iter().for_each(|group| visit(group.tag, &group.batch));
     }
 
     /// Hands out everything.
@@ -243,6 +248,16 @@ impl<T> PendingPerQueue<T> {
             }
         }
         self.free.drain(..).for_each(|batch| take(batch.batch));
+    }
+
+    /// Visits each batch, with the submission that it waits for.
+    pub(super) fn each(&self, mut visit: impl FnMut(Option<QueueSerial>, &Batch<T>)) {
+        for (queue, batches) in (0_u8..).map(QueueId).zip(&self.queues) {
+            for Reverse(PendingBatch { serial, batch, .. }) in batches {
+                visit(Some(QueueSerial { queue, serial: *serial }), &batch.batch);
+            }
+        }
+        self.free.iter().for_each(|batch| visit(None, &batch.batch));
     }
 
     /// Hands out everything.

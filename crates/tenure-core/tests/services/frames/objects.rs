@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tenure_core::{Config, Gpu, ObjectKind, Queue};
+use tenure_core::{Config, Gpu, HolderKind, ObjectKind, Queue};
 use tenure_sim::{Device, Profile};
 
 use super::{frame, manual, mesh};
@@ -58,12 +58,22 @@ fn a_deferred_object_lives_as_long_as_what_was_submitted() {
     assert_eq!((report.objects[0].name.as_str(), report.objects[0].kind), ("query heap", ObjectKind::User));
     frame(&gpu).unwrap();
     drop(query_heap);
+    let held = |gpu: &Gpu<Device>| {
+        gpu.report()
+            .held
+            .into_iter()
+            .map(|held| (held.holder, held.queue, held.serial, held.completed, held.objects))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(held(&gpu), [(HolderKind::NextPurge, None, None, None, 1)]);
     assert_eq!(gpu.report().objects.len(), 0, "it is not a live handle any more");
     frame(&gpu).unwrap();
     assert_eq!((count(), gpu.stats().pending_releases), (0, 1));
+    assert_eq!(held(&gpu), [(HolderKind::Submission, Some(0), Some(2), Some(0), 1)]);
     assert!(device.run_until_idle());
     gpu.purge().unwrap();
     assert_eq!((count(), gpu.stats().pending_releases), (1, 0));
+    assert_eq!(held(&gpu), []);
 }
 
 /// Bound to nothing that was submitted before it was made.
@@ -104,6 +114,11 @@ fn a_forgotten_recording_shows_by_name_age_and_bytes() {
     assert_eq!(report.open_recordings[0].held_back, 7000);
     assert_eq!(report.open_recordings[1].held_back, 4000);
     assert_eq!((report.stats.open_recordings, report.stats.pending_bytes), (2, 7000));
+    let [held] = &report.held[..] else { panic!("{:?}", report.held) };
+    assert_eq!(
+        (held.holder, held.serial, held.objects, held.bytes),
+        (HolderKind::OpenRecordings, None, 3, 7000)
+    );
     drop(forgotten);
     (0..5).for_each(|_| frame(&gpu).unwrap());
     assert_eq!(gpu.stats().pending_bytes, 4000, "the second still holds what was dropped under it");

@@ -1,7 +1,8 @@
 //! Copies, held to what the API allows before they are recorded.
 
 use tenure_core::device::{
-    BufferLayout, CallRule, DeviceError, Format, Plane, Properties, TextureInfo, TextureRegion, check,
+    BufferLayout, CallRule, DeviceError, Format, Plane, Properties, Subresource, TextureInfo, TextureRegion,
+    check,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_BOX, D3D12_PLACED_SUBRESOURCE_FOOTPRINT, D3D12_SUBRESOURCE_FOOTPRINT, D3D12_TEXTURE_COPY_LOCATION,
@@ -153,11 +154,7 @@ impl TexelCopy<'_> {
     }
 
     fn in_texture(&self) -> D3D12_TEXTURE_COPY_LOCATION {
-        D3D12_TEXTURE_COPY_LOCATION {
-            pResource: borrowed(&self.texture.raw),
-            Type: D3D12_TEXTURE_COPY_TYPE_SUBRESOURCE_INDEX,
-            Anonymous: D3D12_TEXTURE_COPY_LOCATION_0 { SubresourceIndex: self.subresource },
-        }
+        in_texture(self.texture, self.subresource)
     }
 
     /// The box of texels that begins at `origin`. It lies in a mip or a footprint of its own size,
@@ -212,4 +209,48 @@ pub(crate) fn to_buffer(
     let (from, to) = (copy.in_texture(), copy.in_buffer());
     copy.record(list, (&from, copy.texels(copy.region.origin)), (&to, [0; 3]));
     Ok(())
+}
+
+/// Copies whole subresources to another texture, with all planes.
+pub(crate) fn subresources(
+    list: &List,
+    src: &Resource,
+    dst: &Resource,
+    which: Subresource,
+) -> Result<(), DeviceError> {
+    list.check_owner(src)?;
+    list.check_owner(dst)?;
+    let infos = (src.texture()?, dst.texture()?);
+    if is_one(src, dst) {
+        return Err(DeviceError::broken_rule(CallRule::CopyToAnother));
+    }
+    check::texture_copy(infos, which, list.kind)?;
+    check_direction(src, dst)?;
+    match which {
+        // SAFETY: the list is open; both are textures, alive, of one description, and not the same.
+        Subresource::All => unsafe { list.raw.CopyResource(&dst.raw, &src.raw) },
+        Subresource::One(index) => one_subresource(list, (src, dst), infos.0, index),
+    }
+    Ok(())
+}
+
+/// Copies a whole subresource, of which each plane is one of its own. Where the device has no planes, the first
+/// is depth and stencil at once.
+fn one_subresource(list: &List, (src, dst): (&Resource, &Resource), info: &TextureInfo, index: u32) {
+    let planes = if list.device.caps.stencil_copies { info.format.planes().len() } else { 1 };
+    for plane in (0_u32..).take(planes) {
+        let index = plane.saturating_mul(info.subresources()).saturating_add(index);
+        let (from, to) = (in_texture(src, index), in_texture(dst, index));
+        // SAFETY: the list is open; both are textures, alive, of one description, which has the subresource, and
+        // the pointers are to data that outlives the call. Without a box all of it is copied.
+        unsafe { list.raw.CopyTextureRegion(&raw const to, 0, 0, 0, &raw const from, None) };
+    }
+}
+
+fn in_texture(texture: &Resource, subresource: u32) -> D3D12_TEXTURE_COPY_LOCATION {
+    D3D12_TEXTURE_COPY_LOCATION {
+        pResource: borrowed(&texture.raw),
+        Type: D3D12_TEXTURE_COPY_TYPE_SUBRESOURCE_INDEX,
+        Anonymous: D3D12_TEXTURE_COPY_LOCATION_0 { SubresourceIndex: subresource },
+    }
 }

@@ -285,6 +285,10 @@ impl CommandList<Device> for List {
         self.record(|list| copies::to_buffer(list, (src, region), (dst, layout)));
     }
 
+    fn copy_texture(&mut self, src: &Resource, dst: &Resource, subresource: Subresource) {
+        self.record(|list| copies::subresources(list, src, dst, subresource));
+    }
+
     /// Queries need no reset.
     fn reset_queries(&mut self, _: &QueryHeap, _: u32, _: u32) {}
 

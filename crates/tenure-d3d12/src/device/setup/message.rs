@@ -199,9 +199,9 @@ fn hand_out(sink: Option<&MessageSink>, message: &Message) {
     }
     let Message { severity, id, text } = message;
     match severity {
-        Severity::Error | Severity::Corruption => tracing::error!(target: "tenure", id, "{text}"),
-        Severity::Warning => tracing::warn!(target: "tenure", id, "{text}"),
-        Severity::Info | Severity::Message => tracing::debug!(target: "tenure", id, "{text}"),
+        Severity::Error | Severity::Corruption => tracing::error!(target: "tenure_d3d12", id, "{text}"),
+        Severity::Warning => tracing::warn!(target: "tenure_d3d12", id, "{text}"),
+        Severity::Info | Severity::Message => tracing::debug!(target: "tenure_d3d12", id, "{text}"),
     }
 }
 

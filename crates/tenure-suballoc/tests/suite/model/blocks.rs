@@ -1,12 +1,14 @@
 //! What is asked of a `BlockSuballocator`, and the check that it does what it promises.
 
 use tenure_suballoc::{
-    AllocError, BlockAllocation, BlockError, BlockId, BlockSuballocator, DEFAULT_IDLE_FRAMES, FreeError,
-    Handle,
+    AllocError, BlockAllocation, BlockError, BlockId, BlockSuballocator, DEFAULT_IDLE_FRAMES, FilledPiece,
+    FreeError, Handle,
 };
 
 use super::one_range::Rules;
 use super::ranges::{Live, Ranges};
+
+type Piece = FilledPiece<BlockAllocation>;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
@@ -23,6 +25,12 @@ pub(crate) enum Op {
     },
     AllocateLargest {
         more: i8,
+        align: u64,
+    },
+    /// In one block.
+    AllocateIn {
+        nth: u32,
+        size: u64,
         align: u64,
     },
     Free {
@@ -122,6 +130,12 @@ impl<R: BlockRules> Player<'_, R> {
                 let largest = self.allocator.largest_free();
                 self.allocate(largest.saturating_add_signed(i64::from(more)), align);
             }
+            Op::AllocateIn { nth, size, align } => {
+                let ids: Vec<BlockId> = self.allocator.blocks().collect();
+                if !ids.is_empty() {
+                    self.allocate_in(ids[nth as usize % ids.len()], size, align);
+                }
+            }
             Op::Free { nth } => self.free_nth(nth as usize),
             Op::FreeBlock { nth } => {
                 let ids: Vec<usize> = self.existing().collect();
@@ -195,23 +209,47 @@ impl<R: BlockRules> Player<'_, R> {
 
     fn allocate(&mut self, size: u64, align: u64) {
         match self.allocator.allocate(size, align) {
+            Ok(allocation) => self.note(allocation, size, align),
+            Err(error) => {
+                self.check_refusal(error, size, align);
+                self.results.push(None);
+            }
+        }
+    }
+
+    fn allocate_in(&mut self, id: BlockId, size: u64, align: u64) {
+        match self.allocator.allocate_in(id, size, align) {
             Ok(allocation) => {
-                assert!(size > 0 && align.is_power_of_two());
-                assert_eq!(allocation.offset % align, 0, "misaligned");
-                let block = self.blocks[allocation.block.index()].as_mut().unwrap();
-                let (least, most) = block.rules.reserved(size, align);
-                let taken = allocation.size + allocation.padding;
-                assert!(allocation.size >= least && taken <= most, "{allocation:?} for {size}");
-                block.live.insert(live(allocation));
-                assert_eq!(self.allocator.get(allocation.handle), Some(allocation));
-                let block = allocation.block.index();
-                self.results.push(Some((block, allocation.offset, allocation.size)));
+                assert_eq!(allocation.block, id);
+                self.note(allocation, size, align);
+            }
+            Err(AllocError::Full { free_bytes, largest_free, .. }) => {
+                let block = self.blocks[id.index()].as_ref().unwrap();
+                assert_eq!(free_bytes, block.live.capacity() - block.live.used());
+                let holes = self.allocator.holes_in(id).map(|hole| hole.end - hole.start);
+                assert_eq!(largest_free, holes.max().unwrap_or(0));
+                assert!(!self.rules.must_serve(&block.rules, &block.live, size, align), "refused {size}");
+                self.results.push(None);
             }
             Err(error) => {
                 self.check_refusal(error, size, align);
                 self.results.push(None);
             }
         }
+    }
+
+    /// What was allocated is what was asked for, and overlaps nothing.
+    fn note(&mut self, allocation: BlockAllocation, size: u64, align: u64) {
+        assert!(size > 0 && align.is_power_of_two());
+        assert_eq!(allocation.offset % align, 0, "misaligned");
+        let block = self.blocks[allocation.block.index()].as_mut().unwrap();
+        let (least, most) = block.rules.reserved(size, align);
+        let taken = allocation.size + allocation.padding;
+        assert!(allocation.size >= least && taken <= most, "{allocation:?} for {size}");
+        block.live.insert(live(allocation));
+        assert_eq!(self.allocator.get(allocation.handle), Some(allocation));
+        let block = allocation.block.index();
+        self.results.push(Some((block, allocation.offset, allocation.size)));
     }
 
     fn check_refusal(&self, error: AllocError, size: u64, align: u64) {
@@ -289,11 +327,20 @@ impl<R: BlockRules> Player<'_, R> {
         }
     }
 
-    /// Each hole of the block becomes an allocation, and no other does.
+    /// Each hole of the block becomes an allocation, and no other does, however many pieces are looked at in a call.
     fn fill(&mut self, id: BlockId) {
         let holes: Vec<_> = self.allocator.holes_in(id).collect();
-        let mut fillers = Vec::new();
-        self.allocator.fill_block(id, &mut fillers);
+        let before: Vec<_> = self.allocator.allocations_in(id).collect();
+        let (most, mut pieces) = (1 + holes.len() % 3, Vec::new());
+        loop {
+            let after = pieces.last().map(|last: &Piece| last.range.handle);
+            if self.allocator.fill_block(id, after, most, &mut pieces) {
+                break;
+            }
+        }
+        let (fillers, others): (Vec<_>, Vec<_>) = pieces.into_iter().partition(|piece| piece.was_free);
+        assert!(others.into_iter().map(|other| other.range).eq(before));
+        let fillers: Vec<_> = fillers.into_iter().map(|filler| filler.range).collect();
         let filled = fillers.iter().map(|filler| filler.offset..filler.offset + filler.size);
         assert!(filled.eq(holes) && fillers.iter().all(|filler| filler.block == id));
         let block = self.blocks[id.index()].as_mut().unwrap();

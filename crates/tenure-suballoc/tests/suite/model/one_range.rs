@@ -1,8 +1,10 @@
 //! What is asked of a `Suballocator`, and the check that it does what it promises.
 
-use tenure_suballoc::{AllocError, Allocation, FreeError, Handle, Suballocator};
+use tenure_suballoc::{AllocError, Allocation, FilledPiece, FreeError, Handle, Suballocator};
 
 use super::ranges::{Live, Ranges};
+
+type Piece = FilledPiece<Allocation>;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
@@ -142,11 +144,15 @@ impl<'a, R: Rules> Player<'a, R> {
         }
     }
 
-    /// Each hole becomes an allocation, and no other does.
+    /// Each hole becomes an allocation, and no other does, however many pieces are looked at in a call.
     fn fill(&mut self) {
         let holes: Vec<_> = self.allocator.holes().collect();
-        let mut fillers = Vec::new();
-        self.allocator.fill(&mut fillers);
+        let before: Vec<_> = self.allocator.allocations().collect();
+        let (most, mut pieces) = (1 + holes.len() % 3, Vec::new());
+        while !self.allocator.fill(pieces.last().map(|last: &Piece| last.range.handle), most, &mut pieces) {}
+        let (fillers, others): (Vec<_>, Vec<_>) = pieces.into_iter().partition(|piece| piece.was_free);
+        assert!(others.into_iter().map(|other| other.range).eq(before));
+        let fillers: Vec<_> = fillers.into_iter().map(|filler| filler.range).collect();
         assert!(fillers.iter().map(|filler| filler.offset..filler.offset + filler.size).eq(holes));
         for filler in fillers {
             assert_eq!(self.allocator.get(filler.handle), Some(filler));

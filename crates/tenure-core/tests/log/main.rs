@@ -1,6 +1,8 @@
 //! What is logged, and how often: a program of its own, because `tracing` has one log for each program.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
+mod lines;
+
 use std::cell::RefCell;
 use std::io::Write;
 use std::sync::Once;
@@ -27,7 +29,7 @@ impl Write for Lines {
     }
 }
 
-/// The lines that a program logs on this thread, at debug level and above.
+/// The lines that a program logs on this thread, of every level.
 ///
 /// All tests have one subscriber, set before anything is logged: `tracing` asks once for each place that
 /// logs whether anybody listens, on the thread that comes there first, and keeps the answer. While one
@@ -37,7 +39,7 @@ fn logged(program: impl FnOnce()) -> Vec<String> {
     static LISTEN: Once = Once::new();
     LISTEN.call_once(|| {
         let subscriber = tracing_subscriber::fmt()
-            .with_max_level(tracing_subscriber::filter::LevelFilter::DEBUG)
+            .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
             .with_ansi(false)
             .without_time()
             .with_writer(|| Lines)
@@ -94,8 +96,8 @@ fn what_a_shutdown_reported_is_not_logged_again() {
         }
         drop((gpu.clone(), gpu));
     };
-    assert_eq!(count(&logged(|| program(false)), "leaked"), 1);
-    assert_eq!(count(&logged(|| program(true)), "leaked"), 0);
+    assert_eq!(count(&logged(|| program(false)), "still lives"), 1);
+    assert_eq!(count(&logged(|| program(true)), "still lives"), 0);
 }
 
 #[test]
@@ -123,7 +125,7 @@ fn what_goes_to_slower_memory_is_a_few_lines() {
         let meshes: Vec<_> = (0..23).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
         drop(meshes);
     });
-    let told: Vec<_> = lines.iter().filter(|line| line.contains("went to another memory")).collect();
+    let told: Vec<_> = lines.iter().filter(|line| line.contains("went to another memory type")).collect();
     assert_eq!(told.len(), 5, "of 20 the 1st, 2nd, 4th, 8th and 16th: {told:?}");
     assert!(told.iter().all(|line| line.contains("WARN")), "{told:?}");
 }

@@ -1,0 +1,101 @@
+//! What devices answer, and why there is none.
+
+use ash::vk;
+use tenure_core::device::{
+    Allowed, ApiCode, CallRule, DeviceError, MemoryTypeId, QueueId, QueueKind, QueueSerial,
+};
+use tenure_core::state::StateError;
+use tenure_core::{Format, State, Usage};
+use tenure_vulkan::{ApiVersion, CreateError};
+
+use crate::table::Table;
+
+const MEMORY: MemoryTypeId = MemoryTypeId(2);
+
+pub(crate) fn make(table: &mut Table) {
+    table.all([
+        DeviceError::OutOfMemory { requested: 4096, memory: MEMORY },
+        DeviceError::NotGranted { requested: 4096, memory: MEMORY },
+        DeviceError::NeverAllocate { requested: 4096, memory: MEMORY },
+        DeviceError::DeviceLocalOnly { requested: 4096, memory: MEMORY },
+        DeviceError::OutOfHostMemory { what: "vkCreateBuffer" },
+        DeviceError::OutOfDeviceMemory { what: "vkQueueSubmit" },
+        DeviceError::TooManyAllocations { limit: 4096 },
+        DeviceError::Unsupported { feature: "tiled resources" },
+        DeviceError::UnsupportedFormat { format: Format::Bc7Unorm, feature: "textures" },
+        DeviceError::invalid_desc("width", 40_000_u64, Allowed::AtMost(16_384)),
+        DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1)),
+        DeviceError::invalid_desc("samples", 3_u64, Allowed::Exactly(1)),
+        DeviceError::invalid_desc("size", 100_u64, Allowed::MultipleOf(256)),
+        DeviceError::invalid_desc("usage", Usage::VERTEX | Usage::INDEX, Allowed::Usage(Usage::SHADER_READ)),
+        DeviceError::invalid_desc("alignment", 48_u64, Allowed::POWER_OF_TWO),
+        DeviceError::invalid_desc("mip_bias", f32::NAN, Allowed::Rule("finite")),
+        DeviceError::invalid_desc("mip_bias", 0.5, Allowed::Rule("0")),
+        DeviceError::cannot_discard(Usage::SHADER_READ),
+        DeviceError::MissingUsage { needs: Usage::COPY_SRC, has: Usage::VERTEX | Usage::COPY_DST },
+        DeviceError::write_state_alone(State::COPY_DST | State::COPY_SRC),
+        DeviceError::invalid_call(CallRule::InsideResource, 300_u64, 256_u64),
+        DeviceError::invalid_value(CallRule::QueueExists, 7_u64),
+        DeviceError::broken_rule(CallRule::IsBuffer),
+        DeviceError::ApiFailed { call: "vkMapMemory", code: ApiCode::VkResult(-13) },
+        DeviceError::ApiFailed { call: "vkMapMemory", code: ApiCode::VkResult(-1_000_999_000) },
+        DeviceError::ApiFailed { call: "ID3D12Device::CreateHeap", code: ApiCode::HResult(0x8007_0057) },
+        DeviceError::ApiFailed { call: "ID3D12Device::CreateHeap", code: ApiCode::HResult(0x8899_0001) },
+        DeviceError::Lost { reason: "DXGI_ERROR_DEVICE_HUNG".to_owned() },
+    ]);
+    states(table);
+    vulkan(table);
+}
+
+fn states(table: &mut Table) {
+    let (state, queue) = (State::COPY_DST, QueueId(1));
+    table.all([
+        StateError::InvalidCombination { state: State::COPY_DST | State::COPY_SRC },
+        StateError::NotAllowedForUsage { state, allowed: State::VERTEX_OR_CONSTANT | State::INDEX },
+        StateError::NotAllowedOnQueue {
+            state: State::RENDER_TARGET,
+            allowed: State::COPY_DST | State::COPY_SRC,
+            kind: QueueKind::Copy,
+        },
+        StateError::Fixed { state, initial: State::ACCELERATION_STRUCTURE },
+        StateError::NotToCommon,
+        StateError::Released { to: queue },
+        StateError::OutOfRange { subresource: 3, count: 1 },
+        StateError::Unflushed { pending: 2 },
+        StateError::UnknownQueue { queue, count: 1 },
+        StateError::WrongQueue { recorded: QueueKind::Graphics, actual: QueueKind::Copy },
+        StateError::NoCommonLayout { state: State::COPY_SRC | State::PIXEL_SHADER },
+        StateError::Shared,
+        StateError::NoCapableQueue { state: State::PIXEL_SHADER },
+        StateError::SplitSubmission { submission: QueueSerial { queue, serial: 9 } },
+    ]);
+}
+
+fn vulkan(table: &mut Table) {
+    let version = ApiVersion { major: 1, minor: 0 };
+    table.all([
+        CreateError::NoLoader { reason: "libvulkan.so.1: cannot open".to_owned() },
+        CreateError::TooOld { found: version },
+        CreateError::NoLayer { layer: "VK_LAYER_KHRONOS_validation".to_owned() },
+        CreateError::NoExtension { extension: "VK_KHR_swapchain".to_owned() },
+        CreateError::NoFeature { feature: "geometryShader of VkPhysicalDeviceFeatures".to_owned() },
+        CreateError::InvalidFeatures {
+            rule: "a structure is in the chain once",
+            found: "VkPhysicalDeviceVulkan12Features".to_owned(),
+        },
+        CreateError::InvalidQueues {
+            rule: "the family has as many queues",
+            family: 1,
+            found: "3 of 2".to_owned(),
+        },
+        CreateError::NoAdapter { found: 2 },
+        CreateError::NoFunction { function: "vkWaitSemaphores" },
+        CreateError::ExtensionNotEnabled {
+            feature: "TIMELINE_SEMAPHORE",
+            extension: "VK_KHR_timeline_semaphore",
+            version: ApiVersion { major: 1, minor: 1 },
+        },
+        CreateError::Failed { call: "vkCreateDevice", result: vk::Result::ERROR_INITIALIZATION_FAILED },
+        CreateError::InvalidRaw { rule: "there is a queue", value: 0 },
+    ]);
+}

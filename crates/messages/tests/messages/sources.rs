@@ -1,0 +1,258 @@
+//! What the sources say that there is.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+use syn::{Expr, Item, Lit};
+
+/// Crates whose errors programs see; those of the program `tenure` have a table of their own.
+const CRATES: [&str; 8] = [
+    "tenure-core",
+    "tenure-d3d12",
+    "tenure-heap",
+    "tenure-plan",
+    "tenure-sim",
+    "tenure-suballoc",
+    "tenure-trace",
+    "tenure-vulkan",
+];
+
+/// Names of things, which are no messages, and what has its table elsewhere.
+const ELSEWHERE: [&str; 12] = [
+    // Their texts are in the table of rules.
+    "CallRule",
+    // In the table of hazards.
+    "HazardKind",
+    "Origin",
+    "Hazard",
+    "Findings",
+    // Texts of values.
+    "ApiCode",
+    "FieldValue",
+    "Allowed",
+    // Exists on Windows alone.
+    "FeatureLevel",
+    // An error of tenure itself, of one free text each; and a wrapper of another error.
+    "Inconsistency",
+    "Rejected",
+    // Its texts are those of the device's errors.
+    "ShutdownReport",
+];
+
+/// Lines that are logged on real devices alone, or by others: level, text.
+pub(crate) const ON_DEVICES: &str = "\
+error: a swap chain keeps its surface: recordings that were open when it was dropped hold its images back
+error: a swap chain is dropped and its image is still in use: it lives as long as that
+error: a swap chain is left alone: the GPU did not finish with it
+error: a swap chain is left alone: its images are still presented
+error: the GPU did not finish; its device is left alone
+error: a heap is destroyed before what is placed in it
+warn: no Direct3D 12 device on this adapter
+error, warn, debug, trace: {text}
+";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Every source file of the crates.
+fn files() -> Vec<syn::File> {
+    let mut paths = Vec::new();
+    CRATES.iter().for_each(|name| rust_files(&root().join(name).join("src"), &mut paths));
+    let parse = |path: &PathBuf| syn::parse_file(&fs::read_to_string(path).unwrap()).unwrap();
+    paths.iter().map(parse).collect()
+}
+
+/// `Error::OutOfRange` and so on: the variants of public enums, and the public structs, that are errors or have a text.
+pub(crate) fn messages() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for file in files() {
+        let shown: BTreeSet<String> = file.items.iter().filter_map(displayed).collect();
+        for item in &file.items {
+            match item {
+                Item::Enum(item) if is_public(&item.vis) && has_text(&item.attrs, &item.ident, &shown) => {
+                    let name = item.ident.to_string();
+                    if !ELSEWHERE.contains(&&*name) {
+                        found
+                            .extend(item.variants.iter().map(|variant| format!("{name}::{}", variant.ident)));
+                    }
+                }
+                Item::Struct(item) if is_public(&item.vis) && derives_error(&item.attrs) => {
+                    let name = item.ident.to_string();
+                    if !ELSEWHERE.contains(&&*name) {
+                        found.insert(name);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(found.len() > 150, "the sources are not where they were: {found:?}");
+    found
+}
+
+const fn is_public(visibility: &syn::Visibility) -> bool {
+    matches!(visibility, syn::Visibility::Public(_))
+}
+
+fn has_text(attributes: &[syn::Attribute], name: &syn::Ident, shown: &BTreeSet<String>) -> bool {
+    derives_error(attributes) || shown.contains(&name.to_string())
+}
+
+/// True with `#[derive(thiserror::Error)]`.
+fn derives_error(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().filter(|attribute| attribute.path().is_ident("derive")).any(|attribute| {
+        let syn::Meta::List(list) = &attribute.meta else { return false };
+        list.tokens.to_string().replace(' ', "").contains("thiserror::Error")
+    })
+}
+
+/// The type for which `Display` is implemented here.
+fn displayed(item: &Item) -> Option<String> {
+    let Item::Impl(item) = item else { return None };
+    let (_, path, _) = item.trait_.as_ref()?;
+    let syn::Type::Path(of) = &*item.self_ty else { return None };
+    (path.segments.last()?.ident == "Display")
+        .then(|| of.path.segments.last().map(|last| last.ident.to_string()))?
+}
+
+/// The rules that errors of the contract name, in words.
+pub(crate) fn rules() -> BTreeSet<String> {
+    let mut rules = Rules::default();
+    files().iter().for_each(|file| rules.visit_file(file));
+    assert!(rules.0.len() > 150, "the sources are not where they were");
+    rules.0
+}
+
+#[derive(Default)]
+struct Rules(BTreeSet<String>);
+
+impl Rules {
+    fn note(&mut self, kind: &str, expression: &Expr) {
+        if let Expr::Lit(literal) = expression
+            && let Lit::Str(text) = &literal.lit
+        {
+            self.0.insert(format!("{kind}: {}", text.value()));
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Rules {
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        if let Expr::Path(function) = &*call.func
+            && let Some(name) = function.path.segments.last()
+            && let Some(first) = call.args.first()
+        {
+            match &*name.ident.to_string() {
+                "Rule" => self.note("must be", first),
+                "invalid_call" | "invalid_value" | "broken_rule" => self.note("broken rule", first),
+                "unsupported" => self.note("does not support", first),
+                _ => {}
+            }
+        }
+        visit::visit_expr_call(self, call);
+    }
+
+    fn visit_field_value(&mut self, field: &'ast syn::FieldValue) {
+        if let syn::Member::Named(name) = &field.member {
+            match &*name.to_string() {
+                "feature" => self.note("does not support", &field.expr),
+                "rule" => self.note("rule", &field.expr),
+                _ => {}
+            }
+        }
+        visit::visit_field_value(self, field);
+    }
+
+    fn visit_local(&mut self, local: &'ast syn::Local) {
+        if let syn::Pat::Ident(name) = &local.pat
+            && let Some(init) = &local.init
+        {
+            match &*name.ident.to_string() {
+                "rule" => self.note("rule", &init.expr),
+                "feature" => self.note("does not support", &init.expr),
+                _ => {}
+            }
+        }
+        visit::visit_local(self, local);
+    }
+
+    /// `rules! { Name = "text", }`
+    fn visit_macro(&mut self, found: &'ast syn::Macro) {
+        if found.path.is_ident("rules") {
+            let texts = literals(&found.tokens);
+            self.0.extend(texts.into_iter().map(|text| format!("broken rule: {text}")));
+        }
+    }
+}
+
+/// The texts among tokens.
+fn literals(tokens: &TokenStream) -> Vec<String> {
+    let literal = |tree: TokenTree| match tree {
+        TokenTree::Literal(literal) => syn::parse_str::<syn::LitStr>(&literal.to_string()).ok(),
+        _ => None,
+    };
+    tokens.clone().into_iter().filter_map(literal).map(|text| text.value()).collect()
+}
+
+/// Hazards whose exact texts are in `crates/tenure-core/tests/rays`, because only whole programs come to them.
+pub(crate) const HAZARDS_OF_RAYS: [&str; 2] = ["StructureTooSmall", "UnbuiltStructure"];
+
+/// The kinds of hazards that there are.
+pub(crate) fn hazards() -> BTreeSet<String> {
+    let items = files().into_iter().flat_map(|file| file.items);
+    let kinds = items.filter_map(|item| match item {
+        Item::Enum(item) if item.ident == "HazardKind" => Some(item.variants),
+        _ => None,
+    });
+    let found: BTreeSet<_> = kinds.flatten().map(|kind| kind.ident.to_string()).collect();
+    assert!(found.len() > 25, "the sources are not where they were: {found:?}");
+    found
+}
+
+/// The table of hazards.
+pub(crate) fn hazard_tables() -> String {
+    fs::read_to_string(root().join("tenure-sim/tests/sim/hazards.txt")).unwrap()
+}
+
+/// The message of each place that logs.
+pub(crate) fn log_lines() -> BTreeSet<String> {
+    let mut lines = Lines::default();
+    files().iter().for_each(|file| lines.visit_file(file));
+    assert!(lines.0.len() > 25, "the sources are not where they were: {:?}", lines.0);
+    lines.0
+}
+
+#[derive(Default)]
+struct Lines(BTreeSet<String>);
+
+impl<'ast> Visit<'ast> for Lines {
+    fn visit_macro(&mut self, found: &'ast syn::Macro) {
+        if found.path.segments.first().is_some_and(|first| first.ident == "tracing") {
+            // The target is the first text, the message the last.
+            let line = literals(&found.tokens).pop().unwrap_or_default();
+            self.0.insert(line);
+        }
+    }
+}
+
+/// The tables of what is logged.
+pub(crate) fn log_tables() -> [String; 2] {
+    let table = root().join("tenure-core/tests/log/snapshots/log__lines__lines.snap");
+    [ON_DEVICES.to_owned(), fs::read_to_string(table).unwrap()]
+}

@@ -1,0 +1,38 @@
+//! The arguments of `tenure compare`.
+
+use std::path::PathBuf;
+
+use tenure::{Config, FrameConfig, sim};
+
+use super::{StrategyName, profile};
+use crate::replay::Settings;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompareArgs {
+    /// A recording, or what `tenure replay --json` printed (plain, gzip or zstd); - for standard input
+    pub(crate) a: PathBuf,
+    /// The other one: of the same kind, or not
+    pub(crate) b: PathBuf,
+    /// Compare these runs; recordings are replayed by it [default: all that both have; pooled]
+    #[arg(long, value_enum)]
+    pub(crate) strategy: Option<StrategyName>,
+    /// The hardware on which recordings are replayed [default: d3d12-tier2]
+    #[arg(long, value_name = "NAME", value_parser = profile)]
+    pub(crate) profile: Option<sim::Profile>,
+    /// Frames that the CPU may be ahead of the GPU, where recordings are replayed
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub(crate) frames_in_flight: u32,
+    /// Where all chance comes from, where recordings are replayed
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// One JSON object a strategy, one a line, instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl CompareArgs {
+    pub(crate) fn settings(&self) -> Settings {
+        let frames = FrameConfig { in_flight: self.frames_in_flight, ..FrameConfig::default() };
+        Settings { config: Config::from(frames), seed: self.seed, movable: false }
+    }
+}

@@ -1,0 +1,47 @@
+//! The arguments of `tenure report`.
+
+use std::path::PathBuf;
+
+use tenure::{Config, FrameConfig, sim};
+
+use super::{StrategyName, profile};
+use crate::replay::Settings;
+
+#[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("what").args(["html", "perfetto"]).required(true)))]
+pub(crate) struct ReportArgs {
+    /// The recording, or for --html snapshots: `Gpu::report()`s in JSON, one a line (plain, gzip or zstd); - for
+    /// standard input
+    pub(crate) file: PathBuf,
+    /// Write a page that shows memory over time: one file that opens from disk in any browser
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// With --html: the resources of a frame, as id,lower,upper,size, whose plan the page shows as well
+    #[arg(long, value_name = "FRAME.csv", requires = "html", conflicts_with = "perfetto")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Write a timeline for https://ui.perfetto.dev: memory events, heaps, pools, frames, waits and moves
+    #[arg(long, value_name = "TRACE")]
+    pub(crate) perfetto: Option<PathBuf>,
+    /// The hardware that the simulated device imitates [default: d3d12-tier2]
+    #[arg(long, value_name = "NAME", value_parser = profile)]
+    pub(crate) profile: Option<sim::Profile>,
+    /// Where resources go
+    #[arg(long, value_enum, default_value_t = StrategyName::Pooled)]
+    pub(crate) strategy: StrategyName,
+    /// Frames that the CPU may be ahead of the GPU
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub(crate) frames_in_flight: u32,
+    /// Where all chance comes from
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// With --perfetto: what only the GPU uses may move, so that compaction shows
+    #[arg(long, requires = "perfetto", conflicts_with = "html")]
+    pub(crate) movable: bool,
+}
+
+impl ReportArgs {
+    pub(crate) fn settings(&self) -> Settings {
+        let frames = FrameConfig { in_flight: self.frames_in_flight, ..FrameConfig::default() };
+        Settings { config: Config::from(frames), seed: self.seed, movable: self.movable }
+    }
+}

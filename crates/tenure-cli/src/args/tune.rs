@@ -1,0 +1,65 @@
+//! The arguments of `tenure tune`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use tenure::{Config, FrameConfig, sim};
+
+use super::profile;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TuneArgs {
+    /// The recording (plain, gzip or zstd); - for standard input
+    pub(crate) file: PathBuf,
+    /// The hardware that the simulated device imitates [default: d3d12-tier2]
+    #[arg(long, value_name = "NAME", value_parser = profile)]
+    pub(crate) profile: Option<sim::Profile>,
+    /// What is to become less
+    #[arg(long, value_enum, default_value_t = Goal::Balanced)]
+    pub(crate) goal: Goal,
+    /// A seed of the replays; can be repeated. One more, which the search does not see, checks the result
+    #[arg(long = "seed", value_name = "S", default_values_t = [0, 1])]
+    pub(crate) seeds: Vec<u64>,
+    /// Replays at most; those of the default, one a seed, are made in any case
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) runs: u64,
+    /// Seconds after which the search stops; the result then depends on the machine [default: no limit]
+    #[arg(long, value_name = "N")]
+    pub(crate) seconds: Option<u64>,
+    /// Frames that the CPU may be ahead of the GPU
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub(crate) frames_in_flight: u32,
+    /// One JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl TuneArgs {
+    /// What the search begins with, and is compared with.
+    pub(crate) fn base(&self) -> Config {
+        Config::from(FrameConfig { in_flight: self.frames_in_flight, ..FrameConfig::default() })
+    }
+}
+
+/// What a configuration is judged by: its peak of reserved memory, its driver allocations and its driver time, each over
+/// that of the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Goal {
+    /// Memory counts double
+    Balanced,
+    /// Memory counts eight times as much as the others
+    Memory,
+    /// Driver time counts eight times as much as the others
+    Time,
+}
+
+impl Goal {
+    /// How much memory, allocations and time count.
+    pub(crate) const fn weights(self) -> [f64; 3] {
+        match self {
+            Self::Balanced => [2.0, 1.0, 1.0],
+            Self::Memory => [8.0, 1.0, 1.0],
+            Self::Time => [1.0, 1.0, 8.0],
+        }
+    }
+}

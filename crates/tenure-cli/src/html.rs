@@ -1,0 +1,169 @@
+//! `tenure report --html FILE`: replays a recording, or reads snapshots, and writes the page.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, Write as _};
+use std::path::Path;
+
+use tenure::{Gpu, MemoryUse, RecordedAllocation, sim};
+use tenure_plan::plan;
+use tenure_report::{History, HistoryRecorder, PlannedResource, TransientPlan, read_snapshots};
+use tenure_trace::Trace;
+
+use crate::args::ReportArgs;
+use crate::error::{CliError, PlanFileError};
+use crate::input::{Input, PageSource};
+use crate::replay::{Job, Moment, Observer, Simulated, Target as _, Verdict};
+use crate::{compare, output};
+
+pub(crate) fn run(args: &ReportArgs, page: &Path) -> Result<Verdict, CliError> {
+    let plan = args.plan.as_deref().map(planned).transpose()?;
+    let source = Input::open(&args.file)?.recording_or_snapshots()?;
+    let failed = |error| CliError::File { file: page.to_path_buf(), error };
+    let (file, (mut history, verdict)) = match source {
+        // The file is opened before the replay, which may take long.
+        PageSource::Recording(name, trace) => {
+            (open(page).map_err(failed)?, of_recording(args, &name, &trace)?)
+        }
+        PageSource::Snapshots(name, text) => {
+            let reading = output::working("reading");
+            let read = read_snapshots(BufReader::new(text), &name);
+            drop(reading);
+            let history = read.map_err(|error| CliError::Snapshots { name, error })?;
+            (open(page).map_err(failed)?, (history, Verdict::Clean))
+        }
+    };
+    history.plan = plan;
+    let bytes = write(file, &history).map_err(failed)?;
+    let (frames, objects) = (history.frames.len(), history.objects.len());
+    let (page, size) = (output::printable(&page.display().to_string()), bytes as f64 / 1e6);
+    Ok(output::tell(verdict, |out| {
+        writeln!(out, "{page}: {frames} frames with {objects} allocations, {size:.1} MB")
+    })?)
+}
+
+/// Replays a recording on the simulated device, and takes down what happens; also whether that went well.
+fn of_recording(args: &ReportArgs, name: &str, trace: &Trace) -> Result<(History, Verdict), CliError> {
+    let target = Simulated { profile: args.profile.unwrap_or_default() };
+    let program = target.prepare(trace)?;
+    let bar = output::progress(program.steps.len() as u64, "replaying");
+    let (strategy, settings) = (args.strategy.into(), args.settings());
+    let progress = |steps: u64| bar.set_position(steps);
+    let (summary, program) = (&trace.summary, &program);
+    let job = Job { name, summary, program, strategy, settings: &settings, progress: &progress };
+    let mut watch = Watch { recorder: None, of_slot: vec![usize::MAX; program.slots] };
+    let replayed = target.replay_watched(&mut watch, &job);
+    bar.finish_and_clear();
+    let outcome = replayed.map_err(|error| CliError::of_replay(name, strategy.name(), error))?;
+    let outcomes = [outcome];
+    compare::complain_of_findings(&outcomes);
+    let title = Path::new(name).file_name().map_or_else(|| name.into(), |file| file.to_string_lossy());
+    let history = watch.recorder.map_or_else(History::default, |recorder| recorder.finish(&title));
+    Ok((history, compare::verdict(&outcomes)))
+}
+
+/// Takes a replay down.
+struct Watch {
+    recorder: Option<HistoryRecorder>,
+    /// The number of the object in each slot.
+    of_slot: Vec<usize>,
+}
+
+impl Watch {
+    fn begin(&mut self, gpu: &Gpu<sim::Device>) {
+        let recorder = HistoryRecorder::new(gpu);
+        recorder.tag_with(kind_of_recording);
+        // The manager is new, and has no other recorder.
+        let _is_first = gpu.set_recorder(recorder.hook());
+        self.recorder = Some(recorder);
+    }
+}
+
+impl Observer<sim::Device> for Watch {
+    fn observe(&mut self, gpu: &Gpu<sim::Device>, moment: Moment<'_, sim::Device>) {
+        let Some(recorder) = &self.recorder else { return self.begin(gpu) };
+        match moment {
+            Moment::Created { slot, .. } => {
+                if let Some(of_slot) = self.of_slot.get_mut(slot) {
+                    *of_slot = recorder.objects().saturating_sub(1);
+                }
+            }
+            Moment::Used { slot } => {
+                if let Some(object) = self.of_slot.get(slot) {
+                    recorder.note_use(*object);
+                }
+            }
+            Moment::FrameEnded => recorder.end_frame(gpu),
+            _ => {}
+        }
+    }
+}
+
+/// Recordings have no tags: in their place, what they say of an allocation.
+fn kind_of_recording(allocation: &RecordedAllocation) -> &'static str {
+    match (allocation.is_texture, allocation.memory_use) {
+        (true, _) => "gpu_only+optimal",
+        (false, MemoryUse::Upload | MemoryUse::GpuUpload) => "cpu_to_gpu+linear",
+        (false, MemoryUse::Readback) => "gpu_to_cpu+linear",
+        (false, _) => "gpu_only+linear",
+    }
+}
+
+/// Reads the resources of a frame, and plans them.
+fn planned(file: &Path) -> Result<TransientPlan, CliError> {
+    let (name, table) = Input::open(file)?.table()?;
+    let planning = output::working("planning");
+    let plan = match plan(&table.items, &tenure_plan::Options::default()) {
+        Ok(plan) => plan,
+        Err(error) => return Err(PlanFileError::Items { name, error, table: Box::new(table) }.into()),
+    };
+    drop(planning);
+    // Each class is an address space of its own.
+    let mut classes: Vec<u32> = table.items.iter().map(|item| item.class).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    let mut heaps = vec![0; classes.len()];
+    let mut resources = Vec::with_capacity(table.items.len());
+    for ((item, name), &offset) in table.items.iter().zip(table.ids).zip(&plan.offsets) {
+        let heap = classes.binary_search(&item.class).unwrap_or(0);
+        if let Some(end) = heaps.get_mut(heap) {
+            *end = offset.saturating_add(item.size).max(*end);
+        }
+        let (first, end, size) = (item.first, item.last, item.size);
+        resources.push(PlannedResource { name, heap, first, end, offset, size });
+    }
+    Ok(TransientPlan { passes: Vec::new(), heaps, bound: plan.lower_bound, resources })
+}
+
+/// Opens the file for the page. What is in it stays until there is a page.
+fn open(page: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).open(page)
+}
+
+/// Writes the page; its size in bytes.
+fn write(file: File, history: &History) -> io::Result<u64> {
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    let mut sink = Counting { sink: BufWriter::new(file), bytes: 0 };
+    history.write_html(&mut sink)?;
+    sink.flush()?;
+    Ok(sink.bytes)
+}
+
+/// Counts what is written: a pipe has no length.
+struct Counting<W> {
+    sink: W,
+    bytes: u64,
+}
+
+impl<W: io::Write> io::Write for Counting<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.sink.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+}

@@ -1,0 +1,81 @@
+//! `tenure tune`: tries configurations on a recording, and recommends one.
+//!
+//! The search goes from the default to the best configuration that differs from the best one so far in one setting, until
+//! no such change helps. It is deterministic as long as no time limit ends it. A configuration is judged by replays with all
+//! seeds, and what is recommended has to be better with one more seed, too.
+
+mod code;
+mod figures;
+mod report;
+mod search;
+mod settings;
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use tenure::{Config, Strategy};
+use tenure_trace::Trace;
+
+use crate::args::TuneArgs;
+use crate::error::CliError;
+use crate::input::Input;
+use crate::output;
+use crate::replay::{Job, Outcome, Program, Settings, Simulated, Target, Verdict};
+use figures::Figures;
+use search::{Limits, Search};
+
+pub(crate) fn run(args: &TuneArgs) -> Result<Verdict, CliError> {
+    let (name, trace) = Input::open(&args.file)?.trace()?;
+    let target = Simulated { profile: args.profile.unwrap_or_default() };
+    let program = target.prepare(&trace)?;
+    let bar = output::progress(args.runs, "tuning");
+    let ended = Cell::new(0);
+    let replays = Replays { target, name: &name, trace: &trace, program: &program };
+    let replay = |config: &Config, seed| {
+        let outcome = replays.replay(config, seed);
+        ended.set(ended.get() + 1);
+        bar.set_position(ended.get());
+        outcome
+    };
+    let mut seeds = args.seeds.clone();
+    seeds.sort_unstable();
+    seeds.dedup();
+    // What the search does not see: the least number above all seeds, or any other where there is none.
+    let check = seeds.iter().max().and_then(|seed| seed.checked_add(1));
+    let check = check.or_else(|| (0..).find(|seed| !seeds.contains(seed))).unwrap_or(0);
+    let deadline = args.seconds.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
+    let limits = Limits { runs: args.runs, deadline };
+    let found = Search::new(&replay, &seeds, check, args.goal.weights(), limits).run(args.base())?;
+    drop(bar);
+    let report =
+        report::Report { name: &name, profile: target.profile.name(), found: &found, base: &args.base() };
+    Ok(output::tell(found.verdict(), |out| if args.json { report.json(out) } else { report.words(out) })?)
+}
+
+/// Replays of one recording.
+struct Replays<'a> {
+    target: Simulated,
+    name: &'a str,
+    trace: &'a Trace,
+    program: &'a Program,
+}
+
+impl Replays<'_> {
+    fn replay(&self, config: &Config, seed: u64) -> Result<Figures, CliError> {
+        let strategy: Strategy = config.pools.strategy;
+        let settings = Settings { config: config.clone(), seed, movable: false };
+        let job = Job {
+            name: self.name,
+            summary: &self.trace.summary,
+            program: self.program,
+            strategy,
+            settings: &settings,
+            progress: &|_| (),
+        };
+        let outcome: Result<Outcome, _> = self.target.replay(&job);
+        match outcome {
+            Ok(outcome) => Ok(Figures::of(&outcome)),
+            Err(error) => Err(CliError::of_replay(self.name, strategy.name(), error)),
+        }
+    }
+}

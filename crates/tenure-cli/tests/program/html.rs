@@ -1,0 +1,106 @@
+//! `tenure report`: what it writes, and what it says of bad input.
+
+use std::fs;
+
+use super::common::{FAILING, TINY, recording, run, run_with_input, status, stderr, stdout};
+
+#[test]
+fn a_recording_becomes_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let page = page.to_str().unwrap();
+    let output = run(&["report", &recording(), "--html", page]);
+    assert_eq!((status(&output), stderr(&output)), (0, String::new()));
+    // One more frame than the recording has marks: what comes after the last.
+    assert!(stdout(&output).contains("page.html: 899 frames with 2090 allocations"), "{}", stdout(&output));
+    let text = fs::read_to_string(page).unwrap();
+    assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n"));
+    assert!(text.contains("Content-Security-Policy"));
+}
+
+#[test]
+fn the_same_recording_becomes_the_same_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages: Vec<_> = ["one.html", "two.html"]
+        .iter()
+        .map(|name| {
+            let page = folder.path().join(name);
+            let output = run_with_input(&["report", "-", "--html", page.to_str().unwrap()], TINY.as_bytes());
+            assert_eq!(status(&output), 0, "{}", stderr(&output));
+            fs::read(page).unwrap()
+        })
+        .collect();
+    assert!(pages[0] == pages[1]);
+}
+
+#[test]
+fn snapshots_are_told_from_recordings_and_bad_ones_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let args = ["report", "-", "--html", page.to_str().unwrap()];
+    let output = run_with_input(&args, b"\n{\"stats\":{\"frames\":3}}\n{\"stats\":{\"frames\":4}}\n");
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains("2 frames with 0 allocations"));
+    let output = run_with_input(&args, b"{\"stats\":{\"frames\":3}}\n{\"stats\":\n");
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).starts_with("stdin: line 2: "), "{}", stderr(&output));
+    let output = run_with_input(&args, b"nonsense\n");
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).starts_with("stdin:1: "), "{}", stderr(&output));
+}
+
+#[test]
+fn a_plan_is_shown_and_a_page_that_cannot_be_written_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, page) = (folder.path().join("frame.csv"), folder.path().join("page.html"));
+    fs::write(&plan, "id,lower,upper,size,class\nshadow,0,3,16,0\ngbuffer,1,5,32,9\n").unwrap();
+    let args = ["report", "-", "--plan", plan.to_str().unwrap(), "--html"];
+    let output = run_with_input(&[&args[..], &[page.to_str().unwrap()]].concat(), TINY.as_bytes());
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let nowhere = folder.path().join("no/such/folder/page.html");
+    let output = run_with_input(&[&args[..], &[nowhere.to_str().unwrap()]].concat(), TINY.as_bytes());
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("page.html: "), "{}", stderr(&output));
+}
+
+#[test]
+fn snapshots_may_come_after_a_byte_order_mark_and_empty_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let args = ["report", "-", "--html", page.to_str().unwrap()];
+    for before in ["\u{feff}", "\n\n\n\n\n\n\n\n\n", "\u{feff}\r\n\r\n"] {
+        let output = run_with_input(&args, format!("{before}{{\"stats\":{{\"frames\":3}}}}\n").as_bytes());
+        assert_eq!(status(&output), 0, "{before:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_page_of_a_recording_whose_creations_fail_is_status_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let output = run_with_input(&["report", "-", "--html", page.to_str().unwrap()], FAILING.as_bytes());
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).starts_with("stdin pooled: failed: "), "{}", stderr(&output));
+    assert!(fs::read_to_string(page).unwrap().ends_with("</html>\n"));
+}
+
+#[test]
+fn damage_leaves_the_page_that_was_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (folder.path().join("old.html"), folder.path().join("new.html"));
+    fs::write(&old, "the old page").unwrap();
+    for damaged in ["nonsense\n", "{\"stats\":7}\n"] {
+        for page in [&old, &new] {
+            let output =
+                run_with_input(&["report", "-", "--html", page.to_str().unwrap()], damaged.as_bytes());
+            assert_eq!(status(&output), 2, "{damaged}");
+        }
+    }
+    assert_eq!(fs::read_to_string(&old).unwrap(), "the old page");
+    assert!(!new.exists());
+    // A page that is shorter than what was there ends with its own end.
+    fs::write(&old, vec![b'x'; 1 << 20]).unwrap();
+    let output = run_with_input(&["report", "-", "--html", old.to_str().unwrap()], TINY.as_bytes());
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(fs::read_to_string(&old).unwrap().ends_with("</html>\n"));
+}

@@ -1,0 +1,420 @@
+//! Moving resources to other places, so that memory of which little is used can be given back.
+//!
+//! # Algorithm
+//! The pools of movable resources say which of their blocks can be emptied, and where what lies there goes
+//! ([`Pool::compact`](tenure_heap::Pool::compact)). The content of what no recording uses is copied by the GPU, in one
+//! submission for all, and from then on each recording finds it in its new place. What is in use waits for the next
+//! call. The range that something leaves goes through the release queue, as if it had been dropped.
+//!
+//! While the copies are being submitted, whoever asks where one of the resources is waits: so whatever is submitted
+//! with the new place comes after the copy. If the submission is refused, everything stays where it is.
+
+mod gathering;
+mod moving;
+mod returning;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
+use tenure_heap::CompactionBudget;
+
+use crate::command::ListPool;
+use crate::config::CompactionConfig;
+use crate::context::Context;
+use crate::device::{Device, Properties, QueueId, QueueKind, QueueSerial, ResourceDesc};
+use crate::memory::{MovableBacking, MovableId, PlannedMove};
+use crate::time::Clock;
+use crate::{Error, Name, Queue};
+
+use gathering::Gatherer;
+use moving::{Ends, Followers, Moving, Outcome, begin, record, used};
+
+const NAME: &str = "compaction";
+
+/// Frames after which the end of a frame tries again what was refused.
+const TRY_AGAIN: u64 = 64;
+
+/// What a call of [`Gpu::compact`](crate::Gpu::compact) did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompactionReport {
+    /// Resources that have moved.
+    pub moves: usize,
+    /// Bytes that the GPU copies for that.
+    pub bytes: u64,
+    /// Resources for which a place was found, and that recordings or uploads are using, or for which the budget had no
+    /// room: the next call tries again.
+    pub waiting: usize,
+    /// Resources that this call was to move and has not moved, because no memory, no descriptor or no submission was to
+    /// be had for them: a later call tries again.
+    pub refused: usize,
+    /// Nothing is left to do until something is created or dropped.
+    pub is_done: bool,
+}
+
+/// What compaction came to so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompactionStats {
+    /// Resources that have moved; what has moved twice counts twice.
+    pub moves: u64,
+    /// Bytes that the GPU copied for that.
+    pub bytes: u64,
+    /// Submissions with copies for that.
+    pub submissions: u64,
+}
+
+/// A movable resource that has moved: see [`Gpu::take_moved`](crate::Gpu::take_moved).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MovedResource {
+    /// What tells it from all others: see [`Buffer::movable_id`](crate::Buffer::movable_id).
+    pub id: MovableId,
+    /// Its name.
+    pub name: Name,
+    /// How often it has moved since it was created.
+    pub moves: u64,
+}
+
+/// What moves movable resources.
+pub(crate) struct Compactor<D: Device> {
+    lists: Arc<ListPool<D>>,
+    /// Moves that were found, and not made yet.
+    planned: Mutex<Vec<PlannedMove<D>>>,
+    /// Used by whoever has the lock above.
+    gatherer: Mutex<Gatherer<D>>,
+    /// What has moved since it was last asked for.
+    moved: Mutex<Vec<Weak<MovableBacking<D>>>>,
+    /// The frame before which the ends of frames do not try again.
+    next_try: AtomicU64,
+    /// The same, for what went to slower memory and has more bytes than `largest_return`.
+    next_return: AtomicU64,
+    largest_return: AtomicU64,
+    stats: Mutex<CompactionStats>,
+    copy: QueueId,
+    graphics: QueueId,
+}
+
+/// A move that is to be made.
+struct Due<D: Device> {
+    movable: Arc<MovableBacking<D>>,
+    planned: PlannedMove<D>,
+    /// What copies it.
+    queue: QueueId,
+}
+
+/// What is left of a budget for what is found next. What was found and waits takes half of it at most: what a recording
+/// uses for long does not keep everything else from moving.
+fn left_beside<D: Device>(waiting: &[PlannedMove<D>], budget: CompactionBudget) -> CompactionBudget {
+    let bytes: u64 = waiting.iter().map(|planned| planned.to.size).sum();
+    CompactionBudget {
+        bytes: budget.bytes - bytes.min(budget.bytes / 2),
+        moves: budget.moves - waiting.len().min(budget.moves / 2),
+        ..budget
+    }
+}
+
+/// Takes out what is to move now: what was found last, and of the first ones, so many of which wait, those for which the
+/// budget has room. What waits again goes to the end, so that all of it has its turn.
+fn take_due<D: Device>(
+    planned: &mut Vec<PlannedMove<D>>,
+    waiting: usize,
+    budget: CompactionBudget,
+) -> Vec<PlannedMove<D>> {
+    let mut due = planned.split_off(waiting);
+    let mut bytes: u64 = due.iter().map(|planned| planned.to.size).sum();
+    let fits = |(count, next): &(usize, &PlannedMove<D>)| {
+        let is_first = due.len() + count == 0;
+        bytes += next.to.size;
+        due.len() + count < budget.moves && (bytes <= budget.bytes || is_first)
+    };
+    let count = planned.iter().enumerate().take_while(fits).count();
+    due.extend(planned.drain(..count));
+    due
+}
+
+impl<D: Device> Compactor<D> {
+    pub(crate) fn new(properties: &Properties, lists: Arc<ListPool<D>>) -> Self {
+        let graphics = Queue::Graphics.id(properties);
+        let copy = Queue::Copy.id(properties);
+        let is_for_copies =
+            properties.queues.get(copy.index()).is_some_and(|queue| queue.kind == QueueKind::Copy);
+        let copy = if is_for_copies { copy } else { graphics };
+        let (planned, stats) = (Mutex::new(Vec::new()), Mutex::default());
+        let (gatherer, moved) = (Mutex::new(Gatherer::new()), Mutex::new(Vec::new()));
+        let [next_try, next_return, largest_return] = [0; 3].map(AtomicU64::new);
+        Self { lists, planned, gatherer, moved, next_try, next_return, largest_return, stats, copy, graphics }
+    }
+
+    /// Goes on emptying blocks, within a budget, and brings back what went to slower memory, within the same.
+    ///
+    /// # Errors
+    /// Those of a submission; what was to move stays where it is then.
+    pub(crate) fn run(
+        &self,
+        context: &Context<D>,
+        budget: CompactionBudget,
+    ) -> Result<CompactionReport, Error> {
+        // Before the lock, which another thread may have that waits for the program's own submission.
+        Clock::check_outside()?;
+        let planned = &mut *self.planned.lock();
+        let mut report = self.run_with(context, budget, None, planned)?;
+        let before = report.moves;
+        let mut largest = u64::MAX;
+        self.bring_back(context, budget, &mut largest, &mut report)?;
+        // There may be more, and what it has left has room.
+        report.is_done &= report.moves == before;
+        Ok(report)
+    }
+
+    /// A frame has ended: goes on where that is worth while, unless another thread is at it.
+    pub(crate) fn end_frame(&self, context: &Context<D>) {
+        let config = &context.config.compaction;
+        let is_over = context.clock.loss().is_some() || context.is_shut_down.load(Ordering::Acquire);
+        let frame = context.current_frame();
+        if !config.is_automatic || is_over || frame < self.next_try.load(Ordering::Relaxed) {
+            return;
+        }
+        let Some(mut planned) = self.planned.try_lock() else { return };
+        let left = left_beside(&planned, config.budget());
+        self.gatherer.lock().end_frame(context, left, &mut planned);
+        let is_refused = match self.run_with(context, config.budget(), Some(config), &mut planned) {
+            Ok(report) => {
+                // What finds no room elsewhere does not keep the rest from moving.
+                self.bring_back_at_end(context, config.budget(), frame);
+                report.refused > 0
+            }
+            // A loss of the device is reported by the next call; a shortage ends by itself.
+            Err(error) => {
+                tracing::debug!(target: "tenure", %error, "nothing was moved at the end of this frame");
+                true
+            }
+        };
+        if is_refused {
+            self.next_try.store(frame + TRY_AGAIN, Ordering::Relaxed);
+        }
+    }
+
+    /// A frame has ended: brings back what went to slower memory; what was refused is not asked for in each frame.
+    fn bring_back_at_end(&self, context: &Context<D>, budget: CompactionBudget, frame: u64) {
+        let is_due = frame >= self.next_return.load(Ordering::Relaxed);
+        let before = if is_due { u64::MAX } else { self.largest_return.load(Ordering::Relaxed) };
+        let (mut largest, mut report) = (before, CompactionReport::default());
+        let came_back = self.bring_back(context, budget, &mut largest, &mut report);
+        // What was refused though there was a place for it has nothing to do with its size.
+        if came_back.is_err() || (report.refused > 0 && largest == before) {
+            largest = 0;
+        }
+        if largest < before {
+            self.largest_return.store(largest, Ordering::Relaxed);
+            self.next_return.store(frame + TRY_AGAIN, Ordering::Relaxed);
+        }
+    }
+
+    /// The manager ends: nothing moves any more, and what was kept free for that is given back.
+    pub(crate) fn end(&self, context: &Context<D>) {
+        // Not where a destructor of the program ends the manager while something moves.
+        let Some(mut planned) = self.planned.try_lock() else { return };
+        planned.drain(..).for_each(|planned| context.pools.give_up_place(&planned));
+        context.pools.stop_compaction();
+    }
+
+    fn run_with(
+        &self,
+        context: &Context<D>,
+        budget: CompactionBudget,
+        only_where: Option<&CompactionConfig>,
+        planned: &mut Vec<PlannedMove<D>>,
+    ) -> Result<CompactionReport, Error> {
+        context.clock.check()?;
+        // What is still to be uploaded keeps its destination where it is.
+        context.flush_pending_uploads()?;
+        let (waiting, left) = (planned.len(), left_beside(planned, budget));
+        let is_done = context.pools.compact(context.device(), left, only_where, planned);
+        let mut report = CompactionReport { is_done: is_done && planned.is_empty(), ..Default::default() };
+        let all = self.sort(context, take_due(planned, waiting, budget));
+        let mut moved = Ok(());
+        for same in all.chunk_by(|one, other| one.queue == other.queue) {
+            match moved {
+                Ok(()) => moved = self.move_all(context, same, planned, &mut report),
+                Err(_) => planned.extend(same.iter().map(|due| due.planned.clone())),
+            }
+        }
+        report.waiting = planned.len();
+        moved.map(|()| report)
+    }
+
+    /// What is to move, by the queue that copies it. What is gone is left out.
+    fn sort(&self, context: &Context<D>, planned: Vec<PlannedMove<D>>) -> Vec<Due<D>> {
+        let mut all = Vec::with_capacity(planned.len());
+        for planned in planned {
+            match planned.movable.upgrade() {
+                Some(movable) => {
+                    let queue = self.queue_of(context, &movable);
+                    all.push(Due { movable, planned, queue });
+                }
+                None => context.pools.give_up_place(&planned),
+            }
+        }
+        all.sort_by_key(|due| due.queue);
+        all
+    }
+
+    /// The queue that copies something. What may be used without its being named in a state, because something shows
+    /// it, stays with the queue that has it, in its state.
+    fn queue_of(&self, context: &Context<D>, movable: &MovableBacking<D>) -> QueueId {
+        let ResourceDesc::Texture(info) = &movable.needs.desc else {
+            return if movable.has_followers() { self.graphics } else { self.copy };
+        };
+        let queues = &context.device().properties().queues;
+        let is_compute =
+            |queue: &QueueId| queues.get(queue.index()).is_some_and(|queue| queue.kind == QueueKind::Compute);
+        // Other queues do not copy everything.
+        let is_simple = info.samples == 1 && !info.format.is_depth();
+        let owner = movable.place().api_resource.states.owner(0).filter(is_compute);
+        owner.filter(|_| is_simple).unwrap_or(self.graphics)
+    }
+
+    /// Moves what one queue copies; what something uses is appended to `waiting`.
+    fn move_all(
+        &self,
+        context: &Context<D>,
+        all: &[Due<D>],
+        waiting: &mut Vec<PlannedMove<D>>,
+        report: &mut CompactionReport,
+    ) -> Result<(), Error> {
+        // A submission of the program's own keeps others from submitting, and may ask for what moves.
+        let Some(_no_external) = context.external_work.try_write() else {
+            waiting.extend(all.iter().map(|due| due.planned.clone()));
+            return Ok(());
+        };
+        let (mut moving, mut ends) = (Vec::new(), Ends::new());
+        for Due { movable, planned, .. } in all {
+            match begin(context, movable, planned) {
+                Outcome::Moves(found) if ends.add(&found) => moving.push(*found),
+                // What is placed is always separate, so that nothing was made for this.
+                Outcome::Moves(_) | Outcome::Waits => waiting.push(planned.clone()),
+                Outcome::Stays => context.pools.stop_compaction(),
+                Outcome::Refused => {
+                    context.pools.stop_compaction();
+                    report.refused += 1;
+                }
+                Outcome::Gone => {}
+            }
+        }
+        match all.first() {
+            Some(due) if !moving.is_empty() => self.finish_all(context, due.queue, moving, report),
+            _ => Ok(()),
+        }
+    }
+
+    /// Moves what is locked for that; all of it, or nothing.
+    fn finish_all(
+        &self,
+        context: &Context<D>,
+        queue: QueueId,
+        mut moving: Vec<Moving<'_, D>>,
+        report: &mut CompactionReport,
+    ) -> Result<(), Error> {
+        let followers = Followers::of(&moving);
+        // Before the copy is submitted: what is dropped right after the move outlives the copy, too.
+        let born = context.clock.stamp();
+        let is_followed = followers.follow(&moving);
+        let submitted = if is_followed { self.submit(context, queue, &moving) } else { Ok(None) };
+        match &submitted {
+            Ok(copied) if is_followed => {
+                followers.finish();
+                let bytes = moving.iter().map(|moved| moved.movable.needs.size).sum();
+                self.note_moved(report, moving.len(), bytes, copied.is_some());
+                self.list_moved(&mut moving);
+                let left: Vec<_> =
+                    moving.into_iter().map(|moved| moved.finish(context, *copied, born)).collect();
+                left.into_iter().for_each(|left| left.release(context));
+            }
+            _ => {
+                report.refused += moving.len();
+                followers.cancel();
+                let made: Vec<_> = moving.into_iter().map(Moving::undo).collect();
+                for (planned, made) in made {
+                    planned.iter().for_each(|planned| context.pools.keep_in_place(planned));
+                    made.give_back(context);
+                }
+            }
+        }
+        followers.settle();
+        submitted.map(drop)
+    }
+
+    fn note_moved(&self, report: &mut CompactionReport, moves: usize, bytes: u64, is_submitted: bool) {
+        report.moves += moves;
+        report.bytes += bytes;
+        let mut stats = self.stats.lock();
+        let before = stats.moves;
+        stats.moves += moves as u64;
+        stats.bytes += bytes;
+        stats.submissions += u64::from(is_submitted);
+        // Once for each power of two: memory may be compacted in every frame.
+        if before.checked_ilog2() != stats.moves.checked_ilog2() {
+            let (all_moves, all_bytes) = (stats.moves, stats.bytes);
+            tracing::debug!(target: "tenure", moves, bytes, all_moves, all_bytes, "memory was compacted");
+        }
+    }
+
+    /// Lists what moves, where it is not in the list.
+    fn list_moved(&self, moving: &mut [Moving<'_, D>]) {
+        let moved = &mut *self.moved.lock();
+        for found in moving {
+            if !std::mem::replace(&mut found.exchange.value_mut().is_listed, true) {
+                // Those that are gone are forgotten before the vector grows.
+                if moved.len() == moved.capacity() {
+                    moved.retain(|moved| moved.strong_count() > 0);
+                }
+                moved.push(Arc::downgrade(found.movable));
+            }
+        }
+    }
+
+    /// What has moved since the last call and still exists.
+    pub(crate) fn take_moved(&self) -> Vec<MovedResource> {
+        let moved = std::mem::take(&mut *self.moved.lock());
+        let each = moved.iter().filter_map(Weak::upgrade).filter_map(|movable| {
+            let moves = movable.current.change(|current| {
+                current.is_listed = false;
+                // Recordings that are open keep what was dropped.
+                current.location.as_ref().map(|_| current.moves)
+            })?;
+            Some(MovedResource { id: movable.id, name: movable.name.clone(), moves })
+        });
+        each.collect()
+    }
+
+    pub(crate) fn stats(&self) -> CompactionStats {
+        *self.stats.lock()
+    }
+
+    /// Has the GPU copy the content of what moves, if anything has content. The state that something is in is that which it
+    /// had, where the queue can bring it there.
+    fn submit(
+        &self,
+        context: &Context<D>,
+        queue: QueueId,
+        moving: &[Moving<'_, D>],
+    ) -> Result<Option<QueueSerial>, Error> {
+        let copied = || moving.iter().filter(|moved| !moved.exchange.value().used_parts.is_empty());
+        if copied().next().is_none() {
+            return Ok(None);
+        }
+        let name = Name::from(NAME);
+        let mut open =
+            self.lists.take_open(context, queue).map_err(|source| context.refused(&name, source))?;
+        open.is_move = true;
+        if let Err(source) = record(context, &mut open, copied) {
+            self.lists.discard_open(context, queue, open);
+            return Err(Error::State { name, source });
+        }
+        let submitted = self.lists.submit_open(context, queue, open, &used(context, copied()));
+        submitted.map(Some).map_err(|error| error.named(&name))
+    }
+}

@@ -1,0 +1,313 @@
+//! What is on its way, and what shows it.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use crate::api_resource::ApiResource;
+use crate::command::Open;
+use crate::context::{Context, Retired};
+use crate::device::{CommandList, Device, QueueSerial, ResourceDesc, State, StateModel, Subresource};
+use crate::memory::{ApiPlace, Backing, Current, Exchange, Follower, Location, MovableBacking, PlannedMove};
+use crate::registry::RecordKey;
+use crate::resource::Tracked;
+use crate::state::StateError;
+use crate::time::{Stamp, SyncPoint};
+
+/// Something on its way, while nobody can ask where it is.
+pub(super) struct Moving<'a, D: Device> {
+    pub(super) movable: &'a Arc<MovableBacking<D>>,
+    /// `None`: it comes back from slower memory.
+    pub(super) planned: Option<PlannedMove<D>>,
+    pub(super) exchange: Exchange<'a, Current<D>>,
+    pub(super) to: ApiPlace<D>,
+    pub(super) location: Location<D>,
+}
+
+/// What becomes of a planned move.
+pub(super) enum Outcome<'a, D: Device> {
+    Moves(Box<Moving<'a, D>>),
+    /// Something uses it.
+    Waits,
+    /// It stays where it is; the place for it has been given back.
+    Stays,
+    /// The same, until it is tried again.
+    Refused,
+    /// It is gone; the place for it has been given back.
+    Gone,
+}
+
+/// Makes what a resource needs in its new place, and locks it.
+pub(super) fn begin<'a, D: Device>(
+    context: &Context<D>,
+    movable: &'a Arc<MovableBacking<D>>,
+    planned: &PlannedMove<D>,
+) -> Outcome<'a, D> {
+    let check = |exchange: &Exchange<'_, Current<D>>| {
+        let current = exchange.value();
+        let is_there = current.is_at(planned.from);
+        // Within one block nothing is gained.
+        let is_same = planned.is_within_pool() && current.is_in(planned.to.block);
+        let is_fixed = exchange.is_pinned() || is_same || current.is_divided();
+        let stays = is_there && is_fixed;
+        (is_there && !stays, stays)
+    };
+    let exchange = movable.current.lock();
+    let ((may_move, stays), is_held) = (check(&exchange), exchange.is_held());
+    drop(exchange);
+    if !may_move {
+        context.pools.give_up_place(planned);
+        return if stays { Outcome::Stays } else { Outcome::Gone };
+    }
+    if is_held {
+        return Outcome::Waits;
+    }
+    // Without the lock, which others may be waiting for.
+    let Ok((api_resource, location)) = context.pools.make_at(context.device(), planned, movable) else {
+        // Memory is short, or the device is lost, which the next call reports.
+        context.pools.give_up_place(planned);
+        context.pools.keep_in_place(planned);
+        return Outcome::Refused;
+    };
+    let mut exchange = movable.current.lock();
+    if check(&exchange).0 && !exchange.is_held() {
+        let to = ApiPlace { api_resource, offset: movable.needs.offset(location.offset()) };
+        let planned = Some(planned.clone());
+        return Outcome::Moves(Box::new(Moving { movable, planned, exchange, to, location }));
+    }
+    exchange.value_mut().is_planned = false;
+    drop(exchange);
+    Left::made(api_resource, location).give_back(context);
+    context.pools.keep_in_place(planned);
+    Outcome::Stays
+}
+
+/// The submissions that have used what moves and are not complete, as far as is known: they may have written it without
+/// naming a state.
+pub(super) fn used<'m, 'a: 'm, D: Device>(
+    context: &Context<D>,
+    copied: impl Iterator<Item = &'m Moving<'a, D>>,
+) -> SyncPoint {
+    let (mut used, mut waits) = (SyncPoint::NONE, SyncPoint::NONE);
+    copied.for_each(|moved| used.merge(&moved.exchange.value().used));
+    let completed = context.clock.completed();
+    let open = used.iter().filter(|at| at.serial > completed.serial(at.queue));
+    open.for_each(|at| waits.require(at.queue, at.serial));
+    waits
+}
+
+/// Records the copies, with all barriers in front of them and behind them.
+pub(super) fn record<'m, 'a: 'm, D: Device, I: Iterator<Item = &'m Moving<'a, D>>>(
+    context: &Context<D>,
+    open: &mut Open<D>,
+    copied: impl Fn() -> I,
+) -> Result<(), StateError> {
+    let model = context.device().properties().state_model;
+    let at_rest: Vec<_> = copied().flat_map(|moved| moved.at_rest(model)).collect();
+    copied().try_for_each(|moved| moved.require(open))?;
+    open.record_pending();
+    // Of a buffer all is copied, also what nobody has written.
+    open.list.keep_unwritten();
+    copied().for_each(|moved| moved.record(&mut open.list));
+    let can_reach = State::allowed_on(open.tracker.queue_kind());
+    // A queue for copies leaves them to whoever uses them next.
+    let reached = at_rest.into_iter().filter(|(.., state)| can_reach.contains(*state));
+    for (resource, part, state) in reached {
+        open.require(&resource, part, state)?;
+    }
+    open.record_pending();
+    Ok(())
+}
+
+/// The API resources that things leave, and those that they move to.
+pub(super) struct Ends<D: Device> {
+    from: FxHashSet<*const ApiResource<D>>,
+    to: FxHashSet<*const ApiResource<D>>,
+}
+
+impl<D: Device> Ends<D> {
+    pub(super) fn new() -> Self {
+        Self { from: FxHashSet::default(), to: FxHashSet::default() }
+    }
+
+    /// Adds what moves with the others; false if it leaves an API resource that one of these moves to, or the other way
+    /// round: each has one state while the copies run. O(1).
+    pub(super) fn add(&mut self, next: &Moving<'_, D>) -> bool {
+        let (from, to) =
+            (Arc::as_ptr(&next.exchange.value().place.api_resource), Arc::as_ptr(&next.to.api_resource));
+        let is_separate = !self.to.contains(&from) && !self.from.contains(&to);
+        if is_separate {
+            self.from.insert(from);
+            self.to.insert(to);
+        }
+        is_separate
+    }
+}
+
+impl<D: Device> Moving<'_, D> {
+    /// Notes that it is copied.
+    fn require(&self, open: &mut Open<D>) -> Result<(), StateError> {
+        let from = Tracked(self.exchange.value().place.api_resource.clone());
+        let to = Tracked(self.to.api_resource.clone());
+        for part in self.parts() {
+            open.require(&from, part, State::COPY_SRC)?;
+            open.require(&to, part, State::COPY_DST)?;
+        }
+        Ok(())
+    }
+
+    /// The state that each part of what it leaves, and of a buffer that it shares with others from now on, is in, and is
+    /// to be in again. The contents of nothing are in no state.
+    fn at_rest(&self, model: StateModel) -> Vec<(Tracked<D>, Subresource, State)> {
+        let (from, to) = (&self.exchange.value().place.api_resource, &self.to.api_resource);
+        if let ResourceDesc::Buffer(_) = self.movable.needs.desc {
+            let state = |shared: &ApiResource<D>| shared.states.at_rest(0, model).unwrap_or_default();
+            let (source, target) = (state(from), state(to));
+            // Others use the rest of either buffer.
+            let both = source | target;
+            let target = if both.is_write() && source != State::COMMON { source } else { both };
+            let all = [(from, source), (to, target)].into_iter();
+            // Nobody counts on finding a destination of copies.
+            let is_found = |state: State| !state.is_write() || state == State::UNORDERED_ACCESS;
+            let all = all.filter(|(_, state)| *state != State::COMMON && is_found(*state));
+            return all.map(|(shared, state)| (Tracked(shared.clone()), Subresource::All, state)).collect();
+        }
+        // Also what has no content: views of all of it are of one state.
+        let (parts, is_whole) = match from.states.is_uniform() {
+            true => (0..1, true),
+            false => (0..from.states.subresources(), false),
+        };
+        let mut all = Vec::new();
+        for index in parts {
+            let state = from.states.at_rest(index, model).unwrap_or_default();
+            // Contents that nobody knows are in no state.
+            if model == StateModel::Promotion || state != State::COMMON {
+                let part = if is_whole { Subresource::All } else { Subresource::One(index) };
+                all.push((Tracked(to.clone()), part, state));
+            }
+        }
+        all
+    }
+
+    /// The subresources that have content.
+    fn parts(&self) -> impl Iterator<Item = Subresource> + '_ {
+        self.exchange.value().used_parts.of(self.movable.needs.desc.subresources())
+    }
+
+    fn record(&self, list: &mut D::List) {
+        let (from, to) = (&self.exchange.value().place, &self.to);
+        let (source, target) = (&from.api_resource.object, &to.api_resource.object);
+        match &self.movable.needs.desc {
+            ResourceDesc::Buffer(info) => {
+                list.copy_buffer(source, from.offset, target, to.offset, info.size);
+            }
+            ResourceDesc::Texture(_) => {
+                self.parts().for_each(|part| list.copy_texture(source, target, part));
+            }
+        }
+    }
+
+    /// From now on it is in its new place, which commands may have used since `born`. Returns what it leaves.
+    pub(super) fn finish(self, context: &Context<D>, copied: Option<QueueSerial>, born: Stamp) -> Left<D> {
+        let Self { movable, planned, mut exchange, to, location } = self;
+        let place = location.place();
+        let current = exchange.value_mut();
+        let api_resource = std::mem::replace(&mut current.place, to).api_resource;
+        let location = current.location.replace(location);
+        let born = std::mem::replace(&mut current.born, born);
+        current.is_planned = false;
+        current.moves += 1;
+        current.copied = copied;
+        if planned.is_none() {
+            // It is a part of the pool that it comes to.
+            context.pools.note_movable(movable, current.location.as_ref());
+        }
+        if let ResourceDesc::Buffer(info) = &movable.needs.desc {
+            let ApiPlace { api_resource, offset } = &current.place;
+            context.device().name_range(&api_resource.object, *offset, info.size, movable.name.as_str());
+        }
+        if let Some(record) = movable.record() {
+            context.registry.set_place(RecordKey::from_bits(record), place);
+        }
+        Left { api_resource, location, born }
+    }
+
+    /// It stays where it is. Returns what was made for it elsewhere.
+    pub(super) fn undo(mut self) -> (Option<PlannedMove<D>>, Left<D>) {
+        self.exchange.value_mut().is_planned = false;
+        (self.planned, Left::made(self.to.api_resource, self.location))
+    }
+}
+
+/// What nothing is in any more.
+pub(super) struct Left<D: Device> {
+    api_resource: Arc<ApiResource<D>>,
+    location: Option<Location<D>>,
+    born: Stamp,
+}
+
+impl<D: Device> Left<D> {
+    /// What was made in a place that nothing moves to.
+    pub(super) fn made(api_resource: Arc<ApiResource<D>>, location: Location<D>) -> Self {
+        Self { api_resource, location: Some(location), born: Stamp::default() }
+    }
+
+    /// Work on the GPU uses it, and recordings that are open may.
+    pub(super) fn release(self, context: &Context<D>) {
+        let Self { api_resource, location, born } = self;
+        if let Some(location) = location {
+            let bytes = location.reserved();
+            context.release(Retired::from(Backing { api_resource, location }), born, bytes);
+        }
+    }
+
+    /// Nothing uses it, but for what was submitted for it before the rest was refused.
+    pub(super) fn give_back(self, context: &Context<D>) {
+        let Self { api_resource, location, .. } = self;
+        if let Some(location) = location {
+            let bytes = location.reserved();
+            let retired = Retired::from(Backing { api_resource, location });
+            context.release_after(retired, context.clock.submitted(), bytes);
+        }
+    }
+}
+
+/// What shows something that moves.
+pub(super) struct Followers<D: Device>(Vec<Vec<Arc<dyn Follower<D>>>>);
+
+impl<D: Device> Followers<D> {
+    /// Of each that moves.
+    pub(super) fn of(moving: &[Moving<'_, D>]) -> Self {
+        let each = moving.iter().map(|moved| {
+            let mut found = Vec::new();
+            moved.movable.followers(&mut found);
+            found
+        });
+        Self(each.collect())
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Arc<dyn Follower<D>>> {
+        self.0.iter().flatten()
+    }
+
+    /// Makes what shows everything in its new place: first the views, then what is made of them. False when that is not
+    /// possible.
+    pub(super) fn follow(&self, moving: &[Moving<'_, D>]) -> bool {
+        let views = self.0.iter().zip(moving);
+        let mut views = views.flat_map(|(followers, moved)| followers.iter().map(move |view| (view, moved)));
+        views.all(|(view, moved)| view.follow(&moved.to))
+            && self.all().all(|follower| follower.follow_views())
+    }
+
+    pub(super) fn finish(&self) {
+        self.all().for_each(|follower| follower.finish());
+    }
+
+    pub(super) fn cancel(&self) {
+        self.all().for_each(|follower| follower.cancel());
+    }
+
+    pub(super) fn settle(&self) {
+        self.all().for_each(|follower| follower.settle());
+    }
+}

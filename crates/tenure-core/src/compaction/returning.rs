@@ -1,0 +1,122 @@
+//! What went to slower memory comes back.
+
+use std::sync::Arc;
+
+use super::moving::{Left, Moving};
+use super::{CompactionReport, Compactor};
+use crate::Error;
+use crate::context::Context;
+use crate::device::{Device, QueueId};
+use crate::memory::{ApiPlace, Backing, CompactionBudget, MemoryUse, MovableBacking};
+
+/// The part of a budget that stays free: what came back is not the reason why the next thing finds no room.
+const RESERVE: u64 = 16;
+
+impl<D: Device> Compactor<D> {
+    /// Brings back what went to slower memory, as far as there is room for it in the memory that suits it best: what was
+    /// used last comes first. Nothing of more than `largest` bytes, which becomes less than what was refused: there may be
+    /// room for what is smaller.
+    ///
+    /// # Errors
+    /// Those of a submission; what was to come back stays where it is then.
+    pub(super) fn bring_back(
+        &self,
+        context: &Context<D>,
+        budget: CompactionBudget,
+        largest: &mut u64,
+        report: &mut CompactionReport,
+    ) -> Result<(), Error> {
+        // The room is asked of the operating system: not where nobody needs it.
+        if !context.pools.has_spilled() {
+            return Ok(());
+        }
+        let mut room = room(context);
+        let spilled = context.pools.spilled(room.min(*largest));
+        if spilled.is_empty() {
+            return Ok(());
+        }
+        let Some(_no_external) = context.external_work.try_write() else { return Ok(()) };
+        let (mut bytes, mut made) = (0, Vec::new());
+        for movable in &spilled {
+            let size = movable.needs.size;
+            let is_free = movable.current.read(|current| !current.is_planned);
+            // There may be room for what is smaller.
+            if size > room || size > *largest || !is_free || !can_move(movable) {
+                continue;
+            }
+            if made.len() >= budget.moves || (bytes + size > budget.bytes && bytes > 0) {
+                break;
+            }
+            let Some(backing) = context.place_again(movable) else {
+                report.refused += 1;
+                *largest = below(size);
+                continue;
+            };
+            if context.pools.is_slow(Some(&backing.location), movable.needs.memory_types) {
+                Left::made(backing.api_resource, backing.location).give_back(context);
+                report.refused += 1;
+                *largest = below(size);
+                continue;
+            }
+            bytes += size;
+            room = self::room(context).saturating_sub(bytes);
+            made.push((self.queue_of(context, movable), movable, backing));
+        }
+        made.sort_by_key(|(queue, ..)| *queue);
+        let mut moved = Ok(());
+        while let Some(queue) = made.first().map(|(queue, ..)| *queue) {
+            let rest = made.split_off(made.partition_point(|(other, ..)| *other == queue));
+            let same = std::mem::replace(&mut made, rest);
+            let same = same.into_iter().map(|(_, movable, backing)| (movable, backing));
+            moved = moved.and(self.bring_back_by(context, queue, same, report));
+        }
+        moved
+    }
+
+    /// Brings back what one queue copies.
+    fn bring_back_by<'a>(
+        &self,
+        context: &Context<D>,
+        queue: QueueId,
+        made: impl Iterator<Item = (&'a Arc<MovableBacking<D>>, Backing<D>)>,
+        report: &mut CompactionReport,
+    ) -> Result<(), Error> {
+        let mut moving = Vec::new();
+        for (movable, Backing { api_resource, location }) in made {
+            let exchange = movable.current.lock();
+            let is_gone = exchange.value().location.is_none();
+            if exchange.is_held() || exchange.is_pinned() || is_gone || exchange.value().is_planned {
+                drop(exchange);
+                Left::made(api_resource, location).give_back(context);
+                continue;
+            }
+            let to = ApiPlace { api_resource, offset: movable.needs.offset(location.offset()) };
+            moving.push(Moving { movable, planned: None, exchange, to, location });
+        }
+        if moving.is_empty() {
+            return Ok(());
+        }
+        self.finish_all(context, queue, moving, report)
+    }
+}
+
+/// The most bytes to ask for after so many were refused: few questions lead down to the smallest things.
+const fn below(size: u64) -> u64 {
+    size / 4 * 3
+}
+
+/// Whether nothing uses it at this moment, and it is where one queue has all of it.
+fn can_move<D: Device>(movable: &MovableBacking<D>) -> bool {
+    let current = movable.current.lock();
+    !current.is_held() && !current.is_pinned() && !current.value().is_divided()
+}
+
+/// Bytes for which the memory that suits best has room, so that a part of its budget stays free.
+fn room<D: Device>(context: &Context<D>) -> u64 {
+    let objects = &context.pools.objects;
+    let best = context.pools.order(MemoryUse::GpuOnly).first().copied();
+    let Some(heap) = best.and_then(|memory| objects.budgets.heap_index(memory)) else { return 0 };
+    let budgets = objects.budgets.current(context.device());
+    let reserve = budgets.get(heap).map_or(0, |found| found.budget / RESERVE);
+    objects.headroom(context.device(), heap).saturating_sub(reserve)
+}

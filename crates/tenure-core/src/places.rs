@@ -1,0 +1,106 @@
+//! What a recording was told about where movable resources, and the descriptors that show them, are.
+
+use std::cell::{OnceCell, RefCell};
+use std::sync::Arc;
+
+use elsa::FrozenVec;
+use parking_lot::Mutex;
+
+use crate::api_resource::ApiResource;
+use crate::device::{Device, QueueSerial};
+use crate::memory::{Holder, MovableBacking, PlaceHolds};
+use crate::time::SyncPoint;
+
+/// The API objects that a recording was told of; they stay what they are until it ends.
+pub(crate) struct RecordedPlaces<D: Device> {
+    api_resources: FrozenVec<Arc<ApiResource<D>>>,
+    heaps: FrozenVec<Arc<D::DescriptorHeap>>,
+    set_blocks: FrozenVec<Arc<D::SetBlock>>,
+    holds: RefCell<PlaceHolds<D>>,
+}
+
+impl<D: Device> RecordedPlaces<D> {
+    fn new() -> Self {
+        Self {
+            api_resources: FrozenVec::new(),
+            heaps: FrozenVec::new(),
+            set_blocks: FrozenVec::new(),
+            holds: RefCell::new(PlaceHolds::new(Holder::NO_RECORDING)),
+        }
+    }
+
+    /// The resource stays where it is. Returns where that is.
+    pub(crate) fn hold(&self, movable: &Arc<MovableBacking<D>>) -> (&ApiResource<D>, u64) {
+        let place = self.holds.borrow_mut().hold(movable, None);
+        (self.api_resources.push_get(place.api_resource), place.offset)
+    }
+
+    /// The submissions that have copied what is held to where it is.
+    pub(crate) fn copied(&self) -> SyncPoint {
+        *self.holds.borrow().copied()
+    }
+
+    /// The recording was submitted.
+    pub(crate) fn note_used(&mut self, at: QueueSerial) {
+        self.holds.get_mut().note_used(at);
+    }
+
+    /// A heap that does not go before this.
+    pub(crate) fn keep_heap(&self, heap: Arc<D::DescriptorHeap>) -> &D::DescriptorHeap {
+        self.heaps.push_get(heap)
+    }
+
+    /// A block of sets that does not go before this.
+    pub(crate) fn keep_set_block(&self, block: Arc<D::SetBlock>) -> &D::SetBlock {
+        self.set_blocks.push_get(block)
+    }
+}
+
+/// What recordings note places in, between recordings.
+#[allow(clippy::vec_box, reason = "they move between recordings and here as they are")]
+pub(crate) struct PlacePool<D: Device>(Mutex<Vec<Box<RecordedPlaces<D>>>>);
+
+impl<D: Device> Default for PlacePool<D> {
+    fn default() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+}
+
+impl<D: Device> PlacePool<D> {
+    fn take(&self, holder: Holder) -> Box<RecordedPlaces<D>> {
+        let places = self.0.lock().pop();
+        let mut places = places.unwrap_or_else(|| Box::new(RecordedPlaces::new()));
+        places.holds.get_mut().begin(holder);
+        places
+    }
+
+    /// Of a recording that has ended: what it was told of may move again.
+    pub(crate) fn put_back(&self, mut places: Box<RecordedPlaces<D>>) {
+        places.holds.get_mut().end();
+        places.api_resources.as_mut().clear();
+        places.heaps.as_mut().clear();
+        places.set_blocks.as_mut().clear();
+        self.0.lock().push(places);
+    }
+}
+
+/// Where a recording, or whoever makes something that lasts, notes places: taken from the pool with the first.
+pub(crate) struct Places<'r, D: Device> {
+    pub(crate) noted: &'r OnceCell<Box<RecordedPlaces<D>>>,
+    pub(crate) pool: &'r PlacePool<D>,
+    pub(crate) holder: Holder,
+}
+
+impl<D: Device> Clone for Places<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for Places<'_, D> {}
+
+impl<'r, D: Device> Places<'r, D> {
+    pub(crate) fn get(&self) -> &'r RecordedPlaces<D> {
+        self.noted.get_or_init(|| self.pool.take(self.holder))
+    }
+}

@@ -1,0 +1,94 @@
+//! What dropped items wait for.
+
+use std::collections::BTreeMap;
+
+use super::stages::Waiting;
+use super::{Entry, ReleaseQueue};
+use crate::device::QueueSerial;
+use crate::time::Recordings;
+
+/// What keeps dropped items from being released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Holder {
+    /// Recordings that are open: they may use the items.
+    OpenRecordings,
+    /// A queue, until it has completed this submission. Other queues may follow.
+    Submission(QueueSerial),
+    /// Nothing that is known: the items were dropped, or a recording was closed, since the last purge.
+    NextPurge,
+}
+
+/// Dropped items with the same holder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HeldItems {
+    /// What they wait for.
+    pub holder: Holder,
+    /// How many items those are.
+    pub count: u64,
+    /// Memory that they hold.
+    pub bytes: u64,
+}
+
+/// Counts and bytes, by holder.
+#[derive(Default)]
+pub(super) struct Sums(BTreeMap<Holder, (u64, u64)>);
+
+impl Sums {
+    pub(super) fn add(&mut self, holder: Holder, count: u64, bytes: u64) {
+        let sum = self.0.entry(holder).or_default();
+        *sum = (sum.0 + count, sum.1 + bytes);
+    }
+
+    /// An entry that no purge has seen.
+    pub(super) fn add_new<T>(&mut self, entry: &Entry<T>, oldest_open: u64) {
+        self.add(by_tag(entry.tag, oldest_open), 1, entry.bytes);
+    }
+}
+
+/// What holds entries of this tag that wait for recordings.
+const fn by_tag(tag: u64, oldest_open: u64) -> Holder {
+    if tag < oldest_open { Holder::NextPurge } else { Holder::OpenRecordings }
+}
+
+impl<T> Waiting<T> {
+    fn add_to(&self, sums: &mut Sums, oldest_open: u64) {
+        self.each(|tag, batch| sums.add(by_tag(tag, oldest_open), batch.len() as u64, batch.bytes()));
+    }
+}
+
+impl<T> ReleaseQueue<T> {
+    /// What the dropped items wait for: open recordings first, then submissions by queue and serial. While no other
+    /// thread drops or purges, the counts and bytes add up to [`stats`](Self::stats). Cost: proportional to the items
+    /// that were dropped since the last purge, and to the batches that wait.
+    ///
+    /// ```
+    /// use tenure::time::{Clock, Holder, Recordings, ReleaseQueue};
+    ///
+    /// let (clock, recordings, releases) = (Clock::new(1), Recordings::new(), ReleaseQueue::new());
+    /// let recording = recordings.open("shadows", 1);
+    /// releases.push(&recordings, "texture", clock.stamp(), 4096);
+    /// assert_eq!(releases.held(&recordings)[0].holder, Holder::OpenRecordings);
+    /// recordings.close(recording);
+    /// assert_eq!((releases.held(&recordings)[0].holder, releases.held(&recordings)[0].bytes), (Holder::NextPurge, 4096));
+    /// ```
+    #[must_use]
+    pub fn held(&self, recordings: &Recordings) -> Vec<HeldItems> {
+        let (stages, oldest_open) = (self.stages.lock(), recordings.oldest_open());
+        let mut sums = Sums::default();
+        stages.waiting.add_to(&mut sums, oldest_open);
+        stages.pending.each(|at, batch| {
+            sums.add(at.map_or(Holder::NextPurge, Holder::Submission), batch.len() as u64, batch.bytes());
+        });
+        self.inbox.each(|entry| sums.add_new(entry, oldest_open));
+        // Submissions are looked at by purges alone.
+        self.explicit
+            .lock()
+            .entries
+            .iter()
+            .for_each(|(entry, _)| sums.add(Holder::NextPurge, 1, entry.bytes));
+        let held = |(holder, (count, bytes))| HeldItems { holder, count, bytes };
+        sums.0.into_iter().map(held).collect()
+    }
+}

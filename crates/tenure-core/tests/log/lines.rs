@@ -1,0 +1,256 @@
+//! Every line that is logged, provoked, with its exact text.
+//!
+//! The table is `snapshots/log__lines__lines.snap`; `INSTA_UPDATE=always` writes it anew. The test of the crate `messages`
+//! looks there for each place in the sources that logs.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tenure_core::{
+    BufferDesc, BufferViewDesc, CompactionBudget, CompactionConfig, Config, DescriptorConfig,
+    DescriptorTableDesc, Format, FrameConfig, Gpu, Graph, MemoryUse, PoolConfig, PressureConfig, Queue,
+    State, TextureDesc, UploadRingDesc, Usage,
+};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Paging, Profile};
+
+use crate::logged;
+
+const MIB: u64 = 1 << 20;
+
+fn gpu(options: Options, config: impl Into<Config>) -> Gpu<Device> {
+    Gpu::new(Device::with_options(options), config.into()).unwrap()
+}
+
+fn end_frame(gpu: &Gpu<Device>) {
+    gpu.begin_frame().unwrap().end().unwrap();
+}
+
+fn short(gpu: &Gpu<Device>, calls: &[CallKind]) {
+    for call in calls {
+        gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(*call).onwards());
+    }
+}
+
+/// Blocks, a failed allocation, and handles and recordings that are left.
+fn memory() {
+    let gpu = gpu(Options::new(Profile::DISCRETE), Config::default());
+    let rock = BufferDesc::new(4096, Usage::VERTEX).name("rock");
+    let rock = gpu.create_buffer_with(&rock, &[7; 4096]).unwrap();
+    end_frame(&gpu);
+    short(&gpu, &[CallKind::CreateHeap, CallKind::CreateCommitted]);
+    let level = BufferDesc::new(64 * MIB, Usage::VERTEX).name("level");
+    assert!(gpu.create_buffer(&level).is_err());
+    gpu.device().faults().clear();
+    drop(rock);
+    let many: Vec<_> = (0..20)
+        .map(|_| gpu.create_buffer(&BufferDesc::new(256, Usage::VERTEX).name("stone")).unwrap())
+        .collect();
+    let open: Vec<_> = (0..20).map(|_| gpu.record(Queue::Graphics, "forgotten").unwrap()).collect();
+    (0..32).for_each(|_| end_frame(&gpu));
+    drop(gpu);
+    drop((many, open));
+}
+
+/// A budget that is nearly used up, and a card that has no memory left.
+fn budgets() {
+    let options = Options::new(Profile::VULKAN_NVIDIA).budgets(vec![64 * MIB, 1 << 40, 0]);
+    let gpu = gpu(options, PressureConfig { interval: 1, ..Default::default() });
+    gpu.on_pressure(|_, _| {});
+    let desc = BufferDesc::new(20 * MIB, Usage::SHADER_READ).name("mesh");
+    let meshes: Vec<_> = (0..4).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
+    end_frame(&gpu);
+    drop(meshes);
+}
+
+/// A transient heap for which there is no memory.
+fn transient() {
+    let gpu = gpu(Options::new(Profile::DISCRETE), Config::default());
+    let mut graph = Graph::new();
+    let info = TextureDesc::d2(512, 512, Format::Rgba8Unorm, Usage::RENDER_TARGET).name("bloom");
+    let bloom = graph.texture(info);
+    let _pass = graph.pass(Queue::Graphics, "light").uses(bloom, State::RENDER_TARGET).id();
+    short(&gpu, &[CallKind::CreateHeap, CallKind::CreateCommitted]);
+    let frame = gpu.begin_frame().unwrap();
+    assert!(frame.execute(&graph, |_, _, _| Ok::<(), tenure_core::Error>(())).is_err());
+    gpu.device().faults().clear();
+    frame.end().unwrap();
+}
+
+/// A frame, an upload ring and an allocation that wait for the GPU.
+fn waits() {
+    let lag = || Options::new(Profile::DISCRETE).lag(Lag::Submissions(6));
+    let close = gpu(lag(), FrameConfig { in_flight: 1, ..Default::default() });
+    for _ in 0..2 {
+        let frame = close.begin_frame().unwrap();
+        frame.submit(frame.record(Queue::Graphics, "draw").unwrap()).unwrap();
+        frame.end().unwrap();
+    }
+    let gpu = gpu(lag(), Config::default());
+    let ring = gpu.create_upload_ring(&UploadRingDesc::new(64 << 10).name("ring")).unwrap();
+    for _ in 0..2 {
+        let frame = gpu.begin_frame().unwrap();
+        let mut recording = frame.record(Queue::Graphics, "draw").unwrap();
+        ring.allocate(recording.split().1, 40 << 10, 4).unwrap().write(0, &[1]).unwrap();
+        frame.submit(recording).unwrap();
+        frame.end().unwrap();
+    }
+    let level = BufferDesc::new(20 * MIB, Usage::VERTEX).own_resource().name("level");
+    let first = gpu.create_buffer(&level).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
+    recording.use_resource(&first, tenure_core::Subresource::All, State::VERTEX_OR_CONSTANT).unwrap();
+    recording.submit().unwrap();
+    drop(first);
+    short(&gpu, &[CallKind::CreateHeap, CallKind::CreateCommitted]);
+    let _second = gpu.create_buffer(&level.name("next"));
+}
+
+/// Descriptors that do not suffice, of tables and of samplers.
+fn descriptors() {
+    let config = DescriptorConfig { static_resources: Some(16), ..Default::default() };
+    let gpu = gpu(Options::new(Profile::DISCRETE), config);
+    let buffer = gpu.create_buffer(&BufferDesc::new(256, Usage::SHADER_READ).name("grass")).unwrap();
+    let view = gpu.create_buffer_view(&buffer, &BufferViewDesc::raw().name("grass view")).unwrap();
+    let binds = vec![(&view).into(); 17];
+    assert!(gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds).name("meadow")).is_err());
+}
+
+/// Uploads that no list can be had for, and the loss of the device.
+fn losses() {
+    let gpu = gpu(Options::new(Profile::DISCRETE), Config::default());
+    let rock = BufferDesc::new(4096, Usage::VERTEX).name("rock");
+    let _rock = gpu.create_buffer_with(&rock, &[7; 4096]).unwrap();
+    gpu.device()
+        .faults()
+        .inject(Fault::nth(1, FaultKind::Removed("unplugged".to_owned())).of(CallKind::Submit));
+    assert!(gpu.begin_frame().unwrap().end().is_err());
+    gpu.shutdown();
+}
+
+/// Memory that is compacted, also where that is refused.
+fn compaction() {
+    let config = CompactionConfig { is_automatic: false, ..CompactionConfig::default() };
+    let budget = CompactionBudget { bytes: 16 * MIB, moves: 128, pieces: 1000 };
+    let gpu = gpu(Options::new(Profile::DISCRETE), config);
+    let desc = BufferDesc::new(100 << 10, Usage::SHADER_READ).movable().name("mesh");
+    let all: Vec<_> = (0..400).map(|_| gpu.create_buffer_with(&desc, &[1; 100 << 10]).unwrap()).collect();
+    gpu.flush_uploads().unwrap();
+    let kept: Vec<_> = all.into_iter().step_by(10).collect();
+    let show = |buffer| gpu.create_buffer_view(buffer, &BufferViewDesc::raw()).unwrap();
+    let views: Vec<_> = kept.iter().map(show).collect();
+    (0..8).for_each(|_| end_frame(&gpu));
+    let refuse = Fault::nth(1, FaultKind::OutOfHostMemory).of(CallKind::WriteDescriptor).onwards();
+    gpu.device().faults().inject(refuse);
+    let _refused = gpu.compact(budget);
+    gpu.device().faults().clear();
+    for _ in 0..20 {
+        let frame = gpu.begin_frame().unwrap();
+        gpu.compact(budget).unwrap();
+        frame.end().unwrap();
+    }
+    drop((views, kept));
+}
+
+/// Ends of frames that may move something, and have no list for it.
+fn refused_compaction() {
+    let gpu =
+        gpu(Options::new(Profile::DISCRETE), CompactionConfig { quiet_frames: 0, ..Default::default() });
+    let desc = BufferDesc::new(100 << 10, Usage::VERTEX).movable().name("mesh");
+    let all: Vec<_> = (0..400).map(|_| gpu.create_buffer_with(&desc, &[1; 100 << 10]).unwrap()).collect();
+    gpu.flush_uploads().unwrap();
+    let kept: Vec<_> = all.into_iter().step_by(10).collect();
+    gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfHostMemory).of(CallKind::Submit).onwards());
+    (0..20).for_each(|_| drop(gpu.begin_frame().unwrap().end()));
+    gpu.device().faults().clear();
+    drop(kept);
+}
+
+/// A world that is larger than what is granted.
+fn paging() {
+    let options = Options::new(Profile::DISCRETE).budgets([32 * MIB]).paging(Paging::PCIE4_X16);
+    let gpu = gpu(options, Config::default());
+    let target = gpu.create_buffer(&BufferDesc::new(64, Usage::COPY_DST).name("target")).unwrap();
+    let desc = BufferDesc::new(2 * MIB, Usage::SHADER_READ | Usage::COPY_SRC).evictable().name("tile");
+    let world: Vec<_> =
+        (0..32).map(|_| gpu.create_buffer_with(&desc, &vec![7; desc.size as usize]).unwrap()).collect();
+    for first in 0..32 {
+        let mut recording = gpu.record(Queue::Graphics, "read").unwrap();
+        for index in first..first + 8 {
+            recording.copy_buffer(&world[index % world.len()], 0, &target, 0, 64).unwrap();
+        }
+        recording.submit().unwrap();
+        end_frame(&gpu);
+    }
+    drop((world, target));
+}
+
+/// A GPU that does not finish, neither for the end of the manager nor for the last handle.
+fn hung() {
+    let config = || FrameConfig { shutdown_timeout: Duration::from_millis(1), ..Default::default() };
+    let endless = || Options::new(Profile::DISCRETE).lag(Lag::Manual);
+    let ended = gpu(endless(), config());
+    ended.record(Queue::Graphics, "endless").unwrap().submit().unwrap();
+    drop(ended);
+    let gpu = gpu(endless(), config());
+    let last = gpu.record(Queue::Graphics, "last").unwrap();
+    gpu.shutdown();
+    drop(gpu);
+    last.submit().unwrap();
+}
+
+/// An object of the program whose destructor panics where nobody can be told.
+fn panics() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new("on purpose"));
+        }
+    }
+    let gpu = gpu(Options::new(Profile::DISCRETE), Config::default());
+    drop(gpu.defer("pipeline", Panics));
+}
+
+/// A buffer for the CPU: its block is a buffer of the driver's own.
+fn mapped() {
+    let gpu = gpu(Options::new(Profile::DISCRETE), PoolConfig::default());
+    drop(gpu.create_buffer(&BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Upload).name("camera")));
+    gpu.shutdown();
+}
+
+/// Without what differs from run to run.
+fn steady(line: &str) -> String {
+    let words = line.trim().split(' ').map(|word| match word.split_once('=') {
+        Some(("waited", _)) => "waited=…",
+        _ => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_line_has_its_exact_text() {
+    let programs: [fn(); 12] = [
+        memory,
+        budgets,
+        transient,
+        waits,
+        descriptors,
+        losses,
+        compaction,
+        refused_compaction,
+        paging,
+        hung,
+        panics,
+        mapped,
+    ];
+    let mut lines = BTreeSet::new();
+    let mut texts = BTreeSet::new();
+    for line in logged(|| programs.iter().for_each(|program| program())) {
+        let line = steady(&line);
+        // Of the lines that differ in their numbers alone the first is kept.
+        let text: String = line.chars().filter(|found| !found.is_ascii_digit()).collect();
+        if texts.insert(text) {
+            lines.insert(line);
+        }
+    }
+    let table = lines.into_iter().collect::<Vec<_>>().join("\n");
+    insta::assert_snapshot!("lines", table);
+}

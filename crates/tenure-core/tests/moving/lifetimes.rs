@@ -1,0 +1,205 @@
+//! What is dropped, ends or is evicted around a move.
+
+use tenure_core::{
+    BufferDesc, CompactionBudget, CompactionConfig, Config, DescriptorTableDesc, Format, Gpu, Queue, State,
+    Subresource, TexelData, Texture, TextureDesc, TextureViewDesc, Usage,
+};
+use tenure_sim::{CallKind, DescriptorAt, Device, HazardKind, Lag, Options, Paging, Profile};
+
+use crate::buffers::{end, end_frame, with};
+
+const BUDGET: CompactionBudget = CompactionBudget { bytes: 1 << 30, moves: 1000, pieces: 100_000 };
+
+const PROFILES: [Profile; 4] =
+    [Profile::DISCRETE, Profile::D3D12_ENHANCED, Profile::VULKAN_NVIDIA, Profile::VULKAN_MOBILE];
+
+pub(crate) fn sampled() -> TextureDesc {
+    TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::SHADER_READ)
+}
+
+/// The first mip and layer.
+pub(crate) fn fill(gpu: &Gpu<Device>, texture: &Texture<Device>, byte: u8) {
+    let region = texture.info().region(0, 0);
+    let [width, height, _] = region.extent;
+    let texels = vec![byte; width as usize * height as usize * 4];
+    gpu.upload_texture(texture, region, TexelData::new(&texels)).unwrap();
+}
+
+/// One in eight of so many.
+pub(crate) fn one_in_eight<T>(gpu: &Gpu<Device>, count: usize, make: impl Fn() -> T) -> Vec<T> {
+    let all: Vec<_> = (0..count).map(|_| make()).collect();
+    let kept = all.into_iter().enumerate().filter(|(index, _)| index % 8 == 0);
+    let kept = kept.map(|(_, kept)| kept).collect();
+    (0..8).for_each(|_| end_frame(gpu));
+    kept
+}
+
+/// Compacts until something has moved, and ends no frame.
+#[track_caller]
+pub(crate) fn move_some(gpu: &Gpu<Device>) {
+    assert!((0..100).any(|_| gpu.compact(BUDGET).unwrap().moves > 0), "nothing moves");
+}
+
+#[track_caller]
+pub(crate) fn assert_no_hazards(gpu: &Gpu<Device>) {
+    assert!(gpu.device().run_until_idle());
+    assert_eq!(gpu.device().take_hazards(), []);
+}
+
+/// What is dropped right after it has moved outlives the copy to where it went.
+#[test]
+fn what_has_moved_and_is_dropped_outlives_the_copy() {
+    for profile in PROFILES {
+        let gpu = with(Options::new(profile).lag(Lag::Submissions(200)));
+        let desc = sampled().movable();
+        let textures = one_in_eight(&gpu, 128, || gpu.create_texture(&desc).unwrap());
+        textures.iter().for_each(|texture| fill(&gpu, texture, 7));
+        let desc = BufferDesc::new(200 << 10, Usage::UNORDERED_ACCESS).movable();
+        let buffers = one_in_eight(&gpu, 128, || gpu.create_buffer(&desc).unwrap());
+        let bytes = vec![7; 200 << 10];
+        buffers.iter().for_each(|buffer| drop(gpu.upload(buffer, 0, &bytes).unwrap()));
+        gpu.flush_uploads().unwrap();
+        assert!(gpu.device().run_until_idle());
+        (0..8).for_each(|_| end_frame(&gpu));
+        move_some(&gpu);
+        drop((textures, buffers));
+        gpu.purge().unwrap();
+        gpu.trim();
+        assert_no_hazards(&gpu);
+        end(gpu);
+    }
+}
+
+/// A frame that ends after the shutdown moves nothing.
+#[test]
+fn nothing_moves_after_the_shutdown() {
+    let config = CompactionConfig { quiet_frames: 0, ..CompactionConfig::default() };
+    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Submissions(100)));
+    let gpu = Gpu::new(device.clone(), Config::from(config)).unwrap();
+    let all: Vec<_> = (0..128).map(|_| gpu.create_texture(&sampled().movable()).unwrap()).collect();
+    all.iter().for_each(|texture| fill(&gpu, texture, 7));
+    let kept: Vec<_> = all.into_iter().step_by(8).collect();
+    let frames: Vec<_> = (0..3).map(|_| gpu.begin_frame().unwrap()).collect();
+    gpu.shutdown();
+    let submitted = device.calls().made(CallKind::Submit);
+    drop(frames);
+    assert_eq!(device.calls().made(CallKind::Submit), submitted);
+    drop((gpu, kept));
+    device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
+}
+
+/// A table of something that moves makes the rest of it resident, too.
+#[test]
+fn a_table_makes_all_of_it_resident() {
+    let gpu = with(Options::new(Profile::DISCRETE).paging(Paging::PCIE4_X16));
+    let large = TextureDesc::d2(1024, 1024, Format::Rgba8Unorm, Usage::SHADER_READ).evictable();
+    let textures = [large, sampled().movable()].map(|desc| gpu.create_texture(&desc).unwrap());
+    textures.iter().for_each(|texture| fill(&gpu, texture, 7));
+    let view = |texture| gpu.create_texture_view(texture, &TextureViewDesc::sampled()).unwrap();
+    let views = textures.each_ref().map(view);
+    let binds = views.each_ref().map(Into::into);
+    let table = gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds)).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "load").unwrap();
+    for texture in &textures {
+        recording.use_resource(texture, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+    }
+    recording.submit().unwrap();
+    assert!(gpu.device().run_until_idle());
+    gpu.device().set_budget(0, 1).unwrap();
+    (0..8).for_each(|_| end_frame(&gpu));
+    assert!(gpu.device().calls().made(CallKind::Evict) > 0);
+    gpu.device().set_budget(0, 1 << 30).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "bindless").unwrap();
+    recording.make_resident(&table).unwrap();
+    recording.set_descriptor_heaps().unwrap();
+    for index in table.first()..table.first() + table.len() {
+        let at = DescriptorAt::Heap { heap: table.heap(), index };
+        recording.raw().use_descriptor(at, State::NON_PIXEL_SHADER);
+    }
+    recording.submit().unwrap();
+    assert_no_hazards(&gpu);
+    drop((table, views, textures));
+    end(gpu);
+}
+
+/// What was to move when the manager ends is given back with the rest.
+#[test]
+fn places_that_nothing_moved_to_are_given_back_at_the_end() {
+    let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
+    let kept = one_in_eight(&gpu, 128, || gpu.create_texture(&sampled().movable()).unwrap());
+    kept.iter().for_each(|texture| fill(&gpu, texture, 7));
+    let mut recording = gpu.record(Queue::Graphics, "hold").unwrap();
+    for texture in &kept {
+        recording.use_resource(texture, Subresource::All, State::PIXEL_SHADER).unwrap();
+    }
+    assert!((0..20).any(|_| gpu.compact(BUDGET).unwrap().waiting > 0));
+    recording.submit().unwrap();
+    drop(kept);
+    assert!(gpu.shutdown().is_clean());
+    assert_eq!(gpu.memory().heaps[0].ours.pools, 0);
+    end(gpu);
+}
+
+/// What a recording was to write is not copied where that was never submitted: it has no content.
+#[test]
+fn what_was_never_written_after_all_is_not_copied() {
+    for profile in PROFILES {
+        let gpu = with(Options::new(profile));
+        let desc = TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::RENDER_TARGET | Usage::SHADER_READ);
+        let kept = one_in_eight(&gpu, 128, || gpu.create_texture(&desc.clone().mips(3).movable()).unwrap());
+        let mut recording = gpu.record(Queue::Graphics, "discarded").unwrap();
+        for (texture, part) in kept.iter().zip([Subresource::All, Subresource::One(1)].into_iter().cycle()) {
+            recording.use_resource(texture, part, State::RENDER_TARGET).unwrap();
+        }
+        drop(recording);
+        move_some(&gpu);
+        assert_no_hazards(&gpu);
+        drop(kept);
+        end(gpu);
+    }
+}
+
+/// Mips without content are in the state of the others after a move, which views of all of them count on.
+#[test]
+fn what_has_no_content_keeps_its_state() {
+    for profile in PROFILES {
+        let gpu = with(Options::new(profile));
+        let kept = one_in_eight(&gpu, 128, || gpu.create_texture(&sampled().mips(3).movable()).unwrap());
+        let reads = |names: bool| {
+            let mut recording = gpu.record(Queue::Graphics, "read").unwrap();
+            for texture in &kept {
+                if names {
+                    recording.use_resource(texture, Subresource::All, State::PIXEL_SHADER).unwrap();
+                }
+                let (commands, scratch) = recording.split();
+                let object = scratch.texture(texture).unwrap();
+                commands.raw().use_texture(object, Subresource::All, State::PIXEL_SHADER);
+            }
+            recording.submit().unwrap();
+            assert!(gpu.device().run_until_idle());
+            // Which texels are sampled, a shader decides.
+            let hazards = gpu.device().take_hazards();
+            assert!(hazards.iter().all(|hazard| hazard.kind == HazardKind::UninitializedRead), "{hazards:?}");
+        };
+        kept.iter().for_each(|texture| fill(&gpu, texture, 7));
+        reads(true);
+        move_some(&gpu);
+        reads(false);
+        drop(kept);
+        assert!(gpu.shutdown().is_clean());
+    }
+}
+
+/// A subresource that there is not is refused, and remembered nowhere.
+#[test]
+fn a_subresource_that_is_not_there_is_refused() {
+    let gpu = with(Options::new(Profile::DISCRETE));
+    let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET).movable();
+    let texture = gpu.create_texture(&desc).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "wrong").unwrap();
+    let part = Subresource::One(u32::MAX);
+    recording.use_resource(&texture, part, State::RENDER_TARGET).unwrap_err();
+    recording.submit().unwrap();
+    drop(texture);
+    end(gpu);
+}

@@ -1,0 +1,122 @@
+//! Copies come after what was written before, and wait for no one who waits for them.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use tenure_core::{
+    Buffer, BufferDesc, BufferViewDesc, CompactionBudget, DescriptorTable, DescriptorTableDesc, Gpu, Queue,
+    State, Subresource, SyncPoint, Usage,
+};
+use tenure_sim::{DescriptorAt, Device, Lag, Options, Profile};
+
+use crate::buffers::{SOON, end, end_frame, with};
+use crate::lifetimes::{assert_no_hazards, fill, move_some, one_in_eight, sampled};
+
+const SIZE: u64 = 100 << 10;
+
+/// Buffers that shaders write, all in the state for that.
+fn written(gpu: &Gpu<Device>, queue: Queue) -> Vec<Buffer<Device>> {
+    let desc = BufferDesc::new(SIZE, Usage::UNORDERED_ACCESS).movable();
+    let kept = one_in_eight(gpu, 256, || gpu.create_buffer(&desc).unwrap());
+    let mut recording = gpu.record(queue, "state").unwrap();
+    for buffer in &kept {
+        gpu.upload(buffer, 0, &[7; SIZE as usize]).unwrap();
+        recording.use_resource(buffer, Subresource::All, State::UNORDERED_ACCESS).unwrap();
+    }
+    recording.submit().unwrap();
+    assert!(gpu.device().run_until_idle());
+    kept
+}
+
+/// Shaders write what tables show, in the state that it is in.
+fn write(gpu: &Gpu<Device>, queue: Queue, tables: &[DescriptorTable<Device>]) {
+    let mut recording = gpu.record(queue, "write").unwrap();
+    let (commands, scratch) = recording.split();
+    commands.set_descriptor_heaps().unwrap();
+    for table in tables {
+        let row = scratch.table(table).unwrap();
+        let at = DescriptorAt::Heap { heap: row.heap(), index: row.first() };
+        commands.raw().use_descriptor(at, State::UNORDERED_ACCESS);
+    }
+    recording.submit().unwrap();
+}
+
+/// What a recording wrote that named its tables alone is copied after it, and found in its state by the next.
+#[test]
+fn what_was_written_through_tables_is_copied_after_that() {
+    for profile in [Profile::DISCRETE, Profile::D3D12_ENHANCED, Profile::VULKAN_NVIDIA] {
+        for queue in [Queue::Graphics, Queue::Compute] {
+            let gpu = with(Options::new(profile).lag(Lag::Submissions(40)));
+            let kept = written(&gpu, queue);
+            let view = BufferViewDesc::raw_writable().range(256, 1024);
+            let table = |buffer: &Buffer<Device>| {
+                let view = gpu.create_buffer_view(buffer, &view).unwrap();
+                gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()])).unwrap()
+            };
+            let mut tables: Vec<_> = kept.iter().map(table).collect();
+            write(&gpu, queue, &tables);
+            move_some(&gpu);
+            // What stayed would need a barrier of the program's own.
+            let mut moved = kept.iter().map(|buffer| buffer.moves() > 0);
+            tables.retain(|_| moved.next().unwrap());
+            write(&gpu, queue, &tables);
+            assert_no_hazards(&gpu);
+            drop((tables, kept));
+            end(gpu);
+        }
+    }
+}
+
+/// On a device with one queue, what shaders write is in the state for that in its new place.
+#[test]
+fn what_is_written_in_place_keeps_its_state_on_one_queue() {
+    let gpu = with(Options::new(Profile::VULKAN_MOBILE).lag(Lag::Submissions(3)));
+    let kept = written(&gpu, Queue::Graphics);
+    move_some(&gpu);
+    let mut recording = gpu.record(Queue::Graphics, "write").unwrap();
+    let (commands, scratch) = recording.split();
+    for buffer in &kept {
+        let place = scratch.buffer(buffer).unwrap();
+        commands.raw().use_buffer(place.raw(), place.offset(), 64, State::UNORDERED_ACCESS);
+    }
+    recording.submit().unwrap();
+    assert_no_hazards(&gpu);
+    drop(kept);
+    end(gpu);
+}
+
+/// A submission of the program's own may drop and ask for what moves: nothing moves while it runs, and nothing is moved
+/// from inside of it.
+#[test]
+fn external_work_and_moves_do_not_wait_for_each_other() {
+    let (over, is_over) = mpsc::channel();
+    std::thread::spawn(move || {
+        for queue in [Queue::Graphics, Queue::Copy] {
+            let gpu = with(Options::new(Profile::DISCRETE));
+            let mut textures = one_in_eight(&gpu, 128, || gpu.create_texture(&sampled().movable()).unwrap());
+            textures.iter().for_each(|texture| fill(&gpu, texture, 7));
+            let desc = BufferDesc::new(SIZE, Usage::VERTEX).movable();
+            let mut buffers = one_in_eight(&gpu, 256, || gpu.create_buffer(&desc).unwrap());
+            gpu.flush_uploads().unwrap();
+            drop((textures.split_off(8), buffers.split_off(16)));
+            (0..8).for_each(|_| end_frame(&gpu));
+            let budget = CompactionBudget { bytes: 1 << 30, moves: 1000, pieces: 100_000 };
+            std::thread::scope(|scope| {
+                let external = gpu.submit_external(queue, &SyncPoint::NONE, |_queue| {
+                    scope.spawn(|| (0..20).map(|_| gpu.compact(budget).unwrap().moves).sum::<usize>());
+                    std::thread::sleep(Duration::from_millis(50));
+                    assert!(gpu.compact(budget).is_err());
+                    drop(gpu.begin_frame());
+                    drop((textures.split_off(4), buffers.split_off(8)));
+                    let _ = (textures[0].raw(), buffers[0].gpu_address());
+                    Ok::<_, tenure_core::Error>(())
+                });
+                external.unwrap();
+            });
+            drop((textures, buffers));
+            end(gpu);
+        }
+        over.send(()).unwrap();
+    });
+    is_over.recv_timeout(SOON).expect("a thread waits for another that waits for it");
+}

@@ -1,0 +1,89 @@
+//! What the report says of what can move, beside what the handles say.
+
+use tenure_core::{
+    Buffer, BufferDesc, Format, Gpu, MovableReport, Queue, Report, State, Subresource, TextureDesc, Usage,
+};
+use tenure_sim::{Device, Options, Profile};
+
+use crate::buffers::{compact, end, end_frame, with};
+
+const KIB: u64 = 1 << 10;
+
+fn make(gpu: &Gpu<Device>, index: usize) -> Buffer<Device> {
+    let desc = BufferDesc::new(100 * KIB, Usage::VERTEX).movable();
+    gpu.create_buffer_with(&desc.name(format!("mesh {index}")), &vec![index as u8; 100 << 10]).unwrap()
+}
+
+#[track_caller]
+fn of(report: &Report, name: &str) -> Option<MovableReport> {
+    report.objects.iter().find(|object| object.name == name).unwrap().movable
+}
+
+/// Every handle and the report agree, before and after moves and drops, in pools and in slower memory of its own.
+#[test]
+fn handles_and_the_report_agree() {
+    let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
+    gpu.device().set_budget(0, 60 << 20).unwrap();
+    end_frame(&gpu);
+    let mut all: Vec<_> = (0..300).map(|index| (index, make(&gpu, index))).collect();
+    // Too large for a pool, and there is no room for it in the card's memory.
+    let large = BufferDesc::new(48 << 20, Usage::SHADER_READ).movable().name("large");
+    let large = gpu.create_buffer(&large).unwrap();
+    let fixed = gpu.create_buffer(&BufferDesc::new(64, Usage::VERTEX).name("fixed")).unwrap();
+    gpu.flush_uploads().unwrap();
+    all.retain(|(index, _)| index % 7 == 0);
+    for (index, mesh) in &all {
+        if index % 2 == 0 {
+            let _ = mesh.offset();
+        }
+    }
+    let agree = |pinned_large: bool| {
+        let report = gpu.report();
+        for (index, mesh) in &all {
+            let found = of(&report, &format!("mesh {index}")).unwrap();
+            assert_eq!((found.is_pinned, found.users, found.moves), (mesh.is_pinned(), 0, mesh.moves()));
+        }
+        assert_eq!(of(&report, "fixed"), None);
+        assert_eq!(of(&report, "large").map(|found| found.is_pinned), Some(pinned_large));
+        assert_eq!(report.objects.iter().filter(|it| it.movable.is_some()).count(), all.len() + 1);
+    };
+    agree(false);
+    assert!(compact(&gpu).moves > 0);
+    assert!(all.iter().any(|(_, mesh)| mesh.moves() > 0 && !mesh.is_pinned()));
+    agree(false);
+    let _ = large.raw();
+    // It is looked at by what brings it back, which leaves it where it is.
+    gpu.device().set_budget(0, 512 << 20).unwrap();
+    (0..10).for_each(|_| end_frame(&gpu));
+    compact(&gpu);
+    agree(true);
+    drop((all, large, fixed));
+    end(gpu);
+}
+
+/// An open recording is a user until it is submitted, however often it names the resource; so is each other one.
+#[test]
+fn users_are_open_recordings_and_uploads() {
+    let gpu = with(Options::new(Profile::DISCRETE));
+    let mesh = make(&gpu, 0);
+    let users = |name: &str| of(&gpu.report(), name).unwrap().users;
+    assert_eq!(users("mesh 0"), 1, "its upload");
+    gpu.flush_uploads().unwrap();
+    assert_eq!(users("mesh 0"), 0);
+    let texture = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).movable().name("grass");
+    let texture = gpu.create_texture(&texture).unwrap();
+    let mut one = gpu.record(Queue::Graphics, "one").unwrap();
+    let mut two = gpu.record(Queue::Graphics, "two").unwrap();
+    for _ in 0..3 {
+        one.use_resource(&mesh, Subresource::All, State::VERTEX_OR_CONSTANT).unwrap();
+    }
+    two.use_resource(&mesh, Subresource::All, State::VERTEX_OR_CONSTANT).unwrap();
+    two.use_resource(&texture, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+    assert_eq!((users("mesh 0"), users("grass")), (2, 1));
+    one.submit().unwrap();
+    assert_eq!((users("mesh 0"), users("grass")), (1, 1));
+    drop(two);
+    assert_eq!((users("mesh 0"), users("grass")), (0, 0));
+    drop((mesh, texture));
+    end(gpu);
+}

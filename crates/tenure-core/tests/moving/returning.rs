@@ -1,0 +1,206 @@
+//! What went to slower memory comes back.
+
+use tenure_core::{
+    AllocationFlags, Buffer, BufferDesc, CompactionBudget, Config, Format, Gpu, Queue, State, Subresource,
+    TexelData, Texture, TextureDesc, Usage,
+};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+
+use crate::buffers::{SOON, by_hand, end, end_frame};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+/// A card that grants so much, beside as much system memory as there is.
+fn granted(mib: u64, lag: Lag) -> Gpu<Device> {
+    let gpu =
+        Gpu::new(Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(lag)), Config::default())
+            .unwrap();
+    gpu.device().set_budget(0, mib * MIB).unwrap();
+    end_frame(&gpu);
+    gpu
+}
+
+fn desc(size: u64) -> BufferDesc {
+    BufferDesc::new(size, Usage::SHADER_READ).movable().name("mesh")
+}
+
+/// Bytes of living objects with such a name that are not in the first memory heap, which is the card's.
+fn slow(gpu: &Gpu<Device>, name: &str) -> u64 {
+    let objects = gpu.report().objects;
+    let named = objects.iter().filter(|object| object.name == name);
+    named.filter(|object| object.heap != Some(0)).map(|object| object.bytes).sum()
+}
+
+fn make(gpu: &Gpu<Device>, count: usize, size: u64) -> Vec<(Buffer<Device>, u8)> {
+    let make = |byte: usize| {
+        let data = vec![byte as u8; size as usize];
+        (gpu.create_buffer_with(&desc(size), &data).unwrap(), byte as u8)
+    };
+    (0..count).map(make).collect()
+}
+
+#[track_caller]
+fn assert_holds(gpu: &Gpu<Device>, all: &[(Buffer<Device>, u8)]) {
+    for (buffer, byte) in all {
+        let found = gpu.read_back(buffer, 0, buffer.size()).unwrap().wait(SOON).unwrap();
+        assert!(found.iter().all(|found| found == byte), "{byte}: {:?}", &found[..8]);
+    }
+}
+
+fn name_all(gpu: &Gpu<Device>, all: &[(Buffer<Device>, u8)]) {
+    let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
+    for (buffer, _) in all {
+        recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+    }
+    recording.submit().unwrap();
+}
+
+/// Ranges, placed resources and what has memory of its own come back when there is room, with their bytes, once.
+#[test]
+fn what_spilled_comes_back_when_there_is_room() {
+    for (count, size) in [(200, 100 * KIB), (40, 3 * MIB), (6, 20 * MIB)] {
+        let gpu = granted(8, Lag::Submissions(3));
+        let all = make(&gpu, count, size);
+        gpu.flush_uploads().unwrap();
+        let before = slow(&gpu, "mesh");
+        assert!(before > 0, "{size}");
+        (0..30).for_each(|_| end_frame(&gpu));
+        assert!(slow(&gpu, "mesh") > before / 2, "there is no room: {size}");
+        gpu.device().set_budget(0, 1024 * MIB).unwrap();
+        (0..60).for_each(|_| end_frame(&gpu));
+        assert_eq!(slow(&gpu, "mesh"), 0, "{size}");
+        assert_holds(&gpu, &all);
+        let moves = || all.iter().map(|(buffer, _)| buffer.moves()).collect::<Vec<_>>();
+        let once = moves();
+        (0..60).for_each(|_| end_frame(&gpu));
+        assert_eq!(moves(), once);
+        assert!(all.iter().all(|(buffer, _)| !buffer.is_pinned()));
+        drop(all);
+        end(gpu);
+    }
+}
+
+/// Textures come back, too.
+#[test]
+fn textures_come_back() {
+    let gpu = granted(4, Lag::Submissions(2));
+    let desc = TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::SHADER_READ).movable().name("grass");
+    let make = |byte: u8| {
+        let texels = vec![byte; 256 << 10];
+        gpu.create_texture_with(&desc, &[TexelData::new(&texels)]).unwrap()
+    };
+    let all: Vec<Texture<_>> = (0..60).map(make).collect();
+    gpu.flush_uploads().unwrap();
+    assert!(slow(&gpu, "grass") > 0);
+    gpu.device().set_budget(0, 256 * MIB).unwrap();
+    (0..40).for_each(|_| end_frame(&gpu));
+    assert_eq!(slow(&gpu, "grass"), 0);
+    for (texture, byte) in all.iter().zip(0..) {
+        let found = gpu.read_back_texture(texture, texture.info().region(0, 0)).unwrap().wait(SOON).unwrap();
+        assert!(found.iter().all(|found| *found == byte));
+    }
+    drop(all);
+    end(gpu);
+}
+
+/// By hand, too, within the budget.
+#[test]
+fn what_spilled_comes_back_by_hand() {
+    let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA));
+    let gpu = Gpu::new(device, by_hand()).unwrap();
+    gpu.device().set_budget(0, 4 * MIB).unwrap();
+    end_frame(&gpu);
+    let all = make(&gpu, 40, MIB);
+    gpu.flush_uploads().unwrap();
+    gpu.device().set_budget(0, 256 * MIB).unwrap();
+    (0..20).for_each(|_| end_frame(&gpu));
+    let before = slow(&gpu, "mesh");
+    assert!(before > 20 * MIB);
+    // Others may move within the memory that they are in, within the same limits.
+    gpu.compact(CompactionBudget { bytes: 3 * MIB, moves: 100, pieces: 100 }).unwrap();
+    assert_eq!(before - slow(&gpu, "mesh"), 3 * MIB);
+    gpu.compact(CompactionBudget { bytes: 30 * MIB, moves: 5, pieces: 100 }).unwrap();
+    assert_eq!(before - slow(&gpu, "mesh"), 8 * MIB);
+    assert_holds(&gpu, &all);
+    drop(all);
+    end(gpu);
+}
+
+/// What is used comes first, where there is room for a part.
+#[test]
+fn what_was_used_last_comes_first() {
+    let gpu = granted(2, Lag::None);
+    let all = make(&gpu, 40, MIB);
+    gpu.flush_uploads().unwrap();
+    (0..8).for_each(|_| end_frame(&gpu));
+    let hot = &all[25..30];
+    name_all(&gpu, hot);
+    gpu.device().run_until_idle();
+    let usage = gpu.memory().heaps[0].usage;
+    gpu.device().set_budget(0, usage + 10 * MIB).unwrap();
+    (0..20).for_each(|_| end_frame(&gpu));
+    assert!(hot.iter().all(|(buffer, _)| buffer.moves() > 0));
+    assert!(slow(&gpu, "mesh") > 20 * MIB);
+    assert!(gpu.memory().heaps[0].headroom.unwrap() > 0, "a part of the budget stays free");
+    assert_holds(&gpu, &all);
+    drop(all);
+    end(gpu);
+}
+
+/// A budget that goes up and down around the limit moves nothing twice.
+#[test]
+fn nothing_goes_to_and_fro() {
+    let gpu = granted(8, Lag::Submissions(2));
+    let all = make(&gpu, 30, MIB);
+    gpu.flush_uploads().unwrap();
+    for frame in 0..200 {
+        gpu.device().set_budget(0, if frame % 10 < 5 { 64 * MIB } else { 20 * MIB }).unwrap();
+        end_frame(&gpu);
+    }
+    assert!(all.iter().all(|(buffer, _)| buffer.moves() <= 1));
+    assert_holds(&gpu, &all);
+    drop(all);
+    end(gpu);
+}
+
+/// What is pinned, in use or refused stays, and the rest comes; nothing leaks.
+#[test]
+fn what_cannot_come_back_stays() {
+    for call in [CallKind::Submit, CallKind::CreateCommitted, CallKind::CreateHeap, CallKind::CreatePlaced] {
+        let gpu = granted(4, Lag::Submissions(2));
+        let all = make(&gpu, 60, 300 * KIB);
+        gpu.flush_uploads().unwrap();
+        let is_slow = |at: &usize| *at > 30;
+        let pinned: Vec<_> = (0..60).filter(is_slow).step_by(3).map(|at| (at, all[at].0.offset())).collect();
+        let mut recording = gpu.record(Queue::Graphics, "keep").unwrap();
+        recording.use_resource(&all[50].0, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+        gpu.device().set_budget(0, 512 * MIB).unwrap();
+        gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfHostMemory).of(call));
+        for _ in 0..10 {
+            // The frame's own submissions may be refused, too.
+            let _ended = gpu.begin_frame().and_then(|frame| frame.end());
+        }
+        gpu.device().faults().clear();
+        assert_eq!(all[50].0.moves(), 0);
+        recording.submit().unwrap();
+        (0..140).for_each(|_| end_frame(&gpu));
+        assert!(pinned.iter().all(|(at, offset)| all[*at].0.offset() == *offset));
+        assert_eq!(slow(&gpu, "mesh"), pinned.len() as u64 * 300 * KIB, "{call:?}");
+        assert_holds(&gpu, &all);
+        drop(all);
+        end(gpu);
+    }
+}
+
+/// Things that may not leave the card's memory are not concerned.
+#[test]
+fn what_never_spills_is_left_alone() {
+    let gpu = granted(64, Lag::None);
+    let local = desc(MIB).allocation(AllocationFlags::DEVICE_LOCAL_ONLY);
+    let all: Vec<_> = (0..20).map(|_| gpu.create_buffer_with(&local, &[3; 64]).unwrap()).collect();
+    (0..20).for_each(|_| end_frame(&gpu));
+    assert!(all.iter().all(|buffer| buffer.moves() == 0));
+    drop(all);
+    end(gpu);
+}

@@ -1,0 +1,226 @@
+//! What comes back from slower memory, where something is in the way.
+
+use tenure_core::device::Device as _;
+use tenure_core::{Buffer, BufferDesc, CompactionBudget, Config, Gpu, Queue, State, Subresource, Usage};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+
+use crate::buffers::{SOON, by_hand, end, end_frame};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+fn granted(profile: Profile, mib: u64, config: Config) -> Gpu<Device> {
+    let gpu = Gpu::new(Device::with_options(Options::new(profile).lag(Lag::Submissions(2))), config).unwrap();
+    gpu.device().set_budget(0, mib * MIB).unwrap();
+    end_frame(&gpu);
+    gpu
+}
+
+fn desc(size: u64) -> BufferDesc {
+    BufferDesc::new(size, Usage::SHADER_READ).movable().name("mesh")
+}
+
+fn slow(gpu: &Gpu<Device>) -> usize {
+    gpu.report().objects.iter().filter(|object| object.name == "mesh" && object.heap != Some(0)).count()
+}
+
+fn make(gpu: &Gpu<Device>, count: usize, desc: &BufferDesc) -> Vec<(Buffer<Device>, u8)> {
+    let size = desc.size as usize;
+    (0..count).map(|at| (gpu.create_buffer_with(desc, &vec![at as u8; size]).unwrap(), at as u8)).collect()
+}
+
+#[track_caller]
+fn assert_holds(gpu: &Gpu<Device>, all: &[(Buffer<Device>, u8)]) {
+    for (buffer, byte) in all {
+        let found = gpu.read_back(buffer, 0, buffer.size()).unwrap().wait(SOON).unwrap();
+        assert!(found.iter().all(|found| found == byte), "{byte}: {:?}", &found[..8]);
+    }
+}
+
+/// Many that are pinned do not keep the others from coming back.
+#[test]
+fn what_is_pinned_is_not_in_the_way() {
+    let gpu = granted(Profile::VULKAN_NVIDIA, 2, Config::default());
+    let all = make(&gpu, 400, &desc(70 * KIB));
+    gpu.flush_uploads().unwrap();
+    end_frame(&gpu);
+    let pinned = &all[200..];
+    for (buffer, _) in pinned {
+        let _ = buffer.offset();
+    }
+    let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
+    for (buffer, _) in pinned {
+        recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+    }
+    recording.submit().unwrap();
+    gpu.device().set_budget(0, 512 * MIB).unwrap();
+    (0..40).for_each(|_| end_frame(&gpu));
+    assert!(slow(&gpu) <= 200, "{}", slow(&gpu));
+    assert_holds(&gpu, &all);
+    drop(all);
+    end(gpu);
+}
+
+type Filled = Vec<(Buffer<Device>, u8)>;
+
+/// Twenty small buffers, most of them in slower memory, and a large one there, which was used last.
+fn with_large_in_slow_memory() -> (Gpu<Device>, Filled, Filled) {
+    let gpu = granted(Profile::VULKAN_NVIDIA, 2, Config::default());
+    let all = make(&gpu, 20, &desc(300 * KIB));
+    let large = make(&gpu, 1, &desc(40 * MIB));
+    gpu.flush_uploads().unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
+    recording.use_resource(&large[0].0, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+    recording.submit().unwrap();
+    (0..8).for_each(|_| end_frame(&gpu));
+    assert!(slow(&gpu) > 10);
+    (gpu, all, large)
+}
+
+/// What is too large for the room that there is does not keep smaller things from coming back.
+#[test]
+fn what_is_too_large_is_not_in_the_way() {
+    let (gpu, all, large) = with_large_in_slow_memory();
+    gpu.device().set_budget(0, gpu.memory().heaps[0].usage + 30 * MIB).unwrap();
+    (0..40).for_each(|_| end_frame(&gpu));
+    assert_eq!(slow(&gpu), 1);
+    assert_holds(&gpu, &all);
+    assert_holds(&gpu, &large);
+    drop((all, large));
+    end(gpu);
+}
+
+/// Nor what the driver has no room for, although it says so.
+#[test]
+fn what_is_refused_is_not_in_the_way() {
+    let (gpu, all, large) = with_large_in_slow_memory();
+    let fault = Fault::nth(1, FaultKind::OutOfMemory).larger_than(16 * MIB);
+    gpu.device().faults().inject(fault.onwards());
+    gpu.device().set_budget(0, 4096 * MIB).unwrap();
+    (0..40).for_each(|_| end_frame(&gpu));
+    assert_eq!(slow(&gpu), 1);
+    gpu.device().faults().clear();
+    (0..140).for_each(|_| end_frame(&gpu));
+    assert_eq!(slow(&gpu), 0);
+    assert_holds(&gpu, &all);
+    assert_holds(&gpu, &large);
+    drop((all, large));
+    end(gpu);
+}
+
+/// A placed buffer stays aligned as it was asked for, when it comes back and when it moves after that.
+#[test]
+fn what_is_placed_stays_aligned() {
+    for (profile, size) in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::VULKAN_AMD_SMALL_BAR]
+        .into_iter()
+        .flat_map(|p| [(p, 70 * KIB + 5), (p, 700 * KIB), (p, 20 * MIB)])
+    {
+        for alignment in [256, 64 * KIB] {
+            let gpu = granted(profile, 1, Config::default());
+            let heap_alignment = gpu.device().properties().heap_alignment;
+            let desc = desc(size).own_resource().alignment(alignment);
+            let all = make(&gpu, if size > 16 * MIB { 3 } else { 48 }, &desc);
+            gpu.flush_uploads().unwrap();
+            let before = slow(&gpu);
+            gpu.device().set_budget(0, 4096 * MIB).unwrap();
+            (0..60).for_each(|_| end_frame(&gpu));
+            assert_eq!(slow(&gpu), 0, "{profile:?} {size} {alignment} {before}");
+            // Half of them go, so that the rest is moved together.
+            let mut all: Vec<_> =
+                all.into_iter().enumerate().filter(|(at, _)| at % 3 == 0).map(|(_, it)| it).collect();
+            (0..60).for_each(|_| end_frame(&gpu));
+            for _ in 0..30 {
+                end_frame(&gpu);
+                gpu.compact(CompactionBudget { bytes: 1 << 30, moves: 1000, pieces: 10000 }).unwrap();
+            }
+            assert_holds(&gpu, &all);
+            let places: Vec<_> = gpu
+                .report()
+                .objects
+                .iter()
+                .filter(|o| o.name == "mesh")
+                .map(|o| (o.offset, o.heap))
+                .collect();
+            for (offset, _) in &places {
+                assert!(
+                    offset.unwrap_or(0) % alignment.min(heap_alignment) == 0,
+                    "{profile:?} {size} {alignment} {places:?}"
+                );
+            }
+            for (buffer, _) in &all {
+                assert!(buffer.gpu_address().is_none_or(|address| address % alignment.min(256) == 0));
+            }
+            assert_eq!(gpu.device().take_hazards(), []);
+            all.clear();
+            end(gpu);
+        }
+    }
+}
+
+/// A driver that has less than it says is not asked each frame.
+#[test]
+fn what_is_refused_is_not_asked_for_each_frame() {
+    for size in [100 * KIB, 3 * MIB, 20 * MIB] {
+        let gpu = granted(Profile::VULKAN_NVIDIA, 2, Config::default());
+        let all = make(&gpu, 10, &desc(size));
+        gpu.flush_uploads().unwrap();
+        (0..8).for_each(|_| end_frame(&gpu));
+        gpu.device().set_budget(0, 4096 * MIB).unwrap();
+        let faults = gpu.device().faults();
+        for call in [CallKind::CreateHeap, CallKind::CreateCommitted] {
+            faults.inject(Fault::nth(1, FaultKind::OutOfMemory).of(call).onwards());
+        }
+        let before = gpu.device().calls();
+        (0..64).for_each(|_| end_frame(&gpu));
+        let after = gpu.device().calls();
+        for call in [CallKind::CreateHeap, CallKind::CreateCommitted] {
+            let calls = after.made(call) - before.made(call);
+            assert!(calls < 20, "{size}: {calls}");
+        }
+        faults.clear();
+        (0..140).for_each(|_| end_frame(&gpu));
+        assert_eq!(slow(&gpu), 0);
+        assert_holds(&gpu, &all);
+        drop(all);
+        end(gpu);
+    }
+}
+
+/// Thousands that wait cost nothing while there is no room.
+#[test]
+fn what_waits_costs_little() {
+    let gpu = granted(Profile::VULKAN_NVIDIA, 1, Config::default());
+    let all: Vec<_> = (0..20_000).map(|_| gpu.create_buffer(&desc(20 * KIB)).unwrap()).collect();
+    (0..8).for_each(|_| end_frame(&gpu));
+    let frame = || {
+        let start = std::time::Instant::now();
+        end_frame(&gpu);
+        start.elapsed()
+    };
+    // Sorting all of them takes several milliseconds.
+    let fastest = (0..100).map(|_| frame()).min().unwrap();
+    assert!(fastest < std::time::Duration::from_millis(1), "{fastest:?}");
+    drop(all);
+    end(gpu);
+}
+
+/// By hand: what is left to bring back is something left to do.
+#[test]
+fn a_report_says_what_is_left() {
+    let gpu = granted(Profile::VULKAN_NVIDIA, 1, by_hand());
+    let all = make(&gpu, 40, &desc(MIB));
+    gpu.flush_uploads().unwrap();
+    gpu.device().set_budget(0, 4096 * MIB).unwrap();
+    (0..20).for_each(|_| end_frame(&gpu));
+    for _ in 0..200 {
+        let report = gpu.compact(CompactionBudget { bytes: 2 * MIB, moves: 100, pieces: 1000 }).unwrap();
+        end_frame(&gpu);
+        if report.is_done {
+            break;
+        }
+    }
+    assert_eq!(slow(&gpu), 0);
+    assert_holds(&gpu, &all);
+    drop(all);
+    end(gpu);
+}

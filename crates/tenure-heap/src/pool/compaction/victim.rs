@@ -1,0 +1,135 @@
+//! A block that is being emptied.
+
+use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator, FilledPiece, Handle};
+
+/// What has become of a block that was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It is looked at, or places are looked for.
+    Chosen,
+    /// It is not emptied after all.
+    Kept,
+    /// Everything in it was told to move.
+    Leaving,
+    /// It was given back.
+    Gone,
+}
+
+/// What a piece of a victim is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// It was free, and keeps other ranges out.
+    Filler,
+    /// A range.
+    Range,
+    /// A range that was told to move.
+    Told,
+}
+
+/// A piece of a victim.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub(super) handle: Handle,
+    /// Bytes from the start of the block.
+    offset: u64,
+    pub(super) content: Content,
+}
+
+impl Piece {
+    pub(super) const fn filler(range: &BlockAllocation) -> Self {
+        Self { handle: range.handle, offset: range.offset, content: Content::Filler }
+    }
+
+    const fn range(range: &BlockAllocation) -> Self {
+        Self { handle: range.handle, offset: range.offset, content: Content::Range }
+    }
+}
+
+/// Where a range goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Destination {
+    /// The number of the range among the pieces.
+    pub(super) piece: u32,
+    pub(super) to: Handle,
+    /// Bytes that were asked for.
+    pub(super) size: u64,
+}
+
+/// A block that is being emptied. None of its pieces that have been looked at is free.
+#[derive(Debug)]
+pub(super) struct Victim {
+    pub(super) block: BlockId,
+    /// Bytes.
+    pub(super) capacity: u64,
+    /// Bytes that were used when it was chosen.
+    pub(super) used: u64,
+    pub(super) state: State,
+    /// In order of their offsets, as far as they have been looked at.
+    pub(super) pieces: Vec<Piece>,
+    /// All pieces have been looked at.
+    pub(super) is_filled: bool,
+    /// Bytes of its largest filler.
+    pub(super) largest_hole: u64,
+    /// Where its content goes, as far as places were found.
+    pub(super) places: Vec<Destination>,
+    /// Pieces that are not fillers.
+    pub(super) live: usize,
+}
+
+impl Victim {
+    pub(super) const fn new(block: BlockId, capacity: u64, used: u64) -> Self {
+        Self {
+            block,
+            capacity,
+            used,
+            state: State::Chosen,
+            pieces: Vec::new(),
+            is_filled: false,
+            largest_hole: 0,
+            places: Vec::new(),
+            live: 0,
+        }
+    }
+
+    /// Adds pieces that have been looked at. Returns the bytes of fillers.
+    pub(super) fn note(&mut self, found: &[FilledPiece<BlockAllocation>]) -> u64 {
+        let mut filled = 0;
+        for FilledPiece { range, was_free } in found {
+            if *was_free {
+                filled += range.size + range.padding;
+                self.largest_hole = self.largest_hole.max(range.size);
+                self.pieces.push(Piece::filler(range));
+            } else {
+                self.live += 1;
+                self.pieces.push(Piece::range(range));
+            }
+        }
+        filled
+    }
+
+    /// A range in it was freed: another filler takes its place. Returns the bytes of that; none where the range has not
+    /// been looked at.
+    pub(super) fn refill(&mut self, offset: u64, ranges: &mut impl BlockSuballocator) -> u64 {
+        let found = self.pieces.binary_search_by_key(&offset, |piece| piece.offset);
+        let Ok(number) = found else { return 0 };
+        let after = number.checked_sub(1).map(|before| self.pieces[before].handle);
+        let mut filled = Vec::with_capacity(1);
+        ranges.fill_block(self.block, after, 1, &mut filled);
+        let Some(FilledPiece { range, .. }) = filled.first() else { return 0 };
+        self.pieces[number] = Piece::filler(range);
+        self.live -= 1;
+        range.size + range.padding
+    }
+
+    /// Block and offset of the ranges that were told to move and have not been freed.
+    pub(super) fn told(&self) -> impl Iterator<Item = (BlockId, u64)> {
+        let told = self.pieces.iter().filter(|piece| piece.content == Content::Told);
+        told.map(|piece| (self.block, piece.offset))
+    }
+
+    /// What is allocated for emptying it: fillers, and places to which nothing moves so far.
+    pub(super) fn lent(&self) -> impl Iterator<Item = Handle> {
+        let fillers = self.pieces.iter().filter(|piece| piece.content == Content::Filler);
+        fillers.map(|piece| piece.handle).chain(self.places.iter().map(|place| place.to))
+    }
+}

@@ -1,0 +1,88 @@
+//! Names and queues of passes.
+
+use std::io::BufRead;
+
+use super::{CsvError, CsvReason, MAX_READ, find, number, read_line};
+
+/// What a line says of a pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassRow {
+    /// Its number: the time at which it uses its items.
+    pub pass: u64,
+    /// Its name.
+    pub name: String,
+    /// The queue that it runs on; empty where the line does not say.
+    pub queue: String,
+}
+
+/// Reads passes: the columns `pass` and `name`, and `queue`, which may be missing, in any order. Others are ignored, and
+/// so are empty lines and a byte order mark.
+///
+/// Memory: the passes; no line longer than [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES) is kept.
+///
+/// # Errors
+/// [`CsvError`] with the first line that is wrong.
+///
+/// ```
+/// use tenure_plan::csv;
+///
+/// let passes = csv::read_passes("pass,name,queue\n0,shadows,graphics\n1,lights,compute\n".as_bytes())?;
+/// assert_eq!((passes[1].name.as_str(), passes[1].queue.as_str()), ("lights", "compute"));
+/// # Ok::<(), csv::CsvError>(())
+/// ```
+pub fn read_passes(mut source: impl BufRead) -> Result<Vec<PassRow>, CsvError> {
+    let mut passes: Vec<PassRow> = Vec::new();
+    let mut columns = None;
+    let mut bytes = Vec::new();
+    for line in 1.. {
+        let at = |reason| CsvError { line, reason };
+        let is_over = !read_line(&mut source, &mut bytes).map_err(at)?;
+        if is_over && columns.is_some() {
+            break;
+        }
+        let text = core::str::from_utf8(&bytes)
+            .map_err(|error| at(CsvReason::InvalidUtf8 { valid_bytes: error.valid_up_to() }))?;
+        let Some(columns) = &columns else {
+            let header = text.strip_prefix('\u{feff}').unwrap_or(text);
+            columns = Some(Columns::of(header.trim()).map_err(at)?);
+            continue;
+        };
+        if text.trim().is_empty() {
+            continue;
+        }
+        let pass = columns.pass(text).map_err(at)?;
+        if passes.len() >= MAX_READ || passes.try_reserve(1).is_err() {
+            return Err(at(CsvReason::TooManyItems { read: passes.len() }));
+        }
+        passes.push(pass);
+    }
+    Ok(passes)
+}
+
+/// Where in a line each column is.
+struct Columns {
+    pass: usize,
+    name: usize,
+    queue: Option<usize>,
+}
+
+impl Columns {
+    fn of(header: &str) -> Result<Self, CsvReason> {
+        let names: Vec<&str> = header.split(',').map(str::trim).collect();
+        let need = |column| find(&names, column)?.ok_or(CsvReason::MissingColumn(column));
+        Ok(Self { pass: need("pass")?, name: need("name")?, queue: find(&names, "queue")? })
+    }
+
+    fn pass(&self, line: &str) -> Result<PassRow, CsvReason> {
+        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        let field = |at: usize| fields.get(at).copied().unwrap_or_default();
+        if field(self.pass).is_empty() {
+            return Err(CsvReason::MissingField("pass"));
+        }
+        Ok(PassRow {
+            pass: number("pass", field(self.pass))?,
+            name: field(self.name).to_owned(),
+            queue: self.queue.map(field).unwrap_or_default().to_owned(),
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! What was dropped and may still be in use, and what it waits for.
+
+use std::collections::BTreeMap;
+
+use crate::history::Hold;
+
+/// The newest submission: what is dropped by then waits for it at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Newest {
+    /// The number of what the queue is called.
+    pub(crate) queue: u32,
+    /// Its serial on the queue; `None` where several queues have work.
+    pub(crate) serial: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Dropped {
+    bytes: u64,
+    count: u64,
+    /// Known once the frame has ended.
+    newest: Option<Newest>,
+}
+
+/// What waits, by the index of the frame in which it was dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting(BTreeMap<usize, Dropped>);
+
+impl Waiting {
+    /// Something was dropped.
+    pub(crate) fn add(&mut self, frame: usize, bytes: u64) {
+        let dropped = self.0.entry(frame).or_default();
+        dropped.bytes = dropped.bytes.saturating_add(bytes);
+        dropped.count += 1;
+    }
+
+    /// Something that was dropped in that frame was given back.
+    pub(crate) fn remove(&mut self, frame: usize, bytes: u64) {
+        let Some(dropped) = self.0.get_mut(&frame) else { return };
+        dropped.bytes = dropped.bytes.saturating_sub(bytes);
+        dropped.count = dropped.count.saturating_sub(1);
+        if dropped.count == 0 {
+            self.0.remove(&frame);
+        }
+    }
+
+    /// Who holds what at the end of a frame: the oldest first. `holder` is the number of what a queue is called.
+    pub(crate) fn at_end(&mut self, frame: usize, newest: Newest, holder: u32) -> Vec<Hold> {
+        let hold = |(dropped_in, dropped): (&usize, &mut Dropped)| {
+            let Newest { queue: name, serial } = *dropped.newest.get_or_insert(newest);
+            let Dropped { bytes, count, .. } = *dropped;
+            Hold { holder, name, serial, bytes, count, age: frame.saturating_sub(*dropped_in) as u64 }
+        };
+        self.0.iter_mut().map(hold).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Newest, Waiting};
+
+    #[test]
+    fn what_a_frame_drops_waits_for_the_newest_submission_of_then() {
+        let mut waiting = Waiting::default();
+        let newest = |serial| Newest { queue: 9, serial: Some(serial) };
+        waiting.add(0, 100);
+        waiting.add(0, 50);
+        assert_eq!(waiting.at_end(0, newest(1), 8).len(), 1);
+        waiting.add(1, 7);
+        let holds = waiting.at_end(1, newest(2), 8);
+        let told: Vec<_> = holds.iter().map(|hold| (hold.serial, hold.bytes, hold.count, hold.age)).collect();
+        assert_eq!(told, [(Some(1), 150, 2, 1), (Some(2), 7, 1, 0)]);
+        waiting.remove(0, 100);
+        waiting.remove(0, 50);
+        waiting.remove(0, 1);
+        assert_eq!(waiting.at_end(2, newest(3), 8).len(), 1);
+    }
+}

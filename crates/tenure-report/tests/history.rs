@@ -1,0 +1,230 @@
+//! A history says at the end of every frame what the manager says then.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod program;
+
+use tenure_report::{History, Object};
+use tenure_trace::{Workload, generate};
+
+/// The objects whose bytes are taken at a moment.
+fn at(history: &History, clock: u32) -> impl Iterator<Item = &Object> {
+    history.objects.iter().filter(move |object| object.born <= clock && clock < object.released)
+}
+
+#[test]
+fn what_is_there_at_the_end_of_a_frame_is_what_the_manager_counts() {
+    for workload in Workload::ALL {
+        let run = program::run(generate(workload, 5, 6000), |_| ("thing".to_owned(), String::new()));
+        assert_eq!(run.history.frames.len(), run.frames.len(), "{workload}");
+        for (frame, (stats, pools)) in run.history.frames.iter().zip(&run.frames) {
+            let objects: Vec<_> = at(&run.history, frame.at).collect();
+            let live = objects.iter().filter(|object| frame.at < object.dropped).count() as u64;
+            let waiting = objects.iter().filter(|object| object.dropped <= frame.at);
+            let waiting_bytes: u64 = waiting.clone().map(|object| object.reserved).sum();
+            assert_eq!(live, stats.live_objects, "{workload}, frame {}", frame.number);
+            assert_eq!(waiting.count() as u64, stats.pending_releases, "{workload}, frame {}", frame.number);
+            assert_eq!(waiting_bytes, stats.pending_bytes, "{workload}, frame {}", frame.number);
+            assert_eq!(frame.totals.reserved, stats.reserved);
+            let held: u64 = frame.holds.iter().map(|hold| hold.bytes).sum();
+            assert_eq!(held, stats.pending_bytes, "all that waits waits for somebody");
+            assert!(frame.holds.iter().all(|hold| hold.serial.is_some_and(|serial| serial > 0)));
+            for (pool, report) in (0_u32..).zip(pools) {
+                check_pool(&run.history, frame.at, pool, report, &objects);
+            }
+        }
+        let waits = run.frames.iter().any(|(stats, _)| stats.pending_bytes > 0);
+        assert!(waits, "{workload}: something has to wait for the GPU");
+    }
+}
+
+/// The blocks of a pool, and the ranges in them.
+fn check_pool(
+    history: &History,
+    clock: u32,
+    pool: u32,
+    report: &tenure_core::PoolReport,
+    objects: &[&Object],
+) {
+    let blocks = history.blocks.iter().filter(|block| block.pool == pool);
+    let mut there: Vec<_> = blocks
+        .filter(|block| block.born <= clock && clock < block.gone)
+        .map(|block| (block.number as usize, block.size))
+        .collect();
+    there.sort_unstable();
+    let mut expected: Vec<_> = report.blocks.iter().map(|block| (block.number, block.size)).collect();
+    expected.sort_unstable();
+    assert_eq!(there, expected);
+    if history.pools[pool as usize].holds_blocks {
+        return;
+    }
+    let is_here =
+        |object: &&&Object| object.block.is_some_and(|block| history.blocks[block as usize].pool == pool);
+    let (mut ranges, mut taken) = (Vec::new(), 0);
+    for object in objects.iter().filter(is_here) {
+        let block = history.blocks[object.block.unwrap() as usize];
+        assert!(object.offset + object.size <= block.size);
+        taken += object.reserved;
+        ranges.push((block.number, object.offset, object.offset + object.size));
+    }
+    assert_eq!(ranges.len() as u64, report.stats.allocations);
+    assert_eq!(taken + report.stats.alignment_waste, report.stats.used);
+    ranges.sort_unstable();
+    for pair in ranges.windows(2) {
+        assert!(pair[0].0 < pair[1].0 || pair[0].2 <= pair[1].1, "ranges overlap: {pair:?}");
+    }
+    assert!(history.other_uses.iter().all(|other| other.bytes == 0), "nothing but objects is in these pools");
+}
+
+#[test]
+fn snapshots_give_the_same_objects_as_events() {
+    let gpu = tenure_core::Gpu::new(
+        tenure_sim::Device::new(tenure_sim::Profile::DISCRETE),
+        tenure_core::Config::default(),
+    )
+    .unwrap();
+    let make = |size, name: &'static str| {
+        let desc =
+            tenure_core::BufferDesc::new(size, tenure_core::device::Usage::VERTEX).name(name).tag("mesh");
+        gpu.create_buffer(&desc).unwrap()
+    };
+    let mut lines = Vec::new();
+    let mut snap = || {
+        gpu.begin_frame().unwrap().end().unwrap();
+        serde_json::to_writer(&mut lines, &gpu.report()).unwrap();
+        lines.push(b'\n');
+    };
+    let first = make(1000, "first");
+    let alike = [make(2000, "pair"), make(2000, "pair")];
+    snap();
+    drop(first);
+    let large = make(100 << 20, "large");
+    snap();
+    drop(alike);
+    snap();
+    let history = tenure_report::read_snapshots(lines.as_slice(), "snapshots").unwrap();
+    let names = |clock| {
+        let mut names: Vec<_> =
+            at(&history, clock).map(|object| history.strings.get(object.name).to_owned()).collect();
+        names.sort_unstable();
+        names
+    };
+    assert_eq!(names(1), ["first", "pair", "pair"]);
+    assert_eq!(names(2), ["large", "pair", "pair"]);
+    assert_eq!(names(3), ["large"]);
+    assert_eq!(history.objects.len(), 4, "what stays is one object");
+    assert_eq!(history.frames[1].totals.live_objects, 3);
+    let shown = history.objects.iter().find(|object| object.size == 100 << 20).unwrap();
+    assert!(history.frames[2].totals.reserved >= 100 << 20 && shown.heap == Some(0));
+    drop(large);
+}
+
+/// What was dropped waits for a recording by its name, for a submission, or to be looked at; together that is all.
+#[test]
+fn snapshots_say_who_holds_what_was_dropped() {
+    let lag = tenure_sim::Lag::Submissions(4);
+    let options = tenure_sim::Options::new(tenure_sim::Profile::DISCRETE).lag(lag);
+    let device = tenure_sim::Device::with_options(options);
+    let gpu = tenure_core::Gpu::new(device, tenure_core::Config::default()).unwrap();
+    let mut lines = Vec::new();
+    let mut snap = || {
+        gpu.begin_frame().unwrap().end().unwrap();
+        serde_json::to_writer(&mut lines, &gpu.report()).unwrap();
+        lines.push(b'\n');
+    };
+    let desc = tenure_core::BufferDesc::new(1000, tenure_core::device::Usage::VERTEX);
+    let mesh = gpu.create_buffer(&desc).unwrap();
+    let recording = gpu.record(tenure_core::Queue::Graphics, "minimap").unwrap();
+    // Commands may name it from then on.
+    let _place = mesh.offset();
+    drop(mesh);
+    snap();
+    recording.submit().unwrap();
+    (0..3).for_each(|_| snap());
+    let history = tenure_report::read_snapshots(lines.as_slice(), "snapshots").unwrap();
+    let mut holders = Vec::new();
+    for frame in &history.frames {
+        let held: u64 = frame.holds.iter().map(|hold| hold.bytes).sum();
+        assert_eq!(held, frame.totals.pending_bytes);
+        holders.extend(frame.holds.iter().map(|hold| history.strings.get(hold.holder).to_owned()));
+    }
+    assert_eq!(history.strings.get(history.frames[0].holds[0].name), "minimap");
+    assert!(history.frames[1..].iter().any(|frame| frame.holds.iter().any(|hold| hold.serial.is_some())));
+    assert!(["recording", "submission"].iter().all(|holder| holders.iter().any(|found| found == holder)));
+}
+
+#[test]
+fn snapshots_count_memory_with_the_heap_that_it_is_of() {
+    use tenure_core::device::Usage;
+    use tenure_core::{BufferDesc, MemoryUse};
+    let profile = tenure_sim::Profile::DISCRETE;
+    let gpu =
+        tenure_core::Gpu::new(tenure_sim::Device::new(profile), tenure_core::Config::default()).unwrap();
+    let make = |size, memory, usage| {
+        let desc = BufferDesc::new(size, usage).memory(memory).name("thing");
+        gpu.create_buffer(&desc).unwrap()
+    };
+    let (mut lines, mut expected) = (Vec::new(), Vec::new());
+    let mut snap = || {
+        gpu.begin_frame().unwrap().end().unwrap();
+        serde_json::to_writer(&mut lines, &gpu.report()).unwrap();
+        lines.push(b'\n');
+        let heaps = gpu.memory().heaps;
+        expected.push(heaps.iter().map(|heap| (heap.ours.pools, heap.ours.committed)).collect::<Vec<_>>());
+    };
+    // In the first snapshot nothing tells of which heap the memory of the upload is, which is kept.
+    drop(make(1000, MemoryUse::Upload, Usage::COPY_SRC));
+    let mesh = make(48 << 10, MemoryUse::GpuOnly, Usage::VERTEX);
+    snap();
+    let small =
+        [make(1000, MemoryUse::Upload, Usage::COPY_SRC), make(1000, MemoryUse::Readback, Usage::COPY_DST)];
+    let large = make(1 << 30, MemoryUse::Upload, Usage::COPY_SRC);
+    snap();
+    let history = tenure_report::read_snapshots(lines.as_slice(), "snapshots").unwrap();
+    for (frame, expected) in history.frames.iter().zip(expected) {
+        let told: Vec<_> = frame.heaps.iter().map(|heap| (heap.pools, heap.committed)).collect();
+        assert_eq!(told, expected);
+    }
+    drop((mesh, small, large));
+}
+
+#[test]
+fn objects_that_differ_in_their_heap_alone_are_told_apart() {
+    let object = |heap| {
+        format!(
+            r#"{{"name":"a","kind":"buffer","bytes":64,"frame":1,"location":"committed","memory_type":{heap},"heap":{heap}}}"#
+        )
+    };
+    let snapshot = |objects: &str| format!("{{\"stats\":{{}},\"objects\":[{objects}]}}\n");
+    let text = snapshot(&[object(0), object(1)].join(",")) + &snapshot(&object(0));
+    let history = tenure_report::read_snapshots(text.as_bytes(), "text").unwrap();
+    let heaps: Vec<_> = at(&history, history.frames[1].at).map(|object| object.heap).collect();
+    assert_eq!(heaps, [Some(0)]);
+}
+
+#[test]
+fn what_is_no_snapshot_is_an_error_with_its_line() {
+    let error = |text: &str| tenure_report::read_snapshots(text.as_bytes(), "text").unwrap_err().to_string();
+    assert_eq!(error("\n  \n"), "there is no snapshot");
+    assert!(error("{\"stats\":{}}\n{\"stats\":7}\n").starts_with("line 2: "));
+    let wild = r#"{"stats":{"reserved":18446744073709551615},"objects":[{"kind":"buffer","bytes":18446744073709551615,
+        "frame":0,"heap":4294967295,"block":4294967295,"pool":"uploads","memory_type":255,"offset":18446744073709551615}]}"#;
+    let history = tenure_report::read_snapshots(wild.replace('\n', "").as_bytes(), "wild").unwrap();
+    history.write_html(&mut std::io::sink()).unwrap();
+    let block = r#"{"number":0,"size":18446744073709551615,"used":0}"#;
+    let pool = format!(
+        r#"{{"stats":{{"kind":"buffers","memory_type":0,"capacity":0,"reserved":1,"used":0,"requested":0,
+        "alignment_waste":0,"allocations":0,"largest_free":0}},"blocks":[{block},{block}]}}"#
+    );
+    let pools = format!(r#"{{"stats":{{}},"pools":[{pool},{pool}]}}"#).replace('\n', "");
+    let history = tenure_report::read_snapshots(pools.as_bytes(), "pools").unwrap();
+    assert_eq!(history.frames[0].heaps[0].idle, u64::MAX, "the most that a number can say");
+}
+
+#[test]
+fn a_byte_order_mark_before_snapshots_is_skipped() {
+    let text = "\u{feff}{\"stats\":{\"frames\":3}}\n";
+    assert_eq!(tenure_report::read_snapshots(text.as_bytes(), "text").unwrap().frames[0].number, 3);
+    let second = format!("{text}{text}");
+    assert!(tenure_report::read_snapshots(second.as_bytes(), "text").is_err());
+}
