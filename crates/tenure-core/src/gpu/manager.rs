@@ -447,7 +447,7 @@ impl<D: Device> Gpu<D> {
     /// A detailed walk over everything. See [`Report`].
     #[must_use]
     pub fn report(&self) -> Report {
-        Report::collect(&self.sources())
+        Report::collect(&self.sources(), self.memory())
     }
 
     /// Begins to record what the program allocates; once for a manager, best before anything is

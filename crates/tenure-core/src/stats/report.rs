@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{MovableReport, PoolStats, Stats, StatsSources};
+use super::{MemoryReport, MovableReport, PoolStats, Stats, StatsSources};
 use crate::context::Context;
 use crate::device::{Device, MemoryTypeId};
 use crate::memory::{LocationKind, PoolKind, PoolShard, RecordedLocation};
@@ -69,6 +69,8 @@ pub struct LiveObject {
     pub heap: Option<usize>,
     /// What the pool is for that it is in.
     pub pool: Option<PoolKind>,
+    /// The index of that pool in [`Report::pools`]: several are for the same, and differ in what may share a block.
+    pub pool_index: Option<usize>,
     /// The [number](BlockReport::number) of the pool's block that it is in.
     pub block: Option<usize>,
     /// The byte of the block or page at which it begins.
@@ -164,6 +166,8 @@ pub struct Report {
     pub backend: String,
     /// The counters.
     pub stats: Stats,
+    /// Each memory heap: what is granted, what is used, and for what.
+    pub memory: MemoryReport,
     /// Each pool, block by block.
     pub pools: Vec<PoolReport>,
     /// Live handles, by name; with what is kept for whoever acquires transient resources, which
@@ -178,7 +182,7 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn collect<D: Device>(sources: &StatsSources<'_, D>) -> Self {
+    pub(crate) fn collect<D: Device>(sources: &StatsSources<'_, D>, memory: MemoryReport) -> Self {
         let context = sources.context;
         let properties = context.device().properties();
         let pools = PoolReport::collect(context);
@@ -204,6 +208,7 @@ impl Report {
             device: properties.name.clone(),
             backend: properties.backend.to_owned(),
             stats: Stats::collect(sources),
+            memory,
             pools,
             tags: TagReport::collect(&objects),
             objects,
@@ -227,6 +232,7 @@ impl LiveObject {
             memory_type: None,
             heap: None,
             pool: None,
+            pool_index: None,
             block: None,
             offset: None,
             movable: None,
@@ -250,6 +256,7 @@ impl LiveObject {
                 ..self
             },
             RecordedLocation::Pool { kind, pool, block, offset } => {
+                let order = context.pools.order_of(pool);
                 let Some((class, block)) = context.pools.block_of(pool, block) else {
                     return Self { location: Some(kind), ..self };
                 };
@@ -258,6 +265,7 @@ impl LiveObject {
                     memory_type: Some(class.memory.0),
                     heap: heap_of(class.memory),
                     pool: Some(class.kind),
+                    pool_index: Some(order),
                     block: Some(block),
                     offset: Some(offset),
                     ..self

@@ -68,6 +68,15 @@ fn the_report_says_what_the_counters_say() {
     assert_eq!(written["backend"], json!("sim"));
     assert_eq!(written["stats"]["reserved"], json!(report.stats.reserved));
     assert_eq!(written["stats"]["live_objects"], json!(6));
+    let heaps = written["memory"]["heaps"].as_array().unwrap();
+    assert_eq!(heaps.len(), report.memory.heaps.len());
+    assert_eq!(heaps[0]["budget"], json!(report.memory.heaps[0].budget));
+    for object in &report.objects {
+        let of = object
+            .pool_index
+            .map(|index| (report.pools[index].stats.kind, report.pools[index].stats.memory_type));
+        assert_eq!(of, object.pool.zip(object.memory_type), "{}", object.name);
+    }
     let names: Vec<_> = written["objects"].as_array().unwrap().iter().map(|object| &object["name"]).collect();
     assert_eq!(names, ["camera", "grass", "grass view", "level", "meadow", "pipeline"]);
     assert_eq!(written["objects"][1]["kind"], json!("texture"));
@@ -165,6 +174,7 @@ fn check_type(rule: &Value, value: &Value, at: &str) -> Result<(), String> {
         Some("array") => value.is_array(),
         Some("string") => value.is_string(),
         Some("integer") => value.is_u64() || value.is_i64(),
+        Some("boolean") => value.is_boolean(),
         Some("null") => value.is_null(),
         _ => false,
     };

@@ -309,7 +309,7 @@ fn it_is_light_and_dark_narrow_and_on_paper() {
 fn wild_snapshots_are_shown() {
     let object = |name: &str, kind: &str, number: u64| {
         json!({ "name": name, "kind": kind, "tag": name, "bytes": number, "frame": number, "heap": number,
-            "pool": "uploads", "memory_type": 1, "block": 3, "offset": number, "location": name })
+            "pool": "uploads", "pool_index": 0, "memory_type": 1, "block": 3, "offset": number, "location": name })
     };
     let pool = json!({ "stats": { "kind": "uploads", "memory_type": 1, "capacity": u64::MAX, "reserved": u64::MAX,
         "used": 1, "requested": u64::MAX, "alignment_waste": u64::MAX, "allocations": 7, "largest_free": u64::MAX },
@@ -322,8 +322,11 @@ fn wild_snapshots_are_shown() {
             .flat_map(|name| [0, 1, u64::from(u32::MAX) - 1].map(|number| object(name, name, number)))
             .collect();
         let open = json!([{ "name": hostile(0), "age": u64::MAX, "held_back": u64::MAX }]);
-        json!({ "device": hostile(1), "backend": hostile(0), "stats": stats, "pools": pools, "objects": objects,
-            "open_recordings": open })
+        let heap = json!({ "size": u64::MAX, "budget": u64::MAX, "usage": u64::MAX, "used": u64::MAX, "idle": u64::MAX,
+            "ours": { "pools": u64::MAX, "committed": u64::MAX, "pages": u64::MAX, "transient": 0 } });
+        let memory = json!({ "heaps": [heap, {}], "types": [{ "heap": 1 }, { "heap": u64::MAX }] });
+        json!({ "device": hostile(1), "backend": hostile(0), "stats": stats, "memory": memory, "pools": pools,
+            "objects": objects, "open_recordings": open })
     };
     let lines = [snapshot(u64::MAX, &[]), snapshot(0, std::slice::from_ref(&pool)), snapshot(7, &[])];
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
