@@ -15,6 +15,9 @@ const METADATA: [&str; 5] = ["description", "documentation", "license", "readme"
 /// Files that each package has.
 const FILES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
+/// Those that are the project's own in each.
+const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
+
 /// Where packages are built, apart from the workspace.
 fn folder() -> PathBuf {
     target().join("packages")
@@ -89,10 +92,15 @@ fn of_package(package: &Value) -> Result<Vec<String>, String> {
     let name = package["name"].as_str().unwrap_or_default();
     let lacks = |what: &str| format!("{name} has no {what}");
     let unsaid = METADATA.iter().filter(|key| package[**key].is_null()).map(|key| lacks(key));
-    let packed = files(package["manifest_path"].as_str().unwrap_or_default())?;
+    let manifest = package["manifest_path"].as_str().unwrap_or_default();
+    let packed = files(manifest)?;
     let unpacked =
         FILES.iter().filter(|file| !packed.lines().any(|line| line == **file)).map(|file| lacks(file));
-    Ok(unsaid.chain(unpacked).collect())
+    let folder = Path::new(manifest).parent().unwrap_or(Path::new(""));
+    // A link to them is a text with a path where links are not kept, as on Windows.
+    let differs = |file: &&&str| fs::read(folder.join(file)).ok() != fs::read(root().join(file)).ok();
+    let changed = LICENSES.iter().filter(differs).map(|file| lacks(&format!("copy of the project's {file}")));
+    Ok(unsaid.chain(unpacked).chain(changed).collect())
 }
 
 /// The files of a package, a line each.
