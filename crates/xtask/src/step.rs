@@ -7,8 +7,8 @@ use std::{env, fs, io};
 use crate::command::{cargo, cargo_with, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{
-    architecture, debian, devices, lab, package, perfetto, runtime, surface, toolchain, triangles, verify,
-    wgpu, words,
+    architecture, debian, devices, egui, lab, package, perfetto, runtime, surface, toolchain, triangles,
+    verify, wgpu, words,
 };
 
 /// How to run the steps.
@@ -44,6 +44,11 @@ const STEPS: &[Step] = &[
         name: "drop-in",
         what: "the drop-in has the public surface of what it stands for",
         run: |_| surface::check(),
+    },
+    Step {
+        name: "egui",
+        what: "the panel compiles with every version of egui that it allows",
+        run: |_| egui::check(),
     },
     Step {
         name: "package",
@@ -123,6 +128,7 @@ const STEPS: &[Step] = &[
 const OWN_FOLDERS: &[(&str, &str)] = &[
     ("docs", "doc"),
     ("drop-in", "surface"),
+    ("egui", "egui"),
     ("package", "packages"),
     ("loom", "loom"),
     ("miri", "miri"),

@@ -1,0 +1,332 @@
+//! The blocks of a pool, byte by byte.
+
+use egui::{
+    Color32, ComboBox, Rect, Response, ScrollArea, Sense, Slider, Stroke, StrokeKind, Ui, pos2, vec2,
+};
+use tenure_core::LiveObject;
+
+use crate::block_rows::{BlockRows, Row};
+use crate::colours::{self, MARK, free, of_age};
+use crate::heaps::swatch;
+use crate::snapshot::{BlockView, PoolView, Snapshot};
+use crate::text::{bytes, counted, describe_picture, location, or_else};
+
+/// What colours tell apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Colouring {
+    #[default]
+    Tag,
+    Kind,
+    Age,
+}
+
+/// The object that is outlined: by what is known of it in every snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Selected {
+    name: String,
+    frame: u64,
+    bytes: u64,
+    pool: Option<usize>,
+    block: Option<usize>,
+    offset: Option<u64>,
+}
+
+impl Selected {
+    pub(crate) fn new(object: &LiveObject) -> Self {
+        let LiveObject { name, frame, bytes, pool_index, block, offset, .. } = object;
+        Self {
+            name: name.clone(),
+            frame: *frame,
+            bytes: *bytes,
+            pool: *pool_index,
+            block: *block,
+            offset: *offset,
+        }
+    }
+
+    pub(crate) fn is(&self, object: &LiveObject) -> bool {
+        // The names last: most objects differ in their place.
+        self.offset == object.offset
+            && self.block == object.block
+            && self.pool == object.pool_index
+            && (self.frame, self.bytes) == (object.frame, object.bytes)
+            && self.name == object.name
+    }
+}
+
+/// The map of blocks.
+#[derive(Debug)]
+pub(crate) struct BlockMap {
+    /// The index of the pool that is shown; `None` until one is chosen: the one that gives out most.
+    pool: Option<usize>,
+    colouring: Colouring,
+    /// The rows of the largest block.
+    rows: u64,
+    /// The map scrolls to what is selected.
+    scrolls: bool,
+}
+
+impl Default for BlockMap {
+    fn default() -> Self {
+        Self { pool: None, colouring: Colouring::default(), rows: 4, scrolls: false }
+    }
+}
+
+impl BlockMap {
+    /// Shows the pool of an object, and its bytes.
+    pub(crate) fn reveal(&mut self, object: &LiveObject) {
+        if let Some(pool) = object.pool_index {
+            (self.pool, self.scrolls) = (Some(pool), true);
+        }
+    }
+
+    pub(crate) fn show(&mut self, ui: &mut Ui, snapshot: &Snapshot, selected: &mut Option<Selected>) {
+        let number = self.pool.or_else(|| snapshot.fullest_pool());
+        self.choices(ui, snapshot, number);
+        let Some(pool) = self.pool.or(number).and_then(|number| snapshot.pools.get(number)) else {
+            ui.label("No pool has a block.");
+            return;
+        };
+        self.legend(ui, snapshot);
+        details(ui, snapshot, selected.as_ref());
+        ui.separator();
+        let rows = BlockRows::new(&pool.blocks, self.rows);
+        let height = ui.text_style_height(&egui::TextStyle::Body).max(12.0);
+        let mut area = ScrollArea::vertical().auto_shrink([false, false]);
+        if std::mem::take(&mut self.scrolls)
+            && let Some(row) = selected.as_ref().and_then(|selected| row_of(selected, pool, &rows))
+        {
+            let step = height + ui.spacing().item_spacing.y;
+            area = area.vertical_scroll_offset((row as f32 * step - 3.0 * step).max(0.0));
+        }
+        area.show_rows(ui, height, rows.len(), |ui, range| {
+            for number in range {
+                match rows.row(number, &pool.blocks) {
+                    Some(Row::Heading { block }) => heading(ui, pool, block),
+                    Some(Row::Bytes { block, from, to }) => {
+                        let Some(block) = pool.blocks.get(block) else { continue };
+                        let part = Part { block, from, to, row_bytes: rows.bytes };
+                        if let Some(object) = self.bytes_row(ui, snapshot, &part, height, selected.as_ref()) {
+                            *selected = snapshot.object(object).map(Selected::new);
+                        }
+                    }
+                    None => {}
+                }
+            }
+        });
+    }
+
+    /// Pool, colours and scale.
+    fn choices(&mut self, ui: &mut Ui, snapshot: &Snapshot, shown: Option<usize>) {
+        ui.horizontal_wrapped(|ui| {
+            let title = |pool: usize| snapshot.pools.get(pool).map_or("", |pool| pool.title.as_str());
+            let chosen = shown.map_or("", title);
+            ComboBox::from_id_salt("pool").width(320.0).selected_text(chosen).show_ui(ui, |ui| {
+                for pool in 0..snapshot.pools.len() {
+                    if ui.selectable_label(shown == Some(pool), title(pool)).clicked() {
+                        self.pool = Some(pool);
+                    }
+                }
+            });
+            ui.label("Colours:");
+            ui.selectable_value(&mut self.colouring, Colouring::Tag, "tag");
+            ui.selectable_value(&mut self.colouring, Colouring::Kind, "kind");
+            ui.selectable_value(&mut self.colouring, Colouring::Age, "age");
+            ui.add(Slider::new(&mut self.rows, 1..=256).logarithmic(true).text("rows of the largest block"));
+        });
+    }
+
+    fn legend(&self, ui: &mut Ui, snapshot: &Snapshot) {
+        ui.horizontal_wrapped(|ui| {
+            let groups = match self.colouring {
+                Colouring::Tag => &snapshot.tags.all[..],
+                Colouring::Kind => &snapshot.kinds.all[..],
+                Colouring::Age => {
+                    for (frames, text) in
+                        [(0, "new"), (256, "256 frames"), (65_536, "65,536 frames and more")]
+                    {
+                        swatch(ui, of_age(frames));
+                        ui.label(text);
+                    }
+                    &[]
+                }
+            };
+            for (group, (text, ..)) in groups.iter().enumerate() {
+                swatch(ui, colours::of_group(group));
+                ui.label(text);
+            }
+            swatch(ui, free(ui.visuals())[1]);
+            ui.label("free, waiting for release, or the manager's own");
+        });
+    }
+
+    /// Draws some bytes of a block. The object that was clicked, by its index.
+    fn bytes_row(
+        &self,
+        ui: &mut Ui,
+        snapshot: &Snapshot,
+        part: &Part<'_>,
+        height: f32,
+        selected: Option<&Selected>,
+    ) -> Option<usize> {
+        let size = vec2(ui.available_width() * part.share(part.to), height);
+        let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+        describe_picture(&response, || part.text());
+        if !ui.is_rect_visible(rect) {
+            return None;
+        }
+        let painter = ui.painter().with_clip_rect(rect);
+        painter.rect_filled(rect, 0.0, free(ui.visuals())[1]);
+        for (index, shown) in part.visible(snapshot, rect) {
+            painter.rect_filled(shown, 0.0, self.colour(snapshot, index));
+            // A gap between neighbours of one colour, where there is room for it.
+            if shown.width() >= 3.0 {
+                painter.vline(
+                    shown.right() - 0.5,
+                    shown.y_range(),
+                    Stroke::new(1.0, ui.visuals().panel_fill),
+                );
+            }
+            if selected.is_some_and(|it| snapshot.object(index).is_some_and(|object| it.is(object))) {
+                painter.rect_stroke(shown, 0.0, Stroke::new(2.0, MARK), StrokeKind::Inside);
+            }
+        }
+        let found = part.object_at(&response, snapshot);
+        if let Some(object) = found.and_then(|index| snapshot.object(index)) {
+            response.clone().on_hover_ui_at_pointer(|ui| describe(ui, snapshot, object));
+        }
+        found.filter(|_| response.clicked())
+    }
+
+    fn colour(&self, snapshot: &Snapshot, index: usize) -> Color32 {
+        match self.colouring {
+            Colouring::Tag => snapshot.tags.colour(index),
+            Colouring::Kind => snapshot.kinds.colour(index),
+            Colouring::Age => snapshot.object(index).map_or(colours::REST, |it| of_age(snapshot.age(it))),
+        }
+    }
+}
+
+/// Some bytes of a block, which a row shows.
+struct Part<'a> {
+    block: &'a BlockView,
+    from: u64,
+    to: u64,
+    /// Bytes of a full row.
+    row_bytes: u64,
+}
+
+impl Part<'_> {
+    /// How far along a full row a byte is.
+    fn share(&self, byte: u64) -> f32 {
+        (byte.saturating_sub(self.from) as f64 / self.row_bytes as f64) as f32
+    }
+
+    fn text(&self) -> String {
+        format!("block {}, bytes {} to {}", self.block.number, self.from, self.to)
+    }
+
+    /// The first of the block's objects that ends after a byte, by its place among them.
+    fn first_after(&self, byte: u64, snapshot: &Snapshot) -> usize {
+        self.block
+            .objects
+            .partition_point(|&index| snapshot.object(index).is_some_and(|object| end(object) <= byte))
+    }
+
+    /// The objects of the row with where they are in it: of those that share a pixel, one. O(log objects) and what is
+    /// drawn, at most one for each pixel.
+    fn visible(&self, snapshot: &Snapshot, rect: Rect) -> Vec<(usize, Rect)> {
+        let width = rect.width() / self.share(self.to).max(f32::MIN_POSITIVE);
+        let x = |byte: u64| rect.left() + width * self.share(byte.min(self.to));
+        // Pixels, as what is narrower than one covers one.
+        let bytes_of_pixel = (self.row_bytes as f64 / f64::from(width.max(1.0))) as u64;
+        let mut shown = Vec::new();
+        let mut at = self.first_after(self.from, snapshot);
+        while let Some(&index) = self.block.objects.get(at) {
+            let Some(object) = snapshot.object(index) else { break };
+            let from = object.offset.unwrap_or(0).max(self.from);
+            if from >= self.to {
+                break;
+            }
+            let (left, right) = (x(from), x(end(object)));
+            let rect = Rect::from_min_max(pos2(left, rect.top()), pos2(right.max(left + 1.0), rect.bottom()));
+            shown.push((index, rect));
+            let next = self.first_after(from.saturating_add(bytes_of_pixel), snapshot);
+            at = next.max(at + 1);
+        }
+        shown
+    }
+
+    /// The object under the pointer.
+    fn object_at(&self, response: &Response, snapshot: &Snapshot) -> Option<usize> {
+        let at = response.hover_pos()?;
+        let share = f64::from((at.x - response.rect.left()) / response.rect.width().max(1.0)).clamp(0.0, 1.0);
+        let byte = self.from + (share * (self.to - self.from) as f64) as u64;
+        let index = *self.block.objects.get(self.first_after(byte, snapshot))?;
+        let from = snapshot.object(index)?.offset?;
+        (from <= byte).then_some(index)
+    }
+}
+
+/// The byte of its block after an object's last.
+fn end(object: &LiveObject) -> u64 {
+    object.offset.unwrap_or(0).saturating_add(object.bytes)
+}
+
+/// The row at which what is selected begins, if it is in the pool.
+fn row_of(selected: &Selected, pool: &PoolView, rows: &BlockRows) -> Option<usize> {
+    let block = pool.blocks.iter().position(|block| Some(block.number) == selected.block)?;
+    Some(rows.row_of(block, selected.offset?))
+}
+
+fn heading(ui: &mut Ui, pool: &PoolView, block: usize) {
+    let Some(block) = pool.blocks.get(block) else { return };
+    let share = block.used as f64 / block.size.max(1) as f64 * 100.0;
+    let what = if pool.holds_blocks {
+        "blocks of small buffers".to_owned()
+    } else {
+        let rest = if block.rest > 0 {
+            format!(", {} waiting for release, rounding or the manager's own", bytes(block.rest))
+        } else {
+            String::new()
+        };
+        counted(block.objects.len() as u64, "object") + &rest
+    };
+    ui.label(format!("Block {}: {}, {share:.1} % given out, {what}", block.number, bytes(block.size)));
+}
+
+/// What is selected, or how to select something.
+fn details(ui: &mut Ui, snapshot: &Snapshot, selected: Option<&Selected>) {
+    let Some(selected) = selected else {
+        ui.weak("Point at an object to see what it is; click it to keep it marked.");
+        return;
+    };
+    match snapshot.report.objects.iter().find(|object| selected.is(object)) {
+        Some(object) => ui.horizontal_wrapped(|ui| describe(ui, snapshot, object)).inner,
+        None => {
+            ui.label(format!("{} is gone, or has moved.", or_else(&selected.name, "The unnamed object")));
+        }
+    }
+}
+
+/// An object in words.
+pub(crate) fn describe(ui: &mut Ui, snapshot: &Snapshot, object: &LiveObject) {
+    ui.strong(or_else(&object.name, "(no name)"));
+    ui.label(format!("{}, {}", object.kind, bytes(object.bytes)));
+    if !object.tag.is_empty() {
+        ui.label(format!("tag {}", object.tag));
+    }
+    if let Some(kind) = object.location {
+        let place = object.block.zip(object.offset);
+        let place = place.map_or_else(String::new, |(block, at)| format!(", block {block} at byte {at}"));
+        ui.label(format!("{}{place}", location(kind)));
+    }
+    ui.label(format!("created in frame {}, {} ago", object.frame, counted(snapshot.age(object), "frame")));
+    if let Some(movable) = object.movable {
+        let text = if movable.is_pinned { "pinned, moved" } else { "movable, moved" };
+        ui.label(format!("{text} {}", counted(movable.moves, "time")));
+    }
+    if let Some(backtrace) = &object.backtrace {
+        ui.monospace(backtrace);
+    }
+}

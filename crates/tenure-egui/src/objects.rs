@@ -1,0 +1,237 @@
+//! Each live object, to sort and to search.
+
+use std::cmp::Ordering;
+
+use egui::{Align, Label, Layout, Sense, TextEdit, Ui};
+use egui_extras::{Column, TableBuilder, TableRow};
+use tenure_core::LiveObject;
+
+use crate::blocks::{Selected, describe};
+use crate::snapshot::Snapshot;
+use crate::text::{bytes, counted, location, or_else};
+
+/// The columns.
+const COLUMNS: [(SortKey, &str); 6] = [
+    (SortKey::Name, "Name"),
+    (SortKey::Kind, "Kind"),
+    (SortKey::Tag, "Tag"),
+    (SortKey::Size, "Size"),
+    (SortKey::Age, "Age"),
+    (SortKey::Location, "Memory"),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SortKey {
+    Name,
+    Kind,
+    Tag,
+    Size,
+    Age,
+    Location,
+}
+
+impl SortKey {
+    /// Numbers are of interest when they are large.
+    const fn is_descending_first(self) -> bool {
+        matches!(self, Self::Size | Self::Age)
+    }
+
+    fn compare(self, a: &LiveObject, b: &LiveObject) -> Ordering {
+        match self {
+            Self::Name => a.name.cmp(&b.name),
+            Self::Kind => a.kind.to_string().cmp(&b.kind.to_string()),
+            Self::Tag => a.tag.cmp(&b.tag),
+            Self::Size => a.bytes.cmp(&b.bytes),
+            Self::Age => b.frame.cmp(&a.frame),
+            Self::Location => {
+                let place =
+                    |object: &LiveObject| (object.heap, object.pool_index, object.block, object.offset);
+                place(a).cmp(&place(b))
+            }
+        }
+    }
+}
+
+/// A moment to compare with.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    frame: u64,
+    objects: usize,
+}
+
+/// The table of objects.
+#[derive(Debug)]
+pub(crate) struct ObjectTable {
+    filter: String,
+    key: SortKey,
+    is_descending: bool,
+    mark: Option<Mark>,
+    only_new: bool,
+    /// Indices of the report's objects, as they are shown; made anew when it or the choices change.
+    order: Option<Vec<usize>>,
+}
+
+impl Default for ObjectTable {
+    fn default() -> Self {
+        Self {
+            filter: String::new(),
+            key: SortKey::Size,
+            is_descending: true,
+            mark: None,
+            only_new: false,
+            order: None,
+        }
+    }
+}
+
+impl ObjectTable {
+    /// There is a new report.
+    pub(crate) fn refresh(&mut self) {
+        self.order = None;
+    }
+
+    /// The object that was clicked, by its index.
+    pub(crate) fn show(
+        &mut self,
+        ui: &mut Ui,
+        snapshot: &Snapshot,
+        selected: Option<&Selected>,
+    ) -> Option<usize> {
+        self.choices(ui, snapshot);
+        let order = self.order.take().unwrap_or_else(|| self.ordered(snapshot));
+        let objects = order.iter().filter_map(|&index| snapshot.object(index));
+        let sum =
+            objects.filter(|it| it.location.is_some()).fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
+        ui.label(format!("{} with {}", counted(order.len() as u64, "object"), bytes(sum)));
+        let clicked = self.table(ui, snapshot, selected, &order);
+        // A click on a heading has asked for another order.
+        self.order = clicked.sorts.is_none().then_some(order);
+        if let Some(key) = clicked.sorts {
+            self.is_descending =
+                if key == self.key { !self.is_descending } else { key.is_descending_first() };
+            self.key = key;
+        }
+        clicked.object
+    }
+
+    /// The filter, and the mark to compare with.
+    fn choices(&mut self, ui: &mut Ui, snapshot: &Snapshot) {
+        let mut has_changed = false;
+        ui.horizontal_wrapped(|ui| {
+            let label = ui.label("Filter:");
+            let hint = TextEdit::singleline(&mut self.filter).hint_text("name, tag or kind").desired_width(180.0);
+            has_changed |= ui.add(hint).labelled_by(label.id).changed();
+            let text = "What was created later is shown alone by the box beside it: what is never freed shows there.";
+            if ui.button("Mark now").on_hover_text(text).clicked() {
+                let stats = &snapshot.report.stats;
+                self.mark = Some(Mark { frame: stats.frames, objects: snapshot.report.objects.len() });
+                (self.only_new, has_changed) = (true, true);
+            }
+            let Some(mark) = self.mark else { return };
+            let text = format!("only newer than frame {}", mark.frame);
+            has_changed |= ui.checkbox(&mut self.only_new, text).changed();
+            let new = snapshot.report.objects.iter().filter(|object| object.frame > mark.frame).count();
+            let gone = (mark.objects + new).saturating_sub(snapshot.report.objects.len());
+            ui.label(format!("{new} new, {gone} gone since"));
+        });
+        if has_changed {
+            self.order = None;
+        }
+    }
+
+    fn ordered(&self, snapshot: &Snapshot) -> Vec<usize> {
+        let filter = self.filter.to_lowercase();
+        let has = |text: &str| text.to_lowercase().contains(&filter);
+        let newer = self.mark.filter(|_| self.only_new).map(|mark| mark.frame);
+        let is_shown = |object: &LiveObject| {
+            newer.is_none_or(|frame| object.frame > frame)
+                && (filter.is_empty()
+                    || has(&object.name)
+                    || has(&object.tag)
+                    || has(&object.kind.to_string()))
+        };
+        let all = snapshot.report.objects.iter().enumerate();
+        let mut shown: Vec<_> = all.filter(|(_, object)| is_shown(object)).collect();
+        shown.sort_by(|(_, a), (_, b)| {
+            let order = self.key.compare(a, b);
+            if self.is_descending { order.reverse() } else { order }
+        });
+        shown.into_iter().map(|(index, _)| index).collect()
+    }
+
+    fn table(
+        &self,
+        ui: &mut Ui,
+        snapshot: &Snapshot,
+        selected: Option<&Selected>,
+        order: &[usize],
+    ) -> Clicked {
+        let mut clicked = Clicked::default();
+        let height = ui.text_style_height(&egui::TextStyle::Body) + 2.0;
+        let text = Column::initial(90.0).at_least(40.0).clip(true).resizable(true);
+        TableBuilder::new(ui)
+            .striped(true)
+            .sense(Sense::click())
+            .auto_shrink([false, false])
+            .column(Column::initial(170.0).at_least(60.0).clip(true).resizable(true))
+            .columns(text, 4)
+            .column(Column::remainder().at_least(60.0).clip(true))
+            .header(height + 2.0, |mut row| {
+                for (key, name) in COLUMNS {
+                    row.col(|ui| self.heading(ui, key, name, &mut clicked.sorts));
+                }
+            })
+            .body(|body| {
+                body.rows(height, order.len(), |mut row| {
+                    let Some(&index) = order.get(row.index()) else { return };
+                    let Some(object) = snapshot.object(index) else { return };
+                    row.set_selected(selected.is_some_and(|it| it.is(object)));
+                    cells(&mut row, snapshot, object);
+                    let response = row.response().on_hover_ui_at_pointer(|ui| describe(ui, snapshot, object));
+                    if response.clicked() {
+                        clicked.object = Some(index);
+                    }
+                });
+            });
+        clicked
+    }
+
+    fn heading(&self, ui: &mut Ui, key: SortKey, name: &str, sorts: &mut Option<SortKey>) {
+        let arrow = match (key == self.key, self.is_descending) {
+            (false, _) => "",
+            (true, true) => " ⏷",
+            (true, false) => " ⏶",
+        };
+        if ui.button(format!("{name}{arrow}")).clicked() {
+            *sorts = Some(key);
+        }
+    }
+}
+
+/// What was clicked in the table.
+#[derive(Default)]
+struct Clicked {
+    sorts: Option<SortKey>,
+    object: Option<usize>,
+}
+
+fn cells(row: &mut TableRow<'_, '_>, snapshot: &Snapshot, object: &LiveObject) {
+    // Text that can be selected would take the row's clicks.
+    let label = |text: String| Label::new(text).selectable(false);
+    let mut text = |text: String| {
+        row.col(|ui| _ = ui.add(label(text)));
+    };
+    text(or_else(&object.name, "(no name)").to_owned());
+    text(object.kind.to_string());
+    text(object.tag.clone());
+    let number = |text: String| {
+        move |ui: &mut Ui| {
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| ui.add(label(text)));
+        }
+    };
+    row.col(number(bytes(object.bytes)));
+    row.col(number(counted(snapshot.age(object), "frame")));
+    let heap = object.heap.map_or_else(String::new, |heap| format!(", heap {heap}"));
+    let place = object.location.map_or_else(|| "none".to_owned(), |kind| location(kind).to_owned() + &heap);
+    row.col(|ui| _ = ui.add(label(place)));
+}

@@ -1,0 +1,152 @@
+//! The panel as a whole: what it shows, and how often it looks.
+
+use std::time::Duration;
+
+use egui::{Context, Ui};
+use tenure_core::Gpu;
+use tenure_core::device::Device;
+
+use crate::blocks::{BlockMap, Selected};
+use crate::objects::ObjectTable;
+use crate::samples::Samples;
+use crate::snapshot::Snapshot;
+use crate::text::{bytes, counted};
+use crate::{heaps, waiting};
+
+/// Seconds between two walks over everything.
+const INTERVAL: f64 = 0.5;
+
+/// What is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Tab {
+    #[default]
+    Heaps,
+    Blocks,
+    Objects,
+    Waiting,
+}
+
+/// A panel over a running [`Gpu`]: its memory heaps over the last 600 frames, the blocks of each pool byte by byte, all live
+/// objects, and what the dropped ones wait for.
+///
+/// Call [`end_frame`](Self::end_frame) after each frame, and [`window`](Self::window) or [`ui`](Self::ui) where the program
+/// draws with `egui`. One panel is for one manager; for another it begins anew.
+///
+/// # Cost
+/// - `end_frame`: that of [`Gpu::stats`] and [`Gpu::memory`], in O(pools), which ask the operating system at most once a
+///   frame.
+/// - `ui`, while it is drawn: twice a second a [`Gpu::report`], which walks over everything that lives, in O(n log n) of
+///   it: some milliseconds for 10,000 objects. In between it draws what it has. While it is paused, it looks at nothing.
+///
+/// The manager may be used by other threads meanwhile; the panel itself belongs to the thread that draws.
+#[derive(Debug, Default)]
+pub struct MemoryPanel {
+    samples: Samples,
+    snapshot: Option<Snapshot>,
+    /// When that was taken, by the clock of `egui`.
+    taken_at: f64,
+    /// The manager, by the address of what its clones share.
+    manager: Option<usize>,
+    is_paused: bool,
+    tab: Tab,
+    map: BlockMap,
+    table: ObjectTable,
+    selected: Option<Selected>,
+}
+
+impl MemoryPanel {
+    /// A panel that has seen nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes down the numbers of a frame, after its end. Without it the charts have the frames in which the panel was drawn.
+    pub fn end_frame<D: Device>(&mut self, gpu: &Gpu<D>) {
+        self.belong_to(gpu);
+        if !self.is_paused {
+            self.samples.take(gpu);
+        }
+    }
+
+    /// Draws the panel in a window of its own, which the user can close: `open` is `false` then.
+    pub fn window<D: Device>(&mut self, context: &Context, gpu: &Gpu<D>, open: &mut bool) {
+        egui::Window::new("GPU memory")
+            .open(open)
+            .default_size([720.0, 520.0])
+            .min_width(360.0)
+            .show(context, |ui| self.ui(ui, gpu));
+    }
+
+    /// Draws the panel into the program's own layout.
+    pub fn ui<D: Device>(&mut self, ui: &mut Ui, gpu: &Gpu<D>) {
+        self.belong_to(gpu);
+        if !self.is_paused {
+            self.samples.take(gpu);
+            let now = ui.input(|input| input.time);
+            // A clock that goes back is another one's.
+            if self.snapshot.is_none() || !(0.0..INTERVAL).contains(&(now - self.taken_at)) {
+                self.snapshot = Some(Snapshot::new(gpu.report()));
+                self.taken_at = now;
+                self.table.refresh();
+            }
+            ui.ctx().request_repaint_after(Duration::from_secs_f64(INTERVAL));
+        }
+        let Some(snapshot) = self.snapshot.take() else { return };
+        self.show(ui, &snapshot);
+        self.snapshot = Some(snapshot);
+    }
+
+    fn show(&mut self, ui: &mut Ui, snapshot: &Snapshot) {
+        self.heading(ui, snapshot);
+        ui.separator();
+        match self.tab {
+            Tab::Heaps => {
+                scrolled().show(ui, |ui| heaps::show(ui, &self.samples, snapshot));
+            }
+            Tab::Blocks => self.map.show(ui, snapshot, &mut self.selected),
+            Tab::Objects => {
+                let clicked = self.table.show(ui, snapshot, self.selected.as_ref());
+                if let Some(object) = clicked.and_then(|index| snapshot.object(index)) {
+                    self.selected = Some(Selected::new(object));
+                    self.map.reveal(object);
+                }
+            }
+            Tab::Waiting => {
+                scrolled().show(ui, |ui| waiting::show(ui, snapshot));
+            }
+        }
+    }
+
+    fn heading(&mut self, ui: &mut Ui, snapshot: &Snapshot) {
+        let report = &snapshot.report;
+        ui.horizontal_wrapped(|ui| {
+            ui.selectable_value(&mut self.tab, Tab::Heaps, "Memory heaps");
+            ui.selectable_value(&mut self.tab, Tab::Blocks, "Blocks");
+            ui.selectable_value(&mut self.tab, Tab::Objects, "Objects");
+            ui.selectable_value(&mut self.tab, Tab::Waiting, "Waiting for release");
+            ui.separator();
+            ui.toggle_value(&mut self.is_paused, "Pause");
+        });
+        ui.horizontal_wrapped(|ui| {
+            ui.label(format!("{} ({}), frame {}:", report.device, report.backend, report.stats.frames));
+            ui.label(format!("{} reserved,", bytes(report.stats.reserved)));
+            ui.label(format!("{} live,", counted(report.stats.live_objects, "object")));
+            ui.label(format!("{} waiting for release", bytes(report.stats.pending_bytes)));
+        });
+    }
+
+    /// Forgets what is another manager's.
+    fn belong_to<D: Device>(&mut self, gpu: &Gpu<D>) {
+        let manager = std::ptr::from_ref(gpu.device()).addr();
+        if self.manager.is_some_and(|before| before != manager) {
+            *self = Self { tab: self.tab, ..Self::default() };
+        }
+        self.manager = Some(manager);
+    }
+}
+
+/// As large as there is room.
+fn scrolled() -> egui::ScrollArea {
+    egui::ScrollArea::vertical().auto_shrink([false, false])
+}

@@ -1,0 +1,40 @@
+//! Texts: how numbers are written, and what stands for pictures.
+
+use egui::{Response, WidgetInfo};
+use humansize::{BINARY, format_size};
+use tenure_core::memory::LocationKind;
+
+/// Bytes in the largest unit of which there is one.
+pub(crate) fn bytes(count: u64) -> String {
+    format_size(count, BINARY)
+}
+
+/// A count with its noun, which takes an `s`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// How a resource has its memory.
+pub(crate) const fn location(kind: LocationKind) -> &'static str {
+    match kind {
+        LocationKind::Committed => "memory of its own",
+        LocationKind::Placed => "placed",
+        LocationKind::Range => "range of a buffer",
+        LocationKind::Page => "in a page",
+        LocationKind::Transient => "transient",
+        LocationKind::Reserved => "reserved",
+        LocationKind::Adopted => "memory of the program",
+        _ => "elsewhere",
+    }
+}
+
+/// What stands for a name, tag or kind.
+pub(crate) fn or_else<'a>(text: &'a str, instead: &'a str) -> &'a str {
+    if text.is_empty() { instead } else { text }
+}
+
+/// Gives what is painted a text, for readers of screens.
+#[allow(deprecated, reason = "egui 0.37 has renamed the type; 0.33 has no other")]
+pub(crate) fn describe_picture(response: &Response, text: impl Fn() -> String) {
+    response.widget_info(|| WidgetInfo::labeled(egui::WidgetType::Label, true, text()));
+}
