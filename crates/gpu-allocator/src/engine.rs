@@ -12,6 +12,8 @@ use tenure_heap::{
 };
 
 use crate::recording::{Recording, Told};
+#[cfg(feature = "visualizer")]
+use crate::visualizer::{BlockView, LiveView, Memory, MemoryTypeView};
 use crate::{
     AllocationError, AllocationReport, AllocationSizes, AllocatorDebugSettings, AllocatorReport,
     MemoryBlockReport, Result,
@@ -24,6 +26,9 @@ pub(crate) struct Engine<D: HeapDevice<Error = HeapError>> {
     /// By serial; empty unless asked for.
     traces: BTreeMap<NonZeroU64, Backtrace>,
     recording: Option<Recording>,
+    /// By serial, what is for images that are not linear, which the visualizer draws in another colour.
+    #[cfg(feature = "visualizer")]
+    optimal: std::collections::BTreeSet<NonZeroU64>,
     /// It was logged that memory is not where it was wanted.
     has_warned: bool,
 }
@@ -40,7 +45,15 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         }
         let pools = HeapPools::new(device, sizes.config(granule))
             .map_err(|error| AllocationError::InvalidAllocatorCreateDesc(error.to_string()))?;
-        Ok(Self { pools, debug, traces: BTreeMap::new(), recording: Recording::begin(), has_warned: false })
+        Ok(Self {
+            pools,
+            debug,
+            traces: BTreeMap::new(),
+            recording: Recording::begin(),
+            #[cfg(feature = "visualizer")]
+            optimal: std::collections::BTreeSet::new(),
+            has_warned: false,
+        })
     }
 
     pub(crate) fn device(&self) -> &D {
@@ -98,6 +111,8 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         if !self.traces.is_empty() {
             self.traces.remove(&range.serial());
         }
+        #[cfg(feature = "visualizer")]
+        self.optimal.remove(&range.serial());
         Ok(())
     }
 
@@ -141,6 +156,43 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         AllocatorReport { allocations, blocks, total_allocated_bytes, total_capacity_bytes }
     }
 
+    /// What the visualizer draws; the lines are the API's.
+    #[cfg(feature = "visualizer")]
+    pub(crate) fn visualized(&self, lines: Vec<String>) -> Memory {
+        let properties = self.pools.device().properties();
+        let heap = |(index, heap): (usize, &MemoryHeap)| {
+            let place = if heap.device_local { ", device-local" } else { "" };
+            format!("Heap: {index}, size: {} MiB{place}", heap.size >> 20)
+        };
+        let heaps = properties.memory_heaps.iter().enumerate().map(heap).collect();
+        let view = |found: &tenure_heap::MemoryType| MemoryTypeView {
+            lines: vec![format!("properties: {:?}", found.flags), format!("heap index: {}", found.heap)],
+            blocks: Vec::new(),
+        };
+        let mut types: Vec<MemoryTypeView> = properties.memory_types.iter().map(view).collect();
+        for block in self.pools.blocks() {
+            if let Some(of_type) = types.get_mut(usize::from(block.memory.0)) {
+                of_type.blocks.push(self.visualized_block(block));
+            }
+        }
+        Memory { lines, heaps, types, keeps_traces: self.debug.keeps_traces() }
+    }
+
+    #[cfg(feature = "visualizer")]
+    fn visualized_block(&self, block: tenure_heap::MemoryBlock) -> BlockView {
+        let view = |found: LiveMemory| LiveView {
+            name: found.name.as_str().to_owned(),
+            serial: found.serial,
+            offset: found.offset,
+            size: found.size,
+            is_linear: !self.optimal.contains(&found.serial),
+            trace: self.traces.get(&found.serial).map(Backtrace::to_string),
+        };
+        let mut allocations: Vec<LiveView> = block.allocations.into_iter().map(view).collect();
+        allocations.sort_by_key(|found| found.offset);
+        BlockView { id: block.id, size: block.size, is_dedicated: block.is_dedicated, allocations }
+    }
+
     /// Bytes of all blocks.
     pub(crate) fn capacity(&self) -> u64 {
         self.pools.totals().reserved
@@ -180,6 +232,10 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
 
     #[inline(always)]
     fn note(&mut self, serial: NonZeroU64, told: Told) {
+        #[cfg(feature = "visualizer")]
+        if !told.is_linear {
+            self.optimal.insert(serial);
+        }
         if self.recording.is_some() || self.debug.keeps_traces() {
             self.take_down(serial, told);
         }

@@ -51,11 +51,13 @@
 //! Where the environment variable `TENURE_TRACE` names a file, what the program allocates is recorded
 //! there, for `tenure replay`.
 //!
+//! # Visualizer
+//! The feature `visualizer` has the types of the original, for `egui` 0.24 to 0.27. They draw what lives, and each block byte by
+//! byte, without the handles of heaps. `render_memory_block_window` draws the blocks; the original draws its table of
+//! allocations there. For a program on tenure itself there is the crate `tenure-egui`.
+//!
 //! # What is missing
 //! * `metal`: the feature exists; on Apple's systems it does not compile, and says so.
-//! * `visualizer`: nothing is drawn. With the feature, the visualizer's types have their names and nothing
-//!   else, so that the compiler says why a program that uses them does not compile. [`AllocatorReport`]
-//!   has the numbers, and prints them.
 //! * `no_std`: tenure needs the standard library; without the feature `std` the surface is that of the
 //!   original, the library is linked all the same.
 

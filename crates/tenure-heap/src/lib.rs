@@ -48,7 +48,7 @@ pub use limits::{MemoryCounter, MemoryLimits};
 pub use name::Name;
 pub use pool::{CompactionBudget, Pool, PoolTotals, RangeMove, RangeNeeds, Unfit};
 pub use pools::{
-    BlockSizes, HeapPools, HeapPoolsConfig, InvalidSetup, LiveMemory, MemoryBlock, MemoryError, MemoryMove,
-    MemoryRange, MemoryRequest, MemoryTotals, RequestField,
+    BlockSizes, HeapPools, HeapPoolsConfig, InvalidSetup, LiveMemory, MemoryBlock, MemoryBlockId,
+    MemoryError, MemoryMove, MemoryRange, MemoryRequest, MemoryTotals, RequestField,
 };
 pub use suballocator::PoolSuballocator;

@@ -10,6 +10,8 @@ mod faults;
 mod faulty;
 mod heaps;
 mod resource;
+#[cfg(feature = "visualizer")]
+mod visualizer;
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,8 +27,7 @@ pub use self::desc::{
 pub use self::device::ID3D12DeviceVersion;
 pub use self::resource::{CommittedAllocationStatistics, Resource};
 #[cfg(feature = "visualizer")]
-#[allow(deprecated, reason = "it is there to say why it is not")]
-pub use crate::visualizer::AllocatorVisualizer;
+pub use self::visualizer::AllocatorVisualizer;
 
 use self::faults::Faults;
 use self::heaps::Heaps;

@@ -110,6 +110,12 @@ impl Heaps {
         }
     }
 
+    /// Bytes between a buffer and an image that is not linear.
+    #[cfg(feature = "visualizer")]
+    pub(super) const fn granularity(&self) -> u64 {
+        self.granularity
+    }
+
     /// What there is to choose from.
     pub(super) fn chooser(&self) -> Chooser {
         Chooser::new(self.memory.memory_types_as_slice(), self.granularity)

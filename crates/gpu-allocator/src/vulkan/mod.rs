@@ -3,6 +3,8 @@
 mod allocation;
 mod choose;
 mod heaps;
+#[cfg(feature = "visualizer")]
+mod visualizer;
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,11 +15,10 @@ use tenure_heap::{MemoryRange, MemoryRequest, Name, ShortageRules};
 pub use self::allocation::{Allocation, MappedAllocationSlab};
 use self::choose::{Choice, Chooser, Types};
 use self::heaps::{Address, Dedicated, Heap, Heaps};
+#[cfg(feature = "visualizer")]
+pub use self::visualizer::AllocatorVisualizer;
 use crate::engine::Engine;
 use crate::recording::Told;
-#[cfg(feature = "visualizer")]
-#[allow(deprecated, reason = "it is there to say why it is not")]
-pub use crate::visualizer::AllocatorVisualizer;
 use crate::{
     AllocationError, AllocationSizes, AllocatorDebugSettings, AllocatorReport, MemoryLocation, Result,
 };

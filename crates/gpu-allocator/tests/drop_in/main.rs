@@ -11,6 +11,8 @@ mod pressure;
 mod recordings;
 mod shortage;
 mod traffic;
+#[cfg(feature = "visualizer")]
+mod visualizer;
 
 /// The same helpers on this crate and on the original.
 macro_rules! program {

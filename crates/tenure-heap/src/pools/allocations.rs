@@ -111,9 +111,28 @@ pub struct LiveMemory {
     pub(super) block: Option<(u16, BlockId)>,
 }
 
+impl LiveMemory {
+    /// The name of its heap.
+    pub(super) fn block_id(&self) -> MemoryBlockId {
+        let of_pool = |(pool, block)| MemoryBlockId::Pool(pool, block);
+        self.block.map_or(MemoryBlockId::Dedicated(self.serial), of_pool)
+    }
+}
+
+/// Names a heap of [`HeapPools`](super::HeapPools) as long as it is there; later another may have the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MemoryBlockId {
+    /// A block of a pool, by their numbers.
+    Pool(u16, BlockId),
+    /// A heap for one range alone, by the [serial](LiveMemory::serial) of that.
+    Dedicated(NonZeroU64),
+}
+
 /// A heap, for reports.
 #[derive(Clone, Debug)]
 pub struct MemoryBlock {
+    /// Its name.
+    pub id: MemoryBlockId,
     /// The memory type.
     pub memory: MemoryTypeId,
     /// Bytes.

@@ -7,10 +7,11 @@ mod fallback;
 mod request;
 mod table;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub use allocations::{LiveMemory, MemoryBlock, MemoryTotals};
+pub use allocations::{LiveMemory, MemoryBlock, MemoryBlockId, MemoryTotals};
 pub use compaction::MemoryMove;
 pub use error::{InvalidSetup, MemoryError, RequestField};
 pub use request::{BlockSizes, HeapPoolsConfig, MemoryRange, MemoryRequest};
@@ -302,26 +303,25 @@ impl<D: HeapDevice> HeapPools<D> {
     }
 
     /// Every heap with what lives in it: those that are shared, by memory type, then those that are for one
-    /// range alone.
+    /// range alone. O(n log n) in what lives.
     #[must_use]
     pub fn blocks(&self) -> Vec<MemoryBlock> {
-        let mut live = self.live();
+        let mut live: BTreeMap<MemoryBlockId, Vec<LiveMemory>> = BTreeMap::new();
+        for found in self.live() {
+            live.entry(found.block_id()).or_default().push(found);
+        }
         let mut blocks = Vec::new();
         for pool in self.pools.iter() {
             for (number, _, size, _) in pool.pool.blocks() {
-                let is_here = |found: &LiveMemory| found.block == Some((pool.key.index(), number));
-                let allocations = live.iter().filter(|found| is_here(found)).cloned().collect();
-                live.retain(|found| !is_here(found));
-                let memory = pool.key.memory;
-                blocks.push(MemoryBlock { memory, size, is_dedicated: false, allocations });
+                let (id, memory) = (MemoryBlockId::Pool(pool.key.index(), number), pool.key.memory);
+                let allocations = live.remove(&id).unwrap_or_default();
+                blocks.push(MemoryBlock { id, memory, size, is_dedicated: false, allocations });
             }
         }
-        let dedicated = live.into_iter().filter(|found| found.block.is_none());
-        blocks.extend(dedicated.map(|found| MemoryBlock {
-            memory: found.memory,
-            size: found.heap_size,
-            is_dedicated: true,
-            allocations: vec![found],
+        blocks.extend(live.into_iter().filter_map(|(id, allocations)| {
+            let &LiveMemory { memory, heap_size: size, .. } = allocations.first()?;
+            let is_dedicated = matches!(id, MemoryBlockId::Dedicated(_));
+            is_dedicated.then_some(MemoryBlock { id, memory, size, is_dedicated, allocations })
         }));
         blocks
     }

@@ -32,6 +32,9 @@ const ORIGINAL: &str = "gpu-allocator@0.28.0";
 /// The first of the range, and the one whose interfaces are neither `Send` nor `Sync`.
 const WINDOWS: [&str; 2] = ["0.53.0", "0.59.0"];
 
+/// The first of the range.
+const EGUI: &str = "0.24.1";
+
 /// A part of the surface: what there is on a system with some features.
 struct Surface {
     name: &'static str,
@@ -41,8 +44,8 @@ struct Surface {
 
 /// Features add up, so that each API is there once; without `std` as wgpu asks for it.
 const SURFACES: [Surface; 3] = [
-    Surface { name: "vulkan", system: System::Linux, features: &["std", "vulkan"] },
-    Surface { name: "d3d12", system: System::Windows, features: &["std", "d3d12"] },
+    Surface { name: "vulkan", system: System::Linux, features: &["std", "vulkan", "visualizer"] },
+    Surface { name: "d3d12", system: System::Windows, features: &["std", "d3d12", "visualizer"] },
     Surface { name: "no-std", system: System::Windows, features: &["hashbrown", "d3d12", "vulkan"] },
 ];
 
@@ -91,7 +94,8 @@ pub(crate) fn check() -> Outcome {
         all.extend(between(&original, &ours));
     }
     exceptions.explain(&all)?;
-    old_windows(&release)
+    old_windows(&release)?;
+    old_egui(&release)
 }
 
 /// Writes down what the original has.
@@ -116,6 +120,20 @@ fn old_windows(release: &Release) -> Outcome {
         project.cargo("check", &["--quiet", "--package", DROP_IN, "--target", triple])?;
         println!("windows {version}: type-checked");
     }
+    Ok(())
+}
+
+/// The visualizer is type-checked with the first version of `egui` that it may be given; all other steps have the last.
+fn old_egui(release: &Release) -> Outcome {
+    let project = Project::new(release, &["std", "d3d12", "vulkan", "visualizer"])?;
+    // Adds to the versions of the workspace those that are missing, which are the last of the range.
+    project.cargo("update", &["--quiet", "--workspace"])?;
+    // The original uses the one with the other.
+    for package in ["egui_extras@0.27.2", "egui@0.27.2"] {
+        project.cargo("update", &["--quiet", "--package", package, "--precise", EGUI])?;
+    }
+    project.cargo("check", &["--quiet", "--package", DROP_IN, "--target", System::Windows.triple()])?;
+    println!("egui {EGUI}: type-checked");
     Ok(())
 }
 

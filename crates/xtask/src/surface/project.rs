@@ -14,7 +14,7 @@ use crate::outcome::{Outcome, Trouble};
 use crate::toolchain::Release;
 
 /// The crates whose types are in the surface: which versions of them are asked for is part of it.
-const SHOWN: [&str; 4] = ["ash", "log", "presser", "windows"];
+const SHOWN: [&str; 5] = ["ash", "egui", "log", "presser", "windows"];
 
 /// The package, outside the workspace, with the workspace's choice of versions.
 pub(super) struct Project<'a> {

@@ -1,0 +1,52 @@
+//! What there is to draw.
+
+use std::num::NonZeroU64;
+
+use tenure_heap::MemoryBlockId;
+
+/// An allocation that lives.
+pub(crate) struct LiveView {
+    pub(crate) name: String,
+    pub(crate) serial: NonZeroU64,
+    /// Bytes from the start of its block.
+    pub(crate) offset: u64,
+    /// Bytes.
+    pub(crate) size: u64,
+    pub(crate) is_linear: bool,
+    /// Where it was allocated, if that is kept.
+    pub(crate) trace: Option<String>,
+}
+
+/// A block.
+pub(crate) struct BlockView {
+    pub(crate) id: MemoryBlockId,
+    /// Bytes.
+    pub(crate) size: u64,
+    pub(crate) is_dedicated: bool,
+    /// By offset.
+    pub(crate) allocations: Vec<LiveView>,
+}
+
+impl BlockView {
+    /// Bytes that live.
+    pub(crate) fn allocated(&self) -> u64 {
+        self.allocations.iter().map(|found| found.size).sum()
+    }
+}
+
+/// A memory type and its blocks.
+pub(crate) struct MemoryTypeView {
+    /// What it is, a line each.
+    pub(crate) lines: Vec<String>,
+    pub(crate) blocks: Vec<BlockView>,
+}
+
+/// What an allocator holds.
+pub(crate) struct Memory {
+    /// What holds for all of it, a line each.
+    pub(crate) lines: Vec<String>,
+    /// Each memory heap in a line.
+    pub(crate) heaps: Vec<String>,
+    pub(crate) types: Vec<MemoryTypeView>,
+    pub(crate) keeps_traces: bool,
+}

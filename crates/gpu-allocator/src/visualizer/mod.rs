@@ -1,0 +1,111 @@
+//! What an allocator holds, drawn with `egui` 0.24 to 0.27. Each API has an `AllocatorVisualizer`.
+
+mod block;
+mod breakdown;
+mod memory;
+mod windows;
+
+use egui::Color32;
+
+pub(crate) use self::memory::{BlockView, LiveView, Memory, MemoryTypeView};
+pub(crate) use self::windows::Windows;
+
+/// Free bytes: gray.
+pub const DEFAULT_COLOR_ALLOCATION_TYPE_FREE: Color32 = Color32::from_rgb(159, 159, 159);
+/// Allocations for buffers and linear images: blue.
+pub const DEFAULT_COLOR_ALLOCATION_TYPE_LINEAR: Color32 = Color32::from_rgb(91, 206, 250);
+/// Allocations for other images: pink.
+pub const DEFAULT_COLOR_ALLOCATION_TYPE_NON_LINEAR: Color32 = Color32::from_rgb(250, 169, 184);
+
+/// The colours of the map of a block.
+#[derive(Clone)]
+pub struct ColorScheme {
+    /// Free bytes.
+    pub free_color: Color32,
+    /// Allocations for buffers and linear images.
+    pub linear_color: Color32,
+    /// Allocations for other images.
+    pub non_linear_color: Color32,
+}
+
+impl Default for ColorScheme {
+    fn default() -> Self {
+        Self {
+            free_color: DEFAULT_COLOR_ALLOCATION_TYPE_FREE,
+            linear_color: DEFAULT_COLOR_ALLOCATION_TYPE_LINEAR,
+            non_linear_color: DEFAULT_COLOR_ALLOCATION_TYPE_NON_LINEAR,
+        }
+    }
+}
+
+/// The visualizer of an API, whose `Allocator` says with `visualized` what it holds.
+macro_rules! allocator_visualizer {
+    () => {
+        /// Draws what an allocator holds with `egui`.
+        ///
+        /// Each call takes down what lives anew, in O(n log n): some milliseconds for 10,000 allocations.
+        pub struct AllocatorVisualizer {
+            windows: $crate::visualizer::Windows,
+        }
+
+        #[allow(clippy::new_without_default, reason = "the original has no default")]
+        impl AllocatorVisualizer {
+            /// Without windows of blocks.
+            pub fn new() -> Self {
+                Self { windows: $crate::visualizer::Windows::default() }
+            }
+
+            /// Sets the colours of the windows of blocks.
+            pub fn set_color_scheme(&mut self, color_scheme: $crate::visualizer::ColorScheme) {
+                self.windows.set_colors(color_scheme);
+            }
+
+            /// Draws the memory heaps, and the blocks of each memory type. The button *visualize* of a block opens a window
+            /// for [`render_memory_block_visualization_windows`](Self::render_memory_block_visualization_windows).
+            pub fn render_memory_block_ui(&mut self, ui: &mut egui::Ui, alloc: &Allocator) {
+                self.windows.blocks(ui, &alloc.visualized());
+            }
+
+            /// [`render_memory_block_ui`](Self::render_memory_block_ui) in a window of its own.
+            pub fn render_memory_block_window(
+                &mut self,
+                ctx: &egui::Context,
+                allocator: &Allocator,
+                open: &mut bool,
+            ) {
+                egui::Window::new("Allocator Memory Blocks")
+                    .open(open)
+                    .show(ctx, |ui| self.render_memory_block_ui(ui, allocator));
+            }
+
+            /// Draws a window with the map of each block that was chosen.
+            pub fn render_memory_block_visualization_windows(
+                &mut self,
+                ctx: &egui::Context,
+                allocator: &Allocator,
+            ) {
+                if self.windows.is_any_open() {
+                    self.windows.maps(ctx, &allocator.visualized());
+                }
+            }
+
+            /// Draws a table of what lives, to sort and to search.
+            pub fn render_breakdown_ui(&mut self, ui: &mut egui::Ui, allocator: &Allocator) {
+                self.windows.breakdown(ui, &allocator.visualized());
+            }
+
+            /// [`render_breakdown_ui`](Self::render_breakdown_ui) in a window of its own.
+            pub fn render_breakdown_window(
+                &mut self,
+                ctx: &egui::Context,
+                allocator: &Allocator,
+                open: &mut bool,
+            ) {
+                egui::Window::new("Allocator Breakdown")
+                    .open(open)
+                    .show(ctx, |ui| self.render_breakdown_ui(ui, allocator));
+            }
+        }
+    };
+}
+pub(crate) use allocator_visualizer;

@@ -1,0 +1,14 @@
+//! Drawing what an allocator holds.
+
+use super::Allocator;
+use crate::visualizer::{Memory, allocator_visualizer};
+
+allocator_visualizer!();
+
+impl Allocator {
+    /// What the visualizer draws.
+    fn visualized(&self) -> Memory {
+        let granularity = self.engine.device().granularity();
+        self.engine.visualized(vec![format!("buffer image granularity: {granularity}")])
+    }
+}
