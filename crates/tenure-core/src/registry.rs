@@ -2,6 +2,7 @@
 
 use std::backtrace::Backtrace;
 use std::fmt;
+use std::num::NonZeroU32;
 
 use parking_lot::{Mutex, MutexGuard};
 use slab::Slab;
@@ -65,6 +66,9 @@ impl fmt::Display for ObjectKind {
 pub(crate) struct Record {
     pub(crate) name: Name,
     pub(crate) kind: ObjectKind,
+    /// The frames from its creation until its handle was dropped, and one: it lives on because of its views. In little
+    /// room, as every object has it.
+    pub(crate) dropped: Option<NonZeroU32>,
     pub(crate) bytes: u64,
     pub(crate) frame: u64,
     pub(crate) backtrace: Option<Box<Backtrace>>,
@@ -87,6 +91,25 @@ pub struct Leak {
     pub frame: u64,
     /// Where it was created, when [`Config::leak_backtraces`](crate::Config::leak_backtraces) is on.
     pub backtrace: Option<String>,
+}
+
+impl Record {
+    /// Of what is there as long as its handle. Without a tag and a place.
+    #[inline]
+    pub(crate) fn new(name: Name, kind: ObjectKind, bytes: u64, frame: u64) -> Self {
+        let (tag, place) = (Name::default(), RecordedLocation::None);
+        Self { name, kind, dropped: None, bytes, frame, backtrace: None, tag, place }
+    }
+
+    fn note_dropped(&mut self, frame: u64) {
+        let frames = u32::try_from(frame.saturating_sub(self.frame)).unwrap_or(u32::MAX);
+        self.dropped = NonZeroU32::new(frames.saturating_add(1));
+    }
+
+    /// The frame in which its handle was dropped, if it lives on.
+    pub(crate) fn dropped_in(&self) -> Option<u64> {
+        self.dropped.map(|frames| self.frame.saturating_add(u64::from(frames.get() - 1)))
+    }
 }
 
 impl Leak {
@@ -289,6 +312,15 @@ impl Registry {
         }
     }
 
+    /// An object's handle was dropped, and the object lives on.
+    pub(crate) fn note_dropped(&self, key: RecordKey, frame: u64) {
+        if let Some(shard) = self.shards.get(usize::from(key.shard))
+            && let Some(record) = shard.table.lock().records.get_mut(key.index as usize)
+        {
+            record.note_dropped(frame);
+        }
+    }
+
     /// Queues the removals of an outbox with the tables that have the records.
     fn send(&self, outbox: &mut Vec<RecordKey>) {
         for same in outbox.chunk_by(|one, next| one.shard == next.shard) {
@@ -325,13 +357,12 @@ mod tests {
     use std::sync::mpsc;
     use std::thread;
 
-    use super::{MAX_QUEUED_REMOVALS, ObjectKind, Record, RecordedLocation, Registry};
+    use super::{MAX_QUEUED_REMOVALS, ObjectKind, Record, Registry};
     use crate::Name;
 
     fn record(bytes: u64) -> Record {
         let (name, kind) = (Name::default(), ObjectKind::Buffer);
-        let (tag, place) = (Name::default(), RecordedLocation::None);
-        Record { name, kind, bytes, frame: 0, backtrace: None, tag, place }
+        Record::new(name, kind, bytes, 0)
     }
 
     fn living(registry: &Registry) -> Vec<u64> {

@@ -322,6 +322,9 @@ pub(crate) fn describe(ui: &mut Ui, snapshot: &Snapshot, object: &LiveObject) {
         ui.label(format!("{}{place}", location(kind)));
     }
     ui.label(format!("created in frame {}, {} ago", object.frame, counted(snapshot.age(object), "frame")));
+    if let Some(frame) = object.dropped {
+        ui.label(format!("dropped in frame {frame}, kept by views: {}", object.kept_by.join(", ")));
+    }
     if let Some(movable) = object.movable {
         let text = if movable.is_pinned { "pinned, moved" } else { "movable, moved" };
         ui.label(format!("{text} {}", counted(movable.moves, "time")));

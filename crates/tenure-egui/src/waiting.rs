@@ -28,6 +28,8 @@ pub(crate) fn show(ui: &mut Ui, snapshot: &Snapshot) {
         });
     }
     ui.add_space(6.0);
+    kept_by_views(ui, snapshot);
+    ui.add_space(6.0);
     ui.strong("What the dropped objects wait for");
     if report.held.is_empty() {
         ui.weak("Nothing waits.");
@@ -37,6 +39,27 @@ pub(crate) fn show(ui: &mut Ui, snapshot: &Snapshot) {
             report.held.iter().for_each(|held| waiting(ui, held));
         });
     }
+}
+
+/// What was dropped and does not even wait, because it has views.
+fn kept_by_views(ui: &mut Ui, snapshot: &Snapshot) {
+    let kept: Vec<_> = snapshot.report.objects.iter().filter(|object| object.dropped.is_some()).collect();
+    ui.strong("Kept by views");
+    if kept.is_empty() {
+        ui.weak("None.");
+        return;
+    }
+    Grid::new("views").striped(true).num_columns(4).show(ui, |ui| {
+        headings(ui, &["Name", "Bytes", "Dropped", "Views"]);
+        for object in kept {
+            let frames = snapshot.report.stats.frames.saturating_sub(object.dropped.unwrap_or(0));
+            ui.label(or_else(&object.name, "(no name)"));
+            ui.label(bytes(object.bytes));
+            ui.label(format!("{} ago", counted(frames, "frame")));
+            ui.label(object.kept_by.join(", "));
+            ui.end_row();
+        }
+    });
 }
 
 fn headings(ui: &mut Ui, names: &[&str]) {

@@ -153,6 +153,38 @@ fn snapshots_say_who_holds_what_was_dropped() {
     assert!(["recording", "submission"].iter().all(|holder| holders.iter().any(|found| found == holder)));
 }
 
+/// A texture whose handle was dropped is held by its views, by name.
+#[test]
+fn snapshots_name_the_views_that_keep_a_resource() {
+    use tenure_core::device::{Format, Usage};
+    use tenure_core::{TextureDesc, TextureViewDesc};
+    let profile = tenure_sim::Profile::DISCRETE;
+    let gpu =
+        tenure_core::Gpu::new(tenure_sim::Device::new(profile), tenure_core::Config::default()).unwrap();
+    let texture = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
+    let texture = gpu.create_texture(&texture).unwrap();
+    let view = gpu.create_texture_view(&texture, &TextureViewDesc::sampled().name("meadow")).unwrap();
+    let mut lines = Vec::new();
+    let mut snap = || {
+        gpu.begin_frame().unwrap().end().unwrap();
+        serde_json::to_writer(&mut lines, &gpu.report()).unwrap();
+        lines.push(b'\n');
+    };
+    snap();
+    drop(texture);
+    (0..3).for_each(|_| snap());
+    drop(view);
+    snap();
+    let history = tenure_report::read_snapshots(lines.as_slice(), "snapshots").unwrap();
+    let of = |frame: usize| -> Vec<_> {
+        let holds = history.frames[frame].holds.iter();
+        let views = holds.filter(|hold| history.strings.get(hold.holder) == "views");
+        views.map(|hold| (history.strings.get(hold.name), hold.age)).collect()
+    };
+    assert_eq!([of(0), of(4)], [vec![], vec![]]);
+    assert_eq!(of(3), [("grass by meadow", 3)]);
+}
+
 #[test]
 fn snapshots_count_memory_with_the_heap_that_it_is_of() {
     use tenure_core::device::Usage;

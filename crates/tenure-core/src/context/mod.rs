@@ -236,16 +236,12 @@ impl<D: Device> Context<D> {
     /// Registers a new object.
     #[inline]
     pub(crate) fn register(&self, name: &Name, kind: ObjectKind, bytes: u64) -> RecordKey {
-        let backtrace = self.config.leak_backtraces.then(|| Box::new(Backtrace::force_capture()));
-        self.registry.insert(Record {
-            name: name.clone(),
-            kind,
-            bytes,
-            frame: self.current_frame(),
-            backtrace,
-            tag: Name::default(),
-            place: RecordedLocation::None,
-        })
+        self.register_resource(name, Name::default(), kind, bytes, RecordedLocation::None)
+    }
+
+    /// Registers a new view of a resource, by the number of that one's record.
+    pub(crate) fn register_view(&self, name: &Name, of: u64) -> RecordKey {
+        self.register_resource(name, Name::default(), ObjectKind::View, 0, RecordedLocation::ViewOf(of))
     }
 
     /// Registers a new resource.
@@ -260,7 +256,8 @@ impl<D: Device> Context<D> {
     ) -> RecordKey {
         let backtrace = self.config.leak_backtraces.then(|| Box::new(Backtrace::force_capture()));
         let frame = self.current_frame();
-        self.registry.insert(Record { name: name.clone(), kind, bytes, frame, backtrace, tag, place })
+        let record = Record::new(name.clone(), kind, bytes, frame);
+        self.registry.insert(Record { backtrace, tag, place, ..record })
     }
 
     /// Tells the recorder, if there is one, where a resource was placed.
@@ -300,7 +297,7 @@ impl<D: Device> Context<D> {
             reserved,
         };
         match backing.location.place() {
-            RecordedLocation::None | RecordedLocation::Elsewhere(_) => {}
+            RecordedLocation::None | RecordedLocation::ViewOf(_) | RecordedLocation::Elsewhere(_) => {}
             RecordedLocation::Memory { memory, offset, .. } => {
                 placement.memory_type = Some(memory.0);
                 placement.offset = offset.map(u64::from);

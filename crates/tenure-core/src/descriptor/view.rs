@@ -13,7 +13,7 @@ use crate::device::{
 };
 use crate::memory::MovableBacking;
 use crate::places::Places;
-use crate::registry::{ObjectKind, RecordKey};
+use crate::registry::RecordKey;
 use crate::resource::{HandleInner, ViewGuard};
 use crate::time::Stamp;
 use crate::{Buffer, Error, Name, Texture};
@@ -178,7 +178,7 @@ impl<D: Device> View<D> {
             kind,
             binding,
             block,
-            record: service.context.register(name, ObjectKind::View, 0),
+            record: service.context.register_view(name, held.record_bits()),
             born: service.context.clock.stamp(),
             _resource: held.keep(),
             service: service.clone(),

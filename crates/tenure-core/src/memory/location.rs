@@ -40,6 +40,8 @@ pub enum LocationKind {
 pub(crate) enum RecordedLocation {
     /// It has no memory.
     None,
+    /// It shows a resource, by the number of that resource's record.
+    ViewOf(u64),
     /// In a block of a pool, at a byte of the block's API object.
     Pool { kind: LocationKind, pool: PoolId, block: BlockId, offset: u64 },
     /// At a byte of memory that is in no pool, where that is known.

@@ -247,6 +247,11 @@ impl<D: Device> HandleInner<D> {
         }
     }
 
+    /// Its record, as a number.
+    pub(crate) fn record_bits(&self) -> u64 {
+        self.record.to_bits()
+    }
+
     #[inline]
     pub(crate) const fn size(&self) -> u64 {
         self.size
@@ -356,6 +361,7 @@ impl<D: Device> ViewGuard<D> {
 
     /// The handle is gone.
     pub(super) fn retire(&self, retired: RetiredResource<D>) {
+        self.context.registry.note_dropped(retired.record, self.context.current_frame());
         // There is one handle, and it is dropped once.
         let _was_empty = self.retired.set(retired);
     }

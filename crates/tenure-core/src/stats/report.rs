@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use super::{MemoryReport, MovableReport, PoolStats, Stats, StatsSources};
 use crate::context::Context;
 use crate::device::{Device, MemoryTypeId};
 use crate::memory::{LocationKind, PoolKind, PoolShard, RecordedLocation};
-use crate::registry::{Leak, ObjectKind, Record, RecordSlot};
+use crate::registry::{Leak, ObjectKind, Record, RecordKey, RecordSlot};
 use crate::time::{HeldItems, Holder};
 
 /// One block of a pool. Bytes.
@@ -75,6 +77,10 @@ pub struct LiveObject {
     pub block: Option<usize>,
     /// The byte of the block or page at which it begins.
     pub offset: Option<u64>,
+    /// The frame in which its handle was dropped, of what lives on because of its views.
+    pub dropped: Option<u64>,
+    /// The names of the views that keep it. Tables and sets keep views whose handles were dropped.
+    pub kept_by: Vec<String>,
     /// What keeps it from moving; `None` for what does not move: it was not created as
     /// [movable](crate::BufferDesc::movable), or has memory of its own that suits it.
     pub movable: Option<MovableReport>,
@@ -186,16 +192,7 @@ impl Report {
         let context = sources.context;
         let properties = context.device().properties();
         let pools = PoolReport::collect(context);
-        let mut objects = Vec::new();
-        context.registry.for_each(|slot, record| objects.push((slot, LiveObject::of(record), record.place)));
-        // Only now: the pools have locks of their own.
-        let movables = MovableReport::collect(context);
-        let find = |(slot, object, place): (RecordSlot, LiveObject, RecordedLocation)| LiveObject {
-            movable: movables.get(&slot).copied(),
-            ..object.at(context, place)
-        };
-        let mut objects: Vec<LiveObject> = objects.into_iter().map(find).collect();
-        objects.sort_by(|a, b| (&a.name, a.frame, a.bytes).cmp(&(&b.name, b.frame, b.bytes)));
+        let objects = LiveObject::collect(context);
         let frame = context.current_frame();
         let held_back = context.releases.held_back(&context.recordings).into_iter();
         let open_recordings = held_back.map(|(recording, held_back)| OpenRecordingReport {
@@ -219,6 +216,23 @@ impl Report {
 }
 
 impl LiveObject {
+    /// All of them, by name.
+    fn collect<D: Device>(context: &Context<D>) -> Vec<Self> {
+        let mut objects = Vec::new();
+        context.registry.for_each(|slot, record| objects.push((slot, Self::of(record), record.place)));
+        // Only now: the pools have locks of their own.
+        let movables = MovableReport::collect(context);
+        let mut views = views_of_dropped(&objects);
+        let find = |(slot, object, place): (RecordSlot, Self, RecordedLocation)| Self {
+            movable: movables.get(&slot).copied(),
+            kept_by: views.remove(&slot).unwrap_or_default(),
+            ..object.at(context, place)
+        };
+        let mut objects: Vec<Self> = objects.into_iter().map(find).collect();
+        objects.sort_by(|a, b| (&a.name, a.frame, a.bytes).cmp(&(&b.name, b.frame, b.bytes)));
+        objects
+    }
+
     /// Without its place.
     fn of(record: &Record) -> Self {
         let Leak { name, kind, bytes, frame, backtrace } = Leak::of(record);
@@ -235,6 +249,8 @@ impl LiveObject {
             pool_index: None,
             block: None,
             offset: None,
+            dropped: record.dropped_in(),
+            kept_by: Vec::new(),
             movable: None,
             backtrace,
         }
@@ -246,7 +262,7 @@ impl LiveObject {
             found.map(|found| usize::from(found.heap))
         };
         match place {
-            RecordedLocation::None => self,
+            RecordedLocation::None | RecordedLocation::ViewOf(_) => self,
             RecordedLocation::Elsewhere(kind) => Self { location: Some(kind), ..self },
             RecordedLocation::Memory { kind, memory, offset } => Self {
                 location: Some(kind),
@@ -273,6 +289,23 @@ impl LiveObject {
             }
         }
     }
+}
+
+/// The names of the views of each resource whose handle was dropped, in alphabetical order.
+fn views_of_dropped(
+    objects: &[(RecordSlot, LiveObject, RecordedLocation)],
+) -> FxHashMap<RecordSlot, Vec<String>> {
+    let dropped = objects.iter().filter(|(_, object, _)| object.dropped.is_some());
+    let mut views: FxHashMap<_, Vec<String>> = dropped.map(|(slot, ..)| (*slot, Vec::new())).collect();
+    for (_, view, place) in objects {
+        if let RecordedLocation::ViewOf(resource) = *place
+            && let Some(names) = views.get_mut(&RecordKey::from_bits(resource).slot())
+        {
+            names.push(view.name.clone());
+        }
+    }
+    views.values_mut().for_each(|names| names.sort_unstable());
+    views
 }
 
 /// What lives under one tag.

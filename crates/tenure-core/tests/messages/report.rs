@@ -99,6 +99,39 @@ fn the_report_says_what_the_counters_say() {
     assert!(pools.iter().all(|pool| !pool["blocks"].as_array().unwrap().is_empty()));
 }
 
+/// A resource that the program dropped is listed with the views that keep it, also those of which tables alone are left.
+#[test]
+fn the_report_names_the_views_that_keep_a_resource() {
+    let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
+    let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
+    let [grass, stays] = [(); 2].map(|()| gpu.create_texture(&desc).unwrap());
+    let view = |texture, name: &'static str| {
+        gpu.create_texture_view(texture, &TextureViewDesc::sampled().name(name)).unwrap()
+    };
+    let views = [view(&grass, "b"), view(&grass, "a"), view(&stays, "c")];
+    let table = gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&views[0]).into()])).unwrap();
+    (0..5).for_each(|_| gpu.begin_frame().unwrap().end().unwrap());
+    drop(grass);
+    (0..3).for_each(|_| gpu.begin_frame().unwrap().end().unwrap());
+    let kept = || {
+        let objects = gpu.report().objects.into_iter().filter(|object| object.dropped.is_some());
+        objects.map(|object| (object.name, object.dropped, object.kept_by)).collect::<Vec<_>>()
+    };
+    let expected = |names: &[&str]| {
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        vec![("grass".to_owned(), Some(5), names)]
+    };
+    assert_eq!(kept(), expected(&["a", "b"]));
+    drop(views);
+    assert_eq!(kept(), expected(&["b"]), "the table keeps it");
+    drop(table);
+    // The table's rows wait for the GPU, and the view for the table.
+    (0..5).for_each(|_| gpu.begin_frame().unwrap().end().unwrap());
+    assert_eq!(kept(), []);
+    assert!(gpu.report().objects.iter().all(|object| object.kept_by.is_empty()));
+    drop(stays);
+}
+
 #[test]
 fn the_report_validates_against_the_schema() {
     let schema = schema();

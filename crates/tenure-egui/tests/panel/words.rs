@@ -1,8 +1,8 @@
 //! What the panel says, and what clicks do.
 
 use egui_kittest::kittest::Queryable;
-use tenure_core::device::Usage;
-use tenure_core::{BufferDesc, Queue};
+use tenure_core::device::{Format, Usage};
+use tenure_core::{BufferDesc, Queue, TextureDesc, TextureViewDesc};
 use tenure_egui::MemoryPanel;
 
 use crate::program::{Program, click, look, manager, program, says};
@@ -146,6 +146,24 @@ fn who_holds_back_what_was_dropped_is_named() {
     gpu.begin_frame().unwrap().end().unwrap();
     look(&mut program);
     assert!(says(&program, "of queue 0, which has completed"));
+}
+
+#[test]
+fn what_views_keep_is_listed() {
+    let gpu = manager();
+    let mut program = shown(&gpu);
+    let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
+    let grass = gpu.create_texture(&desc).unwrap();
+    let view = gpu.create_texture_view(&grass, &TextureViewDesc::sampled().name("meadow")).unwrap();
+    click(&mut program, "Waiting for release");
+    assert!(!says(&program, "grass"));
+    drop(grass);
+    (0..2).for_each(|_| gpu.begin_frame().unwrap().end().unwrap());
+    look(&mut program);
+    assert!(says(&program, "grass") && says(&program, "2 frames ago") && says(&program, "meadow"));
+    drop(view);
+    look(&mut program);
+    assert!(!says(&program, "grass"));
 }
 
 #[test]

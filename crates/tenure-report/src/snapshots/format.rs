@@ -119,6 +119,25 @@ pub(super) struct LiveObject {
     pub(super) block: Option<u32>,
     pub(super) offset: Option<u64>,
     pub(super) backtrace: Option<String>,
+    pub(super) dropped: Option<u64>,
+    #[serde(default)]
+    pub(super) kept_by: Vec<String>,
+}
+
+impl LiveObject {
+    /// What its views do, if its handle was dropped.
+    pub(super) fn hold(&self, frame: u64, strings: &mut Strings) -> Option<Hold> {
+        let dropped = self.dropped?;
+        let by = format!("{} by {}", self.name, self.kept_by.join(", "));
+        Some(Hold {
+            holder: strings.number("views"),
+            name: strings.number(&by),
+            serial: None,
+            bytes: self.bytes,
+            count: 1,
+            age: frame.saturating_sub(dropped),
+        })
+    }
 }
 
 #[derive(Deserialize)]

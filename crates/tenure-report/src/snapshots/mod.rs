@@ -135,6 +135,8 @@ impl Reader {
         self.history.backend.clone_from(&report.backend);
         self.note_heaps(&report.memory);
         self.note_blocks(&report, at);
+        let (number, strings) = (report.stats.frames, &mut self.history.strings);
+        let kept: Vec<Hold> = report.objects.iter().filter_map(|kept| kept.hold(number, strings)).collect();
         let taken = self.note_objects(report.objects, at);
         self.note_other_uses(&report.pools, &taken, frame);
         let strings = &mut self.history.strings;
@@ -150,6 +152,7 @@ impl Reader {
         let mut holds: Vec<Hold> = holds.collect();
         let others = report.held.iter().filter(|held| !held.is_of_recordings());
         holds.extend(others.map(|held| held.hold(strings)));
+        holds.extend(kept);
         let Stats { reserved, live_objects, pending_releases, pending_bytes, open_recordings, .. } =
             report.stats;
         self.history.frames.push(Frame {
