@@ -22,6 +22,7 @@ fn rows(time: DriverTime) -> Vec<Row> {
     vec![
         ("peak live (MiB)", |outcome| mib(outcome.peak_live_bytes)),
         ("peak reserved (MiB)", |outcome| mib(outcome.peak_reserved_bytes)),
+        ("mean reserved (MiB)", |outcome| mib(outcome.mean_reserved_bytes)),
         ("live/reserved", |outcome| format!("{:.3}", outcome.live_share())),
         ("reserved at the end (MiB)", |outcome| mib(outcome.reserved_at_end_bytes)),
         ("driver memory allocations", |outcome| count(outcome.driver_allocations)),

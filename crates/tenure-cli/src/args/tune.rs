@@ -41,8 +41,8 @@ impl TuneArgs {
     }
 }
 
-/// What a configuration is judged by: its peak of reserved memory, its driver allocations and its driver time, each over
-/// that of the default.
+/// What a configuration is judged by: its peak and its mean of reserved memory, its driver allocations and its driver
+/// time, each over that of the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Goal {
     /// Memory counts double
@@ -54,12 +54,12 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    /// How much memory, allocations and time count.
-    pub(crate) const fn weights(self) -> [f64; 3] {
+    /// How much the peak and the mean of memory, allocations and time count.
+    pub(crate) const fn weights(self) -> [f64; 4] {
         match self {
-            Self::Balanced => [2.0, 1.0, 1.0],
-            Self::Memory => [8.0, 1.0, 1.0],
-            Self::Time => [1.0, 1.0, 8.0],
+            Self::Balanced => [1.0, 1.0, 1.0, 1.0],
+            Self::Memory => [4.0, 4.0, 1.0, 1.0],
+            Self::Time => [0.5, 0.5, 1.0, 8.0],
         }
     }
 }

@@ -122,7 +122,7 @@ macro_rules! field {
 }
 
 /// All figures, in the order of the table.
-pub(super) const FIGURES: [Figure; 19] = {
+pub(super) const FIGURES: [Figure; 20] = {
     use Better::{Less, More, Neither};
     use Unit::{Bytes, Count, Milliseconds, Nanoseconds, Share};
     [
@@ -137,6 +137,7 @@ pub(super) const FIGURES: [Figure; 19] = {
             field!(peak_live_allocations),
         ),
         whole("peak_reserved_bytes", "peak reserved (MiB)", Bytes, Less, field!(peak_reserved_bytes)),
+        whole("mean_reserved_bytes", "mean reserved (MiB)", Bytes, Less, field!(mean_reserved_bytes)),
         whole("live_share", "live/reserved", Share, More, |run| Value::Share(run.live_share())),
         whole(
             "reserved_at_end_bytes",

@@ -39,6 +39,7 @@ pub(super) struct Fields {
     pub(super) peak_live_bytes: u64,
     pub(super) peak_live_allocations: u64,
     pub(super) peak_reserved_bytes: u64,
+    pub(super) mean_reserved_bytes: u64,
     pub(super) reserved_at_end_bytes: u64,
     pub(super) driver_allocations: u64,
     pub(super) steady_state_driver_allocations: u64,

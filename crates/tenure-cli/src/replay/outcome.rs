@@ -34,6 +34,8 @@ pub struct Outcome {
     pub peak_live_allocations: u64,
     /// The most bytes taken from the driver at once, by the device's count.
     pub peak_reserved_bytes: u64,
+    /// The bytes taken from the driver at the end of a frame, on average.
+    pub mean_reserved_bytes: u64,
     /// Bytes still taken from the driver when the recording was over and the GPU idle.
     pub reserved_at_end_bytes: u64,
     /// Memory allocations that the driver ever made.
@@ -113,6 +115,7 @@ impl Outcome {
             peak_live_bytes: summary.peak_live_bytes,
             peak_live_allocations: summary.peak_live_allocations,
             peak_reserved_bytes: measured.at_end.peak_reserved_bytes,
+            mean_reserved_bytes: measured.mean_reserved(),
             reserved_at_end_bytes: measured.at_end.reserved_bytes,
             driver_allocations,
             steady_state_driver_allocations: driver_allocations

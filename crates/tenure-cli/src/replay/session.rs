@@ -30,6 +30,8 @@ pub(super) struct Measured {
     pub(super) create_ns: Vec<u64>,
     /// Memory allocations of the driver before the second half.
     pub(super) allocations_in_first_half: u64,
+    /// The bytes taken from the driver at the ends of frames, together, and how many those are.
+    reserved_of_frames: (u128, u64),
     /// The counters after the last step, with the GPU idle, before the manager is shut down.
     pub(super) at_end: Meter,
     /// The counters after the manager was shut down.
@@ -42,6 +44,20 @@ pub(super) struct Measured {
     pub(super) stats_peak_reserved: u64,
     /// The time from the first step to the last.
     pub(super) wall: Duration,
+}
+
+impl Measured {
+    fn note_frame(&mut self, reserved: u64) {
+        let (sum, frames) = &mut self.reserved_of_frames;
+        *sum += u128::from(reserved);
+        *frames += 1;
+    }
+
+    /// The bytes taken from the driver at the end of a frame, on average.
+    pub(super) fn mean_reserved(&self) -> u64 {
+        let (sum, frames) = self.reserved_of_frames;
+        u64::try_from(sum / u128::from(frames.max(1))).unwrap_or(u64::MAX)
+    }
 }
 
 /// Runs the program of `job` on `device`. `meter` reads the counters of the device, also after the
@@ -182,6 +198,7 @@ impl<'a, D: Device, W: ReadChecker<D>, O: Observer<D>> Session<'a, D, W, O> {
         self.observer.observe(self.gpu, Moment::FrameEnds);
         frame.end()?;
         self.observer.observe(self.gpu, Moment::FrameEnded);
+        self.measured.note_frame((self.meter)().reserved_bytes);
         let moves = self.gpu.compaction_stats().moves;
         if moves != self.moves {
             self.moves = moves;

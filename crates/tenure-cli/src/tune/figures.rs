@@ -9,6 +9,9 @@ use crate::replay::{Outcome, Verdict};
 pub(super) struct Figures {
     /// The most bytes taken from the driver at once.
     pub(super) peak_reserved_bytes: u64,
+    /// The bytes taken from the driver at the end of a frame, on average: a program that keeps for long what it does not
+    /// use has the same peak.
+    pub(super) mean_reserved_bytes: u64,
     /// Memory allocations of the driver.
     pub(super) driver_allocations: u64,
     /// Nanoseconds of the driver's time, by the simulated device's model.
@@ -21,6 +24,7 @@ impl Figures {
     pub(super) fn of(outcome: &Outcome) -> Self {
         Self {
             peak_reserved_bytes: outcome.peak_reserved_bytes,
+            mean_reserved_bytes: outcome.mean_reserved_bytes,
             driver_allocations: outcome.driver_allocations,
             driver_cost_ns: outcome.driver_cost_ns,
             faults: outcome.failed.saturating_add(outcome.leaks).saturating_add(outcome.hazards),
@@ -28,8 +32,8 @@ impl Figures {
     }
 
     /// The figures that a score is made of.
-    pub(super) const fn judged(&self) -> [u64; 3] {
-        [self.peak_reserved_bytes, self.driver_allocations, self.driver_cost_ns]
+    const fn judged(&self) -> [u64; 4] {
+        [self.peak_reserved_bytes, self.mean_reserved_bytes, self.driver_allocations, self.driver_cost_ns]
     }
 
     pub(super) const fn verdict(&self) -> Verdict {
@@ -39,7 +43,7 @@ impl Figures {
 
 /// How good some replays are beside those of the default with the same seeds: the weighted geometric mean of the ratios of
 /// their figures. 1 for the default; less is better. `None` for replays with more faults.
-pub(super) fn score(replays: &[Figures], default: &[Figures], weights: [f64; 3]) -> Option<f64> {
+pub(super) fn score(replays: &[Figures], default: &[Figures], weights: [f64; 4]) -> Option<f64> {
     let mut sum = 0.0;
     for (replay, default) in replays.iter().zip(default) {
         if replay.faults > default.faults {
@@ -58,10 +62,16 @@ pub(super) fn score(replays: &[Figures], default: &[Figures], weights: [f64; 3])
 mod tests {
     use super::{Figures, score};
 
-    const WEIGHTS: [f64; 3] = [2.0, 1.0, 1.0];
+    const WEIGHTS: [f64; 4] = [2.0, 0.0, 1.0, 1.0];
 
     fn figures(peak_reserved_bytes: u64, faults: u64) -> Figures {
-        Figures { peak_reserved_bytes, driver_allocations: 9, driver_cost_ns: 99, faults }
+        Figures {
+            peak_reserved_bytes,
+            mean_reserved_bytes: 5,
+            driver_allocations: 9,
+            driver_cost_ns: 99,
+            faults,
+        }
     }
 
     #[test]

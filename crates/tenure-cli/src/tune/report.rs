@@ -161,8 +161,9 @@ impl Report<'_> {
 
 type Row = (&'static str, fn(&Figures) -> u64, fn(u64) -> String);
 
-const ROWS: [Row; 3] = [
+const ROWS: [Row; 4] = [
     ("peak reserved (MiB)", |figures| figures.peak_reserved_bytes, mib),
+    ("mean reserved (MiB)", |figures| figures.mean_reserved_bytes, mib),
     ("driver memory allocations", |figures| figures.driver_allocations, count),
     ("driver time, modelled (ms)", |figures| figures.driver_cost_ns, milliseconds),
 ];

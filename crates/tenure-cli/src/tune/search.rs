@@ -92,7 +92,7 @@ pub(super) struct Search<'a> {
     replay: &'a Replay<'a>,
     seeds: &'a [u64],
     check_seed: u64,
-    weights: [f64; 3],
+    weights: [f64; 4],
     limits: Limits,
     runs: u64,
     /// The scores of configurations that were tried, by the values of their settings.
@@ -105,7 +105,7 @@ impl<'a> Search<'a> {
         replay: &'a Replay<'a>,
         seeds: &'a [u64],
         check_seed: u64,
-        weights: [f64; 3],
+        weights: [f64; 4],
         limits: Limits,
     ) -> Self {
         let (known, stopped) = (HashMap::new(), Stopped::Done);
@@ -218,13 +218,19 @@ mod tests {
         let far = |value: u64, best: u64| value.abs_diff(best);
         let memory = 1000 + far(config.pools.growth_divisor, 64) + far(config.frames.idle.into(), 64);
         let time = 1000 + config.pools.min_block / 1024;
-        Figures { peak_reserved_bytes: memory, driver_allocations: 10, driver_cost_ns: time, faults: 0 }
+        Figures {
+            peak_reserved_bytes: memory,
+            mean_reserved_bytes: memory,
+            driver_allocations: 10,
+            driver_cost_ns: time,
+            faults: 0,
+        }
     }
 
     #[test]
     fn the_best_value_of_each_setting_is_found() {
         let replay = |config: &Config, _| Ok(figures(config));
-        let search = Search::new(&replay, &[1, 2], 3, [1.0; 3], NO_LIMIT);
+        let search = Search::new(&replay, &[1, 2], 3, [1.0; 4], NO_LIMIT);
         let found = search.run(Config::default()).unwrap();
         let best = &found.best.config;
         assert_eq!((best.pools.growth_divisor, best.frames.idle, best.pools.min_block), (64, 64, 64 << 10));
@@ -236,7 +242,7 @@ mod tests {
     #[test]
     fn what_is_better_with_the_seeds_of_the_search_alone_is_not_recommended() {
         let replay = |config: &Config, seed| Ok(if seed == 9 { Figures::default() } else { figures(config) });
-        let found = Search::new(&replay, &[1], 9, [1.0; 3], NO_LIMIT).run(Config::default()).unwrap();
+        let found = Search::new(&replay, &[1], 9, [1.0; 4], NO_LIMIT).run(Config::default()).unwrap();
         assert!(found.best.score < 0.99);
         assert!(!found.is_recommended());
     }
@@ -249,9 +255,9 @@ mod tests {
             let memory = if first || later { 500 } else { 1000 };
             let time = if later { 500 } else { 1000 };
             let (peak_reserved_bytes, driver_cost_ns) = (memory, time);
-            Ok(Figures { peak_reserved_bytes, driver_allocations: 10, driver_cost_ns, faults: 0 })
+            Ok(Figures { peak_reserved_bytes, driver_cost_ns, driver_allocations: 10, ..Figures::default() })
         };
-        let found = Search::new(&replay, &[1], 2, [1.0; 3], NO_LIMIT).run(Config::default()).unwrap();
+        let found = Search::new(&replay, &[1], 2, [1.0; 4], NO_LIMIT).run(Config::default()).unwrap();
         assert_eq!(found.best.config.frames.idle, 2);
         assert_eq!(found.best.config.pools, Config::default().pools);
     }
@@ -265,7 +271,7 @@ mod tests {
                 Ok(figures(config))
             };
             let limits = Limits { runs, deadline: None };
-            let found = Search::new(&replay, &[1, 2], 3, [1.0; 3], limits).run(Config::default()).unwrap();
+            let found = Search::new(&replay, &[1, 2], 3, [1.0; 4], limits).run(Config::default()).unwrap();
             assert!(found.runs <= runs.max(2) && found.runs == *count.borrow(), "{} of {runs}", found.runs);
             assert_eq!(found.stopped, Stopped::Runs);
         }
@@ -275,14 +281,14 @@ mod tests {
     fn a_limit_of_time_is_kept() {
         let replay = |config: &Config, _| Ok(figures(config));
         let limits = Limits { runs: 10_000, deadline: Some(Instant::now()) };
-        let found = Search::new(&replay, &[1], 2, [1.0; 3], limits).run(Config::default()).unwrap();
+        let found = Search::new(&replay, &[1], 2, [1.0; 4], limits).run(Config::default()).unwrap();
         assert_eq!((found.stopped, found.runs, found.tried), (Stopped::Time, 1, 0));
     }
 
     #[test]
     fn the_default_stays_where_nothing_is_better() {
         let replay = |_: &Config, _| Ok(Figures { peak_reserved_bytes: 5, ..Figures::default() });
-        let found = Search::new(&replay, &[1], 2, [1.0; 3], NO_LIMIT).run(Config::default()).unwrap();
+        let found = Search::new(&replay, &[1], 2, [1.0; 4], NO_LIMIT).run(Config::default()).unwrap();
         assert_eq!(found.best.config, Config::default());
         assert!(!found.is_recommended() && found.check.is_none());
     }

@@ -48,6 +48,7 @@ fn assert_clean(outcome: &Outcome) {
     );
     assert!(outcome.steady_state_driver_allocations <= outcome.driver_allocations);
     assert!(outcome.peak_reserved_bytes >= outcome.peak_live_bytes);
+    assert!(outcome.peak_reserved_bytes >= outcome.mean_reserved_bytes && outcome.mean_reserved_bytes > 0);
 }
 
 /// An outcome without what depends on the machine.

@@ -29,7 +29,7 @@ fn the_default_is_what_a_replay_measures() {
     let found = tuned(&[&recording(), "--runs", "1", "--seed", "3"]);
     let outcome =
         &objects(&run(&["replay", &recording(), "--json", "--strategy", "pooled", "--seed", "3"]))[0];
-    for field in ["peak_reserved_bytes", "driver_allocations", "driver_cost_ns"] {
+    for field in ["peak_reserved_bytes", "mean_reserved_bytes", "driver_allocations", "driver_cost_ns"] {
         assert_eq!(found["default"][0][field], outcome[field], "{field}");
     }
     assert_eq!((&found["configurations"], &found["is_default_best"]), (&0.into(), &true.into()));
