@@ -26,9 +26,10 @@ pub(crate) struct Engine<D: HeapDevice<Error = HeapError>> {
     /// By serial; empty unless asked for.
     traces: BTreeMap<NonZeroU64, Backtrace>,
     recording: Option<Recording>,
-    /// By serial, what is for images that are not linear, which the visualizer draws in another colour.
+    /// By the index of a range, whether it is for an image that is not linear, which the visualizer draws in another
+    /// colour.
     #[cfg(feature = "visualizer")]
-    optimal: std::collections::BTreeSet<NonZeroU64>,
+    is_optimal: Vec<bool>,
     /// It was logged that memory is not where it was wanted.
     has_warned: bool,
 }
@@ -51,7 +52,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
             traces: BTreeMap::new(),
             recording: Recording::begin(),
             #[cfg(feature = "visualizer")]
-            optimal: std::collections::BTreeSet::new(),
+            is_optimal: Vec::new(),
             has_warned: false,
         })
     }
@@ -75,7 +76,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         let preferred = request.memory.first().copied();
         match self.pools.allocate(request, inspect) {
             Ok(found) => {
-                self.note(found.0.serial(), told);
+                self.note(&found.0, told);
                 if preferred != Some(found.0.memory()) {
                     self.look_for_spill(&found.0);
                 }
@@ -95,7 +96,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
     ) -> Result<(MemoryRange, R)> {
         self.log_allocation(&request);
         let found = self.pools.allocate_dedicated(request, make, inspect).map_err(|error| refused(&error))?;
-        self.note(found.0.serial(), told);
+        self.note(&found.0, told);
         self.look_for_spill(&found.0);
         Ok(found)
     }
@@ -111,8 +112,6 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         if !self.traces.is_empty() {
             self.traces.remove(&range.serial());
         }
-        #[cfg(feature = "visualizer")]
-        self.optimal.remove(&range.serial());
         Ok(())
     }
 
@@ -185,7 +184,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
             serial: found.serial,
             offset: found.offset,
             size: found.size,
-            is_linear: !self.optimal.contains(&found.serial),
+            is_linear: !self.is_optimal.get(found.index).is_some_and(|&is_optimal| is_optimal),
             trace: self.traces.get(&found.serial).map(Backtrace::to_string),
         };
         let mut allocations: Vec<LiveView> = block.allocations.into_iter().map(view).collect();
@@ -231,14 +230,20 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
     }
 
     #[inline(always)]
-    fn note(&mut self, serial: NonZeroU64, told: Told) {
+    fn note(&mut self, range: &MemoryRange, told: Told) {
         #[cfg(feature = "visualizer")]
-        if !told.is_linear {
-            self.optimal.insert(serial);
-        }
+        self.note_tiling(range.index(), told.is_linear);
         if self.recording.is_some() || self.debug.keeps_traces() {
-            self.take_down(serial, told);
+            self.take_down(range.serial(), told);
         }
+    }
+
+    #[cfg(feature = "visualizer")]
+    fn note_tiling(&mut self, index: usize, is_linear: bool) {
+        if index >= self.is_optimal.len() {
+            self.is_optimal.resize(index + 1, false);
+        }
+        self.is_optimal[index] = !is_linear;
     }
 
     #[cold]

@@ -99,6 +99,8 @@ pub struct LiveMemory {
     pub name: Name,
     /// Counts allocations, from 1.
     pub serial: NonZeroU64,
+    /// See [`MemoryRange::index`].
+    pub index: usize,
     /// Bytes from the start of its heap.
     pub offset: u64,
     /// Bytes asked for.
@@ -341,10 +343,10 @@ impl<H> AllocationTable<H> {
 
     /// In no particular order.
     pub(super) fn live(&self) -> Vec<LiveMemory> {
-        self.records.iter().filter_map(|record| self.live_of(record)).collect()
+        self.records.iter().enumerate().filter_map(|(index, record)| self.live_of(index, record)).collect()
     }
 
-    fn live_of(&self, record: &Record) -> Option<LiveMemory> {
+    fn live_of(&self, index: usize, record: &Record) -> Option<LiveMemory> {
         let (heap_size, block, offset) = match record.location {
             Location::Pooled(suballocation) => {
                 (0, Some((suballocation.pool, suballocation.block)), suballocation.offset)
@@ -353,7 +355,16 @@ impl<H> AllocationTable<H> {
             Location::Vacant(_) => return None,
         };
         let Record { serial, ref name, size, memory, .. } = *record;
-        Some(LiveMemory { name: name.clone(), serial: serial?, offset, size, memory, heap_size, block })
+        Some(LiveMemory {
+            name: name.clone(),
+            serial: serial?,
+            index,
+            offset,
+            size,
+            memory,
+            heap_size,
+            block,
+        })
     }
 
     /// Ranges that have a heap of their own, and bytes asked for by them.

@@ -157,6 +157,13 @@ impl MemoryRange {
         self.is_dedicated
     }
 
+    /// What no other range has that lives at the same time: an index for tables of one's own. Less than the most ranges
+    /// that ever lived at once, rounded up by at most half, or 256.
+    #[must_use]
+    pub const fn index(&self) -> usize {
+        self.key
+    }
+
     /// Counts allocations, from 1; never used again by the same pools.
     #[must_use]
     pub const fn serial(&self) -> NonZeroU64 {
