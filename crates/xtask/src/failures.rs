@@ -1,7 +1,13 @@
-//! What test programs print of the tests that failed, so that it can be said again where everything ends.
+//! What test programs print of the tests that failed or did not end, so that it can be said again where everything ends.
+
+use std::collections::VecDeque;
 
 /// Lines that are kept: enough for the messages of several tests.
 const MOST: usize = 60;
+/// Lines of the end that are kept, for a program that fails without a test that does.
+const LAST: usize = 6;
+/// What the test harness prints of a test, after its name.
+const SLOW: &str = " has been running for over ";
 
 /// Picks the tests that failed, and their messages, from what test programs print.
 #[derive(Default)]
@@ -9,17 +15,43 @@ pub(crate) struct Failures {
     kept: Vec<String>,
     left_out: usize,
     is_inside: bool,
+    /// Tests that take long, and have not ended.
+    slow: Vec<String>,
+    last: VecDeque<String>,
 }
 
 impl Failures {
     /// Takes the next line.
     pub(crate) fn note(&mut self, line: &str) {
+        self.note_end(line);
         if line == "failures:" {
             self.is_inside = true;
         } else if line.starts_with("test result:") {
             self.is_inside = false;
+            self.slow.clear();
+        } else if let Some(test) = line.strip_prefix("test ") {
+            self.note_test(test);
         } else if self.is_inside && !line.trim().is_empty() {
             self.keep(line);
+        }
+    }
+
+    fn note_end(&mut self, line: &str) {
+        if line.trim().is_empty() {
+            return;
+        }
+        if self.last.len() == LAST {
+            self.last.pop_front();
+        }
+        self.last.push_back(line.to_owned());
+    }
+
+    /// Takes what is said of a test.
+    fn note_test(&mut self, said: &str) {
+        if let Some((name, _)) = said.split_once(SLOW) {
+            self.slow.push(name.to_owned());
+        } else if let Some((name, _)) = said.split_once(" ... ") {
+            self.slow.retain(|slow| slow != name);
         }
     }
 
@@ -31,19 +63,29 @@ impl Failures {
         }
     }
 
-    /// Everything that was kept, each line after a line break; empty if no test failed.
+    /// Everything that was kept, each line after a line break; where no test failed, the tests that did not end and the
+    /// last lines.
     pub(crate) fn said(&self) -> String {
+        if self.kept.is_empty() {
+            return self.said_of_end();
+        }
         let mut said: String = self.kept.iter().flat_map(|line| ["\n", line]).collect();
         if self.left_out > 0 {
             said += &format!("\n    and {} lines more", self.left_out);
         }
         said
     }
+
+    fn said_of_end(&self) -> String {
+        let slow = self.slow.iter().map(|name| format!("\n    did not end: {name}"));
+        let last = self.last.iter().map(|line| format!("\n    at its end: {line}"));
+        slow.chain(last).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Failures, MOST};
+    use super::{Failures, LAST, MOST};
 
     fn of(printed: &str) -> String {
         let mut failures = Failures::default();
@@ -56,7 +98,24 @@ mod tests {
         let printed = "running 2 tests\ntest a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\n\
                        assertion failed: 1 == 2\n\nfailures:\n    b\n\ntest result: FAILED. 1 passed\n\nrunning 0 tests\n";
         assert_eq!(of(printed), "\n    ---- b stdout ----\n    assertion failed: 1 == 2\n        b");
-        assert_eq!(of("running 1 test\ntest a ... ok\n\ntest result: ok. 1 passed\n"), "");
+    }
+
+    #[test]
+    fn what_did_not_end_is_named() {
+        let printed = "running 3 tests\ntest a has been running for over 60 seconds\n\
+                       test b has been running for over 60 seconds\ntest a ... ok\n";
+        let said = of(printed);
+        assert!(said.starts_with("\n    did not end: b\n    at its end: running 3 tests\n"), "{said}");
+        assert!(said.ends_with("\n    at its end: test a ... ok"), "{said}");
+        let ended = of(&format!("{printed}test b ... ok\n\ntest result: ok. 3 passed\n"));
+        assert!(!ended.contains("did not end"), "{ended}");
+        assert_eq!(of(""), "");
+    }
+
+    #[test]
+    fn the_end_is_cut() {
+        let said = of(&"line\n".repeat(LAST + 3));
+        assert_eq!(said.lines().filter(|line| line.ends_with("at its end: line")).count(), LAST);
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl System {
 const PROGRAM_TIMEOUT: u32 = 600;
 
 /// Seconds that a program of the tests may take: whole suites on devices in software, on a busy machine.
-const TIMEOUT: &str = "2400";
+const TIMEOUT: &str = "1200";
 
 /// A program of Windows by its path in the lab.
 const WINDOWS_SHELL: &str = "/.wineprefix/drive_c/windows/system32/cmd.exe";
