@@ -26,7 +26,8 @@ pub struct RangeNeeds {
 /// How much one call of [`Pool::compact`] may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactionBudget {
-    /// Bytes that the moves copy.
+    /// Bytes that the moves copy. The first move of a call is made however large it is, so that nothing is too large to
+    /// ever move.
     pub bytes: u64,
     /// Moves.
     pub moves: usize,
