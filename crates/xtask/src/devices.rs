@@ -43,10 +43,10 @@ const ON_WINDOWS: [&str; 11] = [
     "--all-features",
 ];
 
-/// Targets that count among all only when they are named.
 /// Tests that present to windows have this in their names. Nothing runs beside them: now and then Wine's threads wait for
 /// each other in Xlib, the more often the more of them there are.
 const WITH_WINDOWS: &str = "swapchain";
+/// Targets that count among all only when they are named.
 const DEVICE_TESTS: [&str; 6] = ["--test", "d3d12", "--test", "d3d12_device", "--test", "devices"];
 const DROP_IN_D3D12: [&str; 8] =
     ["test", "--package", DROP_IN, "--lib", "--test", "d3d12_device", "--test", "surface"];

@@ -11,6 +11,7 @@ mod outcome;
 mod package;
 mod perfetto;
 mod runtime;
+mod soak;
 mod step;
 mod surface;
 mod toolchain;
@@ -71,6 +72,16 @@ enum Command {
         #[arg(long)]
         native: bool,
     },
+    /// Runs random programs over the whole interface on the simulated device, a process on each processor. A program
+    /// that fails is shown with its seed and as few steps as are enough.
+    Soak {
+        /// The first seed; by default one of the clock.
+        #[arg(long)]
+        seed: Option<u64>,
+        /// Minutes.
+        #[arg(long, default_value_t = 10.0)]
+        minutes: f64,
+    },
     /// Runs each fuzz target for a while. Needs `cargo-fuzz` and a nightly toolchain.
     Fuzz {
         /// Seconds for each target.
@@ -97,6 +108,8 @@ fn main() -> ExitCode {
         Command::Wgpu { programs, rounds, native, .. } => {
             wgpu::programs(&programs, rounds, native).map_err(|trouble| trouble.to_string())
         }
+        Command::Soak { seed, minutes } => soak::run(seed.unwrap_or_else(soak::seed_of_clock), minutes)
+            .map_err(|trouble| trouble.to_string()),
         Command::Fuzz { seconds } => verify::fuzz(seconds),
     };
     match done {

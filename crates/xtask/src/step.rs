@@ -7,8 +7,8 @@ use std::{env, fs, io};
 use crate::command::{cargo, cargo_with, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{
-    architecture, debian, devices, egui, lab, package, perfetto, runtime, surface, toolchain, triangles,
-    verify, wgpu, words,
+    architecture, debian, devices, egui, lab, package, perfetto, runtime, soak, surface, toolchain,
+    triangles, verify, wgpu, words,
 };
 
 /// How to run the steps.
@@ -40,6 +40,11 @@ const STEPS: &[Step] = &[
     Step { name: "words", what: "retired words are in no file", run: |_| words::check() },
     Step { name: "docs", what: "the documentation builds without warnings", run: |_| docs() },
     Step { name: "test", what: "all tests and doctests that need no device", run: |_| tests() },
+    Step {
+        name: "soak",
+        what: "random programs over the whole interface, for three minutes",
+        run: |_| soak::run(0, soak::MINUTES),
+    },
     Step {
         name: "drop-in",
         what: "the drop-in has the public surface of what it stands for",

@@ -1,0 +1,27 @@
+//! Random programs over the whole interface of tenure, on the simulated device.
+//!
+//! A [`Program`] is a list of steps that depends on a seed alone: creating and dropping resources, uploads,
+//! recordings that are open side by side, frames, render graphs, descriptors, queries, swap chains, compaction, limits on
+//! memory, calls that fail, a device that is lost, panics in the program's own code. A model (`world`) knows what every byte
+//! must be. A run ends with everything read back and compared, no hazard, nothing leaked, and the books of the manager
+//! equal to those of the model.
+//!
+//! A program that fails is run again with fewer steps, until none can be left out ([`shrink`]).
+#![forbid(unsafe_code)]
+
+mod contents;
+mod program;
+mod run;
+mod setup;
+mod shrink;
+mod threads;
+mod verbs;
+mod watch;
+mod world;
+
+pub use program::{Program, Step};
+pub use run::{Outcome, run, run_traced};
+pub use setup::{Setup, Trouble};
+pub use shrink::{Shrunk, shrink};
+pub use threads::run_threads;
+pub use watch::Watchdog;

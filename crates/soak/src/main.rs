@@ -1,0 +1,117 @@
+//! `soak`: runs random programs, and says by which seed one fails.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use soak::{Program, Watchdog, run, run_threads, run_traced, shrink};
+
+/// Runs random programs over the whole interface of tenure on the simulated device.
+#[derive(Parser)]
+struct Arguments {
+    /// The first seed; programs have it and those that follow.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Minutes after which no program is begun.
+    #[arg(long)]
+    minutes: Option<f64>,
+    /// Programs that are run; without a limit of any kind, 1000.
+    #[arg(long)]
+    programs: Option<u64>,
+    /// Runs the program of the seed alone, and shows what it does.
+    #[arg(long)]
+    replay: bool,
+    /// One run in so many is of threads that share a manager; 0: none.
+    #[arg(long, default_value_t = 20)]
+    threads_each: u64,
+    /// Seconds after which a program hangs.
+    #[arg(long, default_value_t = 120)]
+    hang: u64,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    // A panic is part of the answer; where it was is said with it.
+    std::panic::set_hook(Box::new(|panic| PLACE.with(|place| place.set(Some(panic.to_string())))));
+    if arguments.replay {
+        return replay(arguments.seed);
+    }
+    match soak(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(()) => ExitCode::FAILURE,
+    }
+}
+
+thread_local! {
+    /// What the last panic of this thread said, with its place.
+    static PLACE: std::cell::Cell<Option<String>> = const { std::cell::Cell::new(None) };
+}
+
+/// Shows a program and what comes of it.
+fn replay(seed: u64) -> ExitCode {
+    let program = Program::new(seed);
+    println!("seed {seed}: {}, {} steps", program.setup, program.steps.len());
+    let outcome = run_traced(&program);
+    outcome.trace.iter().for_each(|line| println!("  {line}"));
+    match outcome.wrong {
+        None => {
+            println!("passed; {} calls were refused", outcome.refused);
+            ExitCode::SUCCESS
+        }
+        Some(wrong) => {
+            println!("{wrong}");
+            if let Some(place) = PLACE.take() {
+                println!("{place}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn soak(arguments: &Arguments) -> Result<(), ()> {
+    let watchdog = Watchdog::new(Duration::from_secs(arguments.hang));
+    let begun = Instant::now();
+    let minutes = arguments.minutes.map(|minutes| Duration::from_secs_f64(minutes.max(0.0) * 60.0));
+    let most = arguments.programs.unwrap_or(if minutes.is_some() { u64::MAX } else { 1000 });
+    let (mut programs, mut steps, mut refused, mut threads) = (0_u64, 0_u64, 0_u64, 0_u64);
+    while programs < most && minutes.is_none_or(|minutes| begun.elapsed() < minutes) {
+        let seed = arguments.seed.wrapping_add(programs);
+        watchdog.note(seed);
+        if arguments.threads_each > 0 && seed.is_multiple_of(arguments.threads_each) {
+            run_threads(seed).map_err(|wrong| println!("seed {seed}, with threads: {wrong}"))?;
+            threads += 1;
+        }
+        let program = Program::new(seed);
+        let outcome = run(&program);
+        if let Some(wrong) = outcome.wrong {
+            explain(&program, &wrong);
+            return Err(());
+        }
+        programs += 1;
+        steps += program.steps.len() as u64;
+        refused += outcome.refused;
+    }
+    println!(
+        "{programs} programs of {steps} steps passed, {threads} of them with threads beside, from seed {}, in {:.0} s; \
+         {refused} calls were refused, as they may be",
+        arguments.seed,
+        begun.elapsed().as_secs_f64(),
+    );
+    Ok(())
+}
+
+/// Shows the shortest program that fails in the same way.
+fn explain(program: &Program, wrong: &str) {
+    println!("seed {} fails: {}", program.seed, program.setup);
+    println!("{wrong}");
+    if let Some(place) = PLACE.take() {
+        println!("{place}");
+    }
+    let shrunk = shrink(program, wrong);
+    let outcome = run_traced(&shrunk.program);
+    let (left, all) = (shrunk.program.steps.len(), program.steps.len());
+    println!("{left} of its {all} steps are enough, found with {} runs:", shrunk.tried);
+    outcome.trace.iter().for_each(|line| println!("  {line}"));
+    println!("{}", outcome.wrong.unwrap_or_default());
+    println!("again: cargo run --release -p soak -- --replay --seed {}", program.seed);
+}

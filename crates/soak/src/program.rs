@@ -1,0 +1,49 @@
+//! Programs: what a seed says.
+
+use test_random::Rng;
+
+use crate::setup::Setup;
+use crate::verbs;
+
+/// One step: what is done, by which thread, and the numbers that say how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub(crate) verb: u16,
+    pub(crate) thread: u8,
+    /// Seed of all that the step chooses.
+    pub(crate) choice: u64,
+}
+
+/// What a seed says.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The seed.
+    pub seed: u64,
+    /// Where it runs.
+    pub setup: Setup,
+    /// What it does.
+    pub steps: Vec<Step>,
+}
+
+impl Program {
+    /// The program of a seed: the same on every machine.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let setup = Setup::new(seed, &mut rng);
+        let count = 40 + rng.below(200);
+        let weights = verbs::weights(setup.trouble);
+        // Programs that do a few things often find other bugs than those that do all things seldom
+        // (swarm testing: Groce et al., ISSTA 2012).
+        let chosen: Vec<u64> =
+            weights.iter().map(|weight| if rng.below(3) == 0 { 0 } else { *weight }).collect();
+        let weights = if chosen.iter().sum::<u64>() == 0 { weights } else { chosen };
+        let sum: u64 = weights.iter().sum();
+        let steps = (0..count).map(|_| {
+            let verb = verbs::pick(&weights, rng.below(sum));
+            Step { verb, thread: rng.below(setup.threads.into()) as u8, choice: rng.next() }
+        });
+        let steps = steps.collect();
+        Self { seed, setup, steps }
+    }
+}

@@ -1,0 +1,125 @@
+//! Running a program.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc;
+
+use tenure_core::Gpu;
+use test_random::Rng;
+
+use crate::program::{Program, Step};
+use crate::verbs;
+use crate::world::{Checked, World, Wrong, wrong};
+
+/// How a program ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What was wrong; `None` if nothing was.
+    pub wrong: Option<String>,
+    /// What it did, if that was asked for.
+    pub trace: Vec<String>,
+    /// Calls that were refused, as they may be.
+    pub refused: u64,
+}
+
+/// Runs a program on a device of its own. Takes milliseconds.
+#[must_use]
+pub fn run(program: &Program) -> Outcome {
+    execute(program, false)
+}
+
+/// The same; what it does is noted step by step.
+#[must_use]
+pub fn run_traced(program: &Program) -> Outcome {
+    execute(program, true)
+}
+
+fn execute(program: &Program, is_traced: bool) -> Outcome {
+    let mut outcome = Outcome { wrong: None, trace: Vec::new(), refused: 0 };
+    let run = || play(program, is_traced, &mut outcome);
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(())) => {}
+        Ok(Err(Wrong(words))) => outcome.wrong = Some(words),
+        Err(panic) => outcome.wrong = Some(format!("panic: {}", words_of(&*panic))),
+    }
+    outcome
+}
+
+/// The message of a panic.
+pub(crate) fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "of no text".to_owned())
+}
+
+fn play(program: &Program, is_traced: bool, outcome: &mut Outcome) -> Checked {
+    let setup = &program.setup;
+    let gpu = Gpu::new(setup.device(), setup.config());
+    let gpu = gpu.or_else(|error| wrong(format!("no manager: {error}")))?;
+    let mut world = World::new(gpu, setup);
+    if is_traced {
+        world.begin_trace();
+    }
+    let played = if setup.threads > 1 {
+        in_turns(world, setup.threads, &program.steps)
+    } else {
+        let done = program.steps.iter().try_for_each(|step| make(&mut world, step));
+        (world, done)
+    };
+    let (mut world, done) = played;
+    outcome.refused = world.refused;
+    outcome.trace = world.take_trace();
+    if let Err(Wrong(words)) = done {
+        // Whatever is wrong may make the rest panic: it is left as it is.
+        std::mem::forget(world);
+        return wrong(words);
+    }
+    world.end()
+}
+
+/// One step.
+fn make(world: &mut World, step: &Step) -> Checked {
+    if world.is_lost {
+        return Ok(());
+    }
+    verbs::make(world, step.verb, &mut Rng::new(step.choice))
+}
+
+/// The steps on several threads of the operating system, one after the other: what depends on the thread is exercised,
+/// and a program does the same each time.
+fn in_turns(world: World, threads: u8, steps: &[Step]) -> (World, Checked) {
+    type Turn = (World, Step);
+    std::thread::scope(|scope| {
+        let (done, results) = mpsc::channel::<(World, Result<Checked, String>)>();
+        let workers: Vec<mpsc::Sender<Turn>> = (0..threads)
+            .map(|_| {
+                let (turns, given) = mpsc::channel::<Turn>();
+                let done = done.clone();
+                scope.spawn(move || {
+                    for (mut world, step) in given {
+                        let made = catch_unwind(AssertUnwindSafe(|| make(&mut world, &step)));
+                        let made = made.map_err(|panic| words_of(&*panic));
+                        let _nobody_waits = done.send((world, made));
+                    }
+                });
+                turns
+            })
+            .collect();
+        let mut world = Some(world);
+        for step in steps {
+            let Some(given) = world.take() else { break };
+            let worker = &workers[usize::from(step.thread) % workers.len()];
+            if let Err(mpsc::SendError((given, _))) = worker.send((given, *step)) {
+                return (given, wrong("a worker is gone"));
+            }
+            let Ok((given, made)) = results.recv() else { break };
+            match made {
+                Ok(Ok(())) => world = Some(given),
+                Ok(Err(words)) => return (given, Err(words)),
+                Err(panic) => return (given, wrong(format!("panic: {panic}"))),
+            }
+        }
+        match world {
+            Some(world) => (world, Ok(())),
+            None => unreachable!("every worker gives the world back"),
+        }
+    })
+}

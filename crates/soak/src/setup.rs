@@ -1,0 +1,126 @@
+//! Where a program runs, and what goes wrong there.
+
+use std::fmt;
+
+use tenure_core::{
+    CompactionConfig, Config, DescriptorConfig, FrameConfig, PoolConfig, StagingConfig, UploadConfig,
+};
+use tenure_sim::{Device, Lag, Options, Paging, Profile};
+use test_random::Rng;
+
+/// What a program meets besides its own calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// Nothing: no call may fail for want of memory, or because the device refuses.
+    None,
+    /// Calls of the driver fail now and then.
+    Faults,
+    /// Budgets and caps that change, and a device whose memory is paged.
+    Shortage,
+    /// The device is lost at some time.
+    Loss,
+    /// Recordings and frames are leaked.
+    Leaks,
+}
+
+impl Trouble {
+    const ALL: [Self; 8] = [
+        Self::None,
+        Self::None,
+        Self::None,
+        Self::Faults,
+        Self::Faults,
+        Self::Shortage,
+        Self::Loss,
+        Self::Leaks,
+    ];
+}
+
+/// The device and the configuration of a program.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The hardware.
+    pub profile: Profile,
+    /// How far the GPU is behind.
+    pub lag: Lag,
+    /// What goes wrong.
+    pub trouble: Trouble,
+    /// The operating system moves memory.
+    pub is_paged: bool,
+    /// Threads of the operating system on which the steps are made in turn; 1: on the caller's own.
+    pub threads: u8,
+    /// Small pages, rings and heaps, which fill often.
+    pub is_small: bool,
+    seed: u64,
+}
+
+impl Setup {
+    pub(crate) fn new(seed: u64, rng: &mut Rng) -> Self {
+        let profile = Profile::ALL[rng.below(Profile::ALL.len() as u64) as usize];
+        let lags = [Lag::None, Lag::Submissions(3), Lag::Random { max: 12 }, Lag::Submissions(7)];
+        let trouble = Trouble::ALL[rng.below(Trouble::ALL.len() as u64) as usize];
+        Self {
+            profile,
+            lag: lags[rng.below(lags.len() as u64) as usize],
+            trouble,
+            is_paged: trouble == Trouble::Shortage || rng.below(4) == 0,
+            threads: if rng.below(3) == 0 { 4 } else { 1 },
+            is_small: rng.below(2) == 0,
+            seed,
+        }
+    }
+
+    /// The same where nothing goes wrong.
+    pub(crate) fn without_trouble(self) -> Self {
+        Self { trouble: Trouble::None, ..self }
+    }
+
+    /// A new device.
+    pub(crate) fn device(&self) -> Device {
+        let options = Options::new(self.profile).lag(self.lag).seed(self.seed);
+        Device::with_options(if self.is_paged { options.paging(Paging::PCIE4_X16) } else { options })
+    }
+
+    pub(crate) fn config(&self) -> Config {
+        if !self.is_small {
+            return Config::default();
+        }
+        Config {
+            frames: FrameConfig { idle: 2, ..FrameConfig::default() },
+            pools: PoolConfig { shards: 3, ..PoolConfig::default() },
+            uploads: UploadConfig { max_small: 4 << 10, ..UploadConfig::default() },
+            staging: StagingConfig { constant_page: 8 << 10, ..StagingConfig::default() },
+            descriptors: if self.profile == Profile::VULKAN_MOBILE {
+                DescriptorConfig::default()
+            } else {
+                DescriptorConfig {
+                    static_resources: Some(64),
+                    dynamic_resources: Some(256),
+                    static_samplers: Some(8),
+                    dynamic_samplers: Some(16),
+                    chunk: 16,
+                    block: 16,
+                    set_block: 3,
+                    poison: true,
+                }
+            },
+            compaction: CompactionConfig { quiet_frames: 0, ..CompactionConfig::default() },
+            ..Config::default()
+        }
+    }
+}
+
+impl fmt::Display for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {:?}, trouble {:?}", self.profile.name(), self.lag, self.trouble)?;
+        if self.is_paged {
+            write!(f, ", paged")?;
+        }
+        write!(
+            f,
+            ", {} threads, {} configuration",
+            self.threads,
+            if self.is_small { "small" } else { "default" }
+        )
+    }
+}

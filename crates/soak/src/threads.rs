@@ -1,0 +1,67 @@
+//! Programs that share a manager, each on a thread of its own. What they meet depends on how the threads are
+//! scheduled, so a seed does not say everything.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tenure_core::Gpu;
+use test_random::Rng;
+
+use crate::program::Program;
+use crate::run::words_of;
+use crate::setup::{Setup, Trouble};
+use crate::verbs;
+use crate::world::{Checked, World, Wrong, check_hazards, wrong};
+
+/// Threads of a run.
+const THREADS: u64 = 4;
+
+/// Runs programs at the same time; what was wrong, if anything.
+///
+/// # Errors
+/// What was wrong, in words.
+pub fn run_threads(seed: u64) -> Result<(), String> {
+    let setup = Program::new(seed).setup.without_trouble();
+    catch_unwind(AssertUnwindSafe(|| play(seed, &setup)))
+        .map_err(|panic| format!("panic: {}", words_of(&*panic)))?
+        .map_err(|Wrong(words)| format!("{setup}: {words}"))
+}
+
+fn play(seed: u64, setup: &Setup) -> Checked {
+    let gpu = Gpu::new(setup.device(), setup.config());
+    let gpu = gpu.or_else(|error| wrong(format!("no manager: {error}")))?;
+    let done: Vec<Checked> = std::thread::scope(|scope| {
+        let one = |thread| {
+            let gpu = gpu.clone();
+            scope.spawn(move || one_of_many(gpu, setup, seed, thread))
+        };
+        let running: Vec<_> = (0..THREADS).map(one).collect();
+        let end = |thread: std::thread::ScopedJoinHandle<'_, Checked>| {
+            thread.join().unwrap_or_else(|panic| wrong(format!("panic: {}", words_of(&*panic))))
+        };
+        running.into_iter().map(end).collect()
+    });
+    done.into_iter().collect::<Checked>()?;
+    let device = gpu.device().clone();
+    check_hazards(&device)?;
+    let report = gpu.shutdown();
+    if !report.is_clean() {
+        return wrong(format!("the shutdown is not clean: {report:?}"));
+    }
+    drop(gpu);
+    device.check_clean().or_else(|findings| wrong(findings.to_string()))
+}
+
+fn one_of_many(gpu: Gpu<tenure_sim::Device>, setup: &Setup, seed: u64, thread: u64) -> Checked {
+    let mut rng = Rng::new(seed.wrapping_mul(THREADS).wrapping_add(thread));
+    let mut world = World::among_others(gpu, setup, thread);
+    let weights = verbs::weights(Trouble::None);
+    let sum = weights.iter().sum();
+    for _ in 0..150 {
+        let verb = verbs::pick(&weights, rng.below(sum));
+        verbs::make(&mut world, verb, &mut Rng::new(rng.next()))?;
+    }
+    world.settle()?;
+    world.check_all()?;
+    world.drop_all();
+    Ok(())
+}

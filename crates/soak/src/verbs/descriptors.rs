@@ -1,0 +1,245 @@
+//! Views, tables, sets and samplers, and what shaders find through them.
+
+use tenure_core::device::Device as _;
+use tenure_core::{
+    Bind, BindingKind, BufferViewDesc, DescriptorSetDesc, DescriptorTableDesc, Queue, SamplerDesc,
+    SamplerInfo, SetBinding, SetLayoutDesc, State, Subresource, Usage,
+};
+use tenure_sim::{DescriptorAt, Device};
+use test_random::Rng;
+
+use super::{happens, one_of};
+use crate::contents::{Effect, Range};
+use crate::world::{Checked, OpenRecording, Shown, ShownSet, ShownTable, World};
+
+/// Bytes that a shader reads through a view.
+const READ: u64 = 16;
+/// Descriptors of a set.
+const ELEMENTS: u32 = 3;
+
+/// A view of some bytes of a buffer, or of a texture.
+pub(super) fn view(world: &mut World, rng: &mut Rng) -> Checked {
+    if happens(rng, 30) {
+        return texture_view(world, rng);
+    }
+    let Some(at) = one_of(rng, &world.buffers) else { return Ok(()) };
+    let known = &world.buffers[at];
+    if !known.buffer.usage().contains(Usage::SHADER_READ) || known.buffer.size() < 256 {
+        return Ok(());
+    }
+    let offset = rng.below(known.buffer.size() / 256) * 256;
+    let range = Range { offset, size: 256.min(known.buffer.size() - offset) & !15, ..known.all() };
+    let made = world.gpu.create_buffer_view(&known.buffer, &BufferViewDesc::raw().range(offset, range.size));
+    let number = known.number;
+    world.say(|| format!("view b{number} {offset}+{}", range.size));
+    if let Some(view) = world.allow("a view", made)? {
+        world.shown.push(Shown { view, range });
+    }
+    Ok(())
+}
+
+fn texture_view(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = one_of(rng, &world.textures) else { return Ok(()) };
+    let known = &world.textures[at];
+    let made = world.gpu.create_texture_view(&known.texture, &tenure_core::TextureViewDesc::sampled());
+    let number = known.number;
+    world.say(|| format!("view t{number}"));
+    if let Some(view) = world.allow("a view of a texture", made)? {
+        world.kept.push(Box::new(view));
+    }
+    Ok(())
+}
+
+pub(super) fn drop_view(world: &mut World, rng: &mut Rng) -> Checked {
+    if let Some(at) = one_of(rng, &world.shown) {
+        let shown = world.shown.swap_remove(at);
+        world.say(|| format!("drop a view of b{}", shown.range.part.object));
+    }
+    Ok(())
+}
+
+/// Some views, of buffers that live.
+fn choose(world: &World, rng: &mut Rng, most: u64) -> Vec<usize> {
+    let is_alive = |at: &usize| world.buffer(world.shown[*at].range.part.object).is_some();
+    let count = 1 + rng.below(most);
+    (0..count).filter_map(|_| one_of(rng, &world.shown)).filter(is_alive).collect()
+}
+
+fn ranges(world: &World, chosen: &[usize]) -> Vec<Range> {
+    chosen.iter().map(|at| world.shown[*at].range).collect()
+}
+
+pub(super) fn table(world: &mut World, rng: &mut Rng) -> Checked {
+    let chosen = choose(world, rng, 7);
+    if chosen.is_empty() {
+        return Ok(());
+    }
+    let binds: Vec<Bind<'_, Device>> = chosen.iter().map(|at| (&world.shown[*at].view).into()).collect();
+    let made = world.gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds).name("table"));
+    drop(binds);
+    let ranges = ranges(world, &chosen);
+    world.say(|| format!("table of {} views", ranges.len()));
+    if let Some(table) = world.allow("a table", made)? {
+        world.tables.push(ShownTable { table, ranges });
+    }
+    Ok(())
+}
+
+pub(super) fn set(world: &mut World, rng: &mut Rng) -> Checked {
+    if world.layout.is_none() {
+        let bindings = [SetBinding { binding: 0, kind: BindingKind::Buffer, count: ELEMENTS }];
+        let made = world.gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("layout"));
+        world.layout = world.allow("a layout", made)?;
+    }
+    let chosen = choose(world, rng, ELEMENTS.into());
+    let Some(layout) = &world.layout else { return Ok(()) };
+    let binds: Vec<(u32, u32, Bind<'_, Device>)> =
+        (0..).zip(&chosen).map(|(element, at)| (0, element, (&world.shown[*at].view).into())).collect();
+    let made = world.gpu.create_descriptor_set(&DescriptorSetDesc::new(layout, &binds).name("set"));
+    drop(binds);
+    let ranges = ranges(world, &chosen);
+    world.say(|| format!("set of {} views", ranges.len()));
+    if let Some(set) = world.allow("a set", made)? {
+        world.sets.push(ShownSet { set, ranges });
+    }
+    Ok(())
+}
+
+pub(super) fn drop_table_or_set(world: &mut World, rng: &mut Rng) -> Checked {
+    world.say(|| "drop a table or set".to_owned());
+    if happens(rng, 50) {
+        one_of(rng, &world.tables).map(|at| world.tables.swap_remove(at));
+    } else {
+        one_of(rng, &world.sets).map(|at| world.sets.swap_remove(at));
+    }
+    Ok(())
+}
+
+/// A recording of its own, in which shaders read what views show into a buffer.
+struct Look {
+    open: OpenRecording,
+    /// The buffer for what is found: its place in the list, and its next byte.
+    out: usize,
+    next: u64,
+}
+
+impl Look {
+    /// None when there is no buffer for what is found.
+    fn begin(world: &mut World) -> Checked<Option<Self>> {
+        let fits = |known: &crate::world::KnownBuffer| {
+            known.buffer.usage().contains(Usage::UNORDERED_ACCESS) && known.buffer.size() >= 4096
+        };
+        let Some(out) = world.buffers.iter().position(fits) else { return Ok(None) };
+        let made = world.gpu.record(Queue::Graphics, "look");
+        let Some(recording) = world.allow("record", made)? else { return Ok(None) };
+        Ok(Some(Self { open: OpenRecording::new(recording, false), out, next: 0 }))
+    }
+
+    /// Names everything that shaders will read; the ranges are known, live, and are not what is written. False: nothing
+    /// can be looked at.
+    fn prepare(&mut self, world: &mut World, ranges: &[Range]) -> Checked<bool> {
+        let out = world.buffers[self.out].part();
+        for range in ranges {
+            let is_fine = world.contents.is_known(range.part) && range.part != out;
+            let Some(buffer) = world.buffer(range.part.object).filter(|_| is_fine) else { return Ok(false) };
+            let used = self.open.recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER);
+            if world.allow("use what is shown", used)?.is_none() {
+                return Ok(false);
+            }
+        }
+        let out = &world.buffers[self.out].buffer;
+        let used = self.open.recording.use_resource(out, Subresource::All, State::UNORDERED_ACCESS);
+        let used = used.and_then(|()| self.open.recording.set_descriptor_heaps());
+        Ok(world.allow("use what is written", used)?.is_some())
+    }
+
+    fn effect(&mut self, world: &World, from: Range) {
+        let size = READ.min(from.size);
+        let to = Range { offset: self.next, size: READ, ..world.buffers[self.out].all() };
+        let from = Range { size, ..from };
+        if size == READ {
+            self.open.note(Effect::Copy { from, to });
+        }
+        self.next += READ;
+    }
+}
+
+/// Shaders read through a lasting table, and a lasting set.
+pub(super) fn read(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(mut look) = Look::begin(world)? else { return Ok(()) };
+    world.say(|| "look through a table and a set".to_owned());
+    let sets_heaps = world.device().properties().sets_descriptor_heaps();
+    let table = one_of(rng, &world.tables);
+    if let Some(at) = table {
+        let ranges = world.tables[at].ranges.clone();
+        if look.prepare(world, &ranges)? {
+            let out = &world.buffers[look.out].buffer;
+            let (commands, scratch) = look.open.recording.split();
+            if let (Ok(row), Ok(place)) = (scratch.table(&world.tables[at].table), scratch.buffer(out)) {
+                for index in 0..row.len() {
+                    let (heap, index) = (row.heap(), row.first() + index);
+                    let offset = place.offset() + look.next + READ * u64::from(index - row.first());
+                    let at = DescriptorAt::Heap { heap, index };
+                    commands.raw().read_descriptor(at, State::NON_PIXEL_SHADER, place.raw(), offset, READ);
+                }
+                ranges.iter().for_each(|range| look.effect(world, *range));
+            }
+        }
+    }
+    if let Some(at) = one_of(rng, &world.sets).filter(|_| !sets_heaps || happens(rng, 50)) {
+        let ranges = world.sets[at].ranges.clone();
+        if look.prepare(world, &ranges)? {
+            let out = &world.buffers[look.out].buffer;
+            let (commands, scratch) = look.open.recording.split();
+            if let (Ok(set), Ok(place)) = (scratch.lasting_set(&world.sets[at].set), scratch.buffer(out)) {
+                for element in 0..ranges.len() as u32 {
+                    let (block, set) = (set.block(), set.index());
+                    let offset = place.offset() + look.next + READ * u64::from(element);
+                    let at = DescriptorAt::Set { block, set, binding: 0, element };
+                    commands.raw().read_descriptor(at, State::NON_PIXEL_SHADER, place.raw(), offset, READ);
+                }
+                ranges.iter().for_each(|range| look.effect(world, *range));
+            }
+        }
+    }
+    world.submit(look.open)?;
+    Ok(())
+}
+
+/// Shaders read through descriptors of the recording.
+pub(super) fn read_dynamic(world: &mut World, rng: &mut Rng) -> Checked {
+    let chosen = choose(world, rng, 6);
+    let Some(mut look) = Look::begin(world)? else { return Ok(()) };
+    world.say(|| format!("look through {} descriptors of a recording", chosen.len()));
+    let ranges = ranges(world, &chosen);
+    if !chosen.is_empty() && look.prepare(world, &ranges)? {
+        let binds: Vec<Bind<'_, Device>> = chosen.iter().map(|at| (&world.shown[*at].view).into()).collect();
+        let out = &world.buffers[look.out].buffer;
+        let (commands, scratch) = look.open.recording.split();
+        let made = scratch.descriptors(&binds).and_then(|row| {
+            let place = scratch.buffer(out)?;
+            for index in 0..row.len() {
+                let offset = place.offset() + look.next + READ * u64::from(index);
+                let at = DescriptorAt::Heap { heap: row.heap(), index: row.first() + index };
+                commands.raw().read_descriptor(at, State::NON_PIXEL_SHADER, place.raw(), offset, READ);
+            }
+            Ok(())
+        });
+        drop(binds);
+        if world.allow("descriptors of a recording", made)?.is_some() {
+            ranges.iter().for_each(|range| look.effect(world, *range));
+        }
+    }
+    world.submit(look.open)?;
+    Ok(())
+}
+
+pub(super) fn sampler(world: &mut World, rng: &mut Rng) -> Checked {
+    let info = SamplerInfo { max_lod: rng.below(20) as f32, ..SamplerInfo::default() };
+    let made = world.gpu.create_sampler(&SamplerDesc::new(info).name("sampler"));
+    world.say(|| "a sampler".to_owned());
+    if let Some(sampler) = world.allow("a sampler", made)? {
+        world.kept.push(Box::new(sampler));
+    }
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! Render graphs.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use deferred_frame::{FrameError, Renderer, Sharing};
+use tenure_core::{BufferDesc, Error, Graph, Queue, State, Usage};
+use test_random::Rng;
+
+use super::{any, frames, happens};
+use crate::setup::Trouble;
+use crate::world::{Checked, World, wrong};
+
+/// Uses of a pass: the resource and whether it writes.
+struct Pass {
+    queue: Queue,
+    uses: Vec<(usize, bool)>,
+}
+
+/// A graph of buffers, of which each pass fills what it writes and looks at what it reads.
+struct Declared {
+    sizes: Vec<u64>,
+    passes: Vec<Pass>,
+}
+
+fn declare(rng: &mut Rng) -> Declared {
+    let sizes: Vec<u64> = (0..2 + rng.below(6)).map(|_| any(rng, [4096, 70_000, 300_000])).collect();
+    let mut is_written = vec![false; sizes.len()];
+    let passes = (0..1 + rng.below(8)).map(|_| {
+        let mut uses: Vec<(usize, bool)> = Vec::new();
+        for _ in 0..1 + rng.below(3) {
+            let resource = rng.below(sizes.len() as u64) as usize;
+            let writes = !is_written[resource] || happens(rng, 30);
+            if uses.iter().all(|(used, _)| *used != resource) {
+                uses.push((resource, writes));
+                is_written[resource] = true;
+            }
+        }
+        Pass { queue: any(rng, [Queue::Graphics, Queue::Compute, Queue::Copy]), uses }
+    });
+    let passes = passes.collect();
+    Declared { sizes, passes }
+}
+
+/// Executes a random graph; the pass of that number panics, or answers with an error.
+fn execute(
+    world: &World,
+    declared: &Declared,
+    panics_at: Option<usize>,
+    fails_at: Option<usize>,
+) -> Result<(), Error> {
+    let mut graph = Graph::new();
+    let usage = Usage::COPY_SRC | Usage::SHADER_READ;
+    let buffers: Vec<_> = declared
+        .sizes
+        .iter()
+        .enumerate()
+        .map(|(index, size)| graph.buffer(BufferDesc::new(*size, usage).name(format!("g{index}"))))
+        .collect();
+    let mut ids = HashMap::new();
+    for (index, pass) in declared.passes.iter().enumerate() {
+        let mut builder = graph.pass(pass.queue, format!("pass {index}"));
+        for (resource, writes) in &pass.uses {
+            let state = if *writes { State::COPY_DST } else { State::COPY_SRC };
+            builder = builder.uses(buffers[*resource], state);
+        }
+        ids.insert(builder.id(), index);
+    }
+    let mut bytes: HashMap<usize, u8> = HashMap::new();
+    let frame = world.gpu.begin_frame()?;
+    frame.execute(&graph, |id, recording, resources| {
+        let index = ids[&id];
+        if panics_at == Some(index) {
+            std::panic::resume_unwind(Box::new("the program's own panic"));
+        }
+        if fails_at == Some(index) {
+            return Err(Error::ShutDown);
+        }
+        for (resource, writes) in &declared.passes[index].uses {
+            let buffer = resources.buffer(buffers[*resource])?;
+            if *writes {
+                let byte = (index * 16 + resource) as u8;
+                recording.raw().fill_buffer(buffer.raw(), buffer.offset(), buffer.size(), byte);
+                bytes.insert(*resource, byte);
+            } else if let Some(byte) = bytes.get(resource) {
+                let middle = buffer.offset() + buffer.size() / 2;
+                // A comparison is no use: it brings nothing into a state.
+                recording.raw().use_buffer(buffer.raw(), buffer.offset(), buffer.size(), State::COPY_SRC);
+                recording.raw().expect_bytes(buffer.raw(), middle, &[*byte; 32]);
+            }
+        }
+        Ok::<(), Error>(())
+    })?;
+    frame.end()
+}
+
+pub(super) fn random(world: &mut World, rng: &mut Rng) -> Checked {
+    frames::end(world, rng)?;
+    let declared = declare(rng);
+    let fails_at = happens(rng, 10).then(|| rng.below(declared.passes.len() as u64) as usize);
+    world.say(|| format!("a graph of {} passes", declared.passes.len()));
+    for _ in 0..1 + rng.below(3) {
+        match execute(world, &declared, None, fails_at) {
+            Err(Error::ShutDown) if fails_at.is_some() => {}
+            executed => {
+                world.allow("a graph", executed)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A pass panics: the panic arrives, and nothing of the frame is lost.
+pub(super) fn panics(world: &mut World, rng: &mut Rng) -> Checked {
+    frames::end(world, rng)?;
+    let declared = declare(rng);
+    let at = rng.below(declared.passes.len() as u64) as usize;
+    world.say(|| format!("a graph whose pass {at} panics"));
+    match catch_unwind(AssertUnwindSafe(|| execute(world, &declared, Some(at), None))) {
+        Err(_) => Ok(()),
+        Ok(Err(error)) => world.allow::<()>("a graph that panics", Err(error)).map(|_| ()),
+        // What nothing later reads is not executed.
+        Ok(Ok(())) => Ok(()),
+    }
+}
+
+/// Frames of a deferred renderer, which checks every byte itself.
+pub(super) fn deferred(world: &mut World, rng: &mut Rng) -> Checked {
+    frames::end(world, rng)?;
+    // It does not expect calls to fail, nor frames of others.
+    if world.trouble != Trouble::None || !world.is_alone {
+        return Ok(());
+    }
+    let sharing = any(rng, [Sharing::Planned, Sharing::Online]);
+    world.say(|| format!("a deferred renderer, {sharing:?}"));
+    let gpu = world.gpu.clone();
+    let render = || -> Result<(), FrameError> {
+        let mut renderer = Renderer::new(&gpu, [32, 32], sharing)?;
+        for _ in 0..2 {
+            renderer.render()?;
+        }
+        renderer.settle()
+    };
+    render().or_else(|error| wrong(format!("the deferred renderer: {error}")))
+}

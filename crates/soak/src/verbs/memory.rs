@@ -1,0 +1,126 @@
+//! The manager's own services: giving back, moving, limits, reports.
+
+use tenure_core::{BufferDesc, CompactionBudget, Error, Format, LiveObject, ObjectKind, TextureDesc, Usage};
+use test_random::Rng;
+
+use super::{any, happens, one_of};
+use crate::world::{Checked, World, wrong};
+
+/// Bytes that no resource of a program exceeds: the first move of a call may be larger than its budget.
+const LARGEST: u64 = 10 << 20;
+
+pub(super) fn purge(world: &mut World, _: &mut Rng) -> Checked {
+    world.say(|| "purge".to_owned());
+    let purged = world.gpu.purge();
+    world.allow("purge", purged)?;
+    Ok(())
+}
+
+pub(super) fn trim(world: &mut World, _: &mut Rng) -> Checked {
+    world.say(|| "trim".to_owned());
+    world.gpu.trim();
+    Ok(())
+}
+
+pub(super) fn compact(world: &mut World, rng: &mut Rng) -> Checked {
+    let budget = CompactionBudget {
+        bytes: any(rng, [10_000, 1 << 20, 1 << 30]),
+        moves: any(rng, [1, 7, 1000]),
+        pieces: any(rng, [1, 20, 10_000]),
+    };
+    world.say(|| format!("compact: {budget:?}"));
+    let compacted = world.gpu.compact(budget);
+    if let Some(report) = world.allow("compact", compacted)?
+        && (report.moves > budget.moves || (report.moves > 1 && report.bytes > budget.bytes + LARGEST))
+    {
+        return wrong(format!("more than {budget:?} was moved: {report:?}"));
+    }
+    let _moved = world.gpu.take_moved();
+    Ok(())
+}
+
+/// The parts of all statistics add up to the whole.
+pub(super) fn sums(world: &mut World, _: &mut Rng) -> Checked {
+    if !world.is_alone {
+        return Ok(());
+    }
+    let (stats, memory) = (world.gpu.stats(), world.gpu.memory());
+    let of_heaps: u64 = memory.heaps.iter().map(|heap| heap.ours.total()).sum();
+    let of_types: u64 = memory.types.iter().map(|found| found.ours.total()).sum();
+    if of_heaps != stats.reserved || of_types != stats.reserved {
+        return wrong(format!("{} B are reserved, {of_heaps} of heaps, {of_types} of types", stats.reserved));
+    }
+    let held = world.gpu.report().held;
+    let parts: u64 = held.iter().map(|held| held.bytes).sum();
+    let pending = world.gpu.stats().pending_bytes;
+    if parts != pending {
+        return wrong(format!("{pending} B wait for the GPU, of which the report explains {parts}"));
+    }
+    Ok(())
+}
+
+/// The report lists what lives, each once, under its name.
+pub(super) fn report(world: &mut World, _: &mut Rng) -> Checked {
+    let report = world.gpu.report();
+    let listed = |name: &str, kind: ObjectKind| -> Vec<u64> {
+        let is_it =
+            |object: &&LiveObject| object.name == name && object.kind == kind && object.dropped.is_none();
+        report.objects.iter().filter(is_it).map(|object| object.bytes).collect()
+    };
+    for known in &world.buffers {
+        let name = known.buffer.name().as_str();
+        let (found, size) = (listed(name, ObjectKind::Buffer), known.buffer.size());
+        if found != [size] {
+            return wrong(format!("{name} of {size} B is in the report with {found:?} B"));
+        }
+    }
+    for known in &world.textures {
+        let name = known.texture.name().as_str();
+        if listed(name, ObjectKind::Texture).len() != 1 {
+            return wrong(format!(
+                "{name} is {} times in the report",
+                listed(name, ObjectKind::Texture).len()
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn costs(world: &mut World, rng: &mut Rng) -> Checked {
+    let desc = BufferDesc::new(rng.size(24), Usage::SHADER_READ);
+    let cost = world.gpu.buffer_cost(&desc);
+    world.allow("the cost of a buffer", cost)?;
+    let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ);
+    let cost = world.gpu.texture_cost(&desc);
+    world.allow("the cost of a texture", cost)?;
+    Ok(())
+}
+
+pub(super) fn cap(world: &mut World, rng: &mut Rng) -> Checked {
+    let heaps = world.gpu.memory().heaps;
+    let Some(heap) = one_of(rng, &heaps) else { return Ok(()) };
+    let cap = if happens(rng, 40) { None } else { Some(any(rng, [1, 4, 16, 64]) << 20) };
+    world.say(|| format!("cap heap {heap}: {cap:?}"));
+    let set = world.gpu.set_memory_cap(heap, cap);
+    world.allow("a cap", set)?;
+    Ok(())
+}
+
+pub(super) fn budget(world: &mut World, rng: &mut Rng) -> Checked {
+    let heaps = world.gpu.memory().heaps;
+    let Some(heap) = one_of(rng, &heaps) else { return Ok(()) };
+    let budget = if happens(rng, 30) { heaps[heap].size } else { any(rng, [1, 4, 16, 64]) << 20 };
+    world.say(|| format!("budget of heap {heap}: {budget}"));
+    let set = world.device().set_budget(heap, budget);
+    world.allow("a budget", set.map_err(|source| Error::Device { name: "budget".into(), source }))?;
+    Ok(())
+}
+
+/// A listener that asks the manager things.
+pub(super) fn listen(world: &mut World, _: &mut Rng) -> Checked {
+    world.say(|| "listen for pressure".to_owned());
+    world.gpu.on_pressure(|gpu, _| {
+        let _inside = gpu.memory();
+    });
+    Ok(())
+}

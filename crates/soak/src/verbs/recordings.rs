@@ -1,0 +1,254 @@
+//! Recordings: opening and ending them, and what is recorded besides copies.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tenure_core::{BufferDesc, Error, Queue, State, Subresource, TextureDesc, Usage};
+use tenure_core::{Format, device::CommandList as _};
+use test_random::Rng;
+
+use super::{any, happens, one_of, span};
+use crate::contents::{Effect, Range};
+use crate::world::{Checked, OpenRecording, World, wrong};
+
+/// Recordings that are open at once.
+const MOST_OPEN: usize = 5;
+
+/// A queue, graphics mostly.
+pub(super) fn queue(rng: &mut Rng) -> Queue {
+    any(rng, [Queue::Graphics, Queue::Graphics, Queue::Compute, Queue::Copy])
+}
+
+pub(super) fn open(world: &mut World, rng: &mut Rng) -> Checked {
+    if world.open.len() >= MOST_OPEN {
+        return submit(world, rng);
+    }
+    let (queue, is_of_frame) = (queue(rng), happens(rng, 50));
+    let number = world.number();
+    world.say(|| format!("open recording r{number} on {queue:?}"));
+    let made = match &world.frame {
+        Some(frame) if is_of_frame => frame.record(queue, format!("r{number}")),
+        _ => world.gpu.record(queue, format!("r{number}")),
+    };
+    if let Some(recording) = world.allow("record", made)? {
+        world.open.push(OpenRecording::new(recording, is_of_frame));
+    }
+    Ok(())
+}
+
+pub(super) fn submit(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = one_of(rng, &world.open) else { return Ok(()) };
+    let open = world.open.swap_remove(at);
+    world.say(|| format!("submit {:?}", open.recording.id()));
+    world.submit(open)?;
+    Ok(())
+}
+
+pub(super) fn discard(world: &mut World, rng: &mut Rng) -> Checked {
+    if let Some(at) = one_of(rng, &world.open) {
+        let open = world.open.swap_remove(at);
+        world.say(|| format!("discard {:?}", open.recording.id()));
+    }
+    Ok(())
+}
+
+/// A recording of the program, for some commands; opened if there is none.
+pub(super) fn pick(world: &mut World, rng: &mut Rng) -> Checked<Option<usize>> {
+    if world.open.is_empty() {
+        open(world, rng)?;
+    }
+    Ok(one_of(rng, &world.open))
+}
+
+/// Waits for what is submitted, or for what never will be.
+pub(super) fn wait_for_point(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = pick(world, rng)? else { return Ok(()) };
+    let mut point = world.gpu.submitted();
+    let is_impossible = happens(rng, 20);
+    let newest = point.iter().next().filter(|_| is_impossible);
+    if let Some(newest) = newest {
+        point.require(newest.queue, newest.serial + 1000);
+    }
+    let is_impossible = newest.is_some();
+    let waited = world.open[at].recording.wait_for(&point);
+    if is_impossible && waited.is_ok() {
+        return wrong("a recording waits for what was never submitted");
+    }
+    world.say(|| format!("wait for {point:?}"));
+    world.allow("wait for a point", waited)?;
+    Ok(())
+}
+
+/// A shader reads buffers.
+pub(super) fn use_buffers(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = pick(world, rng)? else { return Ok(()) };
+    for _ in 0..1 + rng.below(5) {
+        let Some(index) = one_of(rng, &world.buffers) else { break };
+        let known = &world.buffers[index];
+        if !known.is_read() || !world.contents.is_known(known.part()) {
+            continue;
+        }
+        let usage = known.buffer.usage();
+        let state =
+            if usage.contains(Usage::SHADER_READ) { State::NON_PIXEL_SHADER } else { State::COPY_SRC };
+        let recording = &mut world.open[at].recording;
+        let used = recording.use_resource(&known.buffer, Subresource::All, state);
+        if used.is_ok() {
+            let (commands, scratch) = recording.split();
+            if let Ok(place) = scratch.buffer(&known.buffer) {
+                let (offset, size) = span(rng, known.buffer.size());
+                commands.raw().use_buffer(place.raw(), place.offset() + offset, size, state);
+            }
+            world.open[at].note_use(known.number);
+        }
+        let number = known.number;
+        world.say(|| format!("read b{number} in {state:?}"));
+        world.allow("use a buffer", used)?;
+    }
+    Ok(())
+}
+
+/// A shader reads a texture.
+pub(super) fn use_textures(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = pick(world, rng)? else { return Ok(()) };
+    let Some(index) = one_of(rng, &world.textures) else { return Ok(()) };
+    let known = &world.textures[index];
+    let part = rng.below(known.parts().into()) as u32;
+    if !world.contents.is_known(known.part(part)) {
+        return Ok(());
+    }
+    let state = any(rng, [State::NON_PIXEL_SHADER, State::SHADER_READ, State::COPY_SRC]);
+    let recording = &mut world.open[at].recording;
+    let used = recording.use_resource(&known.texture, Subresource::One(part), state);
+    if used.is_ok() {
+        let (commands, scratch) = recording.split();
+        if let Ok(object) = scratch.texture(&known.texture) {
+            commands.raw().use_texture(object, Subresource::One(part), state);
+        }
+        world.open[at].note_use(known.number);
+    }
+    let number = known.number;
+    world.say(|| format!("read t{number} part {part} in {state:?}"));
+    world.allow("use a texture", used)?;
+    Ok(())
+}
+
+/// Constants, which the GPU compares with what was written.
+pub(super) fn constants(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = pick(world, rng)? else { return Ok(()) };
+    world.say(|| "constants".to_owned());
+    for _ in 0..1 + rng.below(6) {
+        let size = rng.size(11);
+        let bytes = rng.bytes(size);
+        let (commands, scratch) = world.open[at].recording.split();
+        let made = scratch.constant_bytes(&bytes).map(|constant| {
+            commands.raw().expect_bytes(constant.raw(), constant.offset(), &bytes);
+        });
+        world.allow("constants", made)?;
+    }
+    Ok(())
+}
+
+/// Bytes from an upload ring to a buffer.
+pub(super) fn ring(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = pick(world, rng)? else { return Ok(()) };
+    let (Some(ring), Some(index)) = (one_of(rng, &world.rings), one_of(rng, &world.buffers)) else {
+        return Ok(());
+    };
+    let known = &world.buffers[index];
+    if !known.is_written() {
+        return Ok(());
+    }
+    let (offset, size) = span(rng, known.buffer.size().min(40_000));
+    let (bytes, to) = (rng.bytes(size), Range { offset, size, ..known.all() });
+    let (commands, scratch) = world.open[at].recording.split();
+    let copied = world.rings[ring].allocate(scratch, size, any(rng, [4, 16, 256])).and_then(|slice| {
+        slice.write(0, &bytes)?;
+        commands.copy_slice(&slice, 0, &known.buffer, offset, size)
+    });
+    let number = known.number;
+    if copied.is_ok() {
+        world.open[at].note(Effect::Write { to, bytes });
+    }
+    world.say(|| format!("from a ring to b{number} {offset}+{size}"));
+    world.allow("a ring", copied)?;
+    Ok(())
+}
+
+/// Transient resources of one recording, filled and looked at.
+pub(super) fn transient(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = pick(world, rng)? else { return Ok(()) };
+    world.say(|| "transient resources".to_owned());
+    let recording = &mut world.open[at].recording;
+    let mut acquired = Vec::new();
+    let mut done = Ok(());
+    for _ in 0..1 + rng.below(3) {
+        let size = any(rng, [4096, 70_000, 400_000]);
+        let desc = BufferDesc::new(size, Usage::SHADER_READ | Usage::UNORDERED_ACCESS).name("transient");
+        match recording.transient_buffer(&desc) {
+            Ok(buffer) => acquired.push(buffer),
+            Err(error) => done = Err(error),
+        }
+    }
+    for buffer in &acquired {
+        let byte = rng.below(256) as u8;
+        let filled = recording.use_resource(buffer, Subresource::All, State::COPY_DST).and_then(|()| {
+            recording.raw().fill_buffer(buffer.raw(), buffer.offset(), buffer.size(), byte);
+            recording.use_resource(buffer, Subresource::All, State::COPY_SRC)
+        });
+        if filled.is_ok() {
+            recording.raw().expect_bytes(buffer.raw(), buffer.offset() + buffer.size() / 2, &[byte; 8]);
+        }
+        done = done.and(filled);
+    }
+    if happens(rng, 50) {
+        let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET).name("transient");
+        done = done.and(recording.transient_texture(&desc).map(drop));
+    }
+    drop(acquired);
+    world.allow("transient resources", done)?;
+    Ok(())
+}
+
+pub(super) fn queries(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = pick(world, rng)? else { return Ok(()) };
+    world.say(|| "queries".to_owned());
+    let recording = &mut world.open[at].recording;
+    let written = recording.write_timestamp();
+    let counted = recording.begin_occlusion().and_then(|query| recording.end_query(query)).map(drop);
+    if happens(rng, 20) {
+        // Left open: it ends with the recording.
+        let _open = recording.begin_pipeline_statistics();
+    }
+    if let Some(ticket) = world.allow("a timestamp", written)? {
+        world.tickets.push(ticket);
+    }
+    world.allow("occlusion", counted)?;
+    if let Some(index) = one_of(rng, &world.tickets) {
+        let ticket = world.tickets.swap_remove(index);
+        let polled = ticket.poll();
+        world.allow("poll a ticket", polled)?;
+    }
+    Ok(())
+}
+
+/// The GPU's time of a scope, in which the program may panic.
+pub(super) fn gpu_time(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = pick(world, rng)? else { return Ok(()) };
+    let panics = happens(rng, 50);
+    world.say(|| format!("time a scope{}", if panics { " that panics" } else { "" }));
+    let recording = &mut world.open[at].recording;
+    let timed = catch_unwind(AssertUnwindSafe(|| {
+        recording.gpu_time("scope", |recording| {
+            recording.raw_mut(tenure_core::device::Permit::checked()).barriers(&[]);
+            if panics {
+                std::panic::resume_unwind(Box::new("the program's own panic"));
+            }
+            Ok::<_, Error>(())
+        })
+    }));
+    match timed {
+        Ok(timed) => world.allow("time a scope", timed.map(drop)).map(|_| ()),
+        Err(_) if panics => Ok(()),
+        Err(_) => wrong("the scope panics by itself"),
+    }
+}

@@ -1,0 +1,143 @@
+//! Uploads and readbacks outside of recordings.
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tenure_core::{Error, MemoryUse, Readback, TexelData};
+use tenure_sim::Device;
+use test_random::Rng;
+
+use super::{happens, one_of, span};
+use crate::contents::{Effect, Range};
+use crate::world::{Checked, LONG, Read, World, compare, wrong};
+
+pub(super) fn upload(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = one_of(rng, &world.buffers) else { return Ok(()) };
+    let known = &world.buffers[at];
+    if known.buffer.memory() != MemoryUse::GpuOnly || world.is_busy(known.number) {
+        return Ok(());
+    }
+    let (number, (offset, size)) = (known.number, span(rng, known.buffer.size()));
+    let (bytes, to) = (rng.bytes(size), Range { offset, size, ..known.all() });
+    let uploaded = world.gpu.upload(&known.buffer, offset, &bytes);
+    world.say(|| format!("upload to b{number} {offset}+{size}"));
+    if let Some(upload) = world.allow("upload", uploaded)? {
+        world.contents.write(to, &bytes);
+        world.uploads.push(upload);
+    }
+    Ok(())
+}
+
+pub(super) fn upload_texture(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = one_of(rng, &world.textures) else { return Ok(()) };
+    let known = &world.textures[at];
+    if world.is_busy(known.number) {
+        return Ok(());
+    }
+    let (number, part) = (known.number, rng.below(known.parts().into()) as u32);
+    let to = known.all(part);
+    let bytes = rng.bytes(to.size);
+    let uploaded = world.gpu.upload_texture(&known.texture, known.grid(part).region, TexelData::new(&bytes));
+    world.say(|| format!("upload to t{number} part {part}"));
+    if let Some(upload) = world.allow("upload texels", uploaded)? {
+        world.contents.write(to, &bytes);
+        world.uploads.push(upload);
+    }
+    Ok(())
+}
+
+pub(super) fn flush(world: &mut World, _: &mut Rng) -> Checked {
+    world.say(|| "flush the uploads".to_owned());
+    let flushed = world.gpu.flush_uploads();
+    world.allow("flush the uploads", flushed)?;
+    Ok(())
+}
+
+pub(super) fn wait_upload(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = one_of(rng, &world.uploads) else { return Ok(()) };
+    let upload = world.uploads.swap_remove(at);
+    world.say(|| "wait for an upload".to_owned());
+    let waited = world.gpu.wait_upload(&upload, LONG);
+    match world.allow("wait for an upload", waited)? {
+        Some(false) => wrong("an upload does not become complete"),
+        _ => Ok(()),
+    }
+}
+
+fn keep(world: &mut World, from: Range, readback: Readback<Device>) {
+    let number = world.number();
+    world.contents.apply(vec![Effect::Read { read: number, from }]);
+    world.reads.push(Read { number, readback });
+}
+
+pub(super) fn read_back(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = one_of(rng, &world.buffers) else { return Ok(()) };
+    let known = &world.buffers[at];
+    if !known.is_read() || !world.contents.is_known(known.part()) {
+        return Ok(());
+    }
+    let (number, (offset, size)) = (known.number, span(rng, known.buffer.size()));
+    let from = Range { offset, size, ..known.all() };
+    let read = world.gpu.read_back(&known.buffer, offset, size);
+    world.say(|| format!("read b{number} {offset}+{size} back"));
+    if let Some(readback) = world.allow("read back", read)? {
+        let submitted = world.gpu.submitted();
+        world.buffers[at].last.merge(&submitted);
+        keep(world, from, readback);
+    }
+    Ok(())
+}
+
+pub(super) fn read_back_texture(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = one_of(rng, &world.textures) else { return Ok(()) };
+    let known = &world.textures[at];
+    let part = rng.below(known.parts().into()) as u32;
+    if !world.contents.is_known(known.part(part)) {
+        return Ok(());
+    }
+    let (number, from) = (known.number, known.all(part));
+    let read = world.gpu.read_back_texture(&known.texture, known.grid(part).region);
+    world.say(|| format!("read t{number} part {part} back"));
+    if let Some(readback) = world.allow("read texels back", read)? {
+        keep(world, from, readback);
+    }
+    Ok(())
+}
+
+/// Polls some, waits for others, awaits and forgets others.
+pub(super) fn look_at_reads(world: &mut World, rng: &mut Rng) -> Checked {
+    match rng.below(3) {
+        0 => world.check_reads(Duration::ZERO),
+        1 if world.open.is_empty() && !world.has_leaked => world.check_reads(LONG),
+        _ => poll_one(world, rng),
+    }
+}
+
+/// A future that is polled once, and dropped.
+fn poll_one(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = one_of(rng, &world.reads) else { return Ok(()) };
+    let Read { number, readback } = world.reads.swap_remove(at);
+    let name = readback.name().to_string();
+    world.say(|| format!("await {name} once"));
+    let future = pin!(readback);
+    let polled = future.poll(&mut Context::from_waker(Waker::noop()));
+    let expected = world.contents.take_found(number);
+    match polled {
+        Poll::Pending => Ok(()),
+        Poll::Ready(Ok(found)) => expected.map_or(Ok(()), |expected| compare(&name, &found, &expected)),
+        Poll::Ready(Err(Error::Discarded { .. })) if expected.is_none() => Ok(()),
+        Poll::Ready(Err(error)) => world.allow::<()>("await", Err(error)).map(|_| ()),
+    }
+}
+
+pub(super) fn drop_read(world: &mut World, rng: &mut Rng) -> Checked {
+    if let Some(at) = one_of(rng, &world.reads)
+        && happens(rng, 80)
+    {
+        let read = world.reads.swap_remove(at);
+        world.say(|| format!("drop a readback of {}", read.readback.name()));
+    }
+    Ok(())
+}

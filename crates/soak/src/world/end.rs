@@ -1,0 +1,226 @@
+//! The end of a program: everything is what it must be, and nothing is left.
+
+use std::time::Duration;
+
+use tenure_core::Error;
+use tenure_sim::Device;
+
+use super::{Checked, World, wrong};
+use crate::setup::Trouble;
+
+/// Long enough for a simulated GPU; a program that waits for longer hangs.
+pub(crate) const LONG: Duration = Duration::from_secs(20);
+/// Frames after which nothing is kept for later.
+const FRAMES: usize = 40;
+
+/// The bytes differ; where, and how.
+pub(crate) fn compare(what: &str, found: &[u8], expected: &[u8]) -> Checked {
+    if found == expected {
+        return Ok(());
+    }
+    let at = found.iter().zip(expected).position(|(one, other)| one != other);
+    let Some(at) = at else {
+        return wrong(format!("{what}: {} B instead of {}", found.len(), expected.len()));
+    };
+    wrong(format!("{what}: byte {at} of {} is {} instead of {}", found.len(), found[at], expected[at]))
+}
+
+impl World {
+    /// Ends the program on a device of its own.
+    pub(crate) fn end(mut self) -> Checked {
+        self.settle()?;
+        if self.is_lost {
+            return self.end_lost();
+        }
+        if self.has_leaked {
+            // Nobody submits what was leaked.
+            self.reads.clear();
+        }
+        self.check_all()?;
+        let (gpu, has_leaked) = (self.gpu.clone(), self.has_leaked);
+        self.drop_all();
+        let device = gpu.device().clone();
+        if has_leaked {
+            check_hazards(&device)?;
+            return shut_down(&gpu);
+        }
+        check_idle(&gpu)?;
+        check_hazards(&device)?;
+        let report = gpu.shutdown();
+        if !report.is_clean() {
+            return wrong(format!("the shutdown is not clean: {report:?}"));
+        }
+        drop(gpu);
+        device.check_clean().or_else(|findings| wrong(findings.to_string()))
+    }
+
+    /// Takes away what makes calls fail, and ends what is open.
+    pub(crate) fn settle(&mut self) -> Checked {
+        self.device().faults().clear();
+        self.open.clear();
+        if let Some(frame) = self.frame.take() {
+            let ended = frame.end();
+            self.allow("end a frame", ended)?;
+        }
+        self.lift_limits()?;
+        if !self.is_lost {
+            self.trouble = Trouble::None;
+        }
+        Ok(())
+    }
+
+    /// Memory is as large as in the beginning.
+    pub(crate) fn lift_limits(&mut self) -> Checked {
+        let heaps = self.gpu.memory().heaps;
+        for (index, heap) in heaps.iter().enumerate() {
+            let lifted = self.gpu.set_memory_cap(index, None);
+            self.allow("lift a cap", lifted)?;
+            if self.trouble == Trouble::Shortage {
+                let set = self.device().set_budget(index, heap.size);
+                self.allow(
+                    "lift a budget",
+                    set.map_err(|source| Error::Device { name: "budget".into(), source }),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All that was read, and all that lives, is what was written last.
+    pub(crate) fn check_all(&mut self) -> Checked {
+        self.check_reads(LONG)?;
+        for upload in std::mem::take(&mut self.uploads) {
+            let waited = self.gpu.wait_upload(&upload, LONG);
+            if self.allow("wait for an upload", waited)? == Some(false) {
+                return wrong("an upload does not become complete");
+            }
+        }
+        self.check_buffers()?;
+        self.check_textures()?;
+        self.check_tiles()
+    }
+
+    /// Compares the readbacks that are there within some time.
+    pub(crate) fn check_reads(&mut self, timeout: Duration) -> Checked {
+        for read in std::mem::take(&mut self.reads) {
+            match read.readback.wait(timeout) {
+                Ok(found) => {
+                    if let Some(expected) = self.contents.take_found(read.number) {
+                        compare(&format!("readback of {}", read.readback.name()), &found, &expected)?;
+                    }
+                }
+                Err(Error::Timeout { .. }) if timeout < LONG => self.reads.push(read),
+                Err(error @ Error::Discarded { .. }) => {
+                    if self.contents.take_found(read.number).is_some() {
+                        return wrong(format!("submitted, and yet: {error}"));
+                    }
+                }
+                Err(error) => {
+                    self.allow::<()>("wait for a readback", Err(error))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_buffers(&mut self) -> Checked {
+        for index in 0..self.buffers.len() {
+            let known = &self.buffers[index];
+            let Some(expected) = self.contents.known(known.all()).map(<[u8]>::to_vec) else { continue };
+            if !known.is_read() {
+                continue;
+            }
+            let what = known.buffer.name().to_string();
+            let found = self.gpu.read_back(&known.buffer, 0, known.buffer.size());
+            let found = found.and_then(|readback| readback.wait(LONG));
+            if let Some(found) = self.allow(&what, found)? {
+                compare(&what, &found, &expected)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_textures(&mut self) -> Checked {
+        for index in 0..self.textures.len() {
+            for part in 0..self.textures[index].parts() {
+                let known = &self.textures[index];
+                let Some(expected) = self.contents.known(known.all(part)).map(<[u8]>::to_vec) else {
+                    continue;
+                };
+                let what = format!("{} part {part}", known.texture.name());
+                let found = self.gpu.read_back_texture(&known.texture, known.grid(part).region);
+                let found = found.and_then(|readback| readback.wait(LONG));
+                if let Some(found) = self.allow(&what, found)? {
+                    compare(&what, &found, &expected)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing of a lost device is right any more, and everything goes all the same.
+    fn end_lost(mut self) -> Checked {
+        let (gpu, device) = (self.gpu.clone(), self.device().clone());
+        self.reads.clear();
+        self.drop_all();
+        gpu.shutdown();
+        drop(gpu);
+        let leaks = device.leaks();
+        if leaks.is_empty() { Ok(()) } else { wrong(format!("left after the loss: {leaks:?}")) }
+    }
+
+    /// Everything goes but the manager.
+    pub(crate) fn drop_all(self) {
+        let Self { gpu, .. } = self;
+        drop(gpu);
+    }
+}
+
+/// The manager is back where it began.
+fn check_idle(gpu: &tenure_core::Gpu<Device>) -> Checked {
+    let frames = |count: usize| {
+        let empty = || gpu.begin_frame().and_then(tenure_core::Frame::end);
+        (0..count).try_for_each(|_| empty()).or_else(|error| wrong(format!("an empty frame: {error}")))
+    };
+    // What is trimmed goes the way of what a program drops: its blocks can be given back the next time.
+    for _ in 0..2 {
+        frames(FRAMES)?;
+        gpu.trim();
+    }
+    frames(1)?;
+    let report = gpu.report();
+    let left: Vec<String> =
+        report.objects.iter().map(|object| format!("{} ({})", object.name, object.kind)).collect();
+    if !left.is_empty() {
+        return wrong(format!("objects are left in the report: {left:?}"));
+    }
+    let stats = gpu.stats();
+    if stats.pending_bytes != 0 {
+        return wrong(format!("{} B wait for the GPU, which is idle", stats.pending_bytes));
+    }
+    let kept: Vec<_> =
+        gpu.memory().heaps.iter().map(|heap| heap.ours).filter(|ours| ours.total() != 0).collect();
+    if !kept.is_empty() {
+        return wrong(format!("memory is kept for nothing: {kept:?}"));
+    }
+    Ok(())
+}
+
+pub(crate) fn check_hazards(device: &Device) -> Checked {
+    if !device.run_until_idle() {
+        return wrong("the GPU waits for ever");
+    }
+    match device.take_hazards().first() {
+        None => Ok(()),
+        Some(hazard) => wrong(format!("hazard: {hazard}")),
+    }
+}
+
+/// What was leaked on purpose is reported; nothing panics.
+fn shut_down(gpu: &tenure_core::Gpu<Device>) -> Checked {
+    let report = gpu.shutdown();
+    match report.is_clean() && !report.open_recordings.is_empty() {
+        true => wrong("a report with open recordings says that it is clean"),
+        false => Ok(()),
+    }
+}

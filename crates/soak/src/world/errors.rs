@@ -1,0 +1,70 @@
+//! What may go wrong, and what may not.
+
+use tenure_core::{DeviceError, Error};
+
+use super::World;
+use crate::setup::Trouble;
+
+/// What tenure did wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wrong(pub(crate) String);
+
+pub(crate) type Checked<T = ()> = Result<T, Wrong>;
+
+/// What is wrong, in words.
+pub(crate) fn wrong<T>(words: impl Into<String>) -> Checked<T> {
+    Err(Wrong(words.into()))
+}
+
+/// Why an error is what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The program asked for what cannot be: the rule is its own to know.
+    Refusal,
+    /// Memory, objects or time were short.
+    Shortage,
+    /// The device is lost.
+    Loss,
+    /// tenure made a mistake.
+    Mistake,
+}
+
+fn kind(error: &Error) -> Kind {
+    match error {
+        Error::Device { source, .. } => match source {
+            DeviceError::Lost { .. } => Kind::Loss,
+            DeviceError::OutOfMemory { .. }
+            | DeviceError::NotGranted { .. }
+            | DeviceError::OutOfHostMemory { .. }
+            | DeviceError::OutOfDeviceMemory { .. }
+            | DeviceError::TooManyAllocations { .. } => Kind::Shortage,
+            _ => Kind::Refusal,
+        },
+        Error::OutOfMemory(_) | Error::Timeout { .. } => Kind::Shortage,
+        Error::Internal { .. } | Error::Contract { .. } => Kind::Mistake,
+        _ => Kind::Refusal,
+    }
+}
+
+impl World {
+    /// What a call returned; `None` when it was refused and may be.
+    pub(crate) fn allow<T>(&mut self, what: &str, result: Result<T, Error>) -> Checked<Option<T>> {
+        let error = match result {
+            Ok(value) => return Ok(Some(value)),
+            Err(error) => error,
+        };
+        let is_allowed = match kind(&error) {
+            Kind::Refusal => true,
+            Kind::Mistake => false,
+            Kind::Loss => self.trouble == Trouble::Loss,
+            Kind::Shortage => matches!(self.trouble, Trouble::Faults | Trouble::Shortage | Trouble::Loss),
+        };
+        self.is_lost |= kind(&error) == Kind::Loss;
+        if !is_allowed {
+            return wrong(format!("{what}: {error}"));
+        }
+        self.refused += 1;
+        self.say(|| format!("  refused: {error}"));
+        Ok(None)
+    }
+}

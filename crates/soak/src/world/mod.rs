@@ -1,0 +1,143 @@
+//! What a program has, and what it knows of that.
+
+mod end;
+mod errors;
+mod objects;
+mod recordings;
+mod tiles;
+
+use std::any::Any;
+
+use tenure_core::{
+    AccelerationStructure, Buffer, Frame, Gpu, PageAllocator, QueryTicket, Readback, Reserved, SetLayout,
+    Timestamp, Upload, UploadRing,
+};
+use tenure_sim::{Device, Swapchain};
+
+use crate::contents::Contents;
+use crate::setup::{Setup, Trouble};
+pub(crate) use end::{LONG, check_hazards, compare};
+pub(crate) use errors::{Checked, Wrong, wrong};
+pub(crate) use objects::{Grid, KnownBuffer, KnownTexture, Shown, ShownSet, ShownTable, Tiles};
+pub(crate) use recordings::OpenRecording;
+
+/// The program, and its model.
+pub(crate) struct World {
+    pub(crate) trouble: Trouble,
+    pub(crate) buffers: Vec<KnownBuffer>,
+    pub(crate) textures: Vec<KnownTexture>,
+    pub(crate) contents: Contents,
+    pub(crate) open: Vec<OpenRecording>,
+    pub(crate) reads: Vec<Read>,
+    pub(crate) shown: Vec<Shown>,
+    pub(crate) tables: Vec<ShownTable>,
+    pub(crate) sets: Vec<ShownSet>,
+    pub(crate) layout: Option<SetLayout<Device>>,
+    pub(crate) rings: Vec<UploadRing<Device>>,
+    pub(crate) pages: Vec<PageAllocator<Device>>,
+    pub(crate) tickets: Vec<QueryTicket<Device, Timestamp>>,
+    pub(crate) tiles: Vec<Tiles>,
+    pub(crate) structures: Vec<AccelerationStructure<Device>>,
+    pub(crate) uploads: Vec<Upload>,
+    pub(crate) swapchain: Option<Swapchain>,
+    /// Objects of all kinds that only live.
+    pub(crate) kept: Vec<Box<dyn Any + Send>>,
+    pub(crate) frame: Option<Frame<Device>>,
+    /// No other program shares the manager: its counts are this one's.
+    pub(crate) is_alone: bool,
+    /// The device was lost, or may be: no byte is known any more.
+    pub(crate) is_lost: bool,
+    /// Recordings or frames were leaked.
+    pub(crate) has_leaked: bool,
+    /// Calls that were refused.
+    pub(crate) refused: u64,
+    next: u64,
+    trace: Option<Vec<String>>,
+    /// Declared last, so that it is the last to go.
+    pub(crate) gpu: Gpu<Device>,
+}
+
+/// A readback, and its number in the model.
+pub(crate) struct Read {
+    pub(crate) number: u64,
+    pub(crate) readback: Readback<Device>,
+}
+
+impl World {
+    /// A program that has nothing yet.
+    pub(crate) fn new(gpu: Gpu<Device>, setup: &Setup) -> Self {
+        Self {
+            trouble: setup.trouble,
+            buffers: Vec::new(),
+            textures: Vec::new(),
+            contents: Contents::default(),
+            open: Vec::new(),
+            reads: Vec::new(),
+            shown: Vec::new(),
+            tables: Vec::new(),
+            sets: Vec::new(),
+            layout: None,
+            rings: Vec::new(),
+            pages: Vec::new(),
+            tickets: Vec::new(),
+            tiles: Vec::new(),
+            structures: Vec::new(),
+            uploads: Vec::new(),
+            swapchain: None,
+            kept: Vec::new(),
+            frame: None,
+            is_alone: true,
+            is_lost: false,
+            has_leaked: false,
+            refused: 0,
+            next: 0,
+            trace: None,
+            gpu,
+        }
+    }
+
+    /// One of several programs that share a manager, by its index: no two of them give objects the same name.
+    pub(crate) fn among_others(gpu: Gpu<Device>, setup: &Setup, index: u64) -> Self {
+        Self { is_alone: false, next: index * 1_000_000, ..Self::new(gpu, setup) }
+    }
+
+    /// From here on it says what it does.
+    pub(crate) fn begin_trace(&mut self) {
+        self.trace = Some(Vec::new());
+    }
+
+    pub(crate) fn take_trace(&mut self) -> Vec<String> {
+        self.trace.take().unwrap_or_default()
+    }
+
+    /// Says what it does, if somebody wants to know.
+    pub(crate) fn say(&mut self, words: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(words());
+        }
+    }
+
+    /// A number that no other object has.
+    pub(crate) const fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        self.gpu.device()
+    }
+
+    pub(crate) fn buffer(&self, number: u64) -> Option<&Buffer<Device>> {
+        self.buffers.iter().find(|known| known.number == number).map(|known| &known.buffer)
+    }
+
+    /// An open recording uses it: what else is written to it meanwhile has no order.
+    pub(crate) fn is_busy(&self, number: u64) -> bool {
+        self.open.iter().any(|open| open.uses(number))
+    }
+
+    /// The reserved resource of tiles, for the borrow checker's sake by its place.
+    pub(crate) fn reserved(&self, place: usize) -> Option<&Reserved<Device>> {
+        self.tiles.get(place).map(|tiles| &tiles.reserved)
+    }
+}
