@@ -314,6 +314,8 @@ fn swap_chains_end_with_their_device() {
     }
     let image = chain.acquire().unwrap().unwrap();
     draw(&gpu, &image, RED);
+    // A signal that comes later would lower the fence again.
+    assert!(gpu.wait(&gpu.submitted(), LONG).unwrap());
     lose(&device);
     let begun = Instant::now();
     let lost = |answer: Result<(), Error>| assert!(answer.unwrap_err().is_device_lost());
