@@ -21,6 +21,9 @@ struct Arguments {
     /// Runs the program of the seed alone, and shows what it does.
     #[arg(long)]
     replay: bool,
+    /// Says in one line what fails, and does not look for a shorter program.
+    #[arg(long)]
+    brief: bool,
     /// One run in so many is of threads that share a manager; 0: none.
     #[arg(long, default_value_t = 20)]
     threads_each: u64,
@@ -84,7 +87,10 @@ fn soak(arguments: &Arguments) -> Result<(), ()> {
         let program = Program::new(seed);
         let outcome = run(&program);
         if let Some(wrong) = outcome.wrong {
-            explain(&program, &wrong);
+            match arguments.brief {
+                true => println!("{wrong} (program {programs})"),
+                false => explain(&program, &wrong),
+            }
             return Err(());
         }
         programs += 1;

@@ -1,14 +1,14 @@
 //! Running a program.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc;
+use std::sync::{PoisonError, mpsc};
 
 use tenure_core::Gpu;
 use test_random::Rng;
 
 use crate::program::{Program, Step};
 use crate::verbs;
-use crate::world::{Checked, World, Wrong, wrong};
+use crate::world::{Checked, Trace, World, Wrong, wrong};
 
 /// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,11 +35,15 @@ pub fn run_traced(program: &Program) -> Outcome {
 
 fn execute(program: &Program, is_traced: bool) -> Outcome {
     let mut outcome = Outcome { wrong: None, trace: Vec::new(), refused: 0 };
-    let run = || play(program, is_traced, &mut outcome);
+    let trace = is_traced.then(Trace::default);
+    let run = || play(program, trace.clone(), &mut outcome);
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(())) => {}
         Ok(Err(Wrong(words))) => outcome.wrong = Some(words),
         Err(panic) => outcome.wrong = Some(format!("panic: {}", words_of(&*panic))),
+    }
+    if let Some(trace) = trace {
+        outcome.trace = std::mem::take(&mut *trace.lock().unwrap_or_else(PoisonError::into_inner));
     }
     outcome
 }
@@ -50,13 +54,13 @@ pub(crate) fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "of no text".to_owned())
 }
 
-fn play(program: &Program, is_traced: bool, outcome: &mut Outcome) -> Checked {
+fn play(program: &Program, trace: Option<Trace>, outcome: &mut Outcome) -> Checked {
     let setup = &program.setup;
     let gpu = Gpu::new(setup.device(), setup.config());
     let gpu = gpu.or_else(|error| wrong(format!("no manager: {error}")))?;
     let mut world = World::new(gpu, setup);
-    if is_traced {
-        world.begin_trace();
+    if let Some(trace) = trace {
+        world.begin_trace(trace);
     }
     let played = if setup.threads > 1 {
         in_turns(world, setup.threads, &program.steps)
@@ -64,9 +68,8 @@ fn play(program: &Program, is_traced: bool, outcome: &mut Outcome) -> Checked {
         let done = program.steps.iter().try_for_each(|step| make(&mut world, step));
         (world, done)
     };
-    let (mut world, done) = played;
+    let (world, done) = played;
     outcome.refused = world.refused;
-    outcome.trace = world.take_trace();
     if let Err(Wrong(words)) = done {
         // Whatever is wrong may make the rest panic: it is left as it is.
         std::mem::forget(world);

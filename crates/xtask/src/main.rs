@@ -16,6 +16,7 @@ mod step;
 mod surface;
 mod toolchain;
 mod triangles;
+mod unsafe_code;
 mod verify;
 mod wgpu;
 mod words;
@@ -81,6 +82,10 @@ enum Command {
         /// Minutes.
         #[arg(long, default_value_t = 10.0)]
         minutes: f64,
+        /// Breaks rules of the code on purpose instead, one after the other in a copy of the repository, and says which
+        /// random programs find within a minute: those of `crates/soak/rules.json` whose words contain this.
+        #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
+        rules: Option<String>,
     },
     /// Runs each fuzz target for a while. Needs `cargo-fuzz` and a nightly toolchain.
     Fuzz {
@@ -108,7 +113,10 @@ fn main() -> ExitCode {
         Command::Wgpu { programs, rounds, native, .. } => {
             wgpu::programs(&programs, rounds, native).map_err(|trouble| trouble.to_string())
         }
-        Command::Soak { seed, minutes } => soak::run(seed.unwrap_or_else(soak::seed_of_clock), minutes)
+        Command::Soak { rules: Some(wanted), .. } => {
+            soak::rules::run(&wanted).map_err(|trouble| trouble.to_string())
+        }
+        Command::Soak { seed, minutes, .. } => soak::run(seed.unwrap_or_else(soak::seed_of_clock), minutes)
             .map_err(|trouble| trouble.to_string()),
         Command::Fuzz { seconds } => verify::fuzz(seconds),
     };

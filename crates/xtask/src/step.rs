@@ -8,7 +8,7 @@ use crate::command::{cargo, cargo_with, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{
     architecture, debian, devices, egui, lab, package, perfetto, runtime, soak, surface, toolchain,
-    triangles, verify, wgpu, words,
+    triangles, unsafe_code, verify, wgpu, words,
 };
 
 /// How to run the steps.
@@ -38,12 +38,17 @@ const STEPS: &[Step] = &[
         run: |_| architecture::check(),
     },
     Step { name: "words", what: "retired words are in no file", run: |_| words::check() },
+    Step {
+        name: "unsafe",
+        what: "the inventory of unsafe code is what there is",
+        run: |_| unsafe_code::check(),
+    },
     Step { name: "docs", what: "the documentation builds without warnings", run: |_| docs() },
     Step { name: "test", what: "all tests and doctests that need no device", run: |_| tests() },
     Step {
         name: "soak",
         what: "random programs over the whole interface, for three minutes",
-        run: |_| soak::run(0, soak::MINUTES),
+        run: |_| soak::rules::check().and_then(|()| soak::run(0, soak::MINUTES)),
     },
     Step {
         name: "drop-in",

@@ -7,6 +7,7 @@ mod recordings;
 mod tiles;
 
 use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tenure_core::{
     AccelerationStructure, Buffer, Frame, Gpu, PageAllocator, QueryTicket, Readback, Reserved, SetLayout,
@@ -20,6 +21,9 @@ pub(crate) use end::{LONG, check_hazards, compare};
 pub(crate) use errors::{Checked, Wrong, wrong};
 pub(crate) use objects::{Grid, KnownBuffer, KnownTexture, Shown, ShownSet, ShownTable, Tiles};
 pub(crate) use recordings::OpenRecording;
+
+/// What a program says that it does; it outlives one that panics.
+pub(crate) type Trace = Arc<Mutex<Vec<String>>>;
 
 /// The program, and its model.
 pub(crate) struct World {
@@ -52,7 +56,7 @@ pub(crate) struct World {
     /// Calls that were refused.
     pub(crate) refused: u64,
     next: u64,
-    trace: Option<Vec<String>>,
+    trace: Option<Trace>,
     /// Declared last, so that it is the last to go.
     pub(crate) gpu: Gpu<Device>,
 }
@@ -102,18 +106,14 @@ impl World {
     }
 
     /// From here on it says what it does.
-    pub(crate) fn begin_trace(&mut self) {
-        self.trace = Some(Vec::new());
-    }
-
-    pub(crate) fn take_trace(&mut self) -> Vec<String> {
-        self.trace.take().unwrap_or_default()
+    pub(crate) fn begin_trace(&mut self, trace: Trace) {
+        self.trace = Some(trace);
     }
 
     /// Says what it does, if somebody wants to know.
     pub(crate) fn say(&mut self, words: impl FnOnce() -> String) {
-        if let Some(trace) = &mut self.trace {
-            trace.push(words());
+        if let Some(trace) = &self.trace {
+            trace.lock().unwrap_or_else(PoisonError::into_inner).push(words());
         }
     }
 

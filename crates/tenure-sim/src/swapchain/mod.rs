@@ -270,17 +270,18 @@ impl Swapchain {
             return Err(self.breaks(SwapchainRule::ImageHeld));
         }
         let images = self.images.iter().map(|image| image.texture().raw().state.clone()).collect::<Vec<_>>();
+        let was_outdated = std::mem::replace(&mut self.is_outdated, true);
         self.let_go();
         // Vulkan: what is held keeps the swap chain before.
         if !self.is_vulkan() {
             self.gpu.purge()?;
             if images.iter().any(|image| !image.label.is_destroyed()) {
                 self.make_images()?;
+                self.is_outdated = was_outdated;
                 return Err(self.breaks(SwapchainRule::ImageHeld));
             }
         }
         self.desc.size = size;
-        self.is_outdated = true;
         self.make_images()?;
         self.is_outdated = false;
         Ok(())

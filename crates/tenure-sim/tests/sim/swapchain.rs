@@ -2,10 +2,10 @@
 
 use tenure_core::device::{Api, Device as _};
 use tenure_core::{
-    Awaited, Config, Error, FrameConfig, Gpu, Graph, Queue, Recording, State, Subresource, SwapchainDesc,
-    SwapchainImage, SwapchainRule, TextureDesc, TextureViewDesc, Usage,
+    Awaited, BufferDesc, Config, Error, FrameConfig, Gpu, Graph, Queue, Recording, State, Subresource,
+    SwapchainDesc, SwapchainImage, SwapchainRule, TextureDesc, TextureViewDesc, Usage,
 };
-use tenure_sim::{Device, HazardKind, Lag, Options, Profile, Swapchain, SwapchainEvent};
+use tenure_sim::{Device, Fault, FaultKind, HazardKind, Lag, Options, Profile, Swapchain, SwapchainEvent};
 
 use crate::hazard_table::assert_listed;
 
@@ -521,4 +521,32 @@ fn an_image_is_finished_once() {
         end(&device, gpu);
     }
     assert!(refused > 0);
+}
+
+/// Each call of a resize fails in turn: there are no images then, until it succeeds.
+#[test]
+fn a_resize_that_fails_leaves_no_images() {
+    for profile in Profile::ALL {
+        for nth in 1..12 {
+            let (device, gpu) = manager(*profile, Lag::Submissions(2));
+            let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+            let buffer = gpu.create_buffer(&BufferDesc::new(64, Usage::SHADER_READ)).unwrap();
+            gpu.upload(&buffer, 0, &[1; 64]).unwrap();
+            device.faults().inject(Fault::nth(nth, FaultKind::OutOfHostMemory));
+            let resized = swapchain.resize([32, 32]);
+            device.faults().clear();
+            let has_images = swapchain.acquire().unwrap().is_some();
+            assert_eq!(has_images, resized.is_ok(), "{profile:?}, call {nth}: {resized:?}");
+            assert_eq!(swapchain.is_outdated(), resized.is_err());
+            swapchain.resize([32, 32]).unwrap();
+            let image = swapchain.acquire().unwrap().unwrap();
+            let mut recording = gpu.record(Queue::Graphics, "frame").unwrap();
+            draw(&mut recording, &image);
+            image.finish(&mut recording).unwrap();
+            recording.submit().unwrap();
+            swapchain.present(image).unwrap();
+            drop((swapchain, buffer));
+            end(&device, gpu);
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Random programs on the simulated device, on all processors.
 
+pub(crate) mod rules;
+
 use std::process::{Child, Command};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,0 +1,146 @@
+//! Rules of the code that are broken on purpose, each in a copy of the repository: random programs must find it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use comfy_table::Table;
+use serde::Deserialize;
+
+use crate::command::{printed, root, target};
+use crate::outcome::{Outcome, Trouble};
+
+/// The list of them.
+const RULES: &str = "crates/soak/rules.json";
+/// Minutes within which random programs must find a broken rule.
+const MINUTES: &str = "1";
+
+/// A rule, and code that breaks it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    /// In words.
+    rule: String,
+    file: PathBuf,
+    /// What stands there, once.
+    code: String,
+    broken: String,
+}
+
+/// What became of a broken rule.
+enum Fate {
+    /// The seconds that it took, and what the program said.
+    Found(f64, String),
+    Missed,
+    DoesNotCompile,
+}
+
+/// Breaks each rule whose words contain `wanted`, and runs random programs on it.
+pub(crate) fn run(wanted: &str) -> Outcome {
+    let rules: Vec<Rule> = read()?.into_iter().filter(|rule| rule.rule.contains(wanted)).collect();
+    let tree = copy()?;
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_header([
+        "rule that is broken",
+        "found after",
+        "by",
+    ]);
+    let mut missed = Vec::new();
+    for rule in &rules {
+        let fate = break_and_run(&tree, rule)?;
+        let row = match &fate {
+            Fate::Found(seconds, words) => [format!("{seconds:.1} s"), words.clone()],
+            Fate::Missed => ["–".to_owned(), "missed".to_owned()],
+            Fate::DoesNotCompile => ["–".to_owned(), "does not compile".to_owned()],
+        };
+        println!("{}: {}, {}", rule.rule, row[0], row[1]);
+        if !matches!(fate, Fate::Found(..)) {
+            missed.push(rule.rule.as_str());
+        }
+        let [seconds, words] = row;
+        table.add_row([rule.rule.clone(), seconds, words]);
+    }
+    println!("{table}");
+    if missed.is_empty() { Ok(()) } else { Err(Trouble::Failed(format!("not found: {}", missed.join("; ")))) }
+}
+
+/// Every rule's code is where the list says, once.
+pub(crate) fn check() -> Outcome {
+    for rule in read()? {
+        let code = fs::read_to_string(root().join(&rule.file)).map_err(|error| at(&rule.file, error))?;
+        let times = code.matches(&rule.code).count();
+        if times != 1 {
+            let file = rule.file.display();
+            return Err(Trouble::Failed(format!(
+                "{RULES}: the code of \"{}\" is {times} times in {file}: adapt the list to what the code is now",
+                rule.rule
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn read() -> Result<Vec<Rule>, Trouble> {
+    let path = root().join(RULES);
+    let text = fs::read_to_string(&path).map_err(|error| at(&path, error))?;
+    serde_json::from_str(&text).map_err(|error| at(&path, error))
+}
+
+fn at(path: &Path, error: impl std::fmt::Display) -> Trouble {
+    Trouble::Failed(format!("{}: {error}", path.display()))
+}
+
+/// A copy of what git knows, as it is in the work tree.
+fn copy() -> Result<PathBuf, Trouble> {
+    let tree = target().join("rules/tree");
+    let root_folder = root();
+    let listed = printed("git", &["-C", &root_folder.to_string_lossy(), "ls-files"]);
+    let listed = listed.ok_or_else(|| Trouble::NoTool("git lists the files to copy".to_owned()))?;
+    for file in listed.lines() {
+        let (from, to) = (root_folder.join(file), tree.join(file));
+        if !from.is_file() {
+            continue;
+        }
+        let folder = to.parent().unwrap_or(&tree);
+        fs::create_dir_all(folder).map_err(|error| at(folder, error))?;
+        let is_same = fs::read(&from).ok() == fs::read(&to).ok();
+        if !is_same {
+            fs::copy(&from, &to).map_err(|error| at(&to, error))?;
+        }
+    }
+    Ok(tree)
+}
+
+fn break_and_run(tree: &Path, rule: &Rule) -> Result<Fate, Trouble> {
+    let path = tree.join(&rule.file);
+    let whole = fs::read_to_string(&path).map_err(|error| at(&path, error))?;
+    fs::write(&path, whole.replacen(&rule.code, &rule.broken, 1)).map_err(|error| at(&path, error))?;
+    let fate = build_and_run(tree);
+    fs::write(&path, whole).map_err(|error| at(&path, error))?;
+    fate
+}
+
+fn build_and_run(tree: &Path) -> Result<Fate, Trouble> {
+    let folder = target().join("rules/target");
+    let built = Command::new("cargo")
+        .args(["build", "--quiet", "--package", "soak", "--target-dir"])
+        .arg(&folder)
+        .current_dir(tree)
+        .stderr(Stdio::null())
+        .status();
+    if !built.map_err(|error| at(tree, error))?.success() {
+        return Ok(Fate::DoesNotCompile);
+    }
+    let begun = Instant::now();
+    let ran = Command::new(folder.join("debug/soak"))
+        .args(["--brief", "--minutes", MINUTES, "--hang", "30"])
+        .output()
+        .map_err(|error| at(&folder, error))?;
+    if ran.status.success() {
+        return Ok(Fate::Missed);
+    }
+    let said = [ran.stdout, ran.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
+    let words = said.lines().next().unwrap_or("no words").chars().take(100).collect();
+    Ok(Fate::Found(begun.elapsed().as_secs_f64(), words))
+}
