@@ -13,6 +13,7 @@ mod perfetto;
 mod runtime;
 mod soak;
 mod step;
+mod supply;
 mod surface;
 mod toolchain;
 mod triangles;

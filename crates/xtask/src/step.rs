@@ -7,7 +7,7 @@ use std::{env, fs, io};
 use crate::command::{cargo, cargo_with, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{
-    architecture, debian, devices, egui, lab, package, perfetto, runtime, soak, surface, toolchain,
+    architecture, debian, devices, egui, lab, package, perfetto, runtime, soak, supply, surface, toolchain,
     triangles, unsafe_code, verify, wgpu, words,
 };
 
@@ -38,6 +38,11 @@ const STEPS: &[Step] = &[
         run: |_| architecture::check(),
     },
     Step { name: "words", what: "retired words are in no file", run: |_| words::check() },
+    Step {
+        name: "supply",
+        what: "the licences and sources of all dependencies are those that deny.toml allows",
+        run: |_| supply::check(),
+    },
     Step {
         name: "unsafe",
         what: "the inventory of unsafe code is what there is",
