@@ -2,7 +2,7 @@
 
 use tenure_core::device::Device as _;
 use tenure_core::{
-    Bind, BindingKind, BufferViewDesc, DescriptorSetDesc, DescriptorTableDesc, Queue, SamplerDesc,
+    Bind, BindingKind, BufferViewDesc, DescriptorSetDesc, DescriptorTableDesc, MemoryUse, Queue, SamplerDesc,
     SamplerInfo, SetBinding, SetLayoutDesc, State, Subresource, Usage,
 };
 use tenure_sim::{DescriptorAt, Device};
@@ -10,7 +10,7 @@ use test_random::Rng;
 
 use super::{happens, one_of};
 use crate::contents::{Effect, Range};
-use crate::world::{Checked, OpenRecording, Shown, ShownSet, ShownTable, World};
+use crate::world::{Checked, OpenRecording, Shown, ShownRange, ShownSet, ShownTable, World};
 
 /// Bytes that a shader reads through a view.
 const READ: u64 = 16;
@@ -30,10 +30,10 @@ pub(super) fn view(world: &mut World, rng: &mut Rng) -> Checked {
     let offset = rng.below(known.buffer.size() / 256) * 256;
     let range = Range { offset, size: 256.min(known.buffer.size() - offset) & !15, ..known.all() };
     let made = world.gpu.create_buffer_view(&known.buffer, &BufferViewDesc::raw().range(offset, range.size));
-    let number = known.number;
+    let (number, is_fixed) = (known.number, known.buffer.memory() == MemoryUse::Upload);
     world.say(|| format!("view b{number} {offset}+{}", range.size));
     if let Some(view) = world.allow("a view", made)? {
-        world.shown.push(Shown { view, range });
+        world.shown.push(Shown { view, range: ShownRange { range, is_fixed } });
     }
     Ok(())
 }
@@ -53,19 +53,22 @@ fn texture_view(world: &mut World, rng: &mut Rng) -> Checked {
 pub(super) fn drop_view(world: &mut World, rng: &mut Rng) -> Checked {
     if let Some(at) = one_of(rng, &world.shown) {
         let shown = world.shown.swap_remove(at);
-        world.say(|| format!("drop a view of b{}", shown.range.part.object));
+        world.say(|| format!("drop a view of b{}", shown.range.range.part.object));
     }
     Ok(())
 }
 
-/// Some views, of buffers that live.
+/// Some views of what may be read.
 fn choose(world: &World, rng: &mut Rng, most: u64) -> Vec<usize> {
-    let is_alive = |at: &usize| world.buffer(world.shown[*at].range.part.object).is_some();
+    let is_alive = |at: &usize| {
+        let ShownRange { range, is_fixed } = world.shown[*at].range;
+        is_fixed || world.buffer(range.part.object).is_some()
+    };
     let count = 1 + rng.below(most);
     (0..count).filter_map(|_| one_of(rng, &world.shown)).filter(is_alive).collect()
 }
 
-fn ranges(world: &World, chosen: &[usize]) -> Vec<Range> {
+fn ranges(world: &World, chosen: &[usize]) -> Vec<ShownRange> {
     chosen.iter().map(|at| world.shown[*at].range).collect()
 }
 
@@ -137,9 +140,12 @@ impl Look {
 
     /// Names everything that shaders will read; the ranges are known, live, and are not what is written. False: nothing
     /// can be looked at.
-    fn prepare(&mut self, world: &mut World, ranges: &[Range]) -> Checked<bool> {
+    fn prepare(&mut self, world: &mut World, ranges: &[ShownRange]) -> Checked<bool> {
         let out = world.buffers[self.out].part();
-        for range in ranges {
+        for ShownRange { range, is_fixed } in ranges {
+            if *is_fixed {
+                continue;
+            }
             let is_fine = world.contents.is_known(range.part) && range.part != out;
             let Some(buffer) = world.buffer(range.part.object).filter(|_| is_fine) else { return Ok(false) };
             let used = self.open.recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER);
@@ -182,7 +188,7 @@ pub(super) fn read(world: &mut World, rng: &mut Rng) -> Checked {
                     let at = DescriptorAt::Heap { heap, index };
                     commands.raw().read_descriptor(at, State::NON_PIXEL_SHADER, place.raw(), offset, READ);
                 }
-                ranges.iter().for_each(|range| look.effect(world, *range));
+                ranges.iter().for_each(|range| look.effect(world, range.range));
             }
         }
     }
@@ -198,7 +204,7 @@ pub(super) fn read(world: &mut World, rng: &mut Rng) -> Checked {
                     let at = DescriptorAt::Set { block, set, binding: 0, element };
                     commands.raw().read_descriptor(at, State::NON_PIXEL_SHADER, place.raw(), offset, READ);
                 }
-                ranges.iter().for_each(|range| look.effect(world, *range));
+                ranges.iter().for_each(|range| look.effect(world, range.range));
             }
         }
     }
@@ -227,7 +233,7 @@ pub(super) fn read_dynamic(world: &mut World, rng: &mut Rng) -> Checked {
         });
         drop(binds);
         if world.allow("descriptors of a recording", made)?.is_some() {
-            ranges.iter().for_each(|range| look.effect(world, *range));
+            ranges.iter().for_each(|range| look.effect(world, range.range));
         }
     }
     world.submit(look.open)?;

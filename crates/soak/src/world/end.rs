@@ -63,6 +63,9 @@ impl World {
             self.allow("end a frame", ended)?;
         }
         self.lift_limits()?;
+        // The device may be lost without that anything has been asked since.
+        let completed = self.gpu.completed();
+        self.allow("ask how far the GPU is", completed)?;
         if !self.is_lost {
             self.trouble = Trouble::None;
         }

@@ -19,7 +19,7 @@ use crate::contents::Contents;
 use crate::setup::{Setup, Trouble};
 pub(crate) use end::{LONG, check_hazards, compare};
 pub(crate) use errors::{Checked, Wrong, wrong};
-pub(crate) use objects::{Grid, KnownBuffer, KnownTexture, Shown, ShownSet, ShownTable, Tiles};
+pub(crate) use objects::{Grid, KnownBuffer, KnownTexture, Shown, ShownRange, ShownSet, ShownTable, Tiles};
 pub(crate) use recordings::OpenRecording;
 
 /// What a program says that it does; it outlives one that panics.

@@ -88,23 +88,32 @@ impl KnownTexture {
     }
 }
 
+/// Bytes that a view shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShownRange {
+    pub(crate) range: Range,
+    /// The buffer is in one state for good: shaders may read it through the view after its handle was dropped, when
+    /// nobody can name its state any more.
+    pub(crate) is_fixed: bool,
+}
+
 /// A view of bytes of a buffer.
 pub(crate) struct Shown {
     pub(crate) view: View<Device>,
     /// What it shows.
-    pub(crate) range: Range,
+    pub(crate) range: ShownRange,
 }
 
 /// A table, and what its views show.
 pub(crate) struct ShownTable {
     pub(crate) table: DescriptorTable<Device>,
-    pub(crate) ranges: Vec<Range>,
+    pub(crate) ranges: Vec<ShownRange>,
 }
 
 /// A set, and what its views show.
 pub(crate) struct ShownSet {
     pub(crate) set: DescriptorSet<Device>,
-    pub(crate) ranges: Vec<Range>,
+    pub(crate) ranges: Vec<ShownRange>,
 }
 
 /// A reserved buffer, with the byte that fills each of its tiles; `None` for what is not mapped, or not written.
