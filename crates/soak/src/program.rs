@@ -25,7 +25,31 @@ pub struct Program {
     pub steps: Vec<Step>,
 }
 
+/// Bytes that say a step of [`Program::from_bytes`].
+const STEP_BYTES: usize = 4;
+/// Steps of such a program at most.
+const MOST_STEPS: usize = 250;
+
 impl Program {
+    /// The program that bytes say, for fuzzing: the first eight are a seed for where it runs, and each four that follow a
+    /// step. Any bytes are one.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        let (seed, steps) = bytes.split_at(bytes.len().min(8));
+        let seed = seed.iter().fold(0_u64, |seed, byte| seed << 8 | u64::from(*byte));
+        let setup = Setup::new(seed, &mut Rng::new(seed));
+        let step = |bytes: &[u8]| match *bytes {
+            [verb, thread, high, low] => Some(Step {
+                verb: verbs::possible(setup.trouble, verb),
+                thread: thread % setup.threads,
+                choice: u64::from(high) << 8 | u64::from(low),
+            }),
+            _ => None,
+        };
+        let steps = steps.chunks(STEP_BYTES).take(MOST_STEPS).filter_map(step).collect();
+        Self { seed, setup, steps }
+    }
+
     /// The program of a seed: the same on every machine.
     #[must_use]
     pub fn new(seed: u64) -> Self {

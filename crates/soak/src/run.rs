@@ -89,12 +89,12 @@ fn make(world: &mut World, step: &Step) -> Checked {
 /// The steps on several threads of the operating system, one after the other: what depends on the thread is exercised,
 /// and a program does the same each time.
 fn in_turns(world: World, threads: u8, steps: &[Step]) -> (World, Checked) {
-    type Turn = (World, Step);
+    type Given = (World, Step);
     std::thread::scope(|scope| {
         let (done, results) = mpsc::channel::<(World, Result<Checked, String>)>();
-        let workers: Vec<mpsc::Sender<Turn>> = (0..threads)
+        let workers: Vec<mpsc::Sender<Given>> = (0..threads)
             .map(|_| {
-                let (turns, given) = mpsc::channel::<Turn>();
+                let (turns, given) = mpsc::channel::<Given>();
                 let done = done.clone();
                 scope.spawn(move || {
                     for (mut world, step) in given {

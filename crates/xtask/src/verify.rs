@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::command::{cargo_with, run, succeeds, target};
+use crate::command::{cargo_with, root, run, succeeds, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
@@ -80,9 +80,14 @@ pub(crate) fn fuzz(seconds: u32) -> Result<(), String> {
     if !succeeds("cargo", &["+nightly", "fuzz", "--version"]) {
         return Err("needs a nightly toolchain and `cargo install cargo-fuzz`".to_owned());
     }
-    for target in ["general", "ring"] {
+    for target in
+        ["config", "descriptions", "general", "passes", "plan", "program", "recording", "ring", "snapshots"]
+    {
         let mut command = nightly();
-        command.args(["fuzz", "run", target, "--"]).arg(format!("-max_total_time={seconds}"));
+        let (found, kept) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
+        // What is found goes to the first folder, which has to be there.
+        std::fs::create_dir_all(root().join(&found)).map_err(|error| format!("{found}: {error}"))?;
+        command.args(["fuzz", "run", target, &found, &kept, "--"]).arg(format!("-max_total_time={seconds}"));
         run(&mut command).map_err(|trouble| trouble.to_string())?;
     }
     Ok(())

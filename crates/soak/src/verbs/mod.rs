@@ -129,6 +129,13 @@ pub(crate) fn weights(trouble: Trouble) -> Vec<u64> {
     VERBS.iter().map(weight).collect()
 }
 
+/// One of those that are possible under some trouble, by any number.
+pub(crate) fn possible(trouble: Trouble, number: u8) -> u16 {
+    let possible = (0..).zip(weights(trouble)).filter(|(_, weight)| *weight > 0).map(|(verb, _)| verb);
+    let possible: Vec<u16> = possible.collect();
+    possible.get(usize::from(number) % possible.len().max(1)).copied().unwrap_or(0)
+}
+
 /// The verb in whose share `at` lies.
 pub(crate) fn pick(weights: &[u64], mut at: u64) -> u16 {
     for (index, weight) in weights.iter().enumerate() {

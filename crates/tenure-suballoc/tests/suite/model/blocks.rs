@@ -393,7 +393,7 @@ impl<R: BlockRules> Player<'_, R> {
         let retired = sorted(&retired);
         let kept: Vec<usize> = expected.iter().copied().filter(|id| !retired.contains(id)).collect();
         if any_in_use || expected.is_empty() {
-            assert_eq!(kept, []);
+            assert!(kept.is_empty(), "{kept:?}");
         } else {
             self.check_kept(&kept);
         }
@@ -411,7 +411,7 @@ impl<R: BlockRules> Player<'_, R> {
             assert_eq!(kept.len(), 1);
             assert_eq!(self.blocks[kept[0]].as_ref().map(idle), Some(youngest));
         } else {
-            assert_eq!(kept, []);
+            assert!(kept.is_empty(), "{kept:?}");
         }
     }
 

@@ -188,5 +188,5 @@ fn check(ring: &Ring<u64>, model: &Model) {
     assert_eq!(ring.frames(), model.frames.len());
     assert_eq!(ring.is_empty(), model.segments.is_empty());
     let open = model.segments.iter().filter(|used| used.frame.is_none());
-    assert_eq!(ring.open_bytes(), open.map(|used| used.end - used.start).sum());
+    assert_eq!(ring.open_bytes(), open.map(|used| used.end - used.start).sum::<u64>());
 }

@@ -1,0 +1,59 @@
+//! The general allocator against a list of what is live.
+
+use arbitrary::{Arbitrary, Unstructured};
+
+use crate::model::general::GeneralRules;
+use crate::model::one_range::{Op, play};
+
+/// Keeps a step of the list that the model walks cheap.
+const MAX_OPS: usize = 4_000;
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    capacity: u32,
+    granule_log2: u8,
+    ops: Vec<RawOp>,
+}
+
+#[derive(Arbitrary, Debug)]
+enum RawOp {
+    Small { size: u8, align_log2: u8 },
+    Medium { size: u16, align_log2: u8 },
+    Any { size: u64, align: u64 },
+    Largest { more: i8, align_log2: u8 },
+    Free { nth: u16 },
+    FreeAgain { nth: u16 },
+    FreeForeign,
+    Clear,
+}
+
+impl RawOp {
+    fn op(&self) -> Op {
+        let align = |log2: u8| 1 << (log2 % 16);
+        match *self {
+            Self::Small { size, align_log2 } => {
+                Op::Allocate { size: u64::from(size), align: align(align_log2) }
+            }
+            Self::Medium { size, align_log2 } => {
+                Op::Allocate { size: u64::from(size), align: align(align_log2) }
+            }
+            Self::Any { size, align } => Op::Allocate { size, align },
+            Self::Largest { more, align_log2 } => Op::AllocateLargest { more, align: align(align_log2) },
+            Self::Free { nth } => Op::Free { nth: u32::from(nth) },
+            Self::FreeAgain { nth } => Op::FreeAgain { nth: u32::from(nth) },
+            Self::FreeForeign => Op::FreeForeign,
+            Self::Clear => Op::Clear,
+        }
+    }
+}
+
+/// Operations that bytes say.
+pub(crate) fn general(data: &[u8]) {
+    let Ok(input) = Input::arbitrary_take_rest(Unstructured::new(data)) else {
+        return;
+    };
+    let granule = 1 << (input.granule_log2 % 10);
+    let capacity = u64::from(input.capacity % (1 << 20)).max(granule);
+    let ops: Vec<Op> = input.ops.iter().take(MAX_OPS).map(RawOp::op).collect();
+    play(&GeneralRules { capacity, granule }, &ops);
+}

@@ -1,0 +1,48 @@
+//! What fuzzing feeds with bytes: parsers, suballocators beside their models, descriptions and configurations, and whole
+//! programs.
+//!
+//! Each case panics when something is wrong. `fuzz/` has a target of the same name for each, and `fuzz/seeds/` the inputs
+//! that are kept: those that a target once learned from, and those that it once failed with. The tests of this crate feed
+//! every case with them.
+#![forbid(unsafe_code)]
+
+mod descriptions;
+mod general;
+mod parsers;
+mod programs;
+mod ring;
+
+// Each case uses some of the models.
+#[allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "the suite of tenure-suballoc uses the rest, and fails by panics"
+)]
+#[path = "../../tenure-suballoc/tests/suite/model/mod.rs"]
+mod model;
+
+/// A case: its name, and what it does with bytes.
+pub type Case = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const CASES: &[Case] = &[
+    ("config", descriptions::config),
+    ("descriptions", descriptions::descriptions),
+    ("general", general::general),
+    ("passes", parsers::passes),
+    ("plan", parsers::plan),
+    ("program", programs::program),
+    ("recording", parsers::recording),
+    ("ring", ring::ring),
+    ("snapshots", parsers::snapshots),
+];
+
+/// Feeds the case of that name.
+///
+/// # Panics
+/// When something is wrong, or there is no such case.
+pub fn feed(name: &str, data: &[u8]) {
+    let found = CASES.iter().find(|(case, _)| *case == name);
+    let Some((_, run)) = found else { panic!("no case is named {name}") };
+    run(data);
+}
