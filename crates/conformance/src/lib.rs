@@ -40,6 +40,7 @@ pub mod cases;
 mod edges;
 mod harness;
 mod probe;
+pub mod refusal;
 mod shader_input;
 mod shader_reads;
 mod texels;

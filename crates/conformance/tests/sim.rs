@@ -7,7 +7,8 @@ mod probe;
 use std::time::Duration;
 
 use conformance::{Effort, Harness, Probe};
-use tenure_sim::{CallKind, Device, Lag, List, Options, Profile};
+use tenure_core::{Config, Gpu};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, List, Options, Profile};
 
 struct Sim(Device);
 
@@ -92,4 +93,31 @@ profiles! {
     vulkan_intel: VULKAN_INTEL,
     vulkan_mobile: VULKAN_MOBILE,
     vulkan_lavapipe: VULKAN_LAVAPIPE,
+}
+
+/// Frames in which each call of the driver fails once, on every kind of hardware.
+#[test]
+fn each_call_may_be_refused_once() {
+    for profile in Profile::ALL {
+        for kind in [FaultKind::OutOfMemory, FaultKind::OutOfHostMemory] {
+            // More than a frame has. Where there is a second way, a refusal is no error.
+            let refused = (1..=150).filter(|nth| is_refused(*profile, *nth, &kind)).count();
+            assert!(refused > 10, "{profile:?}: {refused}");
+        }
+    }
+}
+
+/// Whether the frame has such a call, and could not do without it.
+fn is_refused(profile: Profile, nth: u64, kind: &FaultKind) -> bool {
+    let device = Device::with_options(Options::new(profile).lag(Lag::Submissions(2)));
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let faults = device.faults();
+    let refuse = || faults.inject(Fault::nth(nth, kind.clone()));
+    let refused = conformance::refusal::run(&gpu, refuse, || faults.clear());
+    assert!(gpu.shutdown().is_clean(), "{profile:?}, call {nth}: {refused:?}");
+    drop(gpu);
+    device
+        .check_clean()
+        .unwrap_or_else(|findings| panic!("{profile:?}, call {nth}, {refused:?}: {findings}"));
+    refused.is_some()
 }

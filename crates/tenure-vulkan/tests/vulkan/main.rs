@@ -17,6 +17,7 @@ mod gate;
 mod harness;
 mod loss;
 mod names;
+mod nth_call;
 mod own_queues;
 mod placing;
 mod probe;

@@ -7,7 +7,7 @@ use tenure_vulkan::ash::vk;
 use super::{Hook, Stage, stage};
 
 /// The first half of a change of owner, waiting for the second.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Release {
     pub(super) image: vk::Image,
     range: [u32; 4],
@@ -61,34 +61,46 @@ impl Stage {
     }
 
     /// What the real device, which has one family, does for a barrier of an image: layouts to go
-    /// from and to.
-    fn layouts(&self, family: u32, half: Release) -> [vk::ImageLayout; 2] {
+    /// from and to. The half of a transfer takes place when the list is submitted.
+    fn layouts(&self, list: vk::CommandBuffer, family: u32, half: Release) -> [vk::ImageLayout; 2] {
         let [from, to] = half.families;
         if (from, to) == (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_IGNORED) {
             return half.layouts;
         }
-        let mut releases = self.releases.lock();
         if from == to || (family != from && family != to) {
-            drop(releases);
             self.problem(format!("family {family} records a transfer from {from} to {to}"));
-        } else if family == from {
-            releases.push(half);
-            return [half.layouts[0]; 2];
-        } else {
-            let matches = |release: &Release| {
-                let Release { image, range, layouts, families } = *release;
-                (image, range, layouts, families) == (half.image, half.range, half.layouts, half.families)
-            };
-            match releases.iter().position(matches) {
+            return half.layouts;
+        }
+        let is_release = family == from;
+        let layouts = if is_release { [half.layouts[0]; 2] } else { half.layouts };
+        let recorded = if is_release { Half::Release(half) } else { Half::Acquire(half) };
+        if let Some(list) = self.lists.lock().get_mut(&list) {
+            list.halves.push(recorded);
+        }
+        layouts
+    }
+
+    /// The half of a transfer is submitted.
+    pub(super) fn transfer(&self, half: Half) {
+        let mut releases = self.releases.lock();
+        match half {
+            Half::Release(half) => releases.push(half),
+            Half::Acquire(half) => match releases.iter().position(|release| *release == half) {
                 Some(index) => drop(releases.swap_remove(index)),
                 None => {
                     drop(releases);
                     self.problem(format!("an acquire without its release: {half:?}"));
                 }
-            }
+            },
         }
-        half.layouts
     }
+}
+
+/// What a list does of a transfer between families.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Half {
+    Release(Release),
+    Acquire(Release),
 }
 
 fn range_of(range: &vk::ImageSubresourceRange) -> [u32; 4] {
@@ -150,7 +162,7 @@ unsafe extern "system" fn barrier2(list: vk::CommandBuffer, info: *const vk::Dep
                 layouts: [each.old_layout, each.new_layout],
                 families: [each.src_queue_family_index, each.dst_queue_family_index],
             };
-            let [old_layout, new_layout] = stage.layouts(family, half);
+            let [old_layout, new_layout] = stage.layouts(list, family, half);
             images.push(vk::ImageMemoryBarrier2 {
                 old_layout,
                 new_layout,
@@ -200,7 +212,7 @@ unsafe extern "system" fn barrier(
                 layouts: [each.old_layout, each.new_layout],
                 families: [each.src_queue_family_index, each.dst_queue_family_index],
             };
-            let [old_layout, new_layout] = stage.layouts(family, half);
+            let [old_layout, new_layout] = stage.layouts(list, family, half);
             real.push(vk::ImageMemoryBarrier {
                 old_layout,
                 new_layout,

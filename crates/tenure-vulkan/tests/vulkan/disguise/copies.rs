@@ -62,6 +62,7 @@ unsafe extern "system" fn begin(
     let stage = stage();
     if let Some(recorded) = stage.lists.lock().get_mut(&list) {
         recorded.is_unseen = false;
+        recorded.halves.clear();
     }
     // SAFETY: as the API has it.
     unsafe { (stage.device.fp_v1_0().begin_command_buffer)(list, info) }

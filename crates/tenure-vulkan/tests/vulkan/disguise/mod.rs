@@ -48,6 +48,8 @@ struct Stage {
     problems: Mutex<Vec<String>>,
     /// A call, how many of it succeed first, and the result then.
     failures: Mutex<Vec<(&'static str, u32, vk::Result)>>,
+    /// How many calls of any name that may fail succeed first, and the result of the next one.
+    failure: Mutex<Option<(u32, vk::Result)>>,
     calls: Mutex<HashMap<&'static str, u64>>,
     trace: Mutex<Vec<trace::Batch>>,
     /// What the operating system grants, by heap; nothing: what the driver says.
@@ -69,6 +71,9 @@ impl Stage {
     /// Counts a call; the result it is to fail with, if it is.
     fn strike(&self, call: &'static str) -> Option<vk::Result> {
         *self.calls.lock().entry(call).or_default() += 1;
+        if let Some(result) = self.strike_any(call) {
+            return Some(result);
+        }
         let mut failures = self.failures.lock();
         let index = failures.iter().position(|(name, _, _)| *name == call)?;
         let (_, first, _) = &mut failures[index];
@@ -77,6 +82,21 @@ impl Stage {
             return None;
         }
         Some(failures.remove(index).2)
+    }
+
+    fn strike_any(&self, call: &str) -> Option<vk::Result> {
+        // These return nothing.
+        if call.starts_with("vkCmd") || call.starts_with("vkDestroy") {
+            return None;
+        }
+        let mut failure = self.failure.lock();
+        match &mut *failure {
+            Some((first, _)) if *first > 0 => {
+                *first -= 1;
+                None
+            }
+            _ => failure.take().map(|(_, result)| result),
+        }
     }
 }
 
@@ -103,6 +123,7 @@ impl Disguise {
             barriers: Mutex::default(),
             problems: Mutex::default(),
             failures: Mutex::default(),
+            failure: Mutex::default(),
             calls: Mutex::default(),
             trace: Mutex::default(),
             granted: Mutex::default(),
@@ -169,6 +190,16 @@ impl Disguise {
     /// The call of that name after so many others fails.
     pub(crate) fn fail_after(&self, first: u32, call: &'static str, result: vk::Result) {
         self.0.failures.lock().push((call, first, result));
+    }
+
+    /// The call after so many others fails, whatever its name.
+    pub(crate) fn fail_any(&self, first: u32, result: vk::Result) {
+        *self.0.failure.lock() = Some((first, result));
+    }
+
+    /// It does not fail any more; true if it has.
+    pub(crate) fn forgive_any(&self) -> bool {
+        self.0.failure.lock().take().is_none()
     }
 
     /// No call fails any more that was to.

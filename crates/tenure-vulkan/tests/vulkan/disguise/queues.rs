@@ -5,15 +5,18 @@ use core::sync::atomic::Ordering;
 
 use tenure_vulkan::ash::vk;
 
+use super::barriers::Half;
 use super::trace::Batch;
 use super::{Hook, Stage, stage};
 
 /// A command buffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Recorded {
     pub(super) family: u32,
     /// Something was copied to where the CPU reads, and no barrier followed.
     pub(super) is_unseen: bool,
+    /// Halves of transfers between families, which take place when it is submitted.
+    pub(super) halves: Vec<Half>,
 }
 
 pub(super) fn hooks() -> Vec<Hook> {
@@ -73,8 +76,8 @@ unsafe extern "system" fn allocate_lists(
         let result = (stage.device.fp_v1_0().allocate_command_buffers)(device, info, out);
         let family = stage.pools.lock()[&(*info).command_pool];
         let made = core::slice::from_raw_parts(out, (*info).command_buffer_count as usize);
-        let recorded = Recorded { family, is_unseen: false };
-        stage.lists.lock().extend(made.iter().map(|list| (*list, recorded)));
+        let recorded = || Recorded { family, is_unseen: false, halves: Vec::new() };
+        stage.lists.lock().extend(made.iter().map(|list| (*list, recorded())));
         result
     }
 }
@@ -95,8 +98,11 @@ unsafe extern "system" fn reset_pool(
 /// Lists are for the family of the queue that they are submitted to.
 fn check_lists(stage: &Stage, queue: vk::Queue, lists: impl Iterator<Item = vk::CommandBuffer>) {
     let family = stage.family_of(queue);
-    let recorded = stage.lists.lock();
+    let mut recorded = stage.lists.lock();
     for list in lists {
+        if let Some(list) = recorded.get_mut(&list) {
+            list.halves.drain(..).for_each(|half| stage.transfer(half));
+        }
         let found = recorded.get(&list).map(|list| list.family);
         if found != Some(family) {
             stage.problem(format!("a list of family {found:?} on a queue of {family}"));
