@@ -4,6 +4,7 @@ use std::backtrace::Backtrace;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tenure_heap::{
@@ -24,7 +25,7 @@ pub(crate) struct Engine<D: HeapDevice<Error = HeapError>> {
     pools: HeapPools<D>,
     debug: AllocatorDebugSettings,
     /// By serial; empty unless asked for.
-    traces: BTreeMap<NonZeroU64, Backtrace>,
+    traces: BTreeMap<NonZeroU64, Arc<Backtrace>>,
     recording: Option<Recording>,
     /// By the index of a range, whether it is for an image that is not linear, which the visualizer draws in another
     /// colour.
@@ -185,7 +186,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
             offset: found.offset,
             size: found.size,
             is_linear: !self.is_optimal.get(found.index).is_some_and(|&is_optimal| is_optimal),
-            trace: self.traces.get(&found.serial).map(Backtrace::to_string),
+            trace: self.traces.get(&found.serial).cloned(),
         };
         let mut allocations: Vec<LiveView> = block.allocations.into_iter().map(view).collect();
         allocations.sort_by_key(|found| found.offset);
@@ -250,7 +251,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
     fn take_down(&mut self, serial: NonZeroU64, told: Told) {
         self.record(|recording| recording.allocated(serial, told));
         if self.debug.keeps_traces() {
-            self.traces.insert(serial, Backtrace::force_capture());
+            self.traces.insert(serial, Arc::new(Backtrace::force_capture()));
         }
     }
 

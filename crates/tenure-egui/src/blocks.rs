@@ -1,15 +1,15 @@
 //! The blocks of a pool, byte by byte.
 
 use egui::{
-    Color32, ComboBox, Rect, Response, ScrollArea, Sense, Slider, Stroke, StrokeKind, Ui, pos2, vec2,
+    Color32, ComboBox, Label, Rect, Response, ScrollArea, Sense, Slider, Stroke, StrokeKind, Ui, pos2, vec2,
 };
-use tenure_core::LiveObject;
+use tenure_core::{LiveObject, ObjectKind};
 
 use crate::block_rows::{BlockRows, Row};
 use crate::colours::{self, MARK, free, of_age};
 use crate::heaps::swatch;
 use crate::snapshot::{BlockView, PoolView, Snapshot};
-use crate::text::{bytes, counted, describe_picture, location, or_else};
+use crate::text::{bytes, counted, describe_picture, location, names, or_else, shortened};
 
 /// What colours tell apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,9 @@ enum Colouring {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selected {
     name: String,
+    tag: String,
+    kind: ObjectKind,
+    heap: Option<usize>,
     frame: u64,
     bytes: u64,
     pool: Option<usize>,
@@ -33,9 +36,12 @@ pub(crate) struct Selected {
 
 impl Selected {
     pub(crate) fn new(object: &LiveObject) -> Self {
-        let LiveObject { name, frame, bytes, pool_index, block, offset, .. } = object;
+        let LiveObject { name, tag, kind, heap, frame, bytes, pool_index, block, offset, .. } = object;
         Self {
             name: name.clone(),
+            tag: tag.clone(),
+            kind: *kind,
+            heap: *heap,
             frame: *frame,
             bytes: *bytes,
             pool: *pool_index,
@@ -50,7 +56,8 @@ impl Selected {
             && self.block == object.block
             && self.pool == object.pool_index
             && (self.frame, self.bytes) == (object.frame, object.bytes)
-            && self.name == object.name
+            && (self.kind, self.heap) == (object.kind, object.heap)
+            && (&self.name, &self.tag) == (&object.name, &object.tag)
     }
 }
 
@@ -83,16 +90,17 @@ impl BlockMap {
     pub(crate) fn show(&mut self, ui: &mut Ui, snapshot: &Snapshot, selected: &mut Option<Selected>) {
         let number = self.pool.or_else(|| snapshot.fullest_pool());
         self.choices(ui, snapshot, number);
-        let Some(pool) = self.pool.or(number).and_then(|number| snapshot.pools.get(number)) else {
-            ui.label("No pool has a block.");
+        details(ui, snapshot, selected.as_ref());
+        let shown = self.pool.or(number).and_then(|number| snapshot.pools.get(number));
+        let Some(pool) = shown.filter(|pool| !pool.blocks.is_empty()) else {
+            ui.label(if shown.is_some() { "The pool has no block." } else { "No pool has a block." });
             return;
         };
-        self.legend(ui, snapshot);
-        details(ui, snapshot, selected.as_ref());
+        self.legend(ui, snapshot, pool);
         ui.separator();
         let rows = BlockRows::new(&pool.blocks, self.rows);
         let height = ui.text_style_height(&egui::TextStyle::Body).max(12.0);
-        let mut area = ScrollArea::vertical().auto_shrink([false, false]);
+        let mut area = ScrollArea::vertical().id_salt(("map", number)).auto_shrink([false, false]);
         if std::mem::take(&mut self.scrolls)
             && let Some(row) = selected.as_ref().and_then(|selected| row_of(selected, pool, &rows))
         {
@@ -136,7 +144,11 @@ impl BlockMap {
         });
     }
 
-    fn legend(&self, ui: &mut Ui, snapshot: &Snapshot) {
+    fn legend(&self, ui: &mut Ui, snapshot: &Snapshot, pool: &PoolView) {
+        if pool.holds_blocks {
+            ui.weak("What it gives out are blocks of the pool of small buffers: the objects are there.");
+            return;
+        }
         ui.horizontal_wrapped(|ui| {
             let groups = match self.colouring {
                 Colouring::Tag => &snapshot.tags.all[..],
@@ -153,7 +165,7 @@ impl BlockMap {
             };
             for (group, (text, ..)) in groups.iter().enumerate() {
                 swatch(ui, colours::of_group(group));
-                ui.label(text);
+                ui.label(shortened(text));
             }
             swatch(ui, free(ui.visuals())[1]);
             ui.label("free, waiting for release, or the manager's own");
@@ -187,9 +199,10 @@ impl BlockMap {
                     Stroke::new(1.0, ui.visuals().panel_fill),
                 );
             }
-            if selected.is_some_and(|it| snapshot.object(index).is_some_and(|object| it.is(object))) {
-                painter.rect_stroke(shown, 0.0, Stroke::new(2.0, MARK), StrokeKind::Inside);
-            }
+        }
+        // By itself: where objects share a pixel, one of them is drawn.
+        if let Some(marked) = selected.and_then(|selected| part.place_of(selected, rect)) {
+            painter.rect_stroke(marked, 0.0, Stroke::new(2.0, MARK), StrokeKind::Inside);
         }
         let found = part.object_at(&response, snapshot);
         if let Some(object) = found.and_then(|index| snapshot.object(index)) {
@@ -206,6 +219,9 @@ impl BlockMap {
         }
     }
 }
+
+/// Objects beside the pointer that are looked at: those that share a pixel with it need not all be.
+const MOST_NEAR: usize = 64;
 
 /// Some bytes of a block, which a row shows.
 struct Part<'a> {
@@ -233,11 +249,26 @@ impl Part<'_> {
             .partition_point(|&index| snapshot.object(index).is_some_and(|object| end(object) <= byte))
     }
 
+    /// Where in the row a byte is.
+    fn x(&self, byte: u64, rect: Rect) -> f32 {
+        let width = rect.width() / self.share(self.to).max(f32::MIN_POSITIVE);
+        rect.left() + width * self.share(byte.min(self.to))
+    }
+
+    /// Where what is selected is in the row, if it is.
+    fn place_of(&self, selected: &Selected, rect: Rect) -> Option<Rect> {
+        let offset = selected.offset.filter(|_| selected.block == Some(self.block.number))?;
+        let (from, to) = (offset.max(self.from), offset.saturating_add(selected.bytes).min(self.to));
+        let (left, right) = (self.x(from, rect), self.x(to, rect));
+        let place = Rect::from_min_max(pos2(left, rect.top()), pos2(right.max(left + 1.0), rect.bottom()));
+        (from < to).then_some(place)
+    }
+
     /// The objects of the row with where they are in it: of those that share a pixel, one. O(log objects) and what is
     /// drawn, at most one for each pixel.
     fn visible(&self, snapshot: &Snapshot, rect: Rect) -> Vec<(usize, Rect)> {
         let width = rect.width() / self.share(self.to).max(f32::MIN_POSITIVE);
-        let x = |byte: u64| rect.left() + width * self.share(byte.min(self.to));
+        let x = |byte: u64| self.x(byte, rect);
         // Pixels, as what is narrower than one covers one.
         let bytes_of_pixel = (self.row_bytes as f64 / f64::from(width.max(1.0))) as u64;
         let mut shown = Vec::new();
@@ -262,9 +293,20 @@ impl Part<'_> {
         let at = response.hover_pos()?;
         let share = f64::from((at.x - response.rect.left()) / response.rect.width().max(1.0)).clamp(0.0, 1.0);
         let byte = self.from + (share * (self.to - self.from) as f64) as u64;
-        let index = *self.block.objects.get(self.first_after(byte, snapshot))?;
-        let from = snapshot.object(index)?.offset?;
-        (from <= byte).then_some(index)
+        // What is narrower than a pixel covers one: as many bytes as a pixel shows.
+        let pixel = ((self.to - self.from) as f64 / f64::from(response.rect.width().max(1.0))) as u64;
+        let first = self.first_after(byte.saturating_sub(pixel), snapshot);
+        let near = self.block.objects.get(first..)?.iter().copied().take(MOST_NEAR);
+        let offset = |index: usize| snapshot.object(index).and_then(|object| object.offset);
+        let near = near.filter(|&index| offset(index).is_some_and(|from| from <= byte.saturating_add(pixel)));
+        // Under the pointer itself, or else the one that comes last before it.
+        let is_under = |index: usize| {
+            let object = snapshot.object(index);
+            object.is_some_and(|object| object.offset.unwrap_or(0) <= byte && byte < end(object))
+        };
+        let mut near: Vec<usize> = near.collect();
+        near.sort_by_key(|&index| (!is_under(index), std::cmp::Reverse(offset(index))));
+        near.first().copied()
     }
 }
 
@@ -292,8 +334,13 @@ fn heading(ui: &mut Ui, pool: &PoolView, block: usize) {
         };
         counted(block.objects.len() as u64, "object") + &rest
     };
-    ui.label(format!("Block {}: {}, {share:.1} % given out, {what}", block.number, bytes(block.size)));
+    let text = format!("Block {}: {}, {share:.1} % given out, {what}", block.number, bytes(block.size));
+    // In one line, as the rows of the map are.
+    ui.add(Label::new(text).truncate());
 }
+
+/// Points of height that the description of an object takes at most.
+const MOST_DETAILS: f32 = 90.0;
 
 /// What is selected, or how to select something.
 fn details(ui: &mut Ui, snapshot: &Snapshot, selected: Option<&Selected>) {
@@ -302,19 +349,24 @@ fn details(ui: &mut Ui, snapshot: &Snapshot, selected: Option<&Selected>) {
         return;
     };
     match snapshot.report.objects.iter().find(|object| selected.is(object)) {
-        Some(object) => ui.horizontal_wrapped(|ui| describe(ui, snapshot, object)).inner,
+        Some(object) => {
+            // The map below stays in view, however much there is to say.
+            let area = ScrollArea::vertical().id_salt("details").max_height(MOST_DETAILS);
+            area.show(ui, |ui| ui.horizontal_wrapped(|ui| describe(ui, snapshot, object)));
+        }
         None => {
-            ui.label(format!("{} is gone, or has moved.", or_else(&selected.name, "The unnamed object")));
+            let name = shortened(or_else(&selected.name, "The unnamed object"));
+            ui.label(format!("{name} is gone, or has moved."));
         }
     }
 }
 
 /// An object in words.
 pub(crate) fn describe(ui: &mut Ui, snapshot: &Snapshot, object: &LiveObject) {
-    ui.strong(or_else(&object.name, "(no name)"));
+    ui.strong(shortened(or_else(&object.name, "(no name)")));
     ui.label(format!("{}, {}", object.kind, bytes(object.bytes)));
     if !object.tag.is_empty() {
-        ui.label(format!("tag {}", object.tag));
+        ui.label(format!("tag {}", shortened(&object.tag)));
     }
     if let Some(kind) = object.location {
         let place = object.block.zip(object.offset);
@@ -323,7 +375,7 @@ pub(crate) fn describe(ui: &mut Ui, snapshot: &Snapshot, object: &LiveObject) {
     }
     ui.label(format!("created in frame {}, {} ago", object.frame, counted(snapshot.age(object), "frame")));
     if let Some(frame) = object.dropped {
-        ui.label(format!("dropped in frame {frame}, kept by views: {}", object.kept_by.join(", ")));
+        ui.label(format!("dropped in frame {frame}, kept by views: {}", names(&object.kept_by)));
     }
     if let Some(movable) = object.movable {
         let text = if movable.is_pinned { "pinned, moved" } else { "movable, moved" };

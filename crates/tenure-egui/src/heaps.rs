@@ -138,7 +138,7 @@ fn chart(ui: &mut Ui, samples: &Samples, heap: usize, layers: &[Layer]) -> Respo
         painter.hline(rect.x_range(), y(limit), Stroke::new(1.5, MARK));
     }
     let color = ui.visuals().strong_text_color();
-    let label = format!("{} at most", bytes(top));
+    let label = format!("{} at the top", bytes(top));
     painter.text(
         rect.left_top() + vec2(4.0, 2.0),
         Align2::LEFT_TOP,

@@ -7,7 +7,7 @@ use egui_extras::{Column, TableBuilder, TableRow};
 use tenure_core::LiveObject;
 
 use crate::blocks::{Selected, describe};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, own_bytes};
 use crate::text::{bytes, counted, location, or_else};
 
 /// The columns.
@@ -66,6 +66,8 @@ pub(crate) struct ObjectTable {
     key: SortKey,
     is_descending: bool,
     mark: Option<Mark>,
+    /// "Mark now" was clicked.
+    wants_mark: bool,
     only_new: bool,
     /// Indices of the report's objects, as they are shown; made anew when it or the choices change.
     order: Option<Vec<usize>>,
@@ -78,6 +80,7 @@ impl Default for ObjectTable {
             key: SortKey::Size,
             is_descending: true,
             mark: None,
+            wants_mark: false,
             only_new: false,
             order: None,
         }
@@ -90,6 +93,20 @@ impl ObjectTable {
         self.order = None;
     }
 
+    /// What is there now is to be marked.
+    pub(crate) const fn wants_mark(&self) -> bool {
+        self.wants_mark
+    }
+
+    /// Marks what is there, if that was asked for.
+    pub(crate) fn take_mark(&mut self, snapshot: &Snapshot) {
+        if std::mem::take(&mut self.wants_mark) {
+            let stats = &snapshot.report.stats;
+            self.mark = Some(Mark { frame: stats.frames, objects: snapshot.report.objects.len() });
+            (self.only_new, self.order) = (true, None);
+        }
+    }
+
     /// The object that was clicked, by its index.
     pub(crate) fn show(
         &mut self,
@@ -100,8 +117,7 @@ impl ObjectTable {
         self.choices(ui, snapshot);
         let order = self.order.take().unwrap_or_else(|| self.ordered(snapshot));
         let objects = order.iter().filter_map(|&index| snapshot.object(index));
-        let sum =
-            objects.filter(|it| it.location.is_some()).fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
+        let sum = objects.fold(0_u64, |sum, object| sum.saturating_add(own_bytes(object)));
         ui.label(format!("{} with {}", counted(order.len() as u64, "object"), bytes(sum)));
         let clicked = self.table(ui, snapshot, selected, &order);
         // A click on a heading has asked for another order.
@@ -121,12 +137,9 @@ impl ObjectTable {
             let label = ui.label("Filter:");
             let hint = TextEdit::singleline(&mut self.filter).hint_text("name, tag or kind").desired_width(180.0);
             has_changed |= ui.add(hint).labelled_by(label.id).changed();
-            let text = "What was created later is shown alone by the box beside it: what is never freed shows there.";
-            if ui.button("Mark now").on_hover_text(text).clicked() {
-                let stats = &snapshot.report.stats;
-                self.mark = Some(Mark { frame: stats.frames, objects: snapshot.report.objects.len() });
-                (self.only_new, has_changed) = (true, true);
-            }
+            let text = "What was created in later frames is shown alone by the box beside it: what is never freed shows \
+                        there. In a program without frames nothing is of a later one.";
+            self.wants_mark = ui.button("Mark now").on_hover_text(text).clicked();
             let Some(mark) = self.mark else { return };
             let text = format!("only newer than frame {}", mark.frame);
             has_changed |= ui.checkbox(&mut self.only_new, text).changed();

@@ -1,8 +1,9 @@
 //! The panel as a whole: what it shows, and how often it looks.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use egui::{Context, Ui};
+use egui::{Context, Id, Ui};
 use tenure_core::Gpu;
 use tenure_core::device::Device;
 
@@ -39,8 +40,10 @@ enum Tab {
 ///   it: some milliseconds for 10,000 objects. In between it draws what it has. While it is paused, it looks at nothing.
 ///
 /// The manager may be used by other threads meanwhile; the panel itself belongs to the thread that draws.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct MemoryPanel {
+    /// Tells its widgets from those of other panels, and from the program's own.
+    id: Id,
     samples: Samples,
     snapshot: Option<Snapshot>,
     /// When that was taken, by the clock of `egui`.
@@ -52,6 +55,24 @@ pub struct MemoryPanel {
     map: BlockMap,
     table: ObjectTable,
     selected: Option<Selected>,
+}
+
+impl Default for MemoryPanel {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self {
+            id: Id::new(("tenure's memory panel", NEXT.fetch_add(1, Ordering::Relaxed))),
+            samples: Samples::default(),
+            snapshot: None,
+            taken_at: 0.0,
+            manager: None,
+            is_paused: false,
+            tab: Tab::default(),
+            map: BlockMap::default(),
+            table: ObjectTable::default(),
+            selected: None,
+        }
+    }
 }
 
 impl MemoryPanel {
@@ -72,6 +93,7 @@ impl MemoryPanel {
     /// Draws the panel in a window of its own, which the user can close: `open` is `false` then.
     pub fn window<D: Device>(&mut self, context: &Context, gpu: &Gpu<D>, open: &mut bool) {
         egui::Window::new("GPU memory")
+            .id(self.id)
             .open(open)
             .default_size([720.0, 520.0])
             .min_width(360.0)
@@ -93,8 +115,12 @@ impl MemoryPanel {
             ui.ctx().request_repaint_after(Duration::from_secs_f64(INTERVAL));
         }
         let Some(snapshot) = self.snapshot.take() else { return };
-        self.show(ui, &snapshot);
-        self.snapshot = Some(snapshot);
+        ui.push_id(self.id, |ui| self.show(ui, &snapshot));
+        // Compared with is what is there now, also while the panel is paused.
+        self.snapshot = Some(if self.table.wants_mark() { Snapshot::new(gpu.report()) } else { snapshot });
+        if let Some(snapshot) = &self.snapshot {
+            self.table.take_mark(snapshot);
+        }
     }
 
     fn show(&mut self, ui: &mut Ui, snapshot: &Snapshot) {
@@ -102,7 +128,7 @@ impl MemoryPanel {
         ui.separator();
         match self.tab {
             Tab::Heaps => {
-                scrolled().show(ui, |ui| heaps::show(ui, &self.samples, snapshot));
+                scrolled("heaps").show(ui, |ui| heaps::show(ui, &self.samples, snapshot));
             }
             Tab::Blocks => self.map.show(ui, snapshot, &mut self.selected),
             Tab::Objects => {
@@ -113,7 +139,7 @@ impl MemoryPanel {
                 }
             }
             Tab::Waiting => {
-                scrolled().show(ui, |ui| waiting::show(ui, snapshot));
+                scrolled("waiting").show(ui, |ui| waiting::show(ui, snapshot));
             }
         }
     }
@@ -140,13 +166,13 @@ impl MemoryPanel {
     fn belong_to<D: Device>(&mut self, gpu: &Gpu<D>) {
         let manager = std::ptr::from_ref(gpu.device()).addr();
         if self.manager.is_some_and(|before| before != manager) {
-            *self = Self { tab: self.tab, ..Self::default() };
+            *self = Self { id: self.id, tab: self.tab, ..Self::default() };
         }
         self.manager = Some(manager);
     }
 }
 
-/// As large as there is room.
-fn scrolled() -> egui::ScrollArea {
-    egui::ScrollArea::vertical().auto_shrink([false, false])
+/// As large as there is room, with a position of its own.
+fn scrolled(tab: &str) -> egui::ScrollArea {
+    egui::ScrollArea::vertical().id_salt(tab).auto_shrink([false, false])
 }

@@ -26,10 +26,10 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// Takes down the numbers of now, once for each frame.
+    /// Takes down the numbers of now, once for each frame of a program that has frames.
     pub(crate) fn take<D: Device>(&mut self, gpu: &Gpu<D>) {
         let frame = gpu.stats().frames;
-        if self.all.back().is_some_and(|last| last.frame == frame) {
+        if frame > 0 && self.all.back().is_some_and(|last| last.frame == frame) {
             self.all.pop_back();
         }
         while self.all.len() >= MOST {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use egui::Color32;
-use tenure_core::{LiveObject, PoolReport, Report};
+use tenure_core::{LiveObject, LocationKind, PoolReport, Report};
 
 use crate::colours::{self, PALETTE};
 use crate::text::{bytes, or_else};
@@ -71,9 +71,13 @@ impl Groups {
     }
 }
 
-/// What an object has of memory; views and other things without memory of their own have none.
-fn own_bytes(object: &LiveObject) -> u64 {
-    if object.location.is_some() { object.bytes } else { 0 }
+/// What an object has of memory for itself. Views have none; what is reserved has only what is mapped to it, and transient
+/// resources share theirs.
+pub(crate) fn own_bytes(object: &LiveObject) -> u64 {
+    match object.location {
+        None | Some(LocationKind::Reserved | LocationKind::Transient) => 0,
+        Some(_) => object.bytes,
+    }
 }
 
 /// A report, sorted.
@@ -104,9 +108,11 @@ impl Snapshot {
         Self { report, pools, tags, kinds }
     }
 
-    /// The index of the pool of which most is given out.
+    /// The index of the pool of which most is given out, of those whose blocks hold objects.
     pub(crate) fn fullest_pool(&self) -> Option<usize> {
-        let pools = self.report.pools.iter().enumerate();
+        let holds_objects =
+            |(index, _): &(usize, _)| self.pools.get(*index).is_some_and(|pool| !pool.holds_blocks);
+        let pools = self.report.pools.iter().enumerate().filter(holds_objects);
         pools.rev().max_by_key(|(_, pool)| pool.stats.used).map(|(index, _)| index)
     }
 

@@ -4,16 +4,18 @@ use egui::{Grid, Ui};
 use tenure_core::{HeldReport, HolderKind, OpenRecordingReport};
 
 use crate::snapshot::Snapshot;
-use crate::text::{bytes, counted, or_else};
+use crate::text::{bytes, counted, names, or_else, shortened};
 
 /// Frames after which an open recording is more likely forgotten than in use.
 const OLD: u64 = 3;
+/// Rows of a list, all of which are laid out in each frame.
+const MOST_ROWS: usize = 200;
 
 pub(crate) fn show(ui: &mut Ui, snapshot: &Snapshot) {
     let report = &snapshot.report;
     let stats = &report.stats;
     ui.label(format!(
-        "{} with {} were dropped, and wait until no recording and no work of the GPU can use them.",
+        "Dropped, and waiting until no recording and no work of the GPU can use them: {} with {}.",
         counted(stats.pending_releases, "object"),
         bytes(stats.pending_bytes),
     ));
@@ -24,8 +26,12 @@ pub(crate) fn show(ui: &mut Ui, snapshot: &Snapshot) {
     } else {
         Grid::new("recordings").striped(true).num_columns(3).show(ui, |ui| {
             headings(ui, &["Name", "Open for", "Holds back"]);
-            report.open_recordings.iter().for_each(|open| recording(ui, open));
+            report.open_recordings.iter().take(MOST_ROWS).for_each(|open| recording(ui, open));
         });
+        let more = report.open_recordings.len().saturating_sub(MOST_ROWS);
+        if more > 0 {
+            ui.weak(format!("and {} more", counted(more as u64, "recording")));
+        }
     }
     ui.add_space(6.0);
     kept_by_views(ui, snapshot);
@@ -49,17 +55,21 @@ fn kept_by_views(ui: &mut Ui, snapshot: &Snapshot) {
         ui.weak("None.");
         return;
     }
+    let more = kept.len().saturating_sub(MOST_ROWS);
     Grid::new("views").striped(true).num_columns(4).show(ui, |ui| {
         headings(ui, &["Name", "Bytes", "Dropped", "Views"]);
-        for object in kept {
+        for object in kept.into_iter().take(MOST_ROWS) {
             let frames = snapshot.report.stats.frames.saturating_sub(object.dropped.unwrap_or(0));
-            ui.label(or_else(&object.name, "(no name)"));
+            ui.label(shortened(or_else(&object.name, "(no name)")));
             ui.label(bytes(object.bytes));
             ui.label(format!("{} ago", counted(frames, "frame")));
-            ui.label(object.kept_by.join(", "));
+            ui.label(names(&object.kept_by));
             ui.end_row();
         }
     });
+    if more > 0 {
+        ui.weak(format!("and {} more", counted(more as u64, "object")));
+    }
 }
 
 fn headings(ui: &mut Ui, names: &[&str]) {
@@ -70,7 +80,7 @@ fn headings(ui: &mut Ui, names: &[&str]) {
 }
 
 fn recording(ui: &mut Ui, open: &OpenRecordingReport) {
-    ui.label(or_else(&open.name, "(no name)"));
+    ui.label(shortened(or_else(&open.name, "(no name)")));
     let age = counted(open.age, "frame");
     if open.age >= OLD {
         let text = "While it is open, nothing that was dropped since it was opened is given back. It may have been \

@@ -32,16 +32,21 @@ impl BlockMap {
         let width = self.width.max(1);
         let rows = usize::try_from(block.size.div_ceil(width)).unwrap_or(usize::MAX);
         let height = ui.text_style_height(&egui::TextStyle::Body);
-        ScrollArea::vertical().auto_shrink([false, false]).show_rows(ui, height, rows, |ui, range| {
-            for row in range {
-                let from = (row as u64).saturating_mul(width);
-                let row = Row { block, from, width };
-                let response = row.draw(ui, colors, height);
-                if let Some(found) = row.under_pointer(&response) {
-                    response.on_hover_ui_at_pointer(|ui| self.describe(ui, found));
+        ScrollArea::vertical().id_source("map").auto_shrink([false, false]).show_rows(
+            ui,
+            height,
+            rows,
+            |ui, range| {
+                for row in range {
+                    let from = (row as u64).saturating_mul(width);
+                    let row = Row { block, from, width };
+                    let response = row.draw(ui, colors, height);
+                    if let Some(found) = row.under_pointer(&response) {
+                        response.on_hover_ui_at_pointer(|ui| self.describe(ui, found));
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 
     fn describe(&self, ui: &mut Ui, found: &LiveView) {
@@ -53,7 +58,7 @@ impl BlockMap {
             ui.label(format!("name: {}", found.name));
         }
         if let Some(trace) = found.trace.as_ref().filter(|_| self.shows_traces) {
-            ui.label(trace);
+            ui.label(trace.to_string());
         }
     }
 }

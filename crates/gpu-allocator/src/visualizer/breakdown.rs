@@ -1,6 +1,6 @@
 //! The table of what lives.
 
-use egui::{ScrollArea, Ui};
+use egui::{Align, Layout, ScrollArea, Ui, vec2};
 
 use super::memory::{LiveView, Memory};
 use crate::report::Bytes;
@@ -43,7 +43,9 @@ impl Breakdown {
             }
         });
         let height = ui.text_style_height(&egui::TextStyle::Body);
-        ScrollArea::vertical().show_rows(ui, height, shown.len(), |ui, range| {
+        ScrollArea::vertical().id_source("breakdown").show_rows(ui, height, shown.len(), |ui, range| {
+            // Rows are as high as the area was told.
+            ui.spacing_mut().interact_size.y = height;
             shown.get(range).into_iter().flatten().for_each(|found| row(ui, found, height));
         });
     }
@@ -70,10 +72,13 @@ fn row(ui: &mut Ui, found: &LiveView, height: f32) {
     ui.horizontal(|ui| {
         let texts = [found.serial.to_string(), found.name.clone(), Bytes(found.size).to_string()];
         for ((column, _, width), text) in COLUMNS.into_iter().zip(texts) {
-            let label = egui::Label::new(text).truncate(true);
-            let response = ui.add_sized([width, height], label);
+            let left = Layout::left_to_right(Align::Center);
+            let cell = ui.allocate_ui_with_layout(vec2(width, height), left, |ui| {
+                ui.set_min_size(vec2(width, height));
+                ui.add(egui::Label::new(text).truncate(true))
+            });
             if let (Column::Name, Some(trace)) = (column, &found.trace) {
-                response.on_hover_text(trace);
+                cell.inner.on_hover_ui(|ui| _ = ui.label(trace.to_string()));
             }
         }
     });

@@ -1,6 +1,8 @@
 //! What there is to draw.
 
+use std::backtrace::Backtrace;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use tenure_heap::MemoryBlockId;
 
@@ -13,8 +15,8 @@ pub(crate) struct LiveView {
     /// Bytes.
     pub(crate) size: u64,
     pub(crate) is_linear: bool,
-    /// Where it was allocated, if that is kept.
-    pub(crate) trace: Option<String>,
+    /// Where it was allocated, if that is kept; its text takes long to make.
+    pub(crate) trace: Option<Arc<Backtrace>>,
 }
 
 /// A block.

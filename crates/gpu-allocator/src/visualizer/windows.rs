@@ -1,6 +1,6 @@
 //! The parts of a visualizer, and what they remember from frame to frame.
 
-use egui::{Context, Ui};
+use egui::{CollapsingHeader, Context, Ui};
 use tenure_heap::MemoryBlockId;
 
 use super::ColorScheme;
@@ -45,7 +45,9 @@ impl Windows {
         ui.collapsing(format!("Memory Types: ({} types)", memory.types.len()), |ui| {
             for (index, found) in memory.types.iter().enumerate() {
                 let title = format!("Type: {index} ({} blocks)", found.blocks.len());
-                ui.push_id(index, |ui| ui.collapsing(title, |ui| self.memory_type(ui, index, found)));
+                // Its title changes with what lives: what is unfolded stays so.
+                let header = CollapsingHeader::new(title).id_source(index);
+                header.show(ui, |ui| self.memory_type(ui, index, found));
             }
         });
     }

@@ -224,3 +224,20 @@ macro_rules! all_windows {
 
 all_windows!(ours, gpu_allocator);
 all_windows!(theirs, original);
+
+/// What is unfolded stays so when blocks come and go, which its title counts.
+#[test]
+fn what_is_unfolded_stays_unfolded() {
+    let mut allocator = allocator();
+    let many: Vec<_> = (0..40).map(|_| named(&mut allocator, "rock", 8 * MIB, true)).collect();
+    let (mut visualizer, mut screen) = (AllocatorVisualizer::new(), Screen::new());
+    let mut draw = |context: &Context| visualizer.render_memory_block_window(context, &allocator, &mut true);
+    screen.frame(Vec::new(), &mut draw);
+    screen.click("Memory Types", &mut draw);
+    let frame = screen.click("Type: 0", &mut draw);
+    assert!(frame.says("block count"));
+    many.into_iter().skip(1).for_each(|allocation| allocator.free(allocation).unwrap());
+    let mut draw = |context: &Context| visualizer.render_memory_block_window(context, &allocator, &mut true);
+    let frame = screen.frame(Vec::new(), &mut draw);
+    assert!(frame.says("block count"), "{:?}", frame.texts);
+}

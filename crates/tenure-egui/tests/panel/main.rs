@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+mod attacked;
 mod hostile;
 mod pictures;
 mod program;
