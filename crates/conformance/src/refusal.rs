@@ -49,9 +49,7 @@ impl<D: Device> Scene<D> {
     }
 
     fn draw(&self, gpu: &Gpu<D>, recording: &mut Recording<D>) -> Result<(), Error> {
-        for texture in [&self.albedo] {
-            recording.use_resource(texture, Subresource::All, State::NON_PIXEL_SHADER)?;
-        }
+        recording.use_resource(&self.albedo, Subresource::All, State::NON_PIXEL_SHADER)?;
         recording.barriers();
         let target = TextureDesc::d2(32, 32, Format::Rgba8Unorm, Usage::RENDER_TARGET | Usage::SHADER_READ);
         drop(recording.transient_texture(&target.name("bloom"))?);

@@ -110,7 +110,7 @@ fn each_call_may_be_refused_once() {
 /// Whether the frame has such a call, and could not do without it.
 fn is_refused(profile: Profile, nth: u64, kind: &FaultKind) -> bool {
     let device = Device::with_options(Options::new(profile).lag(Lag::Submissions(2)));
-    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let gpu = Gpu::new(device.clone(), Config::default()).expect("the default configuration is valid");
     let faults = device.faults();
     let refuse = || faults.inject(Fault::nth(nth, kind.clone()));
     let refused = conformance::refusal::run(&gpu, refuse, || faults.clear());

@@ -39,16 +39,16 @@ pub(crate) fn describe_picture(response: &Response, text: impl Fn() -> String) {
     response.widget_info(|| WidgetInfo::labeled(egui::WidgetType::Label, true, text()));
 }
 
-/// Letters of a name or tag that are shown.
-const MOST_LETTERS: usize = 120;
+/// Characters of a name or tag that are shown.
+const MOST_CHARS: usize = 120;
 /// Names of a list that are shown.
 const MOST_NAMES: usize = 3;
 
 /// A text of the program in one line, cut where it is very long.
 pub(crate) fn shortened(text: &str) -> String {
-    let line = || text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
-    let cut: String = line().take(MOST_LETTERS).collect();
-    if line().nth(MOST_LETTERS).is_some() { cut + "…" } else { cut }
+    let line = || text.chars().map(|shown| if shown.is_control() { ' ' } else { shown });
+    let cut: String = line().take(MOST_CHARS).collect();
+    if line().nth(MOST_CHARS).is_some() { cut + "…" } else { cut }
 }
 
 /// The first names of a list, and how many there are besides.
