@@ -46,6 +46,9 @@ const ON_WINDOWS: [&str; 11] = [
 /// Tests that present to windows have this in their names. Nothing runs beside them: now and then Wine's threads wait for
 /// each other in Xlib, the more often the more of them there are.
 const WITH_WINDOWS: &str = "swapchain";
+/// All other tests on the device.
+const WITHOUT_WINDOWS: [&str; 10] =
+    ["--lib", "--test", "d3d12", "--test", "d3d12_device", "--test", "surface", "--", "--skip", WITH_WINDOWS];
 /// Targets that count among all only when they are named.
 const DEVICE_TESTS: [&str; 6] = ["--test", "d3d12", "--test", "d3d12_device", "--test", "devices"];
 const DROP_IN_D3D12: [&str; 8] =
@@ -102,22 +105,13 @@ pub(crate) fn d3d12() -> Outcome {
     cargo(&clippy.concat())?;
     cargo_with(&[&["doc", "--no-deps"][..], &ON_WINDOWS].concat(), &[("RUSTDOCFLAGS", "-D warnings")])?;
     check_msvc()?;
-    let test =
-        |arguments: &[&str]| lab.cargo(System::Windows, &[&["test"][..], &ON_WINDOWS, arguments].concat());
-    test(&[
-        "--lib",
-        "--test",
-        "d3d12",
-        "--test",
-        "d3d12_device",
-        "--test",
-        "surface",
-        "--",
-        "--skip",
-        WITH_WINDOWS,
-    ])?;
-    test(&["--test", "d3d12", "--", "--test-threads", "1", WITH_WINDOWS])?;
-    test(&["--doc"])
+    let test = |arguments: &[&str], environment: &[(&str, &str)]| {
+        lab.cargo_with(System::Windows, &[&["test"][..], &ON_WINDOWS, arguments].concat(), environment)
+    };
+    // With OpenGL, by which Wine knows adapters by number: see the lab's `inside`.
+    test(&WITHOUT_WINDOWS, &[("WINE_D3D_CONFIG", "")])?;
+    test(&["--test", "d3d12", "--", "--test-threads", "1", WITH_WINDOWS], &[])?;
+    test(&["--doc"], &[])
 }
 
 /// What the cross-compiled programs of the lab need.
