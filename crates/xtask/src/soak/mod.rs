@@ -12,7 +12,7 @@ use crate::outcome::{Outcome, Trouble};
 /// Seeds of one process; the next process begins behind them.
 const SEEDS: u64 = 1 << 40;
 /// Minutes in the test command.
-pub(crate) const MINUTES: f64 = 3.0;
+const MINUTES: f64 = 3.0;
 
 /// A seed that is another one each time.
 pub(crate) fn seed_of_clock() -> u64 {
@@ -20,20 +20,33 @@ pub(crate) fn seed_of_clock() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
+/// Programs of each processor in the test command.
+const PROGRAMS: u64 = 10_000;
+
+/// The programs of the test command: the same each time, and about three minutes of them at most.
+pub(crate) fn run_in_test() -> Outcome {
+    let limits = ["--programs", &PROGRAMS.to_string(), "--minutes", &MINUTES.to_string()];
+    run_from(0, PROGRAMS, &limits)
+}
+
 /// Runs programs from `seed` on for so many minutes.
 pub(crate) fn run(seed: u64, minutes: f64) -> Outcome {
+    run_from(seed, SEEDS, &["--minutes", &minutes.to_string()])
+}
+
+/// A process on each processor, with so many seeds.
+fn run_from(seed: u64, seeds: u64, limits: &[&str]) -> Outcome {
     cargo(&["build", "--release", "--quiet", "--package", "soak"])?;
     let processes = thread::available_parallelism().map_or(1, usize::from) as u64;
-    let begun: Vec<Child> = (0..processes)
-        .map(|index| begin(seed.wrapping_add(index * SEEDS), minutes))
-        .collect::<Result<_, _>>()?;
+    let seeds = (0..processes).map(|index| seed.wrapping_add(index.wrapping_mul(seeds)));
+    let begun: Vec<Child> = seeds.map(|seed| begin(seed, limits)).collect::<Result<_, _>>()?;
     let ended: Vec<Outcome> = begun.into_iter().map(end).collect();
     ended.into_iter().collect()
 }
 
-fn begin(seed: u64, minutes: f64) -> Result<Child, Trouble> {
+fn begin(seed: u64, limits: &[&str]) -> Result<Child, Trouble> {
     let mut command = Command::new(target().join("release/soak"));
-    command.args(["--seed", &seed.to_string(), "--minutes", &minutes.to_string()]);
+    command.args(["--seed", &seed.to_string()]).args(limits);
     command.spawn().map_err(|error| Trouble::Failed(format!("{error}: {command:?}")))
 }
 
