@@ -108,7 +108,7 @@ pub(crate) fn d3d12() -> Outcome {
     let test = |arguments: &[&str], environment: &[(&str, &str)]| {
         lab.cargo_with(System::Windows, &[&["test"][..], &ON_WINDOWS, arguments].concat(), environment)
     };
-    // With OpenGL, by which Wine knows adapters by number: see the lab's `inside`.
+    // With OpenGL, from which Wine has the vendor and device numbers of adapters: see the lab's `inside`.
     test(&WITHOUT_WINDOWS, &[("WINE_D3D_CONFIG", "")])?;
     test(&["--test", "d3d12", "--", "--test-threads", "1", WITH_WINDOWS], &[])?;
     test(&["--doc"], &[])

@@ -11,7 +11,7 @@ use crate::outcome::{Outcome, Trouble};
 
 /// Seeds of one process; the next process begins behind them.
 const SEEDS: u64 = 1 << 40;
-/// Minutes in the test command.
+/// Minutes after which the test command begins no program, however many are left.
 const MINUTES: f64 = 3.0;
 
 /// A seed that is another one each time.
@@ -23,7 +23,7 @@ pub(crate) fn seed_of_clock() -> u64 {
 /// Programs of each processor in the test command.
 const PROGRAMS: u64 = 10_000;
 
-/// The programs of the test command: the same each time, and about three minutes of them at most.
+/// The programs of the test command: the same each time, as far as the minutes allow.
 pub(crate) fn run_in_test() -> Outcome {
     let limits = ["--programs", &PROGRAMS.to_string(), "--minutes", &MINUTES.to_string()];
     run_from(0, PROGRAMS, &limits)

@@ -137,8 +137,11 @@ fn build_and_run(tree: &Path) -> Result<Fate, Trouble> {
         .args(["--brief", "--minutes", MINUTES, "--hang", "30"])
         .output()
         .map_err(|error| at(&folder, error))?;
-    if ran.status.success() {
-        return Ok(Fate::Missed);
+    match ran.status.code() {
+        Some(0) => return Ok(Fate::Missed),
+        Some(_) => {}
+        // Somebody has ended it: nothing was found.
+        None => return Err(Trouble::Failed(format!("the random programs were ended: {}", ran.status))),
     }
     let said = [ran.stdout, ran.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
     let words = said.lines().next().unwrap_or("no words").chars().take(100).collect();
