@@ -3,7 +3,7 @@
 use egui::{
     Color32, ComboBox, Label, Rect, Response, ScrollArea, Sense, Slider, Stroke, StrokeKind, Ui, pos2, vec2,
 };
-use tenure_core::{LiveObject, ObjectKind};
+use tenure_core::LiveObject;
 
 use crate::block_rows::{BlockRows, Row};
 use crate::colours::{self, MARK, free, of_age};
@@ -20,44 +20,34 @@ enum Colouring {
     Age,
 }
 
-/// The object that is outlined: by what is known of it in every snapshot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The object that is outlined.
+#[derive(Clone, Debug)]
 pub(crate) struct Selected {
+    id: u64,
     name: String,
-    tag: String,
-    kind: ObjectKind,
-    heap: Option<usize>,
-    frame: u64,
-    bytes: u64,
-    pool: Option<usize>,
-    block: Option<usize>,
-    offset: Option<u64>,
+    /// Its index in the snapshot that is shown; `None` if it is gone.
+    index: Option<usize>,
 }
 
 impl Selected {
-    pub(crate) fn new(object: &LiveObject) -> Self {
-        let LiveObject { name, tag, kind, heap, frame, bytes, pool_index, block, offset, .. } = object;
-        Self {
-            name: name.clone(),
-            tag: tag.clone(),
-            kind: *kind,
-            heap: *heap,
-            frame: *frame,
-            bytes: *bytes,
-            pool: *pool_index,
-            block: *block,
-            offset: *offset,
-        }
+    /// One of the report's objects.
+    pub(crate) fn new(snapshot: &Snapshot, index: usize) -> Option<Self> {
+        let object = snapshot.object(index)?;
+        Some(Self { id: object.id, name: object.name.clone(), index: Some(index) })
     }
 
-    pub(crate) fn is(&self, object: &LiveObject) -> bool {
-        // The names last: most objects differ in their place.
-        self.offset == object.offset
-            && self.block == object.block
-            && self.pool == object.pool_index
-            && (self.frame, self.bytes) == (object.frame, object.bytes)
-            && (self.kind, self.heap) == (object.kind, object.heap)
-            && (&self.name, &self.tag) == (&object.name, &object.tag)
+    /// Finds it in another snapshot. O(objects).
+    pub(crate) fn find_in(&mut self, snapshot: &Snapshot) {
+        self.index = snapshot.report.objects.iter().position(|object| object.id == self.id);
+    }
+
+    pub(crate) const fn is(&self, object: &LiveObject) -> bool {
+        self.id == object.id
+    }
+
+    /// As it is now.
+    fn object<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a LiveObject> {
+        snapshot.object(self.index?)
     }
 }
 
@@ -102,7 +92,8 @@ impl BlockMap {
         let height = ui.text_style_height(&egui::TextStyle::Body).max(12.0);
         let mut area = ScrollArea::vertical().id_salt(("map", number)).auto_shrink([false, false]);
         if std::mem::take(&mut self.scrolls)
-            && let Some(row) = selected.as_ref().and_then(|selected| row_of(selected, pool, &rows))
+            && let Some(object) = selected.as_ref().and_then(|selected| selected.object(snapshot))
+            && let Some(row) = row_of(object, pool, &rows)
         {
             let step = height + ui.spacing().item_spacing.y;
             area = area.vertical_scroll_offset((row as f32 * step - 3.0 * step).max(0.0));
@@ -115,7 +106,7 @@ impl BlockMap {
                         let Some(block) = pool.blocks.get(block) else { continue };
                         let part = Part { block, from, to, row_bytes: rows.bytes };
                         if let Some(object) = self.bytes_row(ui, snapshot, &part, height, selected.as_ref()) {
-                            *selected = snapshot.object(object).map(Selected::new);
+                            *selected = Selected::new(snapshot, object);
                         }
                     }
                     None => {}
@@ -201,7 +192,8 @@ impl BlockMap {
             }
         }
         // By itself: where objects share a pixel, one of them is drawn.
-        if let Some(marked) = selected.and_then(|selected| part.place_of(selected, rect)) {
+        let marked = selected.and_then(|selected| selected.object(snapshot));
+        if let Some(marked) = marked.and_then(|marked| part.place_of(marked, rect)) {
             painter.rect_stroke(marked, 0.0, Stroke::new(2.0, MARK), StrokeKind::Inside);
         }
         let found = part.object_at(&response, snapshot);
@@ -255,10 +247,10 @@ impl Part<'_> {
         rect.left() + width * self.share(byte.min(self.to))
     }
 
-    /// Where what is selected is in the row, if it is.
-    fn place_of(&self, selected: &Selected, rect: Rect) -> Option<Rect> {
-        let offset = selected.offset.filter(|_| selected.block == Some(self.block.number))?;
-        let (from, to) = (offset.max(self.from), offset.saturating_add(selected.bytes).min(self.to));
+    /// Where an object is in the row, if it is, of one that is in the pool.
+    fn place_of(&self, object: &LiveObject, rect: Rect) -> Option<Rect> {
+        let offset = object.offset.filter(|_| object.block == Some(self.block.number))?;
+        let (from, to) = (offset.max(self.from), end(object).min(self.to));
         let (left, right) = (self.x(from, rect), self.x(to, rect));
         let place = Rect::from_min_max(pos2(left, rect.top()), pos2(right.max(left + 1.0), rect.bottom()));
         (from < to).then_some(place)
@@ -315,10 +307,10 @@ fn end(object: &LiveObject) -> u64 {
     object.offset.unwrap_or(0).saturating_add(object.bytes)
 }
 
-/// The row at which what is selected begins, if it is in the pool.
-fn row_of(selected: &Selected, pool: &PoolView, rows: &BlockRows) -> Option<usize> {
-    let block = pool.blocks.iter().position(|block| Some(block.number) == selected.block)?;
-    Some(rows.row_of(block, selected.offset?))
+/// The row at which an object begins, if it is in the pool.
+fn row_of(object: &LiveObject, pool: &PoolView, rows: &BlockRows) -> Option<usize> {
+    let block = pool.blocks.iter().position(|block| Some(block.number) == object.block)?;
+    Some(rows.row_of(block, object.offset?))
 }
 
 fn heading(ui: &mut Ui, pool: &PoolView, block: usize) {
@@ -348,7 +340,7 @@ fn details(ui: &mut Ui, snapshot: &Snapshot, selected: Option<&Selected>) {
         ui.weak("Point at an object to see what it is; click it to keep it marked.");
         return;
     };
-    match snapshot.report.objects.iter().find(|object| selected.is(object)) {
+    match selected.object(snapshot) {
         Some(object) => {
             // The map below stays in view, however much there is to say.
             let area = ScrollArea::vertical().id_salt("details").max_height(MOST_DETAILS);
@@ -356,7 +348,7 @@ fn details(ui: &mut Ui, snapshot: &Snapshot, selected: Option<&Selected>) {
         }
         None => {
             let name = shortened(or_else(&selected.name, "The unnamed object"));
-            ui.label(format!("{name} is gone, or has moved."));
+            ui.label(format!("{name} is gone."));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Each live object, to sort and to search.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use egui::{Align, Label, Layout, Sense, TextEdit, Ui};
 use egui_extras::{Column, TableBuilder, TableRow};
@@ -53,10 +54,32 @@ impl SortKey {
 }
 
 /// A moment to compare with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Mark {
     frame: u64,
-    objects: usize,
+    /// The ids of what was there.
+    objects: HashSet<u64>,
+    /// Of what is there now, the objects that were not.
+    new: usize,
+    /// What was there, and is not any more.
+    gone: usize,
+}
+
+impl Mark {
+    fn new(snapshot: &Snapshot) -> Self {
+        let objects = snapshot.report.objects.iter().map(|object| object.id).collect();
+        Self { frame: snapshot.report.stats.frames, objects, new: 0, gone: 0 }
+    }
+
+    fn is_new(&self, object: &LiveObject) -> bool {
+        !self.objects.contains(&object.id)
+    }
+
+    fn compare_with(&mut self, snapshot: &Snapshot) {
+        let objects = &snapshot.report.objects;
+        self.new = objects.iter().filter(|object| self.is_new(object)).count();
+        self.gone = self.objects.len().saturating_sub(objects.len() - self.new);
+    }
 }
 
 /// The table of objects.
@@ -89,8 +112,9 @@ impl Default for ObjectTable {
 
 impl ObjectTable {
     /// There is a new report.
-    pub(crate) fn refresh(&mut self) {
+    pub(crate) fn refresh(&mut self, snapshot: &Snapshot) {
         self.order = None;
+        self.mark.iter_mut().for_each(|mark| mark.compare_with(snapshot));
     }
 
     /// What is there now is to be marked.
@@ -101,8 +125,7 @@ impl ObjectTable {
     /// Marks what is there, if that was asked for.
     pub(crate) fn take_mark(&mut self, snapshot: &Snapshot) {
         if std::mem::take(&mut self.wants_mark) {
-            let stats = &snapshot.report.stats;
-            self.mark = Some(Mark { frame: stats.frames, objects: snapshot.report.objects.len() });
+            self.mark = Some(Mark::new(snapshot));
             (self.only_new, self.order) = (true, None);
         }
     }
@@ -114,7 +137,7 @@ impl ObjectTable {
         snapshot: &Snapshot,
         selected: Option<&Selected>,
     ) -> Option<usize> {
-        self.choices(ui, snapshot);
+        self.choices(ui);
         let order = self.order.take().unwrap_or_else(|| self.ordered(snapshot));
         let objects = order.iter().filter_map(|&index| snapshot.object(index));
         let sum = objects.fold(0_u64, |sum, object| sum.saturating_add(own_bytes(object)));
@@ -131,21 +154,20 @@ impl ObjectTable {
     }
 
     /// The filter, and the mark to compare with.
-    fn choices(&mut self, ui: &mut Ui, snapshot: &Snapshot) {
+    fn choices(&mut self, ui: &mut Ui) {
         let mut has_changed = false;
         ui.horizontal_wrapped(|ui| {
             let label = ui.label("Filter:");
-            let hint = TextEdit::singleline(&mut self.filter).hint_text("name, tag or kind").desired_width(180.0);
+            let hint =
+                TextEdit::singleline(&mut self.filter).hint_text("name, tag or kind").desired_width(180.0);
             has_changed |= ui.add(hint).labelled_by(label.id).changed();
-            let text = "What was created in later frames is shown alone by the box beside it: what is never freed shows \
-                        there. In a program without frames nothing is of a later one.";
+            let text =
+                "The box beside it shows alone what was created since: what is never freed shows there.";
             self.wants_mark = ui.button("Mark now").on_hover_text(text).clicked();
-            let Some(mark) = self.mark else { return };
-            let text = format!("only newer than frame {}", mark.frame);
+            let Some(mark) = &self.mark else { return };
+            let text = format!("only what is new since the mark in frame {}", mark.frame);
             has_changed |= ui.checkbox(&mut self.only_new, text).changed();
-            let new = snapshot.report.objects.iter().filter(|object| object.frame > mark.frame).count();
-            let gone = (mark.objects + new).saturating_sub(snapshot.report.objects.len());
-            ui.label(format!("{new} new, {gone} gone since"));
+            ui.label(format!("{} new, {} gone since", mark.new, mark.gone));
         });
         if has_changed {
             self.order = None;
@@ -155,9 +177,9 @@ impl ObjectTable {
     fn ordered(&self, snapshot: &Snapshot) -> Vec<usize> {
         let filter = self.filter.to_lowercase();
         let has = |text: &str| text.to_lowercase().contains(&filter);
-        let newer = self.mark.filter(|_| self.only_new).map(|mark| mark.frame);
+        let mark = self.mark.as_ref().filter(|_| self.only_new);
         let is_shown = |object: &LiveObject| {
-            newer.is_none_or(|frame| object.frame > frame)
+            mark.is_none_or(|mark| mark.is_new(object))
                 && (filter.is_empty()
                     || has(&object.name)
                     || has(&object.tag)

@@ -108,19 +108,27 @@ impl MemoryPanel {
             let now = ui.input(|input| input.time);
             // A clock that goes back is another one's.
             if self.snapshot.is_none() || !(0.0..INTERVAL).contains(&(now - self.taken_at)) {
-                self.snapshot = Some(Snapshot::new(gpu.report()));
+                self.look_at(gpu);
                 self.taken_at = now;
-                self.table.refresh();
             }
             ui.ctx().request_repaint_after(Duration::from_secs_f64(INTERVAL));
         }
         let Some(snapshot) = self.snapshot.take() else { return };
         ui.push_id(self.id, |ui| self.show(ui, &snapshot));
         // Compared with is what is there now, also while the panel is paused.
-        self.snapshot = Some(if self.table.wants_mark() { Snapshot::new(gpu.report()) } else { snapshot });
-        if let Some(snapshot) = &self.snapshot {
-            self.table.take_mark(snapshot);
+        self.snapshot = Some(snapshot);
+        if self.table.wants_mark() {
+            self.look_at(gpu);
+            self.snapshot.iter().for_each(|snapshot| self.table.take_mark(snapshot));
         }
+    }
+
+    /// Takes a snapshot.
+    fn look_at<D: Device>(&mut self, gpu: &Gpu<D>) {
+        let snapshot = Snapshot::new(gpu.report());
+        self.table.refresh(&snapshot);
+        self.selected.iter_mut().for_each(|selected| selected.find_in(&snapshot));
+        self.snapshot = Some(snapshot);
     }
 
     fn show(&mut self, ui: &mut Ui, snapshot: &Snapshot) {
@@ -133,9 +141,9 @@ impl MemoryPanel {
             Tab::Blocks => self.map.show(ui, snapshot, &mut self.selected),
             Tab::Objects => {
                 let clicked = self.table.show(ui, snapshot, self.selected.as_ref());
-                if let Some(object) = clicked.and_then(|index| snapshot.object(index)) {
-                    self.selected = Some(Selected::new(object));
-                    self.map.reveal(object);
+                if let Some(index) = clicked {
+                    self.selected = Selected::new(snapshot, index);
+                    snapshot.object(index).into_iter().for_each(|object| self.map.reveal(object));
                 }
             }
             Tab::Waiting => {

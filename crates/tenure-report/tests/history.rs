@@ -4,7 +4,10 @@
 
 mod program;
 
-use tenure_report::{History, Object};
+use tenure_core::device::Usage;
+use tenure_core::{BufferDesc, Config, Gpu, PoolReport, Queue, Report};
+use tenure_report::{History, NEVER, Object, read_snapshots};
+use tenure_sim::{Device, Lag, Options, Profile};
 use tenure_trace::{Workload, generate};
 
 /// The objects whose bytes are taken at a moment.
@@ -39,13 +42,7 @@ fn what_is_there_at_the_end_of_a_frame_is_what_the_manager_counts() {
 }
 
 /// The blocks of a pool, and the ranges in them.
-fn check_pool(
-    history: &History,
-    clock: u32,
-    pool: u32,
-    report: &tenure_core::PoolReport,
-    objects: &[&Object],
-) {
+fn check_pool(history: &History, clock: u32, pool: u32, report: &PoolReport, objects: &[&Object]) {
     let blocks = history.blocks.iter().filter(|block| block.pool == pool);
     let mut there: Vec<_> = blocks
         .filter(|block| block.born <= clock && clock < block.gone)
@@ -78,14 +75,9 @@ fn check_pool(
 
 #[test]
 fn snapshots_give_the_same_objects_as_events() {
-    let gpu = tenure_core::Gpu::new(
-        tenure_sim::Device::new(tenure_sim::Profile::DISCRETE),
-        tenure_core::Config::default(),
-    )
-    .unwrap();
+    let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
     let make = |size, name: &'static str| {
-        let desc =
-            tenure_core::BufferDesc::new(size, tenure_core::device::Usage::VERTEX).name(name).tag("mesh");
+        let desc = BufferDesc::new(size, Usage::VERTEX).name(name).tag("mesh");
         gpu.create_buffer(&desc).unwrap()
     };
     let mut lines = Vec::new();
@@ -102,7 +94,7 @@ fn snapshots_give_the_same_objects_as_events() {
     snap();
     drop(alike);
     snap();
-    let history = tenure_report::read_snapshots(lines.as_slice(), "snapshots").unwrap();
+    let history = read_snapshots(lines.as_slice(), "snapshots").unwrap();
     let names = |clock| {
         let mut names: Vec<_> =
             at(&history, clock).map(|object| history.strings.get(object.name).to_owned()).collect();
@@ -119,29 +111,49 @@ fn snapshots_give_the_same_objects_as_events() {
     drop(large);
 }
 
+/// An object at the place of one that is gone is another one, however alike they are.
+#[test]
+fn snapshots_tell_twins_apart() {
+    let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
+    let make = || gpu.create_buffer(&BufferDesc::new(5000, Usage::VERTEX).name("twin")).unwrap();
+    let line = || serde_json::to_string(&gpu.report()).unwrap() + "\n";
+    let place = |report: Report| (report.objects[0].block, report.objects[0].offset);
+    let first = make();
+    let (before, first_place) = (line(), place(gpu.report()));
+    drop(first);
+    gpu.purge().unwrap();
+    let second = make();
+    assert_eq!(place(gpu.report()), first_place);
+    let text = before + &line() + &line();
+    let history = read_snapshots(text.as_bytes(), "twins").unwrap();
+    let lives: Vec<_> = history.objects.iter().map(|object| (object.born, object.released)).collect();
+    assert_eq!(lives, [(1, 2), (2, NEVER)]);
+    drop(second);
+}
+
 /// What was dropped waits for a recording by its name, for a submission, or to be looked at; together that is all.
 #[test]
 fn snapshots_say_who_holds_what_was_dropped() {
-    let lag = tenure_sim::Lag::Submissions(4);
-    let options = tenure_sim::Options::new(tenure_sim::Profile::DISCRETE).lag(lag);
-    let device = tenure_sim::Device::with_options(options);
-    let gpu = tenure_core::Gpu::new(device, tenure_core::Config::default()).unwrap();
+    let lag = Lag::Submissions(4);
+    let options = Options::new(Profile::DISCRETE).lag(lag);
+    let device = Device::with_options(options);
+    let gpu = Gpu::new(device, Config::default()).unwrap();
     let mut lines = Vec::new();
     let mut snap = || {
         gpu.begin_frame().unwrap().end().unwrap();
         serde_json::to_writer(&mut lines, &gpu.report()).unwrap();
         lines.push(b'\n');
     };
-    let desc = tenure_core::BufferDesc::new(1000, tenure_core::device::Usage::VERTEX);
+    let desc = BufferDesc::new(1000, Usage::VERTEX);
     let mesh = gpu.create_buffer(&desc).unwrap();
-    let recording = gpu.record(tenure_core::Queue::Graphics, "minimap").unwrap();
+    let recording = gpu.record(Queue::Graphics, "minimap").unwrap();
     // Commands may name it from then on.
     let _place = mesh.offset();
     drop(mesh);
     snap();
     recording.submit().unwrap();
     (0..3).for_each(|_| snap());
-    let history = tenure_report::read_snapshots(lines.as_slice(), "snapshots").unwrap();
+    let history = read_snapshots(lines.as_slice(), "snapshots").unwrap();
     let mut holders = Vec::new();
     for frame in &history.frames {
         let held: u64 = frame.holds.iter().map(|hold| hold.bytes).sum();
@@ -156,11 +168,10 @@ fn snapshots_say_who_holds_what_was_dropped() {
 /// A texture whose handle was dropped is held by its views, by name.
 #[test]
 fn snapshots_name_the_views_that_keep_a_resource() {
-    use tenure_core::device::{Format, Usage};
+    use tenure_core::device::Format;
     use tenure_core::{TextureDesc, TextureViewDesc};
-    let profile = tenure_sim::Profile::DISCRETE;
-    let gpu =
-        tenure_core::Gpu::new(tenure_sim::Device::new(profile), tenure_core::Config::default()).unwrap();
+    let profile = Profile::DISCRETE;
+    let gpu = Gpu::new(Device::new(profile), Config::default()).unwrap();
     let texture = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
     let texture = gpu.create_texture(&texture).unwrap();
     let view = gpu.create_texture_view(&texture, &TextureViewDesc::sampled().name("meadow")).unwrap();
@@ -175,7 +186,7 @@ fn snapshots_name_the_views_that_keep_a_resource() {
     (0..3).for_each(|_| snap());
     drop(view);
     snap();
-    let history = tenure_report::read_snapshots(lines.as_slice(), "snapshots").unwrap();
+    let history = read_snapshots(lines.as_slice(), "snapshots").unwrap();
     let of = |frame: usize| -> Vec<_> {
         let holds = history.frames[frame].holds.iter();
         let views = holds.filter(|hold| history.strings.get(hold.holder) == "views");
@@ -187,11 +198,9 @@ fn snapshots_name_the_views_that_keep_a_resource() {
 
 #[test]
 fn snapshots_count_memory_with_the_heap_that_it_is_of() {
-    use tenure_core::device::Usage;
-    use tenure_core::{BufferDesc, MemoryUse};
-    let profile = tenure_sim::Profile::DISCRETE;
-    let gpu =
-        tenure_core::Gpu::new(tenure_sim::Device::new(profile), tenure_core::Config::default()).unwrap();
+    use tenure_core::MemoryUse;
+    let profile = Profile::DISCRETE;
+    let gpu = Gpu::new(Device::new(profile), Config::default()).unwrap();
     let make = |size, memory, usage| {
         let desc = BufferDesc::new(size, usage).memory(memory).name("thing");
         gpu.create_buffer(&desc).unwrap()
@@ -213,7 +222,7 @@ fn snapshots_count_memory_with_the_heap_that_it_is_of() {
     let pages = gpu.create_pages(&tenure_core::PageAllocatorDesc::new(1 << 20).name("level"));
     let stone = pages.create_buffer(&BufferDesc::new(5000, Usage::VERTEX)).unwrap();
     snap();
-    let history = tenure_report::read_snapshots(lines.as_slice(), "snapshots").unwrap();
+    let history = read_snapshots(lines.as_slice(), "snapshots").unwrap();
     for (frame, (heaps, pools)) in history.frames.iter().zip(expected) {
         let told: Vec<_> =
             frame.heaps.iter().map(|heap| [heap.pools, heap.committed, heap.pages, heap.usage]).collect();
@@ -236,18 +245,17 @@ fn snapshots_count_memory_with_the_heap_that_it_is_of() {
 /// Pools that differ in what may share a block have equal kinds, memory types and numbers of blocks.
 #[test]
 fn objects_are_in_the_block_of_their_own_pool() {
-    use tenure_core::device::{Priority, Usage};
-    let profile = tenure_sim::Profile::DISCRETE;
-    let gpu =
-        tenure_core::Gpu::new(tenure_sim::Device::new(profile), tenure_core::Config::default()).unwrap();
+    use tenure_core::device::Priority;
+    let profile = Profile::DISCRETE;
+    let gpu = Gpu::new(Device::new(profile), Config::default()).unwrap();
     let make = |priority| {
-        let desc = tenure_core::BufferDesc::new(300 << 10, Usage::VERTEX).priority(priority);
+        let desc = BufferDesc::new(300 << 10, Usage::VERTEX).priority(priority);
         gpu.create_buffer(&desc).unwrap()
     };
     let alike = [Priority::Low, Priority::Normal, Priority::High].map(make);
     gpu.begin_frame().unwrap().end().unwrap();
     let text = serde_json::to_vec(&gpu.report()).unwrap();
-    let history = tenure_report::read_snapshots(text.as_slice(), "snapshot").unwrap();
+    let history = read_snapshots(text.as_slice(), "snapshot").unwrap();
     let pool = |object: &Object| history.blocks[object.block.unwrap() as usize].pool;
     let mut pools: Vec<_> = history.objects.iter().map(pool).collect();
     pools.dedup();
@@ -267,19 +275,19 @@ fn objects_that_differ_in_their_heap_alone_are_told_apart() {
     let snapshot =
         |objects: &str| format!("{{\"stats\":{{}},\"memory\":{memory},\"objects\":[{objects}]}}\n");
     let text = snapshot(&[object(0), object(1)].join(",")) + &snapshot(&object(0));
-    let history = tenure_report::read_snapshots(text.as_bytes(), "text").unwrap();
+    let history = read_snapshots(text.as_bytes(), "text").unwrap();
     let heaps: Vec<_> = at(&history, history.frames[1].at).map(|object| object.heap).collect();
     assert_eq!(heaps, [Some(0)]);
 }
 
 #[test]
 fn what_is_no_snapshot_is_an_error_with_its_line() {
-    let error = |text: &str| tenure_report::read_snapshots(text.as_bytes(), "text").unwrap_err().to_string();
+    let error = |text: &str| read_snapshots(text.as_bytes(), "text").unwrap_err().to_string();
     assert_eq!(error("\n  \n"), "there is no snapshot");
     assert!(error("{\"stats\":{}}\n{\"stats\":7}\n").starts_with("line 2: "));
     let wild = r#"{"stats":{"reserved":18446744073709551615},"objects":[{"kind":"buffer","bytes":18446744073709551615,
         "frame":0,"heap":4294967295,"block":4294967295,"pool_index":4294967295,"memory_type":255,"offset":18446744073709551615}]}"#;
-    let history = tenure_report::read_snapshots(wild.replace('\n', "").as_bytes(), "wild").unwrap();
+    let history = read_snapshots(wild.replace('\n', "").as_bytes(), "wild").unwrap();
     history.write_html(&mut std::io::sink()).unwrap();
     let block = r#"{"number":0,"size":18446744073709551615,"used":0}"#;
     let pool = format!(
@@ -290,7 +298,7 @@ fn what_is_no_snapshot_is_an_error_with_its_line() {
     let types = r#"[{"heap":18446744073709551615}]"#;
     let memory = format!(r#"{{"heaps":{heaps},"types":{types}}}"#);
     let pools = format!(r#"{{"stats":{{}},"memory":{memory},"pools":[{pool},{pool}]}}"#).replace('\n', "");
-    let history = tenure_report::read_snapshots(pools.as_bytes(), "pools").unwrap();
+    let history = read_snapshots(pools.as_bytes(), "pools").unwrap();
     assert!(history.heaps.len() <= 32, "more than any device has");
     history.write_html(&mut std::io::sink()).unwrap();
 }
@@ -298,7 +306,7 @@ fn what_is_no_snapshot_is_an_error_with_its_line() {
 #[test]
 fn a_byte_order_mark_before_snapshots_is_skipped() {
     let text = "\u{feff}{\"stats\":{\"frames\":3}}\n";
-    assert_eq!(tenure_report::read_snapshots(text.as_bytes(), "text").unwrap().frames[0].number, 3);
+    assert_eq!(read_snapshots(text.as_bytes(), "text").unwrap().frames[0].number, 3);
     let second = format!("{text}{text}");
-    assert!(tenure_report::read_snapshots(second.as_bytes(), "text").is_err());
+    assert!(read_snapshots(second.as_bytes(), "text").is_err());
 }

@@ -53,6 +53,10 @@ impl PoolReport {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LiveObject {
+    /// A number that no other object has while this one lives, and the same in every report: objects of two reports are
+    /// the same if their ids are. After it was dropped, an object that the same thread creates may have its number, but only
+    /// as the 2²⁴th after it, or a multiple of that. A resource keeps it where it is moved.
+    pub id: u64,
     /// Its name; empty when it has none.
     pub name: String,
     /// What it is.
@@ -219,7 +223,7 @@ impl LiveObject {
     /// All of them, by name.
     fn collect<D: Device>(context: &Context<D>) -> Vec<Self> {
         let mut objects = Vec::new();
-        context.registry.for_each(|slot, record| objects.push((slot, Self::of(record), record.place)));
+        context.registry.for_each(|slot, record| objects.push((slot, Self::of(slot, record), record.place)));
         // Only now: the pools have locks of their own.
         let movables = MovableReport::collect(context);
         let mut views = views_of_dropped(&objects);
@@ -229,14 +233,15 @@ impl LiveObject {
             ..object.at(context, place)
         };
         let mut objects: Vec<Self> = objects.into_iter().map(find).collect();
-        objects.sort_by(|a, b| (&a.name, a.frame, a.bytes).cmp(&(&b.name, b.frame, b.bytes)));
+        objects.sort_by(|a, b| (&a.name, a.frame, a.bytes, a.id).cmp(&(&b.name, b.frame, b.bytes, b.id)));
         objects
     }
 
     /// Without its place.
-    fn of(record: &Record) -> Self {
+    fn of(slot: RecordSlot, record: &Record) -> Self {
         let Leak { name, kind, bytes, frame, backtrace } = Leak::of(record);
         Self {
+            id: slot.id(record),
             name: name.as_str().to_owned(),
             kind,
             bytes,

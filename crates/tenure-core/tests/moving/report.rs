@@ -1,5 +1,7 @@
 //! What the report says of what can move, beside what the handles say.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use tenure_core::{
     Buffer, BufferDesc, Format, Gpu, MovableReport, Queue, Report, State, Subresource, TextureDesc, Usage,
 };
@@ -48,9 +50,15 @@ fn handles_and_the_report_agree() {
         assert_eq!(report.objects.iter().filter(|it| it.movable.is_some()).count(), all.len() + 1);
     };
     agree(false);
+    let ids = || {
+        gpu.report().objects.into_iter().map(|object| (object.name, object.id)).collect::<BTreeMap<_, _>>()
+    };
+    let before = ids();
     assert!(compact(&gpu).moves > 0);
     assert!(all.iter().any(|(_, mesh)| mesh.moves() > 0 && !mesh.is_pinned()));
     agree(false);
+    assert_eq!(ids(), before, "what moves is the same object");
+    assert_eq!(before.values().collect::<BTreeSet<_>>().len(), all.len() + 2);
     let _ = large.raw();
     // It is looked at by what brings it back, which leaves it where it is.
     gpu.device().set_budget(0, 512 << 20).unwrap();

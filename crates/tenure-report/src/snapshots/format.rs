@@ -106,6 +106,8 @@ pub(super) struct BlockReport {
 
 #[derive(Deserialize)]
 pub(super) struct LiveObject {
+    /// Reports of older versions have none.
+    pub(super) id: Option<u64>,
     #[serde(default)]
     pub(super) name: String,
     pub(super) kind: String,

@@ -106,6 +106,7 @@ pub fn read_snapshots(mut source: impl BufRead, title: &str) -> Result<History, 
 /// By what an object is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Identity {
+    id: Option<u64>,
     name: u32,
     kind: u32,
     tag: u32,
@@ -237,6 +238,7 @@ impl Reader {
             let heap = object.heap.filter(|heap| (*heap as usize) < history.heaps.len());
             let strings = &mut history.strings;
             let identity = Identity {
+                id: object.id,
                 name: strings.number(&object.name),
                 kind: strings.number(&spaced(&object.kind)),
                 tag: strings.number(&object.tag),
