@@ -72,7 +72,7 @@ pub use query::{
     SampleCount, Timestamp,
 };
 pub use queue::Queue;
-pub use record::{RecordedAllocation, RecordedPlacement, Recorder};
+pub use record::{RecordedAllocation, RecordedPlace, RecordedPlacement, Recorder};
 pub use registry::{Leak, ObjectKind};
 pub use resource::{
     AccelerationStructure, AccelerationStructureDesc, Buffer, BufferDesc, BufferSlice, Constant, Deferred,

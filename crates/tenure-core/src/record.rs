@@ -21,32 +21,40 @@ pub struct RecordedAllocation {
     pub is_texture: bool,
 }
 
-/// Where an allocation was placed, for who draws it. Bytes.
+/// A place in memory. Bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecordedPlace {
+    /// Names what is given back in [`Recorder::released`]: no two places have the same number at one time.
+    pub key: u64,
+    /// Where the bytes are.
+    pub location: LocationKind,
+    /// The memory type; `None` for memory that is not the manager's.
+    pub memory_type: Option<u8>,
+    /// The index in [`Stats::pools`](crate::Stats::pools) of the pool.
+    pub pool: Option<usize>,
+    /// The [number](crate::BlockReport::number) of the pool's block.
+    pub block: Option<usize>,
+    /// The byte of the block or page at which the place begins.
+    pub offset: Option<u64>,
+    /// What is taken there, with what is added for alignment and by rounding.
+    pub reserved: u64,
+}
+
+/// Where an allocation was placed, for who draws it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordedPlacement<'a> {
     /// The allocation: its [`RecordedAllocation::id`].
     pub id: u64,
-    /// Names what is given back in [`Recorder::released`]: no two places have the same number at one time.
-    pub key: u64,
     /// Its name; empty when it has none.
     pub name: &'a str,
     /// Its tag; empty when it has none.
     pub tag: &'a str,
     /// What it is.
     pub kind: ObjectKind,
-    /// Where its bytes are.
-    pub location: LocationKind,
-    /// The memory type; `None` for memory that is not the manager's.
-    pub memory_type: Option<u8>,
-    /// The index in [`Stats::pools`](crate::Stats::pools) of the pool that it is in.
-    pub pool: Option<usize>,
-    /// The [number](crate::BlockReport::number) of the pool's block that it is in.
-    pub block: Option<usize>,
-    /// The byte of the block or page at which it begins.
-    pub offset: Option<u64>,
-    /// What it takes there, with what is added for its alignment and by rounding.
-    pub reserved: u64,
+    /// Where it begins.
+    pub place: RecordedPlace,
 }
 
 /// Takes down what a program allocates and frees, as it happens.
@@ -58,13 +66,18 @@ pub trait Recorder: Send + Sync {
     /// A resource was created.
     fn allocated(&self, allocation: &RecordedAllocation);
 
-    /// A resource was placed: follows [`allocated`](Self::allocated) in the same call. A resource that may move is
-    /// told the place where it begins alone.
+    /// A resource was placed: follows [`allocated`](Self::allocated) in the same call.
     fn placed(&self, placement: &RecordedPlacement<'_>) {
         let _ = placement;
     }
 
-    /// The bytes with this [key](RecordedPlacement::key) were given back, because nothing uses them any more. Keys
+    /// What was in the place with this [key](RecordedPlace::key) is in another one from now on. The place that it leaves is
+    /// given back once the GPU has completed what uses it.
+    fn moved(&self, from: u64, to: &RecordedPlace) {
+        let _ = (from, to);
+    }
+
+    /// The bytes with this [key](RecordedPlace::key) were given back, because nothing uses them any more. Keys
     /// that were never told belong to what the manager itself allocates.
     fn released(&self, key: u64) {
         let _ = key;

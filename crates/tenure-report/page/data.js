@@ -34,7 +34,7 @@ async function unpack() {
 }
 
 /** Columns whose numbers are below 2^32. */
-const SMALL = /^(object\.(born|life|wait|name|tag|kind|location|backtrace|heap|block)|use\.|block\.(pool|number|born|life)|frame\.at)/;
+const SMALL = /^(object\.(born|life|wait|name|tag|kind|location|backtrace|heap|block|origin)|use\.|block\.(pool|number|born|life)|frame\.at)/;
 
 /** Numbers of seven bits a byte, lowest first; the highest bit says that more follow. */
 function readColumn(bytes, at, { name, coding, unit, count }) {
@@ -96,6 +96,7 @@ class History {
     this.frameCount = this.frames.at.length;
     this.lastClock = this.frameCount ? this.frames.at[this.frameCount - 1] : 0;
     this.findEnds();
+    this.findMoves();
     this.findFrames();
     this.listMoments();
     this.findUses();
@@ -114,6 +115,32 @@ class History {
     Object.assign(this.objects, { dropped, released });
     const blocks = this.blocks;
     blocks.gone = blocks.born.map((from, i) => (blocks.life[i] ? from + blocks.life[i] - 1 : NEVER));
+  }
+
+  /** What moves is an object for each place: which is the first, when that began, and when the last one ends. */
+  findMoves() {
+    const { origin, born, dropped } = this.objects;
+    const first = Uint32Array.from(origin, (before, i) => (before ? before - 1 : i));
+    this.places = new Map();
+    for (let i = 0; i < this.count; i++) {
+      if (first[i] === i) continue;
+      if (!this.places.has(first[i])) this.places.set(first[i], [first[i]]);
+      this.places.get(first[i]).push(i);
+    }
+    const [created, end] = [born.slice(), dropped.slice()];
+    for (const places of this.places.values()) {
+      for (const i of places) {
+        created[i] = born[places[0]];
+        end[i] = dropped[places[places.length - 1]];
+      }
+    }
+    Object.assign(this.objects, { first, created, end });
+  }
+
+  /** Where an object is at a time, if it moves: the object of that place. */
+  placeAt(object, time) {
+    const places = this.places.get(this.objects.first[object]) || [object];
+    return places.findLast((place) => this.objects.born[place] <= time) ?? places[0];
   }
 
   /** For each moment the first frame that ends then or later. */
@@ -189,8 +216,9 @@ class History {
 
   /** The last frame until this one in which an object was used; -1 for none. */
   lastUse(object, frame) {
-    let last = this.useBegins[object + 1] - 1;
-    const begin = this.useBegins[object];
+    const first = this.objects.first[object];
+    let last = this.useBegins[first + 1] - 1;
+    const begin = this.useBegins[first];
     while (last >= begin && this.useFrames[last] > frame) last--;
     return last >= begin ? this.useFrames[last] : -1;
   }
@@ -217,7 +245,7 @@ class History {
 
   /** The frame in which an object was created, as an index. */
   birthFrame(object) {
-    return Math.min(this.frameOf(this.objects.born[object]), this.frameCount - 1);
+    return Math.min(this.frameOf(this.objects.created[object]), this.frameCount - 1);
   }
 
   /** The heap of an object that takes bytes of the manager's memory for itself; -1 for others. */

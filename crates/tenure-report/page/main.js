@@ -76,6 +76,7 @@ class App {
   /** Everything that depends on the moment. */
   update() {
     const { history, frame } = this;
+    if (this.selected >= 0) this.selected = history.placeAt(this.selected, this.time);
     const slider = byId("slider");
     slider.value = frame;
     const number = count(history.frames.number[frame]);
@@ -158,7 +159,7 @@ class App {
       if (this.time < born[object]) this.setTime(born[object]);
       else if (this.time >= released[object]) this.setTime(released[object] - 1);
       requestAnimationFrame(() => requestAnimationFrame(() => {
-        this.map.reveal(object);
+        this.map.reveal(this.selected);
         byId("map").scrollIntoView({ block: "nearest" });
       }));
     }

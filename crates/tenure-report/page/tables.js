@@ -18,7 +18,7 @@ function describe(app, object) {
     ? `block ${history.blocks.number[block]} of ${pool.kind}, byte ${count(o.offset[object])}`
     : history.strings[o.location[object]];
   const heap = o.heap[object] ? `heap ${o.heap[object] - 1}` : "memory that is not the manager's";
-  const created = isEvents ? when(o.born[object]) : `frame ${count(o.frame[object])}`;
+  const created = isEvents ? when(o.created[object]) : `frame ${count(o.frame[object])}`;
   const use = history.lastUse(object, frame);
   const lines = [
     ["name", shown(history.name(object))],
@@ -30,9 +30,11 @@ function describe(app, object) {
   ];
   if (o.padding[object]) lines.splice(4, 0, ["padding", bytesText(o.padding[object])]);
   if (use >= 0) lines.push(["last used", `frame ${count(numberOf(use))}`]);
-  const isDropped = o.dropped[object] <= time;
-  lines.push(["dropped", o.dropped[object] === NEVER ? "never" : `${isDropped ? "" : "later: "}${when(o.dropped[object])}`]);
-  if (isDropped && isEvents) {
+  const ending = (clock) => (clock === NEVER ? "never" : `${clock <= time ? "" : "later: "}${when(clock)}`);
+  if (o.first[object] !== object) lines.push(["moved here", when(o.born[object])]);
+  if (o.dropped[object] !== o.end[object]) lines.push(["moved on", ending(o.dropped[object])]);
+  lines.push(["dropped", ending(o.end[object])]);
+  if (o.dropped[object] <= time && isEvents) {
     lines.push(["released", o.released[object] === NEVER ? "never" : when(o.released[object])]);
   }
   return lines;
@@ -155,8 +157,8 @@ function drawHolds(app) {
   const { dropped, released } = history.objects;
   const waiting = app.map.alive.filter((object) => dropped[object] <= time);
   const pending = history.frames.pending_bytes[frame];
-  const text = `${bytesText(pending)} in ${count(history.frames.pending_releases[frame])} things had been dropped at the end of `
-    + "this frame and could not be used again: recordings that are open, or work of the GPU, may still use them.";
+  const text = `${bytesText(pending)} in ${count(history.frames.pending_releases[frame])} things had been dropped, or were left by `
+    + "what has moved, at the end of this frame and could not be used again: recordings that are open, or work of the GPU, may still use them.";
   byId("holds-text").textContent = text;
   const holds = [];
   for (let k = upperBound(history.holds.frame, frame - 1); k < history.holds.frame.length && history.holds.frame[k] === frame; k++) {
@@ -181,7 +183,7 @@ function drawHolds(app) {
   byId("waiting").hidden = history.header.source === "snapshots";
   fillTable(byId("waiting"), `What waits: ${Math.min(groups.length, MOST_ROWS)} of ${count(groups.length)} groups`, [
     { text: "name", name: true }, { text: "tag", name: true }, { text: "objects", ...BYTES }, { text: "bytes", ...BYTES },
-    { text: "dropped in frame", ...BYTES }, { text: "held for frames so far", ...BYTES }, { text: "released in" },
+    { text: "dropped or left in frame", ...BYTES }, { text: "held for frames so far", ...BYTES }, { text: "released in" },
   ], groups.slice(0, MOST_ROWS).map(({ object, count: objects, bytes }) => ({
     choose: () => app.select(object, true),
     cells: [nameElement(history.name(object)), nameElement(history.tag(object), "(none)"), count(objects), exact(bytes),
@@ -199,21 +201,22 @@ function drawCompared(app) {
   }
   const [from, to] = [Math.min(frame, compare), Math.max(frame, compare)];
   const [begin, end] = [history.frames.at[from], history.frames.at[to]];
-  const { born, dropped, size, name, tag, kind } = history.objects;
+  const { born, dropped, created, end: ends, size, name, tag, kind } = history.objects;
   const groups = new Map();
   const sums = { new: [0, 0], gone: [0, 0], stayed: [0, 0], never: [0, 0] };
   const last = upperBound(born, end);
   for (let i = 0; i < last; i++) {
     const isBefore = born[i] <= begin && dropped[i] > begin;
-    const isAfter = dropped[i] > end;
-    if (!isBefore && !(isAfter && born[i] > begin)) continue;
-    const what = isBefore ? (isAfter ? "stayed" : "gone") : "new";
+    // What has moved between the two is counted where it was at the first.
+    const isNew = dropped[i] > end && created[i] > begin;
+    if (!isBefore && !isNew) continue;
+    const what = isNew ? "new" : ends[i] > end ? "stayed" : "gone";
     const add = (which) => {
       sums[which][0]++;
       sums[which][1] += size[i];
     };
     add(what);
-    const isNever = what === "new" && dropped[i] === NEVER;
+    const isNever = what === "new" && ends[i] === NEVER;
     if (isNever) add("never");
     if (what === "stayed") continue;
     const key = `${name[i]} ${tag[i]} ${kind[i]}`;

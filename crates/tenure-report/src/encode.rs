@@ -78,6 +78,7 @@ fn add_objects(columns: &mut Columns, history: &History) {
     plain("heap", &|object| optional(object.heap.map(u64::from)));
     plain("block", &|object| optional(object.block.map(u64::from)));
     plain("offset", &|object| object.offset);
+    plain("origin", &|object| optional(object.origin.map(u64::from)));
     plain("size", &|object| object.size);
     plain("padding", &|object| object.reserved.saturating_sub(object.size));
     let mut delta = |name: &str, value: &dyn Fn(&crate::Object) -> u64| {

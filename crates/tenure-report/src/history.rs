@@ -113,9 +113,12 @@ pub struct Object {
     pub reserved: u64,
     /// The frame in which it was created.
     pub frame: u64,
-    /// When it was created.
+    /// The index of what it was before it was moved here: an object that moves is one for each place, and that of its first
+    /// place is its origin. `None` where it was created.
+    pub origin: Option<u32>,
+    /// When it was created here or moved here.
     pub born: Clock,
-    /// When its last handle and its last view were dropped.
+    /// When its last handle and its last view were dropped, or when it was moved from here.
     pub dropped: Clock,
     /// When its bytes could be used again.
     pub released: Clock,

@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 use tenure_core::device::{Device, QueueKind, QueueSerial};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
-    Gpu, OpenRecordingReport, PoolReport, RecordedAllocation, RecordedPlacement, Recorder, Stats,
+    Gpu, OpenRecordingReport, PoolReport, RecordedAllocation, RecordedPlace, RecordedPlacement, Recorder,
+    Stats,
 };
 
 use crate::history::{
@@ -18,8 +19,7 @@ use crate::holds::{Newest, Waiting};
 /// Takes down where everything that a [`Gpu`] allocates lies, and the manager's numbers at the end of each frame.
 ///
 /// Give the [hook](Self::hook) to the manager before anything is created, and call
-/// [`end_frame`](Self::end_frame) after the end of each frame. Resources that may move are shown at the place where
-/// they begin. An event costs some hundred nanoseconds and about 80 bytes.
+/// [`end_frame`](Self::end_frame) after the end of each frame. An event costs some hundred nanoseconds and about 80 bytes.
 ///
 /// ```
 /// use tenure_core::device::Usage;
@@ -135,6 +135,10 @@ impl Recorder for Hook {
         self.0.lock().place(placement);
     }
 
+    fn moved(&self, from: u64, to: &RecordedPlace) {
+        self.0.lock().relocate(from, to);
+    }
+
     fn freed(&self, id: u64, _size: u64) {
         self.0.lock().free(id);
     }
@@ -173,8 +177,8 @@ struct State {
     pending: FxHashMap<u64, RecordedAllocation>,
     /// Index and key of what lives, by id.
     live: FxHashMap<u64, (u32, u64)>,
-    /// What was placed and not released, by key.
-    placed: FxHashMap<u64, u32>,
+    /// What was placed and not released, by key, with its id.
+    placed: FxHashMap<u64, (u32, u64)>,
     blocks: FxHashMap<(u32, u32), LiveBlock>,
     waiting: Waiting,
 }
@@ -182,61 +186,93 @@ struct State {
 impl State {
     fn place(&mut self, placement: &RecordedPlacement<'_>) {
         let Some(allocation) = self.pending.remove(&placement.id) else { return };
-        let Ok(index) = u32::try_from(self.history.objects.len()) else { return };
-        if self.now >= NEVER - 1 {
-            return;
-        }
-        self.now += 1;
         let tag = match self.tag {
             Some(tag) if placement.tag.is_empty() => tag(&allocation),
             _ => placement.tag,
         };
-        let block = placement.pool.zip(placement.block).and_then(|(pool, number)| {
-            let key = (u32::try_from(pool).ok()?, u32::try_from(number).ok()?);
-            let block = self.block(key, 0);
-            block.taken += placement.reserved;
-            Some(block.index)
-        });
-        let heap = placement.memory_type.and_then(|memory| self.heap_of_type.get(usize::from(memory)));
         let strings = &mut self.history.strings;
         let object = Object {
             name: strings.number(placement.name),
             tag: strings.number(tag),
             kind: strings.number(&placement.kind.to_string()),
-            location: strings.number(location_text(placement.location)),
+            location: 0,
             backtrace: None,
-            heap: heap.and_then(|heap| u32::try_from(*heap).ok()),
-            block,
-            offset: placement.offset.unwrap_or(0),
+            heap: None,
+            block: None,
+            offset: 0,
             size: allocation.size,
-            reserved: placement.reserved,
+            reserved: 0,
             frame: self.history.frames.len() as u64,
-            born: self.now,
+            origin: None,
+            born: 0,
             dropped: NEVER,
             released: NEVER,
         };
-        self.history.objects.push(object);
-        self.live.insert(placement.id, (index, placement.key));
-        self.placed.insert(placement.key, index);
+        self.begin(object, placement.id, &placement.place);
+    }
+
+    /// An object is somewhere from now on. Returns its index.
+    fn begin(&mut self, object: Object, id: u64, place: &RecordedPlace) -> Option<u32> {
+        let index = u32::try_from(self.history.objects.len()).ok()?;
+        if self.now >= NEVER - 1 {
+            return None;
+        }
+        self.now += 1;
+        let block = place.pool.zip(place.block).and_then(|(pool, number)| {
+            let key = (u32::try_from(pool).ok()?, u32::try_from(number).ok()?);
+            let block = self.block(key, 0);
+            block.taken += place.reserved;
+            Some(block.index)
+        });
+        let heap = place.memory_type.and_then(|memory| self.heap_of_type.get(usize::from(memory)));
+        self.history.objects.push(Object {
+            location: self.history.strings.number(location_text(place.location)),
+            heap: heap.and_then(|heap| u32::try_from(*heap).ok()),
+            block,
+            offset: place.offset.unwrap_or(0),
+            reserved: place.reserved,
+            born: self.now,
+            ..object
+        });
+        self.live.insert(id, (index, place.key));
+        self.placed.insert(place.key, (index, id));
+        Some(index)
+    }
+
+    /// An object is in another place from now on. What it leaves waits for the GPU.
+    fn relocate(&mut self, from: u64, to: &RecordedPlace) {
+        let Some(&(before, id)) = self.placed.get(&from) else { return };
+        let Some(&object) = self.history.objects.get(before as usize) else { return };
+        // Dropped by another thread while it was copied: it never is in its new place.
+        if object.dropped != NEVER {
+            return;
+        }
+        let origin = Some(object.origin.unwrap_or(before));
+        if self.begin(Object { origin, ..object }, id, to).is_some() {
+            self.end(before, true);
+        }
     }
 
     fn free(&mut self, id: u64) {
         self.now = self.now.saturating_add(1);
-        let now = self.now;
         let Some((index, key)) = self.live.remove(&id) else { return };
-        if let Some(object) = self.history.objects.get_mut(index as usize) {
-            object.dropped = now;
-            if self.placed.get(&key) == Some(&index) {
-                self.waiting.add(self.history.frames.len(), object.reserved);
-            } else {
-                // It has moved, and what it left was given back while it lived.
-                object.released = now;
-            }
+        let is_placed = self.placed.get(&key).is_some_and(|(placed, _)| *placed == index);
+        self.end(index, is_placed);
+    }
+
+    /// An object is not where it was any more, from now on.
+    fn end(&mut self, index: u32, waits: bool) {
+        let Some(object) = self.history.objects.get_mut(index as usize) else { return };
+        object.dropped = self.now;
+        if waits {
+            self.waiting.add(self.history.frames.len(), object.reserved);
+        } else {
+            object.released = self.now;
         }
     }
 
     fn release(&mut self, key: u64) {
-        let Some(index) = self.placed.remove(&key) else { return };
+        let Some((index, _)) = self.placed.remove(&key) else { return };
         let Some(object) = self.history.objects.get_mut(index as usize) else { return };
         if object.dropped != NEVER {
             object.released = self.now;
@@ -367,13 +403,13 @@ impl State {
     fn forget_blocks(&mut self) {
         let (frame, now, blocks) = (self.history.frames.len(), self.now, &mut self.history.blocks);
         self.blocks.retain(|_, block| {
-            if block.seen == frame {
-                return true;
+            let Some(known) = blocks.get_mut(block.index as usize) else { return false };
+            // Without a size it was in no report: it came and went since, or came after the report and has something in it.
+            let is_there = block.seen == frame && (known.size > 0 || block.taken > 0);
+            if !is_there {
+                known.gone = now;
             }
-            if let Some(gone) = blocks.get_mut(block.index as usize) {
-                gone.gone = now;
-            }
-            false
+            is_there
         });
     }
 

@@ -4,11 +4,15 @@
 
 mod program;
 
+use std::collections::BTreeMap;
+
 use tenure_core::device::Usage;
 use tenure_core::{BufferDesc, Config, Gpu, PoolReport, Queue, Report};
 use tenure_report::{History, NEVER, Object, read_snapshots};
 use tenure_sim::{Device, Lag, Options, Profile};
 use tenure_trace::{Workload, generate};
+
+use program::Moves;
 
 /// The objects whose bytes are taken at a moment.
 fn at(history: &History, clock: u32) -> impl Iterator<Item = &Object> {
@@ -71,6 +75,58 @@ fn check_pool(history: &History, clock: u32, pool: u32, report: &PoolReport, obj
         assert!(pair[0].0 < pair[1].0 || pair[0].2 <= pair[1].1, "ranges overlap: {pair:?}");
     }
     assert!(history.other_uses.iter().all(|other| other.bytes == 0), "nothing but objects is in these pools");
+}
+
+/// What moves is at each frame where the report says, once, and is one object from its creation to its end.
+#[test]
+fn what_moves_is_where_the_manager_says() {
+    let moves = program::movable(7, 80);
+    let Moves { run, places, .. } = &moves;
+    let name = |object: &Object| run.history.strings.get(object.name).to_owned();
+    for ((frame, (stats, pools)), places) in run.history.frames.iter().zip(&run.frames).zip(places) {
+        let objects: Vec<_> = at(&run.history, frame.at).collect();
+        let (live, waiting): (Vec<&Object>, Vec<&Object>) =
+            objects.iter().copied().partition(|object| frame.at < object.dropped);
+        assert_eq!(live.len() as u64, stats.live_objects);
+        assert_eq!(waiting.len() as u64, stats.pending_releases, "frame {}", frame.number);
+        assert_eq!(waiting.iter().map(|object: &&Object| object.reserved).sum::<u64>(), stats.pending_bytes);
+        let shown = live.iter().map(|object| {
+            let block = run.history.blocks[object.block.unwrap() as usize];
+            (name(object), (block.pool as usize, block.number as usize, object.offset))
+        });
+        assert_eq!(&shown.collect::<BTreeMap<_, _>>(), places, "frame {}", frame.number);
+        for (pool, report) in (0_u32..).zip(pools) {
+            check_pool(&run.history, frame.at, pool, report, &objects);
+        }
+    }
+    let all = &run.history.objects;
+    let moved: Vec<_> =
+        all.iter().filter_map(|object| Some((object, &all[object.origin? as usize]))).collect();
+    assert!(moved.len() > 50, "{} moves", moved.len());
+    assert!(moved.iter().all(|(object, origin)| {
+        origin.origin.is_none()
+            && (name(origin), origin.frame) == (name(object), object.frame)
+            && all.iter().any(|before| before.name == object.name && before.dropped == object.born)
+    }));
+}
+
+/// Snapshots show the same moves as events, of what is there in both.
+#[test]
+fn what_moves_is_one_object_in_snapshots() {
+    let Moves { run, places, snapshots } = program::movable(9, 40);
+    let history = read_snapshots(snapshots.as_slice(), "moves").unwrap();
+    let moves = history.objects.iter().filter(|object| object.origin.is_some());
+    let between = places.windows(2).map(|pair| {
+        let moved = |(name, place): (&String, _)| pair[0].get(name).is_some_and(|before| before != place);
+        pair[1].iter().filter(|it| moved(*it)).count()
+    });
+    assert_eq!(moves.clone().count(), between.sum::<usize>());
+    assert!(moves.clone().count() > 20);
+    for object in moves {
+        let origin = &history.objects[object.origin.unwrap() as usize];
+        assert_eq!((origin.origin, origin.name, origin.frame), (None, object.name, object.frame));
+    }
+    assert_eq!(history.frames.len(), run.frames.len());
 }
 
 #[test]

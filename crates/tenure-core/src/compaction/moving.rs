@@ -212,6 +212,7 @@ impl<D: Device> Moving<'_, D> {
         let Self { movable, planned, mut exchange, to, location } = self;
         let place = location.place();
         let current = exchange.value_mut();
+        record_move(context, current, &to, &location);
         let api_resource = std::mem::replace(&mut current.place, to).api_resource;
         let location = current.location.replace(location);
         let born = std::mem::replace(&mut current.born, born);
@@ -236,6 +237,14 @@ impl<D: Device> Moving<'_, D> {
     pub(super) fn undo(mut self) -> (Option<PlannedMove<D>>, Left<D>) {
         self.exchange.value_mut().is_planned = false;
         (self.planned, Left::made(self.to.api_resource, self.location))
+    }
+}
+
+/// Tells the recorder, if there is one, of a move.
+fn record_move<D: Device>(context: &Context<D>, from: &Current<D>, to: &ApiPlace<D>, location: &Location<D>) {
+    if let (Some(recorder), Some(left)) = (context.recorder.get(), &from.location) {
+        let place = context.recorded_place(location.key(&to.api_resource), location);
+        recorder.moved(left.key(&from.place.api_resource), &place);
     }
 }
 

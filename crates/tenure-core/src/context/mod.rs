@@ -27,9 +27,9 @@ use crate::Name;
 use crate::config::Config;
 use crate::device::{Device, DeviceError, MAX_QUEUES, ManagerClaim, QueueId, QueueSerial};
 use crate::error::{ContractRule, Error};
-use crate::memory::{Backing, MakeRoom, Paging, Pools, RecordedLocation, Wanted};
+use crate::memory::{Backing, Location, MakeRoom, Paging, Pools, RecordedLocation, Wanted};
 use crate::places::PlacePool;
-use crate::record::{RecordedPlacement, RecorderSlot, TraceId};
+use crate::record::{RecordedPlace, RecordedPlacement, RecorderSlot, TraceId};
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
 use crate::repeated::Repeated;
 use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
@@ -282,36 +282,37 @@ impl<D: Device> Context<D> {
         kind: ObjectKind,
         backing: &Backing<D>,
     ) -> RecordedPlacement<'a> {
-        let (location, reserved) = (backing.location.kind(), backing.location.reserved());
-        let mut placement = RecordedPlacement {
-            id,
-            key: backing.key(),
-            name: name.as_str(),
-            tag: tag.as_str(),
-            kind,
-            location,
+        let place = self.recorded_place(backing.key(), &backing.location);
+        RecordedPlacement { id, name: name.as_str(), tag: tag.as_str(), kind, place }
+    }
+
+    /// A place in memory, by the key of its backing, for the recorder.
+    pub(crate) fn recorded_place(&self, key: u64, location: &Location<D>) -> RecordedPlace {
+        let mut place = RecordedPlace {
+            key,
+            location: location.kind(),
             memory_type: None,
             pool: None,
             block: None,
             offset: None,
-            reserved,
+            reserved: location.reserved(),
         };
-        match backing.location.place() {
+        match location.place() {
             RecordedLocation::None | RecordedLocation::ViewOf(_) | RecordedLocation::Elsewhere(_) => {}
             RecordedLocation::Memory { memory, offset, .. } => {
-                placement.memory_type = Some(memory.0);
-                placement.offset = offset.map(u64::from);
+                place.memory_type = Some(memory.0);
+                place.offset = offset.map(u64::from);
             }
             RecordedLocation::Pool { pool, block, offset, .. } => {
                 if let Some((class, block)) = self.pools.block_of(pool, block) {
-                    placement.memory_type = Some(class.memory.0);
-                    placement.pool = Some(self.pools.order_of(pool));
-                    placement.block = Some(block);
-                    placement.offset = Some(offset);
+                    place.memory_type = Some(class.memory.0);
+                    place.pool = Some(self.pools.order_of(pool));
+                    place.block = Some(block);
+                    place.offset = Some(offset);
                 }
             }
         }
-        placement
+        place
     }
 
     /// Queues a dropped object for release.

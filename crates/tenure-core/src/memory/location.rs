@@ -63,6 +63,16 @@ pub(crate) enum Location<D: Device> {
 }
 
 impl<D: Device> Location<D> {
+    /// A number that no other backing has until this one is given back: see
+    /// [`RecordedPlace::key`](crate::RecordedPlace::key).
+    pub(crate) fn key(&self, api_resource: &Arc<ApiResource<D>>) -> u64 {
+        match self {
+            Self::Range(suballocation) => suballocation.free_token().key(),
+            // An address is below the highest bit, which the keys of ranges have.
+            _ => Arc::as_ptr(api_resource).addr() as u64,
+        }
+    }
+
     pub(crate) fn kind(&self) -> LocationKind {
         match self {
             Self::Range(_) => LocationKind::Range,
@@ -136,14 +146,9 @@ pub(crate) struct Backing<D: Device> {
 }
 
 impl<D: Device> Backing<D> {
-    /// A number that no other backing has until this one is given back: see
-    /// [`RecordedPlacement::key`](crate::RecordedPlacement::key).
+    /// See [`Location::key`].
     pub(crate) fn key(&self) -> u64 {
-        match &self.location {
-            Location::Range(suballocation) => suballocation.free_token().key(),
-            // An address is below the highest bit, which the keys of ranges have.
-            _ => Arc::as_ptr(&self.api_resource).addr() as u64,
-        }
+        self.location.key(&self.api_resource)
     }
 }
 

@@ -304,7 +304,7 @@ impl tenure_core::Recorder for Shared {
         }
     }
     fn placed(&self, placement: &tenure_core::RecordedPlacement<'_>) {
-        if self.0.placed.lock().unwrap().insert(placement.key, placement.id).is_some() {
+        if self.0.placed.lock().unwrap().insert(placement.place.key, placement.id).is_some() {
             self.0.twice.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -117,11 +117,28 @@ struct Identity {
     offset: u64,
 }
 
+/// Objects by their ids.
+#[derive(Default)]
+struct ById(FxHashMap<u64, u32>);
+
+impl ById {
+    /// The first place of what is elsewhere now.
+    fn origin(&self, now: &Identity, objects: &[Object]) -> Option<u32> {
+        let index = *self.0.get(&now.id?)?;
+        let before = objects.get(index as usize)?;
+        // Ids are used again after some millions of objects, which differ in this.
+        let is_same = (before.name, before.size, before.frame) == (now.name, now.size, now.frame);
+        is_same.then(|| before.origin.unwrap_or(index))
+    }
+}
+
 #[derive(Default)]
 struct Reader {
     history: History,
     /// The objects of the last snapshot, by what they are recognised by; equal ones in a row.
     live: FxHashMap<Identity, Vec<u32>>,
+    /// The same by their ids, where those are known: some of them may be elsewhere now.
+    by_id: ById,
     /// The blocks of the last snapshot, by pool and number.
     blocks: FxHashMap<(u32, u32), u32>,
     /// What blocks held besides objects, by index.
@@ -226,7 +243,7 @@ impl Reader {
 
     /// The bytes of objects in each block.
     fn note_objects(&mut self, objects: Vec<LiveObject>, at: Clock) -> FxHashMap<u32, u64> {
-        let mut before = std::mem::take(&mut self.live);
+        let (mut before, before_by_id) = (std::mem::take(&mut self.live), std::mem::take(&mut self.by_id));
         let mut taken: FxHashMap<u32, u64> = FxHashMap::default();
         for object in objects {
             let block = self.block_of(&object);
@@ -249,6 +266,7 @@ impl Reader {
                 offset: object.offset.unwrap_or(0),
             };
             let index = before.get_mut(&identity).and_then(Vec::pop).unwrap_or_else(|| {
+                let origin = before_by_id.origin(&identity, &history.objects);
                 history.objects.push(Object {
                     name: identity.name,
                     tag: identity.tag,
@@ -261,12 +279,14 @@ impl Reader {
                     size: object.bytes,
                     reserved: object.bytes,
                     frame: object.frame,
+                    origin,
                     born: at,
                     dropped: NEVER,
                     released: NEVER,
                 });
                 u32::try_from(history.objects.len() - 1).unwrap_or(u32::MAX)
             });
+            self.by_id.0.extend(identity.id.map(|id| (id, index)));
             self.live.entry(identity).or_default().push(index);
         }
         for index in before.into_values().flatten() {

@@ -259,6 +259,36 @@ fn clicks_do_what_the_page_says() {
     assert_eq!(page.complaints, [""; 0]);
 }
 
+/// What moves is one object: it stays where frames are compared, and it stays selected where it is now.
+#[test]
+fn what_moves_stays_one_object() {
+    let program::Moves { run, places, .. } = program::movable(3, 60);
+    let folder = tempfile::tempdir().unwrap();
+    let mut page = opened(&write(&run.history, folder.path(), "moves.html"), (1400, 900));
+    for (from, to) in [(1, 4), (5, 9), (23, 27), (30, 31)] {
+        let show = format!(
+            "app.compare = {from}; app.setFrame({to}); app.update(); document.querySelector('#compare-text').textContent"
+        );
+        let text = page.eval(&show).as_str().unwrap().to_owned();
+        let is_in = |name: &&String, other: usize| places[other].contains_key(*name);
+        let new = places[to].keys().filter(|name| !is_in(name, from)).count();
+        let gone = places[from].keys().filter(|name| !is_in(name, to)).count();
+        let stayed = places[from].keys().filter(|name| is_in(name, to)).count();
+        assert!(stayed > 0 && text.contains(&format!(": {new} (")), "{new}: {text}");
+        assert!(text.contains(&format!("; {gone} (")) && text.contains(&format!("; {stayed} (")), "{text}");
+    }
+    let moved = run.history.objects.iter().position(|object| object.origin.is_some()).unwrap();
+    let (object, origin) = (run.history.objects[moved], run.history.objects[moved].origin.unwrap());
+    let before = object.born - 1;
+    page.eval(&format!("app.setTime({before}); app.update(); app.select({origin}); 0"));
+    assert!(text_of(&mut page, "#object").contains("moved onlater: "));
+    page.eval(&format!("app.setTime({}); app.update(); 0", object.born));
+    assert_eq!(number(&mut page, "app.selected"), moved as f64);
+    assert!(text_of(&mut page, "#object").contains(&format!("byte {}", grouped(object.offset))));
+    assert!(text_of(&mut page, "#object").contains("moved here"));
+    assert_eq!(page.complaints, [""; 0]);
+}
+
 /// With commas, as the page writes numbers.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();

@@ -1,14 +1,16 @@
 //! A program on the simulated device that does what a recording says, with its history and its statistics.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use tenure_core::device::Usage;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Format, Gpu, MemoryUse, PoolReport, Queue, Stats, Texture, TextureDesc,
+    Buffer, BufferDesc, CompactionBudget, Config, Format, Gpu, LiveObject, MemoryUse, PoolReport, Queue,
+    State, Stats, Subresource, Texture, TextureDesc,
 };
 use tenure_report::{History, HistoryRecorder};
 use tenure_sim as sim;
 use tenure_trace::{Event, Layout, MemoryKind};
+use test_random::Rng;
 
 /// What the program of a test holds, so that it lives.
 #[expect(dead_code, reason = "objects are only held and dropped")]
@@ -83,4 +85,51 @@ fn texture(gpu: &Gpu<sim::Device>, size: u64, (name, tag): (String, String)) -> 
     let texture = gpu.create_texture(&desc.name(name).tag(tag)).unwrap();
     let _named = texture.raw();
     Object::Texture(texture)
+}
+
+/// A run whose buffers move, and where the report has each of them at the end of each frame, by name: pool, block and byte.
+pub(crate) struct Moves {
+    pub(crate) run: Run,
+    pub(crate) places: Vec<BTreeMap<String, (usize, usize, u64)>>,
+    /// The reports, a line for each.
+    pub(crate) snapshots: Vec<u8>,
+}
+
+/// Creates and drops movable buffers at random, of which the names are numbers, and compacts in each frame.
+pub(crate) fn movable(seed: u64, frame_count: u64) -> Moves {
+    let options = sim::Options::new(sim::Profile::DISCRETE).seed(seed).lag(sim::Lag::Random { max: 4 });
+    let gpu = Gpu::new(sim::Device::with_options(options), Config::default()).unwrap();
+    let recorder = HistoryRecorder::new(&gpu);
+    assert!(gpu.set_recorder(recorder.hook()));
+    let (mut live, mut frames, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut random, mut snapshots) = (Rng::new(seed), Vec::new());
+    let budget = CompactionBudget { bytes: 1 << 20, moves: 8, pieces: 100 };
+    for frame in 0..frame_count {
+        let begun = gpu.begin_frame().unwrap();
+        // A level is loaded, and most of it goes.
+        let created = if frame % 20 == 0 { 40 } else { 2 };
+        for _ in 0..created {
+            let desc = BufferDesc::new(5000 + random.below(85_000), Usage::VERTEX).movable();
+            let name = format!("{}", recorder.objects());
+            live.push(gpu.create_buffer(&desc.name(name).tag("level")).unwrap());
+        }
+        for _ in 0..if frame % 20 == 4 { 30 } else { 2 } {
+            live.swap_remove(random.below(live.len() as u64) as usize);
+        }
+        let mut recording = gpu.record(Queue::Graphics, "work").unwrap();
+        let used = &live[random.below(live.len() as u64) as usize];
+        recording.use_resource(used, Subresource::All, State::VERTEX_OR_CONSTANT).unwrap();
+        recording.submit().unwrap();
+        gpu.compact(budget).unwrap();
+        begun.end().unwrap();
+        recorder.end_frame(&gpu);
+        frames.push((gpu.stats(), gpu.pool_reports()));
+        let place =
+            |object: LiveObject| Some((object.name, (object.pool_index?, object.block?, object.offset?)));
+        let report = gpu.report();
+        serde_json::to_writer(&mut snapshots, &report).unwrap();
+        snapshots.push(b'\n');
+        places.push(report.objects.into_iter().filter_map(place).collect());
+    }
+    Moves { run: Run { history: recorder.finish("what moves"), frames }, places, snapshots }
 }
