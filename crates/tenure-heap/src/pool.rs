@@ -310,6 +310,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// A frame has ended: blocks that have been empty for longer than the pool keeps them are moved to `retired`.
     /// True when there were any.
     pub fn end_frame(&mut self, retired: &mut Vec<B>) -> bool {
+        self.end_frame_of_compaction();
         self.retention.end_frame();
         self.large.end_frame();
         let frames = self.retention.frames();

@@ -174,6 +174,9 @@ impl<D: Device> Compactor<D> {
         let config = &context.config.compaction;
         let is_over = context.clock.loss().is_some() || context.is_shut_down.load(Ordering::Acquire);
         let frame = context.current_frame();
+        if !config.is_automatic {
+            self.forget_gone(context);
+        }
         if !config.is_automatic || is_over || frame < self.next_try.load(Ordering::Relaxed) {
             return;
         }
@@ -194,6 +197,14 @@ impl<D: Device> Compactor<D> {
         };
         if is_refused {
             self.next_try.store(frame + TRY_AGAIN, Ordering::Relaxed);
+        }
+    }
+
+    /// Gives up the places of what was to move and was dropped before the program goes on.
+    fn forget_gone(&self, context: &Context<D>) {
+        let Some(mut planned) = self.planned.try_lock() else { return };
+        for gone in planned.extract_if(.., |planned| planned.movable.strong_count() == 0) {
+            context.pools.give_up_place(&gone);
         }
     }
 

@@ -203,3 +203,51 @@ fn a_subresource_that_is_not_there_is_refused() {
     drop(texture);
     end(gpu);
 }
+
+/// Blocks whose emptying was begun are given back with the others if nobody goes on with it: at any point of it, with and
+/// without something that waits for a recording.
+#[test]
+fn an_emptying_that_nobody_goes_on_with_ends() {
+    for (calls, pieces, waits) in [1, 2, 3, 5, 10, 50]
+        .into_iter()
+        .flat_map(|calls| [(calls, 7, false), (calls, 40, true), (calls, 1000, false), (calls, 1000, true)])
+    {
+        let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(2)));
+        let desc = BufferDesc::new(100 << 10, Usage::VERTEX).movable();
+        let all: Vec<_> = (0..200).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
+        let kept: Vec<_> =
+            all.into_iter().enumerate().filter(|(index, _)| index % 10 == 0).map(|(_, kept)| kept).collect();
+        let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+        let used = kept.iter().filter(|_| waits);
+        used.for_each(|buffer| {
+            recording.use_resource(buffer, Subresource::All, State::VERTEX_OR_CONSTANT).unwrap();
+        });
+        for _ in 0..calls {
+            gpu.compact(CompactionBudget { bytes: 1 << 30, moves: 2, pieces }).unwrap();
+        }
+        recording.submit().unwrap();
+        drop(kept);
+        (0..100).for_each(|_| end_frame(&gpu));
+        assert_eq!(gpu.memory().heaps[0].ours.pools, 0, "{calls} calls with {pieces} pieces, {waits}");
+        end(gpu);
+    }
+}
+
+/// The same where the emptying is stopped because something is evicted.
+#[test]
+fn an_emptying_that_an_eviction_has_stopped_ends() {
+    let options = Options::new(Profile::VULKAN_INTEL).lag(Lag::Submissions(2)).paging(Paging::PCIE4_X16);
+    let gpu = Gpu::new(Device::with_options(options), Config::default()).unwrap();
+    let desc = BufferDesc::new(100 << 10, Usage::VERTEX).movable().evictable();
+    let all: Vec<_> = (0..200).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
+    let kept: Vec<_> =
+        all.into_iter().enumerate().filter(|(index, _)| index % 10 == 0).map(|(_, kept)| kept).collect();
+    gpu.compact(CompactionBudget { bytes: 1 << 30, moves: 1, pieces: 20 }).unwrap();
+    gpu.device().set_budget(0, 1 << 20).unwrap();
+    (0..10).for_each(|_| end_frame(&gpu));
+    assert!(gpu.memory().heaps[0].evicted > 0);
+    drop(kept);
+    (0..100).for_each(|_| end_frame(&gpu));
+    assert_eq!(gpu.memory().heaps[0].ours.pools, 0);
+    end(gpu);
+}

@@ -66,6 +66,8 @@ pub(super) struct Compaction {
     /// Frees are of interest: see [`Pool::note_free`].
     pub(super) watches: bool,
     phase: Phase,
+    /// Frames that have ended since the last call that went on.
+    quiet_frames: u32,
     choice: Choice,
     /// Blocks that are to be emptied, the one with the least in it first.
     victims: Vec<Victim>,
@@ -125,7 +127,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// for each range in it.
     ///
     /// To be called again, such as once a frame, until it returns true: then nothing is left to do until ranges are
-    /// allocated or freed. Ranges can be allocated and freed in between; where that finds no room,
+    /// allocated or freed. If it is not called for as many frames as empty blocks are kept, the emptying of blocks
+    /// [stops](Self::stop_compaction). Ranges can be allocated and freed in between; where that finds no room,
     /// [`stop_compaction`](Self::stop_compaction) makes the room in the blocks available again. What is freed in a block
     /// that is being emptied is not allocated again before that, or before the block is kept after all.
     ///
@@ -182,6 +185,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         moves: &mut Vec<RangeMove>,
         retired: &mut Vec<B>,
     ) -> bool {
+        self.compaction.quiet_frames = 0;
         if self.compaction.phase == Phase::Idle && !self.choose() {
             return true;
         }
@@ -225,6 +229,18 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.compaction.watches = !told.is_empty();
         self.compaction.told = told;
         is_any
+    }
+
+    /// A frame has ended: stops what nobody has gone on with for as long as an empty block is kept. What has become empty
+    /// meanwhile would never be given back otherwise, as it is filled.
+    pub(super) fn end_frame_of_compaction(&mut self) {
+        if self.compaction.phase == Phase::Idle {
+            return;
+        }
+        self.compaction.quiet_frames += 1;
+        if self.compaction.quiet_frames > self.retention.frames() {
+            self.stop_compaction();
+        }
     }
 
     /// A range that was told to move stays where it is, because that was not possible: whoever calls this frees the place
