@@ -177,11 +177,14 @@ unsafe extern "system" {
 
 const PAGE_READWRITE: u32 = 4;
 
+/// Held while functions are put into tables: others may be put into the same places.
+pub(crate) static PUTTING: Mutex<()> = Mutex::new(());
+
 /// Puts `ours` in the place of a function of a table, and returns what was there.
 ///
 /// # Safety
 /// `place` is in a table of functions of that type.
-unsafe fn put<F: Copy>(place: *const F, ours: F) -> F {
+pub(crate) unsafe fn put<F: Copy>(place: *const F, ours: F) -> F {
     let (place, mut old) = (place.cast_mut(), 0);
     // SAFETY: the table is memory of the runtime's; an aligned pointer is written at once.
     unsafe {
@@ -194,6 +197,7 @@ unsafe fn put<F: Copy>(place: *const F, ours: F) -> F {
 fn interpose(device: &ID3D12Device, queue: &ID3D12CommandQueue) {
     static PUT: OnceLock<()> = OnceLock::new();
     PUT.get_or_init(|| {
+        let _putting = PUTTING.lock().unwrap();
         let one: ID3D12Device1 = device.cast().unwrap();
         let three: ID3D12Device3 = device.cast().unwrap();
         let base: *const ID3D12Device_Vtbl = Interface::vtable(device);
@@ -443,6 +447,7 @@ unsafe extern "system" fn unlisten(this: This, cookie: u32) {
 fn interpose_adapter(adapter: &IDXGIAdapter3) {
     static PUT: OnceLock<()> = OnceLock::new();
     PUT.get_or_init(|| {
+        let _putting = PUTTING.lock().unwrap();
         let table: *const IDXGIAdapter3_Vtbl = Interface::vtable(adapter);
         // SAFETY: the table of a live interface, with the functions that their names say.
         unsafe {

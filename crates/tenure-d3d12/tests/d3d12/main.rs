@@ -21,6 +21,7 @@ mod maker;
 mod matrix;
 mod names;
 mod notices;
+mod nth_call;
 mod order;
 mod probe;
 mod refusals;
