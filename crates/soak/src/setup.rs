@@ -89,7 +89,12 @@ impl Setup {
             frames: FrameConfig { idle: 2, ..FrameConfig::default() },
             pools: PoolConfig { shards: 3, ..PoolConfig::default() },
             uploads: UploadConfig { max_small: 4 << 10, ..UploadConfig::default() },
-            staging: StagingConfig { constant_page: 8 << 10, ..StagingConfig::default() },
+            staging: StagingConfig {
+                constant_page: 8 << 10,
+                upload_page: 64 << 10,
+                readback_page: 64 << 10,
+                ..StagingConfig::default()
+            },
             descriptors: if self.profile == Profile::VULKAN_MOBILE {
                 DescriptorConfig::default()
             } else {

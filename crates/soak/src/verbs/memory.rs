@@ -74,6 +74,16 @@ pub(super) fn report(world: &mut World, _: &mut Rng) -> Checked {
             return wrong(format!("{name} of {size} B is in the report with {found:?} B"));
         }
     }
+    for shown in &world.shown {
+        let number = shown.range.range.part.object;
+        let name = format!("b{number}");
+        let is_kept = |object: &LiveObject| object.name == name && object.dropped.is_some();
+        if world.buffer(number).is_none() && !report.objects.iter().any(is_kept) {
+            return wrong(format!(
+                "{name} was dropped, and the report does not have it, although there is a view of it"
+            ));
+        }
+    }
     for known in &world.textures {
         let name = known.texture.name().as_str();
         if listed(name, ObjectKind::Texture).len() != 1 {

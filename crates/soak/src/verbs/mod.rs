@@ -5,6 +5,7 @@ mod copies;
 mod descriptors;
 mod frames;
 mod graphs;
+mod lifetimes;
 mod memory;
 mod others;
 mod recordings;
@@ -118,6 +119,9 @@ const VERBS: &[Verb] = &[
     only(&[Trouble::Leaks], 6, troubles::leak_recording),
     only(&[Trouble::Leaks], 2, troubles::leak_frame),
     verb(4, troubles::misuse),
+    verb(4, lifetimes::orphan),
+    verb(4, lifetimes::at_rest),
+    verb(4, lifetimes::unwanted_reads),
 ];
 
 /// How often each is chosen under some trouble.
