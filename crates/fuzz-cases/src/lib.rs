@@ -7,10 +7,13 @@
 #![forbid(unsafe_code)]
 
 mod descriptions;
-mod general;
+mod one_range;
+pub mod operations;
 mod parsers;
 mod programs;
 mod ring;
+mod sets;
+mod simple;
 
 // Each case uses some of the models.
 #[allow(
@@ -26,14 +29,18 @@ pub type Case = (&'static str, fn(&[u8]));
 
 /// All of them.
 pub const CASES: &[Case] = &[
+    ("buddy", one_range::buddy),
     ("config", descriptions::config),
     ("descriptions", descriptions::descriptions),
-    ("general", general::general),
+    ("general", one_range::general),
+    ("linear", simple::linear),
     ("passes", parsers::passes),
     ("plan", parsers::plan),
     ("program", programs::program),
     ("recording", parsers::recording),
     ("ring", ring::ring),
+    ("sets", sets::sets),
+    ("slots", simple::slots),
     ("snapshots", parsers::snapshots),
 ];
 

@@ -50,7 +50,8 @@ pub(super) fn at_rest(world: &mut World, rng: &mut Rng) -> Checked {
     };
     let Some(at) = one_of(rng, &world.buffers).filter(|at| fits(&world.buffers[*at])) else { return Ok(()) };
     let number = world.buffers[at].number;
-    if world.is_busy(number) || !world.contents.is_known(world.buffers[at].part()) {
+    // Others bring other ranges of the same API buffer into other states.
+    if !world.is_alone || world.is_busy(number) || !world.contents.is_known(world.buffers[at].part()) {
         return Ok(());
     }
     world.say(|| format!("name b{number}, and read it once it may have moved"));

@@ -3,21 +3,8 @@
 use proptest::prelude::*;
 use tenure_suballoc::Linear;
 
+use crate::model::linear::{Op, play};
 use crate::strategy::{align, config, many, size};
-
-#[derive(Clone, Copy, Debug)]
-enum Op {
-    Allocate {
-        size: u64,
-        align: u64,
-    },
-    /// Asks for all that is left, and so many bytes more.
-    AllocateRest {
-        more: i8,
-        align: u64,
-    },
-    Reset,
-}
 
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
@@ -25,28 +12,6 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (any::<i8>(), align()).prop_map(|(more, align)| Op::AllocateRest { more, align }),
         1 => Just(Op::Reset),
     ]
-}
-
-/// The same in numbers that cannot overflow.
-struct Model {
-    start: u128,
-    cursor: u128,
-    end: u128,
-}
-
-impl Model {
-    fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
-        if size == 0 || align.count_ones() != 1 {
-            return None;
-        }
-        let offset = self.cursor.div_ceil(u128::from(align)) * u128::from(align);
-        let cursor = offset + u128::from(size);
-        if cursor > self.end {
-            return None;
-        }
-        self.cursor = cursor;
-        Some(offset as u64)
-    }
 }
 
 proptest! {
@@ -58,32 +23,7 @@ proptest! {
         capacity in prop_oneof![0..100u64, 0..10_000_000u64, Just(u64::MAX)],
         ops in many(op()),
     ) {
-        let mut linear = Linear::with_start(start, capacity);
-        let start = u128::from(start);
-        let end = (start + u128::from(capacity)).min(u128::from(u64::MAX));
-        let mut model = Model { start, cursor: start, end };
-        prop_assert_eq!(u128::from(linear.capacity()), end - start);
-        for op in ops {
-            let before = linear.clone();
-            let (size, align) = match op {
-                Op::Reset => {
-                    linear.reset();
-                    model.cursor = model.start;
-                    continue;
-                }
-                Op::Allocate { size, align } => (size, align),
-                Op::AllocateRest { more, align } => {
-                    (linear.free_bytes().saturating_add_signed(i64::from(more)), align)
-                }
-            };
-            let offset = linear.allocate(size, align);
-            prop_assert_eq!(offset, model.allocate(size, align));
-            prop_assert_eq!(u128::from(linear.used()), model.cursor - model.start);
-            prop_assert_eq!(u128::from(linear.free_bytes()), model.end - model.cursor);
-            if offset.is_none() {
-                prop_assert_eq!(&linear, &before);
-            }
-        }
+        play(start, capacity, &ops);
     }
 }
 

@@ -84,6 +84,15 @@ struct Block<R> {
 
 /// Plays the operations, checks each, and returns what the allocations returned.
 pub(crate) fn play<R: BlockRules>(rules: &R, ops: &[Op]) -> Vec<Option<(usize, u64, u64)>> {
+    play_long(rules, ops, 1)
+}
+
+/// As [`play`]; everything is compared after every so many operations alone.
+pub(crate) fn play_long<R: BlockRules>(
+    rules: &R,
+    ops: &[Op],
+    every: usize,
+) -> Vec<Option<(usize, u64, u64)>> {
     let mut other = rules.make();
     let foreign = other.add_block(4096).ok().and_then(|_| other.allocate(1, 1).ok());
     let mut player = Player {
@@ -97,7 +106,9 @@ pub(crate) fn play<R: BlockRules>(rules: &R, ops: &[Op]) -> Vec<Option<(usize, u
     };
     for op in ops {
         player.step(*op);
-        player.check(player.clock.is_multiple_of(VALIDATE_EVERY));
+        if player.clock.is_multiple_of(every) {
+            player.check(player.clock.is_multiple_of(VALIDATE_EVERY));
+        }
         player.clock += 1;
     }
     player.free_all();

@@ -1,8 +1,12 @@
 //! The oracles: naive models that say what an allocator must, may and must not do. They panic when
-//! it does otherwise. The fuzz targets use them too.
+//! it does otherwise. The fuzz targets use them, too.
 
 pub(crate) mod blocks;
+pub(crate) mod buddy;
 pub(crate) mod general;
+pub(crate) mod linear;
 pub(crate) mod one_range;
 pub(crate) mod ranges;
 pub(crate) mod ring;
+pub(crate) mod sets;
+pub(crate) mod slots;

@@ -1,9 +1,10 @@
-//! The general allocator against a list of what is live.
+//! The suballocators of one range against a list of what is live.
 
 use arbitrary::{Arbitrary, Unstructured};
 
+use crate::model::buddy::BuddyRules;
 use crate::model::general::GeneralRules;
-use crate::model::one_range::{Op, play};
+use crate::model::one_range::{Op, Rules, play};
 
 /// Keeps a step of the list that the model walks cheap.
 const MAX_OPS: usize = 4_000;
@@ -47,13 +48,21 @@ impl RawOp {
     }
 }
 
-/// Operations that bytes say.
-pub(crate) fn general(data: &[u8]) {
+/// Plays what bytes say, with rules for a capacity and a granule.
+fn play_bytes<R: Rules>(data: &[u8], rules: impl FnOnce(u64, u64) -> R) {
     let Ok(input) = Input::arbitrary_take_rest(Unstructured::new(data)) else {
         return;
     };
     let granule = 1 << (input.granule_log2 % 10);
     let capacity = u64::from(input.capacity % (1 << 20)).max(granule);
     let ops: Vec<Op> = input.ops.iter().take(MAX_OPS).map(RawOp::op).collect();
-    play(&GeneralRules { capacity, granule }, &ops);
+    play(&rules(capacity, granule), &ops);
+}
+
+pub(crate) fn general(data: &[u8]) {
+    play_bytes(data, |capacity, granule| GeneralRules { capacity, granule });
+}
+
+pub(crate) fn buddy(data: &[u8]) {
+    play_bytes(data, |capacity, min_block| BuddyRules { capacity, min_block });
 }
