@@ -1,6 +1,6 @@
 //! An API object with what tenure keeps beside it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::block_set::BlockKey;
 use crate::device::{
@@ -20,8 +20,15 @@ pub(crate) struct ApiResource<D: Device> {
     pub(crate) possible: State,
     /// The evictable block that its memory is in.
     pub(crate) block: Option<BlockKey>,
+    /// A number that no other API resource of the process has.
+    pub(crate) serial: u64,
     /// The program has dropped the only handle to it, and all views of it.
     is_dropped: AtomicBool,
+}
+
+fn next_serial() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl<D: Device> ApiResource<D> {
@@ -43,7 +50,8 @@ impl<D: Device> ApiResource<D> {
         let is_copied = device.properties().features.contains(Features::COPY_SRC_WITH_READS);
         let states = if is_copied { states.with_copied_reads() } else { states };
         let (possible, is_dropped) = (possible_states(device, desc), AtomicBool::new(false));
-        Self { object, states, mapping, address, possible, block: None, is_dropped }
+        let serial = next_serial();
+        Self { object, states, mapping, address, possible, block: None, serial, is_dropped }
     }
 
     /// The program has dropped the only handle to it: nobody reads what is still to be written to it, but for recordings

@@ -59,8 +59,11 @@ pub struct RecordedPlacement<'a> {
 
 /// Takes down what a program allocates and frees, as it happens.
 ///
-/// Called from any thread, inside creation and drop: keep it short. The free of an allocation
-/// comes after the allocation; apart from that, calls of different threads may come in any order.
+/// Called from any thread, inside creation, drop, moves and the ends of frames: keep it short. The manager has locks meanwhile,
+/// so a recorder calls nothing of it, and has no lock that is held elsewhere while the manager is called: each would wait for
+/// the other. What happens to an allocation is told in order: its creation, its place, its moves, its drop. A place is given
+/// back after that, and before it is told of as another one's; apart from that, calls of different threads may come in any
+/// order.
 /// The crate `tenure-trace` has one that writes a file.
 pub trait Recorder: Send + Sync {
     /// A resource was created.

@@ -45,6 +45,11 @@ impl Selected {
         self.id == object.id
     }
 
+    /// The same, if it is in that pool.
+    fn object_in<'a>(&self, pool: Option<usize>, snapshot: &'a Snapshot) -> Option<&'a LiveObject> {
+        self.object(snapshot).filter(|object| object.pool_index == pool)
+    }
+
     /// As it is now.
     fn object<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a LiveObject> {
         snapshot.object(self.index?)
@@ -81,7 +86,8 @@ impl BlockMap {
         let number = self.pool.or_else(|| snapshot.fullest_pool());
         self.choices(ui, snapshot, number);
         details(ui, snapshot, selected.as_ref());
-        let shown = self.pool.or(number).and_then(|number| snapshot.pools.get(number));
+        let number = self.pool.or(number);
+        let shown = number.and_then(|number| snapshot.pools.get(number));
         let Some(pool) = shown.filter(|pool| !pool.blocks.is_empty()) else {
             ui.label(if shown.is_some() { "The pool has no block." } else { "No pool has a block." });
             return;
@@ -92,19 +98,19 @@ impl BlockMap {
         let height = ui.text_style_height(&egui::TextStyle::Body).max(12.0);
         let mut area = ScrollArea::vertical().id_salt(("map", number)).auto_shrink([false, false]);
         if std::mem::take(&mut self.scrolls)
-            && let Some(object) = selected.as_ref().and_then(|selected| selected.object(snapshot))
+            && let Some(object) = selected.as_ref().and_then(|selected| selected.object_in(number, snapshot))
             && let Some(row) = row_of(object, pool, &rows)
         {
             let step = height + ui.spacing().item_spacing.y;
             area = area.vertical_scroll_offset((row as f32 * step - 3.0 * step).max(0.0));
         }
         area.show_rows(ui, height, rows.len(), |ui, range| {
-            for number in range {
-                match rows.row(number, &pool.blocks) {
+            for row in range {
+                match rows.row(row, &pool.blocks) {
                     Some(Row::Heading { block }) => heading(ui, pool, block),
                     Some(Row::Bytes { block, from, to }) => {
                         let Some(block) = pool.blocks.get(block) else { continue };
-                        let part = Part { block, from, to, row_bytes: rows.bytes };
+                        let part = Part { pool: number, block, from, to, row_bytes: rows.bytes };
                         if let Some(object) = self.bytes_row(ui, snapshot, &part, height, selected.as_ref()) {
                             *selected = Selected::new(snapshot, object);
                         }
@@ -192,7 +198,7 @@ impl BlockMap {
             }
         }
         // By itself: where objects share a pixel, one of them is drawn.
-        let marked = selected.and_then(|selected| selected.object(snapshot));
+        let marked = selected.and_then(|selected| selected.object_in(part.pool, snapshot));
         if let Some(marked) = marked.and_then(|marked| part.place_of(marked, rect)) {
             painter.rect_stroke(marked, 0.0, Stroke::new(2.0, MARK), StrokeKind::Inside);
         }
@@ -217,6 +223,8 @@ const MOST_NEAR: usize = 64;
 
 /// Some bytes of a block, which a row shows.
 struct Part<'a> {
+    /// The index of the pool that is shown.
+    pool: Option<usize>,
     block: &'a BlockView,
     from: u64,
     to: u64,

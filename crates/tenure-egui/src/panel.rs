@@ -48,8 +48,8 @@ pub struct MemoryPanel {
     snapshot: Option<Snapshot>,
     /// When that was taken, by the clock of `egui`.
     taken_at: f64,
-    /// The manager, by the address of what its clones share.
-    manager: Option<usize>,
+    /// The manager, by its id.
+    manager: Option<u32>,
     is_paused: bool,
     tab: Tab,
     map: BlockMap,
@@ -172,11 +172,10 @@ impl MemoryPanel {
 
     /// Forgets what is another manager's.
     fn belong_to<D: Device>(&mut self, gpu: &Gpu<D>) {
-        let manager = std::ptr::from_ref(gpu.device()).addr();
-        if self.manager.is_some_and(|before| before != manager) {
+        if self.manager.is_some_and(|before| before != gpu.id()) {
             *self = Self { id: self.id, tab: self.tab, ..Self::default() };
         }
-        self.manager = Some(manager);
+        self.manager = Some(gpu.id());
     }
 }
 

@@ -127,14 +127,24 @@ class History {
       if (!this.places.has(first[i])) this.places.set(first[i], [first[i]]);
       this.places.get(first[i]).push(i);
     }
-    const [created, end] = [born.slice(), dropped.slice()];
+    // Of the object wherever it is: when it was created, dropped, and released.
+    const [created, end, gone] = [born.slice(), dropped.slice(), this.objects.released.slice()];
+    this.objectCount = this.count;
     for (const places of this.places.values()) {
+      const last = places[places.length - 1];
+      this.objectCount -= places.length - 1;
       for (const i of places) {
         created[i] = born[places[0]];
-        end[i] = dropped[places[places.length - 1]];
+        end[i] = dropped[last];
+        gone[i] = this.objects.released[last];
       }
     }
-    Object.assign(this.objects, { first, created, end });
+    Object.assign(this.objects, { first, created, end, gone });
+  }
+
+  /** An object has left this place for another one. */
+  hasLeft(object, time) {
+    return this.objects.dropped[object] <= time && this.objects.end[object] !== this.objects.dropped[object];
   }
 
   /** Where an object is at a time, if it moves: the object of that place. */

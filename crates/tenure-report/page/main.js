@@ -11,6 +11,8 @@ class App {
     this.range = [0, history.frameCount];
     this.colour = "tag";
     this.selected = -1;
+    // What is selected is a place that an object has left.
+    this.isPlaceSelected = false;
     this.matches = null;
     this.isPrinting = false;
     this.tip = byId("tip");
@@ -32,7 +34,7 @@ class App {
   }
 
   describeData() {
-    const { header, frameCount, count: objects } = this.history;
+    const { header, frameCount, objectCount: objects } = this.history;
     const title = shown(header.title, "GPU memory");
     byId("title").textContent = title;
     document.title = `${title}: GPU memory`;
@@ -76,7 +78,7 @@ class App {
   /** Everything that depends on the moment. */
   update() {
     const { history, frame } = this;
-    if (this.selected >= 0) this.selected = history.placeAt(this.selected, this.time);
+    this.followSelected();
     const slider = byId("slider");
     slider.value = frame;
     const number = count(history.frames.number[frame]);
@@ -150,14 +152,24 @@ class App {
     byId("found").textContent = `${count(history.at(this.time).filter(isFound).length)} live objects`;
   }
 
+  /** What moves stays selected where it is. A place that was left stays selected as long as its bytes wait. */
+  followSelected() {
+    const { born, released } = this.history.objects;
+    const isThere = (object) => born[object] <= this.time && this.time < released[object];
+    if (this.selected < 0 || (this.isPlaceSelected && isThere(this.selected))) return;
+    this.selected = this.history.placeAt(this.selected, this.time);
+    this.isPlaceSelected = false;
+  }
+
   select(object, isToBeSeen = false) {
     this.selected = object;
+    this.isPlaceSelected = object >= 0 && this.history.hasLeft(object, this.time);
     drawObject(this);
     this.map.paint();
     if (isToBeSeen && object >= 0) {
-      const { born, released } = this.history.objects;
-      if (this.time < born[object]) this.setTime(born[object]);
-      else if (this.time >= released[object]) this.setTime(released[object] - 1);
+      const { created, gone } = this.history.objects;
+      if (this.time < created[object]) this.setTime(created[object]);
+      else if (this.time >= gone[object]) this.setTime(gone[object] - 1);
       requestAnimationFrame(() => requestAnimationFrame(() => {
         this.map.reveal(this.selected);
         byId("map").scrollIntoView({ block: "nearest" });

@@ -125,8 +125,9 @@ function drawLargest(app) {
   if (!byId("largest-part").open) return;
   const { history } = app;
   const { size } = history.objects;
-  const objects = [...app.map.alive].sort((a, b) => size[b] - size[a] || a - b).slice(0, MOST_ROWS);
-  fillTable(byId("largest"), `${objects.length} of ${count(app.map.alive.length)} objects`, [
+  const all = app.map.alive.filter((object) => !app.history.hasLeft(object, app.time));
+  const objects = [...all].sort((a, b) => size[b] - size[a] || a - b).slice(0, MOST_ROWS);
+  fillTable(byId("largest"), `${objects.length} of ${count(all.length)} objects`, [
     { text: "name", name: true }, { text: "tag", name: true }, { text: "kind" }, { text: "size", ...BYTES }, { text: "place" }, { text: "created" },
   ], objects.map((object) => {
     const said = new Map(describe(app, object));

@@ -277,9 +277,9 @@ pub struct History {
     pub pools: Vec<Pool>,
     /// Every block that there was, in the order of [`Block::born`].
     pub blocks: Vec<Block>,
-    /// Every resource that there was, in the order of [`Object::born`].
+    /// Every resource that there was, one for each place that it was in, in the order of [`Object::born`].
     pub objects: Vec<Object>,
-    /// Uses by submitted work: the index of the object, and that of the frame, in the order of frames.
+    /// Uses by submitted work: the index of the object in its first place, and that of the frame, in the order of frames.
     pub uses: Vec<(u32, u32)>,
     /// What blocks hold besides objects, in the order of frames.
     pub other_uses: Vec<OtherUse>,

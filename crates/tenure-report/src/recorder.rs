@@ -73,8 +73,10 @@ impl HistoryRecorder {
     /// Takes down the numbers of a manager, after the end of a frame. O(pools, blocks).
     pub fn end_frame<D: Device>(&self, gpu: &Gpu<D>) {
         let (stats, memory, pools) = (gpu.stats(), gpu.memory(), gpu.pool_reports());
-        let mut state = self.state.lock();
+        let open = if stats.open_recordings > 0 { gpu.report().open_recordings } else { Vec::new() };
         let submitted: Vec<_> = gpu.submitted().iter().collect();
+        // Only now: the manager may tell of a move, and wait for this.
+        let mut state = self.state.lock();
         let newest = match submitted[..] {
             [QueueSerial { queue, serial }] => {
                 let found = gpu.device().properties().queues.get(queue.index());
@@ -84,24 +86,21 @@ impl HistoryRecorder {
             _ => Newest { queue: state.history.strings.number("several queues"), serial: None },
         };
         let mut holds = state.holds(newest);
-        if stats.open_recordings > 0 {
-            holds.extend(state.open_recordings(&gpu.report().open_recordings));
-        }
+        holds.extend(state.open_recordings(&open));
         state.end_frame(holds, &stats, memory.heaps.iter().map(HeapSample::from).collect(), &pools);
     }
 
-    /// The objects in the order of their creation so far: the index that the next one gets.
+    /// The objects in the order of their creation so far, wherever they have moved since: the number that the next one gets.
     #[must_use]
     pub fn objects(&self) -> usize {
-        self.state.lock().history.objects.len()
+        self.state.lock().created.len()
     }
 
-    /// Notes that work which was submitted in this frame uses an object, by its index. Unknown ones are ignored.
+    /// Notes that work which was submitted in this frame uses an object, by its number. Unknown ones are ignored.
     pub fn note_use(&self, object: usize) {
         let state = &mut *self.state.lock();
-        if object < state.history.objects.len()
-            && let (Ok(object), Ok(frame)) =
-                (u32::try_from(object), u32::try_from(state.history.frames.len()))
+        if let Some(&object) = state.created.get(object)
+            && let Ok(frame) = u32::try_from(state.history.frames.len())
         {
             state.history.uses.push((object, frame));
         }
@@ -115,7 +114,8 @@ impl HistoryRecorder {
     /// What was taken down until the end of the last frame. Later events are ignored.
     #[must_use]
     pub fn finish(&self, title: &str) -> History {
-        let mut state = std::mem::take(&mut *self.state.lock());
+        let ended = State { is_finished: true, ..State::default() };
+        let mut state = std::mem::replace(&mut *self.state.lock(), ended);
         state.cut();
         title.clone_into(&mut state.history.title);
         state.history.uses.sort_unstable_by_key(|(object, frame)| (*frame, *object));
@@ -128,7 +128,10 @@ struct Hook(Arc<Mutex<State>>);
 
 impl Recorder for Hook {
     fn allocated(&self, allocation: &RecordedAllocation) {
-        self.0.lock().pending.insert(allocation.id, *allocation);
+        let mut state = self.0.lock();
+        if !state.is_finished {
+            state.pending.insert(allocation.id, *allocation);
+        }
     }
 
     fn placed(&self, placement: &RecordedPlacement<'_>) {
@@ -169,6 +172,10 @@ struct LiveBlock {
 #[derive(Debug, Default)]
 struct State {
     history: History,
+    /// It was taken: later events are ignored.
+    is_finished: bool,
+    /// The indices of objects in the order of their creation: each in its first place.
+    created: Vec<u32>,
     now: Clock,
     /// The memory heap of each memory type.
     heap_of_type: Vec<usize>,
@@ -208,7 +215,8 @@ impl State {
             dropped: NEVER,
             released: NEVER,
         };
-        self.begin(object, placement.id, &placement.place);
+        let begun = self.begin(object, placement.id, &placement.place);
+        self.created.extend(begun);
     }
 
     /// An object is somewhere from now on. Returns its index.
@@ -243,10 +251,6 @@ impl State {
     fn relocate(&mut self, from: u64, to: &RecordedPlace) {
         let Some(&(before, id)) = self.placed.get(&from) else { return };
         let Some(&object) = self.history.objects.get(before as usize) else { return };
-        // Dropped by another thread while it was copied: it never is in its new place.
-        if object.dropped != NEVER {
-            return;
-        }
         let origin = Some(object.origin.unwrap_or(before));
         if self.begin(Object { origin, ..object }, id, to).is_some() {
             self.end(before, true);
@@ -322,6 +326,9 @@ impl State {
     }
 
     fn end_frame(&mut self, holds: Vec<Hold>, stats: &Stats, heaps: Vec<HeapSample>, pools: &[PoolReport]) {
+        if self.is_finished {
+            return;
+        }
         for report in pools.get(self.history.pools.len()..).unwrap_or_default() {
             let pool = pool_of(report, &self.heap_of_type);
             self.history.pools.push(pool);

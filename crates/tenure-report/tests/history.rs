@@ -366,3 +366,51 @@ fn a_byte_order_mark_before_snapshots_is_skipped() {
     let second = format!("{text}{text}");
     assert!(read_snapshots(second.as_bytes(), "text").is_err());
 }
+
+/// A report with buffers: the id, the name, the byte at which it begins.
+fn line_of(frames: u64, buffers: &[(u64, &str, u64)]) -> String {
+    let objects = buffers.iter().map(|(id, name, offset)| {
+        serde_json::json!({
+            "id": id, "name": name, "kind": "buffer", "bytes": 100, "frame": 0, "location": "range",
+            "heap": 0, "memory_type": 0, "pool_index": 0, "block": 0, "offset": offset,
+        })
+    });
+    let pool = serde_json::json!({
+        "stats": { "kind": "read_only_buffers", "memory_type": 0, "capacity": 1 << 20, "used": 0, "requested": 0,
+            "largest_free": 1, "reserved": 1 << 20, "allocations": 0, "alignment_waste": 0, "blocks": 1 },
+        "blocks": [{ "number": 0, "size": 1 << 20, "used": 0 }],
+    });
+    let report = serde_json::json!({
+        "stats": { "frames": frames, "live_objects": buffers.len(), "reserved": 1 << 20 },
+        "memory": { "heaps": [{ "size": 1 << 30 }], "types": [{ "heap": 0 }] },
+        "pools": [pool],
+        "objects": objects.collect::<Vec<_>>(),
+    });
+    report.to_string() + "\n"
+}
+
+/// An object is one that was there before, or it is new; it is never two, whatever a file says.
+#[test]
+fn an_object_of_a_snapshot_goes_to_one_place() {
+    let places = |lines: &[String]| {
+        let history = read_snapshots(lines.concat().as_bytes(), "lines").unwrap();
+        let all = history.objects.iter();
+        all.map(|it| (it.born, it.released != NEVER, it.origin)).collect::<Vec<_>>()
+    };
+    let (gone, there) = (true, false);
+    let before = line_of(5, &[(1, "a", 0)]);
+    let moved = line_of(6, &[(1, "a", 1000)]);
+    assert_eq!(places(&[before.clone(), moved.clone()]), [(1, gone, None), (2, there, Some(0))]);
+    // Another program has begun, whose objects have the same numbers.
+    let restarted = line_of(1, &[(1, "a", 1000)]);
+    assert_eq!(places(&[before.clone(), restarted]), [(1, gone, None), (2, there, None)]);
+    let other = line_of(6, &[(1, "b", 1000)]);
+    assert_eq!(places(&[before.clone(), other]), [(1, gone, None), (2, there, None)]);
+    // One of two that have the same number stays.
+    let twice = line_of(6, &[(1, "a", 0), (1, "a", 1000)]);
+    assert_eq!(places(&[before, twice.clone()]), [(1, there, None), (2, there, None)]);
+    let both = line_of(7, &[(1, "a", 2000), (1, "a", 3000)]);
+    let mut origins: Vec<_> = places(&[twice, both])[2..].iter().map(|place| place.2).collect();
+    origins.sort_unstable();
+    assert_eq!(origins, [Some(0), Some(1)]);
+}

@@ -76,6 +76,21 @@ impl<D: Device> Gpu<D> {
         self.shared.context.device()
     }
 
+    /// A number that no other manager of the process has; clones of the handle have the same.
+    ///
+    /// ```
+    /// use tenure_core::{Config, Gpu};
+    ///
+    /// let make = || Gpu::new(tenure_sim::Device::new(tenure_sim::Profile::DISCRETE), Config::default());
+    /// let (one, other) = (make()?, make()?);
+    /// assert!(one.id() == one.clone().id() && one.id() != other.id());
+    /// # Ok::<(), tenure_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.shared.context.clock.id()
+    }
+
     /// The configuration.
     #[must_use]
     pub fn config(&self) -> &Config {

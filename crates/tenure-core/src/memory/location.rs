@@ -65,11 +65,12 @@ pub(crate) enum Location<D: Device> {
 impl<D: Device> Location<D> {
     /// A number that no other backing has until this one is given back: see
     /// [`RecordedPlace::key`](crate::RecordedPlace::key).
-    pub(crate) fn key(&self, api_resource: &Arc<ApiResource<D>>) -> u64 {
+    pub(crate) fn key(&self, api_resource: &ApiResource<D>) -> u64 {
         match self {
             Self::Range(suballocation) => suballocation.free_token().key(),
-            // An address is below the highest bit, which the keys of ranges have.
-            _ => Arc::as_ptr(api_resource).addr() as u64,
+            Self::Structure(structure) => structure.place.key(api_resource),
+            // Below the highest bit, which the keys of ranges have.
+            _ => api_resource.serial,
         }
     }
 

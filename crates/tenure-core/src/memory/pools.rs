@@ -255,11 +255,16 @@ impl<D: Device> Pools<D> {
         self.each_class(|shards| shards.each().for_each(&mut visit));
     }
 
-    /// Gives a backing back; the GPU is done with it.
+    /// Gives a backing back; the GPU is done with it. `tell` is called before any of its memory can be given out again.
     ///
     /// # Errors
     /// The backing, while another thread has not quite let go of the API object.
-    pub(crate) fn release(&self, device: &D, backing: Backing<D>) -> Result<(), Backing<D>> {
+    pub(crate) fn release(
+        &self,
+        device: &D,
+        backing: Backing<D>,
+        tell: impl FnOnce(),
+    ) -> Result<(), Backing<D>> {
         let Backing { api_resource, location } = backing;
         let location = match location {
             Location::Structure(structure) => {
@@ -270,6 +275,7 @@ impl<D: Device> Pools<D> {
             location => location,
         };
         if let Location::Range(suballocation) = location {
+            tell();
             drop(api_resource);
             self.free(suballocation.free_token());
             return Ok(());
@@ -278,6 +284,7 @@ impl<D: Device> Pools<D> {
             Ok(api_resource) => api_resource,
             Err(api_resource) => return Err(Backing { api_resource, location }),
         };
+        tell();
         match location {
             Location::Committed { own, owner } => {
                 let part = self.objects.part_of(owner);

@@ -313,15 +313,14 @@ pub(super) struct RetiredResource<D: Device> {
 impl<D: Device> RetiredResource<D> {
     /// Gives the backing back once no recording and no GPU work can use it any more.
     pub(super) fn release(self, context: &Context<D>) {
+        let found = match self.held {
+            HandleBacking::Fixed(backing) => Some((backing, self.born, self.is_named)),
+            HandleBacking::Movable(movable) => movable.take().map(|(backing, born)| (backing, born, true)),
+        };
+        // Only now: until it was taken another thread may have moved it, and have told where to.
         context.registry.remove(self.record);
         context.recorder.free(self.trace, self.size);
-        let (backing, born, is_named) = match self.held {
-            HandleBacking::Fixed(backing) => (backing, self.born, self.is_named),
-            HandleBacking::Movable(movable) => match movable.take() {
-                Some((backing, born)) => (backing, born, true),
-                None => return,
-            },
-        };
+        let Some((backing, born, is_named)) = found else { return };
         if matches!(backing.location, Location::Placed(_) | Location::Committed { .. }) {
             backing.api_resource.note_dropped();
         }

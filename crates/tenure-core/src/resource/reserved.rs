@@ -333,6 +333,9 @@ fn lock_both<'a, T>(first: &'a Mutex<T>, second: &'a Mutex<T>) -> (MutexGuard<'a
 
 /// Destroys an API resource that was just made and never used.
 fn discard<D: Device>(context: &Context<D>, api_resource: Arc<ApiResource<D>>) {
-    let _unshared =
-        context.pools.release(context.device(), Backing { api_resource, location: Location::Reserved });
+    let _unshared = context.pools.release(
+        context.device(),
+        Backing { api_resource, location: Location::Reserved },
+        || {},
+    );
 }

@@ -103,7 +103,7 @@ impl<D: Device> AccelerationStructure<D> {
             Err(source) => {
                 let backing = Backing { api_resource, location: place };
                 // Nobody else knows a buffer of its own, so that it goes at once.
-                let _given_back = context.pools.release(device, backing);
+                let _given_back = context.pools.release(device, backing, || {});
                 return Err(context.refused(name, source));
             }
         };

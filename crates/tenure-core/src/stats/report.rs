@@ -53,9 +53,9 @@ impl PoolReport {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LiveObject {
-    /// A number that no other object has while this one lives, and the same in every report: objects of two reports are
-    /// the same if their ids are. After it was dropped, an object that the same thread creates may have its number, but only
-    /// as the 2²⁴th after it, or a multiple of that. A resource keeps it where it is moved.
+    /// A number that no other object has while this one lives, and the same in every report of the manager: objects of two
+    /// reports are the same if their ids are. A resource keeps it where it is moved. A later object has it again once this one
+    /// was dropped, but not before 2²⁴ others were created.
     pub id: u64,
     /// Its name; empty when it has none.
     pub name: String,

@@ -98,6 +98,12 @@ impl Clock {
         }
     }
 
+    /// A number that no other clock of the process has.
+    #[must_use]
+    pub const fn id(&self) -> u32 {
+        self.id.get()
+    }
+
     /// The number of queues.
     #[must_use]
     pub fn queues(&self) -> usize {

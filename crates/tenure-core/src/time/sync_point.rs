@@ -21,6 +21,10 @@ impl ClockId {
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
+    pub(super) const fn get(self) -> u32 {
+        self.0
+    }
+
     const fn merged(self, other: Self) -> Self {
         if self.0 == other.0 || other.0 == Self::UNKNOWN.0 {
             self

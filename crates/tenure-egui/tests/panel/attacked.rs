@@ -6,7 +6,10 @@ use tenure_core::{BufferDesc, Config, Gpu, Queue, ReservedDesc, TextureDesc, Tex
 use tenure_egui::MemoryPanel;
 use tenure_sim::{Device, Profile};
 
-use crate::program::{Manager, click, look, manager, program, says};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+
+use crate::program::{Manager, Program, click, look, manager, picture, program, says};
 
 /// What `egui` complains of when two widgets have one id, it paints.
 fn complaints(mut draw: impl FnMut(&Context)) -> Vec<String> {
@@ -124,4 +127,71 @@ fn what_views_keep_is_listed_in_part() {
     look(&mut program);
     assert!(says(&program, "and 800 objects more"));
     drop(views);
+}
+
+/// Managers that take turns at one address, as after a lost device, are told apart: ids begin anew with each.
+#[test]
+fn a_new_manager_at_the_same_address_is_another_one() {
+    type Shown = Harness<'static, (MemoryPanel, Option<Manager>)>;
+    let draw = |ui: &mut egui::Ui, (panel, gpu): &mut (MemoryPanel, Option<Manager>)| {
+        gpu.iter().for_each(|gpu| panel.ui(ui, gpu));
+    };
+    let mut program: Shown =
+        Harness::builder().with_size([900.0, 600.0]).build_ui_state(draw, (MemoryPanel::new(), None));
+    let click = |program: &mut Shown, text: &str| {
+        program.get_by_label(text).click();
+        program.run_steps(4);
+    };
+    let says = |program: &Shown, text: &str| program.query_all_by_label_contains(text).next().is_some();
+    let make = |gpu: &Manager, name: &'static str| {
+        gpu.create_buffer(&BufferDesc::new(70_000, Usage::VERTEX).name(name)).unwrap()
+    };
+    for round in 0..20 {
+        let gpu = manager();
+        let granite = make(&gpu, "granite");
+        program.state_mut().1 = Some(gpu);
+        program.run_steps(4);
+        if round == 0 {
+            click(&mut program, "Objects");
+        }
+        click(&mut program, "granite");
+        click(&mut program, "Mark now");
+        assert!(says(&program, "0 new, 0 gone since"), "round {round}");
+        drop(granite);
+        program.state_mut().1 = None;
+        let gpu = manager();
+        let basalt = make(&gpu, "basalt");
+        program.state_mut().1 = Some(gpu);
+        program.run_steps(4);
+        assert!(!says(&program, "gone since"), "round {round}: the mark is of another manager");
+        click(&mut program, "Blocks");
+        assert!(says(&program, "Point at an object"), "round {round}: nothing is selected");
+        click(&mut program, "Objects");
+        drop(basalt);
+        program.state_mut().1 = None;
+    }
+}
+
+/// An object is outlined in the pool that it is in.
+#[test]
+fn what_is_selected_is_outlined_in_its_own_pool() {
+    let gpu = manager();
+    let granite = gpu.create_buffer(&BufferDesc::new(70_000, Usage::VERTEX).name("granite")).unwrap();
+    let mut program = program(&gpu, [900.0, 600.0], egui::Theme::Dark);
+    click(&mut program, "Blocks");
+    let row = program.query_all_by_label_contains("block 0, bytes 0 to").next().unwrap();
+    row.click();
+    program.run_steps(4);
+    let outlined = |program: &Program| {
+        let drawn = picture(program, "outline.png").pixels;
+        drawn.iter().filter(|pixel| pixel[..3] == [0xd5, 0x5e, 0x00]).count()
+    };
+    let own = outlined(&program);
+    let desc = TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
+    let textures: Vec<_> = (0..6).map(|_| gpu.create_texture(&desc).unwrap()).collect();
+    look(&mut program);
+    assert!(says(&program, "Block 5: 256 KiB"), "their pool is the fullest");
+    let other = outlined(&program);
+    assert!(own > other + 100, "{own} pixels where it is, {other} where it is not");
+    drop((granite, textures));
 }

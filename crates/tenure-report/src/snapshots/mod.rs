@@ -55,8 +55,9 @@ pub enum SnapshotError {
 
 /// Reads snapshots: a `Report` in JSON a line, in the order of time. Empty lines are ignored.
 ///
-/// An object is the same in two snapshots when its name, kind, size, tag, frame of creation and place are. What was
-/// created and dropped between two snapshots is in neither.
+/// An object is the same in two snapshots when its id, name, kind, size, tag and frame of creation are; where its place is
+/// another one, it has moved. Without ids, as in reports of older versions, its place must be the same. Where the number of
+/// frames falls, another program begins. What was created and dropped between two snapshots is in neither.
 ///
 /// # Errors
 /// [`SnapshotError`] for the first line that is no report.
@@ -117,18 +118,13 @@ struct Identity {
     offset: u64,
 }
 
-/// Objects by their ids.
-#[derive(Default)]
-struct ById(FxHashMap<u64, u32>);
-
-impl ById {
-    /// The first place of what is elsewhere now.
-    fn origin(&self, now: &Identity, objects: &[Object]) -> Option<u32> {
-        let index = *self.0.get(&now.id?)?;
-        let before = objects.get(index as usize)?;
-        // Ids are used again after some millions of objects, which differ in this.
-        let is_same = (before.name, before.size, before.frame) == (now.name, now.size, now.frame);
-        is_same.then(|| before.origin.unwrap_or(index))
+impl Identity {
+    /// What does not change where an object is moved; `None` without an id.
+    const fn without_place(&self) -> Option<Self> {
+        match self.id {
+            Some(_) => Some(Self { heap: None, block: None, offset: 0, ..*self }),
+            None => None,
+        }
     }
 }
 
@@ -137,10 +133,10 @@ struct Reader {
     history: History,
     /// The objects of the last snapshot, by what they are recognised by; equal ones in a row.
     live: FxHashMap<Identity, Vec<u32>>,
-    /// The same by their ids, where those are known: some of them may be elsewhere now.
-    by_id: ById,
     /// The blocks of the last snapshot, by pool and number.
     blocks: FxHashMap<(u32, u32), u32>,
+    /// The number of frames that the last snapshot has.
+    number: u64,
     /// What blocks held besides objects, by index.
     others: FxHashMap<u32, u64>,
 }
@@ -153,6 +149,11 @@ impl Reader {
         self.history.backend.clone_from(&report.backend);
         self.note_heaps(&report.memory);
         self.note_blocks(&report, at);
+        if report.stats.frames < self.number {
+            let before = std::mem::take(&mut self.live);
+            self.end(before.into_values().flatten(), at);
+        }
+        self.number = report.stats.frames;
         let (number, strings) = (report.stats.frames, &mut self.history.strings);
         let kept: Vec<Hold> = report.objects.iter().filter_map(|kept| kept.hold(number, strings)).collect();
         let taken = self.note_objects(report.objects, at);
@@ -243,58 +244,87 @@ impl Reader {
 
     /// The bytes of objects in each block.
     fn note_objects(&mut self, objects: Vec<LiveObject>, at: Clock) -> FxHashMap<u32, u64> {
-        let (mut before, before_by_id) = (std::mem::take(&mut self.live), std::mem::take(&mut self.by_id));
+        let mut before = std::mem::take(&mut self.live);
         let mut taken: FxHashMap<u32, u64> = FxHashMap::default();
+        let mut others = Vec::new();
         for object in objects {
-            let block = self.block_of(&object);
-            if let Some(block) = block {
+            let identity = self.identify(&object);
+            if let Some(block) = identity.block {
                 let sum = taken.entry(block).or_default();
                 *sum = sum.saturating_add(object.bytes);
             }
-            let history = &mut self.history;
-            let heap = object.heap.filter(|heap| (*heap as usize) < history.heaps.len());
-            let strings = &mut history.strings;
-            let identity = Identity {
-                id: object.id,
-                name: strings.number(&object.name),
-                kind: strings.number(&spaced(&object.kind)),
-                tag: strings.number(&object.tag),
-                size: object.bytes,
-                frame: object.frame,
-                heap,
-                block,
-                offset: object.offset.unwrap_or(0),
-            };
-            let index = before.get_mut(&identity).and_then(Vec::pop).unwrap_or_else(|| {
-                let origin = before_by_id.origin(&identity, &history.objects);
-                history.objects.push(Object {
-                    name: identity.name,
-                    tag: identity.tag,
-                    kind: identity.kind,
-                    location: strings.number(object.location.as_deref().unwrap_or("without memory")),
-                    backtrace: object.backtrace.as_deref().map(|text| strings.number(text)),
-                    heap,
-                    block,
-                    offset: identity.offset,
-                    size: object.bytes,
-                    reserved: object.bytes,
-                    frame: object.frame,
-                    origin,
-                    born: at,
-                    dropped: NEVER,
-                    released: NEVER,
-                });
-                u32::try_from(history.objects.len() - 1).unwrap_or(u32::MAX)
-            });
-            self.by_id.0.extend(identity.id.map(|id| (id, index)));
+            match before.get_mut(&identity).and_then(Vec::pop) {
+                Some(index) => self.live.entry(identity).or_default().push(index),
+                None => others.push((identity, object)),
+            }
+        }
+        let left =
+            before.into_iter().flat_map(|(identity, all)| all.into_iter().map(move |it| (identity, it)));
+        let left: Vec<_> = left.collect();
+        self.end(left.iter().map(|(_, index)| *index), at);
+        // Of those that are not where they were, some are elsewhere.
+        let mut moved: FxHashMap<Identity, Vec<u32>> = FxHashMap::default();
+        for (identity, index) in left {
+            identity.without_place().into_iter().for_each(|it| moved.entry(it).or_default().push(index));
+        }
+        for (identity, object) in others {
+            let before = identity.without_place().and_then(|it| moved.get_mut(&it)?.pop());
+            let index = self.begin(&identity, &object, before, at);
             self.live.entry(identity).or_default().push(index);
         }
-        for index in before.into_values().flatten() {
+        taken
+    }
+
+    fn identify(&mut self, object: &LiveObject) -> Identity {
+        let block = self.block_of(object);
+        let history = &mut self.history;
+        let heap = object.heap.filter(|heap| (*heap as usize) < history.heaps.len());
+        let strings = &mut history.strings;
+        Identity {
+            id: object.id,
+            name: strings.number(&object.name),
+            kind: strings.number(&spaced(&object.kind)),
+            tag: strings.number(&object.tag),
+            size: object.bytes,
+            frame: object.frame,
+            heap,
+            block,
+            offset: object.offset.unwrap_or(0),
+        }
+    }
+
+    /// Adds an object, which may have been another one before it was moved. Returns its index.
+    fn begin(&mut self, identity: &Identity, object: &LiveObject, before: Option<u32>, at: Clock) -> u32 {
+        let History { objects, strings, .. } = &mut self.history;
+        let origin = before.and_then(|index| Some(objects.get(index as usize)?.origin.unwrap_or(index)));
+        let index = u32::try_from(objects.len()).unwrap_or(u32::MAX);
+        objects.push(Object {
+            name: identity.name,
+            tag: identity.tag,
+            kind: identity.kind,
+            location: strings.number(object.location.as_deref().unwrap_or("without memory")),
+            backtrace: object.backtrace.as_deref().map(|text| strings.number(text)),
+            heap: identity.heap,
+            block: identity.block,
+            offset: identity.offset,
+            size: object.bytes,
+            reserved: object.bytes,
+            frame: object.frame,
+            origin,
+            born: at,
+            dropped: NEVER,
+            released: NEVER,
+        });
+        index
+    }
+
+    /// Objects are not where they were any more.
+    fn end(&mut self, objects: impl Iterator<Item = u32>, at: Clock) {
+        for index in objects {
             if let Some(object) = self.history.objects.get_mut(index as usize) {
                 (object.dropped, object.released) = (at, at);
             }
         }
-        taken
     }
 
     fn note_other_uses(&mut self, pools: &[PoolReport], taken: &FxHashMap<u32, u64>, frame: u32) {

@@ -7,6 +7,7 @@ mod chromium;
 #[path = "../program/mod.rs"]
 mod program;
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -286,6 +287,57 @@ fn what_moves_stays_one_object() {
     assert_eq!(number(&mut page, "app.selected"), moved as f64);
     assert!(text_of(&mut page, "#object").contains(&format!("byte {}", grouped(object.offset))));
     assert!(text_of(&mut page, "#object").contains("moved here"));
+    assert_eq!(page.complaints, [""; 0]);
+}
+
+/// The places of an object are one object in counts and lists; and what a click shows is what was clicked.
+#[test]
+fn places_are_not_objects() {
+    let program::Moves { run, .. } = program::movable(3, 60);
+    let folder = tempfile::tempdir().unwrap();
+    let mut page = opened(&write(&run.history, folder.path(), "moves.html"), (1400, 900));
+    let created = run.history.objects.iter().filter(|object| object.origin.is_none()).count();
+    assert!(text_of(&mut page, "#subtitle").contains(&format!("{created} objects")));
+    page.eval("document.querySelector('#largest-part').open = true; 0");
+    for frame in [2, 6, 25, 45] {
+        let at = run.history.frames[frame].at;
+        let there = run.history.objects.iter().filter(|it| it.born <= at && at < it.released);
+        let objects: HashSet<_> = there.map(|object| object.name).collect();
+        page.eval(&format!("app.setFrame({frame}); app.update(); 0"));
+        let caption = text_of(&mut page, "#largest caption");
+        assert!(caption.contains(&format!(" of {} objects", objects.len())), "frame {frame}: {caption}");
+    }
+    // A place that something has left, while its bytes wait.
+    let kept = page.eval(
+        "(() => {
+            const o = app.history.objects;
+            for (let frame = 0; frame < app.history.frameCount; frame++) {
+                const time = app.history.frames.at[frame];
+                const hasLeft = (i) => o.dropped[i] <= time && time < o.released[i] && time < o.end[i];
+                const left = [...app.history.places.values()].flat().find(hasLeft);
+                if (left === undefined) continue;
+                app.setFrame(frame);
+                app.select(left);
+                app.update();
+                const kept = app.selected === left;
+                app.setTime(o.released[left]);
+                app.update();
+                return [kept, app.selected === app.history.placeAt(left, app.time) && app.selected !== left];
+            }
+        })()",
+    );
+    assert_eq!(kept, json!([true, true]));
+    // What is gone is shown at its end, by whichever of its places it was clicked.
+    let shown = page.eval(
+        "[...app.history.places.values()].map((places) => {
+            const gone = app.history.objects.released[places[places.length - 1]];
+            app.setTime(app.history.lastClock);
+            app.update();
+            app.select(places[0], true);
+            return gone > app.history.lastClock || app.time === gone - 1;
+        })",
+    );
+    assert!(shown.as_array().unwrap().iter().all(|is_right| is_right == true), "{shown}");
     assert_eq!(page.complaints, [""; 0]);
 }
 
