@@ -80,7 +80,11 @@ const STEPS: &[Step] = &[
         what: "every interleaving of the release queue, of requests at a cap, and of moves with uses and drops",
         run: |_| verify::loom(),
     },
-    Step { name: "miri", what: "the release queue on real threads, interpreted", run: |_| verify::miri() },
+    Step {
+        name: "miri",
+        what: "the release queue and mapped memory on real threads, interpreted",
+        run: |_| verify::miri(),
+    },
     Step {
         name: "thread-sanitizer",
         what: "the tests of threads, watched for data races",

@@ -23,10 +23,12 @@ pub(crate) fn loom() -> Outcome {
     Ok(())
 }
 
-/// Interprets the tests of the release queue and of copies to mapped memory, with real threads.
+/// Interprets the tests of the release queue and of copies to mapped memory, and frames that use every service of mapped
+/// memory on the simulated device, all with real threads.
 pub(crate) fn miri() -> Outcome {
     toolchain::miri()?;
-    for tests in [["--test", "lifetimes"].as_slice(), &["--lib", "device::mapped"]] {
+    let all = [["--test", "lifetimes"], ["--lib", "device::mapped"], ["--test", "interpreted"]];
+    for tests in all {
         let mut command = nightly();
         command
             .args(["miri", "test", "--package", "tenure-core", "--target-dir"])
@@ -80,14 +82,17 @@ pub(crate) fn fuzz(seconds: u32) -> Result<(), String> {
     if !succeeds("cargo", &["+nightly", "fuzz", "--version"]) {
         return Err("needs a nightly toolchain and `cargo install cargo-fuzz`".to_owned());
     }
-    for target in
-        ["config", "descriptions", "general", "passes", "plan", "program", "recording", "ring", "snapshots"]
-    {
+    let seeds =
+        std::fs::read_dir(root().join("fuzz/seeds")).map_err(|error| format!("fuzz/seeds: {error}"))?;
+    let mut targets: Vec<_> =
+        seeds.flatten().map(|seed| seed.file_name().to_string_lossy().into_owned()).collect();
+    targets.sort_unstable();
+    for target in targets {
         let mut command = nightly();
         let (found, kept) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
         // What is found goes to the first folder, which has to be there.
         std::fs::create_dir_all(root().join(&found)).map_err(|error| format!("{found}: {error}"))?;
-        command.args(["fuzz", "run", target, &found, &kept, "--"]).arg(format!("-max_total_time={seconds}"));
+        command.args(["fuzz", "run", &target, &found, &kept, "--"]).arg(format!("-max_total_time={seconds}"));
         run(&mut command).map_err(|trouble| trouble.to_string())?;
     }
     Ok(())

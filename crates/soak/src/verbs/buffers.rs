@@ -2,7 +2,7 @@
 
 use tenure_core::device::Priority;
 use tenure_core::device::{Device as _, MemoryTypeId, ResourceDesc};
-use tenure_core::{BufferDesc, BufferInfo, MemoryUse, State, SyncPoint, Usage};
+use tenure_core::{BufferDesc, BufferInfo, MemoryUse, State, Usage};
 use test_random::Rng;
 
 use super::{any, happens, one_of, span};
@@ -58,7 +58,7 @@ pub(super) fn create(world: &mut World, rng: &mut Rng) -> Checked {
         world.say(|| format!("create b{number}, {size} B"));
         let made = world.gpu.create_buffer(&desc);
         if let Some(buffer) = world.allow("create a buffer", made)? {
-            let known = KnownBuffer { number, buffer, last: SyncPoint::NONE };
+            let known = KnownBuffer::new(number, buffer);
             world.contents.add_undefined(known.part(), size);
             world.buffers.push(known);
         }
@@ -68,7 +68,7 @@ pub(super) fn create(world: &mut World, rng: &mut Rng) -> Checked {
     let bytes = rng.bytes(size);
     let made = world.gpu.create_buffer_with(&desc, &bytes);
     if let Some(buffer) = world.allow("create a buffer with bytes", made)? {
-        let known = KnownBuffer { number, buffer, last: SyncPoint::NONE };
+        let known = KnownBuffer::new(number, buffer);
         world.contents.add(known.part(), bytes);
         world.buffers.push(known);
     }
@@ -87,7 +87,7 @@ pub(super) fn create_mapped(world: &mut World, rng: &mut Rng) -> Checked {
     world.say(|| format!("create b{number}, {} B in {memory:?}", desc.size));
     let made = world.gpu.create_buffer(&desc);
     let Some(buffer) = world.allow("create a mapped buffer", made)? else { return Ok(()) };
-    let known = KnownBuffer { number, buffer, last: SyncPoint::NONE };
+    let known = KnownBuffer::new(number, buffer);
     if memory == MemoryUse::Readback {
         world.contents.add_undefined(known.part(), desc.size);
     } else {
@@ -176,7 +176,8 @@ pub(super) fn pin(world: &mut World, rng: &mut Rng) -> Checked {
         if known.buffer.movable_id().is_some() && !known.buffer.is_pinned() {
             return wrong(format!("{} is not pinned", known.buffer.name()));
         }
-        let number = known.number;
+        let (number, moves) = (known.number, known.buffer.moves());
+        world.buffers[at].pinned.get_or_insert(moves);
         world.say(|| format!("pin b{number}"));
     }
     Ok(())
@@ -196,7 +197,7 @@ pub(super) fn adopt(world: &mut World, rng: &mut Rng) -> Checked {
     let desc = BufferDesc { usage, ..BufferDesc::new(size, usage) }.name(format!("b{number}"));
     match world.gpu.adopt_buffer(object, &desc, State::COMMON) {
         Ok(buffer) => {
-            let known = KnownBuffer { number, buffer, last: SyncPoint::NONE };
+            let known = KnownBuffer::new(number, buffer);
             world.contents.add_undefined(known.part(), size);
             world.buffers.push(known);
         }

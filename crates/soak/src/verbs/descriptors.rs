@@ -170,13 +170,29 @@ impl Look {
     }
 }
 
-/// Shaders read through a lasting table, and a lasting set.
+/// Shaders read through a lasting table, and a lasting set; both may be dropped at once, and others take their places.
 pub(super) fn read(world: &mut World, rng: &mut Rng) -> Checked {
+    let sets_heaps = world.device().properties().sets_descriptor_heaps();
+    let at = one_of(rng, &world.tables);
+    let of_set = one_of(rng, &world.sets).filter(|_| !sets_heaps || happens(rng, 50));
+    read_table(world, at, of_set)?;
+    if happens(rng, 40) {
+        world.say(|| "drop what was looked through".to_owned());
+        at.into_iter().for_each(|at| drop(world.tables.swap_remove(at)));
+        of_set.into_iter().for_each(|at| drop(world.sets.swap_remove(at)));
+        for _ in 0..rng.below(4) {
+            table(world, rng)?;
+            set(world, rng)?;
+        }
+    }
+    Ok(())
+}
+
+/// Shaders read through a table and a set, by their places in the lists.
+pub(super) fn read_table(world: &mut World, of_table: Option<usize>, of_set: Option<usize>) -> Checked {
     let Some(mut look) = Look::begin(world)? else { return Ok(()) };
     world.say(|| "look through a table and a set".to_owned());
-    let sets_heaps = world.device().properties().sets_descriptor_heaps();
-    let table = one_of(rng, &world.tables);
-    if let Some(at) = table {
+    if let Some(at) = of_table {
         let ranges = world.tables[at].ranges.clone();
         if look.prepare(world, &ranges)? {
             let out = &world.buffers[look.out].buffer;
@@ -192,7 +208,7 @@ pub(super) fn read(world: &mut World, rng: &mut Rng) -> Checked {
             }
         }
     }
-    if let Some(at) = one_of(rng, &world.sets).filter(|_| !sets_heaps || happens(rng, 50)) {
+    if let Some(at) = of_set {
         let ranges = world.sets[at].ranges.clone();
         if look.prepare(world, &ranges)? {
             let out = &world.buffers[look.out].buffer;

@@ -5,7 +5,7 @@ use tenure_core::{
 };
 use test_random::Rng;
 
-use super::{any, happens, one_of, recordings};
+use super::{any, descriptors, happens, one_of, recordings};
 use crate::contents::Range;
 use crate::world::{Checked, KnownBuffer, Shown, ShownRange, World};
 
@@ -21,7 +21,7 @@ pub(super) fn orphan(world: &mut World, rng: &mut Rng) -> Checked {
     let bytes = rng.bytes(size);
     let written = buffer.write(0, &bytes);
     let view = world.gpu.create_buffer_view(&buffer, &BufferViewDesc::raw().range(0, 256));
-    let known = KnownBuffer { number, buffer, last: SyncPoint::NONE };
+    let known = KnownBuffer::new(number, buffer);
     if world.allow("write what is viewed", written)?.is_some()
         && let Some(view) = world.allow("view", view)?
     {
@@ -32,51 +32,113 @@ pub(super) fn orphan(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Names a buffer as read by shaders, in a recording of its own that comes after `point`.
-fn name_read(world: &mut World, at: usize, point: &SyncPoint) -> Checked<Option<SyncPoint>> {
+/// Names the state of a buffer, in a recording of its own that comes after `point`.
+fn name(world: &mut World, at: usize, state: State, point: &SyncPoint) -> Checked<Option<SyncPoint>> {
     let named = world.gpu.record(Queue::Graphics, "name").and_then(|mut recording| {
         recording.wait_for(point)?;
-        recording.use_resource(&world.buffers[at].buffer, Subresource::All, State::NON_PIXEL_SHADER)?;
+        recording.use_resource(&world.buffers[at].buffer, Subresource::All, state)?;
         recording.submit()
     });
     world.allow("name a state", named)
 }
 
-/// A buffer is brought into a state, may move, and is read where it is without its state being named: by a queue that waits
-/// for no copies but those that the manager makes it wait for.
+/// Some calls, by which things may move.
+fn move_things(world: &mut World, calls: u64) -> Checked {
+    for _ in 0..calls {
+        let budget = CompactionBudget { bytes: 1 << 20, moves: 100, pieces: 10_000 };
+        let compacted = world.gpu.compact(budget);
+        world.allow("compact", compacted)?;
+    }
+    Ok(())
+}
+
+/// Creates buffers that may move, and drops most of them: compaction has something to do.
+fn thin_out(world: &mut World, rng: &mut Rng) -> Checked {
+    world.say(|| "create buffers that may move, and drop most of them".to_owned());
+    let usage = Usage::SHADER_READ | Usage::UNORDERED_ACCESS | Usage::COPY_SRC;
+    let mut all = Vec::new();
+    for _ in 0..16 {
+        let number = world.number();
+        let desc = BufferDesc::new(40_000, usage).movable().name(format!("b{number}"));
+        let bytes = rng.bytes(desc.size);
+        let made = world.gpu.create_buffer_with(&desc, &bytes);
+        if let Some(buffer) = world.allow("create a buffer that moves", made)? {
+            all.push((KnownBuffer::new(number, buffer), bytes));
+        }
+    }
+    let flushed = world.gpu.flush_uploads();
+    world.allow("flush the uploads", flushed)?;
+    for (known, bytes) in all.into_iter().step_by(7) {
+        world.contents.add(known.part(), bytes);
+        world.buffers.push(known);
+    }
+    let purged = world.gpu.purge();
+    world.allow("purge", purged)?;
+    Ok(())
+}
+
+/// A buffer is brought into a state, may move, and is used where it is without its state being named: by a queue that waits
+/// for no copies but those that the manager makes it wait for, and for which later copies wait.
 pub(super) fn at_rest(world: &mut World, rng: &mut Rng) -> Checked {
     let fits = |known: &KnownBuffer| {
         known.buffer.usage().contains(Usage::SHADER_READ) && known.buffer.memory() == MemoryUse::GpuOnly
     };
-    let Some(at) = one_of(rng, &world.buffers).filter(|at| fits(&world.buffers[*at])) else { return Ok(()) };
+    if happens(rng, 50) {
+        thin_out(world, rng)?;
+    }
+    let newest = world.buffers.len().checked_sub(1);
+    let at = if happens(rng, 70) { newest } else { one_of(rng, &world.buffers) };
+    let Some(at) = at.filter(|at| fits(&world.buffers[*at])) else { return Ok(()) };
     let number = world.buffers[at].number;
     // Others bring other ranges of the same API buffer into other states.
     if !world.is_alone || world.is_busy(number) || !world.contents.is_known(world.buffers[at].part()) {
         return Ok(());
     }
-    world.say(|| format!("name b{number}, and read it once it may have moved"));
-    let Some(point) = name_read(world, at, &SyncPoint::NONE)? else { return Ok(()) };
-    for _ in 0..rng.below(4) {
-        let budget = CompactionBudget { bytes: 1 << 20, moves: 100, pieces: 10_000 };
-        let compacted = world.gpu.compact(budget);
-        world.allow("compact", compacted)?;
-    }
+    world.say(|| format!("name b{number}, and use it once it may have moved"));
+    let is_written = world.buffers[at].buffer.usage().contains(Usage::UNORDERED_ACCESS) && happens(rng, 50);
+    let state = if is_written { State::UNORDERED_ACCESS } else { State::NON_PIXEL_SHADER };
+    let Some(point) = name(world, at, state, &SyncPoint::NONE)? else { return Ok(()) };
+    move_things(world, rng.below(4))?;
     let queue = any(rng, [Queue::Graphics, Queue::Compute]);
-    let read = world.gpu.record(queue, "read at rest").and_then(|mut recording| {
+    let used = world.gpu.record(queue, "use at rest").and_then(|mut recording| {
         recording.wait_for(&point)?;
         let buffer = &world.buffers[at].buffer;
         let (commands, scratch) = recording.split();
         let place = scratch.buffer(buffer)?;
-        commands.raw().use_buffer(place.raw(), place.offset(), buffer.size(), State::NON_PIXEL_SHADER);
+        commands.raw().use_buffer(place.raw(), place.offset(), buffer.size(), state);
         recording.submit()
     });
-    let Some(point) = world.allow("read at rest", read)? else { return Ok(()) };
+    let Some(point) = world.allow("use at rest", used)? else { return Ok(()) };
+    move_things(world, rng.below(4))?;
     // Who writes it next waits for uses that were named.
-    match name_read(world, at, &point)? {
+    match name(world, at, state, &point)? {
         Some(point) => world.buffers[at].last.merge(&point),
         None => drop(world.buffers.swap_remove(at)),
     }
     Ok(())
+}
+
+/// What a table shows may move, is written, and is read through the table.
+pub(super) fn moved_views(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = one_of(rng, &world.tables) else { return Ok(()) };
+    move_things(world, 1 + rng.below(3))?;
+    let parts: Vec<_> = world.tables[at].ranges.iter().map(|shown| shown.range).collect();
+    for range in parts {
+        let number = range.part.object;
+        let Some(buffer) = world.buffer(number).filter(|it| it.memory() == MemoryUse::GpuOnly) else {
+            continue;
+        };
+        if world.is_busy(number) {
+            continue;
+        }
+        let bytes = rng.bytes(range.size);
+        let uploaded = world.gpu.upload(buffer, range.offset, &bytes);
+        if let Some(upload) = world.allow("upload what is shown", uploaded)? {
+            world.contents.write(range, &bytes);
+            world.uploads.push(upload);
+        }
+    }
+    descriptors::read_table(world, Some(at), None)
 }
 
 /// Readbacks of a recording that nobody wants any more before it is submitted: their bytes are written all the same.

@@ -73,6 +73,9 @@ pub(super) fn report(world: &mut World, _: &mut Rng) -> Checked {
         if found != [size] {
             return wrong(format!("{name} of {size} B is in the report with {found:?} B"));
         }
+        if known.pinned.is_some_and(|moves| moves != known.buffer.moves()) {
+            return wrong(format!("{name} was pinned, and has moved"));
+        }
     }
     for shown in &world.shown {
         let number = shown.range.range.part.object;

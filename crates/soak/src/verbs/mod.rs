@@ -44,7 +44,7 @@ const VERBS: &[Verb] = &[
     verb(1, buffers::drop_many),
     verb(4, buffers::write_mapped),
     verb(4, buffers::read_mapped),
-    verb(1, buffers::pin),
+    verb(3, buffers::pin),
     verb(1, buffers::adopt),
     verb(8, textures::create),
     verb(5, textures::drop_one),
@@ -122,6 +122,7 @@ const VERBS: &[Verb] = &[
     verb(4, lifetimes::orphan),
     verb(4, lifetimes::at_rest),
     verb(4, lifetimes::unwanted_reads),
+    verb(4, lifetimes::moved_views),
 ];
 
 /// How often each is chosen under some trouble.

@@ -33,7 +33,7 @@ pub(super) fn in_page(world: &mut World, rng: &mut Rng) -> Checked {
     let made = world.pages[at].create_buffer(&BufferDesc::new(size, usage).name(format!("b{number}")));
     world.say(|| format!("create b{number} in a page, {size} B"));
     if let Some(buffer) = world.allow("a buffer in a page", made)? {
-        let known = KnownBuffer { number, buffer, last: SyncPoint::NONE };
+        let known = KnownBuffer::new(number, buffer);
         world.contents.add_undefined(known.part(), size);
         world.buffers.push(known);
     }

@@ -5,13 +5,13 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tenure_core::{Error, MemoryUse, Readback, TexelData};
+use tenure_core::{Error, MemoryUse, Readback, TexelData, TextureRegion};
 use tenure_sim::Device;
 use test_random::Rng;
 
 use super::{happens, one_of, span};
 use crate::contents::{Effect, Range};
-use crate::world::{Checked, LONG, Read, World, compare, wrong};
+use crate::world::{Checked, Grid, KnownTexture, LONG, Read, World, compare, wrong};
 
 pub(super) fn upload(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = one_of(rng, &world.buffers) else { return Ok(()) };
@@ -37,15 +37,56 @@ pub(super) fn upload_texture(world: &mut World, rng: &mut Rng) -> Checked {
         return Ok(());
     }
     let (number, part) = (known.number, rng.below(known.parts().into()) as u32);
-    let to = known.all(part);
-    let bytes = rng.bytes(to.size);
-    let uploaded = world.gpu.upload_texture(&known.texture, known.grid(part).region, TexelData::new(&bytes));
-    world.say(|| format!("upload to t{number} part {part}"));
+    let (to, grid) = (known.all(part), known.grid(part));
+    let window = if happens(rng, 40) { window(rng, known, &grid) } else { None };
+    let Window { region, first, row, rows } = window.unwrap_or(Window::whole(&grid));
+    let bytes = rng.bytes(row * rows);
+    let uploaded = world.gpu.upload_texture(&known.texture, region, TexelData::new(&bytes));
+    world.say(|| format!("upload to t{number} part {part}: {:?} at {:?}", region.extent, region.origin));
     if let Some(upload) = world.allow("upload texels", uploaded)? {
-        world.contents.write(to, &bytes);
+        for (at, texels) in (0..).zip(bytes.chunks(row as usize)) {
+            world.contents.write(Range { offset: first + at * grid.row, size: row, ..to }, texels);
+        }
         world.uploads.push(upload);
     }
     Ok(())
+}
+
+/// Some texels of a subresource: where the first is among its bytes, and how many rows of how many bytes there are.
+struct Window {
+    region: TextureRegion,
+    first: u64,
+    row: u64,
+    rows: u64,
+}
+
+impl Window {
+    const fn whole(grid: &Grid) -> Self {
+        Self { region: grid.region, first: 0, row: grid.row, rows: grid.rows }
+    }
+}
+
+/// A part of a flat subresource; copies of depth are of all of it.
+fn window(rng: &mut Rng, known: &KnownTexture, grid: &Grid) -> Option<Window> {
+    let format = known.texture.info().format;
+    let (region, block) = (grid.region, grid.region.block(format));
+    let [width, height, depth] = region.extent;
+    if format.is_depth() || depth > 1 {
+        return None;
+    }
+    let (columns, rows) = (u64::from(width / block.width), u64::from(height / block.height));
+    if columns == 0 || rows == 0 {
+        return None;
+    }
+    let ((left, across), (top, down)) = (span(rng, columns), span(rng, rows));
+    let texels = |blocks: u64, size: u32| blocks as u32 * size;
+    let region = TextureRegion {
+        origin: [texels(left, block.width), texels(top, block.height), 0],
+        extent: [texels(across, block.width), texels(down, block.height), 1],
+        ..region
+    };
+    let bytes = u64::from(block.bytes);
+    Some(Window { region, first: top * grid.row + left * bytes, row: across * bytes, rows: down })
 }
 
 pub(super) fn flush(world: &mut World, _: &mut Rng) -> Checked {

@@ -14,9 +14,15 @@ pub(crate) struct KnownBuffer {
     pub(crate) buffer: Buffer<Device>,
     /// The newest submission that uses it.
     pub(crate) last: SyncPoint,
+    /// How often it had moved when it was pinned.
+    pub(crate) pinned: Option<u64>,
 }
 
 impl KnownBuffer {
+    pub(crate) const fn new(number: u64, buffer: Buffer<Device>) -> Self {
+        Self { number, buffer, last: SyncPoint::NONE, pinned: None }
+    }
+
     pub(crate) const fn part(&self) -> Part {
         Part::buffer(self.number)
     }
