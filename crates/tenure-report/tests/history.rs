@@ -169,7 +169,7 @@ fn snapshots_give_the_same_objects_as_events() {
 
 /// An object at the place of one that is gone is another one, however alike they are.
 #[test]
-fn snapshots_tell_twins_apart() {
+fn snapshots_tell_apart_what_is_alike() {
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
     let make = || gpu.create_buffer(&BufferDesc::new(5000, Usage::VERTEX).name("twin")).unwrap();
     let line = || serde_json::to_string(&gpu.report()).unwrap() + "\n";
@@ -181,7 +181,7 @@ fn snapshots_tell_twins_apart() {
     let second = make();
     assert_eq!(place(gpu.report()), first_place);
     let text = before + &line() + &line();
-    let history = read_snapshots(text.as_bytes(), "twins").unwrap();
+    let history = read_snapshots(text.as_bytes(), "alike").unwrap();
     let lives: Vec<_> = history.objects.iter().map(|object| (object.born, object.released)).collect();
     assert_eq!(lives, [(1, 2), (2, NEVER)]);
     drop(second);

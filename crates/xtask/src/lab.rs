@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{cargo_with, root, run, succeeds, target};
-use crate::debian;
 use crate::outcome::{Outcome, Trouble};
+use crate::{debian, lab_packages};
 
 /// For which system a program in the lab is built.
 #[derive(Clone, Copy)]
@@ -92,6 +92,17 @@ impl Lab {
         command
     }
 
+    /// What a program in the lab prints.
+    fn prints(&self, program: &[&str]) -> Result<String, Trouble> {
+        let mut command = Command::new(root().join("lab/run"));
+        let ran = command.args(program).current_dir(root()).output();
+        match ran {
+            Ok(ran) if ran.status.success() => Ok(String::from_utf8_lossy(&ran.stdout).into_owned()),
+            Ok(ran) => Err(Trouble::Failed(format!("in the lab, {program:?}: {}", ran.status))),
+            Err(error) => Err(Trouble::Failed(format!("{error}: {command:?}"))),
+        }
+    }
+
     /// Runs a program in the lab, which must end with this status within these seconds.
     pub(crate) fn ends_with(&self, status: i32, seconds: u32, program: &[&str]) -> Outcome {
         let mut command = Command::new(root().join("lab/run"));
@@ -112,7 +123,8 @@ pub(crate) fn check() -> Outcome {
     lab.ends_with(7, 120, &["cmd.exe", "/c", "exit 7"])?;
     // By its path, too, and then in the folder it was started in.
     lab.ends_with(7, 120, &[WINDOWS_SHELL, "/c", "if exist Cargo.toml exit 7"])?;
-    lab.ends_with(124, 1, &["sleep", "60"])
+    lab.ends_with(124, 1, &["sleep", "60"])?;
+    lab_packages::compare(&lab.prints(&["dpkg-query", "--show", "--showformat", lab_packages::FORMAT])?)
 }
 
 /// What matters to the lab about this machine.

@@ -7,9 +7,12 @@ mod devices;
 mod egui;
 mod failures;
 mod lab;
+mod lab_packages;
 mod outcome;
 mod package;
 mod perfetto;
+mod record;
+mod records;
 mod runtime;
 mod soak;
 mod step;
@@ -88,6 +91,12 @@ enum Command {
         #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
         rules: Option<String>,
     },
+    /// Runs all that uses devices on those of this machine, Windows or Linux with a card, and writes down what they are,
+    /// which steps pass, and their figures: `docs/devices/NAME.md`.
+    Record {
+        /// Of the file: such as the card and the system.
+        name: String,
+    },
     /// Runs each fuzz target for a while. Needs `cargo-fuzz` and a nightly toolchain.
     Fuzz {
         /// Seconds for each target.
@@ -105,7 +114,8 @@ fn main() -> ExitCode {
         Command::Test { steps, strict, native, lean, .. } => {
             let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
             let is_strict = strict || is_ci;
-            step::run(&steps, step::Settings { is_strict, is_native: native, is_lean: lean })
+            let settings = step::Settings { is_strict, is_native: native, is_lean: lean };
+            step::run(&steps, settings).and_then(|(_, outcome)| outcome)
         }
         Command::Surface => surface::write().map_err(|trouble| trouble.to_string()),
         Command::Wgpu { suite: Some(suite), native, .. } => {
@@ -119,6 +129,7 @@ fn main() -> ExitCode {
         }
         Command::Soak { seed, minutes, .. } => soak::run(seed.unwrap_or_else(soak::seed_of_clock), minutes)
             .map_err(|trouble| trouble.to_string()),
+        Command::Record { name } => record::run(&name),
         Command::Fuzz { seconds } => verify::fuzz(seconds),
     };
     match done {

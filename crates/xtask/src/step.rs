@@ -7,8 +7,8 @@ use std::{env, fs, io};
 use crate::command::{cargo, cargo_with, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{
-    architecture, debian, devices, egui, lab, package, perfetto, runtime, soak, supply, surface, toolchain,
-    triangles, unsafe_code, verify, wgpu, words,
+    architecture, debian, devices, egui, lab, package, perfetto, records, runtime, soak, supply, surface,
+    toolchain, triangles, unsafe_code, verify, wgpu, words,
 };
 
 /// How to run the steps.
@@ -37,7 +37,11 @@ const STEPS: &[Step] = &[
         what: "no crate or module uses one above it, and ARCHITECTURE.md says the same",
         run: |_| architecture::check(),
     },
-    Step { name: "words", what: "retired words are in no file", run: |_| words::check() },
+    Step {
+        name: "words",
+        what: "retired words are in no file, and each record of devices is linked to",
+        run: |_| words::check().and_then(|()| records::check()),
+    },
     Step {
         name: "supply",
         what: "the licences and sources of all dependencies are those that deny.toml allows",
@@ -220,21 +224,35 @@ pub(crate) fn list() {
     }
 }
 
-/// Runs the named steps, or all, to the end, and says what became of each.
-pub(crate) fn run(names: &[String], settings: Settings) -> Result<(), String> {
+/// What became of a step.
+pub(crate) struct StepResult {
+    pub(crate) name: &'static str,
+    pub(crate) outcome: Outcome,
+    pub(crate) time: Duration,
+}
+
+/// Runs the named steps, or all, to the end, and says what became of each; an error for those that failed.
+///
+/// # Errors
+/// There is no step of a name.
+pub(crate) fn run(
+    names: &[String],
+    settings: Settings,
+) -> Result<(Vec<StepResult>, Result<(), String>), String> {
     let steps = chosen(names)?;
     let results: Vec<_> = steps.into_iter().map(|step| timed(step, settings)).collect();
     println!();
-    for (step, outcome, time) in &results {
+    for StepResult { name, outcome, time } in &results {
         let said = outcome.as_ref().err().map_or_else(|| "passed".to_owned(), Trouble::to_string);
-        println!("{:13} {:6.1} s  {said}", step.name, time.as_secs_f64());
+        println!("{name:13} {:6.1} s  {said}", time.as_secs_f64());
     }
-    let passed = results.iter().filter(|(_, outcome, _)| outcome.is_ok()).count();
-    let failed =
-        results.iter().filter_map(|(_, outcome, _)| outcome.as_ref().err()).filter(|it| it.is_failure());
-    let failed = failed.count();
+    let passed = results.iter().filter(|result| result.outcome.is_ok()).count();
+    let failed = results.iter().filter_map(|result| result.outcome.as_ref().err());
+    let failed = failed.filter(|trouble| trouble.is_failure()).count();
     println!("steps: {passed} passed, {failed} failed, {} not run", results.len() - passed - failed);
-    if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} steps failed", results.len())) }
+    let outcome =
+        if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} steps failed", results.len())) };
+    Ok((results, outcome))
 }
 
 /// The named steps in their usual order; all of them if none is named.
@@ -246,14 +264,14 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Step>, String> {
     Ok(STEPS.iter().filter(is_wanted).collect())
 }
 
-fn timed(step: &Step, settings: Settings) -> (&Step, Outcome, Duration) {
+fn timed(step: &Step, settings: Settings) -> StepResult {
     println!("\n=== {}: {}", step.name, step.what);
     let start = Instant::now();
     let outcome = (step.run)(settings).map_err(|trouble| trouble.judged(settings.is_strict));
     if settings.is_lean {
         remove_own_folders(step.name);
     }
-    (step, outcome, start.elapsed())
+    StepResult { name: step.name, outcome, time: start.elapsed() }
 }
 
 /// Removes what only a step uses. What cannot be removed only takes room.

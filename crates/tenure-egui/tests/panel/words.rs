@@ -148,7 +148,7 @@ fn what_came_since_the_mark_is_new_in_programs_without_frames() {
     drop((old, new));
 }
 
-/// What is selected stays selected where it is moved, and its twins are not.
+/// What is selected stays selected where it is moved, and what is like it is not.
 #[test]
 fn a_selected_object_is_found_again_where_it_has_moved() {
     let gpu = manager();

@@ -1,0 +1,98 @@
+//! What the devices of a machine are, which steps pass on them, and their figures, as a file of `docs/devices`.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use crate::command::{printed, root};
+use crate::outcome::Trouble;
+use crate::records::FOLDER;
+use crate::step::{self, Settings, StepResult};
+
+/// The steps that use devices; those that this system lacks are left out.
+const STEPS: [&str; 8] =
+    ["vulkan", "d3d12", "d3d12-runtime", "devices", "pictures", "triangles", "frames", "wgpu"];
+/// Without a device of the lab, these have nothing to run on.
+const ONLY_ON_WINDOWS: [&str; 2] = ["d3d12", "d3d12-runtime"];
+/// What is measured, by the arguments of `bench`.
+const FIGURES: [&str; 2] = ["create", "pressure"];
+/// The program, which says what a device is and what tenure uses of it.
+const DEVICES: [&str; 7] = ["run", "--release", "--quiet", "--package", "tenure-cli", "--", "devices"];
+
+/// Runs the steps and writes the file of that name. A step that fails is in the file, and is an error afterwards.
+pub(crate) fn run(name: &str) -> Result<(), String> {
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    if !is_name || name.starts_with('.') {
+        return Err(format!("{name:?}: the name of a file has letters, digits and -_."));
+    }
+    let settings = Settings { is_strict: true, is_native: true, is_lean: false };
+    let is_here = |step: &&str| cfg!(windows) || !ONLY_ON_WINDOWS.contains(step);
+    let steps: Vec<_> = STEPS.into_iter().filter(is_here).map(str::to_owned).collect();
+    let (results, outcome) = step::run(&steps, settings)?;
+    let devices = printed("cargo", &DEVICES).unwrap_or_else(|| "the program `tenure` has failed".to_owned());
+    let figures = FIGURES.map(|figure| {
+        let bench = ["run", "--release", "--quiet", "--package", "bench", "--", figure];
+        (figure, printed("cargo", &bench).unwrap_or_else(|| "failed".to_owned()))
+    });
+    let commit = printed("git", &["-C", &root().to_string_lossy(), "describe", "--always", "--dirty"]);
+    let text = page(name, commit.as_deref().unwrap_or("unknown"), &devices, &results, &figures);
+    let path = root().join(FOLDER).join(format!("{name}.md"));
+    let written = fs::create_dir_all(root().join(FOLDER)).and_then(|()| fs::write(&path, text));
+    written.map_err(|error| format!("{}: {error}", path.display()))?;
+    println!("{FOLDER}/{name}.md is written: link to it in docs/status.md, section \"Devices\"");
+    outcome
+}
+
+fn page(
+    name: &str,
+    commit: &str,
+    devices: &str,
+    steps: &[StepResult],
+    figures: &[(&'static str, String)],
+) -> String {
+    let mut text = format!(
+        "# {name}\n\nWritten by `cargo xtask record {name}`, at {commit}, on {} ({}).\n\n## Devices\n\n",
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+    );
+    let block = |text: &mut String, content: &str| {
+        let _never_fails = writeln!(text, "```text\n{}\n```\n", content.trim_end());
+    };
+    block(&mut text, devices);
+    text.push_str("## Steps\n\n| step | result | seconds |\n| --- | --- | --- |\n");
+    for StepResult { name, outcome, time } in steps {
+        let said = outcome.as_ref().err().map_or_else(|| "passed".to_owned(), Trouble::to_string);
+        let said = said.replace('|', "\\|").replace('\n', " ");
+        let _never_fails = writeln!(text, "| {name} | {said} | {:.0} |", time.as_secs_f64());
+    }
+    text.push('\n');
+    for (figure, printed) in figures {
+        let _never_fails = writeln!(text, "## `bench {figure}`\n");
+        block(&mut text, printed);
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{StepResult, page};
+    use crate::outcome::Trouble;
+
+    #[test]
+    fn a_page_says_what_became_of_each_step() {
+        let steps = [
+            StepResult { name: "vulkan", outcome: Ok(()), time: Duration::from_secs(61) },
+            StepResult {
+                name: "frames",
+                outcome: Err(Trouble::Failed("a | b\nc".to_owned())),
+                time: Duration::from_secs(2),
+            },
+        ];
+        let text = page("card", "abc", "0: card\n", &steps, &[("create", "figures\n".to_owned())]);
+        assert!(text.contains("| vulkan | passed | 61 |\n| frames | FAILED: a \\| b c | 2 |\n"), "{text}");
+        assert!(text.contains("```text\n0: card\n```\n") && text.ends_with("figures\n```\n"), "{text}");
+    }
+}
