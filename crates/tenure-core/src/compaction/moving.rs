@@ -162,14 +162,12 @@ impl<D: Device> Moving<'_, D> {
         let (from, to) = (&self.exchange.value().place.api_resource, &self.to.api_resource);
         if let ResourceDesc::Buffer(_) = self.movable.needs.desc {
             let state = |shared: &ApiResource<D>| shared.states.at_rest(0, model).unwrap_or_default();
-            let (source, target) = (state(from), state(to));
+            let found = |shared: &ApiResource<D>| found_state(shared, state(shared));
+            let (source, target) = (found(from), found(to));
             // Others use the rest of either buffer.
             let both = source | target;
             let target = if both.is_write() && source != State::COMMON { source } else { both };
-            let all = [(from, source), (to, target)].into_iter();
-            // Nobody counts on finding a destination of copies.
-            let is_found = |state: State| !state.is_write() || state == State::UNORDERED_ACCESS;
-            let all = all.filter(|(_, state)| *state != State::COMMON && is_found(*state));
+            let all = [(from, source), (to, target)].into_iter().filter(|(_, state)| *state != State::COMMON);
             return all.map(|(shared, state)| (Tracked(shared.clone()), Subresource::All, state)).collect();
         }
         // Also what has no content: views of all of it are of one state.
@@ -238,6 +236,21 @@ impl<D: Device> Moving<'_, D> {
         self.exchange.value_mut().is_planned = false;
         (self.planned, Left::made(self.to.api_resource, self.location))
     }
+}
+
+/// The state in which a buffer is to be found after a move, by that before it. Nobody counts on finding a destination of copies:
+/// what another queue has copied there, and this one has waited for, stays one for the tracker, and shaders may read it in any
+/// way without a barrier. So they may after the move.
+fn found_state<D: Device>(buffer: &ApiResource<D>, before: State) -> State {
+    if !before.is_write() || before == State::UNORDERED_ACCESS {
+        return before;
+    }
+    let reads = State::VERTEX_OR_CONSTANT
+        | State::INDEX
+        | State::PIXEL_SHADER
+        | State::NON_PIXEL_SHADER
+        | State::INDIRECT;
+    buffer.states.allowed() & buffer.possible & reads
 }
 
 /// Tells the recorder, if there is one, of a move.

@@ -120,3 +120,43 @@ fn external_work_and_moves_do_not_wait_for_each_other() {
     });
     is_over.recv_timeout(SOON).expect("a thread waits for another that waits for it");
 }
+
+/// What another queue has uploaded, and was waited for, is read without a barrier and without a state that is named; and so
+/// it is after a move, which has its own copy seen by whatever may read it.
+#[test]
+fn what_another_queue_has_uploaded_is_found_after_a_move() {
+    let mut moves = 0;
+    for &profile in Profile::ALL {
+        let gpu = with(Options::new(profile).lag(Lag::None));
+        let usage = Usage::SHADER_READ | Usage::UNORDERED_ACCESS;
+        let desc = BufferDesc::new(40_000, usage).movable();
+        let all: Vec<_> =
+            (0..16).map(|byte| gpu.create_buffer_with(&desc, &[byte; 40_000]).unwrap()).collect();
+        gpu.flush_uploads().unwrap();
+        let kept: Vec<_> = all.into_iter().step_by(7).collect();
+        gpu.purge().unwrap();
+        // What is shown is copied by the graphics queue, which has waited for the upload before.
+        let view = |buffer| gpu.create_buffer_view(buffer, &BufferViewDesc::raw()).unwrap();
+        let views: Vec<_> = kept.iter().map(view).collect();
+        let mut recording = gpu.record(Queue::Graphics, "name").unwrap();
+        for buffer in &kept {
+            recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+        }
+        let named = recording.submit().unwrap();
+        let ample = CompactionBudget { bytes: 1 << 20, moves: 100, pieces: 10_000 };
+        (0..3).for_each(|_| _ = gpu.compact(ample).unwrap());
+        moves += kept.iter().map(Buffer::moves).sum::<u64>();
+        let mut recording = gpu.record(Queue::Graphics, "read").unwrap();
+        recording.wait_for(&named).unwrap();
+        for buffer in &kept {
+            let (commands, scratch) = recording.split();
+            let place = scratch.buffer(buffer).unwrap();
+            commands.raw().use_buffer(place.raw(), place.offset(), buffer.size(), State::NON_PIXEL_SHADER);
+        }
+        recording.submit().unwrap();
+        assert_no_hazards(&gpu);
+        drop((views, kept));
+        end(gpu);
+    }
+    assert!(moves > 0);
+}
