@@ -10,7 +10,7 @@ use crate::program::Program;
 use crate::run::words_of;
 use crate::setup::{Setup, Trouble};
 use crate::verbs;
-use crate::world::{Checked, World, Wrong, check_hazards, wrong};
+use crate::world::{Checked, World, Wrong, end_clean, wrong};
 
 /// Threads of a run.
 const THREADS: u64 = 4;
@@ -41,14 +41,7 @@ fn play(seed: u64, setup: &Setup) -> Checked {
         running.into_iter().map(end).collect()
     });
     done.into_iter().collect::<Checked>()?;
-    let device = gpu.device().clone();
-    check_hazards(&device)?;
-    let report = gpu.shutdown();
-    if !report.is_clean() {
-        return wrong(format!("the shutdown is not clean: {report:?}"));
-    }
-    drop(gpu);
-    device.check_clean().or_else(|findings| wrong(findings.to_string()))
+    end_clean(gpu)
 }
 
 fn one_of_many(gpu: Gpu<tenure_sim::Device>, setup: &Setup, seed: u64, thread: u64) -> Checked {

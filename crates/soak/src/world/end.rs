@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::{BufferDesc, Error, Usage};
+use tenure_core::{BufferDesc, Error, Gpu, Usage};
 use tenure_sim::Device;
 
 use super::{Checked, World, wrong};
@@ -39,19 +39,12 @@ impl World {
         self.check_all()?;
         let (gpu, has_leaked) = (self.gpu.clone(), self.has_leaked);
         self.drop_all();
-        let device = gpu.device().clone();
         if has_leaked {
-            check_hazards(&device)?;
+            check_hazards(gpu.device())?;
             return shut_down(&gpu);
         }
         check_idle(&gpu)?;
-        check_hazards(&device)?;
-        let report = gpu.shutdown();
-        if !report.is_clean() {
-            return wrong(format!("the shutdown is not clean: {report:?}"));
-        }
-        drop(gpu);
-        device.check_clean().or_else(|findings| wrong(findings.to_string()))
+        end_clean(gpu)
     }
 
     /// Takes away what makes calls fail, and ends what is open.
@@ -181,7 +174,7 @@ impl World {
 }
 
 /// The manager is back where it began.
-fn check_idle(gpu: &tenure_core::Gpu<Device>) -> Checked {
+fn check_idle(gpu: &Gpu<Device>) -> Checked {
     let frames = |count: usize| {
         let empty = || gpu.begin_frame().and_then(tenure_core::Frame::end);
         (0..count).try_for_each(|_| empty()).or_else(|error| wrong(format!("an empty frame: {error}")))
@@ -210,7 +203,19 @@ fn check_idle(gpu: &tenure_core::Gpu<Device>) -> Checked {
     Ok(())
 }
 
-pub(crate) fn check_hazards(device: &Device) -> Checked {
+/// A manager of which nothing is left ends without a complaint, and so does its device.
+pub(crate) fn end_clean(gpu: Gpu<Device>) -> Checked {
+    let device = gpu.device().clone();
+    check_hazards(&device)?;
+    let report = gpu.shutdown();
+    if !report.is_clean() {
+        return wrong(format!("the shutdown is not clean: {report:?}"));
+    }
+    drop(gpu);
+    device.check_clean().or_else(|findings| wrong(findings.to_string()))
+}
+
+fn check_hazards(device: &Device) -> Checked {
     if !device.run_until_idle() {
         return wrong("the GPU waits for ever");
     }
@@ -221,7 +226,7 @@ pub(crate) fn check_hazards(device: &Device) -> Checked {
 }
 
 /// What was leaked on purpose is reported; nothing panics.
-fn shut_down(gpu: &tenure_core::Gpu<Device>) -> Checked {
+fn shut_down(gpu: &Gpu<Device>) -> Checked {
     let report = gpu.shutdown();
     match report.is_clean() && !report.open_recordings.is_empty() {
         true => wrong("a report with open recordings says that it is clean"),
