@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Instant;
 
 use clap::Parser;
+use clap::builder::PossibleValuesParser;
 use comfy_table::Table;
 use fuzz_cases::operations::{SUBALLOCATORS, play};
 
@@ -18,7 +19,7 @@ struct Arguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// One of them alone.
-    #[arg(long)]
+    #[arg(long, value_parser = PossibleValuesParser::new(SUBALLOCATORS.iter().map(|(name, _)| *name)))]
     only: Option<String>,
 }
 

@@ -1,6 +1,7 @@
 //! `soak`: runs random programs, and says by which seed one fails.
 
 use std::process::ExitCode;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -35,7 +36,7 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     // A panic is part of the answer; where it was is said with it.
-    std::panic::set_hook(Box::new(|panic| PLACE.with(|place| place.set(Some(panic.to_string())))));
+    std::panic::set_hook(Box::new(|panic| *place() = Some(panic.to_string())));
     if arguments.replay {
         return replay(arguments.seed);
     }
@@ -45,9 +46,11 @@ fn main() -> ExitCode {
     }
 }
 
-thread_local! {
-    /// What the last panic of this thread said, with its place.
-    static PLACE: std::cell::Cell<Option<String>> = const { std::cell::Cell::new(None) };
+/// What the last panic said, with its place: programs have several threads.
+static PLACE: Mutex<Option<String>> = Mutex::new(None);
+
+fn place() -> MutexGuard<'static, Option<String>> {
+    PLACE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Shows a program and what comes of it.
@@ -63,7 +66,8 @@ fn replay(seed: u64) -> ExitCode {
         }
         Some(wrong) => {
             println!("{wrong}");
-            if let Some(place) = PLACE.take() {
+            let said = place().take();
+            if let Some(place) = said {
                 println!("{place}");
             }
             ExitCode::FAILURE
@@ -87,6 +91,8 @@ fn soak(arguments: &Arguments) -> Result<(), ()> {
         let program = Program::new(seed);
         let outcome = run(&program);
         if let Some(wrong) = outcome.wrong {
+            // To look for a shorter one takes many runs.
+            drop(watchdog);
             match arguments.brief {
                 true => println!("{wrong} (program {programs})"),
                 false => explain(&program, &wrong),
@@ -110,7 +116,8 @@ fn soak(arguments: &Arguments) -> Result<(), ()> {
 fn explain(program: &Program, wrong: &str) {
     println!("seed {} fails: {}", program.seed, program.setup);
     println!("{wrong}");
-    if let Some(place) = PLACE.take() {
+    let said = place().take();
+    if let Some(place) = said {
         println!("{place}");
     }
     let shrunk = shrink(program, wrong);

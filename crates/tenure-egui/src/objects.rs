@@ -162,7 +162,7 @@ impl ObjectTable {
                 TextEdit::singleline(&mut self.filter).hint_text("name, tag or kind").desired_width(180.0);
             has_changed |= ui.add(hint).labelled_by(label.id).changed();
             let text =
-                "The box beside it shows alone what was created since: what is never freed shows there.";
+                "Remembers what lives now; the check box then lists only objects created since. A leak grows there.";
             self.wants_mark = ui.button("Mark now").on_hover_text(text).clicked();
             let Some(mark) = &self.mark else { return };
             let text = format!("only what is new since the mark in frame {}", mark.frame);

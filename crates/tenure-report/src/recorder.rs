@@ -83,6 +83,7 @@ impl HistoryRecorder {
                 let name = found.map_or("queue", |found| queue_text(found.kind));
                 Newest { queue: state.history.strings.number(name), serial: Some(serial) }
             }
+            [] => Newest { queue: state.history.strings.number("no queue"), serial: None },
             _ => Newest { queue: state.history.strings.number("several queues"), serial: None },
         };
         let mut holds = state.holds(newest);

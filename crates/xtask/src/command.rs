@@ -22,9 +22,22 @@ pub(crate) fn target() -> PathBuf {
 /// Runs a command, which passes when its exit status is 0. What it prints is passed on; of tests that fail, the names
 /// and messages are part of the trouble as well.
 pub(crate) fn run(command: &mut Command) -> Outcome {
+    judged(command, |_| true)
+}
+
+/// Runs tests of which some are named: there must be at least one. A name that was changed would run none, and pass.
+pub(crate) fn run_named_tests(command: &mut Command) -> Outcome {
+    judged(command, |found| !found.has_no_test())
+}
+
+/// Runs a command, which must succeed, and print what is asked for.
+fn judged(command: &mut Command, is_fine: impl FnOnce(&Failures) -> bool) -> Outcome {
     let shown = format!("{command:?}");
     match watched(command.current_dir(root())) {
-        Ok((status, _)) if status.success() => Ok(()),
+        Ok((status, found)) if status.success() => match is_fine(&found) {
+            true => Ok(()),
+            false => Err(Trouble::Failed(format!("no test has such a name: {shown}"))),
+        },
         Ok((status, failures)) => Err(Trouble::Failed(format!("{status}: {shown}{}", failures.said()))),
         Err(error) => Err(Trouble::Failed(format!("{error}: {shown}"))),
     }

@@ -15,6 +15,8 @@ pub(crate) struct Failures {
     kept: Vec<String>,
     left_out: usize,
     is_inside: bool,
+    /// Tests that were begun.
+    begun: u64,
     /// Tests that take long, and have not ended.
     slow: Vec<String>,
     last: VecDeque<String>,
@@ -24,6 +26,7 @@ impl Failures {
     /// Takes the next line.
     pub(crate) fn note(&mut self, line: &str) {
         self.note_end(line);
+        self.begun += line.strip_prefix("running ").map_or(0, count_of);
         if line == "failures:" {
             self.is_inside = true;
         } else if line.starts_with("test result:") {
@@ -34,6 +37,11 @@ impl Failures {
         } else if self.is_inside && !line.trim().is_empty() {
             self.keep(line);
         }
+    }
+
+    /// No test was begun.
+    pub(crate) const fn has_no_test(&self) -> bool {
+        self.begun == 0
     }
 
     fn note_end(&mut self, line: &str) {
@@ -81,6 +89,12 @@ impl Failures {
         let last = self.last.iter().map(|line| format!("\n    at its end: {line}"));
         slow.chain(last).collect()
     }
+}
+
+/// The number of `8 tests`; 0 of anything else.
+fn count_of(text: &str) -> u64 {
+    let number = text.strip_suffix(" tests").or_else(|| text.strip_suffix(" test"));
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

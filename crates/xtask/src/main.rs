@@ -88,7 +88,7 @@ enum Command {
         minutes: f64,
         /// Breaks rules of the code on purpose instead, one after the other in a copy of the repository, and says which
         /// random programs find within a minute: those of `crates/soak/rules.json` whose words contain this.
-        #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
+        #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["seed", "minutes"])]
         rules: Option<String>,
     },
     /// Runs all that uses devices on those of this machine, Windows or Linux with a card, and writes down what they are,

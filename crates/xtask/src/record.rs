@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::process::Command;
 
 use crate::command::{printed, root};
 use crate::outcome::Trouble;
@@ -18,7 +19,7 @@ const FIGURES: [&str; 2] = ["create", "pressure"];
 /// The program, which says what a device is and what tenure uses of it.
 const DEVICES: [&str; 7] = ["run", "--release", "--quiet", "--package", "tenure-cli", "--", "devices"];
 
-/// Runs the steps and writes the file of that name. A step that fails is in the file, and is an error afterwards.
+/// Runs the steps and writes the file of that name. A step or a program that fails is in the file, and is an error afterwards.
 pub(crate) fn run(name: &str) -> Result<(), String> {
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     if !is_name || name.starts_with('.') {
@@ -27,12 +28,16 @@ pub(crate) fn run(name: &str) -> Result<(), String> {
     let settings = Settings { is_strict: true, is_native: true, is_lean: false };
     let is_here = |step: &&str| cfg!(windows) || !ONLY_ON_WINDOWS.contains(step);
     let steps: Vec<_> = STEPS.into_iter().filter(is_here).map(str::to_owned).collect();
-    let (results, outcome) = step::run(&steps, settings)?;
-    let devices = printed("cargo", &DEVICES).unwrap_or_else(|| "the program `tenure` has failed".to_owned());
-    let figures = FIGURES.map(|figure| {
-        let bench = ["run", "--release", "--quiet", "--package", "bench", "--", figure];
-        (figure, printed("cargo", &bench).unwrap_or_else(|| "failed".to_owned()))
-    });
+    let (results, mut outcome) = step::run(&steps, settings)?;
+    let mut said = |arguments: &[&str]| {
+        said_by(arguments).unwrap_or_else(|error| {
+            outcome = Err(error.clone());
+            error
+        })
+    };
+    let devices = said(&DEVICES);
+    let figures = FIGURES
+        .map(|figure| (figure, said(&["run", "--release", "--quiet", "--package", "bench", "--", figure])));
     let commit = printed("git", &["-C", &root().to_string_lossy(), "describe", "--always", "--dirty"]);
     let text = page(name, commit.as_deref().unwrap_or("unknown"), &devices, &results, &figures);
     let path = root().join(FOLDER).join(format!("{name}.md"));
@@ -40,6 +45,20 @@ pub(crate) fn run(name: &str) -> Result<(), String> {
     written.map_err(|error| format!("{}: {error}", path.display()))?;
     println!("{FOLDER}/{name}.md is written: link to it in docs/status.md, section \"Devices\"");
     outcome
+}
+
+/// What a program prints that cargo runs; or that it failed, with what it said last.
+fn said_by(arguments: &[&str]) -> Result<String, String> {
+    let ran = Command::new("cargo").args(arguments).current_dir(root()).output();
+    let ran = ran.map_err(|error| format!("cargo {}: {error}", arguments.join(" ")))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if ran.status.success() {
+        return Ok(text(&ran.stdout));
+    }
+    let said = text(&ran.stderr);
+    let last: Vec<_> = said.lines().rev().take(10).collect();
+    let last: Vec<_> = last.into_iter().rev().collect();
+    Err(format!("cargo {}: {}\n{}", arguments.join(" "), ran.status, last.join("\n")))
 }
 
 fn page(

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::command::{cargo_with, root, run, succeeds, target};
+use crate::command::{root, run, run_named_tests, succeeds, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
@@ -10,7 +10,7 @@ use crate::toolchain;
 pub(crate) fn loom() -> Outcome {
     let models = [
         ("tenure-core", ["--test", "loom"]),
-        ("tenure-core", ["--lib", "remote_frees"]),
+        ("tenure-core", ["--lib", "freeing"]),
         ("tenure-core", ["--lib", "movable"]),
         ("tenure-heap", ["--lib", "models"]),
     ];
@@ -18,7 +18,8 @@ pub(crate) fn loom() -> Outcome {
         let folder = target().join("loom");
         let folder = folder.to_string_lossy();
         let test = ["test", "--package", package, "--release", "--target-dir", &folder];
-        cargo_with(&[&test[..], &tests].concat(), &[("RUSTFLAGS", "--cfg loom")])?;
+        let mut command = Command::new("cargo");
+        run_named_tests(command.args([&test[..], &tests].concat()).env("RUSTFLAGS", "--cfg loom"))?;
     }
     Ok(())
 }
@@ -35,7 +36,7 @@ pub(crate) fn miri() -> Outcome {
             .arg(target().join("miri"))
             .args(tests)
             .env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance");
-        run(&mut command)?;
+        run_named_tests(&mut command)?;
     }
     Ok(())
 }
@@ -72,7 +73,7 @@ pub(crate) fn thread_sanitizer() -> Outcome {
             .args(package)
             .args(tests)
             .env("RUSTFLAGS", "-Zsanitizer=thread --cfg tenure_portable_copies");
-        run(&mut command)?;
+        run_named_tests(&mut command)?;
     }
     Ok(())
 }

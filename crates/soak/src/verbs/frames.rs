@@ -5,7 +5,6 @@ use tenure_sim::{Swapchain, SwapchainEvent};
 use test_random::Rng;
 
 use super::{any, happens, recordings};
-use crate::setup::Trouble;
 use crate::world::{Checked, World};
 
 pub(super) fn begin(world: &mut World, _: &mut Rng) -> Checked {
@@ -98,9 +97,8 @@ fn present(world: &World, rng: &mut Rng, swapchain: &mut Swapchain) -> Result<()
 
 /// The window is closed.
 pub(super) fn drop_swapchain(world: &mut World, _: &mut Rng) -> Checked {
-    // What was lost on the way to an error is not asked for again.
     if world.swapchain.take().is_some() {
-        world.say(|| format!("close the window ({:?})", Trouble::None));
+        world.say(|| "close the window".to_owned());
     }
     Ok(())
 }

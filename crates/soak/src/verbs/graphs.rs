@@ -1,5 +1,6 @@
 //! Render graphs.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,7 +8,7 @@ use deferred_frame::{FrameError, Renderer, Sharing};
 use tenure_core::{BufferDesc, Error, Graph, Queue, State, Usage};
 use test_random::Rng;
 
-use super::{any, frames, happens};
+use super::{any, frames, happens, own_panic, panic_on_purpose};
 use crate::setup::Trouble;
 use crate::world::{Checked, World, wrong};
 
@@ -42,12 +43,19 @@ fn declare(rng: &mut Rng) -> Declared {
     Declared { sizes, passes }
 }
 
-/// Executes a random graph; the pass of that number panics, or answers with an error.
+/// What a pass of a graph does in place of its work.
+enum Mishap {
+    Panics,
+    Fails,
+}
+
+/// Executes a random graph; the pass of some number has a mishap, if it is executed: what nothing later reads is not. Says
+/// whether it has come to that.
 fn execute(
     world: &World,
     declared: &Declared,
-    panics_at: Option<usize>,
-    fails_at: Option<usize>,
+    mishap: Option<(usize, Mishap)>,
+    reached: &Cell<bool>,
 ) -> Result<(), Error> {
     let mut graph = Graph::new();
     let usage = Usage::COPY_SRC | Usage::SHADER_READ;
@@ -70,11 +78,12 @@ fn execute(
     let frame = world.gpu.begin_frame()?;
     frame.execute(&graph, |id, recording, resources| {
         let index = ids[&id];
-        if panics_at == Some(index) {
-            std::panic::resume_unwind(Box::new("the program's own panic"));
-        }
-        if fails_at == Some(index) {
-            return Err(Error::ShutDown);
+        if let Some((_, mishap)) = mishap.as_ref().filter(|(at, _)| *at == index) {
+            reached.set(true);
+            match mishap {
+                Mishap::Panics => panic_on_purpose(),
+                Mishap::Fails => return Err(Error::ShutDown),
+            }
         }
         for (resource, writes) in &declared.passes[index].uses {
             let buffer = resources.buffer(buffers[*resource])?;
@@ -100,8 +109,10 @@ pub(super) fn random(world: &mut World, rng: &mut Rng) -> Checked {
     let fails_at = happens(rng, 10).then(|| rng.below(declared.passes.len() as u64) as usize);
     world.say(|| format!("a graph of {} passes", declared.passes.len()));
     for _ in 0..1 + rng.below(3) {
-        match execute(world, &declared, None, fails_at) {
-            Err(Error::ShutDown) if fails_at.is_some() => {}
+        let reached = Cell::new(false);
+        match execute(world, &declared, fails_at.map(|at| (at, Mishap::Fails)), &reached) {
+            Err(Error::ShutDown) if reached.get() => {}
+            _ if reached.get() => return wrong("the error of a pass is lost"),
             executed => {
                 world.allow("a graph", executed)?;
             }
@@ -116,11 +127,11 @@ pub(super) fn panics(world: &mut World, rng: &mut Rng) -> Checked {
     let declared = declare(rng);
     let at = rng.below(declared.passes.len() as u64) as usize;
     world.say(|| format!("a graph whose pass {at} panics"));
-    match catch_unwind(AssertUnwindSafe(|| execute(world, &declared, Some(at), None))) {
-        Err(_) => Ok(()),
-        Ok(Err(error)) => world.allow::<()>("a graph that panics", Err(error)).map(|_| ()),
-        // What nothing later reads is not executed.
-        Ok(Ok(())) => Ok(()),
+    let reached = Cell::new(false);
+    match catch_unwind(AssertUnwindSafe(|| execute(world, &declared, Some((at, Mishap::Panics)), &reached))) {
+        Err(panic) => own_panic("a graph", &*panic),
+        Ok(_) if reached.get() => wrong("the panic of a pass is lost"),
+        Ok(executed) => world.allow("a graph that panics", executed).map(|_| ()),
     }
 }
 

@@ -16,8 +16,9 @@ mod troubles;
 
 use test_random::Rng;
 
+use crate::run::words_of;
 use crate::setup::Trouble;
-use crate::world::{Checked, World};
+use crate::world::{Checked, World, wrong};
 
 /// A thing that a step can do.
 struct Verb {
@@ -155,6 +156,21 @@ pub(crate) fn pick(weights: &[u64], mut at: u64) -> u16 {
 /// Does one.
 pub(crate) fn make(world: &mut World, verb: u16, rng: &mut Rng) -> Checked {
     VERBS.get(usize::from(verb)).map_or(Ok(()), |verb| (verb.run)(world, rng))
+}
+
+/// What the programs panic with, where they do so on purpose.
+const OWN_PANIC: &str = "the program's own panic";
+
+fn panic_on_purpose() -> ! {
+    std::panic::resume_unwind(Box::new(OWN_PANIC))
+}
+
+/// A panic was the program's own; else what it says is wrong.
+fn own_panic(what: &str, panic: &(dyn std::any::Any + Send)) -> Checked {
+    match words_of(panic) {
+        words if words == OWN_PANIC => Ok(()),
+        words => wrong(format!("{what} panics by itself: {words}")),
+    }
 }
 
 /// One of them; `None` of nothing.

@@ -6,7 +6,7 @@ use tenure_core::{BufferDesc, Error, Queue, State, Subresource, TextureDesc, Usa
 use tenure_core::{Format, device::CommandList as _};
 use test_random::Rng;
 
-use super::{any, happens, one_of, span};
+use super::{any, happens, one_of, own_panic, panic_on_purpose, span};
 use crate::contents::{Effect, Range};
 use crate::world::{Checked, OpenRecording, World, wrong};
 
@@ -241,14 +241,14 @@ pub(super) fn gpu_time(world: &mut World, rng: &mut Rng) -> Checked {
         recording.gpu_time("scope", |recording| {
             recording.raw_mut(tenure_core::device::Permit::checked()).barriers(&[]);
             if panics {
-                std::panic::resume_unwind(Box::new("the program's own panic"));
+                panic_on_purpose();
             }
             Ok::<_, Error>(())
         })
     }));
     match timed {
+        Ok(Ok(_)) if panics => wrong("a scope that panics does not"),
         Ok(timed) => world.allow("time a scope", timed.map(drop)).map(|_| ()),
-        Err(_) if panics => Ok(()),
-        Err(_) => wrong("the scope panics by itself"),
+        Err(panic) => own_panic("the scope", &*panic),
     }
 }

@@ -39,6 +39,7 @@ pub(super) fn leak_recording(world: &mut World, rng: &mut Rng) -> Checked {
     let open = world.open.swap_remove(at);
     world.say(|| format!("leak {:?}", open.recording.id()));
     world.has_leaked = true;
+    world.leaked += 1;
     std::mem::forget(open);
     Ok(())
 }

@@ -47,6 +47,14 @@ fn kind(error: &Error) -> Kind {
 }
 
 impl World {
+    /// What a call returned that nothing keeps from succeeding but a loss of the device; `None` then.
+    pub(crate) fn must<T>(&mut self, what: &str, result: Result<T, Error>) -> Checked<Option<T>> {
+        match result {
+            Err(error) if kind(&error) != Kind::Loss => wrong(format!("{what}: {error}")),
+            result => self.allow(what, result),
+        }
+    }
+
     /// What a call returned; `None` when it was refused and may be.
     pub(crate) fn allow<T>(&mut self, what: &str, result: Result<T, Error>) -> Checked<Option<T>> {
         let error = match result {

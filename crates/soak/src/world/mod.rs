@@ -53,6 +53,8 @@ pub(crate) struct World {
     pub(crate) is_lost: bool,
     /// Recordings or frames were leaked.
     pub(crate) has_leaked: bool,
+    /// Recordings that were leaked.
+    pub(crate) leaked: usize,
     /// Calls that were refused.
     pub(crate) refused: u64,
     next: u64,
@@ -93,6 +95,7 @@ impl World {
             is_alone: true,
             is_lost: false,
             has_leaked: false,
+            leaked: 0,
             refused: 0,
             next: 0,
             trace: None,
@@ -136,7 +139,7 @@ impl World {
         self.open.iter().any(|open| open.uses(number))
     }
 
-    /// The reserved resource of tiles, for the borrow checker's sake by its place.
+    /// The reserved resource of tiles, by its place in the list.
     pub(crate) fn reserved(&self, place: usize) -> Option<&Reserved<Device>> {
         self.tiles.get(place).map(|tiles| &tiles.reserved)
     }

@@ -1,6 +1,5 @@
 //! What the tiles of reserved buffers hold.
 
-use tenure_core::device::{CommandList as _, Permit};
 use tenure_core::{Queue, State, Subresource};
 
 use super::{Checked, World};
@@ -10,12 +9,11 @@ impl World {
     pub(crate) fn check_tiles(&mut self) -> Checked {
         for at in 0..self.tiles.len() {
             let made = self.gpu.record(Queue::Graphics, "look at tiles");
-            let Some(mut recording) = self.allow("record", made)? else { continue };
+            let Some(mut recording) = self.must("record", made)? else { continue };
             let tiles = &self.tiles[at];
             let size = tiles.reserved.layout().tile_size;
             let used = recording.use_resource(&tiles.reserved, Subresource::All, State::COPY_SRC);
             if used.is_ok() {
-                recording.raw_mut(Permit::checked()).barriers(&[]);
                 for (tile, byte) in (0_u64..).zip(&tiles.bytes) {
                     if let Some(byte) = byte {
                         let offset = tile * size + size / 2;
@@ -24,7 +22,7 @@ impl World {
                 }
             }
             let submitted = used.and_then(|()| recording.submit());
-            self.allow("look at tiles", submitted)?;
+            self.must("look at tiles", submitted)?;
         }
         Ok(())
     }

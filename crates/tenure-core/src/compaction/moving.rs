@@ -161,12 +161,16 @@ impl<D: Device> Moving<'_, D> {
     fn at_rest(&self, model: StateModel) -> Vec<(Tracked<D>, Subresource, State)> {
         let (from, to) = (&self.exchange.value().place.api_resource, &self.to.api_resource);
         if let ResourceDesc::Buffer(_) = self.movable.needs.desc {
-            let state = |shared: &ApiResource<D>| shared.states.at_rest(0, model).unwrap_or_default();
-            let found = |shared: &ApiResource<D>| found_state(shared, state(shared));
-            let (source, target) = (found(from), found(to));
-            // Others use the rest of either buffer.
+            let before = |shared: &ApiResource<D>| shared.states.at_rest(0, model).unwrap_or_default();
+            let (source, target) = (state_after_move(from, before(from)), state_after_move(to, before(to)));
+            // Others use the rest of either buffer. Of two states that do not go together, one that was named wins.
             let both = source | target;
-            let target = if both.is_write() && source != State::COMMON { source } else { both };
+            let is_named = source == before(from) && source != State::COMMON;
+            let target = match both.is_write() {
+                true if is_named => source,
+                true => target,
+                false => both,
+            };
             let all = [(from, source), (to, target)].into_iter().filter(|(_, state)| *state != State::COMMON);
             return all.map(|(shared, state)| (Tracked(shared.clone()), Subresource::All, state)).collect();
         }
@@ -238,10 +242,11 @@ impl<D: Device> Moving<'_, D> {
     }
 }
 
-/// The state in which a buffer is to be found after a move, by that before it. Nobody counts on finding a destination of copies:
-/// what another queue has copied there, and this one has waited for, stays one for the tracker, and shaders may read it in any
-/// way without a barrier. So they may after the move.
-fn found_state<D: Device>(buffer: &ApiResource<D>, before: State) -> State {
+/// The state to which an API buffer is brought after the copies of a move, by that before. After an upload on the copy queue
+/// the tracker keeps `COPY_DST`: to wait for that queue's semaphore makes the bytes visible to every read, so that no barrier
+/// has followed, and shaders may have read without a state being named. The copy of the move needs that barrier, to every
+/// read state that the buffer allows.
+fn state_after_move<D: Device>(buffer: &ApiResource<D>, before: State) -> State {
     if !before.is_write() || before == State::UNORDERED_ACCESS {
         return before;
     }

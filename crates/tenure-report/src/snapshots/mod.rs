@@ -57,7 +57,7 @@ pub enum SnapshotError {
 ///
 /// An object is the same in two snapshots when its id, name, kind, size, tag and frame of creation are; where its place is
 /// another one, it has moved. Without ids, as in reports of older versions, its place must be the same. Where the number of
-/// frames falls, another program begins. What was created and dropped between two snapshots is in neither.
+/// frames falls, another program begins, whose pools are taken for those of the first. What was created and dropped between two snapshots is in neither.
 ///
 /// # Errors
 /// [`SnapshotError`] for the first line that is no report.
@@ -147,13 +147,12 @@ impl Reader {
         let at = frame + 1;
         self.history.device.clone_from(&report.device);
         self.history.backend.clone_from(&report.backend);
-        self.note_heaps(&report.memory);
-        self.note_blocks(&report, at);
         if report.stats.frames < self.number {
-            let before = std::mem::take(&mut self.live);
-            self.end(before.into_values().flatten(), at);
+            self.end_all(at);
         }
         self.number = report.stats.frames;
+        self.note_heaps(&report.memory);
+        self.note_blocks(&report, at);
         let (number, strings) = (report.stats.frames, &mut self.history.strings);
         let kept: Vec<Hold> = report.objects.iter().filter_map(|kept| kept.hold(number, strings)).collect();
         let taken = self.note_objects(report.objects, at);
@@ -316,6 +315,18 @@ impl Reader {
             released: NEVER,
         });
         index
+    }
+
+    /// The program has ended, and another one begins.
+    fn end_all(&mut self, at: Clock) {
+        let objects = std::mem::take(&mut self.live);
+        self.end(objects.into_values().flatten(), at);
+        for index in std::mem::take(&mut self.blocks).into_values() {
+            if let Some(block) = self.history.blocks.get_mut(index as usize) {
+                block.gone = at;
+            }
+        }
+        self.others.clear();
     }
 
     /// Objects are not where they were any more.

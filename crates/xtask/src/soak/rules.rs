@@ -16,6 +16,11 @@ const RULES: &str = "crates/soak/rules.json";
 /// Minutes within which random programs must find a broken rule.
 const MINUTES: &str = "1";
 
+/// Minutes for which they must find nothing where none is broken.
+const CONTROL_MINUTES: &str = "0.2";
+/// The exit statuses by which they say that they found something: a failure, and a program that hangs.
+const FOUND: [i32; 2] = [1, 3];
+
 /// A rule, and code that breaks it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,7 +44,13 @@ enum Fate {
 /// Breaks each rule whose words contain `wanted`, and runs random programs on it.
 pub(crate) fn run(wanted: &str) -> Outcome {
     let rules: Vec<Rule> = read()?.into_iter().filter(|rule| rule.rule.contains(wanted)).collect();
+    if rules.is_empty() {
+        return Err(Trouble::Failed(format!("no rule of {RULES} has the words \"{wanted}\"")));
+    }
     let tree = copy()?;
+    if !matches!(build_and_run(&tree, CONTROL_MINUTES)?, Fate::Missed) {
+        return Err(Trouble::Failed("random programs fail where no rule is broken".to_owned()));
+    }
     let mut table = Table::new();
     table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_header([
         "rule that is broken",
@@ -116,12 +127,12 @@ fn break_and_run(tree: &Path, rule: &Rule) -> Result<Fate, Trouble> {
     let path = tree.join(&rule.file);
     let whole = fs::read_to_string(&path).map_err(|error| at(&path, error))?;
     fs::write(&path, whole.replacen(&rule.code, &rule.broken, 1)).map_err(|error| at(&path, error))?;
-    let fate = build_and_run(tree);
+    let fate = build_and_run(tree, MINUTES);
     fs::write(&path, whole).map_err(|error| at(&path, error))?;
     fate
 }
 
-fn build_and_run(tree: &Path) -> Result<Fate, Trouble> {
+fn build_and_run(tree: &Path, minutes: &str) -> Result<Fate, Trouble> {
     let folder = target().join("rules/target");
     let built = Command::new("cargo")
         .args(["build", "--quiet", "--package", "soak", "--target-dir"])
@@ -134,14 +145,14 @@ fn build_and_run(tree: &Path) -> Result<Fate, Trouble> {
     }
     let begun = Instant::now();
     let ran = Command::new(folder.join("debug/soak"))
-        .args(["--brief", "--minutes", MINUTES, "--hang", "30"])
+        .args(["--brief", "--minutes", minutes, "--hang", "30"])
         .output()
         .map_err(|error| at(&folder, error))?;
     match ran.status.code() {
         Some(0) => return Ok(Fate::Missed),
-        Some(_) => {}
-        // Somebody has ended it: nothing was found.
-        None => return Err(Trouble::Failed(format!("the random programs were ended: {}", ran.status))),
+        Some(status) if FOUND.contains(&status) => {}
+        // Somebody has ended it, or it does not know what it is asked for: nothing was found.
+        _ => return Err(Trouble::Failed(format!("the random programs were ended: {}", ran.status))),
     }
     let said = [ran.stdout, ran.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
     let words = said.lines().next().unwrap_or("no words").chars().take(100).collect();
