@@ -8,7 +8,7 @@ use test_random::Rng;
 
 use crate::program::{Program, Step};
 use crate::verbs;
-use crate::world::{Checked, Trace, World, Wrong, wrong};
+use crate::world::{Checked, Trace, World, Wrong, words_of, wrong};
 
 /// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,12 +46,6 @@ fn execute(program: &Program, is_traced: bool) -> Outcome {
         outcome.trace = std::mem::take(&mut *trace.lock().unwrap_or_else(PoisonError::into_inner));
     }
     outcome
-}
-
-/// The message of a panic.
-pub(crate) fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "of no text".to_owned())
 }
 
 fn play(program: &Program, trace: Option<Trace>, outcome: &mut Outcome) -> Checked {

@@ -7,10 +7,9 @@ use tenure_core::Gpu;
 use test_random::Rng;
 
 use crate::program::Program;
-use crate::run::words_of;
 use crate::setup::{Setup, Trouble};
 use crate::verbs;
-use crate::world::{Checked, World, Wrong, end_clean, wrong};
+use crate::world::{Checked, World, Wrong, end_clean, words_of, wrong};
 
 /// Threads of a run.
 const THREADS: u64 = 4;

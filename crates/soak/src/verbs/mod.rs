@@ -16,9 +16,8 @@ mod troubles;
 
 use test_random::Rng;
 
-use crate::run::words_of;
 use crate::setup::Trouble;
-use crate::world::{Checked, World, wrong};
+use crate::world::{Checked, World, words_of, wrong};
 
 /// A thing that a step can do.
 struct Verb {

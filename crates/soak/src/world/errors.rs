@@ -16,6 +16,12 @@ pub(crate) fn wrong<T>(words: impl Into<String>) -> Checked<T> {
     Err(Wrong(words.into()))
 }
 
+/// The message of a panic.
+pub(crate) fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "of no text".to_owned())
+}
+
 /// Why an error is what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {

@@ -18,7 +18,7 @@ use tenure_sim::{Device, Swapchain};
 use crate::contents::Contents;
 use crate::setup::{Setup, Trouble};
 pub(crate) use end::{LONG, compare, end_clean};
-pub(crate) use errors::{Checked, Wrong, wrong};
+pub(crate) use errors::{Checked, Wrong, words_of, wrong};
 pub(crate) use objects::{Grid, KnownBuffer, KnownTexture, Shown, ShownRange, ShownSet, ShownTable, Tiles};
 pub(crate) use recordings::OpenRecording;
 
