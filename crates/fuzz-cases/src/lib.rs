@@ -6,6 +6,7 @@
 //! every case with them.
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod descriptions;
 mod one_range;
 pub mod operations;

@@ -1,7 +1,8 @@
 //! The suballocators of one range against a list of what is live.
 
-use arbitrary::{Arbitrary, Unstructured};
+use arbitrary::Arbitrary;
 
+use crate::bytes::{align, read};
 use crate::model::buddy::BuddyRules;
 use crate::model::general::GeneralRules;
 use crate::model::one_range::{Op, Rules, play};
@@ -30,16 +31,15 @@ enum RawOp {
 
 impl RawOp {
     fn op(&self) -> Op {
-        let align = |log2: u8| 1 << (log2 % 16);
         match *self {
             Self::Small { size, align_log2 } => {
-                Op::Allocate { size: u64::from(size), align: align(align_log2) }
+                Op::Allocate { size: u64::from(size), align: align(align_log2, 16) }
             }
             Self::Medium { size, align_log2 } => {
-                Op::Allocate { size: u64::from(size), align: align(align_log2) }
+                Op::Allocate { size: u64::from(size), align: align(align_log2, 16) }
             }
             Self::Any { size, align } => Op::Allocate { size, align },
-            Self::Largest { more, align_log2 } => Op::AllocateLargest { more, align: align(align_log2) },
+            Self::Largest { more, align_log2 } => Op::AllocateLargest { more, align: align(align_log2, 16) },
             Self::Free { nth } => Op::Free { nth: u32::from(nth) },
             Self::FreeAgain { nth } => Op::FreeAgain { nth: u32::from(nth) },
             Self::FreeForeign => Op::FreeForeign,
@@ -50,7 +50,7 @@ impl RawOp {
 
 /// Plays what bytes say, with rules for a capacity and a granule.
 fn play_bytes<R: Rules>(data: &[u8], rules: impl FnOnce(u64, u64) -> R) {
-    let Ok(input) = Input::arbitrary_take_rest(Unstructured::new(data)) else {
+    let Some(input) = read::<Input>(data) else {
         return;
     };
     let granule = 1 << (input.granule_log2 % 10);

@@ -1,4 +1,4 @@
-//! Operations of suballocators that nobody has chosen, by the million, each beside its model.
+//! Random operations of suballocators, by the million, each beside its model.
 
 use test_random::Rng;
 

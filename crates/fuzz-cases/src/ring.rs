@@ -1,7 +1,8 @@
 //! The ring against a list of what is in use.
 
-use arbitrary::{Arbitrary, Unstructured};
+use arbitrary::Arbitrary;
 
+use crate::bytes::{align, read};
 use crate::model::ring::{Op, play};
 
 /// Keeps a step of the list that the model walks cheap.
@@ -26,13 +27,12 @@ enum RawOp {
 
 impl RawOp {
     fn op(&self) -> Op {
-        let align = |log2: u8| 1 << (log2 % 12);
         match *self {
             Self::Small { size, align_log2 } => {
-                Op::Allocate { size: u64::from(size), align: align(align_log2) }
+                Op::Allocate { size: u64::from(size), align: align(align_log2, 12) }
             }
             Self::Any { size, align } => Op::Allocate { size, align },
-            Self::Largest { more, align_log2 } => Op::AllocateLargest { more, align: align(align_log2) },
+            Self::Largest { more, align_log2 } => Op::AllocateLargest { more, align: align(align_log2, 12) },
             Self::Close => Op::Close,
             Self::Clear => Op::Clear,
             Self::Release { frames } => Op::Release { frames: frames % 4 },
@@ -42,7 +42,7 @@ impl RawOp {
 
 /// Operations that bytes say.
 pub(crate) fn ring(data: &[u8]) {
-    let Ok(input) = Input::arbitrary_take_rest(Unstructured::new(data)) else {
+    let Some(input) = read::<Input>(data) else {
         return;
     };
     let capacity = if input.small { input.capacity % 5_000 } else { input.capacity };

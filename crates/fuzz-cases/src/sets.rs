@@ -1,7 +1,8 @@
 //! Sets of blocks against lists of what is live in each.
 
-use arbitrary::{Arbitrary, Unstructured};
+use arbitrary::Arbitrary;
 
+use crate::bytes::{align, read};
 use crate::model::blocks::{Op, play};
 use crate::model::sets::{Buddies, OneSetOfLists};
 
@@ -35,18 +36,17 @@ enum RawOp {
 
 impl RawOp {
     fn op(&self) -> Op {
-        let align = |log2: u8| 1 << (log2 % 12);
         match *self {
             Self::AddBlock { capacity } => Op::AddBlock { capacity: u64::from(capacity) },
             Self::AddAnyBlock { capacity } => Op::AddBlock { capacity },
             Self::RemoveBlock { id } => Op::RemoveBlock { id: id % 50 },
             Self::Small { size, align_log2 } => {
-                Op::Allocate { size: u64::from(size), align: align(align_log2) }
+                Op::Allocate { size: u64::from(size), align: align(align_log2, 12) }
             }
             Self::Any { size, align } => Op::Allocate { size, align },
-            Self::Largest { more, align_log2 } => Op::AllocateLargest { more, align: align(align_log2) },
+            Self::Largest { more, align_log2 } => Op::AllocateLargest { more, align: align(align_log2, 12) },
             Self::In { nth, size, align_log2 } => {
-                Op::AllocateIn { nth: u32::from(nth), size: u64::from(size), align: align(align_log2) }
+                Op::AllocateIn { nth: u32::from(nth), size: u64::from(size), align: align(align_log2, 12) }
             }
             Self::Free { nth } => Op::Free { nth: u32::from(nth) },
             Self::FreeBlock { nth } => Op::FreeBlock { nth: u32::from(nth) },
@@ -61,7 +61,7 @@ impl RawOp {
 }
 
 pub(crate) fn sets(data: &[u8]) {
-    let Ok(input) = Input::arbitrary_take_rest(Unstructured::new(data)) else {
+    let Some(input) = read::<Input>(data) else {
         return;
     };
     let ops: Vec<Op> = input.ops.iter().take(MAX_OPS).map(RawOp::op).collect();

@@ -1,7 +1,8 @@
 //! The linear suballocator against numbers that cannot overflow, and the slots against a list of what is live.
 
-use arbitrary::{Arbitrary, Unstructured};
+use arbitrary::Arbitrary;
 
+use crate::bytes::{align, read};
 use crate::model::{linear, slots};
 
 /// Keeps a step of the list that the model walks cheap.
@@ -24,20 +25,21 @@ enum LinearOp {
 
 impl LinearOp {
     fn op(&self) -> linear::Op {
-        let align = |log2: u8| 1 << (log2 % 12);
         match *self {
             Self::Small { size, align_log2 } => {
-                linear::Op::Allocate { size: u64::from(size), align: align(align_log2) }
+                linear::Op::Allocate { size: u64::from(size), align: align(align_log2, 12) }
             }
             Self::Any { size, align } => linear::Op::Allocate { size, align },
-            Self::Rest { more, align_log2 } => linear::Op::AllocateRest { more, align: align(align_log2) },
+            Self::Rest { more, align_log2 } => {
+                linear::Op::AllocateRest { more, align: align(align_log2, 12) }
+            }
             Self::Reset => linear::Op::Reset,
         }
     }
 }
 
 pub(crate) fn linear(data: &[u8]) {
-    let Ok(input) = LinearInput::arbitrary_take_rest(Unstructured::new(data)) else {
+    let Some(input) = read::<LinearInput>(data) else {
         return;
     };
     let ops: Vec<_> = input.ops.iter().take(MAX_OPS).map(LinearOp::op).collect();
@@ -74,7 +76,7 @@ impl SlotsOp {
 }
 
 pub(crate) fn slots(data: &[u8]) {
-    let Ok(input) = SlotsInput::arbitrary_take_rest(Unstructured::new(data)) else {
+    let Some(input) = read::<SlotsInput>(data) else {
         return;
     };
     let ops: Vec<_> = input.ops.iter().take(MAX_OPS).map(SlotsOp::op).collect();

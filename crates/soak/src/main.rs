@@ -53,6 +53,12 @@ fn place() -> MutexGuard<'static, Option<String>> {
     PLACE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Says where the last panic was, if there was one.
+fn print_place() {
+    let said = place().take();
+    said.into_iter().for_each(|said| println!("{said}"));
+}
+
 /// Shows a program and what comes of it.
 fn replay(seed: u64) -> ExitCode {
     let program = Program::new(seed);
@@ -66,10 +72,7 @@ fn replay(seed: u64) -> ExitCode {
         }
         Some(wrong) => {
             println!("{wrong}");
-            let said = place().take();
-            if let Some(place) = said {
-                println!("{place}");
-            }
+            print_place();
             ExitCode::FAILURE
         }
     }
@@ -116,10 +119,7 @@ fn soak(arguments: &Arguments) -> Result<(), ()> {
 fn explain(program: &Program, wrong: &str) {
     println!("seed {} fails: {}", program.seed, program.setup);
     println!("{wrong}");
-    let said = place().take();
-    if let Some(place) = said {
-        println!("{place}");
-    }
+    print_place();
     let shrunk = shrink(program, wrong);
     let outcome = run_traced(&shrunk.program);
     let (left, all) = (shrunk.program.steps.len(), program.steps.len());

@@ -33,7 +33,7 @@ pub(super) fn orphan(world: &mut World, rng: &mut Rng) -> Checked {
 }
 
 /// Names the state of a buffer, in a recording of its own that comes after `point`.
-fn name(world: &mut World, at: usize, state: State, point: &SyncPoint) -> Checked<Option<SyncPoint>> {
+fn name_state(world: &mut World, at: usize, state: State, point: &SyncPoint) -> Checked<Option<SyncPoint>> {
     let named = world.gpu.record(Queue::Graphics, "name").and_then(|mut recording| {
         recording.wait_for(point)?;
         recording.use_resource(&world.buffers[at].buffer, Subresource::All, state)?;
@@ -97,7 +97,7 @@ pub(super) fn at_rest(world: &mut World, rng: &mut Rng) -> Checked {
     world.say(|| format!("name b{number}, and use it once it may have moved"));
     let is_written = world.buffers[at].buffer.usage().contains(Usage::UNORDERED_ACCESS) && happens(rng, 50);
     let state = if is_written { State::UNORDERED_ACCESS } else { State::NON_PIXEL_SHADER };
-    let Some(point) = name(world, at, state, &SyncPoint::NONE)? else { return Ok(()) };
+    let Some(point) = name_state(world, at, state, &SyncPoint::NONE)? else { return Ok(()) };
     move_things(world, rng.below(4))?;
     let queue = any(rng, [Queue::Graphics, Queue::Compute]);
     let used = world.gpu.record(queue, "use at rest").and_then(|mut recording| {
@@ -111,7 +111,7 @@ pub(super) fn at_rest(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(point) = world.allow("use at rest", used)? else { return Ok(()) };
     move_things(world, rng.below(4))?;
     // Who writes it next waits for uses that were named.
-    match name(world, at, state, &point)? {
+    match name_state(world, at, state, &point)? {
         Some(point) => world.buffers[at].last.merge(&point),
         None => drop(world.buffers.swap_remove(at)),
     }
