@@ -25,3 +25,4 @@ pub use setup::{Setup, Trouble};
 pub use shrink::{Shrunk, shrink};
 pub use threads::run_threads;
 pub use watch::Watchdog;
+pub use world::Refusals;

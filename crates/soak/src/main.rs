@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use soak::{Program, Watchdog, run, run_threads, run_traced, shrink};
+use soak::{Program, Refusals, Watchdog, run, run_threads, run_traced, shrink};
 
 /// Runs random programs over the whole interface of tenure on the simulated device.
 #[derive(Parser)]
@@ -28,6 +28,9 @@ struct Arguments {
     /// One run in so many is of threads that share a manager; 0: none.
     #[arg(long, default_value_t = 20)]
     threads_each: u64,
+    /// Shows how often each call was refused in which way.
+    #[arg(long)]
+    refusals: bool,
     /// Seconds after which a program hangs.
     #[arg(long, default_value_t = 120)]
     hang: u64,
@@ -67,7 +70,7 @@ fn replay(seed: u64) -> ExitCode {
     outcome.trace.iter().for_each(|line| println!("  {line}"));
     match outcome.wrong {
         None => {
-            println!("passed; {} calls were refused", outcome.refused);
+            println!("passed; {} calls were refused", outcome.refused.values().sum::<u64>());
             ExitCode::SUCCESS
         }
         Some(wrong) => {
@@ -83,7 +86,8 @@ fn soak(arguments: &Arguments) -> Result<(), ()> {
     let begun = Instant::now();
     let minutes = arguments.minutes.map(|minutes| Duration::from_secs_f64(minutes.max(0.0) * 60.0));
     let most = arguments.programs.unwrap_or(if minutes.is_some() { u64::MAX } else { 1000 });
-    let (mut programs, mut steps, mut refused, mut threads) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let (mut programs, mut steps, mut threads) = (0_u64, 0_u64, 0_u64);
+    let mut refused = Refusals::new();
     while programs < most && minutes.is_none_or(|minutes| begun.elapsed() < minutes) {
         let seed = arguments.seed.wrapping_add(programs);
         watchdog.note(seed);
@@ -104,14 +108,20 @@ fn soak(arguments: &Arguments) -> Result<(), ()> {
         }
         programs += 1;
         steps += program.steps.len() as u64;
-        refused += outcome.refused;
+        for (call, times) in outcome.refused {
+            *refused.entry(call).or_default() += times;
+        }
     }
     println!(
         "{programs} programs of {steps} steps passed, {threads} of them with threads beside, from seed {}, in {:.0} s; \
-         {refused} calls were refused, as they may be",
+         {} calls were refused, as they may be",
         arguments.seed,
         begun.elapsed().as_secs_f64(),
+        refused.values().sum::<u64>(),
     );
+    if arguments.refusals {
+        refused.iter().for_each(|((call, error), times)| println!("  {call}: {error}: {times}"));
+    }
     Ok(())
 }
 

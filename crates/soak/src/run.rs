@@ -8,7 +8,7 @@ use test_random::Rng;
 
 use crate::program::{Program, Step};
 use crate::verbs;
-use crate::world::{Checked, Trace, World, Wrong, words_of, wrong};
+use crate::world::{Checked, Refusals, Trace, World, Wrong, words_of, wrong};
 
 /// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Outcome {
     /// What it did, if that was asked for.
     pub trace: Vec<String>,
     /// Calls that were refused, as they may be.
-    pub refused: u64,
+    pub refused: Refusals,
 }
 
 /// Runs a program on a device of its own. Takes milliseconds.
@@ -34,7 +34,7 @@ pub fn run_traced(program: &Program) -> Outcome {
 }
 
 fn execute(program: &Program, is_traced: bool) -> Outcome {
-    let mut outcome = Outcome { wrong: None, trace: Vec::new(), refused: 0 };
+    let mut outcome = Outcome { wrong: None, trace: Vec::new(), refused: Refusals::new() };
     let trace = is_traced.then(Trace::default);
     let run = || play(program, trace.clone(), &mut outcome);
     match catch_unwind(AssertUnwindSafe(run)) {
@@ -62,8 +62,8 @@ fn play(program: &Program, trace: Option<Trace>, outcome: &mut Outcome) -> Check
         let done = program.steps.iter().try_for_each(|step| make(&mut world, step));
         (world, done)
     };
-    let (world, done) = played;
-    outcome.refused = world.refused;
+    let (mut world, done) = played;
+    outcome.refused = std::mem::take(&mut world.refused);
     if let Err(Wrong(words)) = done {
         // Whatever is wrong may make the rest panic: it is left as it is.
         std::mem::forget(world);

@@ -1,9 +1,15 @@
 //! What may go wrong, and what may not.
 
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
 use tenure_core::{DeviceError, Error};
 
 use super::World;
 use crate::setup::Trouble;
+
+/// How often which call was refused in which way.
+pub type Refusals = BTreeMap<(String, String), u64>;
 
 /// What tenure did wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +58,20 @@ fn kind(error: &Error) -> Kind {
     }
 }
 
+/// The kind of an error in a word or two, without its numbers.
+fn name(error: &Error) -> String {
+    match error {
+        Error::Device { source, .. } => format!("Device, {}", variant(source)),
+        Error::State { source, .. } => format!("State, {}", variant(source)),
+        error => variant(error),
+    }
+}
+
+/// The name of a variant.
+fn variant(of: &dyn Debug) -> String {
+    format!("{of:?}").chars().take_while(char::is_ascii_alphanumeric).collect()
+}
+
 impl World {
     /// What a call returned that nothing keeps from succeeding but a loss of the device; `None` then.
     pub(crate) fn must<T>(&mut self, what: &str, result: Result<T, Error>) -> Checked<Option<T>> {
@@ -77,7 +97,7 @@ impl World {
         if !is_allowed {
             return wrong(format!("{what}: {error}"));
         }
-        self.refused += 1;
+        *self.refused.entry((what.to_owned(), name(&error))).or_default() += 1;
         self.say(|| format!("  refused: {error}"));
         Ok(None)
     }

@@ -18,6 +18,7 @@ use tenure_sim::{Device, Swapchain};
 use crate::contents::Contents;
 use crate::setup::{Setup, Trouble};
 pub(crate) use end::{LONG, compare, end_clean};
+pub use errors::Refusals;
 pub(crate) use errors::{Checked, Wrong, words_of, wrong};
 pub(crate) use objects::{Grid, KnownBuffer, KnownTexture, Shown, ShownRange, ShownSet, ShownTable, Tiles};
 pub(crate) use recordings::OpenRecording;
@@ -56,7 +57,7 @@ pub(crate) struct World {
     /// Recordings that were leaked.
     pub(crate) leaked: usize,
     /// Calls that were refused.
-    pub(crate) refused: u64,
+    pub(crate) refused: Refusals,
     next: u64,
     trace: Option<Trace>,
     /// Declared last, so that it is the last to go.
@@ -96,7 +97,7 @@ impl World {
             is_lost: false,
             has_leaked: false,
             leaked: 0,
-            refused: 0,
+            refused: Refusals::new(),
             next: 0,
             trace: None,
             gpu,

@@ -15,7 +15,8 @@ const RESERVE: u64 = 16;
 impl<D: Device> Compactor<D> {
     /// Brings back what went to slower memory, as far as there is room for it in the memory that suits it best: what was
     /// used last comes first. Nothing of more than `largest` bytes, which becomes less than what was refused: there may be
-    /// room for what is smaller.
+    /// room for what is smaller. What the report has moved already counts to the budget; where the budget keeps something
+    /// from coming back, the report says that it is not done.
     ///
     /// # Errors
     /// Those of a submission; what was to come back stays where it is then.
@@ -36,7 +37,7 @@ impl<D: Device> Compactor<D> {
             return Ok(());
         }
         let Some(_no_external) = context.external_work.try_write() else { return Ok(()) };
-        let (mut bytes, mut made) = (0, Vec::new());
+        let (mut bytes, mut made) = (report.bytes, Vec::new());
         for movable in &spilled {
             let size = movable.needs.size;
             let is_free = movable.current.read(|current| !current.is_planned);
@@ -44,7 +45,8 @@ impl<D: Device> Compactor<D> {
             if size > room || size > *largest || !is_free || !can_move(movable) {
                 continue;
             }
-            if made.len() >= budget.moves || (bytes + size > budget.bytes && bytes > 0) {
+            if report.moves + made.len() >= budget.moves || (bytes + size > budget.bytes && bytes > 0) {
+                report.is_done = false;
                 break;
             }
             let Some(backing) = context.place_again(movable) else {
@@ -59,7 +61,7 @@ impl<D: Device> Compactor<D> {
                 continue;
             }
             bytes += size;
-            room = self::room(context).saturating_sub(bytes);
+            room = self::room(context).saturating_sub(bytes - report.bytes);
             made.push((self.queue_of(context, movable), movable, backing));
         }
         made.sort_by_key(|(queue, ..)| *queue);

@@ -9,7 +9,7 @@ use crate::memory::CompactionBudget;
 impl<D: Device> Gpu<D> {
     /// Moves [movable](crate::BufferDesc::movable) resources out of the blocks of which the least is used, as far as the
     /// budget allows, and gives back blocks that have run empty. What went to slower memory comes back as far as there is
-    /// room, what was used last first; the budget counts for that by itself. To be called again, such as once a frame, until the
+    /// room, what was used last first, within what is left of the budget. To be called again, such as once a frame, until the
     /// report says that it is done.
     ///
     /// The GPU copies what moves, in a submission of its own, and nobody waits for it; the place that a resource leaves
