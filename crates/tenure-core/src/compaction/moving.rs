@@ -165,7 +165,7 @@ impl<D: Device> Moving<'_, D> {
             let (source, target) = (state_after_move(from, before(from)), state_after_move(to, before(to)));
             // Others use the rest of either buffer. Of two states that do not go together, one that was named wins.
             let both = source | target;
-            let is_named = source == before(from) && source != State::COMMON;
+            let is_named = source.contains(before(from)) && source != State::COMMON;
             let target = match both.is_write() {
                 true if is_named => source,
                 true => target,
@@ -242,12 +242,12 @@ impl<D: Device> Moving<'_, D> {
     }
 }
 
-/// The state to which an API buffer is brought after the copies of a move, by that before. After an upload on the copy queue
-/// the tracker keeps `COPY_DST`: to wait for that queue's semaphore makes the bytes visible to every read, so that no barrier
-/// has followed, and shaders may have read without a state being named. The copy of the move needs that barrier, to every
+/// The state to which an API buffer is brought after the copies of a move, by that before. To wait for another queue's
+/// semaphore makes bytes visible to every read, so that the tracker keeps `COPY_DST` after an upload on the copy queue, and
+/// `COPY_SRC` after a copy there, while shaders have read without a barrier. The copy of the move needs that barrier, to every
 /// read state that the buffer allows.
 fn state_after_move<D: Device>(buffer: &ApiResource<D>, before: State) -> State {
-    if !before.is_write() || before == State::UNORDERED_ACCESS {
+    if before == State::COMMON || before == State::UNORDERED_ACCESS {
         return before;
     }
     let reads = State::VERTEX_OR_CONSTANT
@@ -255,7 +255,8 @@ fn state_after_move<D: Device>(buffer: &ApiResource<D>, before: State) -> State 
         | State::PIXEL_SHADER
         | State::NON_PIXEL_SHADER
         | State::INDIRECT;
-    buffer.states.allowed() & buffer.possible & reads
+    let read = if before.is_write() { State::COMMON } else { before };
+    read | buffer.states.allowed() & buffer.possible & reads
 }
 
 /// Tells the recorder, if there is one, of a move.

@@ -1,7 +1,11 @@
 //! A texture of which two queues have a subresource each.
 
-use tenure_core::{Format, Queue, State, Subresource, TexelData, TextureDesc, Usage};
-use tenure_sim::{Lag, Options, Profile};
+use tenure_core::{
+    Buffer, BufferDesc, BufferViewDesc, CompactionBudget, Format, Gpu, Queue, State, Subresource, TexelData,
+    TextureDesc, Usage,
+};
+use tenure_sim::{Device, Lag, Options, Profile};
+use test_random::Rng;
 
 use crate::buffers::{compact, end, with};
 use crate::lifetimes::{assert_no_hazards, one_in_eight};
@@ -45,6 +49,54 @@ fn each_queue_keeps_its_mips() {
         }
         assert_no_hazards(&gpu);
         drop(kept);
+        end(gpu);
+    }
+}
+
+/// A buffer that a queue for copies has used and moved, and that the graphics queue moves after that, is read where it is without
+/// its state being named again.
+#[test]
+fn a_move_after_one_by_another_queue_is_visible() {
+    for seed in 0..200 {
+        let mut rng = Rng::new(seed);
+        let gpu = with(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::Submissions(3)));
+        let usage = Usage::SHADER_READ | Usage::UNORDERED_ACCESS;
+        let desc = BufferDesc::new(40_000, usage).movable();
+        let mut all = Vec::new();
+        let mut recording = gpu.record(Queue::Copy, "copy").unwrap();
+        for _ in 0..16 {
+            all.push(gpu.create_buffer_with(&desc, &[1; 40_000]).unwrap());
+        }
+        gpu.flush_uploads().unwrap();
+        let all: Vec<_> = all.into_iter().step_by(7).collect();
+        gpu.purge().unwrap();
+        let name = |gpu: &Gpu<Device>, buffer: &Buffer<Device>| {
+            let mut recording = gpu.record(Queue::Graphics, "name").unwrap();
+            recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+            recording.submit().unwrap()
+        };
+        if rng.below(2) == 0 {
+            name(&gpu, &all[1]);
+        }
+        recording.copy_buffer(&all[2], 0, &all[1], 0, 1000).unwrap();
+        recording.submit().unwrap();
+        for _ in 0..rng.below(5) {
+            gpu.begin_frame().unwrap().end().unwrap();
+        }
+        let view = gpu.create_buffer_view(&all[2], &BufferViewDesc::raw()).unwrap();
+        name(&gpu, &all[2]);
+        for _ in 0..rng.below(4) {
+            gpu.compact(CompactionBudget { bytes: 1 << 20, moves: 100, pieces: 10_000 }).unwrap();
+        }
+        let mut recording = gpu.record(Queue::Graphics, "use at rest").unwrap();
+        let (commands, scratch) = recording.split();
+        let place = scratch.buffer(&all[2]).unwrap();
+        commands.raw().use_buffer(place.raw(), place.offset(), 40_000, State::NON_PIXEL_SHADER);
+        recording.submit().unwrap();
+        gpu.device().run_until_idle();
+        let hazards = gpu.device().take_hazards();
+        assert!(hazards.is_empty(), "{seed}: {hazards:?}");
+        drop((all, view));
         end(gpu);
     }
 }
