@@ -3,7 +3,8 @@
 use std::fmt;
 
 use tenure_core::{
-    CompactionConfig, Config, DescriptorConfig, FrameConfig, PoolConfig, StagingConfig, UploadConfig,
+    CompactionConfig, Config, DescriptorConfig, FrameConfig, PoolConfig, StagingConfig, Strategy,
+    UploadConfig, UploadSuballocator,
 };
 use tenure_sim::{Device, Lag, Options, Paging, Profile};
 use test_random::Rng;
@@ -51,7 +52,18 @@ pub struct Setup {
     pub threads: u8,
     /// Small pages, rings and heaps, which fill often.
     pub is_small: bool,
+    /// Where buffers go.
+    pub strategy: Strategy,
+    /// What divides the memory of small uploads.
+    pub suballocator: UploadSuballocator,
+    /// Frames that may be in flight.
+    pub in_flight: u32,
     seed: u64,
+}
+
+/// One of these values.
+fn any<T: Copy, const N: usize>(rng: &mut Rng, from: [T; N]) -> T {
+    from[rng.below(N as u64) as usize]
 }
 
 impl Setup {
@@ -66,6 +78,12 @@ impl Setup {
             is_paged: trouble == Trouble::Shortage || rng.below(4) == 0,
             threads: if rng.below(3) == 0 { 4 } else { 1 },
             is_small: rng.below(2) == 0,
+            strategy: any(
+                rng,
+                [Strategy::Pooled, Strategy::Pooled, Strategy::Pooled, Strategy::Placed, Strategy::Committed],
+            ),
+            suballocator: any(rng, [UploadSuballocator::Buddy, UploadSuballocator::General]),
+            in_flight: 1 + rng.below(4) as u32,
             seed,
         }
     }
@@ -82,13 +100,19 @@ impl Setup {
     }
 
     pub(crate) fn config(&self) -> Config {
+        let chosen = Config {
+            frames: FrameConfig { in_flight: self.in_flight, ..FrameConfig::default() },
+            pools: PoolConfig { strategy: self.strategy, ..PoolConfig::default() },
+            uploads: UploadConfig { suballocator: self.suballocator, ..UploadConfig::default() },
+            ..Config::default()
+        };
         if !self.is_small {
-            return Config::default();
+            return chosen;
         }
         Config {
-            frames: FrameConfig { idle: 2, ..FrameConfig::default() },
-            pools: PoolConfig { shards: 3, ..PoolConfig::default() },
-            uploads: UploadConfig { max_small: 4 << 10, ..UploadConfig::default() },
+            frames: FrameConfig { idle: 2, ..chosen.frames },
+            pools: PoolConfig { shards: 3, ..chosen.pools },
+            uploads: UploadConfig { max_small: 4 << 10, ..chosen.uploads },
             staging: StagingConfig {
                 constant_page: 8 << 10,
                 upload_page: 64 << 10,
@@ -123,9 +147,12 @@ impl fmt::Display for Setup {
         }
         write!(
             f,
-            ", {} threads, {} configuration",
+            ", {} threads, {} configuration, {:?}, {:?}, {} frames in flight",
             self.threads,
-            if self.is_small { "small" } else { "default" }
+            if self.is_small { "small" } else { "default" },
+            self.strategy,
+            self.suballocator,
+            self.in_flight,
         )
     }
 }

@@ -2,7 +2,7 @@
 
 use tenure_core::device::Priority;
 use tenure_core::device::{Device as _, MemoryTypeId, ResourceDesc};
-use tenure_core::{BufferDesc, BufferInfo, MemoryUse, State, Usage};
+use tenure_core::{AllocationFlags, BufferDesc, BufferInfo, Error, MemoryUse, State, Usage};
 use test_random::Rng;
 
 use super::{any, happens, one_of, span};
@@ -208,4 +208,30 @@ pub(super) fn adopt(world: &mut World, rng: &mut Rng) -> Checked {
         }
     }
     Ok(())
+}
+
+/// A request that may not ask the driver for memory, or not leave the budget: it may find none, and asks for none.
+pub(super) fn within_limits(world: &mut World, rng: &mut Rng) -> Checked {
+    let number = world.number();
+    let never = AllocationFlags::NEVER_ALLOCATE;
+    let flags = any(rng, [never, never | AllocationFlags::NEVER_WAIT, AllocationFlags::WITHIN_BUDGET]);
+    let flags = if happens(rng, 30) { flags | AllocationFlags::DEVICE_LOCAL_ONLY } else { flags };
+    let desc = describe(rng, number).allocation(flags);
+    world.say(|| format!("create b{number}, {} B, with {flags:?}", desc.size));
+    let before = world.gpu.stats().reserved;
+    let made = world.gpu.create_buffer(&desc);
+    if world.is_alone && flags.contains(never) && world.gpu.stats().reserved > before {
+        return wrong(format!("{} B more are reserved, with {flags:?}", world.gpu.stats().reserved - before));
+    }
+    match made {
+        Err(Error::OutOfMemory(_)) => Ok(()),
+        made => {
+            if let Some(buffer) = world.allow("create a buffer within limits", made)? {
+                let known = KnownBuffer::new(number, buffer);
+                world.contents.add_undefined(known.part(), desc.size);
+                world.buffers.push(known);
+            }
+            Ok(())
+        }
+    }
 }

@@ -265,3 +265,38 @@ pub(super) fn sampler(world: &mut World, rng: &mut Rng) -> Checked {
     }
     Ok(())
 }
+
+/// A set of the recording, with samplers beside views.
+pub(super) fn samplers(world: &mut World, rng: &mut Rng) -> Checked {
+    let bindings = [SetBinding::new(0, BindingKind::Buffer), SetBinding::new(1, BindingKind::Sampler)];
+    let made = world.gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("with a sampler"));
+    let Some(layout) = world.allow("a set of samplers", made)? else { return Ok(()) };
+    let made = world.gpu.create_sampler(&SamplerDesc::new(SamplerInfo::default()).name("shared"));
+    let Some(sampler) = world.allow("a sampler", made)? else { return Ok(()) };
+    let chosen = choose(world, rng, 1);
+    let Some(at) = chosen.first().copied() else { return Ok(()) };
+    let Some(mut look) = Look::begin(world)? else { return Ok(()) };
+    world.say(|| "look through a set with a sampler".to_owned());
+    let ranges = ranges(world, &chosen);
+    if look.prepare(world, &ranges)? {
+        let binds: [(u32, u32, Bind<'_, Device>); 2] =
+            [(0, 0, (&world.shown[at].view).into()), (1, 0, (&sampler).into())];
+        let out = &world.buffers[look.out].buffer;
+        let (commands, scratch) = look.open.recording.split();
+        let made = scratch.set(&layout, &binds).and_then(|set| {
+            let place = scratch.buffer(out)?;
+            let (block, set) = (set.block(), set.index());
+            let at = DescriptorAt::Set { block, set, binding: 0, element: 0 };
+            let offset = place.offset() + look.next;
+            commands.raw().read_descriptor(at, State::NON_PIXEL_SHADER, place.raw(), offset, READ);
+            Ok(())
+        });
+        if world.allow("a set of a recording", made)?.is_some() {
+            look.effect(world, ranges[0].range);
+        }
+    }
+    // The layout and the sampler go while the recording has a set of them.
+    drop((layout, sampler));
+    world.submit(look.open)?;
+    Ok(())
+}

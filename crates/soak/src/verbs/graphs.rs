@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use deferred_frame::{FrameError, Renderer, Sharing};
-use tenure_core::{BufferDesc, Error, Graph, Queue, State, Usage};
+use tenure_core::transient::graph::{PassId, ResourceId};
+use tenure_core::{
+    BufferDesc, Error, Format, Graph, Queue, State, Subresource, TextureDesc, TextureViewDesc, Usage,
+};
 use test_random::Rng;
 
 use super::{any, frames, happens, own_panic, panic_on_purpose};
@@ -153,4 +156,67 @@ pub(super) fn deferred(world: &mut World, rng: &mut Rng) -> Checked {
         renderer.settle()
     };
     render().or_else(|error| wrong(format!("the deferred renderer: {error}")))
+}
+
+/// A graph of textures, each cleared by one pass and read by the next, planned before it is executed.
+pub(super) fn textures(world: &mut World, rng: &mut Rng) -> Checked {
+    frames::end(world, rng)?;
+    let count = 2 + rng.below(5) as usize;
+    let side = any(rng, [16, 64, 200]);
+    world.say(|| format!("a graph of {count} textures of {side} texels"));
+    let usage = Usage::RENDER_TARGET | Usage::SHADER_READ;
+    let mut graph = Graph::new();
+    let all: Vec<_> = (0..count)
+        .map(|index| {
+            graph.texture(TextureDesc::d2(side, side, Format::Rgba8Unorm, usage).name(format!("g{index}")))
+        })
+        .collect();
+    let mut passes = HashMap::new();
+    for (index, texture) in all.iter().enumerate() {
+        let mut pass = graph.pass(Queue::Graphics, format!("pass {index}"));
+        if index > 0 {
+            pass = pass.uses(all[index - 1], State::PIXEL_SHADER);
+        }
+        passes.insert(pass.uses(*texture, State::RENDER_TARGET).id(), index);
+    }
+    for round in 0..1 + rng.below(3) as u8 {
+        let executed = execute_textures(world, &graph, &all, &passes, round);
+        world.allow("a graph", executed)?;
+    }
+    let planned = world.gpu.plan_graph(&graph);
+    if let Some(planned) = world.allow("plan a graph", planned)?
+        && planned.peak() < planned.lower_bound()
+    {
+        return wrong(format!(
+            "a plan of {} B is below its bound of {}",
+            planned.peak(),
+            planned.lower_bound()
+        ));
+    }
+    Ok(())
+}
+
+fn execute_textures(
+    world: &World,
+    graph: &Graph,
+    all: &[ResourceId],
+    passes: &HashMap<PassId, usize>,
+    round: u8,
+) -> Result<(), Error> {
+    let frame = world.gpu.begin_frame()?;
+    frame.execute(graph, |id, recording, resources| {
+        let index = passes[&id];
+        let byte = |index: usize| (index as u8).wrapping_mul(3).wrapping_add(round);
+        if index > 0 {
+            let texture = resources.texture(all[index - 1])?;
+            let view = resources.texture_view(all[index - 1], &TextureViewDesc::sampled())?;
+            let (commands, scratch) = recording.split();
+            let _descriptor = scratch.view(view)?;
+            commands.raw().use_texture(texture.raw(), Subresource::All, State::PIXEL_SHADER);
+        }
+        let texture = resources.texture(all[index])?;
+        recording.raw().clear_texture(texture.raw(), Subresource::All, &[byte(index)]);
+        Ok::<(), Error>(())
+    })?;
+    frame.end()
 }

@@ -1,9 +1,12 @@
 //! The manager's own services: giving back, moving, limits, reports.
 
+use std::collections::HashMap;
+
 use tenure_core::{BufferDesc, CompactionBudget, Error, Format, LiveObject, ObjectKind, TextureDesc, Usage};
 use test_random::Rng;
 
 use super::{any, happens, one_of};
+use crate::setup::Trouble;
 use crate::world::{Checked, World, wrong};
 
 /// Bytes that no resource of a program exceeds: the first move of a call may be larger than its budget.
@@ -35,7 +38,30 @@ pub(super) fn compact(world: &mut World, rng: &mut Rng) -> Checked {
     {
         return wrong(format!("more than {budget:?} was moved: {report:?}"));
     }
-    let _moved = world.gpu.take_moved();
+    check_moved(world)
+}
+
+/// What has moved since the last time is told, and nothing else.
+fn check_moved(world: &mut World) -> Checked {
+    if !world.is_alone {
+        return Ok(());
+    }
+    let told: Vec<_> = world.gpu.take_moved().into_iter().map(|moved| (moved.id, moved.moves)).collect();
+    let buffers =
+        world.buffers.iter().map(|it| (it.buffer.movable_id(), it.buffer.moves(), it.buffer.name()));
+    let textures =
+        world.textures.iter().map(|it| (it.texture.movable_id(), it.texture.moves(), it.texture.name()));
+    let mut moves = HashMap::new();
+    for (id, count, name) in buffers.chain(textures) {
+        let Some(id) = id else { continue };
+        let has_moved = world.moves.get(&id).copied().unwrap_or(0) != count;
+        let is_told = told.contains(&(id, count));
+        if has_moved != is_told {
+            return wrong(format!("{name} has moved {count} times: {has_moved}, and told: {is_told}"));
+        }
+        moves.insert(id, count);
+    }
+    world.moves = moves;
     Ok(())
 }
 
@@ -101,8 +127,21 @@ pub(super) fn report(world: &mut World, _: &mut Rng) -> Checked {
 
 pub(super) fn costs(world: &mut World, rng: &mut Rng) -> Checked {
     let desc = BufferDesc::new(rng.size(24), Usage::SHADER_READ);
-    let cost = world.gpu.buffer_cost(&desc);
-    world.allow("the cost of a buffer", cost)?;
+    // What was dropped and is complete may make room meanwhile, and so may other threads.
+    let purged = world.gpu.purge();
+    world.allow("purge", purged)?;
+    let (cost, before) = (world.gpu.buffer_cost(&desc), world.gpu.stats().reserved);
+    if let Some(cost) = world.allow("the cost of a buffer", cost)?
+        && let made = world.gpu.create_buffer(&desc)
+        && let Some(_buffer) = world.allow("create what was asked for", made)?
+        && let more = world.gpu.stats().reserved.saturating_sub(before)
+        && world.is_alone
+        && world.trouble == Trouble::None
+        // Idle blocks may be given back before.
+        && more > cost.new_bytes
+    {
+        return wrong(format!("{more} B are taken for a buffer of {} B, more than {cost:?}", desc.size));
+    }
     let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ);
     let cost = world.gpu.texture_cost(&desc);
     world.allow("the cost of a texture", cost)?;

@@ -123,6 +123,18 @@ const VERBS: &[Verb] = &[
     verb(4, lifetimes::at_rest),
     verb(4, lifetimes::unwanted_reads),
     verb(4, lifetimes::moved_views),
+    verb(2, textures::in_page),
+    verb(2, textures::to_cpu),
+    verb(2, textures::declare),
+    verb(1, recordings::reserve),
+    verb(2, recordings::fences),
+    verb(2, recordings::untyped),
+    verb(2, recordings::results),
+    verb(2, graphs::textures),
+    verb(3, descriptors::samplers),
+    verb(2, others::compact_structures),
+    verb(2, tiles::copy),
+    verb(3, buffers::within_limits),
 ];
 
 /// How often each is chosen under some trouble.

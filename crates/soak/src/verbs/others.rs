@@ -9,7 +9,7 @@ use tenure_core::{
 use test_random::Rng;
 
 use super::{any, happens, one_of, own_panic, panic_on_purpose, recordings};
-use crate::world::{Checked, KnownBuffer, World, wrong};
+use crate::world::{Checked, KnownBuffer, LONG, World, wrong};
 
 pub(super) fn pages(world: &mut World, rng: &mut Rng) -> Checked {
     if world.pages.len() >= 3 {
@@ -121,8 +121,9 @@ pub(super) fn structures(world: &mut World, rng: &mut Rng) -> Checked {
     });
     if world.allow("a build", built)?.is_some() {
         let submitted = recording.submit();
-        world.allow("submit", submitted)?;
-        world.structures.push(structure);
+        if world.allow("submit", submitted)?.is_some() {
+            world.structures.push(structure);
+        }
     }
     Ok(())
 }
@@ -132,5 +133,40 @@ pub(super) fn drop_kept(world: &mut World, rng: &mut Rng) -> Checked {
         world.say(|| "drop something".to_owned());
         drop(world.kept.swap_remove(at));
     }
+    Ok(())
+}
+
+/// A structure is built, asked for its size, copied, and compacted.
+pub(super) fn compact_structures(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = one_of(rng, &world.structures) else { return Ok(()) };
+    world.say(|| "copy and compact an acceleration structure".to_owned());
+    let queue = any(rng, [Queue::Graphics, Queue::Compute]);
+    let structure = &world.structures[at];
+    let asked = world.gpu.record(queue, "ask").and_then(|mut recording| {
+        let size = recording.query_compacted_size(structure)?;
+        recording.submit()?;
+        Ok(size)
+    });
+    let Some(ticket) = world.allow("the size of a structure", asked)? else { return Ok(()) };
+    let waited = ticket.wait(LONG);
+    let Some(size) = world.allow("wait for the size of a structure", waited)? else { return Ok(()) };
+    let structure = &world.structures[at];
+    if size.0 == 0 || size.0 > structure.size() {
+        return wrong(format!("{} B of {} after compaction", size.0, structure.size()));
+    }
+    let desc = AccelerationStructureDesc::bottom(structure.size()).name("copy");
+    let copied = world.gpu.create_acceleration_structure(&desc).and_then(|copy| {
+        let mut recording = world.gpu.record(queue, "copy")?;
+        recording.copy_acceleration_structure(structure, &copy)?;
+        let small = recording.compact(structure, size)?;
+        recording.submit()?;
+        Ok((copy, small))
+    });
+    let Some((copy, small)) = world.allow("copies of a structure", copied)? else { return Ok(()) };
+    if small.size() != size.0 {
+        return wrong(format!("a compacted structure of {} B instead of {}", small.size(), size.0));
+    }
+    let copied = if happens(rng, 50) { copy } else { small };
+    drop(std::mem::replace(&mut world.structures[at], copied));
     Ok(())
 }

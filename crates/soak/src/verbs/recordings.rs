@@ -8,7 +8,8 @@ use test_random::Rng;
 
 use super::{any, happens, one_of, own_panic, panic_on_purpose, span};
 use crate::contents::{Effect, Range};
-use crate::world::{Checked, OpenRecording, World, wrong};
+use crate::setup::Trouble;
+use crate::world::{Checked, LONG, OpenRecording, World, wrong};
 
 /// Recordings that are open at once.
 const MOST_OPEN: usize = 5;
@@ -251,4 +252,118 @@ pub(super) fn gpu_time(world: &mut World, rng: &mut Rng) -> Checked {
         Ok(timed) => world.allow("time a scope", timed.map(drop)).map(|_| ()),
         Err(panic) => own_panic("the scope", &*panic),
     }
+}
+
+/// Lists for recordings to come: as many are open at once then without one being made.
+pub(super) fn reserve(world: &mut World, rng: &mut Rng) -> Checked {
+    let (queue, count) = (queue(rng), 1 + rng.below(4) as usize);
+    world.say(|| format!("reserve {count} recordings on {queue:?}"));
+    let reserved = world.gpu.reserve_recordings(queue, count);
+    // A list whose calls fail is given up.
+    let is_exact = world.is_alone && world.trouble == Trouble::None;
+    if world.allow("reserve recordings", reserved)?.is_none() || !is_exact {
+        return Ok(());
+    }
+    let before = world.gpu.stats().lists_created;
+    let mut open = Vec::new();
+    for _ in 0..count {
+        let recorded = world.gpu.record(queue, "of those reserved");
+        open.extend(world.allow("record", recorded)?);
+    }
+    let made = world.gpu.stats().lists_created - before;
+    if made > 0 { wrong(format!("{made} lists are made, though {count} were reserved")) } else { Ok(()) }
+}
+
+/// One recording signals a fence of the program's own, and another one waits for it.
+pub(super) fn fences(world: &mut World, rng: &mut Rng) -> Checked {
+    let (from, to) = (queue(rng), queue(rng));
+    world.say(|| format!("{from:?} signals a fence that {to:?} waits for"));
+    let fence = world.device().create_fence("own");
+    let first = world.gpu.record(from, "signal").and_then(|mut recording| {
+        recording.signal_external(fence.at(1));
+        recording.submit()
+    });
+    if world.allow("signal a fence", first)?.is_none() {
+        return Ok(());
+    }
+    let second = world.gpu.record(to, "wait").and_then(|mut recording| {
+        recording.wait_for_external(fence.at(1));
+        recording.submit()
+    });
+    if let Some(point) = world.allow("wait for a fence", second)? {
+        let waited = world.gpu.wait(&point, LONG);
+        if world.allow("wait for the GPU", waited)? == Some(false) {
+            return wrong("who waits for a fence waits for ever");
+        }
+    }
+    // A fence may go when who signals it is complete.
+    let waited = world.gpu.wait(&world.gpu.submitted(), LONG);
+    match world.allow("wait for the GPU", waited)? {
+        Some(true) => drop(fence),
+        _ => world.kept.push(Box::new(fence)),
+    }
+    Ok(())
+}
+
+/// Constants that are found again by a value without a lifetime, in their recording alone.
+pub(super) fn untyped(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = pick(world, rng)? else { return Ok(()) };
+    let size = rng.size(9);
+    let bytes = rng.bytes(size);
+    world.say(|| "constants without a lifetime".to_owned());
+    let made = world.open[at].recording.split().1.untyped_constants(&bytes);
+    let Some(constants) = world.allow("constants", made)? else { return Ok(()) };
+    let (commands, scratch) = world.open[at].recording.split();
+    match scratch.find(constants) {
+        Ok(found) if found.size() == size => commands.raw().expect_bytes(found.raw(), found.offset(), &bytes),
+        found => return wrong(format!("{:?} B of constants instead of {size}", found.map(|it| it.size()))),
+    }
+    let other = (at + 1) % world.open.len();
+    if other != at && world.open[other].recording.split().1.find(constants).is_ok() {
+        return wrong("constants are found in a recording that did not make them");
+    }
+    Ok(())
+}
+
+/// Queries of a recording of its own, whose results are waited for.
+pub(super) fn results(world: &mut World, rng: &mut Rng) -> Checked {
+    let recorded = world.gpu.record(Queue::Graphics, "queries");
+    let Some(mut recording) = world.allow("record", recorded)? else { return Ok(()) };
+    world.say(|| "queries whose results are waited for".to_owned());
+    let first = recording.write_timestamp();
+    let first = world.allow("a timestamp", first)?;
+    let counted = recording.begin_pipeline_statistics().and_then(|query| recording.end_query(query));
+    let counted = world.allow("pipeline statistics", counted)?;
+    let seen = recording.begin_binary_occlusion().and_then(|query| recording.end_query(query));
+    let seen = world.allow("occlusion", seen)?;
+    let second = recording.write_timestamp();
+    let second = world.allow("a timestamp", second)?;
+    let is_submitted = if happens(rng, 80) {
+        let submitted = recording.submit();
+        world.allow("submit", submitted)?.is_some()
+    } else {
+        drop(recording);
+        false
+    };
+    let mut times = Vec::new();
+    for ticket in [&first, &second].into_iter().flatten() {
+        match ticket.wait(LONG) {
+            Ok(_) if !is_submitted => return wrong("a result of queries that were not submitted"),
+            Ok(time) => times.push(time),
+            Err(Error::Discarded { .. }) if !is_submitted => {}
+            Err(error) => drop(world.allow::<()>("wait for a timestamp", Err(error))?),
+        }
+    }
+    if let [first, second] = &times[..]
+        && second.since(first) > LONG
+    {
+        return wrong(format!("the times of one recording are {first:?} and {second:?}"));
+    }
+    if is_submitted {
+        let waited = seen.map(|ticket| ticket.wait(LONG).map(drop));
+        waited.map_or(Ok(None), |waited| world.allow("wait for occlusion", waited))?;
+        let waited = counted.map(|ticket| ticket.wait(LONG).map(drop));
+        waited.map_or(Ok(None), |waited| world.allow("wait for statistics", waited))?;
+    }
+    Ok(())
 }

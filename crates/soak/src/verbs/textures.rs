@@ -1,11 +1,13 @@
 //! Textures.
 
-use tenure_core::device::{Device as _, MemoryTypeId, ResourceDesc};
-use tenure_core::{Dimension, Format, State, TexelData, TextureDesc, Usage};
+use tenure_core::device::{Barrier, CommandList as _, Device as _, MemoryTypeId, Permit, ResourceDesc};
+use tenure_core::{
+    BufferLayout, Dimension, Format, Queue, State, Subresource, TexelData, TextureDesc, Usage,
+};
 use test_random::Rng;
 
 use super::{any, happens, one_of};
-use crate::world::{Checked, Grid, KnownTexture, World};
+use crate::world::{Checked, Grid, KnownTexture, LONG, World, compare};
 
 const FORMATS: [Format; 7] = [
     Format::Rgba8Unorm,
@@ -116,10 +118,113 @@ pub(super) fn adopt(world: &mut World, rng: &mut Rng) -> Checked {
     match world.gpu.adopt_texture(object, &desc, State::COMMON) {
         Ok(texture) => add(world, KnownTexture { number, texture }, None),
         Err(rejected) => {
-            let permit = tenure_core::device::Permit::checked();
+            let permit = Permit::checked();
             world.device().destroy_resource(permit, rejected.object);
             world.allow::<()>("adopt a texture", Err(rejected.error))?;
         }
     }
+    Ok(())
+}
+
+/// A texture of a page allocator, which is used like any other.
+pub(super) fn in_page(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = one_of(rng, &world.pages) else { return Ok(()) };
+    let number = world.number();
+    let desc = describe(rng, number);
+    if !world.gpu.supports_format(desc.info.format, desc.info.usage) {
+        return Ok(());
+    }
+    let made = world.pages[at].create_texture(&desc);
+    world.say(|| format!("create t{number} in a page: {:?}", desc.info));
+    if let Some(texture) = world.allow("a texture in a page", made)? {
+        add(world, KnownTexture { number, texture }, None);
+    }
+    Ok(())
+}
+
+/// All of a texture goes to one that the CPU reads.
+pub(super) fn to_cpu(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = one_of(rng, &world.textures) else { return Ok(()) };
+    let known = &world.textures[at];
+    if (0..known.parts()).any(|part| !world.contents.is_known(known.part(part))) {
+        return Ok(());
+    }
+    let number = known.number;
+    let desc = TextureDesc {
+        info: known.texture.info().clone(),
+        ..TextureDesc::d2(1, 1, Format::R8Unorm, Usage::COPY_SRC)
+    };
+    let made = world.gpu.create_readback_texture(&desc.name("of a texture"));
+    world.say(|| format!("all of t{number} to the CPU"));
+    let Some(target) = world.allow("a texture for the CPU", made)? else { return Ok(()) };
+    let known = &world.textures[at];
+    let parts = known.parts();
+    let copied = world.gpu.record(Queue::Graphics, "to the CPU").and_then(|mut recording| {
+        for part in 0..parts {
+            let Some(layout) = target.layout(part) else { continue };
+            let place =
+                BufferLayout { offset: layout.offset, row_pitch: layout.row_pitch, rows: layout.rows };
+            recording.copy_texture_to_buffer(
+                &known.texture,
+                known.grid(part).region,
+                target.buffer(),
+                place,
+            )?;
+        }
+        recording.submit()
+    });
+    let Some(point) = world.allow("copy to the CPU", copied)? else { return Ok(()) };
+    let waited = world.gpu.wait(&point, LONG);
+    if world.allow("wait for the GPU", waited)? != Some(true) {
+        return Ok(());
+    }
+    for part in 0..parts {
+        let known = &world.textures[at];
+        let (grid, all) = (known.grid(part), known.all(part));
+        let Some(layout) = target.layout(part) else { continue };
+        let mut found = Vec::new();
+        for row in 0..grid.rows {
+            let mut bytes = vec![0; grid.row as usize];
+            let read = target.buffer().read(layout.offset + row * layout.row_pitch, &mut bytes);
+            world.must("read a texture on the CPU", read)?;
+            found.extend(bytes);
+        }
+        if let Some(expected) = world.contents.known(all) {
+            compare(&format!("t{number} part {part} on the CPU"), &found, expected)?;
+        }
+    }
+    Ok(())
+}
+
+/// The program brings a texture into another state by a barrier of its own, and says so.
+pub(super) fn declare(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = one_of(rng, &world.textures) else { return Ok(()) };
+    let known = &world.textures[at];
+    let number = known.number;
+    // What open recordings do with it has no order with the program's own barrier.
+    if world.is_busy(number) || !known.texture.info().usage.contains(Usage::RENDER_TARGET) {
+        return Ok(());
+    }
+    world.say(|| format!("a barrier brings t{number} into a state that is declared"));
+    let texture = &world.textures[at].texture;
+    let named = world.gpu.record(Queue::Graphics, "a barrier").and_then(|mut recording| {
+        recording.use_resource(texture, Subresource::All, State::RENDER_TARGET)?;
+        recording.barriers();
+        let (commands, scratch) = recording.split();
+        let resource = scratch.texture(texture)?;
+        let barrier = Barrier::Transition {
+            resource,
+            subresource: Subresource::All,
+            before: State::RENDER_TARGET,
+            after: State::COPY_SRC,
+            transfer: None,
+        };
+        commands.raw_mut(Permit::checked()).barriers(&[barrier]);
+        recording.submit()
+    });
+    let Some(point) = world.allow("a barrier", named)? else { return Ok(()) };
+    let texture = &world.textures[at].texture;
+    let declared = world.gpu.declare_state(texture, Subresource::All, State::COPY_SRC, &point);
+    world.must("declare a state", declared)?;
     Ok(())
 }

@@ -21,7 +21,12 @@ pub(super) fn create(world: &mut World, _: &mut Rng) -> Checked {
     world.say(|| "a reserved buffer".to_owned());
     if let Some(reserved) = world.allow("a reserved buffer", made)? {
         let count = TILES as usize;
-        world.tiles.push(Tiles { reserved, bytes: vec![None; count], is_mapped: vec![false; count] });
+        world.tiles.push(Tiles {
+            reserved,
+            bytes: vec![None; count],
+            is_mapped: vec![false; count],
+            is_shared: vec![false; count],
+        });
     }
     Ok(())
 }
@@ -41,6 +46,7 @@ pub(super) fn map(world: &mut World, rng: &mut Rng) -> Checked {
         let tiles = &mut world.tiles[at];
         tiles.bytes[first..first + count].fill(None);
         tiles.is_mapped[first..first + count].fill(true);
+        tiles.is_shared[first..first + count].fill(false);
     }
     check_count(world, at)
 }
@@ -55,6 +61,7 @@ pub(super) fn unmap(world: &mut World, rng: &mut Rng) -> Checked {
         let tiles = &mut world.tiles[at];
         tiles.bytes[first..first + count].fill(None);
         tiles.is_mapped[first..first + count].fill(false);
+        tiles.is_shared[first..first + count].fill(false);
     }
     check_count(world, at)
 }
@@ -70,7 +77,7 @@ fn check_count(world: &World, at: usize) -> Checked {
 pub(super) fn fill(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = one_of(rng, &world.tiles) else { return Ok(()) };
     let (tile, byte) = (rng.below(TILES.into()) as usize, rng.below(256) as u8);
-    if !world.tiles[at].is_mapped[tile] {
+    if !world.tiles[at].is_mapped[tile] || world.tiles[at].is_shared[tile] {
         return Ok(());
     }
     world.say(|| format!("fill tile {tile} with {byte}"));
@@ -95,4 +102,26 @@ pub(super) fn drop_one(world: &mut World, rng: &mut Rng) -> Checked {
         drop(world.tiles.swap_remove(at));
     }
     Ok(())
+}
+
+/// Tiles of one buffer are mapped to what those of another are mapped to. What they hold is not looked at any more: it may be
+/// written through either.
+pub(super) fn copy(world: &mut World, rng: &mut Rng) -> Checked {
+    if world.tiles.len() < 2 {
+        return create(world, rng);
+    }
+    let (first, count) = region(rng);
+    let region = TileRegion::buffer(first as u32, count as u32);
+    world.say(|| format!("map tiles {first}+{count} to those of another buffer"));
+    let (target, source) = (&world.tiles[0], &world.tiles[1]);
+    let copied = target.reserved.copy_mappings(Queue::Graphics, region, &source.reserved, region);
+    if world.allow("copy mappings", copied)?.is_some() {
+        let is_mapped = world.tiles[1].is_mapped[first..first + count].to_vec();
+        world.tiles[0].is_mapped[first..first + count].copy_from_slice(&is_mapped);
+        for tiles in &mut world.tiles {
+            tiles.bytes[first..first + count].fill(None);
+            tiles.is_shared[first..first + count].fill(true);
+        }
+    }
+    check_count(world, 0)
 }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use tenure_core::{BufferDesc, Error, Gpu, Usage};
+use tenure_core::{
+    BufferDesc, CompactionBudget, Error, Format, Gpu, Queue, Recording, SyncPoint, TextureDesc,
+    UploadRingDesc, Usage,
+};
 use tenure_sim::Device;
 
 use super::{Checked, World, wrong};
@@ -161,8 +164,10 @@ impl World {
     fn end_lost(mut self) -> Checked {
         let (gpu, device) = (self.gpu.clone(), self.device().clone());
         self.reads.clear();
+        check_refused(&gpu, "a loss")?;
         self.drop_all();
         gpu.shutdown();
+        check_refused(&gpu, "a loss and a shutdown")?;
         drop(gpu);
         let leaks = device.leaks();
         if leaks.is_empty() { Ok(()) } else { wrong(format!("left after the loss: {leaks:?}")) }
@@ -213,8 +218,35 @@ pub(crate) fn end_clean(gpu: Gpu<Device>) -> Checked {
     if !report.is_clean() {
         return wrong(format!("the shutdown is not clean: {report:?}"));
     }
+    check_refused(&gpu, "a shutdown")?;
     drop(gpu);
     device.check_clean().or_else(|findings| wrong(findings.to_string()))
+}
+
+/// After the end every call that asks something of the device is refused, at once.
+fn check_refused(gpu: &Gpu<Device>, after: &str) -> Checked {
+    let desc = BufferDesc::new(16, Usage::VERTEX).own_resource();
+    let texture = TextureDesc::d2(4, 4, Format::Rgba8Unorm, Usage::SHADER_READ);
+    let succeeded = [
+        ("create_buffer", gpu.create_buffer(&desc).is_ok()),
+        ("create_buffer_with", gpu.create_buffer_with(&desc, &[1; 16]).is_ok()),
+        ("create_texture", gpu.create_texture(&texture).is_ok()),
+        ("begin_frame", gpu.begin_frame().is_ok()),
+        ("record", gpu.record(Queue::Graphics, "late").and_then(Recording::submit).is_ok()),
+        (
+            "submit_external",
+            gpu.submit_external(Queue::Copy, &SyncPoint::NONE, |_| Ok::<_, Error>(())).is_ok(),
+        ),
+        ("create_upload_ring", gpu.create_upload_ring(&UploadRingDesc::new(4096)).is_ok()),
+        (
+            "compact",
+            gpu.compact(CompactionBudget { bytes: 1, moves: 1, pieces: 1 }).is_ok_and(|it| it.moves > 0),
+        ),
+    ];
+    match succeeded.iter().find(|(_, has_succeeded)| *has_succeeded) {
+        None => Ok(()),
+        Some((call, _)) => wrong(format!("{call} succeeds after {after}")),
+    }
 }
 
 fn check_hazards(device: &Device) -> Checked {

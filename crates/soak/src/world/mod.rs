@@ -7,11 +7,12 @@ mod recordings;
 mod tiles;
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenure_core::{
-    AccelerationStructure, Buffer, Frame, Gpu, PageAllocator, QueryTicket, Readback, Reserved, SetLayout,
-    Timestamp, Upload, UploadRing,
+    AccelerationStructure, Buffer, Frame, Gpu, MovableId, PageAllocator, QueryTicket, Readback, Reserved,
+    SetLayout, Timestamp, Upload, UploadRing,
 };
 use tenure_sim::{Device, Swapchain};
 
@@ -48,6 +49,8 @@ pub(crate) struct World {
     /// Objects of all kinds that only live.
     pub(crate) kept: Vec<Box<dyn Any + Send>>,
     pub(crate) frame: Option<Frame<Device>>,
+    /// How often movable things had moved when that was asked for last.
+    pub(crate) moves: HashMap<MovableId, u64>,
     /// No other program shares the manager: its counts are this one's.
     pub(crate) is_alone: bool,
     /// The device was lost, or may be: no byte is known any more.
@@ -93,6 +96,7 @@ impl World {
             swapchain: None,
             kept: Vec::new(),
             frame: None,
+            moves: HashMap::new(),
             is_alone: true,
             is_lost: false,
             has_leaked: false,

@@ -127,4 +127,6 @@ pub(crate) struct Tiles {
     pub(crate) reserved: Reserved<Device>,
     pub(crate) bytes: Vec<Option<u8>>,
     pub(crate) is_mapped: Vec<bool>,
+    /// Tiles that another buffer was mapped to as well at some time.
+    pub(crate) is_shared: Vec<bool>,
 }
