@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deferred_frame::{DeferredFrame, Renderer, Sharing};
 use tenure::device::Device;
-use tenure::{Gpu, Stats};
+use tenure::{Gpu, Queue, Stats};
 use voxel_world::Result;
 
 use crate::options::Options;
@@ -13,6 +13,9 @@ use crate::{picture, pool};
 
 /// Frames before anything is measured.
 const WARM_UP: u64 = 60;
+/// Command lists of the frames in flight on one queue, at the most: how many the first frames need depends on how far the
+/// GPU is behind then.
+const LISTS: usize = 64;
 
 /// Runs the frame in each size and prints what it takes.
 pub(crate) fn run<D: Device>(options: &Options, gpu: Gpu<D>) -> Result<()> {
@@ -70,6 +73,9 @@ struct Measured {
 }
 
 fn measure<D: Device>(options: &Options, gpu: &Gpu<D>, size: [u32; 2], sharing: Sharing) -> Result<Measured> {
+    for queue in [Queue::Graphics, Queue::Compute, Queue::Copy] {
+        gpu.reserve_recordings(queue, LISTS)?;
+    }
     let mut renderer = Renderer::new(gpu, size, sharing)?;
     renderer.render()?;
     (1..WARM_UP).try_for_each(|_| renderer.render_unchecked())?;

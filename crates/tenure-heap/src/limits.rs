@@ -50,7 +50,13 @@ impl MemoryCounter {
     /// Whether there would be more than there ever were with so many bytes more.
     #[must_use]
     pub fn is_peak(&self, bytes: u64) -> bool {
-        self.now().saturating_add(bytes) > self.peak()
+        self.over_peak(bytes) > 0
+    }
+
+    /// How many more than ever there would be with so many bytes more.
+    #[must_use]
+    pub fn over_peak(&self, bytes: u64) -> u64 {
+        self.now().saturating_add(bytes).saturating_sub(self.peak())
     }
 }
 

@@ -327,10 +327,14 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.retire(retired, |suballocator, leaving| suballocator.trim(leaving))
     }
 
-    /// Moves the blocks that have been empty for so many whole frames to `retired`, in the middle of a frame: before a
-    /// program takes more memory than ever. True when there were any.
-    pub fn make_way(&mut self, idle_frames: u32, retired: &mut Vec<B>) -> bool {
-        self.retire(retired, |suballocator, leaving| suballocator.retire_idle(idle_frames, leaving))
+    /// Moves blocks that have been empty for so many whole frames to `retired`, in the middle of a frame, until they are
+    /// at least `bytes`: before a program takes more memory than ever. Returns the bytes.
+    pub fn make_way(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<B>) -> u64 {
+        let mut moved = 0;
+        self.retire(retired, |suballocator, leaving| {
+            moved = suballocator.retire_idle(idle_frames, bytes, leaving);
+        });
+        moved
     }
 
     /// Moves every empty block to `retired`. True when there were any.

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 use tenure_core::device::{
-    BufferInfo, CallRule, DeviceError, QueueId, QueueSerial, ResourceDesc, SubmitSync, TileSource,
-    TileUpdate, check,
+    BufferInfo, CallRule, DeviceError, MemoryFlags, QueueId, QueueSerial, ResourceDesc, SubmitSync,
+    TileSource, TileUpdate, check,
 };
 
 use crate::calls::CallKind;
@@ -201,9 +201,23 @@ impl Shared {
         tiles: u64,
     ) -> Result<(), DeviceError> {
         self.check_category(&resource.desc, heap)?;
-        let needs = self.requirements_of(&least(&resource.desc))?.memory_types;
-        check::memory_type(needs, heap.memory())?;
+        check::memory_type(self.tile_types(&resource.desc)?, heap.memory())?;
         check::tiles_in_heap(tiles, TILE, offset, heap.desc.size)
+    }
+
+    /// The memory types that tiles can be mapped to: as NVIDIA's driver for Vulkan and Direct3D 12 have it, of those that
+    /// a resource of the description can be placed in, the ones of the device's memory that the CPU does not see.
+    pub(crate) fn tile_types(&self, desc: &ResourceDesc) -> Result<u32, DeviceError> {
+        let placed = self.requirements_of(&least(desc))?.memory_types;
+        let holds = |wanted: &dyn Fn(MemoryFlags) -> bool| {
+            let types = self.properties.memory_types.iter().zip(0_u32..32);
+            let found = types.filter(|(memory, _)| wanted(memory.flags));
+            found.fold(0, |mask, (_, index)| mask | 1 << index) & placed
+        };
+        let is_local = |flags: MemoryFlags| flags.contains(MemoryFlags::DEVICE_LOCAL);
+        let own = holds(&|flags| is_local(flags) && !flags.contains(MemoryFlags::HOST_VISIBLE));
+        // On unified memory the CPU sees all of it.
+        Ok(if own == 0 { holds(&is_local) } else { own })
     }
 
     pub(crate) fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {

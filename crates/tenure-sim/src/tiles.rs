@@ -84,7 +84,7 @@ fn supported(properties: &Properties, feature: Features, name: &'static str) -> 
 }
 
 /// The tiles of a reserved buffer.
-pub(crate) fn buffer_tiles(info: &BufferInfo) -> TileLayout {
+pub(crate) fn buffer_tiles(info: &BufferInfo, memory_types: u32) -> TileLayout {
     let tiles = u32::try_from(info.size.div_ceil(TILE)).unwrap_or(u32::MAX);
     TileLayout {
         tile_size: TILE,
@@ -92,6 +92,7 @@ pub(crate) fn buffer_tiles(info: &BufferInfo) -> TileLayout {
         subresources: vec![[tiles, 1, 1]],
         first_packed_mip: 1,
         packed_tiles: 0,
+        memory_types,
     }
 }
 
@@ -135,6 +136,7 @@ fn texture_layout(info: &TextureInfo) -> Result<Layout, DeviceError> {
         subresources,
         first_packed_mip,
         packed_tiles: packed_tiles as u32,
+        memory_types: 0,
     };
     Ok(Layout::Tiled { info: info.clone(), tiles, bases, total })
 }

@@ -15,6 +15,9 @@ pub struct TileLayout {
     pub first_packed_mip: u32,
     /// Tiles of the packed mips of one layer; addressed as subresource `first_packed_mip + layer * mips`, x only.
     pub packed_tiles: u32,
+    /// Bit *i* is set when tiles can be mapped to memory of type *i*. These may be fewer types than a resource with the
+    /// same description can be placed in: NVIDIA's drivers for Vulkan map tiles to memory of the device alone.
+    pub memory_types: u32,
 }
 
 /// A box of tiles of one subresource.

@@ -433,9 +433,15 @@ impl<D: Device> PoolShard<D> {
         if self.is_first() { self.lock().retire(retired, Pool::trim) } else { self.reclaim(retired) }
     }
 
-    /// Removes the blocks that the frames before this one left empty, too; true when there were any.
-    pub(crate) fn make_way(&self, retired: &mut Vec<Block<D>>) -> bool {
-        self.lock().retire(retired, |pool, blocks| pool.make_way(MAKE_WAY, blocks))
+    /// Removes blocks that the frames before this one left empty, too, until they are at least `bytes`; returns how many
+    /// bytes they were.
+    pub(crate) fn make_way(&self, bytes: u64, retired: &mut Vec<Block<D>>) -> u64 {
+        let mut removed = 0;
+        self.lock().retire(retired, |pool, blocks| {
+            removed = pool.make_way(MAKE_WAY, bytes, blocks);
+            removed > 0
+        });
+        removed
     }
 
     /// Removes every empty block; true when there were any.

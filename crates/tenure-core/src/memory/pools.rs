@@ -1,5 +1,6 @@
 //! All pools of a device, made on demand.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -345,10 +346,17 @@ impl<D: Device> Pools<D> {
 
     /// Gives blocks back that were not used for some frames, because more memory is about to be taken than ever was:
     /// what is kept to be used again must not make the peak higher. Later it saves calls of the driver and costs
-    /// nothing.
+    /// nothing; so no more goes than is needed for that.
     pub(super) fn make_way(&self, device: &D, bytes: u64) {
-        if self.objects.limits.memory().is_peak(bytes) {
-            self.retire(device, PoolShard::make_way);
+        let more = Cell::new(self.objects.limits.memory().over_peak(bytes));
+        if more.get() > 0 {
+            self.retire(device, |pool, retired| {
+                // What lies in heaps of another pool gives the driver nothing back.
+                let is_apart = pool.class.kind != PoolKind::SmallBuffers;
+                let removed = pool.make_way(if is_apart { more.get() } else { u64::MAX }, retired);
+                more.set(more.get().saturating_sub(if is_apart { removed } else { 0 }));
+                removed > 0
+            });
         }
     }
 

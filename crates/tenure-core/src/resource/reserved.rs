@@ -129,7 +129,7 @@ debug_fields!([D: Device] Reserved<D>, "Reserved", this, name: this.name(), layo
 impl<D: Device> Reserved<D> {
     pub(crate) fn create(context: &Arc<Context<D>>, desc: &ReservedDesc) -> Result<Self, Error> {
         let refuse = |source| context.refused(&desc.name, source);
-        let needs = context.requirements(&desc.name, &desc.resource)?;
+        let mut needs = context.requirements(&desc.name, &desc.resource)?;
         let objects = &context.pools.objects;
         let reserve = || objects.create_reserved(context.device(), &desc.resource, &desc.name);
         let api_resource = match reserve() {
@@ -147,6 +147,7 @@ impl<D: Device> Reserved<D> {
                 return Err(refuse(error));
             }
         };
+        needs.memory_types = layout.memory_types;
         let (layers, mips) = match &desc.resource {
             ResourceDesc::Buffer(_) => (1, 1),
             ResourceDesc::Texture(info) => (info.layers(), info.mips),

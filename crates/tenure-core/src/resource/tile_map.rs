@@ -82,6 +82,7 @@ mod tests {
             subresources: vec![[4, 2, 1], [2, 1, 1], [0; 3], [4, 2, 1], [2, 1, 1], [0; 3]],
             first_packed_mip: 2,
             packed_tiles: 2,
+            memory_types: 1,
         };
         TileMap::new(layout, 2, 3)
     }

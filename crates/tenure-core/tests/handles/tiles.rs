@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure_core::device::{self, Permit};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
-    Buffer, Config, FrameConfig, Gpu, Queue, Recording, Reserved, ReservedDesc, State, Subresource,
+    Buffer, Config, Error, FrameConfig, Gpu, Queue, Recording, Reserved, ReservedDesc, State, Subresource,
     TileRegion, Usage, Used,
 };
 use tenure_sim::{CallKind, Lag, Profile};
@@ -200,4 +200,21 @@ fn threads_that_map_the_same_tile_leave_one_tile_mapped() {
     assert!(gpu.shutdown().is_clean());
     drop(gpu);
     device.check_clean().unwrap();
+}
+
+/// Where the device's own memory is short, no other takes its place that tiles cannot be mapped to.
+#[test]
+fn tiles_are_mapped_to_memory_that_they_may_have() {
+    let device = device(Profile::VULKAN_NVIDIA, Lag::None);
+    let gpu = super::gpu(&device);
+    let reserved = reserved(&gpu, "tiles");
+    let layout = reserved.layout();
+    assert_eq!(layout.memory_types, 0b10, "the device's own, which the CPU does not see");
+    gpu.set_memory_cap(0, Some(0)).unwrap();
+    let refused = reserved.map(Queue::Graphics, TILE).unwrap_err();
+    assert!(matches!(refused, Error::OutOfMemory(_)), "{refused}");
+    gpu.set_memory_cap(0, None).unwrap();
+    reserved.map(Queue::Graphics, TILE).unwrap();
+    drop(reserved);
+    assert!(gpu.shutdown().is_clean());
 }

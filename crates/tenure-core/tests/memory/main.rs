@@ -6,6 +6,7 @@ mod allocations;
 mod evictable;
 mod fallback;
 mod heap_pools;
+mod idle;
 mod paging_faults;
 mod placing;
 mod policy;

@@ -337,10 +337,11 @@ impl BlockSuballocator for GeneralBlocks {
         self.forget(&retired[before..]);
     }
 
-    fn retire_idle(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>) {
+    fn retire_idle(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
         let before = retired.len();
-        self.table.retire_idle(idle_frames, retired);
+        let removed = self.table.retire_idle(idle_frames, bytes, retired);
         self.forget(&retired[before..]);
+        removed
     }
 
     fn trim(&mut self, retired: &mut Vec<BlockId>) {

@@ -24,8 +24,6 @@ pub(crate) struct Target {
 /// The tiles of a reserved resource.
 pub(crate) struct Sparse {
     pub(crate) tiling: Tiling,
-    /// Bit *i* is set when memory type *i* can hold them.
-    pub(crate) memory_types: u32,
     /// What they are mapped to, by number, after all that was submitted; unmapped ones are not there.
     pub(crate) table: Mutex<HashMap<u64, Target>>,
 }
@@ -50,14 +48,14 @@ impl Shared {
         let plan = self.plan_reserved(desc)?;
         let bare = self.create(&plan)?;
         let needs = self.needs_of(bare.object).memory;
+        let memory_types = needs.memory_type_bits & self.tables.general_types;
         let tiling = match (desc, bare.object) {
             (ResourceDesc::Texture(info), Object::Image(image)) => {
-                Tiling::image(info, needs.alignment, &self.sparse_requirements(image)?)
+                Tiling::image(info, (needs.alignment, memory_types), &self.sparse_requirements(image)?)
             }
-            _ => Tiling::buffer(needs.size, needs.alignment),
+            _ => Tiling::buffer(needs.size, needs.alignment, memory_types),
         };
-        let memory_types = needs.memory_type_bits & self.tables.general_types;
-        let sparse = Box::new(Sparse { tiling, memory_types, table: Mutex::default() });
+        let sparse = Box::new(Sparse { tiling, table: Mutex::default() });
         Ok(self.resource(bare.keep(), desc, &plan, Backing::Reserved(sparse)))
     }
 

@@ -211,7 +211,7 @@ impl Shared {
             return Err(DeviceError::broken_rule(CallRule::SameDevice));
         }
         self.check_category(&resource.desc, heap.category)?;
-        check::memory_type(sparse.memory_types, heap.memory.kind)?;
+        check::memory_type(sparse.tiling.layout.memory_types, heap.memory.kind)?;
         check::tiles_in_heap(tiles, sparse.tiling.layout.tile_size, offset, heap.memory.size)
     }
 }
@@ -228,5 +228,5 @@ fn check_copied(sparse: &Sparse, from: &Sparse, targets: &[Option<Target>]) -> R
     targets
         .iter()
         .flatten()
-        .try_for_each(|target| check::memory_type(sparse.memory_types, target.memory.kind))
+        .try_for_each(|target| check::memory_type(sparse.tiling.layout.memory_types, target.memory.kind))
 }

@@ -58,8 +58,8 @@ pub(crate) struct Tile {
 }
 
 impl Tiling {
-    /// Of a buffer of `bytes` (as its requirements say), whose blocks are `block` bytes.
-    pub(crate) fn buffer(bytes: u64, block: u64) -> Self {
+    /// Of a buffer of `bytes` (as its requirements say), whose blocks are `block` bytes, in memory of these types.
+    pub(crate) fn buffer(bytes: u64, block: u64, memory_types: u32) -> Self {
         let tile = TILE.max(block);
         let tiles = u32::try_from(bytes.div_ceil(tile)).unwrap_or(u32::MAX);
         let layout = TileLayout {
@@ -68,12 +68,17 @@ impl Tiling {
             subresources: vec![[tiles, 1, 1]],
             first_packed_mip: 1,
             packed_tiles: 0,
+            memory_types,
         };
         Self { layout, shape: Shape::Buffer(bytes), bases: vec![0], packed_base: u64::from(tiles) }
     }
 
-    /// Of an image whose blocks are `block` bytes.
-    pub(crate) fn image(info: &TextureInfo, block: u64, found: &vk::SparseImageMemoryRequirements) -> Self {
+    /// Of an image whose blocks are `block` bytes, in memory of these types.
+    pub(crate) fn image(
+        info: &TextureInfo,
+        (block, memory_types): (u64, u32),
+        found: &vk::SparseImageMemoryRequirements,
+    ) -> Self {
         let block = block.max(1);
         let vk::Extent3D { width, height, depth } = found.format_properties.image_granularity;
         let tile_extent = [width.max(1), height.max(1), depth.max(1)];
@@ -109,6 +114,7 @@ impl Tiling {
             subresources,
             first_packed_mip,
             packed_tiles: u32::try_from(per_layer).unwrap_or(u32::MAX),
+            memory_types,
         };
         let shape = Shape::Image { info: info.clone(), tail };
         Self { layout, shape, bases, packed_base: next }
@@ -243,12 +249,12 @@ mod tests {
 
     #[test]
     fn a_buffers_last_tile_ends_with_it() {
-        let tiling = Tiling::buffer(BLOCK * 2 + 4096, 4096);
+        let tiling = Tiling::buffer(BLOCK * 2 + 4096, 4096, 1);
         assert_eq!(tiling.layout.subresources, [[3, 1, 1]]);
         let tiles = tiling.tiles(&TileRegion::buffer(1, 2)).unwrap();
         assert_eq!(tiles[0], Tile { number: 1, part: Some(TilePart::Bytes { offset: BLOCK, size: BLOCK }) });
         assert_eq!(tiles[1].part, Some(TilePart::Bytes { offset: 2 * BLOCK, size: 4096 }));
-        assert_eq!(Tiling::buffer(1 << 20, 1 << 18).layout.tile_size, 1 << 18, "no smaller than a block");
+        assert_eq!(Tiling::buffer(1 << 20, 1 << 18, 1).layout.tile_size, 1 << 18, "no smaller than a block");
         for wrong in [TileRegion::buffer(3, 1), TileRegion::buffer(0, 0), TileRegion::buffer(u32::MAX, 2)] {
             assert!(tiling.tiles(&wrong).is_err(), "{wrong:?}");
         }
@@ -258,7 +264,7 @@ mod tests {
     #[test]
     fn tiles_at_the_edge_are_cut_off() {
         let tiling =
-            Tiling::image(&info(300, 200, 2, 3), BLOCK, &found(2, BLOCK, 2 * BLOCK, Default::default()));
+            Tiling::image(&info(300, 200, 2, 3), (BLOCK, 1), &found(2, BLOCK, 2 * BLOCK, Default::default()));
         let expected = [[3, 2, 1], [2, 1, 1], [0; 3], [3, 2, 1], [2, 1, 1], [0; 3]];
         assert_eq!(tiling.layout.subresources, expected);
         let tiles = tiling.tiles(&region(3, [1, 1, 0], [2, 1, 1])).unwrap();
@@ -270,8 +276,11 @@ mod tests {
 
     #[test]
     fn each_layer_has_its_packed_mips() {
-        let tiling =
-            Tiling::image(&info(256, 256, 2, 9), BLOCK, &found(2, 2 * BLOCK, 4 * BLOCK, Default::default()));
+        let tiling = Tiling::image(
+            &info(256, 256, 2, 9),
+            (BLOCK, 1),
+            &found(2, 2 * BLOCK, 4 * BLOCK, Default::default()),
+        );
         assert_eq!((tiling.layout.first_packed_mip, tiling.layout.packed_tiles), (2, 2));
         let tiles = tiling.tiles(&region(9 + 2, [0; 3], [2, 1, 1])).unwrap();
         let packed = |offset| Some(TilePart::Packed { offset, size: BLOCK });
@@ -284,7 +293,7 @@ mod tests {
     #[test]
     fn layers_share_a_single_tail() {
         let single = vk::SparseImageFormatFlags::SINGLE_MIPTAIL;
-        let tiling = Tiling::image(&info(256, 256, 2, 9), BLOCK, &found(2, 3 * BLOCK, 0, single));
+        let tiling = Tiling::image(&info(256, 256, 2, 9), (BLOCK, 1), &found(2, 3 * BLOCK, 0, single));
         assert_eq!(tiling.layout.packed_tiles, 2);
         let mut offsets = Vec::new();
         for layer in 0..2 {
@@ -298,8 +307,11 @@ mod tests {
 
     #[test]
     fn every_tile_has_a_number_of_its_own() {
-        let tiling =
-            Tiling::image(&info(512, 300, 3, 10), BLOCK, &found(3, 2 * BLOCK, 2 * BLOCK, Default::default()));
+        let tiling = Tiling::image(
+            &info(512, 300, 3, 10),
+            (BLOCK, 1),
+            &found(3, 2 * BLOCK, 2 * BLOCK, Default::default()),
+        );
         let mut numbers = Vec::new();
         for subresource in 0..30 {
             let extent = match subresource % 10 {
@@ -317,7 +329,7 @@ mod tests {
 
     #[test]
     fn an_image_without_packed_mips_has_none() {
-        let tiling = Tiling::image(&info(256, 256, 1, 2), BLOCK, &found(2, 0, 0, Default::default()));
+        let tiling = Tiling::image(&info(256, 256, 1, 2), (BLOCK, 1), &found(2, 0, 0, Default::default()));
         assert_eq!((tiling.layout.first_packed_mip, tiling.layout.packed_tiles), (2, 0));
         assert!(tiling.tiles(&region(2, [0; 3], [1, 1, 1])).is_err());
     }

@@ -54,9 +54,18 @@ pub(crate) fn mapped(device: &Device, size: u64) -> Resource {
 }
 
 pub(crate) fn heap(device: &Device, desc: &ResourceDesc, size: u64) -> Heap {
+    heap_of_type(device, desc, size, memory_type(device, desc, MemoryFlags::empty()))
+}
+
+/// A heap for tiles of a reserved resource.
+pub(crate) fn tile_heap(device: &Device, reserved: &Resource, desc: &ResourceDesc, size: u64) -> Heap {
+    let types = device.tile_layout(reserved).unwrap().memory_types;
+    heap_of_type(device, desc, size, MemoryTypeId(u8::try_from(types.trailing_zeros()).unwrap()))
+}
+
+pub(crate) fn heap_of_type(device: &Device, desc: &ResourceDesc, size: u64, memory: MemoryTypeId) -> Heap {
     let needs = device.requirements(desc).unwrap();
     let alignment = device.properties().heap_alignment.max(needs.alignment);
-    let memory = memory_type(device, desc, MemoryFlags::empty());
     let size = size.next_multiple_of(alignment);
     let heap = HeapDesc { size, alignment, memory, category: needs.category, priority: Priority::Normal };
     device.create_heap(&heap).unwrap()

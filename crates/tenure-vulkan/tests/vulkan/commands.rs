@@ -108,7 +108,7 @@ fn wrong_commands_come_out_of_close() {
 
 /// A copy queue wants multiples of 16 texels, has no depth, and knows no shaders.
 #[test]
-fn copy_queues_are_asked_for_what_they_can() {
+fn copy_queues_of_a_discrete_card_are_asked_for_what_they_can() {
     let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
     let device = vulkan.device();
     let copies = QueueId(1);

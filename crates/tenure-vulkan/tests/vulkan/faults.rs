@@ -13,7 +13,9 @@ use tenure_core::{
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{OptionalFeatures, Options};
 
-use crate::basics::{COPIES, GRAPHICS, LONG, at, buffer, bytes, heap, mapped, read, texture, write};
+use crate::basics::{
+    COPIES, GRAPHICS, LONG, at, buffer, bytes, heap, mapped, read, texture, tile_heap, write,
+};
 use crate::disguise::Costume;
 use crate::harness::Vulkan;
 
@@ -105,7 +107,7 @@ fn the_limit_on_allocations_is_kept() {
 
 /// What a manager tries in turn: smaller blocks, then memory of its own, then another type.
 #[test]
-fn a_manager_lives_with_shortages() {
+fn a_manager_lives_with_shortages_of_a_discrete_card() {
     let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
     let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
     let desc = BufferDesc::new(3 << 20, Usage::VERTEX).name("mesh");
@@ -134,7 +136,7 @@ fn a_manager_lives_with_shortages() {
 
 /// Mapping fails for want of addresses, flushing for want of memory.
 #[test]
-fn failed_mappings_are_shortages() {
+fn failed_mappings_of_a_discrete_card_are_shortages() {
     let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
     let device = vulkan.device();
     let staging = mapped(&device, 1024);
@@ -190,14 +192,14 @@ fn failed_submissions_are_made_again(options: &Options, submit: &'static str) {
 }
 
 #[test]
-fn failed_submissions_are_made_again_with_timeline_semaphores() {
+fn failed_submissions_of_a_discrete_card_are_made_again_with_timeline_semaphores() {
     failed_submissions_are_made_again(&Options::default(), "vkQueueSubmit2");
     let older = Options::default().without(OptionalFeatures::SYNCHRONIZATION2);
     failed_submissions_are_made_again(&older, "vkQueueSubmit");
 }
 
 #[test]
-fn failed_submissions_are_made_again_with_fences() {
+fn failed_submissions_of_a_discrete_card_are_made_again_with_fences() {
     let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     failed_submissions_are_made_again(&fences, "vkQueueSubmit2");
 }
@@ -205,7 +207,7 @@ fn failed_submissions_are_made_again_with_fences() {
 /// When the queue waited for has its bridge and the submission behind it fails, the next one crosses
 /// the same bridge.
 #[test]
-fn a_bridge_that_nobody_crossed_is_used_again() {
+fn a_bridge_of_a_discrete_card_that_nobody_crossed_is_used_again() {
     let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     let vulkan = Vulkan::disguised(Costume::discrete(), &fences);
     let device = vulkan.device();
@@ -241,7 +243,7 @@ fn failed_changes_of_mappings_change_nothing() {
             continue;
         };
         let tile = device.tile_layout(&sparse).unwrap().tile_size;
-        let heap = heap(&device, &desc, 2 * tile);
+        let heap = tile_heap(&device, &sparse, &desc, 2 * tile);
         let staging = mapped(&device, tile);
         let pattern = bytes(usize::try_from(tile).unwrap(), 9);
         write(&device, &staging, &pattern);

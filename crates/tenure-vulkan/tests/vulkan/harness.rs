@@ -1,13 +1,14 @@
 //! A device under the validation layers, and everything they say about it.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use conformance::{Effort, Harness, Probe};
 use parking_lot::{Mutex, MutexGuard};
 use tenure_core::device::{Device as _, Permit};
 use tenure_vulkan::{
-    Device, List, Message, MessageKind, OptionalFeatures, Options, Raw, Severity, Validation,
+    Adapter, CreateError, Device, List, Message, MessageKind, OptionalFeatures, Options, Raw, Severity,
+    Validation, adapters,
 };
 
 use crate::disguise::{Costume, Disguise};
@@ -20,6 +21,10 @@ pub(crate) const PERMIT: Permit<Device> = unsafe { Permit::new() };
 
 /// One instance at a time: layers of some years ago mix up those made while others are used.
 static ALONE: Mutex<()> = Mutex::new(());
+
+/// Adapters that are never dropped, and with them an instance that keeps the driver loaded. NVIDIA's driver for Linux
+/// (580.159) is no longer found by a process that has unloaded it some 25 times.
+static DRIVER: LazyLock<Result<Vec<Adapter>, CreateError>> = LazyLock::new(|| adapters(&Options::default()));
 
 /// What the layers said.
 #[derive(Clone, Default)]
@@ -62,6 +67,14 @@ pub(crate) fn validated() -> Options {
     Options::default().validation(Validation::SYNCHRONIZATION)
 }
 
+/// How many memory types the device of the tests has.
+pub(crate) fn memory_types() -> usize {
+    let vulkan = Vulkan::new(Options::default());
+    let types = vulkan.device().properties().memory_types.len();
+    vulkan.end();
+    types
+}
+
 /// A device, made anew for each test.
 pub(crate) struct Vulkan {
     // In this order they go when a test fails.
@@ -94,9 +107,15 @@ impl Vulkan {
         })
     }
 
-    /// A device that looks like another one.
+    /// A device that looks like another one. A test that makes it look like a discrete card has that in its name: on a
+    /// machine with a card `--skip discrete` leaves it out, as `cargo xtask test vulkan --native` does.
     pub(crate) fn disguised(costume: Costume, options: &Options) -> Self {
         Self::made(validated(), |host| {
+            let types = host.properties().memory_types.len();
+            assert!(
+                costume.fits(types),
+                "only a device with one memory type, not {types}, can look like a card"
+            );
             let (disguise, device) = Disguise::put_on(&host, costume, options);
             (device, Some(host), Some(disguise))
         })
@@ -117,6 +136,7 @@ impl Vulkan {
         wrap: impl FnOnce(Device) -> (Device, Option<Device>, Option<Disguise>),
     ) -> Self {
         let alone = ALONE.lock();
+        LazyLock::force(&DRIVER);
         let log = Log::default();
         let host = Device::create(&log.listen(options)).expect("a Vulkan device");
         let can_hold = host.optional_features().contains(OptionalFeatures::TIMELINE_SEMAPHORES);

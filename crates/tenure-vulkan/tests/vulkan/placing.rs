@@ -9,7 +9,9 @@ use tenure_core::device::{
 use tenure_core::{DeviceError, Format, TextureInfo, Usage};
 use tenure_vulkan::Options;
 
-use crate::basics::{COPIES, GRAPHICS, buffer, heap, heap_of, is_invalid, memory_type, texture};
+use crate::basics::{
+    COPIES, GRAPHICS, buffer, heap, heap_of, heap_of_type, is_invalid, memory_type, texture,
+};
 use crate::disguise::Costume;
 use crate::harness::{Vulkan, validated};
 
@@ -36,7 +38,7 @@ fn misplaced_resources_are_refused() {
 
 /// With a coarse `bufferImageGranularity`, buffers and textures are kept apart.
 #[test]
-fn heaps_of_another_category_are_refused() {
+fn heaps_of_another_category_are_refused_by_a_discrete_card() {
     let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
     let device = vulkan.device();
     let image = ResourceDesc::Texture(texture(64, Format::Rgba8Unorm, Usage::SHADER_READ));
@@ -165,7 +167,7 @@ fn a_mapping_keeps_its_memory() {
     let desc = buffer(256, COPIES);
     let kind = memory_type(&device, &desc, MemoryFlags::HOST_VISIBLE);
     let committed = device.create_committed(&desc, kind).unwrap();
-    let heap = heap(&device, &desc, 64 << 10);
+    let heap = heap_of_type(&device, &desc, 64 << 10, kind);
     let placed = device.create_placed(PERMIT, &desc, &heap, 0).unwrap();
     let mappings = [device.map(&committed).unwrap(), device.map(&placed).unwrap()];
     device.destroy_heap(PERMIT, heap);

@@ -62,7 +62,7 @@ fn the_feature_is_a_switch() {
 
 /// A function that a wrapped device lacks is named, and called where it is there.
 #[test]
-fn the_function_is_found_or_refused() {
+fn the_function_is_found_or_refused_on_a_discrete_card() {
     let vulkan = card(&Options::default());
     if is_pageable(&vulkan) {
         let function = "vkSetDeviceMemoryPriorityEXT";
@@ -78,7 +78,7 @@ fn the_function_is_found_or_refused() {
 
 /// Each allocation has the priority of what it is for, or the one that was asked for; none on drivers without them.
 #[test]
-fn allocations_have_their_priority() {
+fn allocations_of_a_discrete_card_have_their_priority() {
     for options in [Options::default(), Options::default().without(PAGEABLE)] {
         let vulkan = card(&options);
         let device = vulkan.device();
@@ -123,7 +123,7 @@ fn allocations_have_their_priority() {
 
 /// Only blocks of the device have a priority of their own.
 #[test]
-fn only_blocks_of_the_device_have_priorities() {
+fn only_blocks_of_a_discrete_card_have_priorities() {
     for options in [Options::default(), Options::default().without(PAGEABLE)] {
         let vulkan = card(&options);
         let device = vulkan.device();
@@ -237,7 +237,7 @@ impl World {
 /// The budget shrinks, and grows again. What is idle matters less by as much as is missing, and again as much as before
 /// when it is used: before the submission that uses it.
 #[test]
-fn a_budget_that_follows_a_script_changes_priorities() {
+fn a_budget_that_follows_a_script_changes_priorities_on_a_discrete_card() {
     let vulkan = card(&Options::default());
     vulkan.disguise().grant(&[AMPLE, AMPLE]);
     if !is_pageable(&vulkan) {
@@ -276,7 +276,7 @@ fn a_budget_that_follows_a_script_changes_priorities() {
 
 /// What the GPU still works with keeps its priority, however short memory is.
 #[test]
-fn what_is_in_flight_keeps_its_priority() {
+fn what_is_in_flight_on_a_discrete_card_keeps_its_priority() {
     let vulkan = card(&Options::default());
     vulkan.disguise().grant(&[AMPLE, AMPLE]);
     if !is_pageable(&vulkan) {
@@ -302,7 +302,7 @@ fn what_is_in_flight_keeps_its_priority() {
 
 /// Of two heaps each has its own budget: where there is room, nothing changes.
 #[test]
-fn heaps_of_a_card_are_counted_apart() {
+fn heaps_of_a_discrete_card_are_counted_apart() {
     let vulkan = card(&Options::default());
     vulkan.disguise().grant(&[AMPLE, AMPLE]);
     if !is_pageable(&vulkan) {

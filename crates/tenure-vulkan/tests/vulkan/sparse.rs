@@ -10,7 +10,9 @@ use tenure_core::device::{
 use tenure_core::{DeviceError, QueueId, State, TileRegion, Usage};
 use tenure_vulkan::{Device, Heap, OptionalFeatures, Options, Resource};
 
-use crate::basics::{COPIES, GRAPHICS, LONG, at, buffer, bytes, heap, heap_of, mapped, read, run, write};
+use crate::basics::{
+    COPIES, GRAPHICS, LONG, at, buffer, bytes, heap_of, mapped, read, run, tile_heap, write,
+};
 use crate::disguise::Costume;
 use crate::harness::{Vulkan, validated};
 
@@ -43,7 +45,7 @@ impl Bench {
         let one = device.create_reserved(&desc).unwrap();
         let two = device.create_reserved(&desc).unwrap();
         let tile = device.tile_layout(&one).unwrap().tile_size;
-        let heap = heap(&device, &desc, u64::from(TILES) * tile);
+        let heap = tile_heap(&device, &one, &desc, u64::from(TILES) * tile);
         let staging = mapped(&device, tile);
         Some(Self { device, one, two, tile, heap, staging, submitted: Cell::new(0) })
     }
@@ -112,7 +114,7 @@ impl Bench {
     }
 }
 
-/// On the device as it is, with fences, and on one where another queue binds sparse memory.
+/// On the device as it is, with fences, and on one where another queue binds sparse memory, if it can look like that.
 fn each(test: impl Fn(&Bench)) {
     let without = OptionalFeatures::TIMELINE_SEMAPHORES;
     let discrete = |options| Vulkan::disguised(Costume::discrete(), &options);
@@ -122,7 +124,8 @@ fn each(test: impl Fn(&Bench)) {
         &|| discrete(Options::default()),
         &|| discrete(Options::default().without(without)),
     ];
-    for make in devices {
+    let fits = Costume::discrete().fits(crate::harness::memory_types());
+    for make in devices.into_iter().take(if fits { 4 } else { 2 }) {
         let vulkan = make();
         match Bench::new(&vulkan) {
             Some(bench) => {
@@ -304,7 +307,7 @@ fn any_queue_can_change_mappings() {
 
 /// The API orders changes and submissions by semaphores alone: each waits for the one before it.
 #[test]
-fn changes_and_submissions_wait_for_each_other() {
+fn changes_and_submissions_of_a_discrete_card_wait_for_each_other() {
     let without = OptionalFeatures::TIMELINE_SEMAPHORES;
     for options in [Options::default(), Options::default().without(without)] {
         let vulkan = Vulkan::disguised(Costume::discrete(), &options);
@@ -337,7 +340,7 @@ fn changes_and_submissions_wait_for_each_other() {
 
 /// Without waiting on the CPU: round trips between the queue that changes and the one that uses.
 #[test]
-fn changes_on_another_queue_are_waited_for() {
+fn changes_on_another_queue_of_a_discrete_card_are_waited_for() {
     let no_timeline = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     for options in [Options::default(), no_timeline] {
         let vulkan = Vulkan::disguised(Costume::discrete(), &options);

@@ -11,7 +11,7 @@ use tenure_core::{
 };
 use tenure_vulkan::{Device, Resource};
 
-use crate::basics::{COPIES, GRAPHICS, buffer, bytes, heap, mapped, read, run, texture, write};
+use crate::basics::{COPIES, GRAPHICS, buffer, bytes, mapped, read, run, texture, tile_heap, write};
 use crate::harness::{Vulkan, validated};
 
 const USAGE: Usage = COPIES.union(Usage::SHADER_READ);
@@ -51,7 +51,7 @@ fn every_tile_of_a_texture_can_be_mapped() {
             }));
         }
     }
-    let heap = heap(&device, &desc, regions.len() as u64 * layout.tile_size);
+    let heap = tile_heap(&device, &image, &desc, regions.len() as u64 * layout.tile_size);
     // Backwards, so that no two tiles follow each other in memory as they do in the image.
     let updates: Vec<_> = (0..)
         .zip(regions.iter().rev())

@@ -116,18 +116,18 @@ fn queues_wait_for_each_other(options: &Options) {
 }
 
 #[test]
-fn queues_wait_for_each_other_with_timeline_semaphores() {
+fn queues_of_a_discrete_card_wait_for_each_other_with_timeline_semaphores() {
     queues_wait_for_each_other(&Options::default());
 }
 
 #[test]
-fn queues_wait_for_each_other_with_fences() {
+fn queues_of_a_discrete_card_wait_for_each_other_with_fences() {
     queues_wait_for_each_other(&Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES));
 }
 
 /// Without timeline semaphores there is no waiting for what is still to come.
 #[test]
-fn with_fences_only_what_was_submitted_is_waited_for() {
+fn with_fences_a_discrete_card_waits_only_for_what_was_submitted() {
     let options = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     let vulkan = Vulkan::disguised(Costume::discrete(), &options);
     let device = vulkan.device();

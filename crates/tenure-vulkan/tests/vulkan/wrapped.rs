@@ -419,7 +419,7 @@ fn a_missing_function_is_an_error() {
 
 /// The engine's other queues use tenure's buffers, too.
 #[test]
-fn other_families_share_all_buffers() {
+fn other_families_of_a_discrete_card_share_all_buffers() {
     let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
     let host = vulkan.host();
     let options = Options::default().max_queues(1);

@@ -25,6 +25,8 @@ use crate::small_alignment::tile_texels;
 
 /// Bytes of a tile.
 const TILE: u64 = D3D12_TILED_RESOURCE_TILE_SIZE_IN_BYTES as u64;
+/// Tiles lie in default heaps alone.
+const TILE_TYPES: u32 = 1 << GPU_ONLY.0;
 
 /// The tier of tiled resources from which arrays may have mips smaller than a tile:
 /// `D3D12_TILED_RESOURCES_TIER_4`.
@@ -293,6 +295,7 @@ fn tiling(device: &ID3D12Device, raw: &ID3D12Resource, desc: &ResourceDesc) -> R
                 subresources: vec![[tiles, 1, 1]],
                 first_packed_mip: 1,
                 packed_tiles: 0,
+                memory_types: TILE_TYPES,
             };
             Ok(Tiling { layout, mips: 1 })
         }
@@ -337,6 +340,7 @@ fn texture_tiling(
         subresources: (0..).zip(&tilings).map(of_mip).collect(),
         first_packed_mip: standard,
         packed_tiles: packed.NumTilesForPackedMips,
+        memory_types: TILE_TYPES,
     };
     Ok(Tiling { layout, mips: info.mips })
 }
@@ -355,6 +359,7 @@ mod tests {
             subresources: vec![[8, 4, 1], [4, 2, 1], [0; 3], [0; 3]],
             first_packed_mip: 2,
             packed_tiles: 1,
+            memory_types: 1,
         };
         Tiling { layout, mips: 4 }
     }

@@ -50,6 +50,11 @@ impl Costume {
         }
     }
 
+    /// Whether a device with so many memory types can look like it: all memory that it pretends to have is of the first.
+    pub(crate) fn fits(&self, types: usize) -> bool {
+        self.types.is_empty() || types == 1
+    }
+
     /// Bit *i* is set when memory type *i* holds buffers, or images.
     pub(super) fn types_for(&self, buffers: bool) -> Option<u32> {
         let holds = |flags: vk::MemoryPropertyFlags| {
