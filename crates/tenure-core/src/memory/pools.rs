@@ -22,6 +22,10 @@ use crate::Config;
 use crate::api_resource::ApiResource;
 use crate::device::{BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, Permit, ResourceDesc};
 
+/// So many bytes of idle blocks go at once before a new peak, or more if need be: in a program of a few MiB each that stays
+/// makes the peak higher, since new blocks are larger the more there are.
+const LEAST_WAY: u64 = 4 << 20;
+
 /// What buffers of a range pool need, asked of the device once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RangeNeeds {
@@ -346,10 +350,11 @@ impl<D: Device> Pools<D> {
 
     /// Gives blocks back that were not used for some frames, because more memory is about to be taken than ever was:
     /// what is kept to be used again must not make the peak higher. Later it saves calls of the driver and costs
-    /// nothing; so no more goes than is needed for that.
+    /// nothing; so not much more goes than is needed for that.
     pub(super) fn make_way(&self, device: &D, bytes: u64) {
-        let more = Cell::new(self.objects.limits.memory().over_peak(bytes));
-        if more.get() > 0 {
+        let over = self.objects.limits.memory().over_peak(bytes);
+        if over > 0 {
+            let more = Cell::new(over.max(LEAST_WAY));
             self.retire(device, |pool, retired| {
                 // What lies in heaps of another pool gives the driver nothing back.
                 let is_apart = pool.class.kind != PoolKind::SmallBuffers;
