@@ -327,8 +327,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.retire(retired, |suballocator, leaving| suballocator.trim(leaving))
     }
 
-    /// Moves blocks that have been empty for so many whole frames to `retired`, in the middle of a frame, until they are
-    /// at least `bytes`: before a program takes more memory than ever. Returns the bytes.
+    /// Moves blocks that have been empty for so many whole frames to `retired`, in the middle of a frame, until they have
+    /// at least `bytes`: before a program takes more memory than ever. Returns how many bytes they have.
     pub fn make_way(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<B>) -> u64 {
         let mut moved = 0;
         self.retire(retired, |suballocator, leaving| {

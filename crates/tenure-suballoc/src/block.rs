@@ -203,8 +203,8 @@ pub trait BlockSuballocator {
     /// empty, or was added, does not count. O(empty blocks).
     fn end_frame(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>);
 
-    /// As [`end_frame`](Self::end_frame), in the middle of a frame, which goes on, and only until blocks of at least `bytes`
-    /// bytes are removed; returns how many were. O(empty blocks).
+    /// As [`end_frame`](Self::end_frame), in the middle of a frame, which goes on, and only until the removed blocks have a
+    /// capacity of at least `bytes`. Returns their capacity. O(empty blocks).
     fn retire_idle(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64;
 
     /// Removes all empty blocks now and appends them to `retired`. If that would leave none at all,

@@ -156,7 +156,7 @@ impl BlockTable {
         self.frame += 1;
     }
 
-    /// Removes blocks that have been empty for `idle_frames` until they are `bytes` or more; returns how many they were.
+    /// Removes blocks that have been empty for `idle_frames` until they have `bytes` or more; returns how many they have.
     pub(crate) fn retire_idle(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
         let mut removed = 0_u64;
         self.retire(retired, |capacity, _, age| {

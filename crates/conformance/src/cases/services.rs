@@ -4,9 +4,9 @@ use std::thread;
 
 use tenure_core::device::CommandList as _;
 use tenure_core::{
-    Bind, BindingKind, Buffer, BufferDesc, BufferViewDesc, Commands, Config, DescriptorConfig, Error,
-    FrameConfig, Queue, QueueKind, Readback, Scratch, SetBinding, SetLayout, SetLayoutDesc, StagingConfig,
-    State, Subresource, UploadRingDesc, Usage, View,
+    Bind, BindingKind, Buffer, BufferDesc, BufferViewDesc, Commands, Config, DescriptorConfig, Error, Queue,
+    QueueKind, Readback, Scratch, SetBinding, SetLayout, SetLayoutDesc, StagingConfig, State, Subresource,
+    UploadRingDesc, Usage, View,
 };
 
 use crate::bench::{Bench, LONG, assert_bytes};
@@ -81,26 +81,17 @@ pub fn frames_of_many_threads_create_nothing<H: Harness>(harness: &H) {
         readback_page: upload_page,
         ..StagingConfig::default()
     });
-    let rounds = 60 + harness.effort().frames;
-    let config = Config {
-        descriptors: DescriptorConfig { chunk: 16, set_block: 4, ..pages.descriptors },
-        // Nothing is given back: a GPU that is fast in some frames and slow in others needs it again.
-        frames: FrameConfig { idle: u32::try_from(rounds).unwrap(), ..pages.frames },
-        ..pages
-    };
+    let config =
+        Config { descriptors: DescriptorConfig { chunk: 16, set_block: 4, ..pages.descriptors }, ..pages };
     let bench = Bench::with(harness, config);
     let gpu = &bench.gpu;
-    for queue in [Queue::Graphics, Queue::Compute, Queue::Copy] {
-        // Each frame's, those that bring resources into their states included, for as many frames as may be in flight.
-        gpu.reserve_recordings(queue, 16).unwrap();
-    }
     let ring = gpu.create_upload_ring(&UploadRingDesc::new(1 << 20).name("ring")).unwrap();
     let desc = BufferDesc::new(SIZE, Usage::VERTEX | Usage::COPY_SRC).name("mesh");
     let meshes: Vec<_> = (0..4).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
     let descriptors = Descriptors::new(&bench);
     let warm_up = 60;
     let mut warm = (0, None);
-    for round in 0..rounds {
+    for round in 0..warm_up + harness.effort().frames {
         let frame = gpu.begin_frame().unwrap();
         let work = |thread: usize| {
             let bytes = Rng::new(round * 4 + thread as u64).bytes(SIZE);

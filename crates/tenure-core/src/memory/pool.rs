@@ -433,15 +433,10 @@ impl<D: Device> PoolShard<D> {
         if self.is_first() { self.lock().retire(retired, Pool::trim) } else { self.reclaim(retired) }
     }
 
-    /// Removes blocks that the frames before this one left empty, too, until they are at least `bytes`; returns how many
-    /// bytes they were.
+    /// Removes blocks that the frames before this one left empty, too, until they have at least `bytes`; returns how many
+    /// bytes they have.
     pub(crate) fn make_way(&self, bytes: u64, retired: &mut Vec<Block<D>>) -> u64 {
-        let mut removed = 0;
-        self.lock().retire(retired, |pool, blocks| {
-            removed = pool.make_way(MAKE_WAY, bytes, blocks);
-            removed > 0
-        });
-        removed
+        self.lock().retire(retired, |pool, blocks| pool.make_way(MAKE_WAY, bytes, blocks))
     }
 
     /// Removes every empty block; true when there were any.
@@ -630,15 +625,15 @@ impl<D: Device> State<D> {
     }
 
     /// Removes the empty blocks that `choose` names; true when there were any.
-    fn retire(
+    fn retire<T>(
         &mut self,
         retired: &mut Vec<Block<D>>,
-        choose: impl FnOnce(&mut Pool<Block<D>, PoolSuballocator>, &mut Vec<Block<D>>) -> bool,
-    ) -> bool {
+        choose: impl FnOnce(&mut Pool<Block<D>, PoolSuballocator>, &mut Vec<Block<D>>) -> T,
+    ) -> T {
         let before = retired.len();
-        let has_some = choose(&mut self.pool, retired);
+        let chosen = choose(&mut self.pool, retired);
         self.forget(&retired[before..]);
-        has_some
+        chosen
     }
 
     /// Blocks have left the pool.

@@ -22,9 +22,9 @@ use crate::Config;
 use crate::api_resource::ApiResource;
 use crate::device::{BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, Permit, ResourceDesc};
 
-/// So many bytes of idle blocks go at once before a new peak, or more if need be: in a program of a few MiB each that stays
-/// makes the peak higher, since new blocks are larger the more there are.
-const LEAST_WAY: u64 = 4 << 20;
+/// Bytes of idle blocks that are given back before a new peak at the least. New blocks are larger the more memory a program
+/// has, so in a program of a few MiB each idle block that stays makes the next ones, and the peak, larger.
+const MAKE_WAY_AT_LEAST: u64 = 4 << 20;
 
 /// What buffers of a range pool need, asked of the device once.
 #[derive(Clone, Copy, Debug)]
@@ -354,12 +354,14 @@ impl<D: Device> Pools<D> {
     pub(super) fn make_way(&self, device: &D, bytes: u64) {
         let over = self.objects.limits.memory().over_peak(bytes);
         if over > 0 {
-            let more = Cell::new(over.max(LEAST_WAY));
+            let missing = Cell::new(over.max(MAKE_WAY_AT_LEAST));
             self.retire(device, |pool, retired| {
-                // What lies in heaps of another pool gives the driver nothing back.
-                let is_apart = pool.class.kind != PoolKind::SmallBuffers;
-                let removed = pool.make_way(if is_apart { more.get() } else { u64::MAX }, retired);
-                more.set(more.get().saturating_sub(if is_apart { removed } else { 0 }));
+                if pool.class.kind == PoolKind::SmallBuffers {
+                    // Its blocks lie in heaps of another pool: the driver gets nothing back for them.
+                    return pool.make_way(u64::MAX, retired) > 0;
+                }
+                let removed = pool.make_way(missing.get(), retired);
+                missing.set(missing.get().saturating_sub(removed));
                 removed > 0
             });
         }

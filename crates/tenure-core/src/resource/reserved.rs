@@ -147,6 +147,7 @@ impl<D: Device> Reserved<D> {
                 return Err(refuse(error));
             }
         };
+        // A placed resource of the description may have more.
         needs.memory_types = layout.memory_types;
         let (layers, mips) = match &desc.resource {
             ResourceDesc::Buffer(_) => (1, 1),

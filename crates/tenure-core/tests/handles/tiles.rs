@@ -202,7 +202,7 @@ fn threads_that_map_the_same_tile_leave_one_tile_mapped() {
     device.check_clean().unwrap();
 }
 
-/// Where the device's own memory is short, no other takes its place that tiles cannot be mapped to.
+/// Where the device's own memory is short, tiles get none of a type that they cannot be mapped to.
 #[test]
 fn tiles_are_mapped_to_memory_that_they_may_have() {
     let device = device(Profile::VULKAN_NVIDIA, Lag::None);

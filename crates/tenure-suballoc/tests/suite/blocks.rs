@@ -27,6 +27,7 @@ fn op() -> impl Strategy<Value = Op> {
         15 => any::<u32>().prop_map(|nth| Op::FreeAgain { nth }),
         5 => Just(Op::FreeForeign),
         20 => (0..20u8).prop_map(|idle_frames| Op::EndFrame { idle_frames }),
+        10 => (0..20u8, 0..200_000u64).prop_map(|(idle_frames, bytes)| Op::RetireIdle { idle_frames, bytes }),
         5 => Just(Op::Trim),
         10 => any::<u32>().prop_map(|nth| Op::Fill { nth }),
         1 => Just(Op::Clear),

@@ -52,6 +52,11 @@ pub(crate) enum Op {
     EndFrame {
         idle_frames: u8,
     },
+    /// In the middle of a frame.
+    RetireIdle {
+        idle_frames: u8,
+        bytes: u64,
+    },
     Trim,
 }
 
@@ -169,6 +174,7 @@ impl<R: BlockRules> Player<'_, R> {
             }
             Op::Clear => self.clear(),
             Op::EndFrame { idle_frames } => self.end_frame(u32::from(idle_frames)),
+            Op::RetireIdle { idle_frames, bytes } => self.retire_idle(u32::from(idle_frames), bytes),
             Op::Trim => self.trim(),
         }
     }
@@ -393,6 +399,24 @@ impl<R: BlockRules> Player<'_, R> {
         let mut retired = Vec::new();
         self.allocator.end_frame(idle_frames, &mut retired);
         assert_eq!(sorted(&retired), expected);
+    }
+
+    /// Only blocks that were empty for so long go, no more of them than are enough, and all where they are not enough.
+    fn retire_idle(&mut self, idle_frames: u32, bytes: u64) {
+        let is_old = |block: &Block<R::One>| {
+            let age = if block.fresh { 0 } else { block.idle + 1 };
+            block.live.len() == 0 && age >= idle_frames
+        };
+        let old: Vec<usize> =
+            self.existing().filter(|&id| self.blocks[id].as_ref().is_some_and(is_old)).collect();
+        let mut retired = Vec::new();
+        let removed = self.allocator.retire_idle(idle_frames, bytes, &mut retired);
+        let sizes = retired.iter().map(|id| self.blocks[id.index()].take().unwrap().live.capacity());
+        let sizes: Vec<u64> = sizes.collect();
+        assert_eq!(sizes.iter().sum::<u64>(), removed);
+        assert!(retired.iter().all(|id| old.contains(&id.index())), "{retired:?} of {old:?}");
+        assert!(removed >= bytes || retired.len() == old.len(), "{removed} of {bytes}");
+        assert!(removed - sizes.last().unwrap_or(&0) < bytes.max(1), "one more than enough");
     }
 
     fn trim(&mut self) {
