@@ -340,12 +340,11 @@ impl tenure_core::device::Device for Device {
     fn tile_layout(&self, resource: &Resource) -> Result<TileLayout, DeviceError> {
         self.shared.alive()?;
         let state = &resource.state;
-        let memory_types = || self.shared.tile_types(&state.desc);
         match (&state.memory, &state.desc, &state.layout) {
-            (Memory::Reserved(_), ResourceDesc::Buffer(info), _) => Ok(buffer_tiles(info, memory_types()?)),
-            (Memory::Reserved(_), _, Layout::Tiled { tiles, .. }) => {
-                Ok(TileLayout { memory_types: memory_types()?, ..tiles.clone() })
+            (Memory::Reserved(_), ResourceDesc::Buffer(info), _) => {
+                Ok(buffer_tiles(info, self.shared.tile_types(&state.desc)?))
             }
+            (Memory::Reserved(_), _, Layout::Tiled { tiles, .. }) => Ok(tiles.clone()),
             _ => Err(DeviceError::broken_rule(CallRule::IsReserved)),
         }
     }

@@ -205,8 +205,8 @@ impl Shared {
         check::tiles_in_heap(tiles, TILE, offset, heap.desc.size)
     }
 
-    /// The memory types that tiles can be mapped to: as NVIDIA's driver for Vulkan and Direct3D 12 have it, of those that
-    /// a resource of the description can be placed in, the ones of the device's memory that the CPU does not see.
+    /// The memory types that tiles can be mapped to. Of those that a resource of the description can be placed in these
+    /// are the device's own that the CPU does not see, as on Direct3D 12 and with NVIDIA's driver for Vulkan.
     pub(crate) fn tile_types(&self, desc: &ResourceDesc) -> Result<u32, DeviceError> {
         let placed = self.requirements_of(&least(desc))?.memory_types;
         let holds = |wanted: &dyn Fn(MemoryFlags) -> bool| {

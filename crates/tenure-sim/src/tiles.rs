@@ -49,8 +49,12 @@ impl TileTable {
     }
 }
 
-/// The layout of a reserved resource, once the device is known to support it.
-pub(crate) fn layout(properties: &Properties, desc: &ResourceDesc) -> Result<Layout, DeviceError> {
+/// The layout of a reserved resource whose tiles go to memory of these types, once the device is known to support it.
+pub(crate) fn layout(
+    properties: &Properties,
+    desc: &ResourceDesc,
+    memory_types: impl FnOnce() -> Result<u32, DeviceError>,
+) -> Result<Layout, DeviceError> {
     match desc {
         ResourceDesc::Buffer(info) => {
             supported(properties, Features::RESERVED_BUFFERS, "reserved (sparse) buffers")?;
@@ -71,7 +75,7 @@ pub(crate) fn layout(properties: &Properties, desc: &ResourceDesc) -> Result<Lay
                 });
             }
             check_limits(properties, desc)?;
-            texture_layout(info)
+            texture_layout(info, memory_types()?)
         }
     }
 }
@@ -96,7 +100,7 @@ pub(crate) fn buffer_tiles(info: &BufferInfo, memory_types: u32) -> TileLayout {
     }
 }
 
-fn texture_layout(info: &TextureInfo) -> Result<Layout, DeviceError> {
+fn texture_layout(info: &TextureInfo, memory_types: u32) -> Result<Layout, DeviceError> {
     let [tile_width, tile_height] = tile_extent(info.format, TILE);
     let fills_a_tile = |mip: &u32| {
         let [width, height, _] = info.mip_extent(*mip);
@@ -136,7 +140,7 @@ fn texture_layout(info: &TextureInfo) -> Result<Layout, DeviceError> {
         subresources,
         first_packed_mip,
         packed_tiles: packed_tiles as u32,
-        memory_types: 0,
+        memory_types,
     };
     Ok(Layout::Tiled { info: info.clone(), tiles, bases, total })
 }
