@@ -4,8 +4,9 @@
 //! windows differ too much between APIs. What a frame does with an image does not, and stands here, so that
 //! code that draws is the same for all of them. [`SharedImage`] is what a swap chain is built with.
 
-use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{fmt, thread};
 
 use parking_lot::Mutex;
 
@@ -379,6 +380,40 @@ impl<D: Device> SharedImage<D> {
 
     fn broken(&self, rule: SwapchainRule) -> Error {
         Error::Swapchain { name: self.texture.name().clone(), rule }
+    }
+}
+
+/// Waits until images that a swap chain has let go of are destroyed, as `are_gone` says, or the time is over; whether
+/// they are. For swap chains of backends whose buffers may have no reference left when they are resized.
+///
+/// Other threads hold them back for a while: with what they submit meanwhile, and when they are the ones that have
+/// taken them out of the queue to give them back. What still is there when no thread does either, the program or an
+/// open recording holds.
+///
+/// # Errors
+/// Those of [`Gpu::purge`] and [`Gpu::wait`].
+pub fn await_release<D: Device>(
+    gpu: &Gpu<D>,
+    timeout: Duration,
+    are_gone: impl Fn() -> bool,
+) -> Result<bool, Error> {
+    let begun = Instant::now();
+    // Afterwards it is known what the images wait for: at most what is submitted by then.
+    gpu.purge()?;
+    let uses = gpu.submitted();
+    loop {
+        let left = timeout.saturating_sub(begun.elapsed());
+        let is_complete = gpu.wait(&uses, left)?;
+        gpu.purge()?;
+        // Asked before the images are looked at: a thread that has ended has destroyed what it had taken.
+        let is_giving_back = gpu.is_giving_back();
+        if are_gone() {
+            return Ok(true);
+        }
+        if left.is_zero() || is_complete && !is_giving_back {
+            return Ok(false);
+        }
+        thread::yield_now();
     }
 }
 

@@ -70,6 +70,8 @@ pub(crate) struct Context<D: Device> {
     pub(crate) pending_uploads: AtomicUsize,
     /// Set once the manager is gone: objects that are dropped later are released as early as possible.
     pub(crate) is_shut_down: AtomicBool,
+    /// Threads that give back what they have taken out of `releases`.
+    giving_back: AtomicUsize,
     /// Dropped objects of the program's own that nothing uses any more. A call that may run the program's
     /// code drops them.
     users: UserObjects,
@@ -186,6 +188,7 @@ impl<D: Device> Context<D> {
             external_work: RwLock::default(),
             pending_uploads: AtomicUsize::new(0),
             is_shut_down: AtomicBool::new(false),
+            giving_back: AtomicUsize::new(0),
             users: UserObjects::default(),
             services: OnceLock::new(),
             transients: OnceLock::new(),

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Context, Retired};
 use crate::device::{Device, DeviceError};
@@ -45,7 +45,30 @@ impl Panicked {
     }
 }
 
+/// A thread that gives back what it has taken out of the queue, until this is dropped: what it has not come to yet
+/// is found neither in the queue nor among what is destroyed.
+struct GivingBack<'a>(&'a AtomicUsize);
+
+impl<'a> GivingBack<'a> {
+    fn begin(threads: &'a AtomicUsize) -> Self {
+        // What the other threads wait for is ordered by the lock of the queue, before which this stands.
+        threads.fetch_add(1, Ordering::Relaxed);
+        Self(threads)
+    }
+}
+
+impl Drop for GivingBack<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
 impl<D: Device> Context<D> {
+    /// True while a thread gives back what it has taken out of the queue.
+    pub(crate) fn is_giving_back(&self) -> bool {
+        self.giving_back.load(Ordering::Acquire) > 0
+    }
+
     /// Gives back what nothing can use any more, as far as the clock knows.
     pub(crate) fn purge(&self) -> Panicked {
         self.purge_memory();
@@ -55,6 +78,7 @@ impl<D: Device> Context<D> {
     /// As [`purge`](Self::purge), everything when the device is lost, without running the program's code:
     /// objects of its own go with the next purge. For calls inside which a program does not expect its destructors.
     pub(crate) fn purge_memory(&self) {
+        let _giving_back = GivingBack::begin(&self.giving_back);
         let mut ready = Batches::new();
         if self.clock.loss().is_none() {
             self.releases.purge_batches(&self.recordings, &self.clock, &mut ready);
@@ -74,6 +98,7 @@ impl<D: Device> Context<D> {
     /// # Errors
     /// [`NotIdle`] when it is neither; then nothing is given back.
     pub(crate) fn purge_all(&self) -> Result<Panicked, NotIdle> {
+        let _giving_back = GivingBack::begin(&self.giving_back);
         let mut ready = Batches::new();
         self.releases.purge_all_batches(&self.recordings, &self.clock, &mut ready)?;
         self.give_back(&mut ready);

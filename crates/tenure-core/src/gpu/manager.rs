@@ -435,6 +435,11 @@ impl<D: Device> Gpu<D> {
         self.shared.transients.trim();
     }
 
+    /// True while a thread gives back what it has taken out of the queue of what was dropped.
+    pub(crate) fn is_giving_back(&self) -> bool {
+        self.shared.context.is_giving_back()
+    }
+
     fn sources(&self) -> StatsSources<'_, D> {
         StatsSources {
             context: &self.shared.context,

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use tenure_core::device::{Api, Device as _, QueueId, Usage};
-use tenure_core::present::{PresentMode, SharedImage, SwapchainDesc, SwapchainImage};
+use tenure_core::present::{PresentMode, SharedImage, SwapchainDesc, SwapchainImage, await_release};
 use tenure_core::time::SyncPoint;
 use tenure_core::{Awaited, Error, Format, Gpu, Queue, State, SwapchainRule, TextureDesc};
 
@@ -274,8 +274,8 @@ impl Swapchain {
         self.let_go();
         // Vulkan: what is held keeps the swap chain before.
         if !self.is_vulkan() {
-            self.gpu.purge()?;
-            if images.iter().any(|image| !image.label.is_destroyed()) {
+            let timeout = self.gpu.config().frames.timeout;
+            if !await_release(&self.gpu, timeout, || images.iter().all(|image| image.label.is_destroyed()))? {
                 self.make_images()?;
                 self.is_outdated = was_outdated;
                 return Err(self.breaks(SwapchainRule::ImageHeld));

@@ -1,5 +1,7 @@
 //! Frames that are presented.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tenure_core::device::{Api, Device as _};
 use tenure_core::{
     Awaited, BufferDesc, Config, Error, FrameConfig, Gpu, Graph, Queue, Recording, State, Subresource,
@@ -275,6 +277,39 @@ fn only_recordings_of_its_images_hold_a_resize_up() {
             leaks.iter().filter(|object| object.name.as_deref().is_some_and(|name| name.contains("image")));
         assert_eq!(images.count(), 3, "the loader holds none of the old ones back: {leaks:?}");
         drop(loader);
+        drop(swapchain);
+        end(&device, gpu);
+    }
+}
+
+/// Other threads submit while a window is resized, and may be the ones that give its images back. Nobody holds one.
+#[test]
+fn submissions_of_other_threads_refuse_no_resize() {
+    for lag in [Lag::None, Lag::Submissions(7)] {
+        let (device, gpu) = manager(Profile::DISCRETE, lag);
+        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        gpu.record(Queue::Graphics, "beside").unwrap().submit().unwrap();
+                        gpu.purge().unwrap();
+                    }
+                });
+            }
+            let resized = (1..=300).try_for_each(|size| {
+                let image = swapchain.acquire()?.expect("an image");
+                let mut recording = gpu.record(Queue::Graphics, "draw")?;
+                draw(&mut recording, &image);
+                image.finish(&mut recording)?;
+                recording.submit()?;
+                swapchain.present(image)?;
+                swapchain.resize([size, 8])
+            });
+            is_over.store(true, Ordering::Relaxed);
+            resized.unwrap();
+        });
         drop(swapchain);
         end(&device, gpu);
     }

@@ -2,7 +2,7 @@
 
 pub(crate) mod rules;
 
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -47,13 +47,23 @@ fn run_from(seed: u64, seeds: u64, limits: &[&str]) -> Outcome {
 fn begin(seed: u64, limits: &[&str]) -> Result<Child, Trouble> {
     let mut command = Command::new(target().join("release/soak"));
     command.args(["--seed", &seed.to_string()]).args(limits);
+    command.stdout(Stdio::piped());
     command.spawn().map_err(|error| Trouble::Failed(format!("{error}: {command:?}")))
 }
 
-fn end(mut process: Child) -> Outcome {
-    match process.wait() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Trouble::Failed(format!("a random program fails ({status}): its seed is above"))),
-        Err(error) => Err(Trouble::Failed(format!("waiting for the random programs: {error}"))),
+/// What a process printed, when it has ended. Why it failed stands in the outcome too: what is printed long before the
+/// end of a test command may not be kept.
+fn end(process: Child) -> Outcome {
+    let ended = process.wait_with_output();
+    let ended =
+        ended.map_err(|error| Trouble::Failed(format!("waiting for the random programs: {error}")))?;
+    let said = String::from_utf8_lossy(&ended.stdout);
+    print!("{said}");
+    match ended.status.success() {
+        true => Ok(()),
+        false => {
+            let last = said.lines().next_back().unwrap_or_default();
+            Err(Trouble::Failed(format!("a random program fails ({}): {last}", ended.status)))
+        }
     }
 }

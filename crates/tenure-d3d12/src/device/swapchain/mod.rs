@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tenure_core::device::{DeviceError, QueueId, State, Subresource};
-use tenure_core::present::{PresentMode, SharedImage, SwapchainDesc, SwapchainImage};
+use tenure_core::present::{PresentMode, SharedImage, SwapchainDesc, SwapchainImage, await_release};
 use tenure_core::{Awaited, Error, Format, Gpu, Queue, SwapchainRule};
 use windows::Win32::Foundation::{HANDLE, HWND};
 use windows::Win32::Graphics::Dxgi::IDXGISwapChain3;
@@ -393,23 +393,11 @@ impl Swapchain {
         adopted
     }
 
-    /// Waits until the images that were let go of are destroyed, or the time is over: what other threads submit
-    /// meanwhile, and uploads that were pending, may hold them back. A recording that uses one does so for good.
+    /// Waits until the images that were let go of are destroyed, or the time is over. What the program or an open
+    /// recording still has, DXGI refuses to resize.
     fn await_destruction(&self, chain: &Arc<Chain>, timeout: Duration) -> Result<(), Error> {
-        let begun = Instant::now();
-        loop {
-            let submitted = self.gpu.submitted();
-            self.gpu.purge()?;
-            let left = timeout.saturating_sub(begun.elapsed());
-            // The swap chain has it, and so has the caller.
-            let is_over = Arc::strong_count(chain) <= 2 || left.is_zero();
-            // What was submitted when the images went is complete, and they are there: a recording has them.
-            if is_over || submitted.is_covered_by(&self.gpu.completed()?) && submitted == self.gpu.submitted()
-            {
-                return Ok(());
-            }
-            self.gpu.wait(&self.gpu.submitted(), left)?;
-        }
+        // The swap chain has it, and so has the caller.
+        await_release(&self.gpu, timeout, || Arc::strong_count(chain) <= 2).map(drop)
     }
 
     /// An image that was drawn to and dropped may be in another state, and what adopts the buffer again, where
