@@ -204,7 +204,8 @@ pub trait BlockSuballocator {
     fn end_frame(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>);
 
     /// As [`end_frame`](Self::end_frame), in the middle of a frame, which goes on, and only until the removed blocks have a
-    /// capacity of at least `bytes`. Returns their capacity. O(empty blocks).
+    /// capacity of at least `bytes`. Those that were empty for longest go first, and of these the smallest. Returns their
+    /// capacity. O(n log n) in the empty blocks.
     fn retire_idle(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64;
 
     /// Removes all empty blocks now and appends them to `retired`. If that would leave none at all,

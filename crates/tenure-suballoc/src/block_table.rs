@@ -152,25 +152,35 @@ impl BlockTable {
 
     /// Ends a frame and removes the blocks that have been empty for `idle_frames`.
     pub(crate) fn end_frame(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>) {
-        self.retire_idle(idle_frames, u64::MAX, retired);
+        self.retire(retired, |_, age| age >= u64::from(idle_frames));
         self.frame += 1;
     }
 
     /// Removes blocks that have been empty for `idle_frames` until they have `bytes` or more; returns how many they have.
+    /// Those that were empty for longest go first, and of these the smallest, so that few bytes too many go.
     pub(crate) fn retire_idle(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
-        let mut removed = 0_u64;
-        self.retire(retired, |capacity, _, age| {
-            let goes = removed < bytes && age >= u64::from(idle_frames);
-            removed = removed.saturating_add(if goes { capacity } else { 0 });
-            goes
-        });
+        let before = retired.len();
+        let old = |id: &BlockId| self.idle_age(*id) >= u64::from(idle_frames);
+        retired.extend(self.idle.iter().map(|&id| BlockId(id)).filter(old));
+        let order = |id: &BlockId| (Reverse(self.idle_age(*id)), self.block_capacity(*id));
+        retired[before..].sort_unstable_by_key(order);
+        let (mut removed, mut gone) = (0_u64, before);
+        while removed < bytes
+            && let Some(&id) = retired.get(gone)
+        {
+            removed = removed.saturating_add(self.block_capacity(id).unwrap_or(0));
+            // What is idle is empty.
+            let _removed = self.remove(id);
+            gone += 1;
+        }
+        retired.truncate(gone);
         removed
     }
 
     /// Removes all empty blocks but, if there were no other left, the youngest within the idle frames.
     pub(crate) fn trim(&mut self, retired: &mut Vec<BlockId>) {
         let keep = self.last_within_idle_frames();
-        self.retire(retired, |_, id, _| Some(id) != keep);
+        self.retire(retired, |id, _| Some(id) != keep);
     }
 
     fn last_within_idle_frames(&self) -> Option<BlockId> {
@@ -187,14 +197,13 @@ impl BlockTable {
         self.get(id).map_or(0, |block| self.frame - block.idle_since)
     }
 
-    /// Removes the empty blocks that `goes` says so of, by their capacity, their number and the frames they were empty.
-    fn retire(&mut self, retired: &mut Vec<BlockId>, mut goes: impl FnMut(u64, BlockId, u64) -> bool) {
+    /// Removes the empty blocks that `goes` says so of, by their number and the frames they were empty.
+    fn retire(&mut self, retired: &mut Vec<BlockId>, goes: impl Fn(BlockId, u64) -> bool) {
         let mut place = 0;
         while let Some(&id) = self.idle.get(place) {
             let id = BlockId(id);
             // Removing one moves the last into its place, which is then looked at next.
-            let capacity = self.block_capacity(id).unwrap_or(0);
-            if goes(capacity, id, self.idle_age(id)) && self.remove(id).is_ok() {
+            if goes(id, self.idle_age(id)) && self.remove(id).is_ok() {
                 retired.push(id);
             } else {
                 place += 1;

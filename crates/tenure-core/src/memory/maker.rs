@@ -167,7 +167,7 @@ impl<'a, D: Device> Maker<'a, D> {
         let limits = &self.objects().limits;
         let growth = limits.scale(first.growth);
         if let Some(size) = growth.sizes(size, align, held).next() {
-            self.pools.make_way(self.device, size);
+            self.pools.make_way(self.device, size, Some(first));
         }
         let sizes = growth.sizes(size, align, held);
         limits.make_block(
@@ -305,7 +305,10 @@ impl<'a, D: Device> Maker<'a, D> {
         let needs = self.device.requirements(&desc)?;
         if needs.wants_dedicated() {
             let limits = &self.objects().limits;
-            let make = || self.make_buffer(shards, size);
+            let make = || {
+                self.pools.make_way(self.device, size, Some(pool));
+                self.make_buffer(shards, size)
+            };
             return limits.make_alone(pool.class.memory, size, round, || self.budget(), make);
         }
         let request = ResourceRequest {
@@ -400,7 +403,7 @@ impl<'a, D: Device> Maker<'a, D> {
         let part = self.objects().part_of(owner);
         let own = CommittedMemory { memory, size, is_mapped, priority, part };
         let make = || {
-            self.pools.make_way(self.device, size);
+            self.pools.make_way(self.device, size, None);
             self.objects().create_committed(self.device, request.desc, &own, request.name)
         };
         let made = self.objects().limits.make_alone(memory, size, round, || self.budget(), make)?;

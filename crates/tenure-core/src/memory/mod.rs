@@ -30,6 +30,7 @@ mod flags;
 mod freeing;
 mod location;
 mod make;
+mod make_way;
 mod maker;
 mod movable;
 mod moving;

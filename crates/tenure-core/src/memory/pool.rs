@@ -79,6 +79,15 @@ impl<D: Device> Block<D> {
         self.lease.as_ref().map_or(0, |lease| lease.offset)
     }
 
+    /// The block of another pool or shard that it lies in.
+    pub(super) fn lies_in(&self) -> Option<(PoolId, BlockId)> {
+        let slot = match &self.store {
+            Store::Slot { suballocation, .. } => Some(suballocation),
+            Store::Heap { .. } | Store::Buffer { .. } => None,
+        };
+        self.lease.as_ref().or(slot).map(|around| (around.pool, around.block))
+    }
+
     /// Bytes that lie in a heap of another pool. Those of a piece count with the block that it is a piece of.
     fn borrowed(&self) -> u64 {
         match self {
@@ -359,7 +368,7 @@ impl<D: Device> PoolShard<D> {
 
     /// Whether it is the shard that has blocks of its own; the others divide what it lends them.
     #[inline]
-    fn is_first(&self) -> bool {
+    pub(super) fn is_first(&self) -> bool {
         self.id.shard() == 0
     }
 
@@ -433,10 +442,9 @@ impl<D: Device> PoolShard<D> {
         if self.is_first() { self.lock().retire(retired, Pool::trim) } else { self.reclaim(retired) }
     }
 
-    /// Removes blocks that the frames before this one left empty, too, until they have at least `bytes`; returns how many
-    /// bytes they have.
-    pub(crate) fn make_way(&self, bytes: u64, retired: &mut Vec<Block<D>>) -> u64 {
-        self.lock().retire(retired, |pool, blocks| pool.make_way(MAKE_WAY, bytes, blocks))
+    /// Removes blocks that were empty for some frames before this one, until they have at least `bytes`.
+    pub(crate) fn make_way(&self, bytes: u64, retired: &mut Vec<Block<D>>) {
+        self.lock().retire(retired, |pool, blocks| pool.make_way(MAKE_WAY, bytes, blocks));
     }
 
     /// Removes every empty block; true when there were any.

@@ -1,6 +1,5 @@
 //! All pools of a device, made on demand.
 
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -21,10 +20,6 @@ use super::{Class, MemoryUse, PoolKind, TypeOrder, target_type_order, type_order
 use crate::Config;
 use crate::api_resource::ApiResource;
 use crate::device::{BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, Permit, ResourceDesc};
-
-/// Bytes of idle blocks that are given back before a new peak at the least. New blocks are larger the more memory a program
-/// has, so in a program of a few MiB each idle block that stays makes the next ones, and the peak, larger.
-const MAKE_WAY_AT_LEAST: u64 = 4 << 20;
 
 /// What buffers of a range pool need, asked of the device once.
 #[derive(Clone, Copy, Debug)]
@@ -256,7 +251,7 @@ impl<D: Device> Pools<D> {
     }
 
     /// Every pool that was made, in the order in which their classes were needed.
-    fn each(&self, mut visit: impl FnMut(&PoolShard<D>)) {
+    pub(super) fn each(&self, mut visit: impl FnMut(&PoolShard<D>)) {
         self.each_class(|shards| shards.each().for_each(&mut visit));
     }
 
@@ -348,25 +343,6 @@ impl<D: Device> Pools<D> {
         while self.retire(device, PoolShard::trim) {}
     }
 
-    /// Gives blocks back that were not used for some frames, because more memory is about to be taken than ever was:
-    /// what is kept to be used again must not make the peak higher. Later it saves calls of the driver and costs
-    /// nothing; so not much more goes than is needed for that.
-    pub(super) fn make_way(&self, device: &D, bytes: u64) {
-        let over = self.objects.limits.memory().over_peak(bytes);
-        if over > 0 {
-            let missing = Cell::new(over.max(MAKE_WAY_AT_LEAST));
-            self.retire(device, |pool, retired| {
-                if pool.class.kind == PoolKind::SmallBuffers {
-                    // Its blocks lie in heaps of another pool: the driver gets nothing back for them.
-                    return pool.make_way(u64::MAX, retired) > 0;
-                }
-                let removed = pool.make_way(missing.get(), retired);
-                missing.set(missing.get().saturating_sub(removed));
-                removed > 0
-            });
-        }
-    }
-
     /// Gives every idle block back, because memory is short.
     pub(crate) fn reclaim(&self, device: &D) {
         while self.retire(device, PoolShard::reclaim) {}
@@ -375,15 +351,17 @@ impl<D: Device> Pools<D> {
     /// True when any block left its pool: if it was a slot in a heap of another pool, that heap
     /// may be idle now.
     fn retire(&self, device: &D, choose: impl Fn(&PoolShard<D>, &mut Vec<Block<D>>) -> bool) -> bool {
-        let left = std::mem::take(&mut *self.leaving.lock());
         let mut retired = Vec::new();
-        let mut has_some = false;
+        let mut has_some = self.unmake_left(device);
         self.each(|pool| has_some |= choose(pool, &mut retired));
-        for store in left {
-            has_some |= self.unmake_later(device, store);
-        }
         retired.into_iter().for_each(|block| self.let_go(device, block));
         has_some
+    }
+
+    /// Unmakes what could not be before; true when something could.
+    pub(super) fn unmake_left(&self, device: &D) -> bool {
+        let left = std::mem::take(&mut *self.leaving.lock());
+        left.into_iter().fold(false, |has_some, store| has_some | self.unmake_later(device, store))
     }
 
     /// Unmakes a block that has left its pool, or gives it back to the shard that has lent it.

@@ -1,25 +1,41 @@
 //! Idle blocks: what goes before more memory is taken than ever, and what stays.
 
-use tenure_core::{BufferDesc, Config, FrameConfig, Gpu, PoolConfig, Usage};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tenure_core::{Buffer, BufferDesc, Config, FrameConfig, Gpu, MemoryUse, PoolConfig, Usage};
 use tenure_sim::{Device, Options, Profile};
 
+const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
+
+/// Pools that keep idle blocks, and count frames for it.
+fn manager(options: Options, pools: PoolConfig) -> Gpu<Device> {
+    let config =
+        Config { frames: FrameConfig { idle: 1000, ..FrameConfig::default() }, ..Config::from(pools) };
+    Gpu::new(Device::with_options(options), config).unwrap()
+}
+
+/// Frames in which nothing happens: what is idle was so for some of them.
+fn pass_frames(gpu: &Gpu<Device>) {
+    for _ in 0..8 {
+        gpu.begin_frame().unwrap().end().unwrap();
+    }
+}
+
+fn buffers(gpu: &Gpu<Device>, count: u64, size: u64, usage: Usage) -> Vec<Buffer<Device>> {
+    (0..count).map(|_| gpu.create_buffer(&BufferDesc::new(size, usage)).unwrap()).collect()
+}
 
 /// Idle blocks make way for as many bytes as would make the peak higher, and no others: those that stay save calls of the
 /// driver when what used them comes back.
 #[test]
 fn no_more_idle_blocks_make_way_than_the_peak_asks_for() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE));
     let (min_block, max_buffer_block, max_pooled_buffer) = (4 * MIB, 4 * MIB, 4 * MIB);
     let pools = PoolConfig { min_block, max_buffer_block, max_pooled_buffer, ..PoolConfig::default() };
-    let config =
-        Config { frames: FrameConfig { idle: 1000, ..FrameConfig::default() }, ..Config::from(pools) };
-    let gpu = Gpu::new(device, config).unwrap();
-    let mesh = || gpu.create_buffer(&BufferDesc::new(MIB, Usage::VERTEX)).unwrap();
-    drop((0..32).map(|_| mesh()).collect::<Vec<_>>());
-    for _ in 0..8 {
-        gpu.begin_frame().unwrap().end().unwrap();
-    }
+    let gpu = manager(Options::new(Profile::DISCRETE), pools);
+    drop(buffers(&gpu, 32, MIB, Usage::VERTEX));
+    pass_frames(&gpu);
     let idle = gpu.stats();
     assert_eq!((idle.reserved, idle.peak_reserved), (32 * MIB, 32 * MIB), "nothing is used");
     // Memory of its own: it fits beside seven of the eight blocks.
@@ -28,8 +44,102 @@ fn no_more_idle_blocks_make_way_than_the_peak_asks_for() {
     let now = gpu.stats();
     assert!(now.peak_reserved <= 32 * MIB, "{}", now.peak_reserved);
     assert_eq!((idle.reserved + 3 * MIB) - now.reserved, 4 * MIB, "one block has made way");
-    drop((0..28).map(|_| mesh()).collect::<Vec<_>>());
+    drop(buffers(&gpu, 28, MIB, Usage::VERTEX));
     assert_eq!(gpu.stats().driver_allocations, now.driver_allocations, "the others are used again");
     drop(alone);
+    assert!(gpu.shutdown().is_clean());
+}
+
+/// Buffers of 1 MiB have memory of their own.
+fn large_alone() -> PoolConfig {
+    PoolConfig { max_pooled_buffer: 512 * KIB, ..PoolConfig::default() }
+}
+
+/// Memory is taken up to the peak before. Nothing but what is idle is there, so the peak stays.
+fn fill_up_to_the_peak(gpu: &Gpu<Device>) {
+    let peak = gpu.stats().peak_reserved;
+    let alone = BufferDesc::new(MIB, Usage::VERTEX);
+    let mut filled = Vec::new();
+    for _ in 0..peak / MIB {
+        filled.push(gpu.create_buffer(&alone).unwrap());
+        let now = gpu.stats();
+        assert!(now.peak_reserved <= peak, "{} of {} MiB", filled.len(), peak / MIB);
+    }
+}
+
+/// Pieces that other shards have of a block give the driver nothing back; the block does, once all of them are back.
+#[test]
+fn what_other_shards_have_idle_makes_way() {
+    let gpu = manager(Options::new(Profile::DISCRETE), large_alone());
+    let (begun, mut shards) = (Instant::now(), 0);
+    while shards < 2 && begun.elapsed() < Duration::from_secs(60) {
+        thread::scope(|scope| {
+            for usage in [Usage::VERTEX, Usage::INDEX, Usage::VERTEX, Usage::INDEX] {
+                scope.spawn({
+                    let gpu = &gpu;
+                    move || (0..20).for_each(|_| drop(buffers(gpu, 500, 4 * KIB, usage)))
+                });
+            }
+        });
+        gpu.purge().unwrap();
+        shards = gpu.stats().pools.iter().map(|pool| pool.shards).max().unwrap_or(0);
+    }
+    if thread::available_parallelism().is_ok_and(|cores| cores.get() > 1) {
+        assert!(shards > 1, "threads divided nothing");
+    }
+    // Two kinds of pools, all of whose shards have something.
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let constants = BufferDesc::new(4 * KIB, Usage::CONSTANT).memory(MemoryUse::Upload);
+                let upload = (0..2000).map(|_| gpu.create_buffer(&constants).unwrap()).collect::<Vec<_>>();
+                let meshes = buffers(&gpu, 2000, 4 * KIB, Usage::VERTEX);
+                drop((upload, meshes));
+            });
+        }
+    });
+    gpu.purge().unwrap();
+    pass_frames(&gpu);
+    assert!(gpu.stats().reserved > 16 * MIB, "something is idle");
+    fill_up_to_the_peak(&gpu);
+    assert!(gpu.shutdown().is_clean());
+}
+
+/// Small buffers lie in heaps of another pool, or, where the driver wants that, in memory of their own.
+#[test]
+fn what_small_buffers_have_idle_makes_way() {
+    let discrete = || Options::new(Profile::DISCRETE);
+    for options in [discrete(), discrete().prefers_dedicated(), discrete().requires_dedicated()] {
+        let gpu = manager(options, large_alone());
+        drop(buffers(&gpu, 4000, 4 * KIB, Usage::VERTEX));
+        pass_frames(&gpu);
+        assert!(gpu.stats().reserved > 8 * MIB, "something is idle");
+        fill_up_to_the_peak(&gpu);
+        assert!(gpu.shutdown().is_clean());
+    }
+}
+
+/// What is empty in a pool that grows goes in any case. So nothing of another pool has to make way for it.
+#[test]
+fn a_pool_that_grows_makes_way_itself() {
+    let max = 8 * MIB;
+    let pools = PoolConfig {
+        min_block: 4 * MIB,
+        max_buffer_block: max,
+        max_pooled_buffer: max,
+        growth_divisor: 64,
+        ..PoolConfig::default()
+    };
+    let gpu = manager(Options::new(Profile::DISCRETE), pools);
+    drop((buffers(&gpu, 32, MIB, Usage::VERTEX), buffers(&gpu, 32, MIB, Usage::UNORDERED_ACCESS)));
+    pass_frames(&gpu);
+    let idle = gpu.stats();
+    assert_eq!((idle.reserved, idle.peak_reserved), (64 * MIB, 64 * MIB), "nothing is used");
+    let larger = buffers(&gpu, 1, 6 * MIB, Usage::UNORDERED_ACCESS);
+    let now = gpu.stats();
+    assert!(now.peak_reserved <= 64 * MIB, "{}", now.peak_reserved);
+    drop(buffers(&gpu, 32, MIB, Usage::VERTEX));
+    assert_eq!(gpu.stats().driver_allocations, now.driver_allocations, "all of the other pool is there");
+    drop(larger);
     assert!(gpu.shutdown().is_clean());
 }

@@ -1,5 +1,7 @@
 //! What is asked of a `BlockSuballocator`, and the check that it does what it promises.
 
+use std::cmp::Reverse;
+
 use tenure_suballoc::{
     AllocError, BlockAllocation, BlockError, BlockId, BlockSuballocator, DEFAULT_IDLE_FRAMES, FilledPiece,
     FreeError, Handle,
@@ -401,22 +403,26 @@ impl<R: BlockRules> Player<'_, R> {
         assert_eq!(sorted(&retired), expected);
     }
 
-    /// Only blocks that were empty for so long go, no more of them than are enough, and all where they are not enough.
+    /// Only blocks that were empty for so long go, the oldest first and of these the smallest; no more of them than are
+    /// enough, and all where they are not enough.
     fn retire_idle(&mut self, idle_frames: u32, bytes: u64) {
-        let is_old = |block: &Block<R::One>| {
-            let age = if block.fresh { 0 } else { block.idle + 1 };
-            block.live.len() == 0 && age >= idle_frames
+        let age = |block: &Block<R::One>| if block.fresh { 0 } else { block.idle + 1 };
+        let is_old = |block: &&Block<R::One>| block.live.len() == 0 && age(block) >= idle_frames;
+        let order = |block: &Block<R::One>| (Reverse(age(block)), block.live.capacity());
+        let mut old: Vec<_> = self.present().filter(is_old).map(order).collect();
+        old.sort_unstable();
+        let mut expected = 0;
+        let is_missing = |(_, capacity): &(Reverse<u32>, u64)| {
+            let goes = expected < bytes;
+            expected += if goes { *capacity } else { 0 };
+            goes
         };
-        let old: Vec<usize> =
-            self.existing().filter(|&id| self.blocks[id].as_ref().is_some_and(is_old)).collect();
+        old = old.into_iter().take_while(is_missing).collect();
         let mut retired = Vec::new();
         let removed = self.allocator.retire_idle(idle_frames, bytes, &mut retired);
-        let sizes = retired.iter().map(|id| self.blocks[id.index()].take().unwrap().live.capacity());
-        let sizes: Vec<u64> = sizes.collect();
-        assert_eq!(sizes.iter().sum::<u64>(), removed);
-        assert!(retired.iter().all(|id| old.contains(&id.index())), "{retired:?} of {old:?}");
-        assert!(removed >= bytes || retired.len() == old.len(), "{removed} of {bytes}");
-        assert!(removed - sizes.last().unwrap_or(&0) < bytes.max(1), "one more than enough");
+        assert_eq!(removed, expected);
+        let went = retired.iter().map(|id| order(&self.blocks[id.index()].take().unwrap()));
+        assert_eq!(went.collect::<Vec<_>>(), old);
     }
 
     fn trim(&mut self) {
