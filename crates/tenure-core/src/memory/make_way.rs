@@ -14,7 +14,7 @@ impl<D: Device> Pools<D> {
     /// would be more than ever: what is kept to be used again must not make the peak higher. Later it saves calls of the
     /// driver and costs nothing; so not much more goes than is needed for that.
     ///
-    /// `growing` is the pool that takes the bytes: what is empty there goes as soon as it has grown, so it goes first.
+    /// `growing` is the pool that takes the bytes: what is empty there goes in any case once it has grown, so it goes first.
     pub(super) fn make_way(&self, device: &D, bytes: u64, growing: Option<&PoolShard<D>>) {
         let over = self.objects.limits.memory().over_peak(bytes);
         if over == 0 {
@@ -24,7 +24,7 @@ impl<D: Device> Pools<D> {
         let mut missing = over.max(MAKE_WAY_AT_LEAST);
         let mut retired = Vec::new();
         if let Some(pool) = growing {
-            pool.reclaim(&mut retired);
+            pool.make_way(missing, &mut retired);
             missing = missing.saturating_sub(self.let_all_go(device, &mut retired));
         }
         // What lies in blocks of other pools and shards comes last: the driver gets something back for it only when
