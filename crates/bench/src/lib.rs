@@ -6,6 +6,7 @@ mod counting;
 pub mod create;
 pub mod frame;
 pub mod instructions;
+pub mod managers;
 pub mod null;
 pub mod plan;
 pub mod pressure;

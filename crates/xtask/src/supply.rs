@@ -15,7 +15,8 @@ use crate::outcome::{Outcome, Trouble};
 
 const POLICY: &str = "deny.toml";
 /// The workspaces: each has a lock file of its own.
-const MANIFESTS: [&str; 3] = ["Cargo.toml", "programs/Cargo.toml", "fuzz/Cargo.toml"];
+const MANIFESTS: [&str; 4] =
+    ["Cargo.toml", "programs/Cargo.toml", "fuzz/Cargo.toml", "crates/bench/managers/Cargo.toml"];
 
 /// The parts of deny.toml that are judged here.
 #[derive(Deserialize)]

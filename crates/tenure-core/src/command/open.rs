@@ -117,8 +117,7 @@ impl<D: Device> Open<D> {
 
     fn record_barriers(&mut self) {
         self.is_due = false;
-        let barriers: SmallVec<[_; 16]> = self.tracker.flush().collect();
-        record::<D, _>(&mut self.list, &barriers);
+        record::<D>(&mut self.list, self.tracker.flush());
     }
 
     /// Records what is pending and closes both. Of all lists of its submission this is the last one.

@@ -1,7 +1,5 @@
 //! From a recording to a submission: barriers in front of it, waits, and one step on the clock.
 
-use std::borrow::Borrow;
-
 use smallvec::SmallVec;
 
 use super::external::ExternalPoints;
@@ -94,14 +92,14 @@ fn other_queues(point: &SyncPoint, queue: QueueId) -> Serials {
     point.iter().filter(|wait| wait.queue != queue).collect()
 }
 
-/// Records barriers, whatever kind of handle they hold.
-pub(super) fn record<D: Device, H: Borrow<Tracked<D>>>(list: &mut D::List, barriers: &[StateBarrier<H>]) {
+/// Records barriers, if there are any.
+pub(super) fn record<'a, D: Device>(
+    list: &mut D::List,
+    barriers: impl Iterator<Item = StateBarrier<&'a Tracked<D>>>,
+) {
+    let barriers: SmallVec<[_; 16]> =
+        barriers.map(|barrier| barrier.into_device::<D>(|handle| &handle.0.object)).collect();
     if !barriers.is_empty() {
-        fn object<D: Device, H: Borrow<Tracked<D>>>(handle: &H) -> &D::Resource {
-            &handle.borrow().0.object
-        }
-        let barriers: SmallVec<[_; 16]> =
-            barriers.iter().map(|barrier| barrier.to_device::<D>(object::<D, H>)).collect();
         list.barriers(&barriers);
     }
 }
@@ -276,7 +274,7 @@ impl<D: Device> ListPool<D> {
         barriers: &[StateBarrier<Tracked<D>>],
     ) -> Result<D::List, DeviceError> {
         let mut list = self.take_list(context.device(), queue, &context.clock.completed())?;
-        record::<D, _>(&mut list, barriers);
+        record::<D>(&mut list, barriers.iter().map(StateBarrier::by_ref));
         match list.close() {
             Ok(()) => Ok(list),
             Err(error) => {

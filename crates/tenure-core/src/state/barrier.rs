@@ -47,23 +47,33 @@ impl<H> StateBarrier<H> {
         }
     }
 
-    /// The barrier as a command list takes it; `object` finds the device's resource in the handle.
-    pub fn to_device<'a, D: Device>(&'a self, object: impl Fn(&'a H) -> &'a D::Resource) -> Barrier<'a, D> {
+    /// The same barrier with references to the handles.
+    pub const fn by_ref(&self) -> StateBarrier<&H> {
         match self {
-            Self::Transition { resource, subresource, before, after, transfer } => Barrier::Transition {
-                resource: object(resource),
+            Self::Transition { resource, subresource, before, after, transfer } => StateBarrier::Transition {
+                resource,
                 subresource: *subresource,
                 before: *before,
                 after: *after,
                 transfer: *transfer,
             },
+            Self::Unordered { resource } => StateBarrier::Unordered { resource },
+            Self::Aliasing { before, resource, from, to } => {
+                StateBarrier::Aliasing { before: before.as_ref(), resource, from: *from, to: *to }
+            }
+        }
+    }
+
+    /// The barrier as a command list takes it; `object` finds the device's resource in the handle.
+    pub fn into_device<'a, D: Device>(self, object: impl Fn(H) -> &'a D::Resource) -> Barrier<'a, D> {
+        match self {
+            Self::Transition { resource, subresource, before, after, transfer } => {
+                Barrier::Transition { resource: object(resource), subresource, before, after, transfer }
+            }
             Self::Unordered { resource } => Barrier::Unordered { resource: object(resource) },
-            Self::Aliasing { before, resource, from, to } => Barrier::Aliasing {
-                before: before.as_ref().map(&object),
-                after: object(resource),
-                from: *from,
-                to: *to,
-            },
+            Self::Aliasing { before, resource, from, to } => {
+                Barrier::Aliasing { before: before.map(&object), after: object(resource), from, to }
+            }
         }
     }
 }

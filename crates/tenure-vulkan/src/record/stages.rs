@@ -117,11 +117,21 @@ const SHADERS: Stages = Stages::from_raw(
         | Stages::COMPUTE_SHADER.as_raw(),
 );
 
+/// What each bit of a state means, in the order of the bits.
+type Meanings = [(Stages, Access); State::all().bits().count_ones() as usize];
+
+/// Where the meaning of one bit is.
+const fn index(bit: State) -> usize {
+    bit.bits().trailing_zeros() as usize
+}
+
 /// What states mean on the queues of one family.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueStages {
     shaders: ShaderStages,
     supported: Stages,
+    /// For resources that are no input attachments: without unordered accesses, and with.
+    usual: [Meanings; 2],
 }
 
 impl QueueStages {
@@ -148,19 +158,27 @@ impl QueueStages {
         if queue.contains(vk::QueueFlags::GRAPHICS) {
             supported |= graphics;
         }
-        Self { shaders, supported }
+        let usual = [Meanings::default(); 2];
+        let mut stages = Self { shaders, supported, usual };
+        stages.usual = [Usage::empty(), Usage::UNORDERED_ACCESS].map(|usage| stages.meanings(usage));
+        stages
     }
 
     /// What a state means for a resource of that usage.
     pub(crate) fn of(&self, state: State, usage: Usage) -> StateUse {
         let mut found =
             StateUse { stages: Stages::empty(), access: Access::empty(), layout: image_layout(state, usage) };
-        for (bit, stages, access) in self.table(usage) {
-            let stages = stages & self.supported;
-            if state.contains(bit) && !stages.is_empty() {
-                found.stages |= stages;
-                found.access |= access;
-            }
+        let made;
+        let meanings = if usage.contains(Usage::INPUT_ATTACHMENT) {
+            made = self.meanings(usage);
+            &made
+        } else {
+            let [usual, unordered] = &self.usual;
+            if usage.contains(Usage::UNORDERED_ACCESS) { unordered } else { usual }
+        };
+        for (stages, access) in state.iter().filter_map(|bit| meanings.get(index(bit))) {
+            found.stages |= *stages;
+            found.access |= *access;
         }
         let reads_structures = found.access.contains(Access::ACCELERATION_STRUCTURE_READ_KHR);
         if reads_structures && !self.shaders.ray_queries && found.stages.intersects(SHADERS) {
@@ -174,6 +192,19 @@ impl QueueStages {
     /// The stages of unordered accesses, builds of acceleration structures included.
     pub(crate) fn unordered(&self, usage: Usage) -> StateUse {
         self.of(State::UNORDERED_ACCESS | (State::ACCELERATION_STRUCTURE & State::allowed_for(usage)), usage)
+    }
+
+    /// The table, bit by bit, without the stages that the queue does not have.
+    fn meanings(&self, usage: Usage) -> Meanings {
+        let mut meanings = Meanings::default();
+        for (bit, stages, access) in self.table(usage) {
+            let stages = stages & self.supported;
+            if let Some(meaning) = meanings.get_mut(index(bit)).filter(|_| !stages.is_empty()) {
+                meaning.0 |= stages;
+                meaning.1 |= access;
+            }
+        }
+        meanings
     }
 
     fn table(&self, usage: Usage) -> [(State, Stages, Access); 23] {

@@ -1,0 +1,281 @@
+//! What each manager is asked to do: the same for all of them.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use clap::ValueEnum;
+use tenure_trace::{Event, Layout, MemoryKind, TraceReader};
+
+use crate::recordings::ours;
+
+/// Buffers that a round creates.
+const BUFFERS: usize = 100_000;
+/// Textures that a round creates.
+const TEXTURES: usize = 10_000;
+/// Frames in a round of the programs that do the same in each frame.
+const FRAMES: usize = 20;
+
+/// Buffers that a frame uploads to.
+pub const UPLOADS: usize = 1000;
+/// Bytes of each of those.
+pub const UPLOAD_BYTES: usize = 4096;
+/// Buffers that the passes copy between, in two halves: a copy goes from one half to the other.
+pub const COPIED_BUFFERS: usize = 200;
+/// Bytes of each of those, all of which a copy copies.
+pub const COPIED_BYTES: u64 = 256;
+/// Constants that a frame writes.
+pub const CONSTANTS: usize = 2000;
+
+const PASSES: usize = 100;
+/// Each is two uses.
+const COPIES_OF_A_PASS: usize = 5;
+
+/// A program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Program {
+    /// Creates and drops 100,000 buffers.
+    Buffers,
+    /// Creates and drops 10,000 textures.
+    Textures,
+    /// Uploads 4 KiB to each of 1,000 buffers, in each frame.
+    Uploads,
+    /// Records and submits 100 passes with 10 uses each, in each frame.
+    Passes,
+    /// The same with a list of commands for each pass.
+    Lists,
+    /// Records and submits one of those passes, in each frame.
+    Pass,
+    /// Writes 2,000 constants of 64 bytes, in each frame.
+    Constants,
+}
+
+impl Program {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Buffers => "a buffer, created and dropped",
+            Self::Textures => "a texture, created and dropped",
+            Self::Uploads => "a frame with 1,000 uploads of 4 KiB",
+            Self::Passes => "a frame with 100 passes of 10 uses",
+            Self::Lists => "the same with a list for each pass",
+            Self::Pass => "a frame with one pass of 10 uses",
+            Self::Constants => "a frame with 2,000 constants of 64 B",
+        }
+    }
+
+    /// What a round consists of.
+    pub(super) fn round(self) -> Result<Vec<Frame>, String> {
+        match self {
+            Self::Buffers => created(Layout::Linear, BUFFERS),
+            Self::Textures => created(Layout::Optimal, TEXTURES),
+            Self::Uploads => Ok(vec![Frame::Upload; FRAMES]),
+            Self::Passes => Ok(vec![Frame::Passes(PASSES); FRAMES]),
+            Self::Lists => Ok(vec![Frame::Lists(PASSES); FRAMES]),
+            Self::Pass => Ok(vec![Frame::Passes(1); FRAMES]),
+            Self::Constants => Ok(vec![Frame::Constants; FRAMES]),
+        }
+    }
+
+    /// How often a round does what [`name`](Self::name) says.
+    pub(super) const fn times(self) -> usize {
+        match self {
+            Self::Buffers => BUFFERS,
+            Self::Textures => TEXTURES,
+            _ => FRAMES,
+        }
+    }
+}
+
+/// The work of one frame.
+#[derive(Clone)]
+pub(super) enum Frame {
+    Create(Vec<Call>),
+    Upload,
+    Passes(usize),
+    /// A list of commands for each of so many passes.
+    Lists(usize),
+    Constants,
+}
+
+/// One call. A slot identifies what lives; slots are reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// A buffer comes to life.
+    Buffer {
+        /// Empty until now.
+        slot: usize,
+        /// Bytes.
+        size: u64,
+        /// Who reads and writes it.
+        memory: MemoryKind,
+    },
+    /// A texture of four bytes a texel comes to life, with one mip, for copies and shaders.
+    Texture {
+        /// Empty until now.
+        slot: usize,
+        /// Texels.
+        width: u32,
+        /// Texels.
+        height: u32,
+    },
+    /// The slot becomes empty.
+    Drop {
+        /// Not empty.
+        slot: usize,
+    },
+}
+
+/// The copies of so many passes: indices of the source and of the destination. Within a frame, every use of a buffer but
+/// its first needs a barrier, because the one before was of the other kind.
+pub fn copies(passes: usize) -> impl Iterator<Item = impl Iterator<Item = (usize, usize)>> {
+    const HALF: usize = COPIED_BUFFERS / 2;
+    (0..passes).map(|pass| {
+        (0..COPIES_OF_A_PASS).map(move |copy| {
+            let number = pass * COPIES_OF_A_PASS + copy;
+            let (index, turn) = (number % HALF, number / HALF % 2);
+            (index + HALF * turn, index + HALF * (1 - turn))
+        })
+    })
+}
+
+/// Frames that create so many buffers, or textures, as the recordings of the repository do, which are repeated as often
+/// as that takes. Frames without such calls are left out. What lives at the end of a recording is dropped.
+fn created(layout: Layout, count: usize) -> Result<Vec<Frame>, String> {
+    let paths = ours()?;
+    let recordings = paths.iter().map(|path| Recorded::read(path, layout)).collect::<Result<Vec<_>, _>>()?;
+    if recordings.iter().all(|recording| recording.frames.is_empty()) {
+        return Err(format!("no recording has an allocation that is {layout:?}"));
+    }
+    let (mut frames, mut left) = (Vec::new(), count);
+    for recording in recordings.iter().cycle() {
+        recording.append(&mut frames, &mut left);
+        if left == 0 {
+            break;
+        }
+    }
+    Ok(frames)
+}
+
+/// The calls of a recording for resources of one layout, frame by frame.
+struct Recorded {
+    frames: Vec<Vec<Call>>,
+    slots: usize,
+}
+
+impl Recorded {
+    fn read(path: &Path, layout: Layout) -> Result<Self, String> {
+        let reader = TraceReader::open(path).map_err(|error| error.to_string())?;
+        let (mut frames, mut calls, mut taken, mut vacant) =
+            (Vec::new(), Vec::new(), HashMap::new(), Vec::new());
+        let mut slots = 0;
+        for event in reader {
+            match event.map_err(|error| error.to_string())? {
+                Event::Alloc { id, size, kind, .. } if kind.layout == layout => {
+                    let slot = vacant.pop().unwrap_or_else(|| {
+                        slots += 1;
+                        slots - 1
+                    });
+                    taken.insert(id, slot);
+                    calls.push(match layout {
+                        Layout::Linear => Call::Buffer { slot, size, memory: kind.memory },
+                        Layout::Optimal => {
+                            let (width, height) = extent(size);
+                            Call::Texture { slot, width, height }
+                        }
+                    });
+                }
+                Event::Free { id, .. } => {
+                    if let Some(slot) = taken.remove(&id) {
+                        vacant.push(slot);
+                        calls.push(Call::Drop { slot });
+                    }
+                }
+                Event::Frame { .. } if !calls.is_empty() => frames.push(std::mem::take(&mut calls)),
+                Event::Alloc { .. } | Event::Frame { .. } => {}
+            }
+        }
+        frames.push(calls);
+        frames.retain(|calls| !calls.is_empty());
+        Ok(Self { frames, slots })
+    }
+
+    /// Appends its frames until nothing is left to create, and one that drops what lives then.
+    fn append(&self, frames: &mut Vec<Frame>, left: &mut usize) {
+        let mut lives = vec![false; self.slots];
+        for recorded in &self.frames {
+            if *left == 0 {
+                break;
+            }
+            let mut calls = Vec::new();
+            for call in recorded {
+                match *call {
+                    Call::Buffer { slot, .. } | Call::Texture { slot, .. } if *left > 0 => {
+                        lives[slot] = true;
+                        *left -= 1;
+                        calls.push(*call);
+                    }
+                    Call::Drop { slot } if std::mem::take(&mut lives[slot]) => calls.push(*call),
+                    _ => {}
+                }
+            }
+            frames.push(Frame::Create(calls));
+        }
+        let living = lives.iter().enumerate().filter(|(_, lives)| **lives);
+        frames.push(Frame::Create(living.map(|(slot, _)| Call::Drop { slot }).collect()));
+    }
+}
+
+/// The width and height of a texture that takes about so many bytes.
+fn extent(size: u64) -> (u32, u32) {
+    const MAX: u64 = 8192;
+    let texels = (size / 4).clamp(1, MAX * MAX);
+    let width = (1 << (texels.ilog2().div_ceil(2))).min(MAX);
+    let height = (texels / width).clamp(1, MAX);
+    (u32::try_from(width).unwrap_or(1), u32::try_from(height).unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COPIED_BUFFERS, Call, Frame, Program, copies, extent};
+
+    #[test]
+    fn a_round_creates_as_many_as_it_says_and_drops_them_all() {
+        for program in [Program::Buffers, Program::Textures] {
+            let (mut made, mut live) = (0, std::collections::HashSet::new());
+            for frame in program.round().unwrap() {
+                let Frame::Create(calls) = frame else { panic!("{program:?}") };
+                for call in calls {
+                    match call {
+                        Call::Buffer { slot, .. } | Call::Texture { slot, .. } => {
+                            made += 1;
+                            assert!(live.insert(slot), "slot {slot} is taken");
+                        }
+                        Call::Drop { slot } => assert!(live.remove(&slot), "slot {slot} is empty"),
+                    }
+                }
+            }
+            assert_eq!((made, live.len()), (program.times(), 0));
+        }
+    }
+
+    #[test]
+    fn a_texture_takes_about_as_much_as_was_asked_for() {
+        assert_eq!(extent(1), (1, 1));
+        assert_eq!(extent(64 * 64 * 4), (64, 64));
+        assert_eq!(extent(u64::MAX), (8192, 8192));
+        for size in (4..1_000_000).step_by(997) {
+            let (width, height) = extent(size);
+            let taken = u64::from(width) * u64::from(height) * 4;
+            assert!(taken <= size && taken * 2 > size, "{width} x {height} for {size}");
+        }
+    }
+
+    #[test]
+    fn within_a_frame_every_use_is_of_the_other_kind_than_the_last() {
+        let mut was_written = [None; COPIED_BUFFERS];
+        for (from, to) in copies(100).flatten() {
+            for (buffer, is_written) in [(from, false), (to, true)] {
+                assert_ne!(was_written[buffer].replace(is_written), Some(is_written), "buffer {buffer}");
+            }
+        }
+    }
+}
