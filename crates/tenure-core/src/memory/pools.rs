@@ -20,7 +20,9 @@ use super::shards::{MAX_SHARDS, Shards};
 use super::{Class, MemoryUse, PoolKind, TypeOrder, target_type_order, type_order};
 use crate::Config;
 use crate::api_resource::ApiResource;
-use crate::device::{BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, Permit, ResourceDesc};
+use crate::device::{
+    BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, Permit, ResourceDesc, Usage,
+};
 
 /// Bytes of idle blocks that are given back before a new peak at the least. New blocks are larger the more memory a program
 /// has, so in a program of a few MiB each idle block that stays makes the next ones, and the peak, larger.
@@ -126,7 +128,7 @@ impl<D: Device> Pools<D> {
 
     /// The memory types to try for an API resource of its own.
     pub(crate) fn order_for(&self, memory_use: MemoryUse, desc: &ResourceDesc) -> &TypeOrder {
-        if desc.usage().is_target_only() { &self.target_order } else { self.order(memory_use) }
+        if is_transient_attachment(desc) { &self.target_order } else { self.order(memory_use) }
     }
 
     /// The shards of a class, by the number of its pool.
@@ -291,10 +293,10 @@ impl<D: Device> Pools<D> {
         };
         tell();
         match location {
-            Location::Committed { own, owner } => {
+            Location::Committed { own, owner, is_memoryless } => {
                 let part = self.objects.part_of(owner);
                 self.residency.remove(api_resource.block, &self.objects);
-                self.objects.destroy_committed(device, api_resource, own, part);
+                self.objects.destroy_committed(device, api_resource, (own, is_memoryless), part);
             }
             Location::Placed(suballocation) => {
                 self.objects.destroy_resource(device, api_resource);
@@ -424,7 +426,7 @@ impl<D: Device> Pools<D> {
                 let buffer = Arc::try_unwrap(buffer).map_err(left)?;
                 self.residency.remove(buffer.block, &self.objects);
                 tracing::debug!(target: "tenure", bytes = size, "block destroyed");
-                self.objects.destroy_committed(device, buffer, shards.own(size), &shards.memory);
+                self.objects.destroy_committed(device, buffer, (shards.own(size), false), &shards.memory);
             }
             Store::Slot { buffer, size, suballocation } => {
                 let left = |buffer| Store::Slot { buffer, size, suballocation };
@@ -453,7 +455,16 @@ impl<D: Device> Pools<D> {
     }
 }
 
+fn is_transient_attachment(desc: &ResourceDesc) -> bool {
+    desc.usage().contains(Usage::TRANSIENT_ATTACHMENT)
+}
+
+/// The mask of a memory type.
+fn bit(memory: MemoryTypeId) -> u32 {
+    1_u32.checked_shl(u32::from(memory.0)).unwrap_or(0)
+}
+
 /// True when the mask has the memory type.
 pub(crate) fn allows(memory_types: u32, memory: MemoryTypeId) -> bool {
-    memory_types.checked_shr(u32::from(memory.0)).is_some_and(|bits| bits & 1 == 1)
+    memory_types & bit(memory) != 0
 }
