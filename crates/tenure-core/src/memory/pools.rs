@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tenure_heap::{HeapProperties, InvalidProperties};
 use tenure_suballoc::BlockId;
 
+use super::class::lazy_types;
 use super::fallback::Notices;
 use super::freeing::Freeing;
 use super::location::{Backing, Location, SharedHeap, StructureLocation};
@@ -70,6 +71,8 @@ pub(crate) struct Pools<D: Device> {
     usual: [[OnceLock<u16>; PoolKind::ALL.len()]; MemoryUse::ALL.len()],
     orders: [TypeOrder; MemoryUse::ALL.len()],
     target_order: TypeOrder,
+    /// Bit *i* is set when memory of type *i* is allocated lazily, and is for any program.
+    lazy_types: u32,
     range_needs: [OnceLock<RangeNeeds>; PoolKind::ALL.len()],
     /// Blocks that left their pool while another thread was just letting go of them.
     leaving: Mutex<Vec<Store<D>>>,
@@ -98,6 +101,7 @@ impl<D: Device> Pools<D> {
             usual: std::array::from_fn(|_| std::array::from_fn(|_| OnceLock::new())),
             orders: MemoryUse::ALL.map(|memory_use| type_order(properties, memory_use)),
             target_order: target_type_order(properties),
+            lazy_types: lazy_types(properties).fold(0, |mask, memory| mask | bit(memory)),
             range_needs: std::array::from_fn(|_| OnceLock::new()),
             leaving: Mutex::new(Vec::new()),
             objects: Objects::new(&heap_properties),
@@ -129,6 +133,11 @@ impl<D: Device> Pools<D> {
     /// The memory types to try for an API resource of its own.
     pub(crate) fn order_for(&self, memory_use: MemoryUse, desc: &ResourceDesc) -> &TypeOrder {
         if is_transient_attachment(desc) { &self.target_order } else { self.order(memory_use) }
+    }
+
+    /// Whether a resource of the description gets memory that is allocated lazily, unless the driver refuses.
+    pub(crate) fn is_memoryless(&self, desc: &ResourceDesc, memory_types: u32) -> bool {
+        is_transient_attachment(desc) && self.lazy_types & memory_types != 0
     }
 
     /// The shards of a class, by the number of its pool.
