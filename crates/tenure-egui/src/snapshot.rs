@@ -75,7 +75,7 @@ impl Groups {
 /// resources share theirs.
 pub(crate) fn own_bytes(object: &LiveObject) -> u64 {
     match object.location {
-        None | Some(LocationKind::Reserved | LocationKind::Transient) => 0,
+        None | Some(LocationKind::Reserved | LocationKind::Transient | LocationKind::Memoryless) => 0,
         Some(_) => object.bytes,
     }
 }

@@ -1,7 +1,7 @@
 //! How much of each memory heap there is, is granted and is used.
 
 use parking_lot::Mutex;
-use tenure_core::device::{DeviceError, HeapBudget, MemoryTypeId, Properties};
+use tenure_core::device::{DeviceError, HeapBudget, MemoryFlags, MemoryTypeId, Properties};
 
 /// Part of the whole that the OS grants, unless the options say otherwise: nine tenths.
 const fn granted(size: u64) -> u64 {
@@ -49,6 +49,7 @@ impl DriverMemory {
             return Err(DeviceError::TooManyAllocations { limit: properties.max_allocations });
         }
         let refused = DeviceError::OutOfMemory { requested: size, memory };
+        let size = taken(properties, memory, size);
         let heap = properties.memory_types.get(usize::from(memory.0)).map(|kind| usize::from(kind.heap));
         let Some((heap, whole)) = heap.and_then(|heap| Some((heap, properties.memory_heaps.get(heap)?.size)))
         else {
@@ -68,6 +69,7 @@ impl DriverMemory {
 
     /// Gives back what [`take`](Self::take) took.
     pub(crate) fn give(&self, properties: &Properties, memory: MemoryTypeId, size: u64) {
+        let size = taken(properties, memory, size);
         let mut state = self.0.lock();
         if let Some(kind) = properties.memory_types.get(usize::from(memory.0)) {
             let usage = &mut state.heaps[usize::from(kind.heap)].usage;
@@ -91,4 +93,11 @@ impl DriverMemory {
         let state = self.0.lock();
         Totals { allocations: state.allocations, reserved: state.reserved, peak: state.peak }
     }
+}
+
+/// Bytes that memory of a type takes when nothing is stored in it: none where it is allocated lazily.
+fn taken(properties: &Properties, memory: MemoryTypeId, size: u64) -> u64 {
+    let found = properties.memory_types.get(usize::from(memory.0));
+    let is_lazy = found.is_some_and(|found| found.flags.contains(MemoryFlags::LAZILY_ALLOCATED));
+    if is_lazy { 0 } else { size }
 }

@@ -230,6 +230,7 @@ impl Shared {
     pub(crate) fn create_reserved(&self, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
         let asked = request(0, MemoryTypeId(0), Some(desc));
         self.call(CallKind::CreateReserved, asked, || {
+            check::reserved_usage(desc)?;
             let layout = tiles::layout(&self.properties, desc, || self.tile_types(desc))?;
             self.check_usage(desc)?;
             formats::check(self.formats, desc)?;

@@ -175,9 +175,8 @@ fn vulkan_texture(properties: &Properties, rules: Rules, info: &TextureInfo) -> 
     let packed = tiled_bytes(info, image_alignment.max(256))?;
     let alignment = if packed > PAGE { large_image_alignment } else { image_alignment };
     let size = packed.checked_next_multiple_of(alignment)?;
-    // Only a target that is nothing else can stay on the tile and so live in lazy memory.
-    let types =
-        if info.usage.is_target_only() { image_types } else { image_types & general_types(properties) };
+    let is_transient = info.usage.contains(Usage::TRANSIENT_ATTACHMENT);
+    let types = if is_transient { image_types } else { image_types & general_types(properties) };
     Some(Requirements {
         size,
         alignment,

@@ -130,13 +130,6 @@ const fn residency(enabled: OptionalFeatures) -> Residency {
 }
 
 impl Tables {
-    /// Whether some memory is allocated by the driver only when it is used, as on tile-based GPUs.
-    pub(crate) fn has_lazy_memory(&self) -> bool {
-        let is_lazy = |flags: MemoryFlags| flags.contains(MemoryFlags::LAZILY_ALLOCATED);
-        let types = &self.properties.memory_types;
-        types.iter().any(|found| is_lazy(found.flags) && !found.flags.contains(MemoryFlags::SPECIAL))
-    }
-
     pub(crate) fn new(facts: Facts<'_>) -> Self {
         let Facts { properties, descriptors, memory, max_allocation, max_buffer, queues, .. } = facts;
         let Facts { queries, rays, enabled, .. } = facts;
@@ -311,10 +304,6 @@ mod tests {
             features(OptionalFeatures::empty(), &vk::PhysicalDeviceProperties::default(), &types, &heaps);
         assert!(!found.contains(Features::GPU_UPLOAD), "a window of 256 MiB is none");
         assert_eq!(memory_flags(vk::MemoryPropertyFlags::LAZILY_ALLOCATED), MemoryFlags::LAZILY_ALLOCATED);
-        assert!(!tables.has_lazy_memory());
-        let mut lazy = tables;
-        lazy.properties.memory_types[0].flags |= MemoryFlags::LAZILY_ALLOCATED;
-        assert!(lazy.has_lazy_memory());
     }
 
     #[test]

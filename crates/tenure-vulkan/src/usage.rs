@@ -45,6 +45,8 @@ pub(crate) fn image_usage(usage: Usage) -> vk::ImageUsageFlags {
         (Usage::RENDER_TARGET, Flags::COLOR_ATTACHMENT),
         (Usage::DEPTH_STENCIL, Flags::DEPTH_STENCIL_ATTACHMENT),
         (Usage::INPUT_ATTACHMENT, Flags::INPUT_ATTACHMENT),
+        // Only such an image may have memory that is allocated lazily.
+        (Usage::TRANSIENT_ATTACHMENT, Flags::TRANSIENT_ATTACHMENT),
     ];
     table
         .into_iter()

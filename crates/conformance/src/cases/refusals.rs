@@ -3,7 +3,7 @@
 use tenure_core::device::Allowed;
 use tenure_core::{
     BufferDesc, ClearValue, DeviceError, Dimension, Error, Format, MemoryUse, PageAllocatorDesc, Queue,
-    Stats, TextureDesc, TextureInfo, Usage,
+    ReservedDesc, Stats, TextureDesc, TextureInfo, Usage,
 };
 
 use crate::Harness;
@@ -85,6 +85,7 @@ pub fn bad_textures_change_nothing<H: Harness>(harness: &H) {
     let wide = limits.max_texture_2d.saturating_add(1);
     let deep = limits.max_texture_3d.saturating_add(1);
     let layered = limits.max_layers.saturating_add(1);
+    let transient = Usage::TRANSIENT_ATTACHMENT;
     let bad = [
         ("no width", TextureInfo { width: 0, ..good.clone() }),
         ("no height", TextureInfo { height: 0, ..good.clone() }),
@@ -107,6 +108,11 @@ pub fn bad_textures_change_nothing<H: Harness>(harness: &H) {
         ),
         ("a buffer's use", TextureInfo { usage: Usage::VERTEX, ..good.clone() }),
         ("depth usage of a colour format", TextureInfo { usage: Usage::DEPTH_STENCIL, ..good.clone() }),
+        ("a transient attachment that is no target", TextureInfo { usage: transient, ..good.clone() }),
+        (
+            "a transient attachment that shaders read",
+            TextureInfo { usage: transient | Usage::RENDER_TARGET | Usage::SHADER_READ, ..good.clone() },
+        ),
         (
             "a clear value without a target usage",
             TextureInfo { clear: Some(ClearValue::Color([0.0; 4])), ..good.clone() },
@@ -120,6 +126,10 @@ pub fn bad_textures_change_nothing<H: Harness>(harness: &H) {
         let pages = bench.gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("pages"));
         refused(&bench, what, || pages.create_texture(&desc));
     }
+    let usage = transient | Usage::RENDER_TARGET;
+    let desc = ReservedDesc::texture(TextureInfo { usage, ..good }).name("bad");
+    let error = refused(&bench, "a reserved transient attachment", || bench.gpu.create_reserved(&desc));
+    assert!(matches!(&error, Error::Device { source: DeviceError::InvalidDesc { .. }, .. }), "{error:?}");
     bench.finish();
     bench.end();
 }

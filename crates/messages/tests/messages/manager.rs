@@ -207,6 +207,7 @@ fn graphs(table: &mut Table) {
         GraphError::NotOnQueue { pass: pass(), resource: resource(), state, kind: QueueKind::Copy },
         GraphError::TwoWrites { pass: pass(), resource: resource(), state, other },
         GraphError::NotWrittenFirst { pass: pass(), resource: resource(), state: State::PIXEL_SHADER },
+        GraphError::LeavesPass { resource: resource(), first: "shadow".into(), pass: pass() },
         GraphError::NotGpuOnly { resource: resource(), memory: MemoryUse::Upload },
         GraphError::InvalidDesc {
             resource: resource(),

@@ -187,6 +187,18 @@ pub const fn usage(has: Usage, needs: Usage) -> Checked {
     if has.contains(needs) { Ok(()) } else { Err(DeviceError::MissingUsage { needs, has }) }
 }
 
+/// A reserved (sparse) resource is no transient attachment, which has no memory that could be mapped.
+///
+/// # Errors
+/// [`DeviceError::InvalidDesc`] with the usage.
+pub fn reserved_usage(desc: &ResourceDesc) -> Checked {
+    if !desc.usage().contains(Usage::TRANSIENT_ATTACHMENT) {
+        return Ok(());
+    }
+    let rule = "without TRANSIENT_ATTACHMENT, because the texture is reserved";
+    Err(DeviceError::invalid_desc("usage", desc.usage(), Allowed::Rule(rule)))
+}
+
 /// A copy within one buffer does not overlap itself.
 ///
 /// # Errors

@@ -181,6 +181,11 @@ impl TextureInfo {
         if self.usage.contains(Usage::DEPTH_STENCIL | Usage::RENDER_TARGET) {
             return bad_usage(Allowed::Rule("RENDER_TARGET or DEPTH_STENCIL, not both"));
         }
+        if self.usage.contains(Usage::TRANSIENT_ATTACHMENT) && !self.usage.is_of_transient_attachment() {
+            let rule = "RENDER_TARGET or DEPTH_STENCIL beside TRANSIENT_ATTACHMENT, with INPUT_ATTACHMENT or without, \
+                        because the content never leaves a render pass";
+            return bad_usage(Allowed::Rule(rule));
+        }
         let is_plain = !self.format.is_depth() && !self.format.is_compressed();
         if self.usage.contains(Usage::RENDER_TARGET) && !is_plain {
             let rule = "without RENDER_TARGET, because the format is of depth or compressed";

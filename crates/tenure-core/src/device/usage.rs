@@ -29,9 +29,7 @@ bitflags! {
         const COPY_SRC = 1 << 7;
         /// Destination of copies.
         const COPY_DST = 1 << 8;
-        /// Colour render target. Textures only. A texture that is this or the next and nothing else lives in
-        /// lazily allocated memory, where there is any (tile-based GPUs): the driver allocates it once
-        /// something is stored there, though [`Stats::reserved`](crate::Stats::reserved) counts all of it.
+        /// Colour render target. Textures only.
         const RENDER_TARGET = 1 << 9;
         /// Depth-stencil target. Textures only.
         const DEPTH_STENCIL = 1 << 10;
@@ -42,9 +40,18 @@ bitflags! {
         /// [`State::NON_PIXEL_SHADER`]. Such a buffer is never a range of one for other uses.
         const SHADER_BINDING_TABLE = 1 << 12;
         /// Read by pixel shaders as an input attachment: each reads the texel that it is drawn to, in the
-        /// state [`PIXEL_SHADER`](State::PIXEL_SHADER). Textures only, and only on Vulkan. Beside
-        /// `RENDER_TARGET` or `DEPTH_STENCIL` alone it leaves a texture in lazily allocated memory.
+        /// state [`PIXEL_SHADER`](State::PIXEL_SHADER). Textures only, and only on Vulkan.
         const INPUT_ATTACHMENT = 1 << 13;
+        /// A target whose content never leaves the render pass that draws to it: the pass begins by clearing or
+        /// discarding it, and ends without storing it. Depth, multisampled colour that the pass resolves, and what
+        /// later subpasses read as input attachments are often such. Textures only, beside `RENDER_TARGET` or
+        /// `DEPTH_STENCIL`, and `INPUT_ATTACHMENT`, but no other use. In a graph one pass may use it.
+        ///
+        /// Tile-based GPUs keep it on the chip, where there is lazily allocated memory (Vulkan): the texture takes no
+        /// memory, [`Stats::memoryless`](crate::Stats::memoryless) counts it, and
+        /// [`Stats::reserved`](crate::Stats::reserved) does not. What is stored all the same is kept, in memory that the
+        /// driver then allocates and nobody counts. Elsewhere it is a target like any other, in plain memory.
+        const TRANSIENT_ATTACHMENT = 1 << 14;
     }
 }
 
@@ -59,8 +66,11 @@ impl Usage {
         .union(Self::COPY_SRC);
 
     /// Uses that only a texture can have.
-    pub const TEXTURE_ONLY: Self =
-        Self::RENDER_TARGET.union(Self::DEPTH_STENCIL).union(Self::PRESENT).union(Self::INPUT_ATTACHMENT);
+    pub const TEXTURE_ONLY: Self = Self::RENDER_TARGET
+        .union(Self::DEPTH_STENCIL)
+        .union(Self::PRESENT)
+        .union(Self::INPUT_ATTACHMENT)
+        .union(Self::TRANSIENT_ATTACHMENT);
 
     /// Uses that only a buffer can have.
     pub const BUFFER_ONLY: Self = Self::VERTEX
@@ -70,12 +80,11 @@ impl Usage {
         .union(Self::ACCELERATION_STRUCTURE)
         .union(Self::SHADER_BINDING_TABLE);
 
-    /// True for a render target or depth-stencil target that has no other use than as an input attachment: it
-    /// is never read but by the render passes that write it.
-    #[must_use]
-    pub const fn is_target_only(self) -> bool {
+    /// True for a target whose other uses are those that a transient attachment may have.
+    pub(super) const fn is_of_transient_attachment(self) -> bool {
         let targets = Self::RENDER_TARGET.union(Self::DEPTH_STENCIL);
-        self.intersects(targets) && targets.union(Self::INPUT_ATTACHMENT).contains(self)
+        let others = Self::INPUT_ATTACHMENT.union(Self::TRANSIENT_ATTACHMENT);
+        self.intersects(targets) && targets.union(others).contains(self)
     }
 
     /// True when, apart from being filled by copies, the GPU only reads.

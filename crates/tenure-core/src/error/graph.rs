@@ -98,6 +98,17 @@ pub enum GraphError {
         /// The other one.
         other: State,
     },
+    /// Two passes use a [transient attachment](crate::Usage::TRANSIENT_ATTACHMENT), whose content never leaves a
+    /// pass. One that clears it anew can declare another.
+    #[error("{resource} is a TRANSIENT_ATTACHMENT of pass {first}, and pass {pass} cannot use it, too")]
+    LeavesPass {
+        /// The resource.
+        resource: Name,
+        /// The first pass that uses it.
+        first: Name,
+        /// Another one.
+        pass: Name,
+    },
     /// The first use does not write: it would find the contents that other resources left in the memory.
     #[error("pass {pass} is the first to use {resource}, and does not write it: {state}")]
     NotWrittenFirst {

@@ -301,11 +301,8 @@ pub fn type_order(properties: &Properties, memory_use: MemoryUse) -> TypeOrder {
     order.into_iter().map(|(.., index)| MemoryTypeId(index)).collect()
 }
 
-/// The memory types to try for a texture that is a render target or a depth-stencil target and nothing else:
-/// lazily allocated ones first, in the device's own order, then those for the GPU alone.
-///
-/// What such a texture holds between the beginning and the end of a render pass may never leave the chip; then
-/// a driver of a tile-based GPU allocates nothing for it. Which of them suit, the requirements say.
+/// The memory types to try for a [transient attachment](crate::Usage::TRANSIENT_ATTACHMENT): lazily allocated ones
+/// first, in the device's own order, then those for the GPU alone. Which of them suit, the requirements say.
 ///
 /// ```
 /// use tenure::device::Device;
@@ -316,10 +313,14 @@ pub fn type_order(properties: &Properties, memory_use: MemoryUse) -> TypeOrder {
 /// ```
 #[must_use]
 pub fn target_type_order(properties: &Properties) -> TypeOrder {
+    lazy_types(properties).chain(type_order(properties, MemoryUse::GpuOnly)).collect()
+}
+
+/// The memory types that are allocated lazily, of those that are for any program.
+pub(super) fn lazy_types(properties: &Properties) -> impl Iterator<Item = MemoryTypeId> + '_ {
     let lazy = (0_u8..).zip(&properties.memory_types).filter(|(_, memory_type)| {
         let flags = memory_type.flags;
         flags.contains(MemoryFlags::LAZILY_ALLOCATED) && !flags.contains(MemoryFlags::SPECIAL)
     });
-    let lazy = lazy.map(|(index, _)| MemoryTypeId(index));
-    lazy.chain(type_order(properties, MemoryUse::GpuOnly)).collect()
+    lazy.map(|(index, _)| MemoryTypeId(index))
 }

@@ -134,8 +134,9 @@ impl<D: Device> Pools<D> {
             // Beyond the program's cap nothing is taken, whatever is granted.
             let is_capped = |bytes| !limits.allows(memory, bytes, Round::WhateverBudget, Vec::new);
             let is_granted = |bytes| budget.is_none_or(|budget: HeapBudget| budget.grants(bytes));
-            let grants = |bytes: u64| is_lazy || (is_granted(bytes) && !is_capped(bytes));
-            let alone = (LocationKind::Committed, asked.alone);
+            let grants = |bytes: u64| is_granted(bytes) && !is_capped(bytes);
+            let alone =
+                if is_lazy { (LocationKind::Memoryless, 0) } else { (LocationKind::Committed, asked.alone) };
             let in_pool = pool.into_iter().flat_map(|class| {
                 let sizes = self.new_bytes(device, config, class, asked.size, asked.align);
                 sizes.into_iter().map(|bytes| (asked.kind, bytes))

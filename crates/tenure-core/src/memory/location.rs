@@ -21,6 +21,9 @@ use crate::time::SyncPoint;
 pub enum LocationKind {
     /// An API resource with memory of its own.
     Committed,
+    /// An API resource with lazily allocated memory of its own: of tile-based GPUs, whose drivers allocate it once
+    /// something is stored there.
+    Memoryless,
     /// An API resource in a heap that it shares.
     Placed,
     /// A range of a buffer that it shares.
@@ -54,7 +57,7 @@ pub(crate) enum RecordedLocation {
 pub(crate) enum Location<D: Device> {
     Range(Suballocation),
     Placed(Suballocation),
-    Committed { own: MemorySize, owner: MemoryOwner },
+    Committed { own: MemorySize, owner: MemoryOwner, is_memoryless: bool },
     Page(PageRange<D>),
     Structure(Box<StructureLocation<D>>),
     Transient(Arc<AliasedRange<D>>),
@@ -78,7 +81,8 @@ impl<D: Device> Location<D> {
         match self {
             Self::Range(_) => LocationKind::Range,
             Self::Placed(_) => LocationKind::Placed,
-            Self::Committed { .. } => LocationKind::Committed,
+            Self::Committed { is_memoryless: false, .. } => LocationKind::Committed,
+            Self::Committed { .. } => LocationKind::Memoryless,
             Self::Page(_) => LocationKind::Page,
             Self::Structure(structure) => structure.place.kind(),
             Self::Transient(_) => LocationKind::Transient,

@@ -290,7 +290,8 @@ impl<'a, D: Device> Maker<'a, D> {
         let desc = ResourceDesc::Buffer(BufferInfo { size, usage: pool.buffer_usage });
         let name = Name::from(kind.as_str());
         let is_mapped = is_mapped(kind);
-        let own = CommittedMemory { memory, size, is_mapped, priority, part: &shards.memory };
+        let part = &shards.memory;
+        let own = CommittedMemory { memory, size, is_memoryless: false, is_mapped, priority, part };
         let buffer = self.objects().create_committed(self.device, &desc, &own, &name)?;
         let buffer = self.share(buffer, own, is_evictable);
         tracing::debug!(target: "tenure", pool = kind.as_str(), bytes = size, memory_type = memory.0, "block created");
@@ -396,21 +397,22 @@ impl<'a, D: Device> Maker<'a, D> {
     ) -> Result<Backing<D>, DeviceError> {
         let size = request.needs.size;
         request.flags.check_allocates(size, memory)?;
-        // What is allocated lazily takes nothing of the budget as long as it is not used.
-        let round = if self.is_lazy(memory) { Round::WhateverBudget } else { round };
+        let is_memoryless = self.is_lazy(memory);
         let (is_mapped, owner) = (request.memory_use.is_mapped(), request.owner);
         let priority = request.traits.priority.unwrap_or(request.desc.usage().priority());
         let part = self.objects().part_of(owner);
-        let own = CommittedMemory { memory, size, is_mapped, priority, part };
+        let own = CommittedMemory { memory, size, is_memoryless, is_mapped, priority, part };
+        // It takes nothing as long as the driver stores nothing in it.
+        let counted = if is_memoryless { 0 } else { size };
         let make = || {
-            self.pools.make_way(self.device, size, None);
+            self.pools.make_way(self.device, counted, None);
             self.objects().create_committed(self.device, request.desc, &own, request.name)
         };
-        let made = self.objects().limits.make_alone(memory, size, round, || self.budget(), make)?;
-        let api_resource = self.share(made, own, request.traits.is_evictable);
+        let made = self.objects().limits.make_alone(memory, counted, round, || self.budget(), make)?;
+        let api_resource = self.share(made, own, request.traits.is_evictable && !is_memoryless);
         Ok(Backing {
             api_resource,
-            location: Location::Committed { own: MemorySize { memory, size }, owner },
+            location: Location::Committed { own: MemorySize { memory, size }, owner, is_memoryless },
         })
     }
 

@@ -34,6 +34,8 @@ pub(crate) struct CommittedMemory<'a> {
     pub(crate) memory: MemoryTypeId,
     /// Bytes that it is taken to be.
     pub(crate) size: u64,
+    /// It is allocated lazily: limits and sums count an allocation of no bytes.
+    pub(crate) is_memoryless: bool,
     pub(crate) is_mapped: bool,
     pub(crate) priority: Priority,
     /// Where it is counted.
@@ -62,6 +64,8 @@ pub(crate) struct Objects {
     heaps: AtomicU64,
     heaps_made: AtomicU64,
     committed: AtomicU64,
+    /// Bytes of committed resources whose memory is allocated lazily.
+    memoryless: AtomicU64,
     resources_made: AtomicU64,
     resources_destroyed: AtomicU64,
 }
@@ -72,6 +76,7 @@ pub(crate) struct ObjectCounts {
     pub(crate) heaps: u64,
     pub(crate) heaps_made: u64,
     pub(crate) committed: u64,
+    pub(crate) memoryless: u64,
     pub(crate) peak_reserved: u64,
     pub(crate) allocations_made: u64,
     pub(crate) resources_made: u64,
@@ -94,6 +99,7 @@ impl Objects {
             heaps: AtomicU64::new(0),
             heaps_made: AtomicU64::new(0),
             committed: AtomicU64::new(0),
+            memoryless: AtomicU64::new(0),
             resources_made: AtomicU64::new(0),
             resources_destroyed: AtomicU64::new(0),
         }
@@ -207,10 +213,25 @@ impl Objects {
         }?;
         let api_resource = self.take_in(device, object, desc, own.is_mapped.then_some(own.memory), name)?;
         self.committed.fetch_add(1, Ordering::Relaxed);
-        self.budgets.note_allocation(own.memory, own.size);
-        self.limits.note_allocation(own.memory, own.size);
-        own.part.add(own.memory, own.size);
+        let counted = self.count_memoryless(own.size, own.is_memoryless, AtomicU64::fetch_add);
+        self.budgets.note_allocation(own.memory, counted);
+        self.limits.note_allocation(own.memory, counted);
+        own.part.add(own.memory, counted);
         Ok(api_resource)
+    }
+
+    /// Counts bytes apart whose memory is allocated lazily; returns those that everything else is to count.
+    fn count_memoryless(
+        &self,
+        size: u64,
+        is_memoryless: bool,
+        count: impl Fn(&AtomicU64, u64, Ordering) -> u64,
+    ) -> u64 {
+        if !is_memoryless {
+            return size;
+        }
+        count(&self.memoryless, size, Ordering::Relaxed);
+        0
     }
 
     /// Destroys a committed resource; `own` and `part` as when it was created.
@@ -218,10 +239,11 @@ impl Objects {
         &self,
         device: &D,
         api_resource: ApiResource<D>,
-        own: MemorySize,
+        (own, is_memoryless): (MemorySize, bool),
         part: &dyn Counts,
     ) {
-        let MemorySize { memory, size } = own;
+        let memory = own.memory;
+        let size = self.count_memoryless(own.size, is_memoryless, AtomicU64::fetch_sub);
         self.budgets.begin_release(memory, size);
         self.destroy_resource(device, api_resource);
         self.budgets.end_release(memory, size);
@@ -338,6 +360,7 @@ impl Objects {
             heaps: read(&self.heaps),
             heaps_made: read(&self.heaps_made),
             committed: read(&self.committed),
+            memoryless: read(&self.memoryless),
             peak_reserved: self.limits.memory().peak(),
             allocations_made: self.limits.allocations_made(),
             resources_made: read(&self.resources_made),

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use tenure_heap::{HeapProperties, InvalidProperties};
 use tenure_suballoc::BlockId;
 
+use super::class::lazy_types;
 use super::fallback::Notices;
 use super::freeing::Freeing;
 use super::location::{Backing, Location, SharedHeap, StructureLocation};
@@ -19,7 +20,9 @@ use super::shards::{MAX_SHARDS, Shards};
 use super::{Class, MemoryUse, PoolKind, TypeOrder, target_type_order, type_order};
 use crate::Config;
 use crate::api_resource::ApiResource;
-use crate::device::{BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, Permit, ResourceDesc};
+use crate::device::{
+    BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, Permit, ResourceDesc, Usage,
+};
 
 /// What buffers of a range pool need, asked of the device once.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +66,8 @@ pub(crate) struct Pools<D: Device> {
     usual: [[OnceLock<u16>; PoolKind::ALL.len()]; MemoryUse::ALL.len()],
     orders: [TypeOrder; MemoryUse::ALL.len()],
     target_order: TypeOrder,
+    /// Bit *i* is set when memory of type *i* is allocated lazily, and is for any program.
+    lazy_types: u32,
     range_needs: [OnceLock<RangeNeeds>; PoolKind::ALL.len()],
     /// Blocks that left their pool while another thread was just letting go of them.
     leaving: Mutex<Vec<Store<D>>>,
@@ -91,6 +96,7 @@ impl<D: Device> Pools<D> {
             usual: std::array::from_fn(|_| std::array::from_fn(|_| OnceLock::new())),
             orders: MemoryUse::ALL.map(|memory_use| type_order(properties, memory_use)),
             target_order: target_type_order(properties),
+            lazy_types: lazy_types(properties).fold(0, |mask, memory| mask | bit(memory)),
             range_needs: std::array::from_fn(|_| OnceLock::new()),
             leaving: Mutex::new(Vec::new()),
             objects: Objects::new(&heap_properties),
@@ -121,7 +127,12 @@ impl<D: Device> Pools<D> {
 
     /// The memory types to try for an API resource of its own.
     pub(crate) fn order_for(&self, memory_use: MemoryUse, desc: &ResourceDesc) -> &TypeOrder {
-        if desc.usage().is_target_only() { &self.target_order } else { self.order(memory_use) }
+        if is_transient_attachment(desc) { &self.target_order } else { self.order(memory_use) }
+    }
+
+    /// Whether a resource of the description gets memory that is allocated lazily, unless the driver refuses.
+    pub(crate) fn is_memoryless(&self, desc: &ResourceDesc, memory_types: u32) -> bool {
+        is_transient_attachment(desc) && self.lazy_types & memory_types != 0
     }
 
     /// The shards of a class, by the number of its pool.
@@ -286,10 +297,10 @@ impl<D: Device> Pools<D> {
         };
         tell();
         match location {
-            Location::Committed { own, owner } => {
+            Location::Committed { own, owner, is_memoryless } => {
                 let part = self.objects.part_of(owner);
                 self.residency.remove(api_resource.block, &self.objects);
-                self.objects.destroy_committed(device, api_resource, own, part);
+                self.objects.destroy_committed(device, api_resource, (own, is_memoryless), part);
             }
             Location::Placed(suballocation) => {
                 self.objects.destroy_resource(device, api_resource);
@@ -402,7 +413,7 @@ impl<D: Device> Pools<D> {
                 let buffer = Arc::try_unwrap(buffer).map_err(left)?;
                 self.residency.remove(buffer.block, &self.objects);
                 tracing::debug!(target: "tenure", bytes = size, "block destroyed");
-                self.objects.destroy_committed(device, buffer, shards.own(size), &shards.memory);
+                self.objects.destroy_committed(device, buffer, (shards.own(size), false), &shards.memory);
             }
             Store::Slot { buffer, size, suballocation } => {
                 let left = |buffer| Store::Slot { buffer, size, suballocation };
@@ -431,7 +442,16 @@ impl<D: Device> Pools<D> {
     }
 }
 
+fn is_transient_attachment(desc: &ResourceDesc) -> bool {
+    desc.usage().contains(Usage::TRANSIENT_ATTACHMENT)
+}
+
+/// The mask of a memory type.
+fn bit(memory: MemoryTypeId) -> u32 {
+    1_u32.checked_shl(u32::from(memory.0)).unwrap_or(0)
+}
+
 /// True when the mask has the memory type.
 pub(crate) fn allows(memory_types: u32, memory: MemoryTypeId) -> bool {
-    memory_types.checked_shr(u32::from(memory.0)).is_some_and(|bits| bits & 1 == 1)
+    memory_types & bit(memory) != 0
 }

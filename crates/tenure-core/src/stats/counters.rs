@@ -208,6 +208,9 @@ pub struct Stats {
     pub heaps: u64,
     /// Committed API resources alive: the program's, transient ones, and the blocks of pools that are buffers.
     pub committed: u64,
+    /// Bytes of textures whose memory is allocated lazily ([`LocationKind::Memoryless`](crate::LocationKind::Memoryless)):
+    /// the driver takes it once something is stored there, so it is no part of [`reserved`](Self::reserved).
+    pub memoryless: u64,
     /// Memory allocations ever made by the driver.
     pub driver_allocations: u64,
     /// Heaps ever created.
@@ -287,6 +290,7 @@ impl Stats {
             peak_reserved: objects.peak_reserved.max(reserved),
             heaps: objects.heaps,
             committed: objects.committed,
+            memoryless: objects.memoryless,
             driver_allocations: objects.allocations_made,
             heaps_created: objects.heaps_made,
             resources_created: objects.resources_made,

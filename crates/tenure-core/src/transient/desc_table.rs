@@ -20,6 +20,8 @@ pub(super) struct Description {
     pub(super) id: DescriptionId,
     pub(super) desc: ResourceDesc,
     pub(super) needs: Requirements,
+    /// Its memory is allocated lazily: it takes none as long as nothing is stored there, so it shares none.
+    pub(super) is_memoryless: bool,
     /// Bytes; of the heap that it is placed in.
     pub(super) heap_alignment: u64,
 }
@@ -56,11 +58,13 @@ impl ResourceDescTable {
         if let Some(description) = same_hash.iter().find(|description| is_same(&description.desc, desc)) {
             return Ok(description.clone());
         }
-        let needs = context.requirements(name, desc)?;
+        let mut needs = context.requirements(name, desc)?;
+        let is_memoryless = context.pools.is_memoryless(desc, needs.memory_types);
+        needs.requires_dedicated |= is_memoryless;
         let heap_alignment = context.device().properties().heap_alignment_for(desc, &needs);
         self.last += 1;
-        let description =
-            Arc::new(Description { id: DescriptionId(self.last), desc: desc.clone(), needs, heap_alignment });
+        let (id, desc) = (DescriptionId(self.last), desc.clone());
+        let description = Arc::new(Description { id, desc, needs, is_memoryless, heap_alignment });
         self.by_hash.entry(hash).or_default().push(description.clone());
         self.count += 1;
         if self.count >= self.next_sweep.max(MIN_SWEEP) {

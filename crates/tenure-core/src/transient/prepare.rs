@@ -50,7 +50,8 @@ impl<D: Device> Memory for Needs<'_, D> {
         let description =
             self.descriptions.get_or_add(self.context, resource.name(), &resource_desc(resource)?)?;
         let class = self.class(&description);
-        let (size, alignment) = (description.needs.size, description.needs.alignment);
+        let alignment = description.needs.alignment;
+        let size = if description.is_memoryless { 0 } else { description.needs.size };
         Ok(Need { size, alignment, heap_alignment: description.heap_alignment, class })
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure_core::device::{Device as _, Features, HeapCategory, MemoryTypeId, Properties, Requirements};
 use tenure_core::memory::policy::{Placement, Subject, buffer_subject, place_buffer, place_texture};
-use tenure_core::memory::{MemoryUse, PoolKind, type_order};
+use tenure_core::memory::{Cost, MemoryUse, PoolKind, type_order};
 use tenure_core::{
     Buffer, BufferDesc, ClearValue, CompactionConfig, Config, ConfigRule, DescriptorConfig, Error, Format,
     FrameConfig, Gpu, LocationKind, PoolConfig, PressureConfig, Queue, StagingConfig, State, Strategy,
@@ -502,30 +502,76 @@ fn acceleration_structures_are_used_in_their_state() {
     }
 }
 
-/// What is a target and nothing else may never leave the chip: it gets memory that is allocated lazily, where
-/// there is any, and other memory where that is refused.
+/// Where a texture goes: whether to lazily allocated memory, the memory type 2 of a phone.
+fn is_in_lazy_memory(profile: Profile, desc: &TextureDesc, is_refused: bool) -> bool {
+    let device = Device::with_options(Options::new(profile).record_calls());
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    if is_refused {
+        device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted));
+    }
+    let texture = gpu.create_texture(desc).unwrap();
+    let calls = device.call_log();
+    let stats = gpu.stats();
+    let is_memoryless = texture.location() == LocationKind::Memoryless;
+    assert_eq!(is_memoryless, stats.memoryless > 0 && stats.reserved == 0, "{stats:?}");
+    drop(texture);
+    assert!(gpu.shutdown().is_clean());
+    drop(gpu);
+    device.check_clean().unwrap();
+    let is_lazy = calls.iter().any(|call| call.starts_with("create_committed") && call.ends_with(", 2): ok"));
+    assert_eq!(is_lazy, is_memoryless);
+    is_lazy
+}
+
+/// Only what is said to stay in a render pass gets memory that is allocated lazily, where there is any, and other memory
+/// where that is refused.
 #[test]
-fn targets_live_in_lazily_allocated_memory() {
-    let in_lazy_memory = |profile, info: Usage, is_refused: bool| {
-        let device = Device::with_options(Options::new(profile).record_calls());
-        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
-        if is_refused {
-            device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted));
-        }
-        let format = if info.contains(Usage::DEPTH_STENCIL) { Format::D32Float } else { Format::Rgba8Unorm };
-        let texture = gpu.create_texture(&TextureDesc::d2(640, 480, format, info)).unwrap();
-        let calls = device.call_log();
-        drop(texture);
-        assert!(gpu.shutdown().is_clean());
-        drop(gpu);
-        device.check_clean().unwrap();
-        calls.iter().any(|call| call.starts_with("create_committed") && call.ends_with(", 2): ok"))
+fn transient_attachments_live_in_lazily_allocated_memory() {
+    let is_lazy = |profile, usage: Usage, is_refused| {
+        let format = if usage.contains(Usage::DEPTH_STENCIL) { Format::D32Float } else { Format::Rgba8Unorm };
+        is_in_lazy_memory(profile, &TextureDesc::d2(640, 480, format, usage), is_refused)
     };
+    let transient = Usage::TRANSIENT_ATTACHMENT;
     let (color, depth) = (Usage::RENDER_TARGET, Usage::DEPTH_STENCIL);
     let phone = Profile::VULKAN_MOBILE;
-    assert!(in_lazy_memory(phone, depth, false) && in_lazy_memory(phone, color, false));
-    assert!(!in_lazy_memory(phone, depth | Usage::SHADER_READ, false), "read later on");
-    assert!(!in_lazy_memory(phone, color | Usage::COPY_SRC, false), "read later on");
-    assert!(!in_lazy_memory(phone, depth, true), "refused");
-    assert!(!in_lazy_memory(Profile::VULKAN_LAVAPIPE, depth, false), "there is none");
+    assert!(is_lazy(phone, depth | transient, false) && is_lazy(phone, color | transient, false));
+    assert!(!is_lazy(phone, depth, false) && !is_lazy(phone, color, false), "another pass may load it");
+    assert!(!is_lazy(phone, depth | transient, true), "refused");
+    for &profile in Profile::ALL.iter().filter(|profile| **profile != phone) {
+        assert!(!is_lazy(profile, depth | transient, false), "{}: there is none", profile.name());
+    }
+}
+
+/// The targets of a render pass that nothing else reads take no byte of a phone, of the driver or by tenure's count,
+/// and of the budget neither. Nothing of them could be evicted.
+#[test]
+fn transient_attachments_take_no_bytes() {
+    let device = Device::with_options(Options::new(Profile::VULKAN_MOBILE));
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let desc = |format, usage, samples| {
+        TextureDesc::d2(1920, 1080, format, usage | Usage::TRANSIENT_ATTACHMENT).samples(samples)
+    };
+    let (color, depth) = (Usage::RENDER_TARGET, Usage::DEPTH_STENCIL);
+    let all = [
+        desc(Format::Rgba8Unorm, color, 4),
+        desc(Format::D32Float, depth, 4).evictable(),
+        desc(Format::Rgba16Float, color | Usage::INPUT_ATTACHMENT, 1),
+    ];
+    let targets: Vec<_> = all.iter().map(|desc| gpu.create_texture(desc).unwrap()).collect();
+    assert!(targets.iter().all(|target| target.location() == LocationKind::Memoryless));
+    let costs: Vec<_> = all.iter().map(|desc| gpu.texture_cost(desc).unwrap()).collect();
+    let is_free = |cost: &Cost| cost.new_bytes == 0 && cost.is_within_budget;
+    assert!(costs.iter().all(|cost| is_free(cost) && cost.location == LocationKind::Memoryless), "{costs:?}");
+    let bytes: u64 = costs.iter().map(|cost| cost.size).sum();
+    let stats = gpu.stats();
+    assert_eq!((stats.reserved, stats.peak_reserved, stats.memoryless), (0, 0, bytes));
+    let memory = gpu.memory();
+    assert!(memory.heaps.iter().all(|heap| heap.usage == 0 && heap.evicted == 0), "{memory:?}");
+    assert_eq!(device.budget().unwrap()[0].usage, 0);
+    drop(targets);
+    gpu.purge().unwrap();
+    assert_eq!(gpu.stats().memoryless, 0);
+    assert!(gpu.shutdown().is_clean());
+    drop(gpu);
+    device.check_clean().unwrap();
 }

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
-use tenure_core::device::{DeviceError, HeapBudget, MemoryTypeId, Properties};
+use tenure_core::device::{DeviceError, HeapBudget, MemoryFlags, MemoryTypeId, Properties};
 
 /// Without `VK_EXT_memory_budget` so much of a heap is taken to be granted: four fifths.
 const fn granted(size: u64) -> u64 {
@@ -39,7 +39,7 @@ impl MemoryCount {
             return Err(DeviceError::TooManyAllocations { limit: most });
         }
         if let Some(bytes) = heap.and_then(|heap| self.bytes.get(heap)) {
-            bytes.fetch_add(size, Ordering::Relaxed);
+            bytes.fetch_add(taken(properties, memory, size), Ordering::Relaxed);
         }
         Ok(())
     }
@@ -48,7 +48,7 @@ impl MemoryCount {
     pub(crate) fn give(&self, properties: &Properties, memory: MemoryTypeId, size: u64) {
         self.allocations.fetch_sub(1, Ordering::Relaxed);
         if let Some(bytes) = heap_of(properties, memory).and_then(|heap| self.bytes.get(heap)) {
-            bytes.fetch_sub(size, Ordering::Relaxed);
+            bytes.fetch_sub(taken(properties, memory, size), Ordering::Relaxed);
         }
     }
 
@@ -60,6 +60,13 @@ impl MemoryCount {
         };
         properties.memory_heaps.iter().zip(&self.bytes).map(budget).collect()
     }
+}
+
+/// Bytes that memory of a type is taken to be: none where the driver allocates it lazily.
+fn taken(properties: &Properties, memory: MemoryTypeId, size: u64) -> u64 {
+    let found = properties.memory_types.get(usize::from(memory.0));
+    let is_lazy = found.is_some_and(|found| found.flags.contains(MemoryFlags::LAZILY_ALLOCATED));
+    if is_lazy { 0 } else { size }
 }
 
 fn heap_of(properties: &Properties, memory: MemoryTypeId) -> Option<usize> {

@@ -105,12 +105,7 @@ impl Shared {
             return Err(unsupported("multisampled arrays (multisampleArrayImage)"));
         }
         let format = self.format(info.format)?;
-        let is_sparse = !sparse.is_empty();
-        let mut usage = image_usage(info.usage);
-        // Only such an image may have memory that is allocated lazily. Loads and stores are still allowed.
-        if info.usage.is_target_only() && !is_sparse && self.tables.has_lazy_memory() {
-            usage |= vk::ImageUsageFlags::TRANSIENT_ATTACHMENT;
-        }
+        let usage = image_usage(info.usage);
         if usage.is_empty() {
             return Err(DeviceError::invalid_desc(
                 "usage",

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use ash::vk;
 use parking_lot::Mutex;
-use tenure_core::device::{CallRule, DeviceError, Dimension, ResourceDesc, TextureInfo, TileLayout, Usage};
+use tenure_core::device::{
+    CallRule, DeviceError, Dimension, ResourceDesc, TextureInfo, TileLayout, Usage, check,
+};
 
 use super::tiling::Tiling;
 use crate::error::unsupported;
@@ -60,6 +62,7 @@ impl Shared {
     }
 
     fn plan_reserved<'a>(&self, desc: &'a ResourceDesc) -> Result<Plan<'a>, DeviceError> {
+        check::reserved_usage(desc)?;
         match desc {
             ResourceDesc::Buffer(info) => {
                 if !self.api.uses(OptionalFeatures::SPARSE_BUFFERS) {

@@ -2,7 +2,7 @@
 
 use super::declare::Use;
 use super::{Graph, GraphError, ResourceId, TransientDesc};
-use crate::device::{MAX_QUEUES, Properties, QueueId, QueueKind, State};
+use crate::device::{MAX_QUEUES, Properties, QueueId, QueueKind, State, Usage};
 use crate::memory::MemoryUse;
 use crate::state::Layout;
 
@@ -114,6 +114,13 @@ impl Flow {
         let seen = &mut seen[one.resource.index()];
         let earlier = seen.filter(|(by, _)| *by == pass).and_then(|(_, place)| self.uses.at_mut(place));
         let Some(earlier) = earlier else {
+            if let Some((by, _)) = seen
+                && desc.usage().contains(Usage::TRANSIENT_ATTACHMENT)
+            {
+                let name = |pass: usize| graph.passes[pass].name.clone();
+                let (first, pass, resource) = (name(*by), name(pass), desc.name().clone());
+                return Err(GraphError::LeavesPass { resource, first, pass });
+            }
             let first = PassUse { resource: one.resource, states: one.state, automatic: true };
             *seen = Some((pass, self.uses.push(first)));
             return Ok(());

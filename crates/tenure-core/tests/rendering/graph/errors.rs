@@ -2,7 +2,7 @@
 
 use tenure_core::device::Allowed;
 use tenure_core::transient::graph::{Graph, GraphError, Memory, Need, PlanCache, PlanOptions, TransientDesc};
-use tenure_core::{DeviceError, MemoryUse, Queue, QueueId, QueueKind, State};
+use tenure_core::{DeviceError, Format, MemoryUse, Queue, QueueId, QueueKind, State, TextureDesc, Usage};
 
 use super::model::{Needs, buffer, compile, d3d12, texture};
 
@@ -163,6 +163,22 @@ fn needs_that_cannot_be_met() {
         assert!(matches!(plan(2, &mut told(size, 1, 0)), Err(GraphError::Plan(_))), "{size}");
     }
     assert_eq!(plan(3, &mut told(u64::MAX, 1, Need::ALONE)), Ok(u64::MAX), "sums stop at the largest number");
+}
+
+/// What never leaves a pass is of no use to another one, whether it would load it or clear it anew.
+#[test]
+fn transient_attachments_of_two_passes() {
+    let usage = Usage::DEPTH_STENCIL | Usage::TRANSIENT_ATTACHMENT;
+    for state in [State::DEPTH_READ, State::DEPTH_WRITE] {
+        let mut graph = Graph::new();
+        let depth = graph.texture(TextureDesc::d2(64, 64, Format::D32Float, usage).name("depth"));
+        graph.pass(Queue::Graphics, "one").uses(depth, State::DEPTH_WRITE).uses(depth, State::DEPTH_WRITE);
+        assert!(compile(&graph).is_ok());
+        graph.pass(Queue::Graphics, "between");
+        graph.pass(Queue::Graphics, "other").uses(depth, state);
+        let (resource, first, pass) = ("depth".into(), "one".into(), "other".into());
+        assert_eq!(compile(&graph).unwrap_err(), GraphError::LeavesPass { resource, first, pass });
+    }
 }
 
 #[test]

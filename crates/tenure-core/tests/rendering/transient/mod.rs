@@ -11,6 +11,7 @@ mod caches;
 mod culled;
 mod frameless;
 mod graphs;
+mod memoryless;
 mod online;
 mod pending;
 mod refusals;

@@ -138,6 +138,7 @@ impl Inner {
     }
 
     fn check_reserved(&self, desc: &ResourceDesc) -> Result<(), DeviceError> {
+        check::reserved_usage(desc)?;
         let unsupported = |feature| Err(DeviceError::Unsupported { feature });
         let features = self.properties.features;
         match desc {

@@ -132,10 +132,10 @@ fn subpasses_read_input_attachments() {
     subpasses_read_what_was_drawn(Usage::COPY_SRC);
 }
 
-/// The texture has no other use, so that its memory may be allocated lazily.
+/// The content of the texture never leaves the render pass, so that its memory may be allocated lazily.
 #[test]
-fn subpasses_read_input_attachments_that_are_only_targets() {
-    subpasses_read_what_was_drawn(Usage::empty());
+fn subpasses_read_input_attachments_that_are_transient() {
+    subpasses_read_what_was_drawn(Usage::TRANSIENT_ATTACHMENT);
 }
 
 /// The albedo is written in one pass and read in another, before which tenure moves it.
