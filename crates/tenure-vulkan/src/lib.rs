@@ -108,20 +108,26 @@
 //!
 //! A [`DescriptorHeap`] that shaders do not see holds `VkImageView`s, `VkBufferView`s, `VkSampler`s and
 //! ranges of buffers; an engine gets at each by its index, for attachments for example. One that
-//! shaders see is a single descriptor set with an array for each kind of descriptor, all stages see
-//! it, and it may be written while it is bound and in use elsewhere:
+//! shaders see is a single descriptor set; all stages see it, and it may be written while it is bound
+//! and in use elsewhere. With [`OptionalFeatures::MUTABLE_DESCRIPTORS`] all views are in one array,
+//! and each index is one descriptor of whichever type was written to it; else there is an array for
+//! each type, and each index takes six descriptors:
 //!
-//! | views | binding of [`DescriptorHeap::set`] |
-//! | --- | --- |
-//! | sampled textures | 0 |
-//! | storage textures | 1 |
-//! | constants (uniform buffers) | 2 |
-//! | raw and structured buffers (storage buffers) | 3 |
-//! | typed buffers that are read (uniform texel buffers) | 4 |
-//! | typed buffers that are written (storage texel buffers) | 5 |
-//! | samplers, in a heap of their own | 0 |
+//! | views | binding of [`DescriptorHeap::set`] | without mutable descriptors |
+//! | --- | --- | --- |
+//! | sampled textures | 0 | 0 |
+//! | storage textures | 0 | 1 |
+//! | constants (uniform buffers) | 0; 2 where the device indexes fewer of them | 2 |
+//! | raw and structured buffers (storage buffers) | 0 | 3 |
+//! | typed buffers that are read (uniform texel buffers) | 0 | 4 |
+//! | typed buffers that are written (storage texel buffers) | 0 | 5 |
+//! | samplers, in a heap of their own | 0 | 0 |
 //!
-//! A descriptor is found in the array of its kind at the index it has in the heap. A heap takes at
+//! [`DescriptorHeap::binding`] says which it is. A shader declares a variable for each type that it
+//! uses, with the bindings of the last column, and [`DescriptorHeap::renumber`] gives it those of the
+//! heap before its module is made: in Vulkan several variables may have one binding. A descriptor is
+//! found in the array of its kind at the index it has in the heap. To look at it as another type than
+//! was written is undefined, also after it was freed. A heap takes at
 //! most seven eighths of what the device allows in one stage, so that sets fit beside it; where a
 //! device indexes fewer uniform buffers than all else, constants are at the first indices only
 //! ([`DescriptorHeap::constants`]).

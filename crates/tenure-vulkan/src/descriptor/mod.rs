@@ -6,6 +6,7 @@ mod heap;
 mod kinds;
 mod limits;
 mod raw;
+mod renumber;
 mod sampler;
 mod set_block;
 mod set_layout;

@@ -121,11 +121,10 @@ pub(crate) fn family_of(families: &[Family], family: u32) -> Family {
 pub(super) fn wanted(support: &Support, options: &Options, version: ApiVersion) -> OptionalFeatures {
     let too_new = versioned().difference(support.offered_in(version));
     let mut enabled = (support.optional & options.optional).difference(too_new);
-    enabled = enabled.without_unmet();
     if options.features.robust_buffer_access == vk::TRUE && !support.indexing.is_robust {
         enabled.remove(OptionalFeatures::DESCRIPTOR_INDEXING);
     }
-    enabled
+    enabled.without_unmet()
 }
 
 pub(super) fn extensions(

@@ -64,21 +64,28 @@ bitflags! {
         /// [`Properties::residency`](tenure_core::device::Properties::residency) is
         /// [`Priorities`](tenure_core::device::Residency::Priorities); else the driver alone decides what stays.
         const PAGEABLE_MEMORY = 1 << 17;
+        /// Descriptors of which each is of one of several types (`VK_EXT_mutable_descriptor_type`, or
+        /// `VK_VALVE_mutable_descriptor_type`), with [`DESCRIPTOR_INDEXING`](Self::DESCRIPTOR_INDEXING): a heap of
+        /// views that shaders index is one array, as on Direct3D 12. Else it has an array for each of six
+        /// types, and an index takes a descriptor in each.
+        const MUTABLE_DESCRIPTORS = 1 << 18;
     }
 }
 
 impl OptionalFeatures {
     /// Without what lacks something that it needs: acceleration structures need addresses of buffers, rays
-    /// acceleration structures, and priorities that change those of allocations.
+    /// acceleration structures, priorities that change those of allocations, and mutable descriptors
+    /// descriptor indexing.
     pub(crate) fn without_unmet(self) -> Self {
         // What others need is before them.
-        const NEEDED: [(OptionalFeatures, OptionalFeatures); 3] = [
+        const NEEDED: [(OptionalFeatures, OptionalFeatures); 4] = [
             (OptionalFeatures::BUFFER_DEVICE_ADDRESS, OptionalFeatures::ACCELERATION_STRUCTURES),
             (
                 OptionalFeatures::ACCELERATION_STRUCTURES,
                 OptionalFeatures::RAY_QUERIES.union(OptionalFeatures::RAY_TRACING_PIPELINES),
             ),
             (OptionalFeatures::MEMORY_PRIORITY, OptionalFeatures::PAGEABLE_MEMORY),
+            (OptionalFeatures::DESCRIPTOR_INDEXING, OptionalFeatures::MUTABLE_DESCRIPTORS),
         ];
         let without = |found: Self, (needed, by)| if found.contains(needed) { found } else { found - by };
         NEEDED.into_iter().fold(self, without)

@@ -154,11 +154,10 @@ fn usable(
 ) -> OptionalFeatures {
     let all_sparse = OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES;
     let mut enabled = enabled.difference(all_sparse.difference(sparse(features)));
-    enabled = enabled.without_unmet();
     if !is_enough(indexing) {
         enabled.remove(OptionalFeatures::DESCRIPTOR_INDEXING);
     }
-    enabled
+    enabled.without_unmet()
 }
 
 fn check_families(others: &[u32], families: &[Family]) -> Result<(), CreateError> {

@@ -75,6 +75,12 @@ fn heaps_show_everything_by_vulkan_1_3() {
     heaps_show_everything(Vulkan::new(validated()));
 }
 
+/// Each kind in an array of its own.
+#[test]
+fn heaps_show_everything_without_mutable_descriptors() {
+    heaps_show_everything(Vulkan::new(validated().without(OptionalFeatures::MUTABLE_DESCRIPTORS)));
+}
+
 /// By the extension, before it was part of the version.
 #[test]
 fn heaps_show_everything_by_vulkan_1_1() {

@@ -6,6 +6,7 @@ mod found;
 mod freed;
 mod handles;
 mod limits;
+mod mutable;
 mod refused;
 mod room;
 mod views;

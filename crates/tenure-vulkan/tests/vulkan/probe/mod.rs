@@ -3,7 +3,7 @@
 mod shader;
 
 use conformance::{Look, Probe, Through};
-use tenure_core::BindingKind;
+use tenure_core::{BindingKind, DeviceError};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{DescriptorHeap, Device, List, SetLayout};
 
@@ -56,7 +56,7 @@ fn kind_of(look: &Look<'_, Device>) -> BindingKind {
 fn find(through: &Through<'_, Device>, (kind, offset): (BindingKind, u32), set: u32) -> (Find, Bound, u32) {
     match *through {
         Through::Heap { heap, index } => {
-            let binding = DescriptorHeap::binding(kind);
+            let binding = heap.binding(kind).unwrap();
             // Its place among the pushed constants is that of its set.
             let member = u32::from(set == TEXTURE);
             let found = Find { set, kind, binding, index: Index::Pushed(member) };
@@ -70,6 +70,22 @@ fn find(through: &Through<'_, Device>, (kind, offset): (BindingKind, u32), set: 
             (found, Bound { set, layout, offsets }, 0)
         }
     }
+}
+
+/// A shader with a binding of a heap with six arrays, after it was renumbered for this heap, and one that was
+/// made for this heap.
+pub(crate) fn renumbered(
+    heap: &DescriptorHeap,
+    (kind, binding): (BindingKind, u32),
+) -> (Result<Vec<u32>, DeviceError>, Vec<u32>) {
+    let shader = |binding| {
+        let find = Find { set: LOOK, kind, binding, index: Index::Pushed(0) };
+        let texture = Find { set: TEXTURE, kind: BindingKind::Texture, binding: 0, index: Index::Pushed(1) };
+        shader::compile(&find, (kind == BindingKind::Sampler).then_some(&texture))
+    };
+    let mut words = shader(binding);
+    let given = heap.renumber(&mut words, LOOK).map(|()| words);
+    (given, shader(heap.binding(kind).unwrap()))
 }
 
 /// The offsets of all that is dynamic in a set, by binding and element: one, and zeros.
