@@ -1,11 +1,13 @@
 //! The large sets that shaders index.
 
 use core::sync::atomic::{AtomicU8, Ordering};
+use std::sync::Arc;
 
 use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{BindingKind, DescriptorKind, DeviceError};
 
+use super::buffer::DescriptorBuffer;
 use super::kinds::{RESOURCES, SAMPLERS, WITHOUT_CONSTANTS, heap_binding, vk_type};
 use crate::shared::Shared;
 
@@ -47,12 +49,34 @@ pub(super) struct Arrays {
     pub(super) constants: u32,
     /// Views are in one array of mutable descriptors.
     is_mutable: bool,
+    /// The stages that see them in a buffer; `None`: in a set, which all see.
+    in_buffer: Option<vk::ShaderStageFlags>,
 }
 
 impl Arrays {
     /// `most_constants`: of uniform buffers a device may index fewer than of all else.
     pub(super) fn new(kind: DescriptorKind, each: u32, most_constants: u32, is_mutable: bool) -> Self {
-        Self { kind, each, constants: each.min(most_constants), is_mutable }
+        Self { kind, each, constants: each.min(most_constants), is_mutable, in_buffer: None }
+    }
+
+    /// The same in a buffer, for those stages.
+    pub(super) const fn in_buffer(self, stages: vk::ShaderStageFlags) -> Self {
+        Self { in_buffer: Some(stages), ..self }
+    }
+
+    /// What each binding, and the whole layout, is made with.
+    fn flags(&self) -> (vk::DescriptorBindingFlags, vk::DescriptorSetLayoutCreateFlags) {
+        use vk::DescriptorBindingFlags as Binding;
+        if self.in_buffer.is_some() {
+            return (Binding::PARTIALLY_BOUND, vk::DescriptorSetLayoutCreateFlags::DESCRIPTOR_BUFFER_EXT);
+        }
+        let each =
+            Binding::UPDATE_AFTER_BIND | Binding::UPDATE_UNUSED_WHILE_PENDING | Binding::PARTIALLY_BOUND;
+        (each, vk::DescriptorSetLayoutCreateFlags::UPDATE_AFTER_BIND_POOL)
+    }
+
+    pub(super) const fn kind(&self) -> DescriptorKind {
+        self.kind
     }
 
     /// How many there are.
@@ -66,7 +90,7 @@ impl Arrays {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = Array> {
-        let Self { kind, each, constants, is_mutable } = *self;
+        let Self { kind, each, constants, is_mutable, .. } = *self;
         let (mixed, kinds): (&'static [BindingKind], &'static [BindingKind]) = match (kind, is_mutable) {
             (DescriptorKind::Sampler, _) => (&[], &SAMPLERS),
             (_, false) => (&[], &RESOURCES),
@@ -89,9 +113,8 @@ impl Arrays {
 
     /// Calls `run` with the layout of such a heap.
     pub(super) fn with_layout<T>(&self, run: impl FnOnce(&vk::DescriptorSetLayoutCreateInfo<'_>) -> T) -> T {
-        let flags = [vk::DescriptorBindingFlags::UPDATE_AFTER_BIND
-            | vk::DescriptorBindingFlags::UPDATE_UNUSED_WHILE_PENDING
-            | vk::DescriptorBindingFlags::PARTIALLY_BOUND; RESOURCES.len()];
+        let (of_binding, of_layout) = self.flags();
+        let flags = [of_binding; RESOURCES.len()];
         let bindings: SmallVec<[_; RESOURCES.len()]> = self
             .iter()
             .map(|array| {
@@ -99,13 +122,13 @@ impl Arrays {
                     .binding(array.binding)
                     .descriptor_type(array.vk_type())
                     .descriptor_count(array.length)
-                    .stage_flags(vk::ShaderStageFlags::ALL)
+                    .stage_flags(self.in_buffer.unwrap_or(vk::ShaderStageFlags::ALL))
             })
             .collect();
         let flags = flags.get(..bindings.len()).unwrap_or_default();
         let mut flags = vk::DescriptorSetLayoutBindingFlagsCreateInfo::default().binding_flags(flags);
         let info = vk::DescriptorSetLayoutCreateInfo::default()
-            .flags(vk::DescriptorSetLayoutCreateFlags::UPDATE_AFTER_BIND_POOL)
+            .flags(of_layout)
             .bindings(&bindings)
             .push_next(&mut flags);
         self.with_types(|types| match types {
@@ -146,14 +169,23 @@ impl Arrays {
     }
 }
 
-/// One large set.
+/// A heap that shaders see.
 pub(super) struct Indexed {
     pub(super) arrays: Arrays,
     pub(super) layout: vk::DescriptorSetLayout,
-    pub(super) pool: vk::DescriptorPool,
-    pub(super) set: vk::DescriptorSet,
+    pub(super) place: Place,
     /// What was last written to each mutable descriptor, where it may be made null again.
     pub(super) kinds: LastKinds,
+}
+
+/// Where the descriptors are.
+pub(super) enum Place {
+    /// In one large set.
+    Set {
+        pool: vk::DescriptorPool,
+        set: vk::DescriptorSet,
+    },
+    Buffer(DescriptorBuffer),
 }
 
 /// The kinds of mutable descriptors: a null descriptor has one, too.
@@ -192,21 +224,33 @@ impl LastKinds {
 }
 
 impl Shared {
-    pub(super) fn create_indexed(&self, arrays: Arrays) -> Result<Indexed, DeviceError> {
+    pub(super) fn create_indexed(self: &Arc<Self>, arrays: Arrays) -> Result<Indexed, DeviceError> {
         let device = &self.api.device;
         let layout = arrays.with_layout(|info| {
             // SAFETY: descriptor indexing is enabled, and the counts are within its limits; there are mutable
-            // descriptors only where they are enabled.
+            // descriptors, and buffers of them, only where they are enabled.
             unsafe { device.create_descriptor_set_layout(info, None) }
         });
         let layout = layout.map_err(|result| self.error("vkCreateDescriptorSetLayout", result))?;
-        let sets = arrays.with_pool(|pool| self.create_sets(pool, &[layout])).inspect_err(|_| {
+        let place = self.create_place(&arrays, layout).inspect_err(|_| {
             // SAFETY: it is new, and nothing was made with it.
             unsafe { device.destroy_descriptor_set_layout(layout, None) };
         });
-        let (pool, sets) = sets?;
         let kinds = LastKinds::new(&arrays, self.tables.descriptors.contract.null);
-        Ok(Indexed { arrays, layout, pool, set: sets.first().copied().unwrap_or_default(), kinds })
+        Ok(Indexed { arrays, layout, place: place?, kinds })
+    }
+
+    fn create_place(
+        self: &Arc<Self>,
+        arrays: &Arrays,
+        layout: vk::DescriptorSetLayout,
+    ) -> Result<Place, DeviceError> {
+        let descriptors = &self.tables.descriptors;
+        if let (Some(functions), Some(sizes)) = (&self.api.descriptor_buffers, &descriptors.sizes) {
+            return DescriptorBuffer::create(self, functions, sizes, (arrays, layout)).map(Place::Buffer);
+        }
+        let (pool, sets) = arrays.with_pool(|pool| self.create_sets(pool, &[layout]))?;
+        Ok(Place::Set { pool, set: sets.first().copied().unwrap_or_default() })
     }
 
     /// A pool with nothing but a set of each layout.

@@ -1,6 +1,7 @@
 //! Heaps of descriptors: those that shaders do not see, and those that they index.
 
 use core::fmt;
+use std::ffi::CString;
 use std::sync::Arc;
 
 use ash::vk;
@@ -10,7 +11,8 @@ use tenure_core::device::{
     DeviceError, check,
 };
 
-use super::arrays::{Array, Indexed};
+use super::arrays::{Array, Indexed, Place};
+use super::buffer::DescriptorBuffer;
 use super::kinds::{RESOURCES, SAMPLERS, heap_kind, is_in_heaps};
 use super::renumber::renumber;
 use super::slot::{Slot, Value, Written};
@@ -79,10 +81,40 @@ impl DescriptorHeap {
         self.count
     }
 
-    /// The set to bind; `None` when shaders do not see it. Do not free or write it.
+    /// The set to bind; `None` when shaders do not see it, and where it is a [buffer](Self::raw_buffer). Do not
+    /// free or write it.
     #[must_use]
     pub fn set(&self) -> Option<vk::DescriptorSet> {
-        self.indexed().map(|indexed| indexed.set)
+        match self.indexed()?.place {
+            Place::Set { set, .. } => Some(set),
+            Place::Buffer(_) => None,
+        }
+    }
+
+    /// The buffer that the descriptors are in, with [descriptor buffers](crate#descriptor-buffers); `None` without
+    /// them, and when shaders do not see it. Do not write it or destroy it.
+    #[must_use]
+    pub fn raw_buffer(&self) -> Option<vk::Buffer> {
+        self.descriptor_buffer().map(|buffer| buffer.buffer)
+    }
+
+    /// Bytes of that buffer.
+    #[must_use]
+    pub fn buffer_size(&self) -> Option<u64> {
+        self.descriptor_buffer().map(|buffer| buffer.size)
+    }
+
+    /// Where the GPU finds it, and what it is for: for a program that binds it itself.
+    #[must_use]
+    pub fn buffer_binding(&self) -> Option<vk::DescriptorBufferBindingInfoEXT<'static>> {
+        self.descriptor_buffer().map(DescriptorBuffer::binding)
+    }
+
+    fn descriptor_buffer(&self) -> Option<&DescriptorBuffer> {
+        match &self.indexed()?.place {
+            Place::Buffer(buffer) => Some(buffer),
+            Place::Set { .. } => None,
+        }
     }
 
     /// The layout of the set, for pipelines; `None` when shaders do not see it. Do not destroy it.
@@ -173,7 +205,7 @@ impl DescriptorHeap {
     #[must_use]
     pub fn buffer_view(&self, index: u32) -> Option<vk::BufferView> {
         match self.slot(index)? {
-            Slot::Shader(Written { value: Value::Texels(view), .. }) => Some(view),
+            Slot::Shader(Written { value: Value::Texels(texels), .. }) => Some(texels.view),
             _ => None,
         }
     }
@@ -280,7 +312,7 @@ impl DescriptorHeap {
         };
         check::descriptors_inside(first, sources.len() as u64, self.count)?;
         // All are looked at before any is written; a batch is written as a whole.
-        if sources.len() > BATCH {
+        if sources.len() > BATCH || self.descriptor_buffer().is_some() {
             for (index, source) in (first..).zip(sources) {
                 self.array(indexed, index, shared.resolve(source)?.kind)?;
             }
@@ -292,10 +324,16 @@ impl DescriptorHeap {
             if array.only_kind().is_none() {
                 indexed.kinds.note(element, written.kind);
             }
-            let target = WriteTarget { set: indexed.set, binding: array.binding, element };
-            // SAFETY: the set is alive and has an array of this kind, of which the index is a part;
-            // by the contract no other code uses it there, and what is written is alive.
-            unsafe { writer.write(target, written) };
+            match &indexed.place {
+                Place::Set { set, .. } => {
+                    let target = WriteTarget { set: *set, binding: array.binding, element };
+                    // SAFETY: the set is alive and has an array of this kind, of which the index is a part;
+                    // by the contract no other code uses it there, and what is written is alive.
+                    unsafe { writer.write(target, written) };
+                }
+                // SAFETY: the same of the buffer.
+                Place::Buffer(buffer) => unsafe { buffer.write(shared, array, element, &written) },
+            }
         }
         writer.finish();
         Ok(())
@@ -336,10 +374,17 @@ impl DescriptorHeap {
     /// Makes descriptors of an array null: mutable ones as what they were written last.
     fn make_null(&self, indexed: &Indexed, array: Array, [first, end]: [u32; 2]) {
         let write = |kind, element, count| {
-            let target = WriteTarget { set: indexed.set, binding: array.binding, element };
-            // SAFETY: null descriptors are enabled; the set is alive, the indices are inside the array, whose
+            // SAFETY: null descriptors are enabled; set or buffer are alive, the indices are inside the array, whose
             // descriptors may be of the kind, and by the contract nothing uses them.
-            unsafe { write_nulls(&self.shared, target, kind, count) };
+            unsafe {
+                match &indexed.place {
+                    Place::Set { set, .. } => {
+                        let target = WriteTarget { set: *set, binding: array.binding, element };
+                        write_nulls(&self.shared, target, kind, count);
+                    }
+                    Place::Buffer(buffer) => buffer.write_nulls(&self.shared, (array, kind), element, count),
+                }
+            }
         };
         match array.only_kind() {
             Some(kind) => write(kind, first, end.saturating_sub(first)),
@@ -349,18 +394,39 @@ impl DescriptorHeap {
 
     pub(crate) fn destroy(self) {
         self.clear(0, self.count, false);
-        if let Content::Visible(Indexed { layout, pool, .. }) = self.content {
+        let Content::Visible(Indexed { layout, place, .. }) = self.content else { return };
+        let device = &self.shared.api.device;
+        match place {
             // SAFETY: the contract has the GPU done with it. The set goes with its pool.
-            unsafe {
-                self.shared.api.device.destroy_descriptor_pool(pool, None);
-                self.shared.api.device.destroy_descriptor_set_layout(layout, None);
-            }
+            Place::Set { pool, .. } => unsafe { device.destroy_descriptor_pool(pool, None) },
+            Place::Buffer(buffer) => buffer.destroy(&self.shared),
         }
+        // SAFETY: as above.
+        unsafe { device.destroy_descriptor_set_layout(layout, None) };
     }
 
-    /// What carries its name.
-    pub(crate) fn objects(&self) -> Option<(vk::DescriptorPool, vk::DescriptorSet, vk::DescriptorSetLayout)> {
-        self.indexed().map(|indexed| (indexed.pool, indexed.set, indexed.layout))
+    /// Checks that shaders may be told to look into it, for descriptors of that kind.
+    pub(crate) fn check_bound(&self, shared: &Shared, kind: DescriptorKind) -> Result<(), DeviceError> {
+        self.check_device(shared)?;
+        if self.kind != kind || self.indexed().is_none() {
+            return Err(DeviceError::broken_rule("shaders see the heap of descriptors, as one of its kind"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set_name(&self, name: &CString) {
+        let Some(indexed) = self.indexed() else { return };
+        self.shared.name(indexed.layout, name);
+        match &indexed.place {
+            Place::Set { pool, set } => {
+                self.shared.name(*pool, name);
+                self.shared.name(*set, name);
+            }
+            Place::Buffer(buffer) => {
+                self.shared.name(buffer.buffer, name);
+                self.shared.name(buffer.memory.handle, name);
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use ash::vk;
 use tenure_core::device::{Allowed, BindingKind, DescriptorKind, DescriptorLimits, DeviceError, SetBinding};
 
 use super::arrays::Arrays;
+use super::buffer::DescriptorSizes;
 use super::kinds::RESOURCES;
 use crate::setup::OptionalFeatures;
 use crate::tables::power_of_two;
@@ -42,6 +43,10 @@ pub(crate) struct DescriptorTables {
     pub(crate) visible_constants: u32,
     /// Views in heaps that shaders see are mutable descriptors.
     is_mutable: bool,
+    /// Bytes of descriptors, where heaps that shaders see are buffers.
+    pub(super) sizes: Option<DescriptorSizes>,
+    /// The stages that see those.
+    stages: vk::ShaderStageFlags,
     /// Bytes.
     pub(crate) constant_alignment: u64,
     /// Bytes.
@@ -85,6 +90,8 @@ impl DescriptorTables {
             },
             visible_constants: share(most_constants).min(visible_resources),
             is_mutable,
+            sizes: None,
+            stages: vk::ShaderStageFlags::empty(),
             constant_alignment: power_of_two(limits.min_uniform_buffer_offset_alignment),
             storage_alignment: power_of_two(limits.min_storage_buffer_offset_alignment),
             mip_bias: limits.max_sampler_lod_bias,
@@ -92,9 +99,37 @@ impl DescriptorTables {
         }
     }
 
+    /// Heaps that shaders see are buffers, and there are no sets. `is_robust`: accesses of buffers are checked.
+    /// `stages`: those that the device has.
+    pub(crate) fn use_buffers(
+        &mut self,
+        found: &vk::PhysicalDeviceDescriptorBufferPropertiesEXT<'_>,
+        is_robust: bool,
+        stages: vk::ShaderStageFlags,
+    ) {
+        self.stages = stages;
+        let sizes = DescriptorSizes::new(found, is_robust);
+        let stride = if self.is_mutable { sizes.largest(&RESOURCES) } else { sizes.sum(&RESOURCES) };
+        let most = |range: u64, stride: u64| {
+            // Drivers align the arrays, by less than this.
+            let most = range.saturating_sub(4096) / stride.max(1);
+            u32::try_from(most).unwrap_or(u32::MAX)
+        };
+        let contract = &mut self.contract;
+        let resources = found.max_resource_descriptor_buffer_range;
+        let samplers = found.max_sampler_descriptor_buffer_range;
+        contract.visible_resources = contract.visible_resources.min(most(resources, stride));
+        contract.visible_samplers =
+            contract.visible_samplers.min(most(samplers, sizes.of(BindingKind::Sampler)));
+        self.visible_constants = self.visible_constants.min(self.contract.visible_resources);
+        self.contract.sets = false;
+        self.sizes = Some(sizes);
+    }
+
     /// What a heap of so many indices that shaders see consists of.
     pub(super) fn arrays(&self, kind: DescriptorKind, count: u32) -> Arrays {
-        Arrays::new(kind, count, self.visible_constants, self.is_mutable)
+        let arrays = Arrays::new(kind, count, self.visible_constants, self.is_mutable);
+        if self.sizes.is_some() { arrays.in_buffer(self.stages) } else { arrays }
     }
 
     /// Makes heaps small enough for `most_in_set` where the driver cannot have larger ones.

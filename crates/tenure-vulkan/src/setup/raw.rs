@@ -123,7 +123,7 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Shared, CreateE
     // SAFETY: the physical device is one of the instance's, says the caller.
     let found = unsafe { instance.get_physical_device_queue_family_properties(physical_device) };
     let found: Vec<Family> = found.iter().map(Family::from).collect();
-    let enabled = raw.enabled & options.optional;
+    let enabled = raw.enabled & options.usable();
     check_extensions(enabled, api_version, &raw.extensions)?;
     let queues = check_queues(&queues, &found, options.max_queues)?;
     check_families(&raw.other_families, &found)?;

@@ -11,7 +11,7 @@ use super::version::ApiVersion;
 use crate::error::CreateError;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 15] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 16] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -20,6 +20,7 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 15] = [
     (OptionalFeatures::DESCRIPTOR_INDEXING, Some(ApiVersion::V1_2), ash::ext::descriptor_indexing::NAME),
     (OptionalFeatures::NULL_DESCRIPTORS, None, ash::ext::robustness2::NAME),
     (OptionalFeatures::MUTABLE_DESCRIPTORS, None, ash::ext::mutable_descriptor_type::NAME),
+    (OptionalFeatures::DESCRIPTOR_BUFFERS, None, ash::ext::descriptor_buffer::NAME),
     (OptionalFeatures::MEMORY_BUDGET, None, ash::ext::memory_budget::NAME),
     (OptionalFeatures::MEMORY_PRIORITY, None, ash::ext::memory_priority::NAME),
     (OptionalFeatures::PAGEABLE_MEMORY, None, ash::ext::pageable_device_local_memory::NAME),
@@ -76,6 +77,7 @@ pub(crate) struct FeatureChain {
     ray_pipelines: vk::PhysicalDeviceRayTracingPipelineFeaturesKHR<'static>,
     indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
     robustness: vk::PhysicalDeviceRobustness2FeaturesEXT<'static>,
+    buffers: vk::PhysicalDeviceDescriptorBufferFeaturesEXT<'static>,
     mutable: vk::PhysicalDeviceMutableDescriptorTypeFeaturesEXT<'static>,
     swapchain: vk::PhysicalDeviceSwapchainMaintenance1FeaturesEXT<'static>,
     /// Linked where the device is a portability subset.
@@ -110,6 +112,7 @@ impl FeatureChain {
         self.ray_queries.ray_query = flag(OptionalFeatures::RAY_QUERIES);
         self.ray_pipelines.ray_tracing_pipeline = flag(OptionalFeatures::RAY_TRACING_PIPELINES);
         self.robustness.null_descriptor = flag(OptionalFeatures::NULL_DESCRIPTORS);
+        self.buffers.descriptor_buffer = flag(OptionalFeatures::DESCRIPTOR_BUFFERS);
         self.mutable.mutable_descriptor_type = flag(OptionalFeatures::MUTABLE_DESCRIPTORS);
         self.swapchain.swapchain_maintenance1 = flag(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
     }
@@ -128,6 +131,7 @@ impl FeatureChain {
             (OptionalFeatures::RAY_TRACING_PIPELINES, self.ray_pipelines.ray_tracing_pipeline),
             (OptionalFeatures::DESCRIPTOR_INDEXING, vk::Bool32::from(is_enough(&self.indexing))),
             (OptionalFeatures::NULL_DESCRIPTORS, self.robustness.null_descriptor),
+            (OptionalFeatures::DESCRIPTOR_BUFFERS, self.buffers.descriptor_buffer),
             (OptionalFeatures::MUTABLE_DESCRIPTORS, self.mutable.mutable_descriptor_type),
             (OptionalFeatures::SWAPCHAIN_MAINTENANCE1, self.swapchain.swapchain_maintenance1),
         ];
@@ -173,6 +177,9 @@ impl FeatureChain {
         }
         if wanted.contains(OptionalFeatures::NULL_DESCRIPTORS) {
             features = features.push_next(&mut self.robustness);
+        }
+        if wanted.contains(OptionalFeatures::DESCRIPTOR_BUFFERS) {
+            features = features.push_next(&mut self.buffers);
         }
         if wanted.contains(OptionalFeatures::MUTABLE_DESCRIPTORS) {
             features = features.push_next(&mut self.mutable);

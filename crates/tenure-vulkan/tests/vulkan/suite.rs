@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure_vulkan::{ApiVersion, OptionalFeatures, Options};
 
 use crate::disguise::Costume;
-use crate::harness::{Vulkan, validated};
+use crate::harness::{Vulkan, in_buffers, validated};
 
 /// Everything that the device offers.
 mod full {
@@ -25,6 +25,11 @@ mod oldest {
 /// An engine's device, of which tenure is told nothing: fences, on queues that can be held.
 mod wrapped {
     conformance::suite!(super::wrapped());
+}
+
+/// Descriptors in buffers, where the device can: there are no sets.
+mod buffers {
+    conformance::suite!(super::buffers());
 }
 
 /// Three queue families, memory that is not coherent, buffers and textures apart, an array for each type of
@@ -52,6 +57,10 @@ fn bare() -> Vulkan {
 
 fn oldest() -> Vulkan {
     Vulkan::new(validated().api_version(ApiVersion::V1_1)).frames(STEADY)
+}
+
+fn buffers() -> Vulkan {
+    Vulkan::new(in_buffers()).frames(STEADY)
 }
 
 fn wrapped() -> Vulkan {

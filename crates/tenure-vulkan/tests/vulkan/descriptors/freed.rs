@@ -7,7 +7,7 @@ use tenure_core::{BindingKind, BufferAccess, DescriptorKind, Elements, SetBindin
 use tenure_vulkan::OptionalFeatures;
 
 use super::room::{Room, TEXEL, part, visible, words};
-use crate::harness::{Vulkan, validated};
+use crate::harness::{Vulkan, in_buffers, validated};
 
 #[test]
 fn freed_descriptors_of_a_heap_show_nothing() {
@@ -17,6 +17,13 @@ fn freed_descriptors_of_a_heap_show_nothing() {
 #[test]
 fn freed_descriptors_of_a_heap_with_six_arrays_show_nothing() {
     let options = validated().without(OptionalFeatures::MUTABLE_DESCRIPTORS);
+    freed_descriptors_show_nothing(Vulkan::new(options));
+}
+
+#[test]
+fn freed_descriptors_in_buffers_show_nothing() {
+    freed_descriptors_show_nothing(Vulkan::new(in_buffers()));
+    let options = in_buffers().without(OptionalFeatures::MUTABLE_DESCRIPTORS);
     freed_descriptors_show_nothing(Vulkan::new(options));
 }
 

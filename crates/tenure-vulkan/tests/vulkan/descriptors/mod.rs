@@ -1,6 +1,7 @@
 //! Descriptors, spoken of to the device without a manager.
 
 mod adopted;
+mod buffers;
 mod faults;
 mod found;
 mod freed;
