@@ -35,6 +35,8 @@
 //! | `VK_KHR_ray_query`, with that | shaders of ray tracing alone trace rays |
 //! | `VK_KHR_ray_tracing_pipeline`, with that | shader binding tables are `Unsupported` |
 //! | descriptor indexing | descriptors in sets alone |
+//! | `VK_EXT_mutable_descriptor_type`, with that | six arrays in each heap of views |
+//! | `VK_EXT_descriptor_buffer`, with [`Options::descriptor_buffers`] | heaps are descriptor sets |
 //! | `nullDescriptor` of `VK_EXT_robustness2` | freed descriptors stay as they were |
 //! | `VK_EXT_debug_utils` | no names |
 //! | `VK_EXT_swapchain_maintenance1` | images that are acquired again tell when presentations are over |
@@ -131,6 +133,43 @@
 //! most seven eighths of what the device allows in one stage, so that sets fit beside it; where a
 //! device indexes fewer uniform buffers than all else, constants are at the first indices only
 //! ([`DescriptorHeap::constants`]).
+//!
+//! ## Descriptor buffers
+//!
+//! With [`Options::descriptor_buffers`], where the device has
+//! [`OptionalFeatures::DESCRIPTOR_BUFFERS`], a heap that shaders see is a buffer, as on Direct3D 12, and
+//! there are no sets: a pipeline is made for the ones or for the others. What changes for a program:
+//!
+//! - Pipelines are made with `VK_PIPELINE_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`, from layouts of heaps
+//!   ([`DescriptorHeap::layout`]) and of its own with
+//!   `VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`.
+//! - [`Commands::set_descriptor_heaps`](tenure_core::Commands::set_descriptor_heaps) binds the buffers: that of views is
+//!   number 0, that of samplers number 1. Then the program says at which set of its layout each is, by
+//!   `vkCmdSetDescriptorBufferOffsetsEXT` ([`Device::descriptor_buffers`]) with an offset of 0; again after
+//!   each `set_descriptor_heaps`, which makes Vulkan forget the offsets.
+//! - Tables are used as before, by index. [`DescriptorHeap::set`] is `None`, [`DescriptorHeap::raw_buffer`] is there.
+//! - The buffer has memory of its own, near the GPU where the CPU sees such memory.
+//! - Layouts name the stages that the device has, and not `VK_SHADER_STAGE_ALL`.
+//! - Set layouts, input attachments and descriptors of buffers that a program made without
+//!   `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT` are `Unsupported`.
+//!
+//! ```no_run
+//! use ash::vk;
+//! use tenure_core::Commands;
+//! use tenure_vulkan::{Device, ash};
+//!
+//! fn bind(commands: &mut Commands<Device>, device: &Device, layout: vk::PipelineLayout) -> Result<(), tenure_core::Error> {
+//!     commands.set_descriptor_heaps()?;
+//!     if let Some(functions) = device.descriptor_buffers() {
+//!         let (list, point) = (commands.raw().command_buffer(), vk::PipelineBindPoint::COMPUTE);
+//!         // SAFETY: the layout's set 0 is the heap of views, its set 1 that of samplers.
+//!         unsafe { functions.cmd_set_descriptor_buffer_offsets(list, point, layout, 0, &[0, 1], &[0, 0]) };
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
+//! ## Sets
 //!
 //! A [`SetBlock`] is a pool with sets of one [`SetLayout`], which may be an engine's own
 //! ([`SetLayout::from_raw`]). Of arrays in sets, only the elements that shaders use need be written;

@@ -8,8 +8,8 @@ use super::{ConfigError, ConfigUnit};
 /// A heap that shaders see is divided into a static part, for [tables](crate::DescriptorTable) that last,
 /// and a dynamic part, for descriptors of one [recording](crate::Scratch::descriptors). The heap is made for
 /// the first of its descriptors, in either part, and then takes the memory of all of them (on Vulkan
-/// without mutable descriptor types of six descriptors for each, one of every type). On Direct3D 12 it is
-/// also made when a command list is [told of it](crate::Commands::set_descriptor_heaps).
+/// without mutable descriptor types of six descriptors for each, one of every type). Where
+/// command lists are [told of it](crate::Commands::set_descriptor_heaps) it is also made then.
 ///
 /// Such a heap does not grow: where it lies, and on Vulkan how many descriptors it has, is part of what
 /// programs keep (GPU handles of tables, pipeline layouts) and of the command lists that are recorded with it; and

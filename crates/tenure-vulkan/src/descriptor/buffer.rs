@@ -320,3 +320,18 @@ impl Shared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_are_those_of_enabled_extensions() {
+        use vk::ShaderStageFlags as Stage;
+        let with = |name: &'static CStr| stages(|known| known == name);
+        assert_eq!(with(c"none"), Stage::ALL_GRAPHICS | Stage::COMPUTE);
+        assert!(with(ash::ext::mesh_shader::NAME).contains(Stage::MESH_EXT | Stage::TASK_EXT));
+        let rays = with(ash::khr::ray_tracing_pipeline::NAME);
+        assert!(rays.contains(Stage::RAYGEN_KHR | Stage::CALLABLE_KHR) && !rays.contains(Stage::MESH_EXT));
+    }
+}

@@ -26,7 +26,7 @@ const MOST_HIDDEN: u32 = 1 << 20;
 
 enum Content {
     Hidden(Box<[Mutex<Slot>]>),
-    Visible(Indexed),
+    Visible(Box<Indexed>),
 }
 
 /// Descriptors: a handle for
@@ -60,7 +60,7 @@ impl Shared {
         let most = if shader_visible { tables.contract.visible(kind) } else { MOST_HIDDEN };
         check::descriptor_heap(desc, most)?;
         let content = if shader_visible {
-            Content::Visible(self.create_indexed(tables.arrays(kind, count))?)
+            Content::Visible(Box::new(self.create_indexed(tables.arrays(kind, count))?))
         } else {
             Content::Hidden((0..count).map(|_| Mutex::default()).collect())
         };
@@ -394,7 +394,8 @@ impl DescriptorHeap {
 
     pub(crate) fn destroy(self) {
         self.clear(0, self.count, false);
-        let Content::Visible(Indexed { layout, place, .. }) = self.content else { return };
+        let Content::Visible(indexed) = self.content else { return };
+        let Indexed { layout, place, .. } = *indexed;
         let device = &self.shared.api.device;
         match place {
             // SAFETY: the contract has the GPU done with it. The set goes with its pool.

@@ -300,6 +300,39 @@ mod tests {
         assert_eq!(tables.contract.visible_samplers, 600);
     }
 
+    /// Buffers have no more room than their range, whatever the driver could index.
+    #[test]
+    fn buffers_end_with_their_range() {
+        let found = vk::PhysicalDeviceDescriptorBufferPropertiesEXT {
+            sampler_descriptor_size: 16,
+            sampled_image_descriptor_size: 64,
+            storage_image_descriptor_size: 32,
+            uniform_buffer_descriptor_size: 16,
+            robust_uniform_buffer_descriptor_size: 128,
+            storage_buffer_descriptor_size: 16,
+            robust_storage_buffer_descriptor_size: 16,
+            uniform_texel_buffer_descriptor_size: 16,
+            robust_uniform_texel_buffer_descriptor_size: 16,
+            storage_texel_buffer_descriptor_size: 16,
+            robust_storage_texel_buffer_descriptor_size: 16,
+            max_resource_descriptor_buffer_range: 4096 + 64_000,
+            max_sampler_descriptor_buffer_range: 4096 + 1600,
+            ..Default::default()
+        };
+        let of = |enabled: OptionalFeatures, is_robust| {
+            let (limits, features) = Default::default();
+            let indexing = indexing();
+            let mut tables = DescriptorTables::new(&limits, &features, Some((&indexing, true)), enabled, 0);
+            tables.use_buffers(&found, is_robust, vk::ShaderStageFlags::COMPUTE);
+            assert!(!tables.contract.sets);
+            (tables.contract.visible_resources, tables.contract.visible_samplers)
+        };
+        let mutable = OptionalFeatures::MUTABLE_DESCRIPTORS;
+        assert_eq!(of(mutable, false), (1000, 100), "as large as the largest");
+        assert_eq!(of(mutable, true), (500, 100));
+        assert_eq!(of(OptionalFeatures::empty(), false), (64_000 / 160, 100), "one of each");
+    }
+
     #[test]
     fn without_indexing_there_are_sets() {
         let none = tables(None);

@@ -1,17 +1,18 @@
 //! Heaps of descriptors in buffers.
 
-use crate::harness::PERMIT;
-use conformance::Harness as _;
-use tenure_core::device::{CommandList as _, DescriptorHeapDesc, Device as _, QueueId};
-use tenure_core::{BindingKind, DescriptorKind, DeviceError, Format, SetBinding, Usage};
+use conformance::{Harness as _, Look, Through};
+use tenure_core::device::{
+    BufferInfo, CommandList as _, Descriptor, DescriptorHeapDesc, DescriptorSource, Device as _, QueueId,
+    ResourceDesc,
+};
+use tenure_core::{BindingKind, BufferAccess, DescriptorKind, DeviceError, Format, SetBinding, Usage};
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{OptionalFeatures, Options, Ownership, SetLayout};
+use tenure_vulkan::{OptionalFeatures, Options, Ownership, RawBuffer, Resource, SetLayout};
 
-use super::room::{Room, visible};
+use super::room::{PART, Room, part, visible, words};
 use crate::basics::texture;
 use crate::disguise::Costume;
-use crate::harness::{Vulkan, in_buffers, validated};
-use tenure_core::device::ResourceDesc;
+use crate::harness::{PERMIT, Vulkan, in_buffers, validated};
 
 const BUFFERS: OptionalFeatures = OptionalFeatures::DESCRIPTOR_BUFFERS;
 
@@ -137,4 +138,54 @@ fn a_wrapped_device_has_buffers_when_both_say_so() {
         drop(device);
         vulkan.end();
     }
+}
+
+/// What is refused is not written in part.
+#[test]
+fn a_refused_fill_changes_nothing() {
+    let room = Room::new(Vulkan::new(in_buffers()));
+    if !room.has_heaps() {
+        return room.end();
+    }
+    room.furnish();
+    let heap = visible(&room.device, DescriptorKind::Resource, 4).unwrap();
+    room.device.fill_descriptors(PERMIT, &heap, 0, &[room.source(1), room.source(1)]).unwrap();
+    // There is nothing at 31.
+    let refused = room.device.fill_descriptors(PERMIT, &heap, 0, &[room.source(2), room.source(31)]);
+    assert!(refused.is_err());
+    let sampler = DescriptorSource::Copy { heap: &room.samplers, index: 0 };
+    assert!(room.device.fill_descriptors(PERMIT, &heap, 0, &[room.source(2), sampler]).is_err());
+    assert!(room.device.fill_descriptors(PERMIT, &heap, 3, &[room.source(2), room.source(2)]).is_err());
+    if room.device.descriptor_buffers().is_some() {
+        assert_eq!(room.look(Look::Buffer, Through::Heap { heap: &heap, index: 0 }), words(1));
+    }
+    room.device.destroy_descriptor_heap(PERMIT, heap);
+    room.end();
+}
+
+/// A descriptor of a buffer is an address, which a program's own buffer may not have.
+#[test]
+fn a_buffer_without_an_address_is_not_described() {
+    let room = Room::new(Vulkan::new(in_buffers()));
+    let info = vk::BufferCreateInfo::default().size(PART).usage(vk::BufferUsageFlags::UNIFORM_BUFFER);
+    // SAFETY: the device is alive.
+    let buffer = unsafe { room.device.raw().create_buffer(&info, None) }.unwrap();
+    let raw = RawBuffer {
+        buffer,
+        info: BufferInfo { size: PART, usage: Usage::CONSTANT },
+        usage: vk::BufferUsageFlags::UNIFORM_BUFFER,
+        memory: None,
+        ownership: Ownership::Caller,
+    };
+    // SAFETY: nothing looks at what is in it, and it is destroyed after the resource.
+    let resource = unsafe { Resource::from_raw_buffer(&room.device, raw) }.unwrap();
+    if room.device.descriptor_buffers().is_some() {
+        let view = part(0, BufferAccess::Constants);
+        let refused = room.write(0, &Descriptor::Buffer { resource: &resource, view });
+        assert!(matches!(refused, Err(DeviceError::Unsupported { .. })), "{refused:?}");
+    }
+    room.device.destroy_resource(PERMIT, resource);
+    // SAFETY: nobody else has it.
+    unsafe { room.device.raw().destroy_buffer(buffer, None) };
+    room.end();
 }
