@@ -173,13 +173,13 @@ impl Arrays {
 pub(super) struct Indexed {
     pub(super) arrays: Arrays,
     pub(super) layout: vk::DescriptorSetLayout,
-    pub(super) place: Place,
+    pub(super) storage: Storage,
     /// What was last written to each mutable descriptor, where it may be made null again.
     pub(super) kinds: LastKinds,
 }
 
 /// Where the descriptors are.
-pub(super) enum Place {
+pub(super) enum Storage {
     /// In one large set.
     Set {
         pool: vk::DescriptorPool,
@@ -232,25 +232,25 @@ impl Shared {
             unsafe { device.create_descriptor_set_layout(info, None) }
         });
         let layout = layout.map_err(|result| self.error("vkCreateDescriptorSetLayout", result))?;
-        let place = self.create_place(&arrays, layout).inspect_err(|_| {
+        let storage = self.create_storage(&arrays, layout).inspect_err(|_| {
             // SAFETY: it is new, and nothing was made with it.
             unsafe { device.destroy_descriptor_set_layout(layout, None) };
         });
         let kinds = LastKinds::new(&arrays, self.tables.descriptors.contract.null);
-        Ok(Indexed { arrays, layout, place: place?, kinds })
+        Ok(Indexed { arrays, layout, storage: storage?, kinds })
     }
 
-    fn create_place(
+    fn create_storage(
         self: &Arc<Self>,
         arrays: &Arrays,
         layout: vk::DescriptorSetLayout,
-    ) -> Result<Place, DeviceError> {
+    ) -> Result<Storage, DeviceError> {
         let descriptors = &self.tables.descriptors;
         if let (Some(functions), Some(sizes)) = (&self.api.descriptor_buffers, &descriptors.sizes) {
-            return DescriptorBuffer::create(self, functions, sizes, (arrays, layout)).map(Place::Buffer);
+            return DescriptorBuffer::create(self, functions, sizes, (arrays, layout)).map(Storage::Buffer);
         }
         let (pool, sets) = arrays.with_pool(|pool| self.create_sets(pool, &[layout]))?;
-        Ok(Place::Set { pool, set: sets.first().copied().unwrap_or_default() })
+        Ok(Storage::Set { pool, set: sets.first().copied().unwrap_or_default() })
     }
 
     /// A pool with nothing but a set of each layout.

@@ -11,7 +11,7 @@ use tenure_core::device::{
     DeviceError, check,
 };
 
-use super::arrays::{Array, Indexed, Place};
+use super::arrays::{Array, Indexed, Storage};
 use super::buffer::DescriptorBuffer;
 use super::kinds::{RESOURCES, SAMPLERS, heap_kind, is_in_heaps};
 use super::renumber::renumber;
@@ -85,9 +85,9 @@ impl DescriptorHeap {
     /// free or write it.
     #[must_use]
     pub fn set(&self) -> Option<vk::DescriptorSet> {
-        match self.indexed()?.place {
-            Place::Set { set, .. } => Some(set),
-            Place::Buffer(_) => None,
+        match self.indexed()?.storage {
+            Storage::Set { set, .. } => Some(set),
+            Storage::Buffer(_) => None,
         }
     }
 
@@ -111,9 +111,9 @@ impl DescriptorHeap {
     }
 
     fn descriptor_buffer(&self) -> Option<&DescriptorBuffer> {
-        match &self.indexed()?.place {
-            Place::Buffer(buffer) => Some(buffer),
-            Place::Set { .. } => None,
+        match &self.indexed()?.storage {
+            Storage::Buffer(buffer) => Some(buffer),
+            Storage::Set { .. } => None,
         }
     }
 
@@ -324,15 +324,15 @@ impl DescriptorHeap {
             if array.only_kind().is_none() {
                 indexed.kinds.note(element, written.kind);
             }
-            match &indexed.place {
-                Place::Set { set, .. } => {
+            match &indexed.storage {
+                Storage::Set { set, .. } => {
                     let target = WriteTarget { set: *set, binding: array.binding, element };
                     // SAFETY: the set is alive and has an array of this kind, of which the index is a part;
                     // by the contract no other code uses it there, and what is written is alive.
                     unsafe { writer.write(target, written) };
                 }
                 // SAFETY: the same of the buffer.
-                Place::Buffer(buffer) => unsafe { buffer.write(shared, array, element, &written) },
+                Storage::Buffer(buffer) => unsafe { buffer.write(shared, array, element, &written) },
             }
         }
         writer.finish();
@@ -377,12 +377,14 @@ impl DescriptorHeap {
             // SAFETY: null descriptors are enabled; set or buffer are alive, the indices are inside the array, whose
             // descriptors may be of the kind, and by the contract nothing uses them.
             unsafe {
-                match &indexed.place {
-                    Place::Set { set, .. } => {
+                match &indexed.storage {
+                    Storage::Set { set, .. } => {
                         let target = WriteTarget { set: *set, binding: array.binding, element };
                         write_nulls(&self.shared, target, kind, count);
                     }
-                    Place::Buffer(buffer) => buffer.write_nulls(&self.shared, (array, kind), element, count),
+                    Storage::Buffer(buffer) => {
+                        buffer.write_nulls(&self.shared, (array, kind), element, count)
+                    }
                 }
             }
         };
@@ -395,12 +397,12 @@ impl DescriptorHeap {
     pub(crate) fn destroy(self) {
         self.clear(0, self.count, false);
         let Content::Visible(indexed) = self.content else { return };
-        let Indexed { layout, place, .. } = *indexed;
+        let Indexed { layout, storage, .. } = *indexed;
         let device = &self.shared.api.device;
-        match place {
+        match storage {
             // SAFETY: the contract has the GPU done with it. The set goes with its pool.
-            Place::Set { pool, .. } => unsafe { device.destroy_descriptor_pool(pool, None) },
-            Place::Buffer(buffer) => buffer.destroy(&self.shared),
+            Storage::Set { pool, .. } => unsafe { device.destroy_descriptor_pool(pool, None) },
+            Storage::Buffer(buffer) => buffer.destroy(&self.shared),
         }
         // SAFETY: as above.
         unsafe { device.destroy_descriptor_set_layout(layout, None) };
@@ -418,12 +420,12 @@ impl DescriptorHeap {
     pub(crate) fn set_name(&self, name: &CString) {
         let Some(indexed) = self.indexed() else { return };
         self.shared.name(indexed.layout, name);
-        match &indexed.place {
-            Place::Set { pool, set } => {
+        match &indexed.storage {
+            Storage::Set { pool, set } => {
                 self.shared.name(*pool, name);
                 self.shared.name(*set, name);
             }
-            Place::Buffer(buffer) => {
+            Storage::Buffer(buffer) => {
                 self.shared.name(buffer.buffer, name);
                 self.shared.name(buffer.memory.handle, name);
             }
