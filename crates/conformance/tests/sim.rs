@@ -7,6 +7,7 @@ mod probe;
 use std::time::Duration;
 
 use conformance::{Effort, Harness, Probe};
+use tenure_core::device::{DescriptorLimits, Device as _};
 use tenure_core::{Config, Gpu};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, List, Options, Profile};
 
@@ -93,6 +94,18 @@ profiles! {
     vulkan_intel: VULKAN_INTEL,
     vulkan_mobile: VULKAN_MOBILE,
     vulkan_lavapipe: VULKAN_LAVAPIPE,
+}
+
+/// Vulkan with descriptor buffers: heaps that lists are told of, as on Direct3D 12, and no sets.
+mod vulkan_descriptor_buffers {
+    conformance::suite!(super::without_sets());
+}
+
+fn without_sets() -> Sim {
+    let profile = Profile::VULKAN_NVIDIA;
+    let limits = Device::new(profile).properties().descriptors;
+    let options = Options::new(profile).descriptors(DescriptorLimits { sets: false, ..limits });
+    Sim(Device::with_options(options.lag(Lag::Random { max: 6 }).seed(3)))
 }
 
 /// Frames in which each call of the driver fails once, on every kind of hardware.

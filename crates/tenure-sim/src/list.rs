@@ -399,8 +399,8 @@ impl CommandList<Device> for List {
         samplers: Option<&DescriptorHeap>,
     ) {
         let command = record::descriptor_heaps(self.kind, resources, samplers);
-        // On Vulkan the program binds them itself.
-        if command.is_err() || self.shared.is_d3d12() {
+        // Elsewhere the program binds them itself.
+        if command.is_err() || self.shared.properties.sets_descriptor_heaps() {
             self.record(command);
         }
     }

@@ -50,6 +50,7 @@ pub(crate) struct Api {
     pub(crate) set_priority: Option<vk::PFN_vkSetDeviceMemoryPriorityEXT>,
     pub(crate) names: Option<ash::ext::debug_utils::Device>,
     pub(crate) structures: Option<ash::khr::acceleration_structure::Device>,
+    pub(crate) descriptor_buffers: Option<ash::ext::descriptor_buffer::Device>,
 }
 
 /// What an [`Api`] is made from: everything but the functions.
@@ -90,12 +91,17 @@ impl Api {
         if has(OptionalFeatures::ACCELERATION_STRUCTURES) {
             handles.check_structures()?;
         }
+        if has(OptionalFeatures::DESCRIPTOR_BUFFERS) {
+            handles.check_descriptor_buffers()?;
+        }
         handles.check_core()?;
         let Handles { entry, instance, physical, device, features, extensions, portability, .. } = handles;
         let names = has(OptionalFeatures::DEBUG_NAMES)
             .then(|| ash::ext::debug_utils::Device::new(&instance, &device));
         let structures = has(OptionalFeatures::ACCELERATION_STRUCTURES)
             .then(|| ash::khr::acceleration_structure::Device::new(&instance, &device));
+        let descriptor_buffers = has(OptionalFeatures::DESCRIPTOR_BUFFERS)
+            .then(|| ash::ext::descriptor_buffer::Device::new(&instance, &device));
         Ok(Self {
             entry,
             instance,
@@ -113,6 +119,7 @@ impl Api {
             set_priority,
             names,
             structures,
+            descriptor_buffers,
         })
     }
 
@@ -149,6 +156,17 @@ impl Handles {
             c"vkGetAccelerationStructureDeviceAddressKHR",
             c"vkCmdCopyAccelerationStructureKHR",
             c"vkCmdWriteAccelerationStructuresPropertiesKHR",
+        ];
+        names.into_iter().try_for_each(|name| self.function([name; 2]).map(drop))
+    }
+
+    /// The functions of descriptor buffers that tenure calls.
+    fn check_descriptor_buffers(&self) -> Result<(), CreateError> {
+        let names = [
+            c"vkGetDescriptorSetLayoutSizeEXT",
+            c"vkGetDescriptorSetLayoutBindingOffsetEXT",
+            c"vkGetDescriptorEXT",
+            c"vkCmdBindDescriptorBuffersEXT",
         ];
         names.into_iter().try_for_each(|name| self.function([name; 2]).map(drop))
     }

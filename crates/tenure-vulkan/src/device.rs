@@ -169,6 +169,12 @@ impl Device {
         &self.shared.api.device
     }
 
+    /// The functions of `VK_EXT_descriptor_buffer`, with [descriptor buffers](crate#descriptor-buffers).
+    #[must_use]
+    pub fn descriptor_buffers(&self) -> Option<&ash::ext::descriptor_buffer::Device> {
+        self.shared.api.descriptor_buffers.as_ref()
+    }
+
     /// The version of Vulkan that is used.
     #[must_use]
     pub fn api_version(&self) -> ApiVersion {

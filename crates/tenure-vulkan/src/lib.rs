@@ -35,6 +35,8 @@
 //! | `VK_KHR_ray_query`, with that | shaders of ray tracing alone trace rays |
 //! | `VK_KHR_ray_tracing_pipeline`, with that | shader binding tables are `Unsupported` |
 //! | descriptor indexing | descriptors in sets alone |
+//! | `VK_EXT_mutable_descriptor_type`, with that | six arrays in each heap of views |
+//! | `VK_EXT_descriptor_buffer`, with [`Options::descriptor_buffers`] | heaps are descriptor sets |
 //! | `nullDescriptor` of `VK_EXT_robustness2` | freed descriptors stay as they were |
 //! | `VK_EXT_debug_utils` | no names |
 //! | `VK_EXT_swapchain_maintenance1` | images that are acquired again tell when presentations are over |
@@ -108,23 +110,66 @@
 //!
 //! A [`DescriptorHeap`] that shaders do not see holds `VkImageView`s, `VkBufferView`s, `VkSampler`s and
 //! ranges of buffers; an engine gets at each by its index, for attachments for example. One that
-//! shaders see is a single descriptor set with an array for each kind of descriptor, all stages see
-//! it, and it may be written while it is bound and in use elsewhere:
+//! shaders see is a single descriptor set; all stages see it, and it may be written while it is bound
+//! and in use elsewhere. With [`OptionalFeatures::MUTABLE_DESCRIPTORS`] all views are in one array,
+//! and each index is one descriptor of whichever type was written to it; else there is an array for
+//! each type, and each index takes six descriptors:
 //!
-//! | views | binding of [`DescriptorHeap::set`] |
-//! | --- | --- |
-//! | sampled textures | 0 |
-//! | storage textures | 1 |
-//! | constants (uniform buffers) | 2 |
-//! | raw and structured buffers (storage buffers) | 3 |
-//! | typed buffers that are read (uniform texel buffers) | 4 |
-//! | typed buffers that are written (storage texel buffers) | 5 |
-//! | samplers, in a heap of their own | 0 |
+//! | views | binding of [`DescriptorHeap::set`] | without mutable descriptors |
+//! | --- | --- | --- |
+//! | sampled textures | 0 | 0 |
+//! | storage textures | 0 | 1 |
+//! | constants (uniform buffers) | 0; 2 where the device indexes fewer of them | 2 |
+//! | raw and structured buffers (storage buffers) | 0 | 3 |
+//! | typed buffers that are read (uniform texel buffers) | 0 | 4 |
+//! | typed buffers that are written (storage texel buffers) | 0 | 5 |
+//! | samplers, in a heap of their own | 0 | 0 |
 //!
-//! A descriptor is found in the array of its kind at the index it has in the heap. A heap takes at
+//! [`DescriptorHeap::binding`] says which it is. A shader declares a variable for each type that it
+//! uses, with the bindings of the last column, and [`DescriptorHeap::renumber`] gives it those of the
+//! heap before its module is made: in Vulkan several variables may have one binding. A descriptor is
+//! found in the array of its kind at the index it has in the heap. To look at it as another type than
+//! was written is undefined, also after it was freed. A heap takes at
 //! most seven eighths of what the device allows in one stage, so that sets fit beside it; where a
 //! device indexes fewer uniform buffers than all else, constants are at the first indices only
 //! ([`DescriptorHeap::constants`]).
+//!
+//! ## Descriptor buffers
+//!
+//! With [`Options::descriptor_buffers`], where the device has
+//! [`OptionalFeatures::DESCRIPTOR_BUFFERS`], a heap that shaders see is a buffer, as on Direct3D 12, and
+//! there are no sets: a pipeline is made for the ones or for the others. What changes for a program:
+//!
+//! - Pipelines are made with `VK_PIPELINE_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`, from layouts of heaps
+//!   ([`DescriptorHeap::layout`]) and of its own with
+//!   `VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`.
+//! - [`Commands::set_descriptor_heaps`](tenure_core::Commands::set_descriptor_heaps) binds the buffers: that of views is
+//!   number 0, that of samplers number 1. Then the program says at which set of its layout each is, by
+//!   `vkCmdSetDescriptorBufferOffsetsEXT` ([`Device::descriptor_buffers`]) with an offset of 0; again after
+//!   each `set_descriptor_heaps`, which makes Vulkan forget the offsets.
+//! - Tables are used as before, by index. [`DescriptorHeap::set`] is `None`, [`DescriptorHeap::raw_buffer`] is there.
+//! - The buffer has memory of its own, near the GPU where the CPU sees such memory.
+//! - Layouts name the stages that the device has, and not `VK_SHADER_STAGE_ALL`.
+//! - Set layouts, input attachments and descriptors of buffers that a program made without
+//!   `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT` are `Unsupported`.
+//!
+//! ```no_run
+//! use ash::vk;
+//! use tenure_core::Commands;
+//! use tenure_vulkan::{Device, ash};
+//!
+//! fn bind(commands: &mut Commands<Device>, device: &Device, layout: vk::PipelineLayout) -> Result<(), tenure_core::Error> {
+//!     commands.set_descriptor_heaps()?;
+//!     if let Some(functions) = device.descriptor_buffers() {
+//!         let (list, point) = (commands.raw().command_buffer(), vk::PipelineBindPoint::COMPUTE);
+//!         // SAFETY: the layout's set 0 is the heap of views, its set 1 that of samplers.
+//!         unsafe { functions.cmd_set_descriptor_buffer_offsets(list, point, layout, 0, &[0, 1], &[0, 0]) };
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
+//! ## Sets
 //!
 //! A [`SetBlock`] is a pool with sets of one [`SetLayout`], which may be an engine's own
 //! ([`SetLayout::from_raw`]). Of arrays in sets, only the elements that shaders use need be written;

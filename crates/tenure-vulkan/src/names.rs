@@ -32,13 +32,7 @@ impl Shared {
                 self.name(list.command_buffer(), &name);
                 self.name(list.command_pool(), &name);
             }
-            ObjectRef::DescriptorHeap(heap) => {
-                if let Some((pool, set, layout)) = heap.objects() {
-                    self.name(pool, &name);
-                    self.name(set, &name);
-                    self.name(layout, &name);
-                }
-            }
+            ObjectRef::DescriptorHeap(heap) => heap.set_name(&name),
             ObjectRef::AccelerationStructure(structure) => self.name(structure.raw(), &name),
             ObjectRef::QueryHeap(heap) => self.name(heap.raw(), &name),
             ObjectRef::SetBlock(block) => {
@@ -48,7 +42,7 @@ impl Shared {
         }
     }
 
-    fn name<T: vk::Handle>(&self, handle: T, name: &CString) {
+    pub(crate) fn name<T: vk::Handle>(&self, handle: T, name: &CString) {
         let Some(functions) = &self.api.names else { return };
         let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(handle).object_name(name);
         // SAFETY: the object is alive and of this device. A name that is refused is no loss.

@@ -211,8 +211,9 @@ impl<D: Device> Commands<D> {
     /// The commands that follow find descriptors in the manager's heaps: those of
     /// [tables](crate::DescriptorTable) and of [`Scratch::descriptors`](crate::Scratch::descriptors).
     /// Once for each list that uses such, before it does; again after the program has set heaps of its
-    /// own. On Direct3D 12 a heap of each kind is set, and made now where nothing has needed it so far. Does
-    /// nothing where there are no such heaps, and where a program binds them itself (Vulkan).
+    /// own. On Direct3D 12, and on Vulkan with descriptor buffers, a heap of each kind is set, and made now where
+    /// nothing has needed it so far. Does nothing where there are no such heaps, and where a program binds them itself
+    /// (sets on Vulkan).
     ///
     /// # Errors
     /// [`Error::Device`] on a queue for copies alone, which runs no shaders; for a shortage, when the

@@ -7,9 +7,9 @@ use super::{ConfigError, ConfigUnit};
 ///
 /// A heap that shaders see is divided into a static part, for [tables](crate::DescriptorTable) that last,
 /// and a dynamic part, for descriptors of one [recording](crate::Scratch::descriptors). The heap is made for
-/// the first of its descriptors, in either part, and then takes the memory of all of them (on Vulkan of six
-/// descriptors for each, one of every type). On Direct3D 12 it is also made when a command list is
-/// [told of it](crate::Commands::set_descriptor_heaps).
+/// the first of its descriptors, in either part, and then takes the memory of all of them (on Vulkan
+/// without mutable descriptor types of six descriptors for each, one of every type). Where
+/// command lists are [told of it](crate::Commands::set_descriptor_heaps) it is also made then.
 ///
 /// Such a heap does not grow: where it lies, and on Vulkan how many descriptors it has, is part of what
 /// programs keep (GPU handles of tables, pipeline layouts) and of the command lists that are recorded with it; and
@@ -22,8 +22,9 @@ pub struct DescriptorConfig {
     /// Views are created in these heaps. A larger heap means fewer of them; a smaller one wastes less when
     /// a program has few views.
     pub block: u32,
-    /// Descriptors of views for tables. Default: 16,384 (on Vulkan, where each takes the memory of six, 8,192), or
-    /// what the device has room for beside the dynamic ones; 1 to 1,000,000 together with those.
+    /// Descriptors of views for tables. Default: 16,384 (8,192 where each takes
+    /// [the memory of six](crate::device::DescriptorLimits::descriptors_per_index)), or what the device has room
+    /// for beside the dynamic ones; 1 to 1,000,000 together with those.
     ///
     /// More makes the heap larger; fewer makes [`create_descriptor_table`](crate::Gpu::create_descriptor_table)
     /// fail sooner, because a heap does not grow.

@@ -235,8 +235,7 @@ impl Parts {
                 ("descriptors.static_resources", config.descriptors.static_resources),
                 ("descriptors.dynamic_resources", config.descriptors.dynamic_resources),
                 1_000_000,
-                // Where there are sets, programs need tables less, and an index takes six descriptors.
-                if limits.sets { 8192 } else { 16_384 },
+                if limits.descriptors_per_index > 1 { 8192 } else { 16_384 },
             ),
             DescriptorKind::Sampler => (
                 ("descriptors.static_samplers", config.descriptors.static_samplers),
@@ -276,6 +275,7 @@ mod tests {
         DescriptorLimits {
             visible_resources,
             visible_samplers: 2048,
+            descriptors_per_index: 1,
             samplers: 2048,
             sets: false,
             null: true,
@@ -300,8 +300,8 @@ mod tests {
     #[test]
     fn defaults_are_cut_to_what_the_device_has() {
         assert_eq!(parts(1_000_000, None, None), Ok((16_384, 16_384)));
-        let with_sets = DescriptorLimits { sets: true, ..limits(1_000_000) };
-        let found = Parts::of(&Config::default(), DescriptorKind::Resource, &with_sets);
+        let typed = DescriptorLimits { descriptors_per_index: 6, ..limits(1_000_000) };
+        let found = Parts::of(&Config::default(), DescriptorKind::Resource, &typed);
         assert_eq!(found, Ok(Parts { lasting: 8192, dynamic: 8192 }));
         assert_eq!(parts(1001, None, None), Ok((500, 501)));
         assert_eq!(parts(1000, Some(900), None), Ok((900, 100)));

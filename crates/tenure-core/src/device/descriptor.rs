@@ -52,6 +52,9 @@ pub struct DescriptorLimits {
     pub visible_resources: u32,
     /// The most samplers in one shader-visible heap; 0 where there are no such heaps.
     pub visible_samplers: u32,
+    /// Descriptors of the API that an index of a shader-visible heap of views takes: 1, or 6 on Vulkan without
+    /// mutable descriptor types, where such a heap has an array for each of six types.
+    pub descriptors_per_index: u32,
     /// The most different samplers alive at once.
     pub samplers: u32,
     /// Shaders find descriptors in sets.

@@ -249,8 +249,9 @@ pub trait CommandList<D: Device>: Send {
     /// for it. Elsewhere nothing is recorded.
     fn make_visible_to_cpu(&mut self, written: State);
 
-    /// The heaps in which the shaders of the commands that follow find their descriptors; D3D12 knows
-    /// one of each kind at a time. Where a program binds them itself (Vulkan), nothing is recorded.
+    /// The heaps in which the shaders of the commands that follow find their descriptors, where
+    /// [`Properties::sets_descriptor_heaps`](super::Properties::sets_descriptor_heaps): one of each kind at a time.
+    /// Where a program binds them itself (sets on Vulkan), nothing is recorded.
     fn set_descriptor_heaps(
         &mut self,
         resources: Option<&D::DescriptorHeap>,

@@ -218,11 +218,12 @@ impl Properties {
     }
 
     /// True where lists are told in which heaps shaders find their descriptors,
-    /// [`CommandList::set_descriptor_heaps`](super::CommandList::set_descriptor_heaps): Direct3D 12. On Vulkan
-    /// such a heap is a descriptor set, which the program binds.
+    /// [`CommandList::set_descriptor_heaps`](super::CommandList::set_descriptor_heaps): Direct3D 12, and Vulkan with
+    /// descriptor buffers, which both have no [sets](super::DescriptorLimits::sets). Else such a heap is a
+    /// descriptor set, which the program binds.
     #[must_use]
     pub const fn sets_descriptor_heaps(&self) -> bool {
-        matches!(self.api, Api::Direct3D12)
+        !self.descriptors.sets
     }
 
     /// The queue to use for work of `kind`: the first of that kind, else the first that can do

@@ -222,6 +222,7 @@ mod tests {
             descriptors: crate::device::DescriptorLimits {
                 visible_resources: 1_000_000,
                 visible_samplers: 2048,
+                descriptors_per_index: 1,
                 samplers: 2048,
                 sets: false,
                 null: true,

@@ -39,7 +39,7 @@ fn repeat(bytes: &[u8], out: &mut [u8]) {
 }
 
 impl Execution<'_> {
-    /// Direct3D 12: from here on shaders find descriptors in these heaps and no others.
+    /// Where lists are told of heaps: from here on shaders find descriptors in these heaps and no others.
     pub(crate) fn set_heaps(&mut self, heaps: [Option<&Arc<DescriptorHeapState>>; 2]) {
         self.heaps = heaps.map(|heap| heap.map(|heap| heap.label.id));
     }
@@ -237,7 +237,9 @@ impl Execution<'_> {
     }
 
     fn check_heap_is_set(&self, at: &At) {
-        let (Slots::Heap(heap), true) = (&at.slots, self.shared.is_d3d12()) else { return };
+        let (Slots::Heap(heap), true) = (&at.slots, self.shared.properties.sets_descriptor_heaps()) else {
+            return;
+        };
         let set = match heap.kind() {
             DescriptorKind::Sampler => self.heaps[1],
             _ => self.heaps[0],

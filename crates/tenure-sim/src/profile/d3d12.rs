@@ -59,6 +59,7 @@ pub(super) const TIER2: Table = Table {
         // Resource binding tier 2 and up.
         visible_resources: 1_000_000,
         visible_samplers: 2_048,
+        descriptors_per_index: 1,
         samplers: 2_048,
         sets: false,
         null: true,

@@ -28,10 +28,11 @@ const FEATURES: Features = Features::RESERVED_BUFFERS
     .union(Features::RAY_TRACING_PIPELINES)
     .union(Features::RAY_QUERIES);
 
-/// Descriptor indexing with update after bind, and null descriptors.
+/// Descriptor indexing with update after bind, mutable descriptor types, and null descriptors.
 const DESCRIPTORS: DescriptorLimits = DescriptorLimits {
     visible_resources: 1 << 20,
     visible_samplers: 1 << 20,
+    descriptors_per_index: 1,
     samplers: 4_000,
     sets: true,
     null: true,
@@ -188,6 +189,7 @@ pub(super) const MOBILE: Table = Table {
     descriptors: DescriptorLimits {
         visible_resources: 0,
         visible_samplers: 0,
+        descriptors_per_index: 6,
         null: false,
         storage_size: 128 * MIB,
         typed_elements: 1 << 16,

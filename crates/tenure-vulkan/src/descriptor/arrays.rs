@@ -1,106 +1,266 @@
 //! The large sets that shaders index.
 
+use core::sync::atomic::{AtomicU8, Ordering};
+use std::sync::Arc;
+
 use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{BindingKind, DescriptorKind, DeviceError};
 
-use super::kinds::{RESOURCES, SAMPLERS, heap_binding, vk_type};
+use super::buffer::DescriptorBuffer;
+use super::kinds::{RESOURCES, SAMPLERS, WITHOUT_CONSTANTS, heap_binding, vk_type};
 use crate::shared::Shared;
+
+/// One array of a heap that shaders see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Array {
+    pub(super) binding: u32,
+    /// What its descriptors may be: with more than one kind, they are mutable.
+    pub(super) kinds: &'static [BindingKind],
+    pub(super) length: u32,
+}
+
+impl Array {
+    /// The only kind of its descriptors; `None` for mutable ones.
+    pub(super) const fn only_kind(&self) -> Option<BindingKind> {
+        match self.kinds {
+            [kind] => Some(*kind),
+            _ => None,
+        }
+    }
+
+    fn vk_type(&self) -> vk::DescriptorType {
+        self.only_kind().map_or(vk::DescriptorType::MUTABLE_EXT, vk_type)
+    }
+
+    /// What a mutable descriptor may be; nothing for others.
+    fn types(&self) -> SmallVec<[vk::DescriptorType; RESOURCES.len()]> {
+        let kinds = if self.only_kind().is_some() { &[] } else { self.kinds };
+        kinds.iter().map(|kind| vk_type(*kind)).collect()
+    }
+}
 
 /// What a heap that shaders see consists of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrays {
-    kinds: &'static [BindingKind],
-    /// Descriptors of each but constants.
+    kind: DescriptorKind,
+    /// Descriptors of each array but that of constants.
     each: u32,
     pub(super) constants: u32,
+    /// Views are in one array of mutable descriptors.
+    is_mutable: bool,
+    /// The stages that see them in a buffer; `None`: in a set, which all see.
+    in_buffer: Option<vk::ShaderStageFlags>,
 }
 
 impl Arrays {
-    pub(super) fn new(kind: DescriptorKind, each: u32, most_constants: u32) -> Self {
-        let kinds = if kind == DescriptorKind::Sampler { &SAMPLERS[..] } else { &RESOURCES[..] };
-        Self { kinds, each, constants: each.min(most_constants) }
+    /// `most_constants`: of uniform buffers a device may index fewer than of all else.
+    pub(super) fn new(kind: DescriptorKind, each: u32, most_constants: u32, is_mutable: bool) -> Self {
+        Self { kind, each, constants: each.min(most_constants), is_mutable, in_buffer: None }
+    }
+
+    /// The same in a buffer, for those stages.
+    pub(super) const fn in_buffer(self, stages: vk::ShaderStageFlags) -> Self {
+        Self { in_buffer: Some(stages), ..self }
+    }
+
+    /// What each binding, and the whole layout, is made with.
+    fn flags(&self) -> (vk::DescriptorBindingFlags, vk::DescriptorSetLayoutCreateFlags) {
+        use vk::DescriptorBindingFlags as Binding;
+        if self.in_buffer.is_some() {
+            return (Binding::PARTIALLY_BOUND, vk::DescriptorSetLayoutCreateFlags::DESCRIPTOR_BUFFER_EXT);
+        }
+        let each =
+            Binding::UPDATE_AFTER_BIND | Binding::UPDATE_UNUSED_WHILE_PENDING | Binding::PARTIALLY_BOUND;
+        (each, vk::DescriptorSetLayoutCreateFlags::UPDATE_AFTER_BIND_POOL)
+    }
+
+    pub(super) const fn kind(&self) -> DescriptorKind {
+        self.kind
     }
 
     /// How many there are.
-    pub(super) const fn count(&self) -> u32 {
-        if self.kinds.len() > 1 { 6 } else { 1 }
+    pub(super) fn count(&self) -> u32 {
+        self.iter().count() as u32
     }
 
     /// Descriptors in all of them.
     pub(super) fn total(&self) -> u64 {
-        self.lengths().map(|(_, length)| u64::from(length)).sum()
+        self.iter().map(|array| u64::from(array.length)).sum()
     }
 
-    pub(super) fn lengths(&self) -> impl Iterator<Item = (BindingKind, u32)> {
-        let Self { kinds, each, constants } = *self;
-        let length = move |kind| if kind == BindingKind::Constants { constants } else { each };
-        kinds.iter().map(move |kind| (*kind, length(*kind))).filter(|(_, length)| *length > 0)
+    pub(super) fn iter(&self) -> impl Iterator<Item = Array> {
+        let Self { kind, each, constants, is_mutable, .. } = *self;
+        let (mixed, kinds): (&'static [BindingKind], &'static [BindingKind]) = match (kind, is_mutable) {
+            (DescriptorKind::Sampler, _) => (&[], &SAMPLERS),
+            (_, false) => (&[], &RESOURCES),
+            (_, true) if constants < each => (&WITHOUT_CONSTANTS, &[BindingKind::Constants]),
+            (_, true) => (&RESOURCES, &[]),
+        };
+        let mixed = (!mixed.is_empty()).then_some(Array { binding: 0, kinds: mixed, length: each });
+        let of_one_kind = kinds.chunks(1).map(move |one| {
+            let kind = one.first().copied().unwrap_or(BindingKind::Texture);
+            let length = if kind == BindingKind::Constants { constants } else { each };
+            Array { binding: heap_binding(kind), kinds: one, length }
+        });
+        mixed.into_iter().chain(of_one_kind).filter(|array| array.length > 0)
+    }
+
+    /// The array that descriptors of a kind are in.
+    pub(super) fn of(&self, kind: BindingKind) -> Option<Array> {
+        self.iter().find(|array| array.kinds.contains(&kind))
     }
 
     /// Calls `run` with the layout of such a heap.
     pub(super) fn with_layout<T>(&self, run: impl FnOnce(&vk::DescriptorSetLayoutCreateInfo<'_>) -> T) -> T {
-        let flags = [vk::DescriptorBindingFlags::UPDATE_AFTER_BIND
-            | vk::DescriptorBindingFlags::UPDATE_UNUSED_WHILE_PENDING
-            | vk::DescriptorBindingFlags::PARTIALLY_BOUND; RESOURCES.len()];
+        let (of_binding, of_layout) = self.flags();
+        let flags = [of_binding; RESOURCES.len()];
         let bindings: SmallVec<[_; RESOURCES.len()]> = self
-            .lengths()
-            .map(|(kind, length)| {
+            .iter()
+            .map(|array| {
                 vk::DescriptorSetLayoutBinding::default()
-                    .binding(heap_binding(kind))
-                    .descriptor_type(vk_type(kind))
-                    .descriptor_count(length)
-                    .stage_flags(vk::ShaderStageFlags::ALL)
+                    .binding(array.binding)
+                    .descriptor_type(array.vk_type())
+                    .descriptor_count(array.length)
+                    .stage_flags(self.in_buffer.unwrap_or(vk::ShaderStageFlags::ALL))
             })
             .collect();
         let flags = flags.get(..bindings.len()).unwrap_or_default();
         let mut flags = vk::DescriptorSetLayoutBindingFlagsCreateInfo::default().binding_flags(flags);
         let info = vk::DescriptorSetLayoutCreateInfo::default()
-            .flags(vk::DescriptorSetLayoutCreateFlags::UPDATE_AFTER_BIND_POOL)
+            .flags(of_layout)
             .bindings(&bindings)
             .push_next(&mut flags);
-        run(&info)
+        self.with_types(|types| match types {
+            Some(types) => run(&info.push_next(types)),
+            None => run(&info),
+        })
+    }
+
+    /// Calls `run` with a pool for just one set of such a heap.
+    fn with_pool<T>(&self, run: impl FnOnce(vk::DescriptorPoolCreateInfo<'_>) -> T) -> T {
+        let sizes: SmallVec<[_; RESOURCES.len()]> = self
+            .iter()
+            .map(|array| vk::DescriptorPoolSize { ty: array.vk_type(), descriptor_count: array.length })
+            .collect();
+        let info = vk::DescriptorPoolCreateInfo::default()
+            .flags(vk::DescriptorPoolCreateFlags::UPDATE_AFTER_BIND)
+            .pool_sizes(&sizes);
+        self.with_types(|types| match types {
+            Some(types) => run(info.push_next(types)),
+            None => run(info),
+        })
+    }
+
+    /// Calls `run` with what the descriptors of each array may be, where there are mutable ones.
+    fn with_types<T>(
+        &self,
+        run: impl FnOnce(Option<&mut vk::MutableDescriptorTypeCreateInfoEXT<'_>>) -> T,
+    ) -> T {
+        if !self.is_mutable {
+            return run(None);
+        }
+        let types: SmallVec<[_; RESOURCES.len()]> = self.iter().map(|array| array.types()).collect();
+        let list = |types| vk::MutableDescriptorTypeListEXT::default().descriptor_types(types);
+        let lists: SmallVec<[_; RESOURCES.len()]> = types.iter().map(|types| list(types)).collect();
+        run(Some(
+            &mut vk::MutableDescriptorTypeCreateInfoEXT::default().mutable_descriptor_type_lists(&lists),
+        ))
     }
 }
 
-/// One large set.
+/// A heap that shaders see.
 pub(super) struct Indexed {
     pub(super) arrays: Arrays,
     pub(super) layout: vk::DescriptorSetLayout,
-    pub(super) pool: vk::DescriptorPool,
-    pub(super) set: vk::DescriptorSet,
+    pub(super) storage: Storage,
+    /// What was last written to each mutable descriptor, where it may be made null again.
+    pub(super) kinds: LastKinds,
+}
+
+/// Where the descriptors are.
+pub(super) enum Storage {
+    /// In one large set.
+    Set {
+        pool: vk::DescriptorPool,
+        set: vk::DescriptorSet,
+    },
+    Buffer(DescriptorBuffer),
+}
+
+/// The kinds of mutable descriptors: a null descriptor has one, too.
+pub(super) struct LastKinds(Box<[AtomicU8]>);
+
+impl LastKinds {
+    /// Of nothing that was written so far.
+    fn new(arrays: &Arrays, can_be_null: bool) -> Self {
+        let mixed = arrays.iter().find(|array| can_be_null && array.only_kind().is_none());
+        Self((0..mixed.map_or(0, |array| array.length)).map(|_| AtomicU8::new(0)).collect())
+    }
+
+    pub(super) fn note(&self, index: u32, kind: BindingKind) {
+        let place = RESOURCES.iter().position(|known| *known == kind);
+        if let (Some(last), Some(place)) = (self.0.get(index as usize), place) {
+            // Whoever clears it was told by whoever wrote it that it was written.
+            last.store(place as u8 + 1, Ordering::Relaxed);
+        }
+    }
+
+    fn get(&self, index: u32) -> Option<BindingKind> {
+        let last = self.0.get(index as usize)?.load(Ordering::Relaxed);
+        RESOURCES.get(usize::from(last.checked_sub(1)?)).copied()
+    }
+
+    /// Calls `run` with the kind, the first index and the length of each row of one kind.
+    pub(super) fn rows(&self, [first, end]: [u32; 2], mut run: impl FnMut(BindingKind, u32, u32)) {
+        let mut at = first;
+        while at < end {
+            let kind = self.get(at);
+            let next = (at + 1..end).find(|index| self.get(*index) != kind).unwrap_or(end);
+            kind.into_iter().for_each(|kind| run(kind, at, next - at));
+            at = next;
+        }
+    }
 }
 
 impl Shared {
-    pub(super) fn create_indexed(&self, arrays: Arrays) -> Result<Indexed, DeviceError> {
+    pub(super) fn create_indexed(self: &Arc<Self>, arrays: Arrays) -> Result<Indexed, DeviceError> {
         let device = &self.api.device;
         let layout = arrays.with_layout(|info| {
-            // SAFETY: descriptor indexing is enabled, and the counts are within its limits.
+            // SAFETY: descriptor indexing is enabled, and the counts are within its limits; there are mutable
+            // descriptors, and buffers of them, only where they are enabled.
             unsafe { device.create_descriptor_set_layout(info, None) }
         });
         let layout = layout.map_err(|result| self.error("vkCreateDescriptorSetLayout", result))?;
-        let sizes: SmallVec<[_; RESOURCES.len()]> = arrays
-            .lengths()
-            .map(|(kind, count)| vk::DescriptorPoolSize { ty: vk_type(kind), descriptor_count: count })
-            .collect();
-        let flags = vk::DescriptorPoolCreateFlags::UPDATE_AFTER_BIND;
-        let sets = self.create_sets((flags, &sizes), &[layout]).inspect_err(|_| {
+        let storage = self.create_storage(&arrays, layout).inspect_err(|_| {
             // SAFETY: it is new, and nothing was made with it.
             unsafe { device.destroy_descriptor_set_layout(layout, None) };
         });
-        let (pool, sets) = sets?;
-        Ok(Indexed { arrays, layout, pool, set: sets.first().copied().unwrap_or_default() })
+        let kinds = LastKinds::new(&arrays, self.tables.descriptors.contract.null);
+        Ok(Indexed { arrays, layout, storage: storage?, kinds })
+    }
+
+    fn create_storage(
+        self: &Arc<Self>,
+        arrays: &Arrays,
+        layout: vk::DescriptorSetLayout,
+    ) -> Result<Storage, DeviceError> {
+        let descriptors = &self.tables.descriptors;
+        if let (Some(functions), Some(sizes)) = (&self.api.descriptor_buffers, &descriptors.sizes) {
+            return DescriptorBuffer::create(self, functions, sizes, (arrays, layout)).map(Storage::Buffer);
+        }
+        let (pool, sets) = arrays.with_pool(|pool| self.create_sets(pool, &[layout]))?;
+        Ok(Storage::Set { pool, set: sets.first().copied().unwrap_or_default() })
     }
 
     /// A pool with nothing but a set of each layout.
     pub(super) fn create_sets(
         &self,
-        (flags, sizes): (vk::DescriptorPoolCreateFlags, &[vk::DescriptorPoolSize]),
+        pool: vk::DescriptorPoolCreateInfo<'_>,
         layouts: &[vk::DescriptorSetLayout],
     ) -> Result<(vk::DescriptorPool, Vec<vk::DescriptorSet>), DeviceError> {
         let device = &self.api.device;
-        let count = u32::try_from(layouts.len()).unwrap_or(u32::MAX);
-        let info = vk::DescriptorPoolCreateInfo::default().flags(flags).max_sets(count).pool_sizes(sizes);
+        let info = pool.max_sets(u32::try_from(layouts.len()).unwrap_or(u32::MAX));
         // SAFETY: `info` is valid: there is a set, and something of each size.
         let pool = unsafe { device.create_descriptor_pool(&info, None) };
         let pool = pool.map_err(|result| self.error("vkCreateDescriptorPool", result))?;
@@ -113,5 +273,41 @@ impl Shared {
             self.error("vkAllocateDescriptorSets", result)
         })?;
         Ok((pool, sets))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bindings(each: u32, constants: u32, is_mutable: bool) -> Vec<(u32, usize, u32)> {
+        let arrays = Arrays::new(DescriptorKind::Resource, each, constants, is_mutable);
+        arrays.iter().map(|array| (array.binding, array.kinds.len(), array.length)).collect()
+    }
+
+    #[test]
+    fn mutable_descriptors_are_in_one_array() {
+        assert_eq!(bindings(100, 100, true), [(0, 6, 100)]);
+        assert_eq!(bindings(100, 0, true), [(0, 5, 100)], "no uniform buffers");
+        assert_eq!(bindings(100, 7, true), [(0, 5, 100), (2, 1, 7)], "fewer uniform buffers");
+        let typed: Vec<_> = (0..6).map(|binding| (binding, 1, if binding == 2 { 7 } else { 100 })).collect();
+        assert_eq!(bindings(100, 7, false), typed);
+        let samplers = Arrays::new(DescriptorKind::Sampler, 8, 0, true);
+        assert_eq!((samplers.count(), samplers.total()), (1, 8));
+        samplers.with_layout(|info| assert_eq!(info.binding_count, 1));
+    }
+
+    #[test]
+    fn rows_are_of_one_kind_and_leave_out_what_was_never_written() {
+        let arrays = Arrays::new(DescriptorKind::Resource, 10, 10, true);
+        let kinds = LastKinds::new(&arrays, true);
+        let (texture, buffer) = (BindingKind::Texture, BindingKind::Buffer);
+        for (index, kind) in [(2, texture), (3, texture), (4, buffer), (9, buffer), (10, buffer)] {
+            kinds.note(index, kind);
+        }
+        let mut rows = Vec::new();
+        kinds.rows([0, 10], |kind, first, count| rows.push((kind, first, count)));
+        assert_eq!(rows, [(texture, 2, 2), (buffer, 4, 1), (buffer, 9, 1)]);
+        LastKinds::new(&arrays, false).rows([0, 10], |_, _, _| panic!("nothing is made null"));
     }
 }

@@ -5,8 +5,8 @@ use tenure_core::device::{
     Allowed, BindingKind, BufferAccess, BufferView, CallRule, DeviceError, Elements, Format, check,
 };
 
-use super::slot::{Slot, Value, Written};
-use crate::error::unsupported_format;
+use super::slot::{Slot, Texels, Value, Written};
+use crate::error::{unsupported, unsupported_format};
 use crate::format::to_vk_format;
 use crate::resource::{Resource, VkUsage};
 use crate::shared::Shared;
@@ -54,6 +54,15 @@ impl Shared {
         }
     }
 
+    /// In descriptor buffers, descriptors of buffers are addresses.
+    fn may_be_described(&self, resource: &Resource) -> bool {
+        let has_address = match resource.usage {
+            VkUsage::Buffer(usage) => usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS),
+            VkUsage::Image(..) => true,
+        };
+        has_address || self.api.descriptor_buffers.is_none()
+    }
+
     /// Checks a range of a buffer that shaders are to see, and says which buffer it is.
     pub(super) fn check_bytes(
         &self,
@@ -70,6 +79,9 @@ impl Shared {
         };
         if !info.usage.contains(access.usage()) || !is_made_for_it {
             return Err(DeviceError::MissingUsage { needs: access.usage(), has: info.usage });
+        }
+        if !self.may_be_described(resource) {
+            return Err(unsupported("descriptors of buffers without an address (descriptor buffers)"));
         }
         check::buffer_view(offset, size, info.size)?;
         let tables = &self.tables.descriptors;
@@ -119,7 +131,8 @@ impl Shared {
         // and the device has such buffers of the format.
         let made = unsafe { self.api.device.create_buffer_view(&info, None) };
         let made = made.map_err(|result| self.error("vkCreateBufferView", result))?;
-        Ok(Slot::Shader(Written { kind, value: Value::Texels(made) }))
+        let bytes = vk::DescriptorBufferInfo { buffer, offset: view.offset, range: view.size };
+        Ok(Slot::Shader(Written { kind, value: Value::Texels(Texels { view: made, bytes, format }) }))
     }
 }
 

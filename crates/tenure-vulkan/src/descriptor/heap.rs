@@ -1,17 +1,20 @@
 //! Heaps of descriptors: those that shaders do not see, and those that they index.
 
 use core::fmt;
+use std::ffi::CString;
 use std::sync::Arc;
 
 use ash::vk;
 use parking_lot::Mutex;
 use tenure_core::device::{
-    BindingKind, CallRule, Descriptor, DescriptorHeapDesc, DescriptorKind, DescriptorSource, DeviceError,
-    check,
+    Allowed, BindingKind, CallRule, Descriptor, DescriptorHeapDesc, DescriptorKind, DescriptorSource,
+    DeviceError, check,
 };
 
-use super::arrays::{Arrays, Indexed};
-use super::kinds::{heap_binding, heap_kind, is_in_heaps};
+use super::arrays::{Array, Indexed, Storage};
+use super::buffer::DescriptorBuffer;
+use super::kinds::{RESOURCES, SAMPLERS, heap_kind, is_in_heaps};
+use super::renumber::renumber;
 use super::slot::{Slot, Value, Written};
 use super::writer::{BATCH, WriteTarget, Writer, write_nulls};
 use crate::device::Device;
@@ -23,7 +26,7 @@ const MOST_HIDDEN: u32 = 1 << 20;
 
 enum Content {
     Hidden(Box<[Mutex<Slot>]>),
-    Visible(Indexed),
+    Visible(Box<Indexed>),
 }
 
 /// Descriptors: a handle for
@@ -31,10 +34,11 @@ enum Content {
 /// Dropping it without that leaks the API's objects.
 ///
 /// A heap that shaders do not see holds views, samplers and ranges of buffers. One that they see is
-/// one descriptor set, which may be updated after it was bound, with an array for each kind of
-/// descriptor: a descriptor is at its index in the array of its kind. [`binding`](Self::binding) says
-/// which that is. Where a device indexes fewer uniform buffers than all else, constants are at the
-/// first [`constants`](Self::constants) indices only.
+/// one descriptor set, which may be updated after it was bound. With
+/// [mutable descriptors](crate::OptionalFeatures::MUTABLE_DESCRIPTORS) all views are in one array, else
+/// there is an array for each kind of them: a descriptor is at its index in the array of its kind.
+/// [`binding`](Self::binding) says which that is. Where a device indexes fewer uniform buffers than all
+/// else, constants are at the first [`constants`](Self::constants) indices only, in an array of their own.
 pub struct DescriptorHeap {
     shared: Arc<Shared>,
     kind: DescriptorKind,
@@ -56,7 +60,7 @@ impl Shared {
         let most = if shader_visible { tables.contract.visible(kind) } else { MOST_HIDDEN };
         check::descriptor_heap(desc, most)?;
         let content = if shader_visible {
-            Content::Visible(self.create_indexed(Arrays::new(kind, count, tables.visible_constants))?)
+            Content::Visible(Box::new(self.create_indexed(tables.arrays(kind, count))?))
         } else {
             Content::Hidden((0..count).map(|_| Mutex::default()).collect())
         };
@@ -77,10 +81,40 @@ impl DescriptorHeap {
         self.count
     }
 
-    /// The set to bind; `None` when shaders do not see it. Do not free or write it.
+    /// The set to bind; `None` when shaders do not see it, and where it is a [buffer](Self::raw_buffer). Do not
+    /// free or write it.
     #[must_use]
     pub fn set(&self) -> Option<vk::DescriptorSet> {
-        self.indexed().map(|indexed| indexed.set)
+        match self.indexed()?.storage {
+            Storage::Set { set, .. } => Some(set),
+            Storage::Buffer(_) => None,
+        }
+    }
+
+    /// The buffer that the descriptors are in, with [descriptor buffers](crate#descriptor-buffers); `None` without
+    /// them, and when shaders do not see it. Do not write it or destroy it.
+    #[must_use]
+    pub fn raw_buffer(&self) -> Option<vk::Buffer> {
+        self.descriptor_buffer().map(|buffer| buffer.buffer)
+    }
+
+    /// Bytes of that buffer.
+    #[must_use]
+    pub fn buffer_size(&self) -> Option<u64> {
+        self.descriptor_buffer().map(|buffer| buffer.size)
+    }
+
+    /// Where the GPU finds it, and what it is for: for a program that binds it itself.
+    #[must_use]
+    pub fn buffer_binding(&self) -> Option<vk::DescriptorBufferBindingInfoEXT<'static>> {
+        self.descriptor_buffer().map(DescriptorBuffer::binding)
+    }
+
+    fn descriptor_buffer(&self) -> Option<&DescriptorBuffer> {
+        match &self.indexed()?.storage {
+            Storage::Buffer(buffer) => Some(buffer),
+            Storage::Set { .. } => None,
+        }
     }
 
     /// The layout of the set, for pipelines; `None` when shaders do not see it. Do not destroy it.
@@ -90,13 +124,59 @@ impl DescriptorHeap {
         self.indexed().map(|indexed| indexed.layout)
     }
 
-    /// The binding of the array in which shaders find descriptors of a kind: of views 0 (sampled
-    /// images), 1 (storage images), 2 (uniform buffers), 3 (storage buffers), 4 (uniform texel
-    /// buffers), 5 (storage texel buffers); of samplers 0. Meaningless for what is
-    /// [in sets alone](BindingKind::is_for_sets_alone).
+    /// The binding of the array in which shaders find descriptors of a kind; `None` for what is not in the
+    /// heap, and where shaders do not see it.
+    ///
+    /// With [mutable descriptors](crate::OptionalFeatures::MUTABLE_DESCRIPTORS) that is 0 for all views, but 2
+    /// for constants where the heap has [fewer of them](Self::constants). Without them it is 0 for sampled images, 1 for
+    /// storage images, 2 for uniform buffers, 3 for storage buffers, 4 for uniform texel buffers and 5 for
+    /// storage texel buffers. Of samplers it is 0.
     #[must_use]
-    pub const fn binding(kind: BindingKind) -> u32 {
-        heap_binding(kind)
+    pub fn binding(&self, kind: BindingKind) -> Option<u32> {
+        self.indexed()?.arrays.of(kind).map(|array| array.binding)
+    }
+
+    /// Descriptors of the API in all arrays of the heap; 0 where shaders do not see it. With mutable
+    /// descriptors they are as many as the heap has indices.
+    #[must_use]
+    pub fn api_descriptors(&self) -> u64 {
+        self.indexed().map_or(0, |indexed| indexed.arrays.total())
+    }
+
+    /// Gives a shader that was written for a heap with six arrays the bindings of this heap.
+    ///
+    /// The shader declares the heap as descriptor set `set`, with the bindings 0 to 5 that
+    /// [`binding`](Self::binding) names for heaps without mutable descriptors. In a heap with one array several
+    /// variables then have one binding, as Vulkan allows it. A shader that has its bindings already, and one
+    /// that does not use the set, stay as they are. O(words before the first function).
+    ///
+    /// ```
+    /// use tenure_vulkan::ash::{self, vk};
+    /// use tenure_vulkan::{DescriptorHeap, Device};
+    /// use tenure_core::DeviceError;
+    ///
+    /// fn module(raw: &ash::Device, heap: &DescriptorHeap, spirv: &[u32]) -> Result<vk::ShaderModule, DeviceError> {
+    ///     let mut words = spirv.to_vec();
+    ///     heap.renumber(&mut words, 0)?;
+    ///     let info = vk::ShaderModuleCreateInfo::default().code(&words);
+    ///     // SAFETY: `spirv` is a valid shader.
+    ///     Ok(unsafe { raw.create_shader_module(&info, None) }.expect("memory for a module"))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidDesc`] for what is not SPIR-V in this machine's byte order, for a binding of the set
+    /// which no heap or this one does not have, for decoration groups, which nothing has written for years, and
+    /// where shaders do not see the heap. Then nothing was changed.
+    pub fn renumber(&self, spirv: &mut [u32], set: u32) -> Result<(), DeviceError> {
+        let hidden =
+            DeviceError::invalid_desc("shader_visible", 0_u32, Allowed::Rule("a heap that shaders see"));
+        let indexed = self.indexed().ok_or(hidden)?;
+        let kinds = if self.kind == DescriptorKind::Sampler { &SAMPLERS[..] } else { &RESOURCES[..] };
+        renumber(spirv, set, |binding| {
+            let kind = kinds.get(usize::try_from(binding).ok()?)?;
+            indexed.arrays.of(*kind).map(|array| array.binding)
+        })
     }
 
     /// How many indices, from 0 on, shaders find constants at; 0 when they do not see it.
@@ -125,7 +205,7 @@ impl DescriptorHeap {
     #[must_use]
     pub fn buffer_view(&self, index: u32) -> Option<vk::BufferView> {
         match self.slot(index)? {
-            Slot::Shader(Written { value: Value::Texels(view), .. }) => Some(view),
+            Slot::Shader(Written { value: Value::Texels(texels), .. }) => Some(texels.view),
             _ => None,
         }
     }
@@ -232,25 +312,35 @@ impl DescriptorHeap {
         };
         check::descriptors_inside(first, sources.len() as u64, self.count)?;
         // All are looked at before any is written; a batch is written as a whole.
-        if sources.len() > BATCH {
+        if sources.len() > BATCH || self.descriptor_buffer().is_some() {
             for (index, source) in (first..).zip(sources) {
-                self.check(indexed, index, shared.resolve(source)?.kind)?;
+                self.array(indexed, index, shared.resolve(source)?.kind)?;
             }
         }
         let mut writer = Writer::new(shared);
         for (element, source) in (first..).zip(sources) {
             let written = shared.resolve(source)?;
-            self.check(indexed, element, written.kind)?;
-            let target = WriteTarget { set: indexed.set, binding: heap_binding(written.kind), element };
-            // SAFETY: the set is alive and has an array of this kind, of which the index is a part;
-            // by the contract no other code uses it there, and what is written is alive.
-            unsafe { writer.write(target, written) };
+            let array = self.array(indexed, element, written.kind)?;
+            if array.only_kind().is_none() {
+                indexed.kinds.note(element, written.kind);
+            }
+            match &indexed.storage {
+                Storage::Set { set, .. } => {
+                    let target = WriteTarget { set: *set, binding: array.binding, element };
+                    // SAFETY: the set is alive and has an array of this kind, of which the index is a part;
+                    // by the contract no other code uses it there, and what is written is alive.
+                    unsafe { writer.write(target, written) };
+                }
+                // SAFETY: the same of the buffer.
+                Storage::Buffer(buffer) => unsafe { buffer.write(shared, array, element, &written) },
+            }
         }
         writer.finish();
         Ok(())
     }
 
-    fn check(&self, indexed: &Indexed, index: u32, kind: BindingKind) -> Result<(), DeviceError> {
+    /// The array that a descriptor of a kind is written to.
+    fn array(&self, indexed: &Indexed, index: u32, kind: BindingKind) -> Result<Array, DeviceError> {
         if !is_in_heaps(kind) {
             return Err(DeviceError::invalid_value(CallRule::InSetsAlone, kind));
         }
@@ -260,7 +350,7 @@ impl DescriptorHeap {
             let rule = "constants are at the first indices, where the device has fewer of them";
             return Err(DeviceError::invalid_call(rule, u64::from(index), u64::from(constants)));
         }
-        Ok(())
+        indexed.arrays.of(kind).ok_or(DeviceError::invalid_value(CallRule::InSetsAlone, kind))
     }
 
     /// Clears indices: destroys what was made there, or makes it null when `is_poisoned`.
@@ -273,33 +363,73 @@ impl DescriptorHeap {
                 }
             }
             Content::Visible(indexed) if is_poisoned && self.shared.tables.descriptors.contract.null => {
-                for (kind, length) in indexed.arrays.lengths() {
-                    let target =
-                        WriteTarget { set: indexed.set, binding: heap_binding(kind), element: first };
-                    let count = end.min(length).saturating_sub(first);
-                    // SAFETY: null descriptors are enabled; the set is alive, the indices are inside
-                    // the array, and by the contract nothing uses them.
-                    unsafe { write_nulls(&self.shared, target, kind, count) };
+                for array in indexed.arrays.iter() {
+                    self.make_null(indexed, array, [first, end.min(array.length)]);
                 }
             }
             Content::Visible(_) => {}
         }
     }
 
-    pub(crate) fn destroy(self) {
-        self.clear(0, self.count, false);
-        if let Content::Visible(Indexed { layout, pool, .. }) = self.content {
-            // SAFETY: the contract has the GPU done with it. The set goes with its pool.
+    /// Makes descriptors of an array null: mutable ones as what they were written last.
+    fn make_null(&self, indexed: &Indexed, array: Array, [first, end]: [u32; 2]) {
+        let write = |kind, element, count| {
+            // SAFETY: null descriptors are enabled; set or buffer are alive, the indices are inside the array, whose
+            // descriptors may be of the kind, and by the contract nothing uses them.
             unsafe {
-                self.shared.api.device.destroy_descriptor_pool(pool, None);
-                self.shared.api.device.destroy_descriptor_set_layout(layout, None);
+                match &indexed.storage {
+                    Storage::Set { set, .. } => {
+                        let target = WriteTarget { set: *set, binding: array.binding, element };
+                        write_nulls(&self.shared, target, kind, count);
+                    }
+                    Storage::Buffer(buffer) => {
+                        buffer.write_nulls(&self.shared, (array, kind), element, count)
+                    }
+                }
             }
+        };
+        match array.only_kind() {
+            Some(kind) => write(kind, first, end.saturating_sub(first)),
+            None => indexed.kinds.rows([first, end], write),
         }
     }
 
-    /// What carries its name.
-    pub(crate) fn objects(&self) -> Option<(vk::DescriptorPool, vk::DescriptorSet, vk::DescriptorSetLayout)> {
-        self.indexed().map(|indexed| (indexed.pool, indexed.set, indexed.layout))
+    pub(crate) fn destroy(self) {
+        self.clear(0, self.count, false);
+        let Content::Visible(indexed) = self.content else { return };
+        let Indexed { layout, storage, .. } = *indexed;
+        let device = &self.shared.api.device;
+        match storage {
+            // SAFETY: the contract has the GPU done with it. The set goes with its pool.
+            Storage::Set { pool, .. } => unsafe { device.destroy_descriptor_pool(pool, None) },
+            Storage::Buffer(buffer) => buffer.destroy(&self.shared),
+        }
+        // SAFETY: as above.
+        unsafe { device.destroy_descriptor_set_layout(layout, None) };
+    }
+
+    /// Checks that shaders may be told to look into it, for descriptors of that kind.
+    pub(crate) fn check_bound(&self, shared: &Shared, kind: DescriptorKind) -> Result<(), DeviceError> {
+        self.check_device(shared)?;
+        if self.kind != kind || self.indexed().is_none() {
+            return Err(DeviceError::broken_rule("shaders see the heap of descriptors, as one of its kind"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set_name(&self, name: &CString) {
+        let Some(indexed) = self.indexed() else { return };
+        self.shared.name(indexed.layout, name);
+        match &indexed.storage {
+            Storage::Set { pool, set } => {
+                self.shared.name(*pool, name);
+                self.shared.name(*set, name);
+            }
+            Storage::Buffer(buffer) => {
+                self.shared.name(buffer.buffer, name);
+                self.shared.name(buffer.memory.handle, name);
+            }
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 use ash::vk;
 use tenure_core::device::{BindingKind, DescriptorKind};
 
-/// What a heap of views that shaders see holds: each kind in an array of its own, whose binding is its
-/// place here. A descriptor is at the same index in the array of its kind as in the heap.
+/// What a heap of views that shaders see holds: all in one array of mutable descriptors, or each kind in an
+/// array of its own, whose binding is its place here. A descriptor is at the same index in its array as in
+/// the heap.
 pub(crate) const RESOURCES: [BindingKind; 6] = [
     BindingKind::Texture,
     BindingKind::StorageTexture,
@@ -14,10 +15,14 @@ pub(crate) const RESOURCES: [BindingKind; 6] = [
     BindingKind::TypedStorageBuffer,
 ];
 
+/// The same without constants, for a device that indexes fewer of them.
+pub(crate) const WITHOUT_CONSTANTS: [BindingKind; 5] =
+    [RESOURCES[0], RESOURCES[1], RESOURCES[3], RESOURCES[4], RESOURCES[5]];
+
 /// What a heap of samplers holds.
 pub(crate) const SAMPLERS: [BindingKind; 1] = [BindingKind::Sampler];
 
-/// The binding of a kind in the heap that it belongs into; 0 for what is in sets alone.
+/// The binding of a kind in a heap with an array for each; 0 for what is in sets alone.
 pub(crate) const fn heap_binding(kind: BindingKind) -> u32 {
     match kind {
         BindingKind::Texture

@@ -4,6 +4,8 @@ use ash::vk;
 use tenure_core::device::{Allowed, BindingKind, DescriptorKind, DescriptorLimits, DeviceError, SetBinding};
 
 use super::arrays::Arrays;
+use super::buffer::DescriptorSizes;
+use super::kinds::RESOURCES;
 use crate::setup::OptionalFeatures;
 use crate::tables::power_of_two;
 
@@ -39,6 +41,12 @@ pub(crate) struct DescriptorTables {
     pub(crate) contract: DescriptorLimits,
     /// The most uniform buffers in one shader-visible heap, which may be fewer than of all else.
     pub(crate) visible_constants: u32,
+    /// Views in heaps that shaders see are mutable descriptors.
+    is_mutable: bool,
+    /// Bytes of descriptors, where heaps that shaders see are buffers.
+    pub(super) sizes: Option<DescriptorSizes>,
+    /// The stages that see those.
+    stages: vk::ShaderStageFlags,
     /// Bytes.
     pub(crate) constant_alignment: u64,
     /// Bytes.
@@ -60,13 +68,17 @@ impl DescriptorTables {
     ) -> Self {
         let has_anisotropy = features.sampler_anisotropy == vk::TRUE;
         let anisotropy = if has_anisotropy { limits.max_sampler_anisotropy as u32 } else { 1 };
-        let visible = |most: fn(&Indexing<'_>) -> u32| indexing.map_or(0, |(found, _)| share(most(found)));
-        let has_constants = indexing.is_some_and(|(_, constants)| constants);
-        let visible_resources = visible(most_resources);
+        let is_mutable = enabled.contains(OptionalFeatures::MUTABLE_DESCRIPTORS);
+        let (most_resources, most_constants) = indexing.map_or((0, 0), |(found, has_constants)| {
+            let constants = if has_constants { most_constants(found) } else { 0 };
+            (most_resources(found, constants, is_mutable), constants)
+        });
+        let visible_resources = share(most_resources);
         Self {
             contract: DescriptorLimits {
                 visible_resources,
-                visible_samplers: visible(most_samplers),
+                visible_samplers: indexing.map_or(0, |(found, _)| share(most_samplers(found))),
+                descriptors_per_index: if is_mutable { 1 } else { RESOURCES.len() as u32 },
                 samplers: limits.max_sampler_allocation_count,
                 sets: true,
                 null: enabled.contains(OptionalFeatures::NULL_DESCRIPTORS),
@@ -76,12 +88,48 @@ impl DescriptorTables {
                 typed_elements: limits.max_texel_buffer_elements,
                 typed_alignment: power_of_two(limits.min_texel_buffer_offset_alignment),
             },
-            visible_constants: if has_constants { visible(most_constants).min(visible_resources) } else { 0 },
+            visible_constants: share(most_constants).min(visible_resources),
+            is_mutable,
+            sizes: None,
+            stages: vk::ShaderStageFlags::empty(),
             constant_alignment: power_of_two(limits.min_uniform_buffer_offset_alignment),
             storage_alignment: power_of_two(limits.min_storage_buffer_offset_alignment),
             mip_bias: limits.max_sampler_lod_bias,
             groups: groups(limits, structures),
         }
+    }
+
+    /// Heaps that shaders see are buffers, and there are no sets. `is_robust`: accesses of buffers are checked.
+    /// `stages`: those that the device has.
+    pub(crate) fn use_buffers(
+        &mut self,
+        found: &vk::PhysicalDeviceDescriptorBufferPropertiesEXT<'_>,
+        is_robust: bool,
+        stages: vk::ShaderStageFlags,
+    ) {
+        self.stages = stages;
+        let sizes = DescriptorSizes::new(found, is_robust);
+        let stride = if self.is_mutable { sizes.largest(&RESOURCES) } else { sizes.sum(&RESOURCES) };
+        let most = |range: u64, stride: u64| {
+            // Drivers align the arrays, by less than this.
+            let most = range.saturating_sub(4096) / stride.max(1);
+            u32::try_from(most).unwrap_or(u32::MAX)
+        };
+        let contract = &mut self.contract;
+        let resources = found.max_resource_descriptor_buffer_range;
+        let samplers = found.max_sampler_descriptor_buffer_range;
+        contract.visible_resources = contract.visible_resources.min(most(resources, stride));
+        contract.visible_samplers =
+            contract.visible_samplers.min(most(samplers, sizes.of(BindingKind::Sampler)));
+        self.visible_constants = self.visible_constants.min(self.contract.visible_resources);
+        self.contract.sets = false;
+        self.sizes = Some(sizes);
+    }
+
+    /// What a heap of so many indices that shaders see consists of.
+    pub(super) fn arrays(&self, kind: DescriptorKind, count: u32) -> Arrays {
+        let arrays = Arrays::new(kind, count, self.visible_constants, self.is_mutable);
+        if self.sizes.is_some() { arrays.in_buffer(self.stages) } else { arrays }
     }
 
     /// Makes heaps small enough for `most_in_set` where the driver cannot have larger ones.
@@ -91,7 +139,7 @@ impl DescriptorTables {
         is_possible: impl Fn(&vk::DescriptorSetLayoutCreateInfo<'_>) -> bool,
     ) {
         for kind in [DescriptorKind::Resource, DescriptorKind::Sampler] {
-            let arrays = Arrays::new(kind, self.contract.visible(kind), self.visible_constants);
+            let arrays = self.arrays(kind, self.contract.visible(kind));
             if arrays.total() <= u64::from(most_in_set) || arrays.with_layout(&is_possible) {
                 continue;
             }
@@ -99,7 +147,7 @@ impl DescriptorTables {
                 DescriptorKind::Resource => &mut self.contract.visible_resources,
                 _ => &mut self.contract.visible_samplers,
             };
-            *most = (*most).min(most_in_set / arrays.count());
+            *most = (*most).min(most_in_set / arrays.count().max(1));
         }
         self.visible_constants = self.visible_constants.min(self.contract.visible_resources);
     }
@@ -122,21 +170,28 @@ const fn share(limit: u32) -> u32 {
     limit - limit / 8
 }
 
-/// The arrays of a heap of views are of the same length, and count together with others.
-fn most_resources(found: &Indexing<'_>) -> u32 {
-    let (images, texels) = (2, 2);
-    [
+/// What a heap of views has room for. Arrays of each type are of the same length, and count together with
+/// others. Of mutable descriptors each counts once, as what it is; beside them there may be an array of
+/// constants, where a device has much fewer.
+fn most_resources(found: &Indexing<'_>, constants: u32, is_mutable: bool) -> u32 {
+    let (images, texels, all) = if is_mutable { (1, 1, 1) } else { (2, 2, RESOURCES.len() as u32) };
+    let most = [
         found.max_per_stage_descriptor_update_after_bind_storage_buffers,
         found.max_descriptor_set_update_after_bind_storage_buffers,
         found.max_per_stage_descriptor_update_after_bind_sampled_images / images,
         found.max_descriptor_set_update_after_bind_sampled_images / images,
         found.max_per_stage_descriptor_update_after_bind_storage_images / texels,
         found.max_descriptor_set_update_after_bind_storage_images / texels,
-        found.max_per_stage_update_after_bind_resources / 6,
-        found.max_update_after_bind_descriptors_in_all_pools / 6,
-    ]
-    .into_iter()
-    .fold(u32::MAX, u32::min)
+        found.max_per_stage_update_after_bind_resources / all,
+        found.max_update_after_bind_descriptors_in_all_pools / all,
+    ];
+    let most = most.into_iter().fold(u32::MAX, u32::min);
+    match constants {
+        // One array is simpler, and as large.
+        _ if is_mutable && constants >= most / 2 => most.min(constants),
+        _ if is_mutable => most - constants,
+        _ => most,
+    }
 }
 
 fn most_constants(found: &Indexing<'_>) -> u32 {
@@ -205,7 +260,31 @@ mod tests {
             ..Default::default()
         };
         let features = vk::PhysicalDeviceFeatures::default().sampler_anisotropy(true);
-        DescriptorTables::new(&limits, &features, indexing, OptionalFeatures::all(), 16)
+        let enabled = OptionalFeatures::all().difference(OptionalFeatures::MUTABLE_DESCRIPTORS);
+        DescriptorTables::new(&limits, &features, indexing, enabled, 16)
+    }
+
+    /// A mutable descriptor counts once, whatever it may be.
+    #[test]
+    fn mutable_descriptors_have_all_the_room() {
+        let of = |found: &Indexing<'_>, has_constants| {
+            let (limits, features) = Default::default();
+            let enabled = OptionalFeatures::all();
+            let tables = DescriptorTables::new(&limits, &features, Some((found, has_constants)), enabled, 0);
+            let arrays = tables.arrays(DescriptorKind::Resource, tables.contract.visible_resources);
+            assert_eq!(tables.contract.descriptors_per_index, 1);
+            (tables.contract.visible_resources, tables.visible_constants, arrays.count())
+        };
+        assert_eq!(of(&indexing(), false), (share(MANY), 0, 1));
+        assert_eq!(
+            of(&indexing(), true),
+            (share(MANY - 64), share(64), 2),
+            "constants take room beside them"
+        );
+        let most = MANY - 5;
+        let many =
+            Indexing { max_per_stage_descriptor_update_after_bind_uniform_buffers: most, ..indexing() };
+        assert_eq!(of(&many, true), (share(most), share(most), 1), "nearly as many constants");
     }
 
     #[test]
@@ -219,6 +298,39 @@ mod tests {
         tables.cut(600, |_| false);
         assert_eq!((tables.contract.visible_resources, tables.visible_constants), (100, 56));
         assert_eq!(tables.contract.visible_samplers, 600);
+    }
+
+    /// Buffers have no more room than their range, whatever the driver could index.
+    #[test]
+    fn buffers_end_with_their_range() {
+        let found = vk::PhysicalDeviceDescriptorBufferPropertiesEXT {
+            sampler_descriptor_size: 16,
+            sampled_image_descriptor_size: 64,
+            storage_image_descriptor_size: 32,
+            uniform_buffer_descriptor_size: 16,
+            robust_uniform_buffer_descriptor_size: 128,
+            storage_buffer_descriptor_size: 16,
+            robust_storage_buffer_descriptor_size: 16,
+            uniform_texel_buffer_descriptor_size: 16,
+            robust_uniform_texel_buffer_descriptor_size: 16,
+            storage_texel_buffer_descriptor_size: 16,
+            robust_storage_texel_buffer_descriptor_size: 16,
+            max_resource_descriptor_buffer_range: 4096 + 64_000,
+            max_sampler_descriptor_buffer_range: 4096 + 1600,
+            ..Default::default()
+        };
+        let of = |enabled: OptionalFeatures, is_robust| {
+            let (limits, features) = Default::default();
+            let indexing = indexing();
+            let mut tables = DescriptorTables::new(&limits, &features, Some((&indexing, true)), enabled, 0);
+            tables.use_buffers(&found, is_robust, vk::ShaderStageFlags::COMPUTE);
+            assert!(!tables.contract.sets);
+            (tables.contract.visible_resources, tables.contract.visible_samplers)
+        };
+        let mutable = OptionalFeatures::MUTABLE_DESCRIPTORS;
+        assert_eq!(of(mutable, false), (1000, 100), "as large as the largest");
+        assert_eq!(of(mutable, true), (500, 100));
+        assert_eq!(of(OptionalFeatures::empty(), false), (64_000 / 160, 100), "one of each");
     }
 
     #[test]

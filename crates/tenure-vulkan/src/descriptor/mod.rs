@@ -1,11 +1,13 @@
 //! Descriptors: views and samplers, heaps of them, and sets.
 
 mod arrays;
+mod buffer;
 mod buffer_view;
 mod heap;
 mod kinds;
 mod limits;
 mod raw;
+mod renumber;
 mod sampler;
 mod set_block;
 mod set_layout;
@@ -14,6 +16,7 @@ mod source;
 mod texture_view;
 mod writer;
 
+pub(crate) use buffer::stages as buffer_stages;
 pub use heap::DescriptorHeap;
 pub(crate) use limits::DescriptorTables;
 pub use raw::{RawHandle, RawView};

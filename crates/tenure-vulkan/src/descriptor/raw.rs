@@ -80,7 +80,8 @@ impl RawHandle for Set<'_, Device> {
 impl RawHandle for DescriptorTable<Device> {
     type Raw = vk::DescriptorSet;
 
-    /// The set of the heap: the table begins at [`first`](DescriptorTable::first).
+    /// The set of the heap: the table begins at [`first`](DescriptorTable::first). None with
+    /// [descriptor buffers](crate#descriptor-buffers).
     fn raw(&self) -> vk::DescriptorSet {
         self.heap().set().unwrap_or_default()
     }
@@ -89,7 +90,8 @@ impl RawHandle for DescriptorTable<Device> {
 impl RawHandle for Descriptors<'_, Device> {
     type Raw = vk::DescriptorSet;
 
-    /// The set of the heap: they begin at [`first`](Descriptors::first).
+    /// The set of the heap: they begin at [`first`](Descriptors::first). None with
+    /// [descriptor buffers](crate#descriptor-buffers).
     fn raw(&self) -> vk::DescriptorSet {
         self.heap().set().unwrap_or_default()
     }

@@ -39,7 +39,8 @@ impl Shared {
         check::count("sets", sets, MOST_SETS)?;
         let sizes = pool_sizes(layout.bindings(), sets)?;
         let layouts = vec![layout.raw(); usize::try_from(sets).unwrap_or(0)];
-        let (pool, sets) = self.create_sets((vk::DescriptorPoolCreateFlags::empty(), &sizes), &layouts)?;
+        let pool = vk::DescriptorPoolCreateInfo::default().pool_sizes(&sizes);
+        let (pool, sets) = self.create_sets(pool, &layouts)?;
         Ok(SetBlock { shared: self.clone(), pool, sets, bindings: layout.shared_bindings().clone() })
     }
 }

@@ -8,6 +8,7 @@ use tenure_core::device::{BindingKind, DeviceError, SetBinding, check};
 
 use super::kinds::vk_type;
 use crate::device::Device;
+use crate::error::unsupported;
 use crate::resource::Ownership;
 use crate::setup::OptionalFeatures;
 use crate::shared::Shared;
@@ -43,6 +44,7 @@ impl Shared {
         bindings: &[SetBinding],
     ) -> Result<SetLayout, DeviceError> {
         self.alive()?;
+        self.has_sets()?;
         check::set_bindings(bindings, LAST_BINDING)?;
         let traces = bindings.iter().any(|binding| binding.kind == BindingKind::AccelerationStructure);
         if traces && !self.api.uses(OptionalFeatures::ACCELERATION_STRUCTURES) {
@@ -79,11 +81,19 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// With descriptor buffers there are no sets: a pipeline uses the ones or the others.
+    fn has_sets(&self) -> Result<(), DeviceError> {
+        if self.tables.descriptors.contract.sets { Ok(()) } else { Err(unsupported("descriptor sets")) }
+    }
+}
+
 impl SetLayout {
     /// Takes in a layout that a program made itself, for tenure's blocks of sets.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidDesc`] for bindings that no layout has; then nothing is destroyed.
+    /// [`DeviceError::InvalidDesc`] for bindings that no layout has, [`DeviceError::Unsupported`] with
+    /// [descriptor buffers](crate#descriptor-buffers); then nothing is destroyed.
     ///
     /// # Safety
     /// The layout is of `device`, was made without flags, and has just these bindings; samplers in it
@@ -96,6 +106,7 @@ impl SetLayout {
         bindings: &[SetBinding],
         ownership: Ownership,
     ) -> Result<Self, DeviceError> {
+        device.shared().has_sets()?;
         check::set_bindings(bindings, LAST_BINDING)?;
         let is_ours = ownership == Ownership::Tenure;
         Ok(Self { shared: device.shared().clone(), layout, bindings: bindings.into(), is_ours })

@@ -9,11 +9,20 @@ use crate::shared::Shared;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value {
     Bytes(vk::DescriptorBufferInfo),
-    Texels(vk::BufferView),
+    Texels(Texels),
     /// A view, or a sampler.
     Image(vk::DescriptorImageInfo),
     /// What rays are traced through.
     Structure(vk::AccelerationStructureKHR),
+}
+
+/// A typed view of a buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Texels {
+    pub(crate) view: vk::BufferView,
+    /// What is in view, for descriptors that are addresses.
+    pub(crate) bytes: vk::DescriptorBufferInfo,
+    pub(crate) format: vk::Format,
 }
 
 /// A descriptor as sets take it.
@@ -44,7 +53,7 @@ impl Slot {
         let device = &shared.api.device;
         match self {
             Self::Nothing | Self::Shader(Written { value: Value::Bytes(_) | Value::Structure(_), .. }) => {}
-            Self::Shader(Written { value: Value::Texels(view), .. }) => {
+            Self::Shader(Written { value: Value::Texels(Texels { view, .. }), .. }) => {
                 // SAFETY: it is ours, and the caller made sure that nothing uses it.
                 unsafe { device.destroy_buffer_view(view, None) };
             }

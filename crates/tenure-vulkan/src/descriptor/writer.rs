@@ -70,7 +70,7 @@ impl<'a> Writer<'a> {
                 match &written.value {
                     Value::Structure(_) => write.descriptor_count(1).push_next(chained),
                     Value::Bytes(info) => write.buffer_info(core::slice::from_ref(info)),
-                    Value::Texels(view) => write.texel_buffer_view(core::slice::from_ref(view)),
+                    Value::Texels(texels) => write.texel_buffer_view(core::slice::from_ref(&texels.view)),
                     Value::Image(info) => write.image_info(core::slice::from_ref(info)),
                 }
             })

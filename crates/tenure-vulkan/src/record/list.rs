@@ -5,9 +5,10 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use ash::vk;
+use smallvec::SmallVec;
 use tenure_core::device::{
-    Barrier, BegunQueries, BufferLayout, CallRule, CommandList, DeviceError, QueueId, QueueKind, State,
-    Subresource, TextureRegion, check,
+    Barrier, BegunQueries, BufferLayout, CallRule, CommandList, DescriptorKind, DeviceError, QueueId,
+    QueueKind, State, Subresource, TextureRegion, check,
 };
 
 use super::barrier::Batch;
@@ -144,6 +145,33 @@ impl List {
         if completed < last { Err(DeviceError::invalid_call(rule, completed, last)) } else { Ok(()) }
     }
 
+    fn check_heaps(
+        &self,
+        resources: Option<&DescriptorHeap>,
+        samplers: Option<&DescriptorHeap>,
+    ) -> Result<SmallVec<[vk::DescriptorBufferBindingInfoEXT<'static>; 2]>, DeviceError> {
+        if self.kind == QueueKind::Copy {
+            return Err(DeviceError::broken_rule("a copy queue has no shaders"));
+        }
+        let heaps = [(resources, DescriptorKind::Resource), (samplers, DescriptorKind::Sampler)];
+        let mut found = SmallVec::new();
+        for (heap, kind) in heaps {
+            let Some(heap) = heap else { continue };
+            heap.check_bound(&self.shared, kind)?;
+            found.extend(heap.buffer_binding());
+        }
+        Ok(found)
+    }
+
+    fn bind_heaps(&self, heaps: &[vk::DescriptorBufferBindingInfoEXT<'static>]) {
+        let Some(functions) = self.shared.api.descriptor_buffers.as_ref().filter(|_| !heaps.is_empty())
+        else {
+            return;
+        };
+        // SAFETY: the command buffer is open, on a queue with shaders, and the buffers are alive, one of each usage.
+        unsafe { functions.cmd_bind_descriptor_buffers(self.buffer, heaps) };
+    }
+
     pub(crate) fn keep_error(&mut self, checked: Result<(), DeviceError>) {
         if checked.is_err() {
             self.record(checked, |_, ()| ());
@@ -235,7 +263,17 @@ impl CommandList<Device> for List {
         self.record(batch, |list, batch| list.record_batch(&batch));
     }
 
-    fn set_descriptor_heaps(&mut self, _: Option<&DescriptorHeap>, _: Option<&DescriptorHeap>) {}
+    /// With descriptor buffers, binds them; sets are bound by the program.
+    fn set_descriptor_heaps(
+        &mut self,
+        resources: Option<&DescriptorHeap>,
+        samplers: Option<&DescriptorHeap>,
+    ) {
+        if self.shared.api.descriptor_buffers.is_some() {
+            let checked = self.check_heaps(resources, samplers);
+            self.record(checked, |list, heaps| list.bind_heaps(&heaps));
+        }
+    }
 
     fn copy_buffer(&mut self, src: &Resource, src_offset: u64, dst: &Resource, dst_offset: u64, size: u64) {
         let checked = buffer_copy(&self.shared, (src, src_offset), (dst, dst_offset), size);

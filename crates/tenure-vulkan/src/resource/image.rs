@@ -101,6 +101,10 @@ impl Shared {
     ) -> Result<ImagePlan, DeviceError> {
         info.validate()?;
         self.check_extent(info)?;
+        if info.usage.contains(Usage::INPUT_ATTACHMENT) && !self.tables.descriptors.contract.sets {
+            // They are found in sets.
+            return Err(unsupported("input attachments"));
+        }
         if info.samples > 1 && info.layers() > 1 && !self.api.portability.multisampled_arrays {
             return Err(unsupported("multisampled arrays (multisampleArrayImage)"));
         }

@@ -15,7 +15,7 @@ use super::portability::Portability;
 use super::support::{FeatureChain, Support, both, either, extensions_for, versioned};
 use super::version::ApiVersion;
 use crate::api::{Api, Handles};
-use crate::descriptor::DescriptorTables;
+use crate::descriptor::{DescriptorTables, buffer_stages};
 use crate::error::CreateError;
 use crate::query;
 use crate::queue::{Clock, Fences, Queue, Timeline};
@@ -120,12 +120,11 @@ pub(crate) fn family_of(families: &[Family], family: u32) -> Family {
 /// What is offered and asked for, in a version that may be older than the device's.
 pub(super) fn wanted(support: &Support, options: &Options, version: ApiVersion) -> OptionalFeatures {
     let too_new = versioned().difference(support.offered_in(version));
-    let mut enabled = (support.optional & options.optional).difference(too_new);
-    enabled = enabled.without_unmet();
+    let mut enabled = (support.optional & options.usable()).difference(too_new);
     if options.features.robust_buffer_access == vk::TRUE && !support.indexing.is_robust {
         enabled.remove(OptionalFeatures::DESCRIPTOR_INDEXING);
     }
-    enabled
+    enabled.without_unmet()
 }
 
 pub(super) fn extensions(
@@ -268,12 +267,17 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
     let has_maintenance4 = enabled.contains(OptionalFeatures::MAINTENANCE4);
     let mut indexing = vk::PhysicalDeviceDescriptorIndexingProperties::default();
     let has_indexing = enabled.contains(OptionalFeatures::DESCRIPTOR_INDEXING);
+    let mut buffers = vk::PhysicalDeviceDescriptorBufferPropertiesEXT::default();
+    let has_buffers = enabled.contains(OptionalFeatures::DESCRIPTOR_BUFFERS);
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut maintenance3);
     if has_maintenance4 {
         properties = properties.push_next(&mut maintenance4);
     }
     if has_indexing {
         properties = properties.push_next(&mut indexing);
+    }
+    if has_buffers {
+        properties = properties.push_next(&mut buffers);
     }
     // SAFETY: the structures in the chain belong to Vulkan 1.1 and to what is enabled.
     unsafe { instance.get_physical_device_properties2(*physical, &mut properties) };
@@ -284,6 +288,10 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
     let indexing = has_indexing.then_some((&indexing, has_constants));
     let (rays, traced) = structure::limits(handles);
     let mut descriptors = DescriptorTables::new(&properties.limits, features, indexing, *enabled, traced);
+    if has_buffers {
+        let has = |name: &CStr| handles.extensions.iter().any(|known| known.as_c_str() == name);
+        descriptors.use_buffers(&buffers, features.robust_buffer_access == vk::TRUE, buffer_stages(has));
+    }
     descriptors.cut(maintenance3.max_per_set_descriptors, |layout| {
         let mut support = vk::DescriptorSetLayoutSupport::default();
         // SAFETY: the layout is valid, and made of what is enabled.

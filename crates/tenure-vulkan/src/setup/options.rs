@@ -64,21 +64,41 @@ bitflags! {
         /// [`Properties::residency`](tenure_core::device::Properties::residency) is
         /// [`Priorities`](tenure_core::device::Residency::Priorities); else the driver alone decides what stays.
         const PAGEABLE_MEMORY = 1 << 17;
+        /// Descriptors of which each is of one of several types (`VK_EXT_mutable_descriptor_type`, or
+        /// `VK_VALVE_mutable_descriptor_type`), with [`DESCRIPTOR_INDEXING`](Self::DESCRIPTOR_INDEXING): a heap of
+        /// views that shaders index is one array, as on Direct3D 12. Else it has an array for each of six
+        /// types, and an index takes a descriptor in each.
+        const MUTABLE_DESCRIPTORS = 1 << 18;
+        /// Heaps that shaders index are buffers (`VK_EXT_descriptor_buffer`), with
+        /// [`Options::descriptor_buffers`], [`BUFFER_DEVICE_ADDRESS`](Self::BUFFER_DEVICE_ADDRESS),
+        /// [`DESCRIPTOR_INDEXING`](Self::DESCRIPTOR_INDEXING) and
+        /// [`SYNCHRONIZATION2`](Self::SYNCHRONIZATION2). Then there are no descriptor sets. Else such a heap is a
+        /// descriptor set.
+        const DESCRIPTOR_BUFFERS = 1 << 19;
     }
 }
 
 impl OptionalFeatures {
     /// Without what lacks something that it needs: acceleration structures need addresses of buffers, rays
-    /// acceleration structures, and priorities that change those of allocations.
+    /// acceleration structures, priorities that change those of allocations, mutable descriptors
+    /// descriptor indexing, and descriptor buffers that, addresses and synchronization2.
     pub(crate) fn without_unmet(self) -> Self {
         // What others need is before them.
-        const NEEDED: [(OptionalFeatures, OptionalFeatures); 3] = [
-            (OptionalFeatures::BUFFER_DEVICE_ADDRESS, OptionalFeatures::ACCELERATION_STRUCTURES),
+        const NEEDED: [(OptionalFeatures, OptionalFeatures); 5] = [
+            (
+                OptionalFeatures::BUFFER_DEVICE_ADDRESS,
+                OptionalFeatures::ACCELERATION_STRUCTURES.union(OptionalFeatures::DESCRIPTOR_BUFFERS),
+            ),
             (
                 OptionalFeatures::ACCELERATION_STRUCTURES,
                 OptionalFeatures::RAY_QUERIES.union(OptionalFeatures::RAY_TRACING_PIPELINES),
             ),
             (OptionalFeatures::MEMORY_PRIORITY, OptionalFeatures::PAGEABLE_MEMORY),
+            (
+                OptionalFeatures::DESCRIPTOR_INDEXING,
+                OptionalFeatures::MUTABLE_DESCRIPTORS.union(OptionalFeatures::DESCRIPTOR_BUFFERS),
+            ),
+            (OptionalFeatures::SYNCHRONIZATION2, OptionalFeatures::DESCRIPTOR_BUFFERS),
         ];
         let without = |found: Self, (needed, by)| if found.contains(needed) { found } else { found - by };
         NEEDED.into_iter().fold(self, without)
@@ -141,6 +161,8 @@ pub struct Options {
     pub device_extensions: Vec<CString>,
     /// Enable what a [`Swapchain`](crate::Swapchain) needs. *Default*: off. Not used with wrapped devices.
     pub presentation: bool,
+    /// Make the heaps that shaders index buffers instead of descriptor sets, where the device can. *Default*: off.
+    pub descriptor_buffers: bool,
 }
 
 impl Default for Options {
@@ -165,6 +187,7 @@ impl Default for Options {
             instance_extensions: Vec::new(),
             device_extensions: Vec::new(),
             presentation: false,
+            descriptor_buffers: false,
         }
     }
 }
@@ -214,6 +237,21 @@ impl Options {
     #[must_use]
     pub fn presentation(self, presentation: bool) -> Self {
         Self { presentation, ..self }
+    }
+
+    /// Makes the heaps that shaders index buffers instead of descriptor sets, where the device has
+    /// [`OptionalFeatures::DESCRIPTOR_BUFFERS`]: see
+    /// [descriptor buffers](crate#descriptor-buffers). A pipeline uses the one or the other: then the device has
+    /// no [sets](tenure_core::device::DescriptorLimits::sets).
+    #[must_use]
+    pub fn descriptor_buffers(self, descriptor_buffers: bool) -> Self {
+        Self { descriptor_buffers, ..self }
+    }
+
+    /// What may be used of what a device has.
+    pub(crate) fn usable(&self) -> OptionalFeatures {
+        let buffers = OptionalFeatures::DESCRIPTOR_BUFFERS;
+        if self.descriptor_buffers { self.optional } else { self.optional.difference(buffers) }
     }
 
     /// Enables features of Vulkan 1.0 where they are there.

@@ -123,7 +123,7 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Shared, CreateE
     // SAFETY: the physical device is one of the instance's, says the caller.
     let found = unsafe { instance.get_physical_device_queue_family_properties(physical_device) };
     let found: Vec<Family> = found.iter().map(Family::from).collect();
-    let enabled = raw.enabled & options.optional;
+    let enabled = raw.enabled & options.usable();
     check_extensions(enabled, api_version, &raw.extensions)?;
     let queues = check_queues(&queues, &found, options.max_queues)?;
     check_families(&raw.other_families, &found)?;
@@ -154,11 +154,10 @@ fn usable(
 ) -> OptionalFeatures {
     let all_sparse = OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES;
     let mut enabled = enabled.difference(all_sparse.difference(sparse(features)));
-    enabled = enabled.without_unmet();
     if !is_enough(indexing) {
         enabled.remove(OptionalFeatures::DESCRIPTOR_INDEXING);
     }
-    enabled
+    enabled.without_unmet()
 }
 
 fn check_families(others: &[u32], families: &[Family]) -> Result<(), CreateError> {

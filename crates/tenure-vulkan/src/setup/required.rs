@@ -69,12 +69,14 @@ mod tests {
         assert_eq!(missing(OptionalFeatures::RAY_QUERIES, v11), ["VK_KHR_ray_query", "VK_KHR_spirv_1_4"]);
         let pageable = ["VK_EXT_pageable_device_local_memory", "VK_EXT_memory_priority"];
         assert_eq!(missing(OptionalFeatures::PAGEABLE_MEMORY, v13), pageable);
+        let mutable = OptionalFeatures::MUTABLE_DESCRIPTORS;
+        assert_eq!(missing(mutable, v13), ["VK_EXT_mutable_descriptor_type"]);
         let free = OptionalFeatures::DEDICATED_ALLOCATION
             | OptionalFeatures::DEBUG_NAMES
             | OptionalFeatures::SPARSE_BUFFERS
             | OptionalFeatures::SPARSE_TEXTURES;
         assert!(missing(free, v11).is_empty(), "of Vulkan 1.1 or of the instance");
-        assert_eq!(missing(OptionalFeatures::all(), v13).len(), 10);
+        assert_eq!(missing(OptionalFeatures::all(), v13).len(), 12);
     }
 
     #[test]

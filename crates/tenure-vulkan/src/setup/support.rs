@@ -11,7 +11,7 @@ use super::version::ApiVersion;
 use crate::error::CreateError;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 14] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 16] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -19,6 +19,8 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 14] = [
     (OptionalFeatures::FORMAT_LISTS, Some(ApiVersion::V1_2), ash::khr::image_format_list::NAME),
     (OptionalFeatures::DESCRIPTOR_INDEXING, Some(ApiVersion::V1_2), ash::ext::descriptor_indexing::NAME),
     (OptionalFeatures::NULL_DESCRIPTORS, None, ash::ext::robustness2::NAME),
+    (OptionalFeatures::MUTABLE_DESCRIPTORS, None, ash::ext::mutable_descriptor_type::NAME),
+    (OptionalFeatures::DESCRIPTOR_BUFFERS, None, ash::ext::descriptor_buffer::NAME),
     (OptionalFeatures::MEMORY_BUDGET, None, ash::ext::memory_budget::NAME),
     (OptionalFeatures::MEMORY_PRIORITY, None, ash::ext::memory_priority::NAME),
     (OptionalFeatures::PAGEABLE_MEMORY, None, ash::ext::pageable_device_local_memory::NAME),
@@ -39,8 +41,9 @@ pub(super) fn other_name(name: &CStr) -> Option<&'static CStr> {
     let names = [
         (ash::ext::robustness2::NAME, KHR_ROBUSTNESS2),
         (ash::ext::swapchain_maintenance1::NAME, KHR_SWAPCHAIN_MAINTENANCE1),
+        (ash::ext::mutable_descriptor_type::NAME, ash::valve::mutable_descriptor_type::NAME),
     ];
-    names.into_iter().find(|(old, _)| *old == name).map(|(_, new)| new)
+    names.into_iter().find(|(known, _)| *known == name).map(|(_, other)| other)
 }
 
 /// What a physical device offers.
@@ -74,6 +77,8 @@ pub(crate) struct FeatureChain {
     ray_pipelines: vk::PhysicalDeviceRayTracingPipelineFeaturesKHR<'static>,
     indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
     robustness: vk::PhysicalDeviceRobustness2FeaturesEXT<'static>,
+    buffers: vk::PhysicalDeviceDescriptorBufferFeaturesEXT<'static>,
+    mutable: vk::PhysicalDeviceMutableDescriptorTypeFeaturesEXT<'static>,
     swapchain: vk::PhysicalDeviceSwapchainMaintenance1FeaturesEXT<'static>,
     /// Linked where the device is a portability subset.
     portability: Option<PortabilityFeatures>,
@@ -107,6 +112,8 @@ impl FeatureChain {
         self.ray_queries.ray_query = flag(OptionalFeatures::RAY_QUERIES);
         self.ray_pipelines.ray_tracing_pipeline = flag(OptionalFeatures::RAY_TRACING_PIPELINES);
         self.robustness.null_descriptor = flag(OptionalFeatures::NULL_DESCRIPTORS);
+        self.buffers.descriptor_buffer = flag(OptionalFeatures::DESCRIPTOR_BUFFERS);
+        self.mutable.mutable_descriptor_type = flag(OptionalFeatures::MUTABLE_DESCRIPTORS);
         self.swapchain.swapchain_maintenance1 = flag(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
     }
 
@@ -124,6 +131,8 @@ impl FeatureChain {
             (OptionalFeatures::RAY_TRACING_PIPELINES, self.ray_pipelines.ray_tracing_pipeline),
             (OptionalFeatures::DESCRIPTOR_INDEXING, vk::Bool32::from(is_enough(&self.indexing))),
             (OptionalFeatures::NULL_DESCRIPTORS, self.robustness.null_descriptor),
+            (OptionalFeatures::DESCRIPTOR_BUFFERS, self.buffers.descriptor_buffer),
+            (OptionalFeatures::MUTABLE_DESCRIPTORS, self.mutable.mutable_descriptor_type),
             (OptionalFeatures::SWAPCHAIN_MAINTENANCE1, self.swapchain.swapchain_maintenance1),
         ];
         let off = switches.into_iter().filter(|(_, on)| *on == vk::FALSE);
@@ -168,6 +177,12 @@ impl FeatureChain {
         }
         if wanted.contains(OptionalFeatures::NULL_DESCRIPTORS) {
             features = features.push_next(&mut self.robustness);
+        }
+        if wanted.contains(OptionalFeatures::DESCRIPTOR_BUFFERS) {
+            features = features.push_next(&mut self.buffers);
+        }
+        if wanted.contains(OptionalFeatures::MUTABLE_DESCRIPTORS) {
+            features = features.push_next(&mut self.mutable);
         }
         if wanted.contains(OptionalFeatures::SWAPCHAIN_MAINTENANCE1) {
             features = features.push_next(&mut self.swapchain);
@@ -419,13 +434,19 @@ mod tests {
     }
 
     #[test]
-    fn null_descriptors_have_two_names() {
+    fn some_extensions_have_two_names() {
         let name = ash::ext::robustness2::NAME;
-        for offered in [name, c"VK_KHR_robustness2"] {
-            let support = offering(offered);
-            let optional = support.offered_in(ApiVersion::V1_1);
-            assert!(optional.contains(OptionalFeatures::NULL_DESCRIPTORS), "{offered:?}");
-            assert_eq!(support.offered_name(name), Some(offered), "enabled by the name that is there");
+        let (null, mutable) = (OptionalFeatures::NULL_DESCRIPTORS, OptionalFeatures::MUTABLE_DESCRIPTORS);
+        let rows = [
+            (null, name, c"VK_KHR_robustness2"),
+            (mutable, c"VK_EXT_mutable_descriptor_type", c"VK_VALVE_mutable_descriptor_type"),
+        ];
+        for (feature, name, other) in rows {
+            for offered in [name, other] {
+                let support = offering(offered);
+                assert!(support.offered_in(ApiVersion::V1_1).contains(feature), "{offered:?}");
+                assert_eq!(support.offered_name(name), Some(offered), "enabled by the name that is there");
+            }
         }
         assert_eq!(offering(c"VK_KHR_robustness").offered_name(name), None);
     }

@@ -46,7 +46,7 @@ fn features_are_switched_off() {
     all.end();
     let structures = OptionalFeatures::ACCELERATION_STRUCTURES;
     let (queries, pipelines) = (OptionalFeatures::RAY_QUERIES, OptionalFeatures::RAY_TRACING_PIPELINES);
-    let pageable = OptionalFeatures::PAGEABLE_MEMORY;
+    let (pageable, mutable) = (OptionalFeatures::PAGEABLE_MEMORY, OptionalFeatures::MUTABLE_DESCRIPTORS);
     let rays = Features::RAY_QUERIES | Features::RAY_TRACING_PIPELINES;
     let table = [
         (OptionalFeatures::MEMORY_BUDGET, Features::MEMORY_BUDGET),
@@ -62,7 +62,9 @@ fn features_are_switched_off() {
         (pipelines, Features::RAY_TRACING_PIPELINES),
         (OptionalFeatures::MAINTENANCE4, Features::empty()),
         (OptionalFeatures::SYNCHRONIZATION2, Features::empty()),
-        (OptionalFeatures::DESCRIPTOR_INDEXING, Features::empty()),
+        // A mutable descriptor is one that shaders index.
+        (OptionalFeatures::DESCRIPTOR_INDEXING | mutable, Features::empty()),
+        (mutable, Features::empty()),
         (OptionalFeatures::NULL_DESCRIPTORS, Features::empty()),
     ];
     for (optional, feature) in table {

@@ -75,6 +75,11 @@ pub(crate) fn memory_types() -> usize {
     types
 }
 
+/// The same with heaps of descriptors in buffers, where the device can.
+pub(crate) fn in_buffers() -> Options {
+    validated().descriptor_buffers(true)
+}
+
 /// A device, made anew for each test.
 pub(crate) struct Vulkan {
     // In this order they go when a test fails.

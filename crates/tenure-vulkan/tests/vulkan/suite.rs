@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure_vulkan::{ApiVersion, OptionalFeatures, Options};
 
 use crate::disguise::Costume;
-use crate::harness::{Vulkan, validated};
+use crate::harness::{Vulkan, in_buffers, validated};
 
 /// Everything that the device offers.
 mod full {
@@ -27,7 +27,13 @@ mod wrapped {
     conformance::suite!(super::wrapped());
 }
 
-/// Three queue families, memory that is not coherent, buffers and textures apart.
+/// Descriptors in buffers, where the device can: there are no sets.
+mod buffers {
+    conformance::suite!(super::buffers());
+}
+
+/// Three queue families, memory that is not coherent, buffers and textures apart, an array for each type of
+/// descriptor.
 mod discrete {
     conformance::suite!(super::discrete());
 }
@@ -53,12 +59,17 @@ fn oldest() -> Vulkan {
     Vulkan::new(validated().api_version(ApiVersion::V1_1)).frames(STEADY)
 }
 
+fn buffers() -> Vulkan {
+    Vulkan::new(in_buffers()).frames(STEADY)
+}
+
 fn wrapped() -> Vulkan {
     Vulkan::wrapping(&Options::default().without(OptionalFeatures::all())).frames(STEADY)
 }
 
 fn discrete() -> Vulkan {
-    Vulkan::disguised(Costume::discrete(), &Options::default()).frames(STEADY)
+    let options = Options::default().without(OptionalFeatures::MUTABLE_DESCRIPTORS);
+    Vulkan::disguised(Costume::discrete(), &options).frames(STEADY)
 }
 
 /// Sparse memory stays: without timeline semaphores it is ordered in another way.

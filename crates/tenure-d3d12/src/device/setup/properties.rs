@@ -135,6 +135,7 @@ pub(crate) fn properties(facts: &Facts<'_>) -> Properties {
 const DESCRIPTORS: DescriptorLimits = DescriptorLimits {
     visible_resources: D3D12_MAX_SHADER_VISIBLE_DESCRIPTOR_HEAP_SIZE_TIER_1,
     visible_samplers: D3D12_MAX_SHADER_VISIBLE_SAMPLER_HEAP_SIZE,
+    descriptors_per_index: 1,
     samplers: D3D12_MAX_SHADER_VISIBLE_SAMPLER_HEAP_SIZE,
     sets: false,
     null: true,

@@ -8,7 +8,7 @@ use tenure_vulkan::{ApiVersion, OptionalFeatures, Options};
 
 use super::room::{Room, TEXEL, image, nearest, visible, whole, words};
 use crate::basics::texture;
-use crate::harness::{Vulkan, validated};
+use crate::harness::{Vulkan, in_buffers, validated};
 
 const KINDS: [BindingKind; 7] = [
     BindingKind::Constants,
@@ -73,6 +73,19 @@ fn copy<D: tenure_core::device::Device>(look: &Look<'static, D>) -> Look<'static
 #[test]
 fn heaps_show_everything_by_vulkan_1_3() {
     heaps_show_everything(Vulkan::new(validated()));
+}
+
+/// Each kind in an array of its own.
+#[test]
+fn heaps_show_everything_without_mutable_descriptors() {
+    heaps_show_everything(Vulkan::new(validated().without(OptionalFeatures::MUTABLE_DESCRIPTORS)));
+}
+
+#[test]
+fn heaps_in_buffers_show_everything() {
+    heaps_show_everything(Vulkan::new(in_buffers()));
+    heaps_show_everything(Vulkan::new(in_buffers().without(OptionalFeatures::MUTABLE_DESCRIPTORS)));
+    heaps_show_everything(Vulkan::new(in_buffers().api_version(ApiVersion::V1_1)));
 }
 
 /// By the extension, before it was part of the version.

@@ -6,13 +6,30 @@ use tenure_core::device::{DescriptorSource, Device as _, SetWrite};
 use tenure_core::{BindingKind, BufferAccess, DescriptorKind, Elements, SetBinding};
 use tenure_vulkan::OptionalFeatures;
 
-use super::room::{Room, part, visible, words};
-use crate::harness::{Vulkan, validated};
+use super::room::{Room, TEXEL, part, visible, words};
+use crate::harness::{Vulkan, in_buffers, validated};
 
-/// Null descriptors read as zeros, without a word of the layers, and the rest stays.
 #[test]
 fn freed_descriptors_of_a_heap_show_nothing() {
-    let room = Room::new(Vulkan::new(validated()));
+    freed_descriptors_show_nothing(Vulkan::new(validated()));
+}
+
+#[test]
+fn freed_descriptors_of_a_heap_with_six_arrays_show_nothing() {
+    let options = validated().without(OptionalFeatures::MUTABLE_DESCRIPTORS);
+    freed_descriptors_show_nothing(Vulkan::new(options));
+}
+
+#[test]
+fn freed_descriptors_in_buffers_show_nothing() {
+    freed_descriptors_show_nothing(Vulkan::new(in_buffers()));
+    let options = in_buffers().without(OptionalFeatures::MUTABLE_DESCRIPTORS);
+    freed_descriptors_show_nothing(Vulkan::new(options));
+}
+
+/// Null descriptors read as zeros, without a word of the layers, and the rest stays.
+fn freed_descriptors_show_nothing(vulkan: Vulkan) {
+    let room = Room::new(vulkan);
     if !room.has_heaps() {
         return room.end();
     }
@@ -28,6 +45,12 @@ fn freed_descriptors_of_a_heap_show_nothing() {
         // Texels without a channel have an alpha, but that is not looked at.
         assert_eq!(seen, [0; 4], "{index}");
     }
+    // Freed again as something else.
+    room.device.fill_descriptors(PERMIT, &heap, 100, &[room.source(5), room.source(0)]).unwrap();
+    assert_eq!(room.look(Look::Texture, Through::Heap { heap: &heap, index: 100 }), [TEXEL; 4]);
+    room.device.clear_descriptors(PERMIT, &heap, 100, 2, Some("another table"));
+    assert_eq!(room.look(Look::Texture, Through::Heap { heap: &heap, index: 100 }), [0; 4]);
+    assert_eq!(room.look(Look::Constants, Through::Heap { heap: &heap, index: 101 }), [0; 4]);
     let seen = room.look(Look::Buffer, Through::Heap { heap: &heap, index: 193 });
     assert_eq!(seen, words(1), "of another table");
     // Beyond the end there is nothing to free.

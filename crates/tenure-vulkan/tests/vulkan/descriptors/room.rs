@@ -206,7 +206,17 @@ impl Room {
     pub(crate) fn look(&self, look: Look<'_, Device>, through: Through<'_, Device>) -> [u32; 4] {
         write(&self.device, &self.out, &[0xEE; 16]);
         let probe = Probe { through, look, out: &self.out, offset: 0 };
-        run(&self.device, self.next(), |list| self.vulkan.probe(list, &probe));
+        let mut heaps = [None; 2];
+        let beside = if let Look::Sampler { texture } = &probe.look { Some(texture) } else { None };
+        for through in [Some(&probe.through), beside].into_iter().flatten() {
+            if let Through::Heap { heap, .. } = through {
+                heaps[usize::from(heap.kind() == DescriptorKind::Sampler)] = Some(*heap);
+            }
+        }
+        run(&self.device, self.next(), |list| {
+            list.set_descriptor_heaps(heaps[0], heaps[1]);
+            self.vulkan.probe(list, &probe);
+        });
         let seen = read(&self.device, &self.out, 16);
         std::array::from_fn(|word| u32::from_le_bytes(seen[4 * word..4 * word + 4].try_into().unwrap()))
     }

@@ -39,7 +39,7 @@ pub(super) fn device_hooks() -> Vec<Hook> {
 ///
 /// # Safety
 /// The chain is valid, and `T` what has the type.
-unsafe fn find<'a, T>(mut next: *const c_void, kind: vk::StructureType) -> Option<&'a mut T> {
+pub(super) unsafe fn find<'a, T>(mut next: *const c_void, kind: vk::StructureType) -> Option<&'a mut T> {
     while !next.is_null() {
         // SAFETY: says the caller.
         unsafe {

@@ -4,6 +4,7 @@ use core::ffi::c_void;
 
 use tenure_vulkan::ash::vk;
 
+use super::paging::find;
 use super::{Hook, stage};
 
 /// Another card's tables.
@@ -19,6 +20,8 @@ pub(crate) struct Costume {
     pub(crate) granularity: u64,
     pub(crate) atom: u64,
     pub(crate) max_allocations: u32,
+    /// Uniform buffers that one stage indexes.
+    pub(crate) constants: u32,
 }
 
 const GRAPHICS: vk::QueueFlags = vk::QueueFlags::from_raw(7);
@@ -47,6 +50,7 @@ impl Costume {
             granularity: 64 << 10,
             atom: 256,
             max_allocations: 0,
+            constants: 0,
         }
     }
 
@@ -137,7 +141,7 @@ unsafe extern "system" fn properties(
     unsafe {
         (stage.instance.fp_v1_1().get_physical_device_properties2)(physical, out.cast());
         let limits = &mut (*out).properties.limits;
-        let Costume { granularity, atom, max_allocations, .. } = stage.costume;
+        let Costume { granularity, atom, max_allocations, constants, .. } = stage.costume;
         if granularity > 0 {
             limits.buffer_image_granularity = granularity;
             limits.non_coherent_atom_size = atom;
@@ -145,6 +149,11 @@ unsafe extern "system" fn properties(
         }
         if max_allocations > 0 {
             limits.max_memory_allocation_count = max_allocations;
+        }
+        let kind = vk::StructureType::PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_PROPERTIES;
+        let found = find::<vk::PhysicalDeviceDescriptorIndexingProperties<'_>>((*out).p_next, kind);
+        if let Some(found) = found.filter(|_| constants > 0) {
+            found.max_per_stage_descriptor_update_after_bind_uniform_buffers = constants;
         }
     }
 }

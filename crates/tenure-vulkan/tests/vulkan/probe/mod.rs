@@ -3,11 +3,12 @@
 mod shader;
 
 use conformance::{Look, Probe, Through};
-use tenure_core::BindingKind;
+use tenure_core::device::Device as _;
+use tenure_core::{BindingKind, DescriptorKind, DeviceError};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{DescriptorHeap, Device, List, SetLayout};
 
-use shader::{Find, Index};
+use shader::{Find, Index, Out};
 
 /// Sets of the pipelines: what is looked through, the buffer to write to, the texture beside a sampler.
 const LOOK: u32 = 0;
@@ -29,9 +30,9 @@ pub(crate) struct Probes {
     made: Vec<Made>,
 }
 
-/// A set to bind.
+/// A set to bind, or the number of a descriptor buffer that is bound.
 struct Bound {
-    set: vk::DescriptorSet,
+    set: Result<vk::DescriptorSet, u32>,
     layout: vk::DescriptorSetLayout,
     /// The offsets that are given when it is bound.
     offsets: Vec<u32>,
@@ -56,20 +57,38 @@ fn kind_of(look: &Look<'_, Device>) -> BindingKind {
 fn find(through: &Through<'_, Device>, (kind, offset): (BindingKind, u32), set: u32) -> (Find, Bound, u32) {
     match *through {
         Through::Heap { heap, index } => {
-            let binding = DescriptorHeap::binding(kind);
+            let binding = heap.binding(kind).unwrap();
             // Its place among the pushed constants is that of its set.
             let member = u32::from(set == TEXTURE);
             let found = Find { set, kind, binding, index: Index::Pushed(member) };
-            let (set, layout) = (heap.set().unwrap(), heap.layout().unwrap());
+            // The heap of views is bound before that of samplers.
+            let set = heap.set().ok_or(u32::from(heap.kind() == DescriptorKind::Sampler));
+            let layout = heap.layout().unwrap();
             (found, Bound { set, layout, offsets: Vec::new() }, index)
         }
         Through::Set { layout, block, set: number, binding, element } => {
             let found = Find { set, kind, binding, index: Index::Known(element) };
             let offsets = offsets(layout, (binding, element), offset);
-            let (set, layout) = (block.set(number).unwrap(), layout.raw());
+            let (set, layout) = (Ok(block.set(number).unwrap()), layout.raw());
             (found, Bound { set, layout, offsets }, 0)
         }
     }
+}
+
+/// A shader with a binding of a heap with six arrays, after it was renumbered for this heap, and one that was
+/// made for this heap.
+pub(crate) fn renumbered(
+    heap: &DescriptorHeap,
+    (kind, binding): (BindingKind, u32),
+) -> (Result<Vec<u32>, DeviceError>, Vec<u32>) {
+    let shader = |binding| {
+        let find = Find { set: LOOK, kind, binding, index: Index::Pushed(0) };
+        let texture = Find { set: TEXTURE, kind: BindingKind::Texture, binding: 0, index: Index::Pushed(1) };
+        shader::compile(&find, (kind == BindingKind::Sampler).then_some(&texture), Out::Set)
+    };
+    let mut words = shader(binding);
+    let given = heap.renumber(&mut words, LOOK).map(|()| words);
+    (given, shader(heap.binding(kind).unwrap()))
 }
 
 /// The offsets of all that is dynamic in a set, by binding and element: one, and zeros.
@@ -94,11 +113,14 @@ impl Probes {
             Look::Sampler { texture } => Some(find(texture, (BindingKind::Texture, 0), TEXTURE)),
             _ => None,
         };
-        let words = shader::compile(&find_look, texture.as_ref().map(|(find, ..)| find));
+        let in_buffers = look.set.is_err();
+        let out = if in_buffers { Out::Address } else { Out::Set };
+        let words = shader::compile(&find_look, texture.as_ref().map(|(find, ..)| find), out);
         let beside = texture.as_ref().map(|(_, bound, _)| bound.layout);
-        let made = self.make(&words, look.layout, beside);
-        let pushed = [index, texture.as_ref().map_or(0, |(.., index)| *index)];
-        let out = self.out_set(&made, probe);
+        let made = self.make(&words, look.layout, beside, in_buffers);
+        let address = if in_buffers { self.device.gpu_address(probe.out).unwrap() + probe.offset } else { 0 };
+        let index_of_texture = texture.as_ref().map_or(0, |(.., index)| *index);
+        let pushed = [index, index_of_texture, address as u32, (address >> 32) as u32];
         let buffer = list.command_buffer();
         let raw = self.device.raw();
         let point = vk::PipelineBindPoint::COMPUTE;
@@ -106,13 +128,24 @@ impl Probes {
         // SAFETY: the list is open; everything lives until the device is done with it.
         unsafe {
             raw.cmd_bind_pipeline(buffer, point, made.pipeline);
-            let bind = |number, set, offsets: &[u32]| {
-                raw.cmd_bind_descriptor_sets(buffer, point, made.layout, number, &[set], offsets);
+            let bind = |number, bound: &Bound| match bound.set {
+                Ok(set) => {
+                    let offsets = &bound.offsets;
+                    raw.cmd_bind_descriptor_sets(buffer, point, made.layout, number, &[set], offsets);
+                }
+                Err(index) => {
+                    let functions = self.device.descriptor_buffers().unwrap();
+                    let (layout, index) = (made.layout, [index]);
+                    functions.cmd_set_descriptor_buffer_offsets(buffer, point, layout, number, &index, &[0]);
+                }
             };
-            bind(LOOK, look.set, &look.offsets);
-            bind(OUT, out, &[]);
+            bind(LOOK, &look);
+            if !in_buffers {
+                let (set, layout) = (Ok(self.out_set(&made, probe)), made.out);
+                bind(OUT, &Bound { set, layout, offsets: Vec::new() });
+            }
             if let Some((_, bound, _)) = &texture {
-                bind(TEXTURE, bound.set, &bound.offsets);
+                bind(TEXTURE, bound);
             }
             raw.cmd_push_constants(buffer, made.layout, vk::ShaderStageFlags::COMPUTE, 0, &bytes);
             raw.cmd_dispatch(buffer, 1, 1, 1);
@@ -125,6 +158,7 @@ impl Probes {
         words: &[u32],
         look: vk::DescriptorSetLayout,
         beside: Option<vk::DescriptorSetLayout>,
+        in_buffers: bool,
     ) -> Made {
         let raw = self.device.raw();
         let binding = vk::DescriptorSetLayoutBinding::default()
@@ -132,13 +166,20 @@ impl Probes {
             .descriptor_count(1)
             .stage_flags(vk::ShaderStageFlags::COMPUTE);
         let bindings = [binding];
-        let push = vk::PushConstantRange { stage_flags: vk::ShaderStageFlags::COMPUTE, offset: 0, size: 8 };
+        let push = vk::PushConstantRange { stage_flags: vk::ShaderStageFlags::COMPUTE, offset: 0, size: 16 };
         let size = vk::DescriptorPoolSize { ty: vk::DescriptorType::STORAGE_BUFFER, descriptor_count: 1 };
         // SAFETY: all is made here, of live objects of the device.
         unsafe {
             let module = vk::ShaderModuleCreateInfo::default().code(words);
             let module = raw.create_shader_module(&module, None).unwrap();
-            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+            // With descriptor buffers it is written by address: the set is there for its number.
+            let (of_out, of_layout, of_pipeline) = if in_buffers {
+                let layout = vk::DescriptorSetLayoutCreateFlags::DESCRIPTOR_BUFFER_EXT;
+                (&[][..], layout, vk::PipelineCreateFlags::DESCRIPTOR_BUFFER_EXT)
+            } else {
+                (&bindings[..], Default::default(), Default::default())
+            };
+            let info = vk::DescriptorSetLayoutCreateInfo::default().flags(of_layout).bindings(of_out);
             let out = raw.create_descriptor_set_layout(&info, None).unwrap();
             let info =
                 vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(core::slice::from_ref(&size));
@@ -152,7 +193,8 @@ impl Probes {
                 .stage(vk::ShaderStageFlags::COMPUTE)
                 .module(module)
                 .name(c"main");
-            let info = vk::ComputePipelineCreateInfo::default().layout(layout).stage(stage);
+            let info =
+                vk::ComputePipelineCreateInfo::default().flags(of_pipeline).layout(layout).stage(stage);
             let made = raw.create_compute_pipelines(vk::PipelineCache::null(), &[info], None);
             Made { module, out, pool, layout, pipeline: made.unwrap()[0] }
         }

@@ -1,7 +1,10 @@
 //! The shaders of probes, assembled: no language has all kinds of descriptors.
 
 use rspirv::dr::{Builder, Operand};
-use rspirv::spirv::{Capability, Decoration, Dim, ImageFormat, ImageOperands, StorageClass, Word};
+use rspirv::spirv::{
+    AddressingModel, Capability, Decoration, Dim, ImageFormat, ImageOperands, MemoryAccess, MemoryModel,
+    StorageClass, Word,
+};
 use tenure_core::BindingKind;
 
 use super::OUT;
@@ -16,6 +19,15 @@ pub(super) enum Index {
     Known(u32),
 }
 
+/// Where the shader writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Out {
+    /// To a buffer in a set.
+    Set,
+    /// To the address that is the third and fourth number among the pushed constants.
+    Address,
+}
+
 /// Where a descriptor is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Find {
@@ -27,20 +39,26 @@ pub(super) struct Find {
 
 /// A shader that reads what `find` finds (with a sampler: in the middle of `texture`), and writes four
 /// words.
-pub(super) fn compile(find: &Find, texture: Option<&Find>) -> Vec<u32> {
+pub(super) fn compile(find: &Find, texture: Option<&Find>, out: Out) -> Vec<u32> {
     let mut shader = Shader::new();
     let is_combined = find.kind == BindingKind::CombinedSampler;
     let found = shader.descriptor(find, is_combined);
     let texture = texture.map(|texture| shader.descriptor(texture, true));
-    let out = Find { set: OUT, kind: BindingKind::Buffer, binding: 0, index: Index::Known(0) };
-    let out = shader.descriptor(&out, false);
+    let set = Find { set: OUT, kind: BindingKind::Buffer, binding: 0, index: Index::Known(0) };
+    let out = (out == Out::Set).then(|| shader.descriptor(&set, false));
+    if out.is_none() {
+        shader.use_addresses();
+    }
     shader.main = begin_main(&mut shader.b);
     let words = match texture {
         Some(texture) => shader.sample(find, found, texture),
         None if is_combined => shader.sample_combined(found),
         None => shader.read(find, found),
     };
-    shader.end(out, words)
+    match out {
+        Some(out) => shader.end(out, words),
+        None => shader.end_at_address(words),
+    }
 }
 
 /// The type of a descriptor, and the variable that holds an array of them.
@@ -70,13 +88,14 @@ impl Shader {
         let (uint, int, float) = (b.type_int(32, 0), b.type_int(32, 1), b.type_float(32, None));
         let uint4 = b.type_vector(uint, 4);
         let block = b.type_struct([uint4]);
-        let indices = b.type_struct([uint, uint]);
-        for (block, member, offset) in [(block, 0, 0), (indices, 0, 0), (indices, 1, 4)] {
+        let pushed = b.type_struct([uint; 4]);
+        let members = (0..4).map(|member| (pushed, member, 4 * member));
+        for (block, member, offset) in [(block, 0, 0)].into_iter().chain(members) {
             b.member_decorate(block, member, Decoration::Offset, [Operand::LiteralBit32(offset)]);
         }
         b.decorate(block, Decoration::Block, []);
-        b.decorate(indices, Decoration::Block, []);
-        let pointer = b.type_pointer(None, StorageClass::PushConstant, indices);
+        b.decorate(pushed, Decoration::Block, []);
+        let pointer = b.type_pointer(None, StorageClass::PushConstant, pushed);
         let pushed = b.variable(pointer, None, StorageClass::PushConstant, None);
         Self { b, main: 0, uint, int, float, uint4, block, pushed }
     }
@@ -160,17 +179,37 @@ impl Shader {
     fn pointer(&mut self, of: Descriptor, inside: Option<Word>) -> Word {
         let index = match of.find.index {
             Index::Known(element) => self.number(element),
-            Index::Pushed(member) => {
-                let pointer = self.b.type_pointer(None, StorageClass::PushConstant, self.uint);
-                let member = self.number(member);
-                let pushed = self.b.access_chain(pointer, None, self.pushed, [member]).unwrap();
-                self.b.load(self.uint, None, pushed, None, []).unwrap()
-            }
+            Index::Pushed(member) => self.pushed(member),
         };
         let pointer = self.b.type_pointer(None, of.class, inside.unwrap_or(of.kind));
         let first = self.number(0);
         let indices = [index].into_iter().chain(inside.map(|_| first));
         self.b.access_chain(pointer, None, of.array, indices).unwrap()
+    }
+
+    /// A number among the pushed constants.
+    fn pushed(&mut self, member: u32) -> Word {
+        let pointer = self.b.type_pointer(None, StorageClass::PushConstant, self.uint);
+        let member = self.number(member);
+        let pushed = self.b.access_chain(pointer, None, self.pushed, [member]).unwrap();
+        self.b.load(self.uint, None, pushed, None, []).unwrap()
+    }
+
+    fn use_addresses(&mut self) {
+        self.b.extension("SPV_KHR_physical_storage_buffer");
+        self.b.capability(Capability::PhysicalStorageBufferAddresses);
+        self.b.memory_model(AddressingModel::PhysicalStorageBuffer64, MemoryModel::GLSL450);
+    }
+
+    fn end_at_address(mut self, words: Word) -> Vec<u32> {
+        let [low, high] = [2, 3].map(|member| self.pushed(member));
+        let (class, uint2) = (StorageClass::PhysicalStorageBuffer, self.b.type_vector(self.uint, 2));
+        let pointer = self.b.type_pointer(None, class, self.uint4);
+        let address = self.b.composite_construct(uint2, None, [low, high]).unwrap();
+        let pointer = self.b.bitcast(pointer, None, address).unwrap();
+        let alignment = [Operand::LiteralBit32(16)];
+        self.b.store(pointer, words, Some(MemoryAccess::ALIGNED), alignment).unwrap();
+        assemble_compute(self.b, self.main, &[])
     }
 
     fn load(&mut self, of: Descriptor) -> Word {

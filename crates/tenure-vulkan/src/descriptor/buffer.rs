@@ -1,0 +1,337 @@
+//! Buffers of descriptors, which shaders index.
+
+use core::ffi::CStr;
+use std::sync::Arc;
+
+use ash::vk;
+use smallvec::SmallVec;
+use tenure_core::device::{
+    Allowed, BindingKind, DescriptorKind, DeviceError, MemoryFlags, MemoryTypeId, Priority,
+};
+
+use super::arrays::{Array, Arrays};
+use super::kinds::{RESOURCES, vk_type};
+use super::slot::{Texels, Value, Written};
+use crate::error::unsupported;
+use crate::memory::{Address, Allocation, Memory};
+use crate::resource::Object;
+use crate::shared::Shared;
+
+/// Bytes of descriptors.
+#[derive(Clone, Debug)]
+pub(crate) struct DescriptorSizes {
+    resources: [u64; RESOURCES.len()],
+    sampler: u64,
+}
+
+impl DescriptorSizes {
+    /// `is_robust`: accesses of buffers are checked, for which some drivers need more.
+    pub(super) fn new(found: &vk::PhysicalDeviceDescriptorBufferPropertiesEXT<'_>, is_robust: bool) -> Self {
+        let either = |plain, robust| if is_robust { robust } else { plain };
+        let size = |kind| match kind {
+            BindingKind::Texture => found.sampled_image_descriptor_size,
+            BindingKind::StorageTexture => found.storage_image_descriptor_size,
+            BindingKind::Constants => {
+                either(found.uniform_buffer_descriptor_size, found.robust_uniform_buffer_descriptor_size)
+            }
+            BindingKind::TypedBuffer => either(
+                found.uniform_texel_buffer_descriptor_size,
+                found.robust_uniform_texel_buffer_descriptor_size,
+            ),
+            BindingKind::TypedStorageBuffer => either(
+                found.storage_texel_buffer_descriptor_size,
+                found.robust_storage_texel_buffer_descriptor_size,
+            ),
+            _ => either(found.storage_buffer_descriptor_size, found.robust_storage_buffer_descriptor_size),
+        };
+        let sampler = found.sampler_descriptor_size as u64;
+        Self { resources: RESOURCES.map(|kind| size(kind) as u64), sampler }
+    }
+
+    /// Of one of a kind that is in heaps.
+    pub(super) fn of(&self, kind: BindingKind) -> u64 {
+        let known = RESOURCES.iter().zip(self.resources).find(|(known, _)| **known == kind);
+        known.map_or(self.sampler, |(_, size)| size)
+    }
+
+    pub(super) fn sum(&self, kinds: &[BindingKind]) -> u64 {
+        kinds.iter().map(|kind| self.of(*kind)).sum()
+    }
+
+    /// A mutable descriptor is as large as the largest that it may be.
+    pub(super) fn largest(&self, kinds: &[BindingKind]) -> u64 {
+        kinds.iter().map(|kind| self.of(*kind)).max().unwrap_or(0)
+    }
+}
+
+/// The stages that the device has. Mesa's lavapipe (25.0) writes outside of its tables when a layout for descriptor
+/// buffers names stages that there are none of, as `VK_SHADER_STAGE_ALL` does.
+pub(crate) fn stages(has_extension: impl Fn(&CStr) -> bool) -> vk::ShaderStageFlags {
+    use vk::ShaderStageFlags as Stage;
+    let mesh = Stage::TASK_EXT | Stage::MESH_EXT;
+    let rays = Stage::RAYGEN_KHR
+        | Stage::ANY_HIT_KHR
+        | Stage::CLOSEST_HIT_KHR
+        | Stage::MISS_KHR
+        | Stage::INTERSECTION_KHR
+        | Stage::CALLABLE_KHR;
+    let optional = [
+        (mesh, [ash::ext::mesh_shader::NAME, ash::nv::mesh_shader::NAME]),
+        (rays, [ash::khr::ray_tracing_pipeline::NAME, ash::nv::ray_tracing::NAME]),
+    ];
+    let found = optional.into_iter().filter(|(_, names)| names.iter().any(|name| has_extension(name)));
+    found.fold(Stage::ALL_GRAPHICS | Stage::COMPUTE, |stages, (more, _)| stages | more)
+}
+
+/// Where an array begins, and how far its descriptors are apart, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    binding: u32,
+    offset: u64,
+    stride: u64,
+}
+
+/// A buffer with all arrays of a heap, in memory that the CPU writes.
+pub(super) struct DescriptorBuffer {
+    pub(super) buffer: vk::Buffer,
+    pub(super) memory: Arc<Memory>,
+    pub(super) usage: vk::BufferUsageFlags,
+    /// Of byte 0, for the GPU.
+    pub(super) address: vk::DeviceAddress,
+    /// Bytes.
+    pub(super) size: u64,
+    /// Of byte 0, for the CPU.
+    mapped: Address,
+    rows: SmallVec<[Row; RESOURCES.len()]>,
+}
+
+impl DescriptorBuffer {
+    /// A buffer for a layout of the arrays.
+    pub(super) fn create(
+        shared: &Arc<Shared>,
+        functions: &ash::ext::descriptor_buffer::Device,
+        sizes: &DescriptorSizes,
+        (arrays, layout): (&Arrays, vk::DescriptorSetLayout),
+    ) -> Result<Self, DeviceError> {
+        let row = |array: Array| Row {
+            binding: array.binding,
+            // SAFETY: the layout is alive, is for buffers, and has the binding.
+            offset: unsafe { functions.get_descriptor_set_layout_binding_offset(layout, array.binding) },
+            stride: sizes.largest(array.kinds),
+        };
+        let rows: SmallVec<_> = arrays.iter().map(row).collect();
+        // SAFETY: as above.
+        let size = unsafe { functions.get_descriptor_set_layout_size(layout) };
+        let end = |(row, array): (&Row, Array)| {
+            let length = row.stride.saturating_mul(u64::from(array.length));
+            row.offset.saturating_add(length)
+        };
+        let end = rows.iter().zip(arrays.iter()).map(end).max().unwrap_or(0);
+        if end > size {
+            return Err(DeviceError::invalid_desc("count", end, Allowed::AtMost(size)));
+        }
+        let kind = match arrays.kind() {
+            DescriptorKind::Sampler => vk::BufferUsageFlags::SAMPLER_DESCRIPTOR_BUFFER_EXT,
+            _ => vk::BufferUsageFlags::RESOURCE_DESCRIPTOR_BUFFER_EXT,
+        };
+        let usage = kind | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+        let (buffer, memory, mapped) = shared.create_mapped(size, usage)?;
+        let address = shared.address_of(Object::Buffer(buffer)).unwrap_or(0);
+        Ok(Self { buffer, memory, usage, address, size, mapped, rows })
+    }
+
+    /// Writes a descriptor.
+    ///
+    /// # Safety
+    /// What it names is alive, and no other code uses this element of the array.
+    pub(super) unsafe fn write(&self, shared: &Shared, array: Array, element: u32, written: &Written) {
+        let of = |bytes: &vk::DescriptorBufferInfo, format| {
+            let address = shared.address_of(Object::Buffer(bytes.buffer)).unwrap_or(0);
+            vk::DescriptorAddressInfoEXT::default()
+                .address(address.saturating_add(bytes.offset))
+                .range(bytes.range)
+                .format(format)
+        };
+        let (bytes, image, sampler);
+        let data = match (&written.value, written.kind) {
+            (Value::Bytes(info), BindingKind::Constants) => {
+                bytes = of(info, vk::Format::UNDEFINED);
+                vk::DescriptorDataEXT { p_uniform_buffer: &raw const bytes }
+            }
+            (Value::Bytes(info), _) => {
+                bytes = of(info, vk::Format::UNDEFINED);
+                vk::DescriptorDataEXT { p_storage_buffer: &raw const bytes }
+            }
+            (Value::Texels(Texels { bytes: info, format, .. }), BindingKind::TypedBuffer) => {
+                bytes = of(info, *format);
+                vk::DescriptorDataEXT { p_uniform_texel_buffer: &raw const bytes }
+            }
+            (Value::Texels(Texels { bytes: info, format, .. }), _) => {
+                bytes = of(info, *format);
+                vk::DescriptorDataEXT { p_storage_texel_buffer: &raw const bytes }
+            }
+            (Value::Image(info), BindingKind::Sampler) => {
+                sampler = info.sampler;
+                vk::DescriptorDataEXT { p_sampler: &raw const sampler }
+            }
+            (Value::Image(info), BindingKind::StorageTexture) => {
+                image = *info;
+                vk::DescriptorDataEXT { p_storage_image: &raw const image }
+            }
+            (Value::Image(info), _) => {
+                image = *info;
+                vk::DescriptorDataEXT { p_sampled_image: &raw const image }
+            }
+            // Heaps hold none.
+            (Value::Structure(_), _) => return,
+        };
+        // SAFETY: the caller promises what is needed; what the data points to lives until the call returns.
+        unsafe { self.put(shared, (array, element), written.kind, data) };
+    }
+
+    /// Makes descriptors null; there are none for samplers.
+    ///
+    /// # Safety
+    /// Null descriptors are enabled, and no other code uses these elements of the array, which may be of the kind.
+    pub(super) unsafe fn write_nulls(
+        &self,
+        shared: &Shared,
+        (array, kind): (Array, BindingKind),
+        first: u32,
+        count: u32,
+    ) {
+        if kind == BindingKind::Sampler {
+            return;
+        }
+        let data = vk::DescriptorDataEXT { p_uniform_buffer: core::ptr::null() };
+        for element in first..first.saturating_add(count) {
+            // SAFETY: as the caller promises; a null pointer, of whichever member, is a null descriptor.
+            unsafe { self.put(shared, (array, element), kind, data) };
+        }
+    }
+
+    /// # Safety
+    /// As [`write`](Self::write); `data` is of the kind.
+    unsafe fn put(
+        &self,
+        shared: &Shared,
+        (array, element): (Array, u32),
+        kind: BindingKind,
+        data: vk::DescriptorDataEXT<'_>,
+    ) {
+        let (Some(functions), Some(sizes)) =
+            (&shared.api.descriptor_buffers, &shared.tables.descriptors.sizes)
+        else {
+            return;
+        };
+        let Some(row) = self.rows.iter().find(|row| row.binding == array.binding) else { return };
+        let (at, size) = (row.offset + row.stride * u64::from(element), sizes.of(kind));
+        if element >= array.length || at.saturating_add(size) > self.size {
+            return;
+        }
+        let info = vk::DescriptorGetInfoEXT { ty: vk_type(kind), data, ..Default::default() };
+        // SAFETY: the bytes are inside the buffer, which is mapped as long as it lives, and nobody else uses them,
+        // says the caller. They are as many as a descriptor of the kind has.
+        unsafe {
+            let bytes = self.mapped.get().as_ptr().add(at as usize);
+            functions.get_descriptor(&info, core::slice::from_raw_parts_mut(bytes, size as usize));
+        }
+    }
+
+    /// What a command buffer is told of it.
+    pub(super) fn binding(&self) -> vk::DescriptorBufferBindingInfoEXT<'static> {
+        vk::DescriptorBufferBindingInfoEXT::default().address(self.address).usage(self.usage)
+    }
+
+    pub(super) fn destroy(self, shared: &Shared) {
+        // SAFETY: the contract has the GPU done with it, and it was made here.
+        unsafe { shared.api.device.destroy_buffer(self.buffer, None) };
+        self.memory.destroy();
+    }
+}
+
+impl Shared {
+    /// A buffer in memory of its own, which the CPU writes and the GPU sees without flushes.
+    fn create_mapped(
+        self: &Arc<Self>,
+        size: u64,
+        usage: vk::BufferUsageFlags,
+    ) -> Result<(vk::Buffer, Arc<Memory>, Address), DeviceError> {
+        let device = &self.api.device;
+        let info = vk::BufferCreateInfo::default().size(size).usage(usage);
+        // SAFETY: `info` is valid: the usages belong to what is enabled.
+        let buffer = unsafe { device.create_buffer(&info, None) };
+        let buffer = buffer.map_err(|result| self.error("vkCreateBuffer", result))?;
+        let made = self.map_new(buffer).inspect_err(|_| {
+            // SAFETY: it is new, and nothing uses it.
+            unsafe { device.destroy_buffer(buffer, None) };
+        });
+        made.map(|(memory, mapped)| (buffer, memory, mapped))
+    }
+
+    /// Gives a new buffer memory, near the GPU if there is any that the CPU sees.
+    fn map_new(self: &Arc<Self>, buffer: vk::Buffer) -> Result<(Arc<Memory>, Address), DeviceError> {
+        // SAFETY: the buffer is alive.
+        let needs = unsafe { self.api.device.get_buffer_memory_requirements(buffer) };
+        let types = &self.tables.properties.memory_types;
+        let usable = needs.memory_type_bits & self.tables.general_types;
+        let coherent = MemoryFlags::HOST_VISIBLE | MemoryFlags::HOST_COHERENT;
+        let mut found: SmallVec<[_; 4]> = (0_u8..32)
+            .zip(types)
+            .filter(|(index, found)| usable & 1 << index != 0 && found.flags.contains(coherent))
+            .map(|(index, found)| (!found.flags.contains(MemoryFlags::DEVICE_LOCAL), MemoryTypeId(index)))
+            .collect();
+        found.sort_by_key(|(is_far, _)| *is_far);
+        let mut result = Err(unsupported("descriptor buffers without coherent memory"));
+        for (_, kind) in found {
+            result = self.bind_new(buffer, needs.size, kind);
+            if !result.as_ref().is_err_and(DeviceError::is_shortage) {
+                break;
+            }
+        }
+        result
+    }
+
+    fn bind_new(
+        self: &Arc<Self>,
+        buffer: vk::Buffer,
+        size: u64,
+        kind: MemoryTypeId,
+    ) -> Result<(Arc<Memory>, Address), DeviceError> {
+        let memory = self.allocate(Allocation {
+            size,
+            kind,
+            priority: Priority::High,
+            holds_buffers: true,
+            dedicated: None,
+        })?;
+        // The memory is mapped first: a buffer is bound once, and perhaps tried with other memory.
+        let mapped = memory.map().and_then(|mapped| {
+            // SAFETY: buffer and memory are new, and the memory is of a type and size that the buffer takes.
+            let bound = unsafe { self.api.device.bind_buffer_memory(buffer, memory.handle, 0) };
+            bound.map_err(|result| self.error("vkBindBufferMemory", result)).map(|()| mapped)
+        });
+        match mapped {
+            Ok(mapped) => Ok((memory, mapped)),
+            Err(error) => {
+                memory.destroy();
+                Err(error)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_are_those_of_enabled_extensions() {
+        use vk::ShaderStageFlags as Stage;
+        let with = |name: &'static CStr| stages(|known| known == name);
+        assert_eq!(with(c"none"), Stage::ALL_GRAPHICS | Stage::COMPUTE);
+        assert!(with(ash::ext::mesh_shader::NAME).contains(Stage::MESH_EXT | Stage::TASK_EXT));
+        let rays = with(ash::khr::ray_tracing_pipeline::NAME);
+        assert!(rays.contains(Stage::RAYGEN_KHR | Stage::CALLABLE_KHR) && !rays.contains(Stage::MESH_EXT));
+    }
+}
