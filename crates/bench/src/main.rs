@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use bench::{
-    compact, copies, create, frame, instructions, plan, pressure, recordings, scale, suballoc, threads,
+    compact, copies, create, frame, in_place, instructions, plan, pressure, recordings, scale, suballoc,
+    threads,
 };
 
 /// Measures tenure and its peers.
@@ -32,6 +33,8 @@ enum Command {
     Compact(compact::Args),
     /// Time of copies to and from mapped memory, beside `memcpy`.
     Copies(copies::Args),
+    /// Time and staging memory of uploads that the CPU writes into place, beside those that are staged.
+    InPlace(in_place::Args),
     /// What several threads do beside one: create, drop, purge, push constants.
     Threads(threads::Args),
     /// The end of a frame and an allocation, by what lives and in how many blocks.
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Create(args) => create::run(&args),
         Command::Compact(args) => compact::run(&args),
         Command::Copies(args) => copies::run(&args).map_err(|error| error.to_string()),
+        Command::InPlace(args) => in_place::run(&args),
         Command::Threads(args) => threads::run(&args).map_err(|error| error.to_string()),
         Command::Scale(args) => scale::run(&args).map_err(|error| error.to_string()),
         Command::Plan(args) => plan::run(&args).map_err(|error| error.to_string()),

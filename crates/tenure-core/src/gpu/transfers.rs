@@ -102,8 +102,8 @@ impl<D: Device> Gpu<D> {
             buffer.write(0, bytes)?;
             return Ok(buffer);
         }
-        let buffer =
-            self.create_buffer(&BufferDesc { usage: desc.usage | Usage::COPY_DST, ..desc.clone() })?;
+        let desc = desc.clone().filled();
+        let buffer = self.create_buffer(&BufferDesc { usage: desc.usage | Usage::COPY_DST, ..desc })?;
         self.upload(&buffer, 0, bytes)?;
         Ok(buffer)
     }
