@@ -8,8 +8,8 @@ use tenure_core::memory::PoolKind;
 use tenure_core::memory::in_place::writable_types;
 use tenure_core::time::SyncPoint;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, FrameConfig, Gpu, InPlaceConfig, PoolConfig, Queue, QueueId,
-    StagingConfig, State, Strategy as Placing, Subresource, Usage,
+    Buffer, BufferDesc, Config, Error, FrameConfig, Gpu, InPlaceConfig, PoolConfig, Queue, QueueId, Readback,
+    Recording, StagingConfig, State, Strategy as Placing, Subresource, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Profile};
 
@@ -299,7 +299,51 @@ fn uploads_are_whole_for_those_who_submit_beside_them() {
     }
 }
 
-/// Uploads, copies, submissions and readbacks in any order, beside plain arrays; what was read back.
+/// A buffer, and what it holds for those who submit now.
+struct Modelled {
+    buffer: Buffer<Device>,
+    bytes: Vec<u8>,
+}
+
+impl Modelled {
+    /// With random bytes, in one of two ways.
+    fn new(gpu: &Gpu<Device>, rng: &mut Rng) -> Self {
+        let usage = [Usage::VERTEX, Usage::UNORDERED_ACCESS, Usage::SHADER_READ][pick(rng, 3)];
+        let size = 1 + rng.below(20_000);
+        let bytes = rng.bytes(size);
+        let desc = BufferDesc::new(bytes.len() as u64, usage | Usage::COPY_SRC);
+        let desc = if rng.below(3) == 0 { desc.own_resource() } else { desc };
+        if rng.below(2) == 0 {
+            return Self { buffer: gpu.create_buffer_with(&desc, &bytes).unwrap(), bytes };
+        }
+        let buffer = gpu.create_buffer(&desc.filled()).unwrap();
+        let (first, second) = bytes.split_at(pick(rng, bytes.len()));
+        gpu.upload(&buffer, first.len() as u64, second).unwrap();
+        gpu.upload(&buffer, 0, first).unwrap();
+        Self { buffer, bytes }
+    }
+
+    fn upload(&mut self, gpu: &Gpu<Device>, rng: &mut Rng) {
+        let start = pick(rng, self.bytes.len());
+        let size = 1 + rng.below((self.bytes.len() - start) as u64);
+        let part = rng.bytes(size);
+        gpu.upload(&self.buffer, start as u64, &part).unwrap();
+        self.bytes[start..start + part.len()].copy_from_slice(&part);
+    }
+}
+
+fn pick(rng: &mut Rng, count: usize) -> usize {
+    usize::try_from(rng.below(count as u64)).unwrap()
+}
+
+/// A recording that is open while other things happen, with a readback of one of the buffers.
+struct OpenReadback {
+    recording: Recording<Device>,
+    readback: Readback<Device>,
+    index: usize,
+}
+
+/// Uploads, copies, recordings, submissions and readbacks in any order, beside plain arrays; what was read back.
 fn random_program(profile: Profile, strategy: Placing, in_place: InPlaceConfig, seed: u64) -> Vec<Vec<u8>> {
     let device = device(profile, Lag::Random { max: 6 });
     let config = Config {
@@ -312,72 +356,58 @@ fn random_program(profile: Profile, strategy: Placing, in_place: InPlaceConfig, 
     let gpu = gpu(&device, config);
     let queues = u64::try_from(device.properties().queues.len()).unwrap();
     let mut rng = Rng::new(seed);
-    let mut alive: Vec<(Buffer<Device>, Vec<u8>)> = Vec::new();
-    let mut read = Vec::new();
-    let pick = |rng: &mut Rng, count: usize| usize::try_from(rng.below(count as u64)).unwrap();
+    let (mut alive, mut read, mut open) = (Vec::<Modelled>::new(), Vec::new(), None::<OpenReadback>);
     for _ in 0..200 {
         let queue = Queue::Id(QueueId(u8::try_from(rng.below(queues)).unwrap()));
-        match rng.below(12) {
-            0..=2 if alive.len() < 8 => {
-                let usage = [Usage::VERTEX, Usage::UNORDERED_ACCESS, Usage::SHADER_READ][pick(&mut rng, 3)];
-                let size = 1 + pick(&mut rng, 20_000);
-                let model = rng.bytes(size as u64);
-                let desc = BufferDesc::new(size as u64, usage | Usage::COPY_SRC);
-                let desc = if rng.below(3) == 0 { desc.own_resource() } else { desc };
-                let buffer = if rng.below(2) == 0 {
-                    gpu.create_buffer_with(&desc, &model).unwrap()
-                } else {
-                    let buffer = gpu.create_buffer(&desc.filled()).unwrap();
-                    let (first, second) = model.split_at(pick(&mut rng, size));
-                    gpu.upload(&buffer, first.len() as u64, second).unwrap();
-                    gpu.upload(&buffer, 0, first).unwrap();
-                    buffer
-                };
-                alive.push((buffer, model));
-            }
-            3 if !alive.is_empty() => drop(alive.swap_remove(pick(&mut rng, alive.len()))),
+        match rng.below(13) {
+            0..=2 if alive.len() < 8 => alive.push(Modelled::new(&gpu, &mut rng)),
+            // What an open recording has used may be dropped; here its index is needed.
+            3 if !alive.is_empty() && open.is_none() => drop(alive.swap_remove(pick(&mut rng, alive.len()))),
             4 if !alive.is_empty() => {
-                let (buffer, model) = &alive[pick(&mut rng, alive.len())];
-                expect(&gpu, queue, buffer, model);
+                let Modelled { buffer, bytes } = &alive[pick(&mut rng, alive.len())];
+                expect(&gpu, queue, buffer, bytes);
             }
             5 => gpu.begin_frame().unwrap().end().unwrap(),
             6 => assert!(gpu.wait(&gpu.submitted(), SECOND).unwrap()),
             7 if alive.len() > 1 => copy_between(&gpu, queue, &mut alive, &mut rng),
-            8 if !alive.is_empty() => {
-                let (buffer, model) = &alive[pick(&mut rng, alive.len())];
-                let found = gpu.read_back(buffer, 0, buffer.size()).unwrap().wait(SECOND).unwrap();
-                assert_eq!(&found, model);
-                read.push(found);
-            }
+            8 | 9 if !alive.is_empty() => match open.take() {
+                Some(OpenReadback { recording, readback, index }) => {
+                    recording.submit().unwrap();
+                    let bytes = readback.wait(SECOND).unwrap();
+                    assert_eq!(bytes, alive[index].bytes, "what was uploaded before the submission");
+                    read.push(bytes);
+                }
+                None => {
+                    let index = pick(&mut rng, alive.len());
+                    let buffer = &alive[index].buffer;
+                    let mut recording = gpu.record(queue, "open").unwrap();
+                    let readback = recording.read_back(buffer, 0, buffer.size()).unwrap();
+                    open = Some(OpenReadback { recording, readback, index });
+                }
+            },
             _ if !alive.is_empty() => {
                 let index = pick(&mut rng, alive.len());
-                let (buffer, model) = &mut alive[index];
-                let start = pick(&mut rng, model.len());
-                let size = 1 + rng.below((model.len() - start) as u64);
-                let part = rng.bytes(size);
-                gpu.upload(buffer, start as u64, &part).unwrap();
-                model[start..start + part.len()].copy_from_slice(&part);
+                alive[index].upload(&gpu, &mut rng);
             }
             _ => {}
         }
     }
-    drop(alive);
+    drop((alive, open));
     end(gpu, &device);
     read
 }
 
 /// The GPU copies from one buffer to another, unless both are ranges of one API buffer.
-fn copy_between(gpu: &Gpu<Device>, queue: Queue, alive: &mut [(Buffer<Device>, Vec<u8>)], rng: &mut Rng) {
-    let (from, to) = (0, alive.len() - 1);
-    let size = 1 + rng.below(alive[from].0.size().min(alive[to].0.size()));
+fn copy_between(gpu: &Gpu<Device>, queue: Queue, alive: &mut [Modelled], rng: &mut Rng) {
+    let [from, .., to] = alive else { return };
+    let size = 1 + rng.below(from.buffer.size().min(to.buffer.size()));
     let mut recording = gpu.record(queue, "copy").unwrap();
-    let copied = recording.copy_buffer(&alive[from].0, 0, &alive[to].0, 0, size);
-    if copied.is_err() {
+    if recording.copy_buffer(&from.buffer, 0, &to.buffer, 0, size).is_err() {
         return;
     }
     recording.submit().unwrap();
-    let bytes = alive[from].1[..usize::try_from(size).unwrap()].to_vec();
-    alive[to].1[..bytes.len()].copy_from_slice(&bytes);
+    let size = usize::try_from(size).unwrap();
+    to.bytes[..size].copy_from_slice(&from.bytes[..size]);
 }
 
 proptest! {
