@@ -5,6 +5,7 @@ pub mod copies;
 mod counting;
 pub mod create;
 pub mod frame;
+pub mod in_place;
 pub mod instructions;
 pub mod managers;
 pub mod null;

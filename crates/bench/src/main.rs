@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use bench::{
-    compact, copies, create, frame, instructions, managers, plan, pressure, recordings, scale, suballoc,
-    threads,
+    compact, copies, create, frame, in_place, instructions, managers, plan, pressure, recordings, scale,
+    suballoc, threads,
 };
 
 /// Measures tenure and its peers.
@@ -35,6 +35,8 @@ enum Command {
     Compact(compact::Args),
     /// Time of copies to and from mapped memory, beside `memcpy`.
     Copies(copies::Args),
+    /// Time and staging memory of uploads that the CPU writes into place, beside those that are staged.
+    InPlace(in_place::Args),
     /// What several threads do beside one: create, drop, purge, push constants.
     Threads(threads::Args),
     /// The end of a frame and an allocation, by what lives and in how many blocks.
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Command::Managers(args) => managers::start(&args),
         Command::Compact(args) => compact::run(&args),
         Command::Copies(args) => copies::run(&args).map_err(|error| error.to_string()),
+        Command::InPlace(args) => in_place::run(&args),
         Command::Threads(args) => threads::run(&args).map_err(|error| error.to_string()),
         Command::Scale(args) => scale::run(&args).map_err(|error| error.to_string()),
         Command::Plan(args) => plan::run(&args).map_err(|error| error.to_string()),

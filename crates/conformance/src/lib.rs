@@ -128,7 +128,9 @@ suite_of! { ($)
     rings: rings_keep_what_the_gpu_has_not_read full_rings_wait_frame_by_frame;
     uploads:
         uploads_reach_buffers uploads_reach_every_kind_of_texture uploads_reach_regions_in_order
-        uploads_are_waited_for;
+        uploads_are_waited_for staged_uploads_reach_buffers staged_uploads_reach_every_kind_of_texture
+        staged_uploads_reach_regions_in_order staged_uploads_are_waited_for
+        uploads_and_copies_take_effect_in_order;
     readbacks: readbacks_bring_bytes readbacks_bring_texels readbacks_are_waited_for;
     queries:
         timestamps_rise queries_without_draws_count_nothing statistics_count_dispatches

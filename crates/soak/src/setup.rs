@@ -3,8 +3,8 @@
 use std::fmt;
 
 use tenure_core::{
-    CompactionConfig, Config, DescriptorConfig, FrameConfig, PoolConfig, StagingConfig, Strategy,
-    UploadConfig, UploadSuballocator,
+    CompactionConfig, Config, DescriptorConfig, FrameConfig, InPlaceConfig, PoolConfig, StagingConfig,
+    Strategy, UploadConfig, UploadSuballocator,
 };
 use tenure_sim::{Device, Lag, Options, Paging, Profile};
 use test_random::Rng;
@@ -99,11 +99,22 @@ impl Setup {
         Device::with_options(if self.is_paged { options.paging(Paging::PCIE4_X16) } else { options })
     }
 
+    /// Some programs stage everything, and some write large things across the bus, too.
+    fn in_place(&self) -> InPlaceConfig {
+        let chosen = InPlaceConfig::default();
+        match self.seed % 4 {
+            0 => InPlaceConfig { initial_data: false, uploads: false, ..chosen },
+            1 => InPlaceConfig { max_over_bus: 4 << 30, ..chosen },
+            _ => chosen,
+        }
+    }
+
     pub(crate) fn config(&self) -> Config {
         let chosen = Config {
             frames: FrameConfig { in_flight: self.in_flight, ..FrameConfig::default() },
             pools: PoolConfig { strategy: self.strategy, ..PoolConfig::default() },
             uploads: UploadConfig { suballocator: self.suballocator, ..UploadConfig::default() },
+            in_place: self.in_place(),
             ..Config::default()
         };
         if !self.is_small {
@@ -134,6 +145,7 @@ impl Setup {
                 }
             },
             compaction: CompactionConfig { quiet_frames: 0, ..CompactionConfig::default() },
+            in_place: chosen.in_place,
             ..Config::default()
         }
     }

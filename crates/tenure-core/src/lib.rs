@@ -44,8 +44,9 @@ pub use bytemuck;
 pub use command::{Commands, Needed, Recording};
 pub use compaction::{CompactionReport, CompactionStats, MovedResource};
 pub use config::{
-    CompactionConfig, Config, ConfigError, ConfigRule, ConfigUnit, DescriptorConfig, FrameConfig, PoolConfig,
-    PressureConfig, StagingConfig, Strategy, TransientConfig, UploadConfig, UploadSuballocator,
+    CompactionConfig, Config, ConfigError, ConfigRule, ConfigUnit, DescriptorConfig, FrameConfig,
+    InPlaceConfig, PoolConfig, PressureConfig, StagingConfig, Strategy, TransientConfig, UploadConfig,
+    UploadSuballocator,
 };
 pub use descriptor::{
     Bind, BufferViewDesc, DescriptorHeapStats, DescriptorOwner, DescriptorSet, DescriptorSetDesc,

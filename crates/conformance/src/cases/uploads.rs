@@ -1,8 +1,8 @@
 //! Uploads.
 
 use tenure_core::{
-    BufferDesc, Config, Error, Format, LocationKind, MemoryUse, Plane, PoolConfig, StagingConfig, TexelData,
-    Texture, TextureDesc, TextureRegion, Usage,
+    Buffer, BufferDesc, Config, Error, Format, InPlaceConfig, LocationKind, MemoryUse, Plane, PoolConfig,
+    Queue, StagingConfig, TexelData, Texture, TextureDesc, TextureRegion, Usage,
 };
 
 use crate::Harness;
@@ -10,13 +10,28 @@ use crate::bench::{Bench, LONG, assert_bytes, contents};
 use crate::texels::{Texels, assert_texels, compressed, random, rows, whole};
 use test_random::Rng;
 
+/// Nothing is written into place.
+fn staged() -> InPlaceConfig {
+    InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() }
+}
+
 const SAMPLED: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
 
 /// Buffers in every location receive initial data and later uploads, of adjacent and of overlapping pieces.
 pub fn uploads_reach_buffers<H: Harness>(harness: &H) {
+    reach_buffers(harness, InPlaceConfig::default());
+}
+
+/// The same through staging memory, also where the CPU could write them into place.
+pub fn staged_uploads_reach_buffers<H: Harness>(harness: &H) {
+    reach_buffers(harness, staged());
+}
+
+fn reach_buffers<H: Harness>(harness: &H, in_place: InPlaceConfig) {
     let config = Config {
         staging: StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() },
         pools: PoolConfig { max_pooled_buffer: 128 << 10, ..PoolConfig::default() },
+        in_place,
         ..Config::default()
     };
     let bench = Bench::with(harness, config);
@@ -69,10 +84,17 @@ fn filled<H: Harness>(
 /// Textures with mips, with layers, of three dimensions and of blocks receive their texels, whatever row pitch the
 /// device needs.
 pub fn uploads_reach_every_kind_of_texture<H: Harness>(harness: &H) {
-    let bench = Bench::with(
-        harness,
-        Config::from(StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() }),
-    );
+    reach_every_kind_of_texture(harness, InPlaceConfig::default());
+}
+
+/// The same through staging memory.
+pub fn staged_uploads_reach_every_kind_of_texture<H: Harness>(harness: &H) {
+    reach_every_kind_of_texture(harness, staged());
+}
+
+fn reach_every_kind_of_texture<H: Harness>(harness: &H, in_place: InPlaceConfig) {
+    let staging = StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() };
+    let bench = Bench::with(harness, Config { staging, in_place, ..Config::default() });
     let [small_blocks, large_blocks] = compressed(bench.gpu.device());
     let mut rng = Rng::new(131);
     for desc in [
@@ -92,7 +114,16 @@ pub fn uploads_reach_every_kind_of_texture<H: Harness>(harness: &H) {
 
 /// Uploads of regions and of the whole texture take effect in the order of the calls.
 pub fn uploads_reach_regions_in_order<H: Harness>(harness: &H) {
-    let bench = Bench::new(harness);
+    reach_regions_in_order(harness, InPlaceConfig::default());
+}
+
+/// The same through staging memory.
+pub fn staged_uploads_reach_regions_in_order<H: Harness>(harness: &H) {
+    reach_regions_in_order(harness, staged());
+}
+
+fn reach_regions_in_order<H: Harness>(harness: &H, in_place: InPlaceConfig) {
+    let bench = Bench::with(harness, Config::from(in_place));
     let mut rng = Rng::new(132);
     let desc = TextureDesc::d2(61, 47, Format::R32Uint, SAMPLED).layers(2).name("uploaded");
     let (texture, mut texels) = filled(&bench, &desc, &mut rng);
@@ -131,7 +162,17 @@ pub fn uploads_reach_regions_in_order<H: Harness>(harness: &H) {
 /// An upload is complete when its sync point is, also if its destination was dropped. An invalid upload is an error
 /// at once.
 pub fn uploads_are_waited_for<H: Harness>(harness: &H) {
-    let bench = Bench::new(harness);
+    are_waited_for(harness, InPlaceConfig::default());
+}
+
+/// The same through staging memory: nothing is complete before the flush.
+pub fn staged_uploads_are_waited_for<H: Harness>(harness: &H) {
+    are_waited_for(harness, staged());
+}
+
+fn are_waited_for<H: Harness>(harness: &H, in_place: InPlaceConfig) {
+    let is_staged = in_place == staged();
+    let bench = Bench::with(harness, Config::from(in_place));
     let mut uploads = Vec::new();
     for size in [100, 70_000, 3 << 20] {
         let buffer = bench.gpu.create_buffer(&BufferDesc::new(size, Usage::VERTEX).name("dropped")).unwrap();
@@ -139,14 +180,65 @@ pub fn uploads_are_waited_for<H: Harness>(harness: &H) {
         let outside = bench.gpu.upload(&buffer, size - 99, &[3; 100]);
         assert!(matches!(outside, Err(Error::OutOfRange { .. })), "{outside:?}");
     }
-    assert!(
-        uploads.iter().all(|upload| upload.sync_point().is_none()),
-        "an upload was submitted before the flush"
-    );
+    if is_staged {
+        let is_pending = uploads.iter().all(|upload| upload.sync_point().is_none());
+        assert!(is_pending, "an upload was submitted before the flush");
+    }
     let point = bench.gpu.flush_uploads().unwrap();
     for upload in &uploads {
         assert!(upload.sync_point().is_some_and(|own| own.is_covered_by(&point)));
         assert!(bench.gpu.wait_upload(upload, LONG).unwrap());
     }
     bench.end();
+}
+
+/// Random uploads, copies, submissions, waits and readbacks, while the GPU is behind or idle, bring the bytes that plain
+/// arrays hold, on every road.
+pub fn uploads_and_copies_take_effect_in_order<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(133);
+    let mut alive: Vec<(Buffer<H::Device>, Vec<u8>)> = Vec::new();
+    for step in 0..harness.effort().operations / 4 {
+        let index = usize::try_from(rng.below(alive.len().max(1) as u64)).unwrap();
+        match rng.below(8) {
+            0 if alive.len() < 6 => {
+                let usage = [Usage::VERTEX, Usage::UNORDERED_ACCESS][step % 2] | Usage::COPY_SRC;
+                let size = 1 + rng.below(30_000);
+                let model = rng.bytes(size);
+                // Copies from one to another need API buffers of their own.
+                let desc = BufferDesc::new(size, usage).own_resource().name("uploaded");
+                alive.push((bench.gpu.create_buffer_with(&desc, &model).unwrap(), model));
+            }
+            1 if alive.len() > 3 => drop(alive.swap_remove(index)),
+            2 if alive.len() > 1 => copy_to_last(&bench, &mut alive),
+            3 => bench.finish(),
+            4 if !alive.is_empty() => {
+                let (buffer, model) = &alive[index];
+                assert_bytes(&bench.download(buffer, 0, buffer.size()), model, "in between");
+            }
+            _ if !alive.is_empty() => {
+                let (buffer, model) = &mut alive[index];
+                let offset = rng.below(buffer.size());
+                let count = 1 + rng.below(buffer.size() - offset);
+                let part = rng.bytes(count);
+                bench.gpu.upload(buffer, offset, &part).unwrap();
+                let start = usize::try_from(offset).unwrap();
+                model[start..start + part.len()].copy_from_slice(&part);
+            }
+            _ => {}
+        }
+    }
+    for (buffer, model) in alive.drain(..) {
+        assert_bytes(&bench.download(&buffer, 0, buffer.size()), &model, "at the end");
+    }
+    bench.end();
+}
+
+/// The GPU copies the beginning of the first buffer to the last one.
+fn copy_to_last<H: Harness>(bench: &Bench<'_, H>, alive: &mut [(Buffer<H::Device>, Vec<u8>)]) {
+    let [(from, bytes), .., (to, model)] = alive else { return };
+    let size = from.size().min(to.size());
+    bench.submit(Queue::Graphics, |recording| recording.copy_buffer(from, 0, to, 0, size).unwrap());
+    let size = usize::try_from(size).unwrap();
+    model[..size].copy_from_slice(&bytes[..size]);
 }

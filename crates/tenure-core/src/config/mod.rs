@@ -3,6 +3,7 @@
 mod compaction;
 mod descriptors;
 mod error;
+mod in_place;
 mod memory;
 mod pressure;
 
@@ -11,6 +12,7 @@ use std::time::Duration;
 pub use compaction::CompactionConfig;
 pub use descriptors::DescriptorConfig;
 pub use error::{ConfigError, ConfigRule, ConfigUnit};
+pub use in_place::InPlaceConfig;
 pub(crate) use memory::MAX_POOL_SHARDS;
 pub use memory::{PoolConfig, StagingConfig, Strategy, TransientConfig, UploadConfig, UploadSuballocator};
 pub use pressure::PressureConfig;
@@ -62,6 +64,8 @@ pub struct Config {
     pub uploads: UploadConfig,
     /// The pages of constants, uploads and readbacks.
     pub staging: StagingConfig,
+    /// What is written into place without staging.
+    pub in_place: InPlaceConfig,
     /// Descriptor heaps and sets.
     pub descriptors: DescriptorConfig,
     /// Heaps and API resources of [transient resources](crate::transient).
@@ -88,6 +92,7 @@ impl Config {
         self.pools.validate()?;
         self.uploads.validate()?;
         self.staging.validate()?;
+        self.in_place.validate()?;
         self.descriptors.validate()?;
         self.transient.validate()?;
         self.pressure.validate()?;
@@ -110,6 +115,7 @@ from_part!(
     pools: PoolConfig,
     uploads: UploadConfig,
     staging: StagingConfig,
+    in_place: InPlaceConfig,
     descriptors: DescriptorConfig,
     transient: TransientConfig,
     pressure: PressureConfig,

@@ -170,7 +170,7 @@ impl<D: Device> Context<D> {
         // A device may have been in use before.
         let completed: Result<Vec<u64>, DeviceError> =
             (0_u8..).map(QueueId).take(queues).map(|queue| device.completed(queue)).collect();
-        let pools = Pools::new(&device)?;
+        let pools = Pools::new(&device, &config)?;
         Ok(Arc::new(Self {
             pacer: Mutex::new(FramePacer::new(config.frames.in_flight)),
             alignments,

@@ -16,7 +16,7 @@ use crate::error::{Error, OutOfMemory};
 use crate::memory::policy::Placement;
 use crate::memory::{
     AllocationFailure, AllocationFlags, Backing, Class, MakeRoom, MemoryOwner, MemoryUse, MovableBacking,
-    PoolKind, RangeRequest, ResourceRequest, Store, Suballocation, Wanted,
+    RangeRequest, ResourceRequest, Store, Suballocation, Wanted,
 };
 use crate::time::SyncPoint;
 
@@ -61,15 +61,12 @@ impl<D: Device> Context<D> {
     #[inline]
     pub(crate) fn take_range(
         &self,
-        kind: PoolKind,
-        memory_use: MemoryUse,
-        size: u64,
-        align: u64,
+        request: &RangeRequest<'_>,
     ) -> Option<(Suballocation, Arc<ApiResource<D>>)> {
         if self.clock.loss().is_some() {
             return None;
         }
-        self.pools.take_range(self.device(), &self.config, (kind, memory_use), size, align)
+        self.pools.take_range(self.device(), &self.config, request)
     }
 
     #[cold]
@@ -97,7 +94,17 @@ impl<D: Device> Context<D> {
         let found = match (needs.placement, &needs.desc) {
             (Placement::Range(kind), ResourceDesc::Buffer(alone)) => {
                 let (size, align) = (needs.size, needs.alignment);
-                let request = RangeRequest { kind, memory_use, size, align, alone, flags, traits, name };
+                let request = RangeRequest {
+                    kind,
+                    memory_use,
+                    is_filled: false,
+                    size,
+                    align,
+                    alone,
+                    flags,
+                    traits,
+                    name,
+                };
                 self.pools.place_range(device, &self.config, request, room)
             }
             (placement, desc) => {
@@ -107,8 +114,17 @@ impl<D: Device> Context<D> {
                 let needs = &found;
                 let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
                 let owner = MemoryOwner::Resource;
-                let request =
-                    ResourceRequest { desc, needs, placement, memory_use, owner, flags, traits, name };
+                let request = ResourceRequest {
+                    desc,
+                    needs,
+                    placement,
+                    memory_use,
+                    is_filled: false,
+                    owner,
+                    flags,
+                    traits,
+                    name,
+                };
                 self.pools.place_resource(device, &self.config, request, room)
             }
         };

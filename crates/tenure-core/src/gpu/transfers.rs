@@ -10,7 +10,10 @@ use crate::{
 };
 
 impl<D: Device> Gpu<D> {
-    /// Copies `bytes` to `offset` of a buffer, through staging memory.
+    /// Copies `bytes` to `offset` of a buffer: into place, where the CPU sees its memory and the GPU cannot be using it
+    /// ([`InPlaceConfig`](crate::InPlaceConfig)), else through staging memory. What is submitted later finds them.
+    ///
+    /// What is written into place is there when the call returns. The rest of this is about what is staged.
     ///
     /// Uploads gather in a batch that is submitted with [`flush_uploads`](Self::flush_uploads), before
     /// the next recording that is submitted, at the end of a frame, and when
@@ -80,7 +83,8 @@ impl<D: Device> Gpu<D> {
     }
 
     /// Creates a buffer that begins with `bytes`: written at once where the CPU reaches it, else
-    /// [uploaded](Self::upload), for which [`Usage::COPY_DST`] is added.
+    /// [uploaded](Self::upload), for which [`Usage::COPY_DST`] is added. It counts as
+    /// [filled](BufferDesc::filled).
     ///
     /// # Errors
     /// As [`create_buffer`](Self::create_buffer) and [`upload`](Self::upload). Nothing is left
@@ -102,8 +106,8 @@ impl<D: Device> Gpu<D> {
             buffer.write(0, bytes)?;
             return Ok(buffer);
         }
-        let buffer =
-            self.create_buffer(&BufferDesc { usage: desc.usage | Usage::COPY_DST, ..desc.clone() })?;
+        let desc = desc.clone().filled();
+        let buffer = self.create_buffer(&BufferDesc { usage: desc.usage | Usage::COPY_DST, ..desc })?;
         self.upload(&buffer, 0, bytes)?;
         Ok(buffer)
     }

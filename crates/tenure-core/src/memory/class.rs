@@ -164,6 +164,12 @@ impl Class {
         Self { memory, category, kind, priority, is_evictable, is_movable, is_gathered }
     }
 
+    /// What holds for its blocks.
+    pub(crate) const fn traits(self) -> BlockTraits {
+        let Self { priority, is_evictable, is_movable, is_gathered, .. } = self;
+        BlockTraits { priority: Some(priority), is_evictable, is_movable, is_gathered }
+    }
+
     /// A dense number; `None` for a memory type no device can have.
     pub(crate) fn index(self) -> Option<usize> {
         let memory = usize::from(self.memory.0);

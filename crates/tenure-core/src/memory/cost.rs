@@ -77,7 +77,7 @@ impl<D: Device> Pools<D> {
                 request.flags.memory_types(device.properties(), needs.memory_types),
                 needs.memory_types,
             ),
-            order: self.order(request.memory_use),
+            order: self.order_for_range(&request),
             spills: !request.traits.is_evictable && spills_before_budget(request.memory_use, None),
         };
         self.cost(device, config, &asked)
@@ -106,7 +106,7 @@ impl<D: Device> Pools<D> {
             kind: LocationKind::Placed,
             category,
             memory_types: (request.flags.memory_types(device.properties(), memory_types), memory_types),
-            order: self.order_for(request.memory_use, request.desc),
+            order: self.order_for(&request),
             spills: spills_before_budget(request.memory_use, Some(&request)),
         };
         self.cost(device, config, &asked)

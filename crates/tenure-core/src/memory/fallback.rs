@@ -27,6 +27,8 @@ pub(crate) enum AllocationFailure {
 pub(crate) struct RangeRequest<'a> {
     pub(crate) kind: PoolKind,
     pub(crate) memory_use: MemoryUse,
+    /// Its content comes with its creation: it goes where the CPU can write it.
+    pub(crate) is_filled: bool,
     /// Bytes of the range.
     pub(crate) size: u64,
     pub(crate) align: u64,
@@ -44,6 +46,8 @@ pub(crate) struct ResourceRequest<'a> {
     pub(crate) needs: &'a Requirements,
     pub(crate) placement: Placement,
     pub(crate) memory_use: MemoryUse,
+    /// Its content comes with its creation: it goes where the CPU can write it.
+    pub(crate) is_filled: bool,
     /// What counts the memory, should it get memory of its own.
     pub(crate) owner: MemoryOwner,
     pub(crate) flags: AllocationFlags,
@@ -227,7 +231,7 @@ impl<D: Device> Pools<D> {
     ) -> Result<Backing<D>, AllocationFailure> {
         let needs = self.range_needs(device, request.kind).map_err(AllocationFailure::Refused)?;
         let class = |memory| Class::new(memory, needs.category, request.kind, request.traits);
-        let order = self.order(request.memory_use);
+        let order = self.order_for_range(&request);
         let maker = Maker { pools: self, device, config };
         let RangeRequest { size, align, flags, .. } = request;
         let memory_types = flags.memory_types(device.properties(), needs.memory_types);
@@ -250,7 +254,7 @@ impl<D: Device> Pools<D> {
         let rules = rules(flags, spill(request.memory_use, request.traits.is_evictable));
         let found = steps.run(rules, order, (memory_types, needs.memory_types), size);
         if let Some(first) = first(order, needs.memory_types).filter(|_| request.traits.is_usual()) {
-            self.note_usual(request.kind, request.memory_use, class(first));
+            self.note_usual(&request, class(first));
         }
         found
     }
@@ -336,7 +340,7 @@ impl<D: Device> Pools<D> {
         let class =
             |memory| Class::new(memory, needs.category, kind.unwrap_or(PoolKind::Committed), request.traits);
         let maker = Maker { pools: self, device, config };
-        let order = self.order_for(request.memory_use, request.desc);
+        let order = self.order_for(&request);
         let memory_types = request.flags.memory_types(device.properties(), needs.memory_types);
         // What is allocated lazily costs nothing as long as it is not used; a block would be.
         let pool_of = |memory| kind.filter(|_| !maker.is_lazy(memory)).map(|_| maker.pool(class(memory)));

@@ -7,7 +7,7 @@ use tenure_heap::{Round, Unfit};
 use super::fallback::{RangeRequest, ResourceRequest};
 use super::location::{Backing, Location};
 use super::make::{buffer_usage, is_mapped, is_range_pool};
-use super::objects::{CommittedMemory, MemoryOwner, MemorySize, Objects};
+use super::objects::{CommittedMemory, MapWish, MemoryOwner, MemorySize, Objects};
 use super::policy::Placement;
 use super::pool::{HeapBlock, PoolShard, Store};
 use super::pools::Pools;
@@ -289,9 +289,11 @@ impl<'a, D: Device> Maker<'a, D> {
         let Class { memory, kind, priority, is_evictable, .. } = pool.class;
         let desc = ResourceDesc::Buffer(BufferInfo { size, usage: pool.buffer_usage });
         let name = Name::from(kind.as_str());
-        let is_mapped = is_mapped(kind);
+        let wish = MapWish::new(memory, is_mapped(kind), || {
+            self.pools.in_place.maps_block(kind, memory, pool.class.traits())
+        });
         let part = &shards.memory;
-        let own = CommittedMemory { memory, size, is_memoryless: false, is_mapped, priority, part };
+        let own = CommittedMemory { memory, size, is_memoryless: false, wish, priority, part };
         let buffer = self.objects().create_committed(self.device, &desc, &own, &name)?;
         let buffer = self.share(buffer, own, is_evictable);
         tracing::debug!(target: "tenure", pool = kind.as_str(), bytes = size, memory_type = memory.0, "block created");
@@ -317,6 +319,7 @@ impl<'a, D: Device> Maker<'a, D> {
             needs: &needs,
             placement: Placement::Placed(PoolKind::SmallBufferSlots),
             memory_use: MemoryUse::GpuOnly,
+            is_filled: false,
             owner: MemoryOwner::Resource,
             flags: AllocationFlags::empty(),
             traits: BlockTraits::default(),
@@ -362,19 +365,27 @@ impl<'a, D: Device> Maker<'a, D> {
             self.pools.free(suballocation.free_token());
             return Err(wrong_store(shards.first().class.kind));
         };
-        let mapped = request.memory_use.is_mapped().then_some(shards.first().class.memory);
+        let wish = self.map_wish(&request, shards.first().class.memory);
         let made = self.objects().create_placed(
             self.device,
             request.desc,
             &heap.heap,
             suballocation.offset,
-            mapped,
+            wish,
             request.name,
         );
         let block = heap.block;
         drop(heap);
         made.map(|api_resource| (Arc::new(api_resource.in_block(block)), suballocation))
             .inspect_err(|_| self.give_up(shards, suballocation, origin))
+    }
+
+    /// Whether the CPU gets a window into a resource.
+    fn map_wish(&self, request: &ResourceRequest<'_>, memory: MemoryTypeId) -> MapWish {
+        MapWish::new(memory, request.memory_use.is_mapped(), || {
+            request.owner == MemoryOwner::Resource
+                && self.pools.in_place.maps_resource(request.desc, request.is_filled, memory, request.traits)
+        })
     }
 
     /// Undoes a suballocation whose resource could not be made, and the block if it was made for it.
@@ -398,10 +409,10 @@ impl<'a, D: Device> Maker<'a, D> {
         let size = request.needs.size;
         request.flags.check_allocates(size, memory)?;
         let is_memoryless = self.is_lazy(memory);
-        let (is_mapped, owner) = (request.memory_use.is_mapped(), request.owner);
+        let (wish, owner) = (self.map_wish(&request, memory), request.owner);
         let priority = request.traits.priority.unwrap_or(request.desc.usage().priority());
         let part = self.objects().part_of(owner);
-        let own = CommittedMemory { memory, size, is_memoryless, is_mapped, priority, part };
+        let own = CommittedMemory { memory, size, is_memoryless, wish, priority, part };
         // It takes nothing as long as the driver stores nothing in it.
         let counted = if is_memoryless { 0 } else { size };
         let make = || {
@@ -430,6 +441,7 @@ impl<'a, D: Device> Maker<'a, D> {
             needs: &needs,
             placement: Placement::Committed,
             memory_use: request.memory_use,
+            is_filled: request.is_filled,
             owner: MemoryOwner::Resource,
             flags: request.flags,
             traits: request.traits,

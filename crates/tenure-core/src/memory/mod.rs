@@ -28,6 +28,7 @@ mod cost;
 mod fallback;
 mod flags;
 mod freeing;
+pub mod in_place;
 mod location;
 mod make;
 mod make_way;
@@ -56,7 +57,7 @@ pub(crate) use movable::{
     ApiPlace, Current, Exchange, Follower, Holder, MovableBacking, PlaceHold, PlaceHolds, PlaceNeeds,
     PlannedMove,
 };
-pub(crate) use objects::{MemoryOwner, MemorySize};
+pub(crate) use objects::{MapWish, MemoryOwner, MemorySize};
 pub(crate) use pool::{
     BlockContents, FreeToken, PoolId, PoolShard, RangeId, ShardTotals, Store, Suballocation,
 };

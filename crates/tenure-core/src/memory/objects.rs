@@ -29,6 +29,26 @@ pub(crate) struct MemorySize {
     pub(crate) size: u64,
 }
 
+/// Whether the CPU gets a window into a resource in such memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MapWish {
+    No,
+    /// The program writes or reads it: without a window it is of no use.
+    Required(MemoryTypeId),
+    /// Uploads are written in place; without a window they are staged.
+    IfPossible(MemoryTypeId),
+}
+
+impl MapWish {
+    pub(crate) fn new(memory: MemoryTypeId, is_required: bool, is_useful: impl FnOnce() -> bool) -> Self {
+        match is_required {
+            true => Self::Required(memory),
+            false if is_useful() => Self::IfPossible(memory),
+            false => Self::No,
+        }
+    }
+}
+
 /// The memory of a committed resource.
 pub(crate) struct CommittedMemory<'a> {
     pub(crate) memory: MemoryTypeId,
@@ -36,7 +56,7 @@ pub(crate) struct CommittedMemory<'a> {
     pub(crate) size: u64,
     /// It is allocated lazily: limits and sums count an allocation of no bytes.
     pub(crate) is_memoryless: bool,
-    pub(crate) is_mapped: bool,
+    pub(crate) wish: MapWish,
     pub(crate) priority: Priority,
     /// Where it is counted.
     pub(crate) part: &'a dyn Counts,
@@ -211,7 +231,7 @@ impl Objects {
         } else {
             device.create_committed_with_priority(Permit::own(), desc, own.memory, own.priority)
         }?;
-        let api_resource = self.take_in(device, object, desc, own.is_mapped.then_some(own.memory), name)?;
+        let api_resource = self.take_in(device, object, desc, own.wish, name)?;
         self.committed.fetch_add(1, Ordering::Relaxed);
         let counted = self.count_memoryless(own.size, own.is_memoryless, AtomicU64::fetch_add);
         self.budgets.note_allocation(own.memory, counted);
@@ -252,19 +272,18 @@ impl Objects {
         part.remove(memory, size);
     }
 
-    /// Creates a resource in a heap; `mapped` is the heap's memory where the CPU is to have a window into
-    /// it.
+    /// Creates a resource in a heap of such memory.
     pub(crate) fn create_placed<D: Device>(
         &self,
         device: &D,
         desc: &ResourceDesc,
         heap: &D::Heap,
         offset: u64,
-        mapped: Option<MemoryTypeId>,
+        wish: MapWish,
         name: &Name,
     ) -> Result<ApiResource<D>, DeviceError> {
         let object = device.create_placed(Permit::own(), desc, heap, offset)?;
-        self.take_in(device, object, desc, mapped, name)
+        self.take_in(device, object, desc, wish, name)
     }
 
     pub(crate) fn create_reserved<D: Device>(
@@ -274,7 +293,7 @@ impl Objects {
         name: &Name,
     ) -> Result<Arc<ApiResource<D>>, DeviceError> {
         let object = device.create_reserved(desc)?;
-        self.take_in(device, object, desc, None, name).map(Arc::new)
+        self.take_in(device, object, desc, MapWish::No, name).map(Arc::new)
     }
 
     fn take_in<D: Device>(
@@ -282,26 +301,30 @@ impl Objects {
         device: &D,
         object: D::Resource,
         desc: &ResourceDesc,
-        mapped: Option<MemoryTypeId>,
+        wish: MapWish,
         name: &Name,
     ) -> Result<ApiResource<D>, DeviceError> {
         if !name.is_empty() {
             device.set_name(Permit::own(), ObjectRef::Resource(&object), name.as_str());
         }
-        let mapping = if mapped.is_some() {
-            match device.map(&object) {
-                Ok(mapping) => Some(mapping),
-                Err(error) => {
+        let mapped = match wish {
+            MapWish::No => None,
+            MapWish::Required(memory) | MapWish::IfPossible(memory) => match device.map(&object) {
+                Ok(mapping) => Some((mapping, memory)),
+                Err(error) if wish == MapWish::Required(memory) => {
                     device.destroy_resource(Permit::own(), object);
                     return Err(error);
                 }
-            }
-        } else {
-            None
+                Err(error) => {
+                    tracing::debug!(target: "tenure", %error, "a resource could not be mapped: its uploads are staged");
+                    None
+                }
+            },
         };
+        let (mapping, memory) = mapped.unzip();
         self.resources_made.fetch_add(1, Ordering::Relaxed);
         let api_resource = ApiResource::new(device, object, desc, mapping, None);
-        Ok(match mapped {
+        Ok(match memory {
             Some(memory) => api_resource.in_memory(device.properties(), memory),
             None => api_resource,
         })

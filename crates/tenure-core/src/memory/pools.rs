@@ -8,8 +8,9 @@ use tenure_heap::{HeapProperties, InvalidProperties};
 use tenure_suballoc::BlockId;
 
 use super::class::lazy_types;
-use super::fallback::Notices;
+use super::fallback::{Notices, RangeRequest, ResourceRequest};
 use super::freeing::Freeing;
+use super::in_place::InPlace;
 use super::location::{Backing, Location, SharedHeap, StructureLocation};
 use super::make::{buffer_usage, check, make_pool};
 use super::movable::{MovableBacking, MovableId};
@@ -62,12 +63,13 @@ pub(crate) struct Pools<D: Device> {
     numbers: Box<[AtomicU16]>,
     /// How many there are in the table.
     made: Mutex<u16>,
-    /// For each use and kind of range pool the one that is asked first.
-    usual: [[OnceLock<u16>; PoolKind::ALL.len()]; MemoryUse::ALL.len()],
+    /// For each use, and then for what is filled in place, and for each kind of range pool the one that is asked first.
+    usual: [[OnceLock<u16>; PoolKind::ALL.len()]; MemoryUse::ALL.len() + 1],
     orders: [TypeOrder; MemoryUse::ALL.len()],
     target_order: TypeOrder,
     /// Bit *i* is set when memory of type *i* is allocated lazily, and is for any program.
     lazy_types: u32,
+    pub(crate) in_place: InPlace,
     range_needs: [OnceLock<RangeNeeds>; PoolKind::ALL.len()],
     /// Blocks that left their pool while another thread was just letting go of them.
     leaving: Mutex<Vec<Store<D>>>,
@@ -86,7 +88,7 @@ pub(crate) struct Pools<D: Device> {
 impl<D: Device> Pools<D> {
     /// # Errors
     /// [`InvalidProperties`] when the device's tables are empty or too long, or contradict themselves.
-    pub(crate) fn new(device: &D) -> Result<Self, InvalidProperties> {
+    pub(crate) fn new(device: &D, config: &Config) -> Result<Self, InvalidProperties> {
         let properties = device.properties();
         let heap_properties = check(properties)?;
         Ok(Self {
@@ -97,6 +99,7 @@ impl<D: Device> Pools<D> {
             orders: MemoryUse::ALL.map(|memory_use| type_order(properties, memory_use)),
             target_order: target_type_order(properties),
             lazy_types: lazy_types(properties).fold(0, |mask, memory| mask | bit(memory)),
+            in_place: InPlace::new(properties, config),
             range_needs: std::array::from_fn(|_| OnceLock::new()),
             leaving: Mutex::new(Vec::new()),
             objects: Objects::new(&heap_properties),
@@ -125,9 +128,34 @@ impl<D: Device> Pools<D> {
         &self.orders[memory_use as usize]
     }
 
+    /// The memory types to try for what is filled, where they are others.
+    #[inline]
+    fn filled_order(&self, is_filled: bool) -> Option<&TypeOrder> {
+        if is_filled { self.in_place.own_order() } else { None }
+    }
+
+    /// Which row of the pools that are asked first a request looks in.
+    #[inline]
+    fn usual_row(&self, request: &RangeRequest<'_>) -> usize {
+        match self.filled_order(request.is_filled) {
+            Some(_) => MemoryUse::ALL.len(),
+            None => request.memory_use as usize,
+        }
+    }
+
+    /// The memory types to try for a range of a shared buffer.
+    #[inline]
+    pub(crate) fn order_for_range(&self, request: &RangeRequest<'_>) -> &TypeOrder {
+        self.filled_order(request.is_filled).unwrap_or_else(|| self.order(request.memory_use))
+    }
+
     /// The memory types to try for an API resource of its own.
-    pub(crate) fn order_for(&self, memory_use: MemoryUse, desc: &ResourceDesc) -> &TypeOrder {
-        if is_transient_attachment(desc) { &self.target_order } else { self.order(memory_use) }
+    pub(crate) fn order_for(&self, request: &ResourceRequest<'_>) -> &TypeOrder {
+        match self.filled_order(request.is_filled) {
+            Some(order) => order,
+            None if is_transient_attachment(request.desc) => &self.target_order,
+            None => self.order(request.memory_use),
+        }
     }
 
     /// Whether a resource of the description gets memory that is allocated lazily, unless the driver refuses.
@@ -187,10 +215,11 @@ impl<D: Device> Pools<D> {
 
     /// Remembers which pool is asked first.
     #[cold]
-    pub(super) fn note_usual(&self, kind: PoolKind, memory_use: MemoryUse, class: Class) {
+    pub(super) fn note_usual(&self, request: &RangeRequest<'_>, class: Class) {
         if let Some(number) = self.number(class) {
             // The first answer stays: the device's tables do not change.
-            let _known = self.usual[memory_use as usize][kind as usize].set(number);
+            let row = self.usual_row(request);
+            let _known = self.usual[row][request.kind as usize].set(number);
         }
     }
 
@@ -201,11 +230,11 @@ impl<D: Device> Pools<D> {
         &self,
         device: &D,
         config: &Config,
-        (kind, memory_use): (PoolKind, MemoryUse),
-        size: u64,
-        align: u64,
+        request: &RangeRequest<'_>,
     ) -> Option<(Suballocation, Arc<ApiResource<D>>)> {
-        let shards = self.shards(*self.usual[memory_use as usize][kind as usize].get()?)?;
+        let RangeRequest { kind, size, align, .. } = *request;
+        let row = self.usual_row(request);
+        let shards = self.shards(*self.usual[row][kind as usize].get()?)?;
         self.pool_of_thread(device, config, shards, size, align).take(size, align)
     }
 

@@ -59,6 +59,8 @@ pub struct BufferDesc {
     pub is_evictable: bool,
     /// It may move to another place in memory: see [`movable`](Self::movable).
     pub is_movable: bool,
+    /// Its content comes with its creation: see [`filled`](Self::filled).
+    pub is_filled: bool,
     /// Its name.
     pub name: Name,
     /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
@@ -84,6 +86,7 @@ impl BufferDesc {
             priority: None,
             is_evictable: false,
             is_movable: false,
+            is_filled: false,
             name,
             tag: Name::default(),
         }
@@ -182,6 +185,39 @@ impl BufferDesc {
     #[must_use]
     pub fn movable(self) -> Self {
         Self { is_movable: true, usage: self.usage | Usage::COPY_SRC | Usage::COPY_DST, ..self }
+    }
+
+    /// Says that its content comes with its creation, or soon after and before commands use it, and seldom changes. On a
+    /// card whose whole memory the CPU sees it goes where the CPU can write it, so that uploads need no staging; see
+    /// [`InPlaceConfig`](crate::InPlaceConfig). [`create_buffer_with`](crate::Gpu::create_buffer_with) says it of itself.
+    ///
+    /// On unified memory it says the same of buffers that shaders write; of others the CPU can write all.
+    /// It has no effect on buffers that the CPU maps, and on what is [evictable](Self::evictable) or
+    /// [movable](Self::movable).
+    ///
+    /// ```
+    /// use tenure::{BufferDesc, Config, Gpu, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::D3D12_REBAR), Config::default())?;
+    /// let rock = gpu.create_buffer(&BufferDesc::new(4096, Usage::VERTEX).filled().name("rock"))?;
+    /// gpu.upload(&rock, 0, &[1; 2048])?;
+    /// gpu.upload(&rock, 2048, &[2; 2048])?;
+    /// assert_eq!((gpu.upload_stats().in_place, gpu.upload_stats().bytes), (2, 0));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn filled(self) -> Self {
+        Self { is_filled: true, ..self }
+    }
+
+    /// Whether it is to be where the CPU can write it.
+    #[inline]
+    fn is_filled_in_place<D: Device>(&self, context: &Context<D>, traits: BlockTraits) -> bool {
+        self.is_filled
+            && self.memory == MemoryUse::GpuOnly
+            && context.pools.in_place.allows(self.size)
+            && !traits.is_evictable
+            && !traits.is_movable
     }
 
     /// What holds for the block that it lies in. To evict and to move is for memory of the GPU alone.
@@ -289,8 +325,10 @@ impl<D: Device> Buffer<D> {
         let alone = BufferInfo { size: desc.size, usage: desc.usage };
         let (memory_use, flags, name) = (desc.memory, desc.allocation, &desc.name);
         let traits = desc.traits(context);
+        let is_filled = desc.is_filled_in_place(context, traits);
         let found = if let Placement::Range(kind) = placement {
-            let request = RangeRequest { kind, memory_use, size, align, alone: &alone, flags, traits, name };
+            let request =
+                RangeRequest { kind, memory_use, is_filled, size, align, alone: &alone, flags, traits, name };
             context.pools.range_cost(context.device(), &context.config, request)
         } else {
             let resource = ResourceDesc::Buffer(alone);
@@ -302,6 +340,7 @@ impl<D: Device> Buffer<D> {
                 needs: &needs,
                 placement,
                 memory_use,
+                is_filled,
                 owner,
                 flags,
                 traits,
@@ -471,7 +510,7 @@ impl<D: Device> Buffer<D> {
     /// `HOST_COHERENT`): [`write`](Self::write) and [`read`](Self::read) do what is needed there.
     #[must_use]
     pub fn mapped_ptr(&self) -> Option<std::ptr::NonNull<u8>> {
-        let base = self.inner.mapping()?.as_ptr()?;
+        let base = self.program_mapping()?.as_ptr()?;
         let offset = usize::try_from(self.offset).ok()?;
         std::ptr::NonNull::new(base.as_ptr().wrapping_add(offset))
     }
@@ -482,8 +521,21 @@ impl<D: Device> Buffer<D> {
             let name = self.inner.name.clone();
             return Err(Error::OutOfRange { name, offset, size, capacity });
         }
-        let mapping = self.inner.mapping();
-        mapping.ok_or_else(|| Error::NotMapped { name: self.inner.name.clone() })
+        self.program_mapping().ok_or_else(|| Error::NotMapped { name: self.inner.name.clone() })
+    }
+
+    /// The CPU's window, where the program asked for one.
+    fn program_mapping(&self) -> Option<&D::Mapping> {
+        if self.memory.is_mapped() { self.inner.mapping() } else { None }
+    }
+
+    /// The CPU's window into a buffer for the GPU alone, by which the manager writes what is uploaded, and the byte of it at
+    /// which the buffer begins.
+    pub(crate) fn in_place(&self) -> Option<(&D::Mapping, u64)> {
+        if self.memory.is_mapped() {
+            return None;
+        }
+        Some((self.inner.mapping()?, self.offset))
     }
 
     fn refused(&self, source: DeviceError) -> Error {
@@ -615,22 +667,17 @@ pub(super) fn place_buffer_bytes<D: Device>(
     let traits = desc.traits(context);
     match placement {
         Placement::Range(kind) => {
+            let is_filled = desc.is_filled_in_place(context, traits);
+            let alone = &alone;
+            let request =
+                RangeRequest { kind, memory_use, is_filled, size, align, alone, flags, traits, name };
             if flags.allows_usual(memory_use)
                 && traits.is_usual()
-                && let Some((suballocation, api_resource)) = context.take_range(kind, memory_use, size, align)
+                && let Some((suballocation, api_resource)) = context.take_range(&request)
             {
                 return Ok(Backing { api_resource, location: Location::Range(suballocation) });
             }
-            context.place_range(RangeRequest {
-                kind,
-                memory_use,
-                size,
-                align,
-                alone: &alone,
-                flags,
-                traits,
-                name,
-            })
+            context.place_range(request)
         }
         placement => place_buffer_resource(context, desc, alone, placement),
     }
@@ -659,14 +706,16 @@ fn place_buffer_resource<D: Device>(
     let resource = ResourceDesc::Buffer(info);
     let needs = placed_needs(context, desc, &resource)?;
     let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
+    let traits = desc.traits(context);
     let request = ResourceRequest {
         desc: &resource,
         needs: &needs,
         placement,
         memory_use: desc.memory,
+        is_filled: desc.is_filled_in_place(context, traits),
         owner: MemoryOwner::Resource,
         flags: desc.allocation,
-        traits: desc.traits(context),
+        traits,
         name: &desc.name,
     };
     context.place_resource(request)

@@ -1,6 +1,6 @@
 //! What all handles to resources have in common: a drop gives the backing back, once the last view is dropped, too.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::Name;
@@ -67,6 +67,58 @@ impl<D: Device> PlaceRef<'_, D> {
     }
 }
 
+/// Whether commands may name a resource.
+#[derive(Default)]
+struct Named(AtomicU8);
+
+impl Named {
+    const NO: u8 = 0;
+    /// They cannot, and the CPU is writing it.
+    const BEING_WRITTEN: u8 = 1;
+    const YES: u8 = 2;
+
+    #[inline]
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire) == Self::YES
+    }
+
+    /// From now on they may.
+    #[inline]
+    fn note(&self) {
+        if !self.is_set() {
+            self.note_first();
+        }
+    }
+
+    /// Waits for a write that is under way on another thread: what is submitted afterwards sees all of it, as it does
+    /// where uploads are copied.
+    #[cold]
+    fn note_first(&self) {
+        let (from, to) = (Self::NO, Self::YES);
+        while let Err(Self::BEING_WRITTEN) =
+            self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
+        {
+            std::thread::yield_now();
+        }
+    }
+
+    /// `None` if commands may name it, or another thread is writing it.
+    fn begin_write(&self) -> Option<Writing<'_>> {
+        let (from, to) = (Self::NO, Self::BEING_WRITTEN);
+        self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).ok()?;
+        Some(Writing(self))
+    }
+}
+
+/// The CPU is writing a resource that no command can name until this is dropped.
+struct Writing<'a>(&'a Named);
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        self.0.0.store(Named::NO, Ordering::Release);
+    }
+}
+
 /// A backing, with all that its release needs.
 pub(crate) struct HandleInner<D: Device> {
     pub(crate) name: Name,
@@ -77,9 +129,9 @@ pub(crate) struct HandleInner<D: Device> {
     trace: TraceId,
     /// Bytes asked for.
     size: u64,
-    /// Its API object, or its offset in one, was handed out: commands may name it from then on. The caller had
-    /// borrowed the handle for that, so that the drop sees the flag.
-    is_named: AtomicBool,
+    /// Once its API object, or its offset in one, was handed out, commands may name it: see [`Named`]. The caller had
+    /// borrowed the handle for that, so that the drop sees it.
+    named: Named,
     /// Once it has views.
     view_guard: OnceLock<Arc<ViewGuard<D>>>,
     /// Declared last: the last handle to go takes the manager with it, which can unmake only what
@@ -103,9 +155,9 @@ impl<D: Device> HandleInner<D> {
         let record = context.register_resource(name, tag, kind, size, backing.location.place());
         let born = context.clock.stamp();
         let (name, ref_shard) = (name.clone(), context.ref_shard(record.generation()));
-        let (is_named, view_guard) = (AtomicBool::new(false), OnceLock::new());
+        let (named, view_guard) = (Named::default(), OnceLock::new());
         let held = Some(HandleBacking::Fixed(backing));
-        Self { name, held, record, born, trace, size, is_named, view_guard, ref_shard }
+        Self { name, held, record, born, trace, size, named, view_guard, ref_shard }
     }
 
     /// The same, of a resource that can move: in a pool, or back from slower memory. What has memory of its own that suits
@@ -210,6 +262,14 @@ impl<D: Device> HandleInner<D> {
         self.as_movable().map_or(0, |movable| movable.current.read(|current| current.moves))
     }
 
+    /// The API object of what has its place for good, in memory that the manager took for it; no command uses it by this.
+    pub(crate) fn placed_resource(&self) -> Option<&Arc<ApiResource<D>>> {
+        let HandleBacking::Fixed(Backing { api_resource, location }) = self.held() else { return None };
+        let is_placed =
+            matches!(location, Location::Range(_) | Location::Placed(_) | Location::Committed { .. });
+        is_placed.then_some(api_resource)
+    }
+
     /// The CPU's window into the API object, by which no command uses it.
     #[inline]
     pub(crate) fn mapping(&self) -> Option<&D::Mapping> {
@@ -223,7 +283,17 @@ impl<D: Device> HandleInner<D> {
     /// From now on commands may use it.
     #[inline]
     pub(crate) fn note_named(&self) {
-        self.is_named.store(true, Ordering::Relaxed);
+        self.named.note();
+    }
+
+    /// Whether commands may name it.
+    pub(crate) fn is_named(&self) -> bool {
+        self.named.is_set()
+    }
+
+    /// Runs `write`, which writes its bytes by the CPU, if no command can name it yet, nor will before that is done.
+    pub(crate) fn while_unnamed<T>(&self, write: impl FnOnce() -> T) -> Option<T> {
+        self.named.begin_write().map(|_writing| write())
     }
 
     /// Its location, if it does not move.
@@ -274,7 +344,7 @@ impl<D: Device> Drop for HandleInner<D> {
             context.registry.remove(self.record);
             context.recorder.free(self.trace, self.size);
             let (retired, bytes) = (Retired::Range(suballocation.free_token()), suballocation.reserved);
-            if self.is_named.load(Ordering::Relaxed) {
+            if self.named.is_set() {
                 context.release(retired, self.born, bytes);
             } else {
                 context.release_unused(retired, bytes);
@@ -289,7 +359,7 @@ impl<D: Device> HandleInner<D> {
     fn drop_whole(&mut self) {
         let Some(held) = self.held.take() else { return };
         let (record, born, trace, size) = (self.record, self.born, self.trace, self.size);
-        let is_named = *self.is_named.get_mut();
+        let is_named = self.named.is_set();
         let retired = RetiredResource { held, record, born, trace, size, is_named };
         match self.view_guard.take() {
             Some(view_guard) => view_guard.retire(retired),

@@ -12,8 +12,8 @@ use crate::device::{
 };
 use crate::memory::policy::Placement;
 use crate::memory::{
-    AllocationFlags, Backing, BlockTraits, Location, MemoryOwner, MemorySize, MemoryUse, Page, PageRange,
-    ResourceRequest, allows, no_memory_type,
+    AllocationFlags, Backing, BlockTraits, Location, MapWish, MemoryOwner, MemorySize, MemoryUse, Page,
+    PageRange, ResourceRequest, allows, no_memory_type,
 };
 use crate::registry::{ObjectKind, RecordKey};
 use crate::resource::Buffer;
@@ -155,8 +155,17 @@ impl<D: Device> PageAllocator<D> {
     ) -> Result<Backing<D>, Error> {
         let (placement, owner) = (Placement::Committed, MemoryOwner::Resource);
         let traits = BlockTraits::default();
-        let committed =
-            ResourceRequest { desc: resource, needs, placement, memory_use, owner, flags, traits, name };
+        let committed = ResourceRequest {
+            desc: resource,
+            needs,
+            placement,
+            memory_use,
+            is_filled: false,
+            owner,
+            flags,
+            traits,
+            name,
+        };
         if needs.wants_dedicated() {
             return self.context.place_resource(committed);
         }
@@ -167,8 +176,8 @@ impl<D: Device> PageAllocator<D> {
             Err(error) => return Err(self.context.refused(name, error)),
         };
         let (device, objects) = (self.context.device(), &self.context.pools.objects);
-        let mapped = memory_use.is_mapped().then_some(range.page.memory);
-        let made = objects.create_placed(device, resource, &heap, range.offset, mapped, name);
+        let wish = MapWish::new(range.page.memory, memory_use.is_mapped(), || false);
+        let made = objects.create_placed(device, resource, &heap, range.offset, wish, name);
         drop(heap);
         match made {
             Ok(api_resource) => {

@@ -77,6 +77,15 @@ impl<D: Device> Used<'_, D> {
         state: State,
         holds: &mut PlaceHolds<D>,
     ) -> Result<Tracked<D>, Error> {
+        self.check_handle(context, state)?;
+        let written = state.intersects(State::WRITES).then_some(part);
+        let api_resource = self.inner.hold(written, holds);
+        self.check_states(context, &api_resource, state)?;
+        Ok(Tracked(api_resource))
+    }
+
+    #[inline]
+    fn check_handle(&self, context: &Arc<Context<D>>, state: State) -> Result<(), Error> {
         let name = || self.inner.name.clone();
         if !Arc::ptr_eq(self.inner.context(), context) {
             return Err(Error::Foreign { name: name() });
@@ -85,8 +94,17 @@ impl<D: Device> Used<'_, D> {
             let source = StateError::NotAllowedForUsage { state, allowed: self.allowed };
             return Err(Error::State { name: name(), source });
         }
-        let written = state.intersects(State::WRITES).then_some(part);
-        let (api_resource, api) = (self.inner.hold(written, holds), context.device().properties().api);
+        Ok(())
+    }
+
+    #[inline]
+    fn check_states(
+        &self,
+        context: &Context<D>,
+        api_resource: &ApiResource<D>,
+        state: State,
+    ) -> Result<(), Error> {
+        let (name, api) = (|| self.inner.name.clone(), context.device().properties().api);
         let fixed = State::ACCELERATION_STRUCTURE;
         if api_resource.possible == fixed && state != fixed {
             return Err(Error::State { name: name(), source: StateError::Fixed { state, initial: fixed } });
@@ -95,7 +113,16 @@ impl<D: Device> Used<'_, D> {
         if !(fixed_states(api, self.memory) & api_resource.possible).contains(state) {
             return Err(Error::FixedState { name: name(), memory: self.memory, state });
         }
-        Ok(Tracked(api_resource))
+        Ok(())
+    }
+
+    /// Whether [`check`](Self::check) allows a state of a resource that has its place for good and memory of the
+    /// manager's. Unlike that it is no use by commands.
+    pub(crate) fn allows(&self, context: &Arc<Context<D>>, state: State) -> bool {
+        self.inner.placed_resource().is_some_and(|api_resource| {
+            self.check_handle(context, state).is_ok()
+                && self.check_states(context, api_resource, state).is_ok()
+        })
     }
 
     /// True when other buffers are in the same API buffer.

@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use smallvec::SmallVec;
+
 use super::SyncPoint;
 use super::sync_point::ClockId;
 use crate::device::{CallRule, Device, DeviceError, MAX_QUEUES, QueueId, QueueSerial};
@@ -144,6 +146,16 @@ impl Clock {
         clock.stamp.store(stamp, Ordering::Release);
         clock.submitted.store(serial, Ordering::Release);
         Ok(QueueSerial { queue, serial })
+    }
+
+    /// Runs `write` if the GPU is through with all that was submitted to any queue, and lets nothing be submitted
+    /// meanwhile. `None`, without a wait, if it is not, or somebody is just submitting.
+    pub(crate) fn while_idle<D: Device, T>(&self, device: &D, write: impl FnOnce() -> T) -> Option<T> {
+        let orders: Option<SmallVec<[_; MAX_QUEUES]>> =
+            self.queues.iter().map(|clock| clock.order.try_lock()).collect();
+        let _orders = orders?;
+        self.poll(device).ok()?;
+        (self.incomplete() == 0).then(write)
     }
 
     /// Refuses what submits inside of the program's own submission. Called before any lock is taken that others

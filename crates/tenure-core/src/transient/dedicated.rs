@@ -57,6 +57,7 @@ impl<D: Device> Dedicated<D> {
             needs: &description.needs,
             placement: Placement::Committed,
             memory_use: MemoryUse::GpuOnly,
+            is_filled: false,
             owner: MemoryOwner::Transient,
             // Whoever holds the lock of the transient heaps does not wait for the GPU.
             flags: AllocationFlags::NEVER_WAIT,

@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::device::{
     Device, HeapCategory, MemoryTypeId, ObjectRef, Permit, QueueKind, ResourceDesc, State, StateModel,
 };
-use crate::memory::{AliasedRange, AliasingHandoff, Backing, Location, MemorySize, SharedHeap};
+use crate::memory::{AliasedRange, AliasingHandoff, Backing, Location, MapWish, MemorySize, SharedHeap};
 use crate::{Buffer, Error, Name, Texture};
 
 /// The recording, or graph, that acquires a resource.
@@ -212,7 +212,7 @@ impl<D: Device> Heap<D> {
         context.clock.check().map_err(|source| Error::device(name, source))?;
         let objects = &context.pools.objects;
         let api_resource = objects
-            .create_placed(context.device(), &description.desc, &self.share.heap, offset, None, name)
+            .create_placed(context.device(), &description.desc, &self.share.heap, offset, MapWish::No, name)
             .map_err(|source| context.refused(name, source))?;
         let api_resource = Arc::new(api_resource);
         let aliased_range = Arc::new(AliasedRange::new(self.share.clone()));

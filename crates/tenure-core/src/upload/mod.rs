@@ -2,6 +2,7 @@
 
 mod batch;
 mod copies;
+mod in_place;
 mod stage;
 mod uploads;
 

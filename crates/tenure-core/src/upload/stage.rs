@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::copies::{Copy, Target};
+use super::in_place::write_in_place;
 use super::{Upload, Uploads};
 use crate::command::check_region;
 use crate::context::Context;
@@ -17,7 +18,7 @@ use crate::{Error, Name, TransientRule};
 const BYTE_ALIGNMENT: u64 = 4;
 
 impl<D: Device> Uploads<D> {
-    /// Stages bytes for a buffer.
+    /// Writes bytes to a buffer in place, or stages them for it.
     pub(crate) fn upload(
         &self,
         context: &Arc<Context<D>>,
@@ -25,9 +26,13 @@ impl<D: Device> Uploads<D> {
         offset: u64,
         bytes: &[u8],
     ) -> Result<Upload, Error> {
-        let to = destination(context, buffer, Subresource::All)?;
         let (size, capacity) = (bytes.len() as u64, buffer.size());
-        if offset.checked_add(size).is_none_or(|end| end > capacity) {
+        let is_inside = offset.checked_add(size).is_some_and(|end| end <= capacity);
+        if is_inside && size > 0 && write_in_place(context, buffer, offset, bytes, &self.in_place)? {
+            return Ok(Upload::submitted(SyncPoint::NONE));
+        }
+        let to = destination(context, buffer, Subresource::All)?;
+        if !is_inside {
             return Err(Error::OutOfRange { name: buffer.name().clone(), offset, size, capacity });
         }
         if bytes.is_empty() {

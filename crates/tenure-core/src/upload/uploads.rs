@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use super::Upload;
 use super::batch::Batch;
 use super::copies::{Copy, Sorter};
+use super::in_place::InPlaceCounters;
 use crate::command::{ListPool, Open};
 use crate::context::Context;
 use crate::device::{Device, DeviceError, Properties, QueueId, QueueKind, QueueSerial};
@@ -27,6 +28,10 @@ pub struct UploadStats {
     pub uploads: u64,
     /// Bytes ever staged for them, with the padding of rows.
     pub bytes: u64,
+    /// Those of them that the CPU wrote into place: see [`InPlaceConfig`](crate::InPlaceConfig).
+    pub in_place: u64,
+    /// Bytes of those.
+    pub in_place_bytes: u64,
     /// Copies ever recorded for them.
     pub copies: u64,
     /// Submissions ever made for them.
@@ -62,6 +67,7 @@ pub(crate) struct Uploads<D: Device> {
     copies: AtomicU64,
     submissions: AtomicU64,
     given_up: Repeated,
+    pub(super) in_place: InPlaceCounters,
     /// The queue for copies alone, where there is one.
     copy: Option<QueueId>,
     graphics: QueueId,
@@ -81,6 +87,7 @@ impl<D: Device> Uploads<D> {
             copies: AtomicU64::new(0),
             submissions: AtomicU64::new(0),
             given_up: Repeated::default(),
+            in_place: InPlaceCounters::default(),
             copy: is_for_copies.then_some(copy),
             graphics: Queue::Graphics.id(properties),
         }
@@ -280,9 +287,12 @@ impl<D: Device> Uploads<D> {
 
     pub(crate) fn stats(&self) -> UploadStats {
         let stuck = self.submitter.lock().stuck.as_ref().map_or(0, |batch| batch.bytes);
+        let (in_place, in_place_bytes) = self.in_place.read();
         let opened = self.opened.lock();
         UploadStats {
-            uploads: opened.uploads,
+            uploads: opened.uploads + in_place,
+            in_place,
+            in_place_bytes,
             bytes: opened.bytes,
             copies: self.copies.load(Ordering::Relaxed),
             submissions: self.submissions.load(Ordering::Relaxed),

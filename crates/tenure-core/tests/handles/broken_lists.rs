@@ -1,6 +1,6 @@
 //! A command list that could not be closed can only be destroyed: nobody else's recording gets it.
 
-use tenure_core::{BufferDesc, Error, Queue, State, Subresource, Usage};
+use tenure_core::{BufferDesc, Config, Error, Gpu, InPlaceConfig, Queue, State, Subresource, Usage};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
 use super::{device, gpu, mesh, submit};
@@ -50,7 +50,8 @@ fn a_close_that_the_driver_refuses_harms_only_its_own_recording() {
     for profile in Profile::ALL {
         for nth in 1.. {
             let device = device(*profile, Lag::None);
-            let gpu = gpu(&device);
+            let staged = InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() };
+            let gpu = Gpu::new(device.clone(), Config::from(staged)).unwrap();
             device.faults().inject(Fault::nth(nth, FaultKind::OutOfHostMemory).of(CallKind::CloseList));
             let desc = BufferDesc::new(256, Usage::VERTEX | Usage::COPY_SRC).own_resource();
             let work = || -> Result<(), Error> {

@@ -8,8 +8,8 @@ use tenure_core::memory::policy::{Placement, Subject, buffer_subject, place_buff
 use tenure_core::memory::{Cost, MemoryUse, PoolKind, type_order};
 use tenure_core::{
     Buffer, BufferDesc, ClearValue, CompactionConfig, Config, ConfigRule, DescriptorConfig, Error, Format,
-    FrameConfig, Gpu, LocationKind, PoolConfig, PressureConfig, Queue, StagingConfig, State, Strategy,
-    Subresource, TextureDesc, TransientConfig, UploadConfig, UploadSuballocator, Usage,
+    FrameConfig, Gpu, InPlaceConfig, LocationKind, PoolConfig, PressureConfig, Queue, StagingConfig, State,
+    Strategy, Subresource, TextureDesc, TransientConfig, UploadConfig, UploadSuballocator, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
 
@@ -265,7 +265,7 @@ fn uploads_in_device_memory_are_not_offered_for_a_window() {
 /// A field, its two ends, and how to set it with the others made to fit.
 type Field = (&'static str, u64, u64, fn(&mut Config, u64));
 
-const FIELDS: [Field; 35] = [
+const FIELDS: [Field; 37] = [
     ("frames.in_flight", 1, 16, |config, value| config.frames.in_flight = value as u32),
     ("frames.idle", 0, 1_000_000, |config, value| config.frames.idle = value as u32),
     ("frames.timeout", 0, 3_600_000, |config, value| config.frames.timeout = Duration::from_millis(value)),
@@ -293,6 +293,8 @@ const FIELDS: [Field; 35] = [
     ("staging.upload_page", 64 * KIB, 64 * MIB, |config, value| config.staging.upload_page = value),
     ("staging.readback_page", 64 * KIB, 64 * MIB, |config, value| config.staging.readback_page = value),
     ("staging.max_pending", 64 * KIB, 4 * GIB, |config, value| config.staging.max_pending = value),
+    ("in_place.max_upload", 0, 4 * GIB, |config, value| config.in_place.max_upload = value),
+    ("in_place.max_over_bus", 0, 4 * GIB, |config, value| config.in_place.max_over_bus = value),
     ("descriptors.block", 16, 65_536, |config, value| config.descriptors.block = value as u32),
     ("descriptors.chunk", 16, 65_536, |config, value| config.descriptors.chunk = value as u32),
     ("descriptors.set_block", 1, 4096, |config, value| config.descriptors.set_block = value as u32),
@@ -349,6 +351,7 @@ fn every_field_of_the_configuration_has_two_ends() {
         pools,
         uploads,
         staging,
+        in_place,
         descriptors,
         transient,
         pressure,
@@ -384,6 +387,7 @@ fn every_field_of_the_configuration_has_two_ends() {
         build_scratch_page: _,
         max_pending: _,
     } = staging;
+    let InPlaceConfig { initial_data: _, uploads: _, max_upload: _, max_over_bus: _ } = in_place;
     let DescriptorConfig {
         block: _,
         // These depend on the device: see the tests of descriptors.

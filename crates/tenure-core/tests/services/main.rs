@@ -12,6 +12,7 @@ mod beside_pages;
 mod constants;
 mod contexts;
 mod frames;
+mod in_place;
 mod model;
 mod pending;
 mod readbacks;

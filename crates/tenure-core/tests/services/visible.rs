@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use tenure_core::device::{Api, Device as _};
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Format, Gpu, MemoryUse, Queue, Recording, State, Subresource, Texture,
-    TextureDesc, Usage,
+    Buffer, BufferDesc, Config, Error, Format, Gpu, InPlaceConfig, MemoryUse, Queue, Recording, State,
+    Subresource, Texture, TextureDesc, Usage,
 };
 use tenure_sim::{Device, Lag, Options, Profile, Step};
 
+use super::in_place::STAGED;
 use super::{SECOND, end, finish};
 use test_random::Rng;
 
@@ -20,7 +21,7 @@ struct Scene {
     /// Of all kinds of memory.
     buffers: Vec<Buffer<Device>>,
     texture: Texture<Device>,
-    /// API resources that the CPU does not map.
+    /// API resources that the CPU neither maps nor writes in place.
     unmapped: BTreeSet<u64>,
 }
 
@@ -39,7 +40,8 @@ impl Scene {
         let usage = USAGE | Usage::COPY_DST;
         let texture = TextureDesc::d2(16, 16, Format::Rgba8Unorm, usage).name("texture");
         let texture = gpu.create_texture(&texture).unwrap();
-        let only = buffers.iter().filter(|buffer| buffer.memory() == MemoryUse::GpuOnly);
+        let is_reached = gpu.upload_stats().in_place > 0;
+        let only = buffers.iter().filter(|buffer| !is_reached && buffer.memory() == MemoryUse::GpuOnly);
         let unmapped = only.map(|buffer| buffer.raw().number()).chain([texture.raw().number()]).collect();
         Self { buffers, texture, unmapped }
     }
@@ -99,11 +101,14 @@ fn check(steps: &[Step], unmapped: &BTreeSet<u64>, has_barriers: bool) -> u32 {
 
 #[test]
 fn the_cpu_is_shown_what_it_may_read_and_nothing_else() {
-    for &profile in Profile::ALL {
+    let roads = [STAGED, InPlaceConfig::default()];
+    for (&profile, in_place) in
+        Profile::ALL.iter().flat_map(|profile| roads.clone().map(|road| (profile, road)))
+    {
         let mut shown = 0;
         for seed in 0..20 {
             let device = Device::with_options(Options::new(profile).lag(Lag::None).seed(seed).journal(true));
-            let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+            let gpu = Gpu::new(device.clone(), Config::from(in_place.clone())).unwrap();
             let scene = Scene::new(&gpu);
             let mut rng = Rng::new(seed);
             for _ in 0..12 {

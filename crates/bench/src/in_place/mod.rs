@@ -1,0 +1,222 @@
+//! Uploads that the CPU writes into place, beside those that are staged and copied.
+//!
+//! A frame uploads 20 MB and waits until the GPU has them, so that the copy is included. Frames on both roads take turns;
+//! the result is the median of each.
+
+mod report;
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use tenure_core::device::Device;
+use tenure_core::memory::PoolKind;
+use tenure_core::memory::in_place::writable_types;
+use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, InPlaceConfig, Usage};
+
+use crate::timing::{median_ns, time};
+use report::{Line, Report};
+
+/// A device to measure on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DeviceName {
+    /// The first one of Vulkan.
+    Vulkan,
+    /// The first one of Direct3D 12.
+    D3d12,
+}
+
+/// What to measure.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Frames of each road; the result is their median.
+    #[arg(long, default_value_t = 101, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+    /// The device.
+    #[arg(long, value_enum, default_value_t = DeviceName::Vulkan)]
+    pub device: DeviceName,
+    /// Write over the bus whatever the size, on a card with memory of its own.
+    #[arg(long)]
+    pub over_bus: bool,
+}
+
+/// Bytes that a frame uploads.
+const FRAME: u64 = 20_000_000;
+/// Frames until staging memory and pools are there.
+const WARM_UP: u32 = 5;
+/// In place this part of the staged time at most, for buffers of 64 KiB.
+const TARGET: f64 = 0.5;
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a frame does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// Uploads to buffers that were just created.
+    InitialData,
+    /// Creates buffers with their data.
+    Creation,
+    /// Uploads to the buffers of the frame before.
+    Again,
+}
+
+impl What {
+    const ALL: [Self; 3] = [Self::InitialData, Self::Creation, Self::Again];
+
+    const fn text(self) -> &'static str {
+        match self {
+            Self::InitialData => "initial data",
+            Self::Creation => "creation with initial data",
+            Self::Again => "later uploads, the GPU idle",
+        }
+    }
+}
+
+const SIZES: [u64; 4] = [4 << 10, 64 << 10, 1 << 20, 4 << 20];
+
+/// Runs the measurements and prints them.
+///
+/// # Errors
+/// What the device reports, and targets that are missed, in words.
+pub fn run(args: &Args) -> Result<(), String> {
+    match args.device {
+        DeviceName::Vulkan => run_on(args, || {
+            tenure_vulkan::Device::create(&tenure_vulkan::Options::default())
+                .map_err(|error| error.to_string())
+        }),
+        DeviceName::D3d12 => d3d12(args),
+    }
+}
+
+#[cfg(windows)]
+fn d3d12(args: &Args) -> Result<(), String> {
+    run_on(args, || {
+        tenure_d3d12::Device::create(&tenure_d3d12::Options::default()).map_err(|error| error.to_string())
+    })
+}
+
+#[cfg(not(windows))]
+fn d3d12(_: &Args) -> Result<(), String> {
+    Err("Direct3D 12 is on Windows alone".to_owned())
+}
+
+fn run_on<D: Device>(args: &Args, open: impl Fn() -> Result<D, String>) -> Result<(), String> {
+    let in_place = match args.over_bus {
+        true => InPlaceConfig { max_over_bus: 4 << 30, ..InPlaceConfig::default() },
+        false => InPlaceConfig::default(),
+    };
+    let staged = InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() };
+    let mut roads = Vec::new();
+    for config in [staged, in_place] {
+        let gpu = Gpu::new(open()?, Config::from(config)).map_err(|error| error.to_string())?;
+        roads.push(gpu);
+    }
+    let properties = roads[0].device().properties();
+    let (name, is_reached) = (properties.name.clone(), writable_types(properties) != 0);
+    let mut lines = Vec::new();
+    for what in What::ALL {
+        for size in SIZES {
+            lines.push(measure(&roads, what, size, args.rounds).map_err(|error| error.to_string())?);
+        }
+    }
+    let missed = lines.iter().find(|line| is_reached && line.misses_target());
+    let missed = missed.map(|line| format!("{}: {:.2} of the staged time", line.what, line.ratio()));
+    let report = Report { device: name, lines };
+    if args.json {
+        println!("{:#}", report.to_json());
+    } else {
+        println!("{report}");
+    }
+    missed.map_or(Ok(()), Err)
+}
+
+/// Frames of one road.
+struct Frames<'a, D: Device> {
+    gpu: &'a Gpu<D>,
+    what: What,
+    size: u64,
+    buffers: Vec<Buffer<D>>,
+    times: Vec<Duration>,
+    /// Bytes; the most staging memory that there was.
+    staging: u64,
+    before: (u64, u64),
+}
+
+impl<'a, D: Device> Frames<'a, D> {
+    fn new(gpu: &'a Gpu<D>, what: What, size: u64) -> Self {
+        let before = (gpu.upload_stats().in_place_bytes, gpu.upload_stats().bytes);
+        Self { gpu, what, size, buffers: Vec::new(), times: Vec::new(), staging: 0, before }
+    }
+
+    fn desc(&self) -> BufferDesc {
+        BufferDesc::new(self.size, Usage::VERTEX).filled().name("mesh")
+    }
+
+    fn play(&mut self, data: &[u8]) -> Result<(), Error> {
+        let frame = self.gpu.begin_frame()?;
+        let count = FRAME / self.size;
+        if self.what != What::Again {
+            self.buffers.clear();
+            self.gpu.purge()?;
+        }
+        if self.what != What::Creation {
+            while (self.buffers.len() as u64) < count {
+                self.buffers.push(self.gpu.create_buffer(&self.desc())?);
+            }
+        }
+        let mut done = Ok(());
+        let taken = time(|| done = self.upload(count, data));
+        done?;
+        self.times.push(taken);
+        let pools = self.gpu.stats().pools;
+        let staging =
+            pools.iter().filter(|pool| pool.kind == PoolKind::UploadPages).map(|pool| pool.reserved);
+        self.staging = self.staging.max(staging.sum());
+        for buffer in &self.buffers {
+            // As commands would have it.
+            let _offset = buffer.offset();
+        }
+        frame.end()
+    }
+
+    fn upload(&mut self, count: u64, data: &[u8]) -> Result<(), Error> {
+        if self.what == What::Creation {
+            for _ in 0..count {
+                self.buffers.push(self.gpu.create_buffer_with(&self.desc(), data)?);
+            }
+        } else {
+            self.buffers.iter().try_for_each(|buffer| self.gpu.upload(buffer, 0, data).map(drop))?;
+        }
+        let point = self.gpu.flush_uploads()?;
+        self.gpu.wait(&point, TIMEOUT).map(drop)
+    }
+
+    fn in_place_bytes(&self) -> u64 {
+        self.gpu.upload_stats().in_place_bytes - self.before.0
+    }
+}
+
+fn measure<D: Device>(roads: &[Gpu<D>], what: What, size: u64, rounds: u32) -> Result<Line, Error> {
+    let data = vec![7; usize::try_from(size).unwrap_or_default()];
+    let mut roads: Vec<_> = roads.iter().map(|gpu| Frames::new(gpu, what, size)).collect();
+    for round in 0..WARM_UP + rounds {
+        for frames in &mut roads {
+            frames.play(&data)?;
+            if round + 1 == WARM_UP {
+                frames.times.clear();
+            }
+        }
+    }
+    let bytes = FRAME / size * size * u64::from(WARM_UP + rounds);
+    let share = roads[1].in_place_bytes() as f64 / bytes as f64;
+    let staging = [roads[0].staging, roads[1].staging];
+    let ms = |frames: &Frames<'_, D>| median_ns(frames.times.clone(), 1) / 1e6;
+    let times = [ms(&roads[0]), ms(&roads[1])];
+    for frames in roads {
+        drop(frames.buffers);
+        frames.gpu.purge()?;
+        frames.gpu.trim();
+    }
+    Ok(Line { what: what.text(), size, times, staging, share, has_target: size == 64 << 10 })
+}

@@ -1,0 +1,123 @@
+//! Which memory the CPU writes initial data and uploads to in place, without staging, and what is mapped for that.
+//!
+//! | a buffer for the GPU alone | goes to | is mapped where its memory type is one of [`writable_types`] |
+//! | --- | --- | --- |
+//! | filled, on unified memory | the usual memory | yes |
+//! | filled, on a card, of [`max_over_bus`](crate::InPlaceConfig::max_over_bus) bytes at most | [`filled_type_order`] | yes |
+//! | any other that the GPU only reads | the usual memory | yes |
+//! | any other that shaders write | the usual memory | no: after each write a barrier would show it to the CPU |
+//!
+//! What may be evicted or may move is never mapped, nor are acceleration structures and transient resources.
+
+use crate::Config;
+use crate::device::{BufferInfo, MemoryFlags, MemoryTypeId, Properties, ResourceDesc, Usage};
+use crate::memory::{BlockTraits, MemoryUse, PoolKind, TypeOrder, type_order};
+
+/// The memory types that the CPU may write buffers for the GPU alone in, one bit each: local to the GPU, as large as its
+/// memory, and coherent.
+///
+/// In memory that must be flushed the CPU would write whole atoms back, with the bytes of neighbours that the GPU may just
+/// be writing.
+///
+/// ```
+/// use tenure::device::Device;
+/// use tenure::memory::in_place::writable_types;
+/// use tenure::sim;
+/// let types = |profile| writable_types(sim::Device::new(profile).properties());
+/// assert_eq!(types(sim::Profile::VULKAN_LAVAPIPE), 0b1, "the only type there is");
+/// assert_eq!(types(sim::Profile::D3D12_REBAR), 0b1000, "GPU upload heaps");
+/// assert_eq!(types(sim::Profile::VULKAN_NVIDIA), 0, "a window of 214 MiB is for those who ask for it");
+/// ```
+#[must_use]
+pub fn writable_types(properties: &Properties) -> u32 {
+    let heaps = &properties.memory_heaps;
+    let excluded = MemoryFlags::LAZILY_ALLOCATED;
+    let is_writable =
+        |flags: MemoryFlags| flags.contains(MemoryFlags::HOST_COHERENT) && !flags.intersects(excluded);
+    let types = (0_u32..32).zip(&properties.memory_types);
+    types
+        .filter(|(_, found)| found.is_gpu_upload(heaps) && is_writable(found.flags))
+        .fold(0, |all, (index, _)| all | 1 << index)
+}
+
+/// The memory types to try for a buffer that is [filled](crate::BufferDesc::filled) in place: those in which the CPU may
+/// write it, and then the others, each in the order for what the GPU alone uses.
+///
+/// ```
+/// use tenure::device::Device;
+/// use tenure::memory::in_place::filled_type_order;
+/// use tenure::sim;
+/// let order = filled_type_order(sim::Device::new(sim::Profile::D3D12_REBAR).properties());
+/// assert_eq!((order[0].0, order[1].0), (3, 0), "GPU upload heaps, and then those of the GPU alone");
+/// ```
+#[must_use]
+pub fn filled_type_order(properties: &Properties) -> TypeOrder {
+    let writable = writable_types(properties);
+    let mut order = type_order(properties, MemoryUse::GpuOnly);
+    order.sort_by_key(|memory| !has_bit(writable, *memory));
+    order
+}
+
+fn has_bit(types: u32, memory: MemoryTypeId) -> bool {
+    1_u32.checked_shl(memory.0.into()).is_some_and(|bit| types & bit != 0)
+}
+
+/// The policy for a device and a configuration.
+#[derive(Debug)]
+pub(crate) struct InPlace {
+    /// 0 where nothing is written in place.
+    types: u32,
+    order: TypeOrder,
+    /// Filled buffers go elsewhere than others.
+    has_own_order: bool,
+    /// Bytes of the largest write.
+    max_write: u64,
+}
+
+impl InPlace {
+    pub(crate) fn new(properties: &Properties, config: &Config) -> Self {
+        let is_on = config.in_place.initial_data || config.in_place.uploads;
+        let types = if is_on { writable_types(properties) } else { 0 };
+        let order = filled_type_order(properties);
+        let max_write = if properties.uma { u64::MAX } else { config.in_place.max_over_bus };
+        let has_own_order =
+            config.in_place.initial_data && types != 0 && order != type_order(properties, MemoryUse::GpuOnly);
+        Self { types, order, has_own_order, max_write }
+    }
+
+    /// Whether so many bytes are written in place, if they can be.
+    #[inline]
+    pub(crate) const fn allows(&self, bytes: u64) -> bool {
+        self.types != 0 && bytes <= self.max_write
+    }
+
+    /// The order for filled buffers, where they go elsewhere than others.
+    #[inline]
+    pub(crate) fn own_order(&self) -> Option<&TypeOrder> {
+        self.has_own_order.then_some(&self.order)
+    }
+
+    /// Whether a block of such a pool, of ranges for the GPU alone, is mapped.
+    pub(crate) fn maps_block(&self, kind: PoolKind, memory: MemoryTypeId, traits: BlockTraits) -> bool {
+        kind != PoolKind::AccelerationStructures && self.maps(memory, traits)
+    }
+
+    /// Whether a resource of its own, for the GPU alone, is mapped.
+    pub(crate) fn maps_resource(
+        &self,
+        desc: &ResourceDesc,
+        is_filled: bool,
+        memory: MemoryTypeId,
+        traits: BlockTraits,
+    ) -> bool {
+        let ResourceDesc::Buffer(BufferInfo { usage, .. }) = desc else { return false };
+        usage.contains(Usage::COPY_DST)
+            && !usage.contains(Usage::ACCELERATION_STRUCTURE)
+            && (is_filled || usage.is_read_only())
+            && self.maps(memory, traits)
+    }
+
+    fn maps(&self, memory: MemoryTypeId, traits: BlockTraits) -> bool {
+        has_bit(self.types, memory) && !traits.is_evictable && !traits.is_movable
+    }
+}
