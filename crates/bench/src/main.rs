@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use bench::{
-    compact, copies, create, frame, instructions, plan, pressure, recordings, scale, suballoc, threads,
+    alignment, compact, copies, create, frame, instructions, plan, pressure, recordings, scale, suballoc,
+    threads,
 };
 
 /// Measures tenure and its peers.
@@ -28,6 +29,8 @@ enum Command {
     Frame(frame::Args),
     /// Time to create, drop and give back buffers and textures, on every device there is.
     Create(create::Args),
+    /// What 20,000 small buffers and textures reserve with tight alignment and without, on Direct3D 12's rules.
+    Alignment(alignment::Args),
     /// What compaction moves, releases and takes, beside AMD's Vulkan Memory Allocator.
     Compact(compact::Args),
     /// Time of copies to and from mapped memory, beside `memcpy`.
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Command::Instructions(args) => instructions::run(&args),
         Command::Frame(args) => frame::run(&args).map_err(|error| error.to_string()),
         Command::Create(args) => create::run(&args),
+        Command::Alignment(args) => alignment::run(&args).map_err(|error| error.to_string()),
         Command::Compact(args) => compact::run(&args),
         Command::Copies(args) => copies::run(&args).map_err(|error| error.to_string()),
         Command::Threads(args) => threads::run(&args).map_err(|error| error.to_string()),
