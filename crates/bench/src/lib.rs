@@ -1,5 +1,6 @@
 //! Benchmarks of tenure and comparable allocators.
 
+pub mod alignment;
 pub mod compact;
 pub mod copies;
 mod counting;

@@ -14,7 +14,7 @@
 //! | heaps for everything (tier 2) | `OPTIONS` | buffers, targets and other textures apart |
 //! | small textures at 4 KiB | `GetResourceAllocationInfo` | 64 KiB |
 //! | small multisampled textures at 64 KiB | `OPTIONS4`, `GetResourceAllocationInfo` | 4 MiB |
-//! | tight alignment, as far as the usage allows | `TIGHT_ALIGNMENT` | buffers at 64 KiB |
+//! | tight alignment, as far as the usage allows | `D3D12_TIGHT_ALIGNMENT`, `GetResourceAllocationInfo` | buffers at 64 KiB |
 //! | GPU upload heaps, as memory type 3 | `OPTIONS16` | types 0 `DEFAULT`, 1 `UPLOAD`, 2 `READBACK` |
 //! | enhanced barriers | `OPTIONS12`, `ID3D12Device10` | resource states |
 //! | castable formats | `OPTIONS12`, `ID3D12Device12` | typeless formats, where the family is one |

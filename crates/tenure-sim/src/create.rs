@@ -144,30 +144,32 @@ impl Shared {
         desc: &ResourceDesc,
         memory: MemoryTypeId,
     ) -> Result<Resource, DeviceError> {
-        let size = self.requirements_of(created).map_or(0, |needs| needs.size);
-        self.call(CallKind::CreateCommitted, request(size, memory, Some(desc)), || {
+        let size = |needs: &Requirements| self.properties.committed_size(needs);
+        let asked = self.requirements_of(created).map_or(0, |needs| size(&needs));
+        self.call(CallKind::CreateCommitted, request(asked, memory, Some(desc)), || {
             let needs = self.requirements_of(created)?;
+            let size = size(&needs);
             let flags = self.check_memory_type(&needs, memory)?;
-            if needs.size > self.properties.max_heap_size {
+            if size > self.properties.max_heap_size {
                 return Err(DeviceError::invalid_call(
                     CallRule::ResourceTooLarge,
-                    needs.size,
+                    size,
                     self.properties.max_heap_size,
                 ));
             }
             let layout = Self::layout(desc)?;
-            self.memory.take(&self.properties, memory, needs.size)?;
-            let address = self.addresses(needs.size, needs.alignment).inspect_err(|_| {
-                self.memory.give(&self.properties, memory, needs.size);
+            self.memory.take(&self.properties, memory, size)?;
+            let address = self.addresses(size, needs.alignment).inspect_err(|_| {
+                self.memory.give(&self.properties, memory, size);
             })?;
             let written = Written::new(layout.bytes());
             if self.zeroed {
                 written.insert(0..layout.bytes());
             }
-            let store = Arc::new(Store::new(needs.size, self.zeroed));
+            let store = Arc::new(Store::new(size, self.zeroed));
             let label = self.register.create(kind(desc));
-            self.note_block(&label, memory, needs.size, desc.usage().priority());
-            let memory = Memory::Committed { store, memory, size: needs.size };
+            self.note_block(&label, memory, size, desc.usage().priority());
+            let memory = Memory::Committed { store, memory, size };
             Ok(self.resource(label, desc, layout, memory, (flags, address), written))
         })
     }

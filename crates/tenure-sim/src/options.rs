@@ -64,7 +64,8 @@ pub struct Options {
     /// named keep that.
     pub budgets: Vec<u64>,
     /// Buffers may be placed at any multiple of 8 B that their usage allows (D3D12 tight alignment):
-    /// 256 B for constants and acceleration structures, 16 B for what shaders read and write.
+    /// 256 B for constants and acceleration structures, 16 B for what shaders read and write. Textures that may lie at
+    /// 4 KiB without it may lie at 256 B.
     /// *Default*: as the profile says.
     pub tight_alignment: Option<bool>,
     /// New memory reads as zero. *Default*: as the profile says.

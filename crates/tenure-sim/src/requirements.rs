@@ -10,6 +10,7 @@ use crate::profile::Rules;
 
 const KIB: u64 = 1 << 10;
 const SMALL_PAGE: u64 = 4 * KIB;
+const TIGHT_PAGE: u64 = 256;
 const PAGE: u64 = 64 * KIB;
 
 /// Sizes are counted in 64 bits.
@@ -61,7 +62,7 @@ pub(crate) fn requirements(
     check_limits(properties, desc)?;
     let found = match (desc, rules) {
         (ResourceDesc::Buffer(info), Rules::D3d12 { tier1, .. }) => d3d12_buffer(properties, tier1, info),
-        (ResourceDesc::Texture(info), Rules::D3d12 { tier1, .. }) => d3d12_texture(tier1, info),
+        (ResourceDesc::Texture(info), Rules::D3d12 { tier1, .. }) => d3d12_texture(properties, tier1, info),
         (ResourceDesc::Buffer(info), Rules::Vulkan { buffer_alignment, split, .. }) => {
             vulkan_buffer(properties, buffer_alignment, split, info)
         }
@@ -110,19 +111,20 @@ fn by_use(properties: &Properties, usage: Usage, least: u64) -> u64 {
     asked.fold(least, |alignment, (_, needed)| alignment.max(needed))
 }
 
-fn d3d12_texture(tier1: bool, info: &TextureInfo) -> Option<Requirements> {
+fn d3d12_texture(properties: &Properties, tier1: bool, info: &TextureInfo) -> Option<Requirements> {
     let target = info.usage.intersects(Usage::TEXTURE_ONLY);
     // The rule of D3D12_SMALL_RESOURCE_PLACEMENT_ALIGNMENT: no target, no samples, and the most
     // detailed mip takes at most sixteen 4 KiB tiles.
     let small = !target && info.samples == 1 && tiled_mip(info, 0, SMALL_PAGE)? <= PAGE;
-    let alignment = match (small, info.samples > 1) {
-        (true, _) => SMALL_PAGE,
-        (false, true) => multisampled_alignment(info)?,
-        (false, false) => PAGE,
+    // With tight alignment drivers need go below that for buffers alone; this one does where a texture is small.
+    let page = match (small, properties.features.contains(Features::TIGHT_ALIGNMENT)) {
+        (true, true) => TIGHT_PAGE,
+        (true, false) => SMALL_PAGE,
+        (false, _) => PAGE,
     };
-    let size = tiled_bytes(info, if small { SMALL_PAGE } else { PAGE })?;
+    let alignment = if info.samples > 1 { multisampled_alignment(info)? } else { page };
     Some(Requirements {
-        size: size.checked_next_multiple_of(if small { SMALL_PAGE } else { PAGE })?,
+        size: tiled_bytes(info, page)?.checked_next_multiple_of(page)?,
         alignment,
         memory_types: 1,
         category: match (tier1, target) {

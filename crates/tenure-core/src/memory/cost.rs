@@ -64,11 +64,11 @@ impl<D: Device> Pools<D> {
         request: RangeRequest<'_>,
     ) -> Result<Cost, DeviceError> {
         let needs = self.range_needs(device, request.kind)?;
-        let alone = device.requirements(&ResourceDesc::Buffer(request.alone.clone()))?.size;
+        let alone = device.requirements(&ResourceDesc::Buffer(request.alone.clone()))?;
         let asked = Asked {
             size: request.size,
             align: request.align,
-            alone,
+            alone: device.properties().committed_size(&alone),
             pool: Some(request.kind),
             traits: request.traits,
             kind: LocationKind::Range,
@@ -100,7 +100,7 @@ impl<D: Device> Pools<D> {
         let asked = Asked {
             size,
             align: alignment,
-            alone: size,
+            alone: device.properties().committed_size(request.needs),
             pool,
             traits: request.traits,
             kind: LocationKind::Placed,

@@ -406,7 +406,7 @@ impl<'a, D: Device> Maker<'a, D> {
         memory: MemoryTypeId,
         round: Round,
     ) -> Result<Backing<D>, DeviceError> {
-        let size = request.needs.size;
+        let size = self.device.properties().committed_size(request.needs);
         request.flags.check_allocates(size, memory)?;
         let is_memoryless = self.is_lazy(memory);
         let (wish, owner) = (self.map_wish(&request, memory), request.owner);

@@ -32,6 +32,7 @@ mod suite;
 mod swapchain;
 mod swapchain_cost;
 mod swapchain_refusals;
+mod tight;
 mod viewer;
 mod views;
 mod window;

@@ -35,7 +35,7 @@ impl Profile {
     /// Direct3D 12, discrete, heap tier 2: one heap holds everything.
     pub const D3D12_TIER2: Self = Self(&d3d12::TIER2);
     /// Direct3D 12, discrete, heap tier 2, with GPU upload heaps (resizable BAR) and tight
-    /// alignment of buffers.
+    /// alignment.
     pub const D3D12_REBAR: Self = Self(&d3d12::REBAR);
     /// Direct3D 12, integrated: one memory for CPU and GPU.
     pub const D3D12_UMA: Self = Self(&d3d12::UMA);

@@ -91,6 +91,13 @@ fn direct3d_sizes_and_alignments() {
         let needs = tight.requirements(&buffer(300, usage)).unwrap();
         assert_eq!((needs.size, needs.alignment), (size, alignment), "{usage:?}");
     }
+    let of = |desc: &ResourceDesc| {
+        let needs = tight.requirements(desc).unwrap();
+        (needs.size, needs.alignment, tight.properties().committed_size(&needs))
+    };
+    assert_eq!(of(&texture(5, 5, Usage::SHADER_READ)), (256, 256, 4096), "8 x 8 texels are a tile");
+    assert_eq!(of(&texture(129, 128, Usage::SHADER_READ)), (131_072, 65_536, 131_072), "not small");
+    assert_eq!(of(&texture(16, 16, Usage::RENDER_TARGET)), (65_536, 65_536, 65_536), "no driver has to");
 }
 
 #[test]

@@ -1,0 +1,307 @@
+//! Tight alignment by the rules of Agility SDK 1.618, which 1.619.4 only relaxes.
+//!
+//! Functions between tenure and the runtime play a driver that has it, or has not: what they are asked about with the flag they
+//! answer themselves, and what is created with the flag reaches the runtime without.
+
+use core::ffi::c_void;
+use std::cell::{Cell, RefCell};
+use std::sync::OnceLock;
+
+use tenure_core::device::{Device as _, Features, ResourceDesc};
+use tenure_core::{BufferDesc, Config, Format, Gpu, PoolConfig, Strategy, TextureDesc, Usage};
+use tenure_d3d12::windows::Win32::Foundation::E_INVALIDARG;
+use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
+    D3D12_CLEAR_VALUE, D3D12_FEATURE, D3D12_HEAP_FLAGS, D3D12_HEAP_PROPERTIES,
+    D3D12_RESOURCE_ALLOCATION_INFO, D3D12_RESOURCE_DESC, D3D12_RESOURCE_DIMENSION_BUFFER,
+    D3D12_RESOURCE_FLAGS, D3D12_RESOURCE_STATES, D3D12_TEXTURE_LAYOUT_64KB_UNDEFINED_SWIZZLE, ID3D12Device,
+    ID3D12Device_Vtbl,
+};
+use tenure_d3d12::windows::core::{GUID, HRESULT, Interface};
+use tenure_d3d12::{Device, Options};
+
+use crate::bench::{GPU_ONLY, KIB, MIB, buffer, device, texture};
+use crate::interposed::{PUTTING, put};
+use crate::maker::make;
+use crate::matrix;
+
+type This = *mut c_void;
+type CheckSupport = unsafe extern "system" fn(This, D3D12_FEATURE, *mut c_void, u32) -> HRESULT;
+type AllocationInfo = unsafe extern "system" fn(
+    This,
+    *mut D3D12_RESOURCE_ALLOCATION_INFO,
+    u32,
+    u32,
+    *const D3D12_RESOURCE_DESC,
+);
+type CreateCommitted = unsafe extern "system" fn(
+    This,
+    *const D3D12_HEAP_PROPERTIES,
+    D3D12_HEAP_FLAGS,
+    *const D3D12_RESOURCE_DESC,
+    D3D12_RESOURCE_STATES,
+    *const D3D12_CLEAR_VALUE,
+    *const GUID,
+    *mut This,
+) -> HRESULT;
+type CreatePlaced = unsafe extern "system" fn(
+    This,
+    This,
+    u64,
+    *const D3D12_RESOURCE_DESC,
+    D3D12_RESOURCE_STATES,
+    *const D3D12_CLEAR_VALUE,
+    *const GUID,
+    *mut This,
+) -> HRESULT;
+
+/// `D3D12_FEATURE_D3D12_TIGHT_ALIGNMENT`.
+const FEATURE: D3D12_FEATURE = D3D12_FEATURE(54);
+/// `D3D12_RESOURCE_FLAG_USE_TIGHT_ALIGNMENT`.
+const FLAG: D3D12_RESOURCE_FLAGS = D3D12_RESOURCE_FLAGS(0x400);
+/// What the driver answers.
+const BUFFERS: u64 = 8;
+const TEXTURES: u64 = 512;
+
+/// What the feature is answered.
+#[derive(Clone, Copy, Debug)]
+enum Answer {
+    /// The runtime does not know it.
+    Unknown,
+    Tier(i32),
+}
+
+/// A resource that was created with the flag.
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    is_buffer: bool,
+    /// The heap and the offset in it; nothing for a committed one.
+    place: Option<(usize, u64)>,
+    size: u64,
+}
+
+thread_local! {
+    /// What devices are told that this thread makes.
+    static ANSWER: Cell<Option<Answer>> = const { Cell::new(None) };
+    static MADE: RefCell<Vec<Made>> = const { RefCell::new(Vec::new()) };
+}
+
+struct Real {
+    check: CheckSupport,
+    info: AllocationInfo,
+    committed: CreateCommitted,
+    placed: CreatePlaced,
+}
+
+static REAL: OnceLock<Real> = OnceLock::new();
+
+fn real() -> &'static Real {
+    REAL.get().expect("the functions are in place")
+}
+
+/// What the driver needs for a description with the flag; `None` for one that the runtime refuses.
+fn needs(desc: &D3D12_RESOURCE_DESC) -> Option<D3D12_RESOURCE_ALLOCATION_INFO> {
+    if desc.Alignment != 0 || desc.Layout == D3D12_TEXTURE_LAYOUT_64KB_UNDEFINED_SWIZZLE {
+        return None;
+    }
+    let (size, alignment) = if desc.Dimension == D3D12_RESOURCE_DIMENSION_BUFFER {
+        (desc.Width, BUFFERS)
+    } else {
+        ((desc.Width * u64::from(desc.Height) * 4).next_multiple_of(TEXTURES), TEXTURES)
+    };
+    Some(D3D12_RESOURCE_ALLOCATION_INFO { SizeInBytes: size, Alignment: alignment })
+}
+
+/// The description for a runtime that does not know the flag.
+fn without_flag(desc: &D3D12_RESOURCE_DESC) -> D3D12_RESOURCE_DESC {
+    D3D12_RESOURCE_DESC { Flags: desc.Flags & !FLAG, ..*desc }
+}
+
+fn note(desc: &D3D12_RESOURCE_DESC, place: Option<(usize, u64)>) {
+    let needs = needs(desc).expect("nothing is created that would be refused");
+    assert!(place.is_none_or(|(_, offset)| offset.is_multiple_of(needs.Alignment)), "{place:?}");
+    let is_buffer = desc.Dimension == D3D12_RESOURCE_DIMENSION_BUFFER;
+    MADE.with_borrow_mut(|made| made.push(Made { is_buffer, place, size: needs.SizeInBytes }));
+}
+
+unsafe extern "system" fn check_support(
+    this: This,
+    feature: D3D12_FEATURE,
+    data: *mut c_void,
+    size: u32,
+) -> HRESULT {
+    match ANSWER.get().filter(|_| feature == FEATURE) {
+        Some(Answer::Unknown) => E_INVALIDARG,
+        Some(Answer::Tier(tier)) => {
+            assert_eq!(size as usize, size_of::<i32>());
+            // SAFETY: the structure of the feature is one number.
+            unsafe { data.cast::<i32>().write(tier) };
+            HRESULT(0)
+        }
+        // SAFETY: as the caller has it.
+        None => unsafe { (real().check)(this, feature, data, size) },
+    }
+}
+
+unsafe extern "system" fn allocation_info(
+    this: This,
+    out: *mut D3D12_RESOURCE_ALLOCATION_INFO,
+    nodes: u32,
+    count: u32,
+    descs: *const D3D12_RESOURCE_DESC,
+) {
+    // SAFETY: there is at least one.
+    let desc = unsafe { *descs };
+    if count != 1 || !desc.Flags.contains(FLAG) {
+        // SAFETY: as the caller has it.
+        return unsafe { (real().info)(this, out, nodes, count, descs) };
+    }
+    let refusal = D3D12_RESOURCE_ALLOCATION_INFO { SizeInBytes: u64::MAX, Alignment: 64 << 10 };
+    // SAFETY: as the API has it.
+    unsafe { out.write(needs(&desc).unwrap_or(refusal)) };
+}
+
+unsafe extern "system" fn create_committed(
+    this: This,
+    memory: *const D3D12_HEAP_PROPERTIES,
+    flags: D3D12_HEAP_FLAGS,
+    desc: *const D3D12_RESOURCE_DESC,
+    state: D3D12_RESOURCE_STATES,
+    clear: *const D3D12_CLEAR_VALUE,
+    id: *const GUID,
+    out: *mut This,
+) -> HRESULT {
+    // SAFETY: as the API has it.
+    let own = unsafe { *desc };
+    if own.Flags.contains(FLAG) {
+        note(&own, None);
+    }
+    // SAFETY: as the caller has it.
+    unsafe { (real().committed)(this, memory, flags, &without_flag(&own), state, clear, id, out) }
+}
+
+unsafe extern "system" fn create_placed(
+    this: This,
+    heap: This,
+    offset: u64,
+    desc: *const D3D12_RESOURCE_DESC,
+    state: D3D12_RESOURCE_STATES,
+    clear: *const D3D12_CLEAR_VALUE,
+    id: *const GUID,
+    out: *mut This,
+) -> HRESULT {
+    // SAFETY: as the API has it.
+    let own = unsafe { *desc };
+    let is_tight = own.Flags.contains(FLAG);
+    if is_tight {
+        note(&own, Some((heap.addr(), offset)));
+    }
+    // Without the flag it may lie there only.
+    let offset = if is_tight { offset - offset % (64 << 10) } else { offset };
+    // SAFETY: as the caller has it.
+    unsafe { (real().placed)(this, heap, offset, &without_flag(&own), state, clear, id, out) }
+}
+
+/// Puts the functions into the table of devices, once.
+fn interpose(device: &ID3D12Device) {
+    static PUT: OnceLock<()> = OnceLock::new();
+    PUT.get_or_init(|| {
+        let _putting = PUTTING.lock().unwrap();
+        let table: *const ID3D12Device_Vtbl = Interface::vtable(device);
+        // SAFETY: the table of a live interface. The runtime's own functions are known before the first call may come.
+        unsafe {
+            REAL.get_or_init(|| Real {
+                check: (*table).CheckFeatureSupport,
+                info: (*table).GetResourceAllocationInfo,
+                committed: (*table).CreateCommittedResource,
+                placed: (*table).CreatePlacedResource,
+            });
+            put(&raw const (*table).CheckFeatureSupport, check_support as CheckSupport);
+            put(&raw const (*table).GetResourceAllocationInfo, allocation_info as AllocationInfo);
+            put(&raw const (*table).CreateCommittedResource, create_committed as CreateCommitted);
+            put(&raw const (*table).CreatePlacedResource, create_placed as CreatePlaced);
+        }
+    });
+}
+
+/// A device that is told so about tight alignment, and calls no newer functions than those above.
+fn told(answer: Answer, options: Options) -> Device {
+    interpose(device().raw());
+    let options = Options { enhanced_barriers: false, relaxed_casting: false, ..options };
+    let created = make(move || {
+        ANSWER.set(Some(answer));
+        let created = matrix::create(options);
+        ANSWER.set(None);
+        created
+    });
+    created.expect("a Direct3D 12 device")
+}
+
+/// Bytes reserved for a hundred small buffers and a hundred small textures, each placed.
+fn reserved(device: &Device) -> u64 {
+    let pools = PoolConfig { strategy: Strategy::Placed, ..PoolConfig::default() };
+    let gpu = Gpu::new(device.clone(), Config::from(pools)).unwrap();
+    let mut buffers = Vec::new();
+    let mut textures = Vec::new();
+    for _ in 0..100 {
+        buffers.push(gpu.create_buffer(&BufferDesc::new(100, Usage::VERTEX)).unwrap());
+        let desc = TextureDesc::d2(16, 16, Format::Rgba8Unorm, Usage::SHADER_READ);
+        textures.push(gpu.create_texture(&desc).unwrap());
+    }
+    let reserved = gpu.stats().reserved;
+    drop((buffers, textures));
+    assert!(gpu.shutdown().is_clean());
+    reserved
+}
+
+fn alignment(device: &Device, desc: &ResourceDesc) -> (u64, u64) {
+    let needs = device.requirements(desc).unwrap();
+    (needs.size, needs.alignment)
+}
+
+/// What the driver allows, but where a view needs more.
+#[test]
+fn small_resources_lie_as_tightly_as_the_driver_lets_them() {
+    let device = told(Answer::Tier(1), Options::default());
+    assert!(device.properties().features.contains(Features::TIGHT_ALIGNMENT));
+    assert_eq!(alignment(&device, &buffer(100, Usage::VERTEX)), (104, BUFFERS));
+    assert!(alignment(&device, &buffer(100, Usage::SHADER_READ)).1 >= 16, "raw views");
+    assert_eq!(alignment(&device, &buffer(100, Usage::CONSTANT)), (256, 256));
+    let small = texture(16, Format::Rgba8Unorm, Usage::SHADER_READ);
+    assert_eq!(alignment(&device, &small), (1024, TEXTURES));
+    MADE.take();
+    assert!(reserved(&device) <= 2 * MIB);
+    let made = MADE.take();
+    let placed = |is_buffer| {
+        let such = made.iter().filter(move |made| made.is_buffer == is_buffer);
+        such.filter_map(|made| Some((made.place?, made.size))).collect::<Vec<_>>()
+    };
+    let (buffers, textures) = (placed(true), placed(false));
+    assert!(buffers.len() >= 100 && textures.len() >= 100, "{made:?}");
+    let mut all = [buffers, textures].concat();
+    all.sort_unstable();
+    for pair in all.windows(2) {
+        let ((heap, at), size) = pair[0];
+        let (next, _) = pair[1];
+        assert!(heap != next.0 || at + size <= next.1, "two share bytes: {pair:?}");
+    }
+    assert!(all.iter().any(|((_, at), _)| !at.is_multiple_of(4 * KIB)), "below any other alignment");
+    let committed = device.create_committed(&small, GPU_ONLY).unwrap();
+    assert!(matches!(MADE.take()[..], [Made { is_buffer: false, place: None, .. }]));
+    drop(committed);
+}
+
+/// The flag is an error there.
+#[test]
+fn nothing_is_tight_where_the_runtime_says_so_or_it_is_switched_off() {
+    let off = Options { tight_alignment: false, ..Options::default() };
+    for (answer, options) in
+        [(Answer::Unknown, Options::default()), (Answer::Tier(0), Options::default()), (Answer::Tier(1), off)]
+    {
+        let device = told(answer, options);
+        assert!(!device.properties().features.contains(Features::TIGHT_ALIGNMENT), "{answer:?}");
+        assert_eq!(alignment(&device, &buffer(100, Usage::VERTEX)), (64 * KIB, 64 * KIB));
+        MADE.take();
+        assert!(reserved(&device) > 6 * MIB, "{answer:?}");
+        assert!(MADE.take().is_empty(), "{answer:?}");
+    }
+}
