@@ -113,6 +113,8 @@
 //! | `SignalledTwice` | a fence is signalled to a value that it reaches without that, a binary semaphore before anything waits for it |
 //! | `DeadFence` | a submission uses a fence or semaphore that is destroyed |
 //! | `ForeignFence` | a submission uses a fence or semaphore of another device |
+//! | `HeldByPeer` | a [shared](Device::export) resource is used, or handed over, by a device that has not acquired it, or that has handed it over |
+//! | `NotHandedOver` | a shared resource is acquired while a peer has it, or in another state than it was handed over in |
 //! | `InvalidUse` | a use that the resource was not created for |
 //! | `WrongBytes` | [`List::expect_bytes`] found others |
 //!
@@ -238,6 +240,7 @@ mod requirements;
 mod resource;
 mod rng;
 mod shared;
+mod sharing;
 mod structures;
 mod submit;
 mod swapchain;
@@ -262,6 +265,7 @@ pub use profile::Profile;
 pub use queries::QueryHeap;
 pub use report::Findings;
 pub use resource::Resource;
+pub use sharing::{SharedFence, SharedHandle};
 pub use structures::AccelerationStructure;
 pub use swapchain::{Swapchain, SwapchainEvent};
 

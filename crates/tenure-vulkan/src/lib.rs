@@ -178,6 +178,7 @@ mod record;
 mod resource;
 mod setup;
 mod shared;
+mod sharing;
 mod sparse;
 mod structure;
 mod tables;
@@ -200,6 +201,9 @@ pub use setup::{
     Adapter, AdapterKind, ApiVersion, DeviceFeatures, Message, MessageKind, MessageSink, OptionalFeatures,
     Options, OwnQueue, OwnQueues, QueueFamily, Raw, RawQueue, Severity, Validation, adapters,
 };
+pub use sharing::{DeviceIds, ExportInfo, HandleKind, HostMemory, NoExportInfo, RejectedMemory, ShareError};
+#[cfg(unix)]
+pub use sharing::{Exported, ImportError, SharedSemaphore, Sharing};
 pub use structure::AccelerationStructure;
 
 /// The example of the package's front page.

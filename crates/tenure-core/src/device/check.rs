@@ -97,6 +97,22 @@ pub fn placement(needs: &Requirements, (memory, heap_size): (MemoryTypeId, u64),
     range(CallRule::InsideHeap, offset, needs.size, heap_size)
 }
 
+/// What is mapped tile by tile has no memory to share.
+///
+/// # Errors
+/// [`DeviceError::InvalidDesc`].
+pub fn reserved_usage(desc: &ResourceDesc) -> Checked {
+    let usage = desc.usage();
+    match usage.contains(Usage::SHARED) {
+        true => Err(DeviceError::invalid_desc(
+            "usage",
+            usage,
+            Allowed::Rule("without SHARED, because the resource is reserved"),
+        )),
+        false => Ok(()),
+    }
+}
+
 /// A region is not empty and lies within `extent` tiles.
 ///
 /// # Errors

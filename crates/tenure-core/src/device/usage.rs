@@ -45,6 +45,10 @@ bitflags! {
         /// state [`PIXEL_SHADER`](State::PIXEL_SHADER). Textures only, and only on Vulkan. Beside
         /// `RENDER_TARGET` or `DEPTH_STENCIL` alone it leaves a texture in lazily allocated memory.
         const INPUT_ATTACHMENT = 1 << 13;
+        /// Its memory is shared with other devices, processes or APIs: exported by this one, or imported. Such a
+        /// resource has memory of its own, never moves, and is never evicted by tenure. Only beside other uses,
+        /// and only where the device has [`Features::SHARED_MEMORY`](super::Features::SHARED_MEMORY).
+        const SHARED = 1 << 14;
     }
 }
 

@@ -64,21 +64,36 @@ bitflags! {
         /// [`Properties::residency`](tenure_core::device::Properties::residency) is
         /// [`Priorities`](tenure_core::device::Residency::Priorities); else the driver alone decides what stays.
         const PAGEABLE_MEMORY = 1 << 17;
+        /// Memory shared with other processes and APIs by file descriptors (`VK_KHR_external_memory_fd`): see
+        /// [`Sharing`](crate::Sharing). Else resources of
+        /// [`Usage::SHARED`](tenure_core::device::Usage::SHARED) are `Unsupported`.
+        const EXTERNAL_MEMORY_FD = 1 << 18;
+        /// DMA-BUFs among those (`VK_EXT_external_memory_dma_buf`), with
+        /// [`EXTERNAL_MEMORY_FD`](Self::EXTERNAL_MEMORY_FD).
+        const EXTERNAL_MEMORY_DMA_BUF = 1 << 19;
+        /// Timeline semaphores shared by file descriptors (`VK_KHR_external_semaphore_fd`), with
+        /// [`TIMELINE_SEMAPHORES`](Self::TIMELINE_SEMAPHORES).
+        const EXTERNAL_SEMAPHORE_FD = 1 << 20;
+        /// Buffers in the program's own memory (`VK_EXT_external_memory_host`): see
+        /// [`HostMemory`](crate::HostMemory).
+        const EXTERNAL_MEMORY_HOST = 1 << 21;
     }
 }
 
 impl OptionalFeatures {
     /// Without what lacks something that it needs: acceleration structures need addresses of buffers, rays
-    /// acceleration structures, and priorities that change those of allocations.
+    /// acceleration structures, priorities that change those of allocations, and what is shared what it is shared by.
     pub(crate) fn without_unmet(self) -> Self {
         // What others need is before them.
-        const NEEDED: [(OptionalFeatures, OptionalFeatures); 3] = [
+        const NEEDED: [(OptionalFeatures, OptionalFeatures); 5] = [
             (OptionalFeatures::BUFFER_DEVICE_ADDRESS, OptionalFeatures::ACCELERATION_STRUCTURES),
             (
                 OptionalFeatures::ACCELERATION_STRUCTURES,
                 OptionalFeatures::RAY_QUERIES.union(OptionalFeatures::RAY_TRACING_PIPELINES),
             ),
             (OptionalFeatures::MEMORY_PRIORITY, OptionalFeatures::PAGEABLE_MEMORY),
+            (OptionalFeatures::EXTERNAL_MEMORY_FD, OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF),
+            (OptionalFeatures::TIMELINE_SEMAPHORES, OptionalFeatures::EXTERNAL_SEMAPHORE_FD),
         ];
         let without = |found: Self, (needed, by)| if found.contains(needed) { found } else { found - by };
         NEEDED.into_iter().fold(self, without)
