@@ -104,9 +104,10 @@ mod small_alignment;
 
 #[cfg(all(windows, feature = "device"))]
 pub use device::{
-    AccelerationStructure, Adapter, AdapterInfo, DescriptorHeap, Device, DriverFaults, ExternalFence,
-    FeatureLevel, Heap, List, LiveObjects, Mapping, Message, MessageSink, Options, QueryHeap, RawHandle,
-    Resource, Severity, Swapchain, adapters, to_barrier_layout, to_dxgi_format, to_resource_states,
+    AccelerationStructure, Adapter, AdapterId, AdapterInfo, DescriptorHeap, Device, DriverFaults, Exported,
+    ExternalFence, FeatureLevel, Heap, List, LiveObjects, Mapping, Message, MessageSink, Options, QueryHeap,
+    RawHandle, Resource, Severity, ShareError, SharedFence, Sharing, Swapchain, adapters, to_barrier_layout,
+    to_dxgi_format, to_resource_states,
 };
 #[cfg(all(windows, feature = "device"))]
 pub use windows;

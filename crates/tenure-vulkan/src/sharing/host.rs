@@ -40,7 +40,7 @@ const HOST: HandleTypes = HandleTypes::HOST_ALLOCATION_EXT;
 ///     // SAFETY: the bytes stay mapped as long as `file` lives, and nobody changes the file.
 ///     let memory = unsafe { HostMemory::read_only(address, size, file) };
 ///     let desc = BufferDesc::new(size as u64, Usage::COPY_SRC).name("level");
-///     Ok(memory.import(gpu, &desc).map_err(|rejected| rejected.error)?)
+///     Ok(memory.import(gpu, &desc).map_err(|rejected| *rejected.error)?)
 /// }
 /// ```
 pub struct HostMemory {
@@ -102,7 +102,7 @@ impl HostMemory {
                 ShareError::Manager(rejected.error)
             })
         };
-        import().map_err(|error| RejectedMemory { error, memory: self })
+        import().map_err(|error| RejectedMemory { error: Box::new(error), memory: self })
     }
 
     /// The description of the buffer that this memory can be.
@@ -142,7 +142,7 @@ impl fmt::Debug for HostMemory {
 #[derive(Debug)]
 pub struct RejectedMemory {
     /// Why.
-    pub error: ShareError,
+    pub error: Box<ShareError>,
     /// What was to be imported.
     pub memory: HostMemory,
 }
@@ -155,7 +155,7 @@ impl fmt::Display for RejectedMemory {
 
 impl std::error::Error for RejectedMemory {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.error)
+        Some(&*self.error)
     }
 }
 

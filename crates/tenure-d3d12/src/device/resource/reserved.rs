@@ -100,6 +100,7 @@ enum Source<'a> {
 impl Inner {
     pub(crate) fn create_reserved(self: &Arc<Self>, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
         self.look()?;
+        check::reserved_usage(desc)?;
         self.check_reserved(desc)?;
         let mut described = self.describe(desc)?;
         described.desc.Flags &= !RESOURCE_FLAG_USE_TIGHT_ALIGNMENT;

@@ -6,7 +6,6 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use conformance::Harness as _;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use tenure_core::{BufferDesc, DeviceError, Gpu, LocationKind, MemoryUse, Queue, State, Subresource, Usage};
 use tenure_vulkan::{Device, HostMemory, OptionalFeatures, ShareError};
@@ -139,7 +138,7 @@ fn memory_that_does_not_fit_comes_back() {
         if alignment > 1 {
             let (memory, is_gone) = memory(&file, ProtFlags::READ, 1);
             let rejected = memory.import(&gpu, &copied).unwrap_err();
-            assert!(matches!(rejected.error, ShareError::Unaligned { .. }), "{rejected}");
+            assert!(matches!(*rejected.error, ShareError::Unaligned { .. }), "{rejected}");
             assert!(!is_gone.load(Ordering::Relaxed));
             drop(rejected);
             assert!(is_gone.load(Ordering::Relaxed));
@@ -147,7 +146,7 @@ fn memory_that_does_not_fit_comes_back() {
         let (memory, is_gone) = memory(&file, ProtFlags::READ, 0);
         let too_large = BufferDesc::new(SIZE as u64 + 1, Usage::COPY_SRC);
         let rejected = memory.import(&gpu, &too_large).unwrap_err();
-        assert!(matches!(rejected.error, ShareError::TooSmall { size, .. } if size == SIZE as u64));
+        assert!(matches!(*rejected.error, ShareError::TooSmall { size, .. } if size == SIZE as u64));
         for wrong in [
             copied.clone().memory(MemoryUse::Upload),
             copied.clone().shared(),
@@ -155,7 +154,7 @@ fn memory_that_does_not_fit_comes_back() {
         ] {
             let (memory, _) = self::memory(&file, ProtFlags::READ, 0);
             let rejected = memory.import(&gpu, &wrong).unwrap_err();
-            let error = &rejected.error;
+            let error = &*rejected.error;
             assert!(matches!(error, ShareError::Device(DeviceError::InvalidDesc { .. })), "{error}");
         }
         // It is as good as before.
@@ -175,7 +174,7 @@ fn without_the_extension_no_memory_is_imported() {
     assert_eq!(alignment(&gpu), None);
     let (memory, _) = memory(&file(), ProtFlags::READ, 0);
     let rejected = memory.import(&gpu, &BufferDesc::new(64, Usage::COPY_SRC)).unwrap_err();
-    assert!(matches!(rejected.error, ShareError::Device(DeviceError::Unsupported { .. })), "{rejected}");
+    assert!(matches!(*rejected.error, ShareError::Device(DeviceError::Unsupported { .. })), "{rejected}");
     drop((rejected, gpu));
     vulkan.end();
 }
