@@ -31,6 +31,8 @@ pub(crate) struct Progress {
     /// Of a binary semaphore, the waits submitted.
     waits: u64,
     is_binary: bool,
+    /// Other devices signal it as well, in whatever order they submit: values rise when they are signalled.
+    is_shared: bool,
 }
 
 /// What handles and submissions share of a fence.
@@ -116,6 +118,11 @@ impl Fence {
         &self.shared
     }
 
+    /// Other devices may know it from now on.
+    pub(crate) fn note_shared(&self) {
+        self.state.progress.lock().is_shared = true;
+    }
+
     pub(crate) fn progress(&self) -> &Arc<Mutex<Progress>> {
         &self.state.progress
     }
@@ -162,6 +169,7 @@ impl Fence {
         {
             let mut timeline = self.shared.timeline.lock();
             self.check_promise(value, "Fence::signal");
+            check_shared(&self.shared, &self.state, value, "Fence::signal");
             self.state.reach(value, self.shared.observed.load());
             timeline.run_due(&self.shared);
         }
@@ -210,12 +218,31 @@ pub(crate) type Points = SmallVec<[ExternalPoint; 1]>;
 fn promise(shared: &Shared, state: &FenceState, value: u64, call: &'static str) {
     let promised = {
         let progress = &mut *state.progress.lock();
+        if progress.is_shared {
+            return;
+        }
         let promised = progress.promised;
         progress.promised = promised.max(value);
         promised
     };
     if value <= promised {
         let detail = || format!("it is signalled to {value}, and reaches {promised} without that");
+        let objects = vec![state.label.to_string()];
+        shared.report(Checks::LIFETIME, HazardKind::SignalledTwice, objects, detail, call);
+    }
+}
+
+/// Checks a signal of a fence that several devices signal, when it happens.
+pub(crate) fn check_shared(shared: &Shared, state: &FenceState, value: u64, call: &'static str) {
+    let reached = {
+        let progress = state.progress.lock();
+        if !progress.is_shared || progress.is_binary {
+            return;
+        }
+        progress.value
+    };
+    if value <= reached {
+        let detail = || format!("it is signalled to {value}, and is at {reached}");
         let objects = vec![state.label.to_string()];
         shared.report(Checks::LIFETIME, HazardKind::SignalledTwice, objects, detail, call);
     }

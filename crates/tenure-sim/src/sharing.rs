@@ -259,6 +259,7 @@ impl Fence {
     /// time.
     #[must_use]
     pub fn export(&self) -> SharedFence {
+        self.note_shared();
         let progress = self.progress();
         self.shared().shares.note_fence(progress);
         SharedFence(Arc::clone(progress))

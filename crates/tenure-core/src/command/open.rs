@@ -116,6 +116,12 @@ impl<D: Device> Open<D> {
         Ok(())
     }
 
+    /// Notes that a peer has all of a resource when this is done.
+    pub(super) fn release(&mut self, resource: &Tracked<D>) {
+        self.record_pending();
+        self.tracker.release(resource);
+    }
+
     /// Records the barriers that the uses noted since the last call need, before anything else is recorded:
     /// uses that are noted later are for another command.
     #[inline]

@@ -11,7 +11,7 @@ impl<D: Device> Commands<D> {
     /// From the end of the submission on it is the peer's: nothing here uses it until a recording
     /// [acquires](Self::acquire_from_peer) it.
     ///
-    /// The peer waits for the submission: by a semaphore or fence that both share, which the recording
+    /// The submission comes after all that has used the resource, on whatever queue. The peer waits for the submission: by a semaphore or fence that both share, which the recording
     /// [signals](crate::Recording::signal_external), or by word of this process that it is complete.
     ///
     /// | API | `state` |
@@ -31,8 +31,10 @@ impl<D: Device> Commands<D> {
         let used = resource.into();
         let (tracked, state) = self.shared_resource(&used, state)?;
         if !state.is_empty() {
-            self.require_handed_over(&used, &tracked, state)?;
+            let required = self.open.require(&tracked, Subresource::All, state);
+            required.map_err(|source| Error::State { name: used.name().clone(), source })?;
         }
+        self.open.release(&tracked);
         let transfer = QueueTransfer { from: self.queue, to: QueueId::PEER };
         self.hand_over(&tracked, state, transfer);
         Ok(())
@@ -79,16 +81,6 @@ impl<D: Device> Commands<D> {
             (Api::Direct3D12, ResourceKind::Buffer) => State::COMMON,
         };
         Ok((tracked, state))
-    }
-
-    fn require_handed_over(
-        &mut self,
-        used: &Used<'_, D>,
-        tracked: &Tracked<D>,
-        state: State,
-    ) -> Result<(), Error> {
-        let required = self.open.require(tracked, Subresource::All, state);
-        required.map_err(|source| Error::State { name: used.name().clone(), source })
     }
 
     fn hand_over(&mut self, tracked: &Tracked<D>, state: State, transfer: QueueTransfer) {

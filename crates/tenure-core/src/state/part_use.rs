@@ -223,6 +223,16 @@ impl PartUse {
         Self { base: now, now, batch, ..Self::UNUSED }
     }
 
+    /// A peer has it after this recording, and may do anything: all that used it comes before.
+    pub(super) fn release(&mut self, batch: u32) {
+        if self.now.used {
+            (self.base.taken, self.now.taken) = (true, true);
+        } else {
+            // Its state does not matter.
+            *self = Self::acquired(State::COMMON, batch);
+        }
+    }
+
     /// Notes that other resources' bytes are taken over. What was requested since the last flush is
     /// forgotten: no command has come in between.
     pub(super) fn take_over(&mut self, model: StateModel, found: State, clock: Clock) {

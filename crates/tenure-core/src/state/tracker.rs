@@ -129,6 +129,17 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         Ok(())
     }
 
+    /// After this recording a peer has all of `resource`, in the state that was [required](Self::require) last: the
+    /// submission waits for all that has used it, also for what has only read it. To be called after the
+    /// [`flush`](Self::flush) for that.
+    pub fn release(&mut self, resource: &H) {
+        let index = self.find_or_insert(resource, resource.as_ref());
+        let batch = self.batch;
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.update(Subresource::All, &mut self.spill, |part| part.release(batch));
+        }
+    }
+
     /// The barriers to record before the next command, aliasing barriers first. All of them are taken,
     /// whether or not the iterator is run to its end.
     ///

@@ -250,11 +250,51 @@ fn what_the_dead_have_handed_over_is_there() {
     drop(peer);
 }
 
+/// A peer may write: what another queue has only read comes before, too.
+#[test]
+fn what_is_handed_over_is_done_with_on_every_queue() {
+    for profile in PROFILES {
+        let [one, other] = Process::pair(profile, Lag::Random { max: 9 });
+        let buffer = one.gpu.create_buffer_with(&buffer_desc(), &vec![7; SIZE as usize]).unwrap();
+        let imported = other.import(&one, &buffer);
+        for _ in 0..8 {
+            let mut recording = one.gpu.record(Queue::Copy, "reads").unwrap();
+            let bytes = recording.read_back(&buffer, 0, SIZE).unwrap();
+            recording.submit().unwrap();
+            one.run(|recording| recording.release_to_peer(&buffer, State::COPY_SRC).unwrap());
+            other.run(|recording| {
+                recording.acquire_from_peer(&imported, State::COPY_SRC).unwrap();
+                recording.release_to_peer(&imported, State::COPY_SRC).unwrap();
+            });
+            one.run(|recording| recording.acquire_from_peer(&buffer, State::COPY_SRC).unwrap());
+            assert!(bytes.wait(LONG).unwrap().iter().all(|byte| *byte == 7));
+        }
+        drop((buffer, imported));
+        one.end();
+        other.end();
+    }
+}
+
+/// Values of a shared fence rise when they are signalled, in whatever order that was submitted.
+#[test]
+fn a_shared_fence_that_is_signalled_twice_is_found() {
+    let [one, other] = Process::pair(Profile::DISCRETE, Lag::None);
+    let fence = one.device.create_fence("order");
+    let same = other.device.import_fence(&fence.export(), "order");
+    same.signal(4);
+    fence.signal(4);
+    assert_eq!(one.hazards(), [HazardKind::SignalledTwice]);
+    assert_eq!(other.hazards(), []);
+    fence.signal(5);
+    assert_eq!((same.value(), one.hazards()), (5, vec![]));
+}
+
 /// Each use out of turn is found, once, on the device that makes it.
 #[test]
 fn uses_out_of_turn_are_found() {
     let [one, other] = Process::pair(Profile::VULKAN_NVIDIA, Lag::None);
     let buffer = one.gpu.create_buffer_with(&buffer_desc(), &vec![7; SIZE as usize]).unwrap();
+    assert!(one.gpu.wait(&one.gpu.flush_uploads().unwrap(), LONG).unwrap());
     let imported = other.import(&one, &buffer);
     let used = |process: &Process, buffer: &Buffer<Device>| {
         process.run(|recording| {
