@@ -189,6 +189,14 @@
 //! Without it memory over the budget works as any other, and memory over the heap's size is refused. The heaps behind
 //! tiles count as used only by the submissions that map them.
 //!
+//! # Sharing
+//!
+//! Two devices of one test play two processes. What one [exports](Device::export) the other [imports](Device::import): both
+//! have a resource in the same bytes, and each keeps the other's from being lost. Fences are shared likewise
+//! ([`Fence::export`], [`Device::import_fence`]). [`Device::end_process`] plays the end of one of the processes at any moment.
+//! Who may use a shared resource is checked when a command runs; an order between the two devices that nothing guarantees, but
+//! that came about, is not found.
+//!
 //! # What is not simulated
 //!
 //! Shaders and fixed-function state: a draw is a use of ranges in states. Caches and their

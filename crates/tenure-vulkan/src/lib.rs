@@ -38,6 +38,10 @@
 //! | `nullDescriptor` of `VK_EXT_robustness2` | freed descriptors stay as they were |
 //! | `VK_EXT_debug_utils` | no names |
 //! | `VK_EXT_swapchain_maintenance1` | images that are acquired again tell when presentations are over |
+//! | `VK_KHR_external_memory_fd` | shared resources are `Unsupported` |
+//! | `VK_EXT_external_memory_dma_buf`, with that | opaque file descriptors alone |
+//! | `VK_KHR_external_semaphore_fd`, where it takes timeline semaphores | shared semaphores are `Unsupported` |
+//! | `VK_EXT_external_memory_host` | no buffers in the program's own memory |
 //!
 //! [`Options`] switch each off. The same device passes the same tests with all of them and with none.
 //!
@@ -146,6 +150,14 @@
 //! [`Resource::from_raw_buffer`] and [`Resource::from_raw_image`] take in what an engine made itself,
 //! for [`Gpu::adopt_buffer`](tenure_core::Gpu::adopt_buffer) and its like; [`Ownership`] says who
 //! destroys it.
+//!
+//! # Sharing
+//!
+//! `Sharing` exports and imports resources of
+//! [`Usage::SHARED`](tenure_core::device::Usage::SHARED) by file descriptors, each with an allocation dedicated to it, and
+//! timeline semaphores (Unix). They change hands by a transfer to and from `VK_QUEUE_FAMILY_EXTERNAL`. Another driver than the
+//! exporter's gets at a DMA-BUF in linear memory, so at buffers: images with format modifiers are not made.
+//! [`HostMemory`] makes a buffer of memory that the program has.
 //!
 //! # Presentation
 //!

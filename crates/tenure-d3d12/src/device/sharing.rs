@@ -6,16 +6,14 @@ use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHand
 use tenure_core::device::{ApiCode, BufferInfo, CallRule, DeviceError, ResourceDesc, State, Usage};
 use tenure_core::{Buffer, BufferDesc, Error, Gpu, Texture, TextureDesc};
 use windows::Win32::Foundation::{E_NOTIMPL, GENERIC_ALL, HANDLE};
-use windows::Win32::Graphics::Direct3D12::{
-    D3D12_FENCE_FLAG_SHARED, ID3D12Device, ID3D12DeviceChild, ID3D12Fence,
-};
+use windows::Win32::Graphics::Direct3D12::{D3D12_FENCE_FLAG_SHARED, ID3D12DeviceChild, ID3D12Fence};
 use windows::core::{Interface, PCWSTR};
 
 use crate::Device;
 use crate::device::error::Asked;
 use crate::device::external::ExternalFence;
 use crate::device::inner::{Inner, made};
-use crate::device::resource::object::{Memory, Resource, is_same};
+use crate::device::resource::object::{Memory, Resource};
 
 /// Which adapter a device is on (its LUID): what is shared is opened on the same one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

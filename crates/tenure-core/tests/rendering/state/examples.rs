@@ -441,10 +441,10 @@ fn what_comes_from_a_peer_is_as_the_peer_has_left_it() {
         // Used here before, by another family.
         submit(&used(model, QueueKind::Copy, &shared, State::COPY_DST), COPY, 1, &queues);
         let mut tracker = graphics(model);
-        tracker.acquire(&shared, State::COPY_SRC).unwrap();
+        tracker.acquire(&shared, State::COPY_DST).unwrap();
         assert_eq!(flush(&mut tracker), []);
         tracker.require(&shared, ALL, State::PIXEL_SHADER).unwrap();
-        assert_eq!(flush(&mut tracker), [(ALL, State::COPY_SRC, State::PIXEL_SHADER)]);
+        assert_eq!(flush(&mut tracker), [(ALL, State::COPY_DST, State::PIXEL_SHADER)]);
         let fixups = submit(&tracker.close().unwrap(), GRAPHICS, 1, &queues);
         assert!(fixups.here.is_empty() && fixups.elsewhere.is_empty(), "{model:?}");
         assert_eq!(fixups.waits.iter().collect::<Vec<_>>(), [QueueSerial { queue: COPY, serial: 1 }]);
@@ -452,10 +452,10 @@ fn what_comes_from_a_peer_is_as_the_peer_has_left_it() {
         assert_eq!(shared.owner(0), Some(GRAPHICS));
         // Acquired and nothing else: it stays as it came.
         let mut tracker = graphics(model);
-        tracker.acquire(&shared, State::COPY_DST).unwrap();
+        tracker.acquire(&shared, State::COPY_SRC).unwrap();
         assert_eq!(flush(&mut tracker), []);
         submit(&tracker.close().unwrap(), GRAPHICS, 2, &queues);
-        assert_eq!(shared.submitted(0), Some(State::COPY_DST));
+        assert_eq!(shared.submitted(0), Some(State::COPY_SRC));
     }
 }
 
