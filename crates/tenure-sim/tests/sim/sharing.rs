@@ -322,6 +322,29 @@ fn uses_out_of_turn_are_found() {
     drop((one, other));
 }
 
+/// The CPU has no more of a mapped buffer than its device has.
+#[test]
+fn mapped_memory_is_used_in_turn() {
+    let [one, other] = Process::pair(Profile::VULKAN_NVIDIA, Lag::None);
+    let desc = buffer_desc().memory(MemoryUse::Readback);
+    let buffer = one.gpu.create_buffer(&desc).unwrap();
+    let handle = one.device.export(buffer.raw()).unwrap();
+    let resource = other.device.import(&handle, &handle.desc()).unwrap();
+    let imported = other.gpu.adopt_buffer(resource, &desc, State::COMMON).unwrap();
+    buffer.write(0, &[3; 16]).unwrap();
+    let mut found = [0; 16];
+    imported.read(0, &mut found).unwrap();
+    assert_eq!(other.hazards(), [HazardKind::HeldByPeer]);
+    one.run(|recording| recording.release_to_peer(&buffer, State::COPY_DST).unwrap());
+    other.run(|recording| recording.acquire_from_peer(&imported, State::COPY_DST).unwrap());
+    imported.read(0, &mut found).unwrap();
+    assert_eq!((found, other.hazards(), one.hazards()), ([3; 16], vec![], vec![]));
+    buffer.write(0, &[4; 16]).unwrap();
+    assert_eq!(one.hazards(), [HazardKind::HeldByPeer]);
+    drop((buffer, imported));
+    drop((one, other));
+}
+
 #[test]
 fn what_cannot_be_shared_is_refused() {
     let [one, other] = Process::pair(Profile::VULKAN_NVIDIA, Lag::None);
