@@ -11,15 +11,16 @@ impl<D: Device> Commands<D> {
     /// From the end of the submission on it is the peer's: nothing here uses it until a recording
     /// [acquires](Self::acquire_from_peer) it.
     ///
-    /// The submission comes after all that has used the resource, on whatever queue. The peer waits for the submission: by a semaphore or fence that both share, which the recording
-    /// [signals](crate::Recording::signal_external), or by word of this process that it is complete.
+    /// The submission comes after all that has used the resource, on whatever queue. The peer waits for the submission: by
+    /// a semaphore or fence that both share, which the recording [signals](crate::Recording::signal_external), or by word
+    /// of this process that it is complete.
     ///
     /// | API | `state` |
     /// | --- | --- |
     /// | Vulkan | one that both sides name: with the same layout, the peer takes it from the queue family `EXTERNAL` |
     /// | Direct3D 12 | not used: textures are handed over in `COMMON`, not on a queue for copies alone |
     ///
-    /// Handed over and not acquired: until then contents are undefined here, and the simulated device reports a use.
+    /// A use before it is acquired again finds undefined contents; the simulated device reports it.
     ///
     /// # Errors
     /// As [`use_resource`](Self::use_resource); [`Error::State`] for a resource that is not shared.
