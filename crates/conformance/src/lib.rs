@@ -110,6 +110,7 @@ suite_of! { ($)
     queues:
         bytes_cross_queues waits_order_queues queues_work_side_by_side unknown_queues_are_refused;
     external: external_submissions_are_counted external_errors_are_returned;
+    sharing: shared_resources_come_back what_is_not_shared_is_refused;
     states:
         recordings_take_effect_in_the_order_of_submission subresources_have_states_of_their_own
         impossible_states_are_refused;

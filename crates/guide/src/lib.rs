@@ -25,6 +25,7 @@ chapters! {
     RayTracing: "../../../docs/guide/ray-tracing.md",
     Threads: "../../../docs/guide/threads.md",
     Window: "../../../docs/guide/window.md",
+    Sharing: "../../../docs/guide/sharing.md",
     Observing: "../../../docs/guide/observing.md",
     Migrating: "../../../docs/guide/migrating.md",
     SeeingMemory: "../../../docs/guide/seeing-memory.md",

@@ -47,6 +47,9 @@ impl<D: Device> ApiResource<D> {
         };
         let states = StateCell::for_resource(desc, state.unwrap_or_else(|| initial_state(device, desc)))
             .with_layouts_of(device.properties().api);
+        let hands_over = desc.usage().contains(Usage::SHARED) && device.properties().api == Api::Direct3D12;
+        // In the state of swap chains, which is `COMMON`, a peer gets a texture.
+        let states = if hands_over { states.also_allowing(State::PRESENT) } else { states };
         let is_copied = device.properties().features.contains(Features::COPY_SRC_WITH_READS);
         let states = if is_copied { states.with_copied_reads() } else { states };
         let (possible, is_dropped) = (possible_states(device, desc), AtomicBool::new(false));

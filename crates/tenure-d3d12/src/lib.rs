@@ -77,6 +77,12 @@
 //! `COMMON`. A buffer holds on to its chain, and a window has one chain at a time, which is checked before DXGI is
 //! called.
 //!
+//! # Sharing
+//!
+//! `Sharing` exports and opens resources of `Usage::SHARED` by NT handles, committed ones in heaps with
+//! `D3D12_HEAP_FLAG_SHARED`, zeroed and without tight alignment, and fences. Heaps that the CPU reaches cannot be shared.
+//! Textures change hands in `COMMON`.
+//!
 //! # What has run, and where
 //!
 //! The tests run on Wine's vkd3d over Mesa's lavapipe: real calls, and bytes checked. That runtime
@@ -86,6 +92,7 @@
 //! On request they run on vkd3d-proton, too, which has all of these but the debug layer, with enhanced
 //! and with legacy barriers; the translation of enhanced barriers is also tested against the
 //! compatibility tables of the specification.
+//! It makes shared heaps and fences, and no handles to them: `CreateSharedHandle` answers `E_NOTIMPL`.
 //! Not executed so far: anything on Windows, builds of acceleration structures, and the messages of
 //! the debug layer.
 //!
@@ -104,9 +111,10 @@ mod small_alignment;
 
 #[cfg(all(windows, feature = "device"))]
 pub use device::{
-    AccelerationStructure, Adapter, AdapterInfo, DescriptorHeap, Device, DriverFaults, ExternalFence,
-    FeatureLevel, Heap, List, LiveObjects, Mapping, Message, MessageSink, Options, QueryHeap, RawHandle,
-    Resource, Severity, Swapchain, adapters, to_barrier_layout, to_dxgi_format, to_resource_states,
+    AccelerationStructure, Adapter, AdapterId, AdapterInfo, DescriptorHeap, Device, DriverFaults, Exported,
+    ExternalFence, FeatureLevel, Heap, List, LiveObjects, Mapping, Message, MessageSink, Options, QueryHeap,
+    RawHandle, Resource, Severity, ShareError, SharedFence, Sharing, Swapchain, adapters, to_barrier_layout,
+    to_dxgi_format, to_resource_states,
 };
 #[cfg(all(windows, feature = "device"))]
 pub use windows;

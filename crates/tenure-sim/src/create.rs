@@ -23,6 +23,7 @@ use crate::profile::Rules;
 use crate::requirements::{TOO_LARGE, requirements};
 use crate::resource::{Memory, Resource, ResourceState, Written};
 use crate::shared::{Request, Shared};
+use crate::sharing::SharedMemory;
 use crate::tiles::{self, TILE, TileTable};
 
 fn kind(desc: &ResourceDesc) -> ObjectKind {
@@ -109,9 +110,20 @@ impl Shared {
         let needs = requirements(&self.properties, self.rules, desc)?;
         self.check_usage(desc)?;
         formats::check(self.formats, desc)?;
-        let requires_dedicated = needs.requires_dedicated || self.requires_dedicated;
+        let is_shared = desc.usage().contains(Usage::SHARED);
+        let requires_dedicated = needs.requires_dedicated || self.requires_dedicated || is_shared;
         let prefers_dedicated = needs.prefers_dedicated || self.prefers_dedicated || requires_dedicated;
-        Ok(Requirements { prefers_dedicated, requires_dedicated, ..needs })
+        let memory_types =
+            if is_shared { needs.memory_types & self.shareable_types() } else { needs.memory_types };
+        Ok(Requirements { prefers_dedicated, requires_dedicated, memory_types, ..needs })
+    }
+
+    /// The memory types that can be shared: on Direct3D 12 those that the CPU does not see.
+    fn shareable_types(&self) -> u32 {
+        let types = self.properties.memory_types.iter().zip(0_u32..32);
+        let is_shareable =
+            |flags: MemoryFlags| !self.is_d3d12() || !flags.contains(MemoryFlags::HOST_VISIBLE);
+        types.filter(|(found, _)| is_shareable(found.flags)).fold(0, |mask, (_, bit)| mask | 1 << bit)
     }
 
     fn check_memory_type(
@@ -169,8 +181,31 @@ impl Shared {
             let store = Arc::new(Store::new(size, self.zeroed));
             let label = self.register.create(kind(desc));
             self.note_block(&label, memory, size, desc.usage().priority());
-            let memory = Memory::Committed { store, memory, size };
-            Ok(self.resource(label, desc, layout, memory, (flags, address), written))
+            let written = Arc::new(written);
+            let sharing = self.share(desc, &store.bytes, &written);
+            let memory = Memory::Committed { store, memory, size, is_counted: true };
+            Ok(self.resource(label, desc, layout, memory, (flags, address), (written, sharing)))
+        })
+    }
+
+    /// Creates a resource in the memory of another device's.
+    pub(crate) fn create_imported(
+        &self,
+        desc: &ResourceDesc,
+        sharing: &Arc<SharedMemory>,
+        (memory, size): (MemoryTypeId, u64),
+    ) -> Result<Resource, DeviceError> {
+        self.call(CallKind::CreateCommitted, request(size, memory, Some(desc)), || {
+            let needs = self.requirements_of(desc)?;
+            let flags = self.check_memory_type(&needs, memory)?;
+            let layout = Self::layout(desc)?;
+            let address = self.addresses(needs.size, needs.alignment)?;
+            let (bytes, written) = sharing.parts();
+            let store = Arc::new(Store::over(bytes));
+            let memory = Memory::Committed { store, memory, size, is_counted: false };
+            let label = self.register.create(kind(desc));
+            let parts = (written, Some(Arc::clone(sharing)));
+            Ok(self.resource(label, desc, layout, memory, (flags, address), parts))
         })
     }
 
@@ -225,7 +260,7 @@ impl Shared {
             let tenant = Arc::new(Tenant::new(Arc::clone(&label), states));
             let address = heap.address + offset;
             let memory = Memory::Placed { heap: Arc::clone(heap), tenant, offset, size: needs.size };
-            Ok(self.resource(label, desc, layout, memory, (flags, address), written))
+            Ok(self.resource(label, desc, layout, memory, (flags, address), (Arc::new(written), None)))
         })
     }
 
@@ -243,7 +278,14 @@ impl Shared {
                 written.insert(0..layout.bytes());
             }
             let memory = Memory::Reserved(Mutex::new(TileTable::default()));
-            Ok(self.resource(label, desc, layout, memory, (MemoryFlags::empty(), address), written))
+            Ok(self.resource(
+                label,
+                desc,
+                layout,
+                memory,
+                (MemoryFlags::empty(), address),
+                (Arc::new(written), None),
+            ))
         })
     }
 
@@ -254,7 +296,7 @@ impl Shared {
         layout: Layout,
         memory: Memory,
         (flags, address): (MemoryFlags, u64),
-        written: Written,
+        (written, sharing): (Arc<Written>, Option<Arc<SharedMemory>>),
     ) -> Resource {
         let has_address = self.properties.features.contains(Features::DEVICE_ADDRESS)
             && matches!(desc, ResourceDesc::Buffer(_));
@@ -273,6 +315,8 @@ impl Shared {
                 mapped: AtomicBool::new(false),
                 last_use: SharedClock::default(),
                 written,
+                sharing,
+                device: self.number,
                 states,
                 unordered: Mutex::default(),
                 structures: Mutex::default(),
@@ -293,9 +337,11 @@ impl Shared {
         self.register.destroy(&state.label);
         self.forget_block(&state.label);
         match &state.memory {
-            Memory::Committed { memory, size, .. } => self.memory.give(&self.properties, *memory, *size),
+            Memory::Committed { memory, size, is_counted: true, .. } => {
+                self.memory.give(&self.properties, *memory, *size);
+            }
             Memory::Placed { heap, tenant, offset, size } => heap.leave(tenant, *offset..offset + size),
-            Memory::Reserved(_) => {}
+            Memory::Committed { .. } | Memory::Reserved(_) => {}
         }
     }
 }

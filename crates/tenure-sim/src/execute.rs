@@ -328,6 +328,16 @@ impl<'a> Execution<'a> {
         if !self.is_alive(resource, true) {
             return;
         }
+        if let Some(QueueTransfer { from, to }) = transfer
+            && (from == QueueId::PEER || to == QueueId::PEER)
+        {
+            self.change_hands(
+                resource,
+                before,
+                if to == QueueId::PEER { Role::Release } else { Role::Acquire },
+            );
+            return;
+        }
         let family = |queue: QueueId| self.shared.properties.queues[queue.index()].family;
         let half = match transfer {
             Some(transfer) if family(transfer.from) == family(transfer.to) => {

@@ -22,14 +22,17 @@ const KEPT: usize = 256;
 
 /// How far a fence is.
 #[derive(Default)]
-struct Progress {
+pub(crate) struct Progress {
     value: u64,
     /// The largest value that a submission, or the CPU, is known to signal.
     promised: u64,
-    /// The values reached, with what is ordered before them.
-    reached: VecDeque<(u64, Clock)>,
+    /// The values reached, with what is ordered before them on the device of that number.
+    reached: VecDeque<(u64, u64, Clock)>,
     /// Of a binary semaphore, the waits submitted.
     waits: u64,
+    is_binary: bool,
+    /// Other devices signal it as well, in whatever order they submit: values rise when they are signalled.
+    is_shared: bool,
 }
 
 /// What handles and submissions share of a fence.
@@ -38,8 +41,18 @@ pub(crate) struct FenceState {
     /// The device that it is of.
     owner: Weak<Shared>,
     is_binary: bool,
-    progress: Mutex<Progress>,
+    /// The number of that device.
+    device: u64,
+    /// Shared with other devices where the fence is.
+    progress: Arc<Mutex<Progress>>,
     last_use: SharedClock,
+}
+
+impl Progress {
+    /// What was to signal it never happens.
+    pub(crate) fn forget_promises(&mut self) {
+        self.promised = self.value;
+    }
 }
 
 impl FenceState {
@@ -51,18 +64,27 @@ impl FenceState {
         self.progress.lock().value
     }
 
-    /// What is ordered before a value that is reached.
+    /// What is ordered before a value that is reached. Another device that has signalled it may have waited for all
+    /// that this one had signalled before.
     pub(crate) fn clock_at(&self, value: u64) -> Clock {
         let progress = self.progress.lock();
-        let first = progress.reached.iter().find(|(reached, _)| *reached >= value);
-        first.map_or(Clock::default(), |(_, clock)| *clock)
+        let mut known = Clock::default();
+        for (reached, device, clock) in &progress.reached {
+            if *device == self.device {
+                known = *clock;
+            }
+            if *reached >= value {
+                break;
+            }
+        }
+        known
     }
 
     pub(crate) fn reach(&self, value: u64, clock: Clock) {
         let progress = &mut *self.progress.lock();
         progress.value = progress.value.max(value);
         progress.promised = progress.promised.max(value);
-        progress.reached.push_back((value, clock));
+        progress.reached.push_back((value, self.device, clock));
         if progress.reached.len() > KEPT {
             progress.reached.pop_front();
         }
@@ -83,6 +105,35 @@ pub struct Fence {
 
 impl Fence {
     pub(crate) fn new(shared: &Arc<Shared>, name: &str, is_binary: bool) -> Self {
+        Self::with_progress(shared, name, is_binary, Arc::default())
+    }
+
+    /// One that other devices know as well.
+    pub(crate) fn over(shared: &Arc<Shared>, name: &str, progress: &Arc<Mutex<Progress>>) -> Self {
+        let is_binary = progress.lock().is_binary;
+        Self::with_progress(shared, name, is_binary, Arc::clone(progress))
+    }
+
+    pub(crate) const fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Other devices may know it from now on.
+    pub(crate) fn note_shared(&self) {
+        self.state.progress.lock().is_shared = true;
+    }
+
+    pub(crate) fn progress(&self) -> &Arc<Mutex<Progress>> {
+        &self.state.progress
+    }
+
+    fn with_progress(
+        shared: &Arc<Shared>,
+        name: &str,
+        is_binary: bool,
+        progress: Arc<Mutex<Progress>>,
+    ) -> Self {
+        progress.lock().is_binary = is_binary;
         let kind = if is_binary { ObjectKind::Semaphore } else { ObjectKind::Fence };
         let label = shared.register.create(kind);
         label.set_name(name);
@@ -90,7 +141,8 @@ impl Fence {
             label,
             owner: Arc::downgrade(shared),
             is_binary,
-            progress: Mutex::new(Progress::default()),
+            device: shared.number,
+            progress,
             last_use: SharedClock::default(),
         };
         Self { shared: Arc::clone(shared), state: Arc::new(state) }
@@ -117,6 +169,7 @@ impl Fence {
         {
             let mut timeline = self.shared.timeline.lock();
             self.check_promise(value, "Fence::signal");
+            check_shared(&self.shared, &self.state, value, "Fence::signal");
             self.state.reach(value, self.shared.observed.load());
             timeline.run_due(&self.shared);
         }
@@ -165,12 +218,31 @@ pub(crate) type Points = SmallVec<[ExternalPoint; 1]>;
 fn promise(shared: &Shared, state: &FenceState, value: u64, call: &'static str) {
     let promised = {
         let progress = &mut *state.progress.lock();
+        if progress.is_shared {
+            return;
+        }
         let promised = progress.promised;
         progress.promised = promised.max(value);
         promised
     };
     if value <= promised {
         let detail = || format!("it is signalled to {value}, and reaches {promised} without that");
+        let objects = vec![state.label.to_string()];
+        shared.report(Checks::LIFETIME, HazardKind::SignalledTwice, objects, detail, call);
+    }
+}
+
+/// Checks a signal of a fence that several devices signal, when it happens.
+pub(crate) fn check_shared(shared: &Shared, state: &FenceState, value: u64, call: &'static str) {
+    let reached = {
+        let progress = state.progress.lock();
+        if !progress.is_shared || progress.is_binary {
+            return;
+        }
+        progress.value
+    };
+    if value <= reached {
+        let detail = || format!("it is signalled to {value}, and is at {reached}");
         let objects = vec![state.label.to_string()];
         shared.report(Checks::LIFETIME, HazardKind::SignalledTwice, objects, detail, call);
     }

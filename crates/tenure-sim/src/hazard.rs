@@ -34,6 +34,8 @@ bitflags! {
         const STRUCTURES = 1 << 9;
         /// Residency, where paging is simulated: blocks that are used while they are evicted, or evicted in use.
         const RESIDENCY = 1 << 10;
+        /// Resources shared with other devices: who may use them.
+        const SHARING = 1 << 11;
     }
 }
 
@@ -110,6 +112,10 @@ pub enum HazardKind {
     DeadFence,
     /// A submission uses a fence or semaphore of another device.
     ForeignFence,
+    /// A shared resource is used, or handed over, by a device that does not have it: a peer does, or it was not acquired.
+    HeldByPeer,
+    /// A shared resource is acquired that no peer has handed over, or in another state than it was handed over in.
+    NotHandedOver,
     /// A use that is not among those the resource was created for.
     InvalidUse,
     /// [`List::expect_bytes`](crate::List::expect_bytes) found other bytes.
@@ -147,6 +153,8 @@ impl fmt::Display for HazardKind {
             Self::SignalledTwice => "signalled twice",
             Self::DeadFence => "dead fence",
             Self::ForeignFence => "foreign fence",
+            Self::HeldByPeer => "held by a peer",
+            Self::NotHandedOver => "not handed over",
             Self::InvalidUse => "invalid use",
             Self::WrongBytes => "wrong bytes",
         })

@@ -18,7 +18,8 @@ use crate::object::Label;
 
 /// Memory with the history of its accesses: that of a heap or of one committed resource.
 pub(crate) struct Store {
-    pub(crate) bytes: Bytes,
+    /// Shared with other devices where the memory is.
+    pub(crate) bytes: Arc<Bytes>,
     pub(crate) history: Mutex<History>,
     /// What submissions not yet seen complete do to bytes that the CPU can see.
     pub(crate) submitted: Mutex<History>,
@@ -30,7 +31,12 @@ impl Store {
 
     pub(crate) fn new(size: u64, zeroed: bool) -> Self {
         let fill = if zeroed { 0 } else { Self::UNDEFINED };
-        Self { bytes: Bytes::new(size, fill), history: Mutex::default(), submitted: Mutex::default() }
+        Self::over(Arc::new(Bytes::new(size, fill)))
+    }
+
+    /// Memory that is there, of which this device has done nothing so far.
+    pub(crate) fn over(bytes: Arc<Bytes>) -> Self {
+        Self { bytes, history: Mutex::default(), submitted: Mutex::default() }
     }
 }
 

@@ -113,6 +113,8 @@
 //! | `SignalledTwice` | a fence is signalled to a value that it reaches without that, a binary semaphore before anything waits for it |
 //! | `DeadFence` | a submission uses a fence or semaphore that is destroyed |
 //! | `ForeignFence` | a submission uses a fence or semaphore of another device |
+//! | `HeldByPeer` | a [shared](Device::export) resource is used, or handed over, by a device that has not acquired it, or that has handed it over |
+//! | `NotHandedOver` | a shared resource is acquired while a peer has it, or in another state than it was handed over in |
 //! | `InvalidUse` | a use that the resource was not created for |
 //! | `WrongBytes` | [`List::expect_bytes`] found others |
 //!
@@ -187,6 +189,14 @@
 //! Without it memory over the budget works as any other, and memory over the heap's size is refused. The heaps behind
 //! tiles count as used only by the submissions that map them.
 //!
+//! # Sharing
+//!
+//! Two devices of one test play two processes. What one [exports](Device::export) the other [imports](Device::import): both
+//! have a resource in the same bytes, and each keeps the other's from being lost. Fences are shared likewise
+//! ([`Fence::export`], [`Device::import_fence`]). [`Device::end_process`] plays the end of one of the processes at any moment.
+//! Who may use a shared resource is checked when a command runs; an order between the two devices that nothing guarantees, but
+//! that came about, is not found.
+//!
 //! # What is not simulated
 //!
 //! Shaders and fixed-function state: a draw is a use of ranges in states. Caches and their
@@ -238,6 +248,7 @@ mod requirements;
 mod resource;
 mod rng;
 mod shared;
+mod sharing;
 mod structures;
 mod submit;
 mod swapchain;
@@ -262,6 +273,7 @@ pub use profile::Profile;
 pub use queries::QueryHeap;
 pub use report::Findings;
 pub use resource::Resource;
+pub use sharing::{SharedFence, SharedHandle};
 pub use structures::AccelerationStructure;
 pub use swapchain::{Swapchain, SwapchainEvent};
 

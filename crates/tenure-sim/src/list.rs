@@ -298,13 +298,17 @@ impl List {
         transfer: Option<QueueTransfer>,
     ) -> Result<(), DeviceError> {
         record::subresource(resource, subresource)?;
-        if after.is_empty() && !self.shared.promotes() {
+        let is_peers = transfer.is_some_and(|transfer| [transfer.from, transfer.to].contains(&QueueId::PEER));
+        if after.is_empty() && !self.shared.promotes() && !(is_peers && self.shared.is_d3d12()) {
             return Err(DeviceError::broken_rule(CallRule::NeverToCommon));
         }
         let Some(transfer) = transfer else {
             check::state(self.kind, before)?;
             return check::state(self.kind, after);
         };
+        if transfer.from == QueueId::PEER || transfer.to == QueueId::PEER {
+            return self.check_peer(resource, subresource, [before, after], transfer);
+        }
         let queues = &self.shared.properties.queues;
         for (queue, state) in [(transfer.from, before), (transfer.to, after)] {
             let Some(properties) = queues.get(queue.index()) else {
@@ -321,6 +325,33 @@ impl List {
             return Err(DeviceError::invalid_call(rule, u64::from(self.queue.0), u64::from(transfer.to.0)));
         }
         Ok(())
+    }
+}
+
+impl List {
+    /// What is shared goes to a peer or comes from one, as a whole.
+    fn check_peer(
+        &self,
+        resource: &Resource,
+        subresource: Subresource,
+        [before, after]: [State; 2],
+        QueueTransfer { from, to }: QueueTransfer,
+    ) -> Result<(), DeviceError> {
+        if resource.state.sharing.is_none() {
+            return Err(DeviceError::broken_rule(CallRule::PeerTakesShared));
+        }
+        if subresource != Subresource::All || before != after {
+            return Err(DeviceError::broken_rule(CallRule::PeerTakesAll));
+        }
+        check::state(self.kind, after)?;
+        let own = if from == QueueId::PEER { to } else { from };
+        match own == self.queue {
+            true => Ok(()),
+            false => {
+                let rule = CallRule::TransferQueue;
+                Err(DeviceError::invalid_call(rule, u64::from(self.queue.0), u64::from(to.0)))
+            }
+        }
     }
 }
 

@@ -124,6 +124,12 @@ impl Register {
         self.live.lock().remove(&label.id);
     }
 
+    /// Nothing is alive any more.
+    pub(crate) fn clear(&self) {
+        let live = std::mem::take(&mut *self.live.lock());
+        live.into_values().for_each(|label| label.destroyed.store(true, Ordering::Release));
+    }
+
     pub(crate) fn live(&self) -> Vec<LiveObject> {
         let live = self.live.lock();
         let show = |label: &Arc<Label>| LiveObject {

@@ -82,6 +82,8 @@ pub struct Options {
     /// Tiles that are mapped to nothing read as zero; else a read of them is one of bytes never written.
     /// *Default*: yes, as with D3D12 tiled resources tier 2.
     pub unmapped_tiles: bool,
+    /// Resources can be shared with other devices: see [`Device::export`](crate::Device::export). *Default*: yes.
+    pub shared_memory: bool,
     /// What it offers of descriptors. *Default*: as the profile says.
     pub descriptors: Option<DescriptorLimits>,
     /// How memory is paged. *Default*: it is not, and memory over the budget works as any other.
@@ -109,6 +111,7 @@ impl Options {
             requires_dedicated: false,
             copy_src_with_reads: false,
             unmapped_tiles: true,
+            shared_memory: true,
             descriptors: None,
             paging: None,
             record_calls: false,
@@ -196,6 +199,13 @@ impl Options {
     #[must_use]
     pub const fn unmapped_tiles(mut self, on: bool) -> Self {
         self.unmapped_tiles = on;
+        self
+    }
+
+    /// Sets [`shared_memory`](Self::shared_memory).
+    #[must_use]
+    pub const fn shared_memory(mut self, on: bool) -> Self {
+        self.shared_memory = on;
         self
     }
 

@@ -27,6 +27,9 @@ pub(crate) fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Resu
     if desc.usage().contains(Usage::SHADER_BINDING_TABLE) && !has_tables {
         return Err(DeviceError::Unsupported { feature: "shader binding tables" });
     }
+    if desc.usage().contains(Usage::SHARED) && !properties.features.contains(Features::SHARED_MEMORY) {
+        return Err(DeviceError::Unsupported { feature: "shared memory" });
+    }
     match desc {
         ResourceDesc::Buffer(info) if info.size > properties.max_buffer_size => {
             let allowed = Allowed::AtMost(properties.max_buffer_size);

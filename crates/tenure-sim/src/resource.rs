@@ -16,13 +16,20 @@ use crate::interval::IntervalSet;
 use crate::layout::Layout;
 use crate::object::Label;
 use crate::owners::Owners;
+use crate::sharing::SharedMemory;
 use crate::structures::StructureAccesses;
 use crate::tiles::{TILE, TileTable};
 
 /// Where a resource's bytes are.
 pub(crate) enum Memory {
     /// Its own.
-    Committed { store: Arc<Store>, memory: MemoryTypeId, size: u64 },
+    Committed {
+        store: Arc<Store>,
+        memory: MemoryTypeId,
+        size: u64,
+        /// It was taken from this device, not from another that shares it.
+        is_counted: bool,
+    },
     /// A range of a heap.
     Placed { heap: Arc<HeapState>, tenant: Arc<Tenant>, offset: u64, size: u64 },
     /// Whatever its tiles are mapped to.
@@ -150,7 +157,11 @@ pub(crate) struct ResourceState {
     pub(crate) address: Option<u64>,
     pub(crate) mapped: AtomicBool,
     pub(crate) last_use: SharedClock,
-    pub(crate) written: Written,
+    pub(crate) written: Arc<Written>,
+    /// What it shares with other devices.
+    pub(crate) sharing: Option<Arc<SharedMemory>>,
+    /// The number of the device that made it.
+    pub(crate) device: u64,
     pub(crate) states: Arc<Mutex<States>>,
     pub(crate) unordered: Mutex<Unordered>,
     /// Accesses to the acceleration structures in it.
@@ -182,6 +193,14 @@ impl ResourceState {
         match &self.memory {
             Memory::Placed { heap, .. } if heap.label.is_destroyed() => Some(&heap.label),
             _ => None,
+        }
+    }
+
+    /// Its memory type and bytes, where it has memory of its own.
+    pub(crate) fn committed(&self) -> Option<(MemoryTypeId, u64)> {
+        match self.memory {
+            Memory::Committed { memory, size, .. } => Some((memory, size)),
+            Memory::Placed { .. } | Memory::Reserved(_) => None,
         }
     }
 

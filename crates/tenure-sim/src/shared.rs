@@ -22,6 +22,7 @@ use crate::options::{Lag, Options};
 use crate::paging::{Notices, Pager};
 use crate::profile::{Formats, Rules};
 use crate::queries::QueryClock;
+use crate::sharing::Shares;
 use crate::timeline::Timeline;
 
 /// The first GPU address that is handed out: not 0, and not something a program could have made up.
@@ -36,6 +37,9 @@ pub(crate) struct Request {
 }
 
 pub(crate) struct Shared {
+    /// That no other device of the program has.
+    pub(crate) number: u64,
+    pub(crate) shares: Shares,
     pub(crate) properties: Properties,
     pub(crate) manager_slot: ManagerSlot,
     pub(crate) rules: Rules,
@@ -93,6 +97,7 @@ impl Shared {
         }
         let promotes = properties.state_model == StateModel::Promotion;
         properties.features.set(Features::COPY_SRC_WITH_READS, options.copy_src_with_reads && promotes);
+        properties.features.set(Features::SHARED_MEMORY, options.shared_memory);
         if !options.unmapped_tiles {
             properties.features.remove(Features::UNMAPPED_TILES);
         }
@@ -110,7 +115,10 @@ impl Shared {
         let memory = DriverMemory::new(&properties, &options.budgets, options.paging.is_some());
         let pager = options.paging.map(|paging| Pager::new(paging, &properties, &memory));
         let timeline = Timeline::new(&properties, options.seed);
+        static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
         Self {
+            number: LAST_NUMBER.fetch_add(1, Ordering::Relaxed) + 1,
+            shares: Shares::default(),
             manager_slot: ManagerSlot::default(),
             rules: table.rules,
             formats: table.formats,

@@ -24,6 +24,9 @@ use crate::shared::{Request, Shared};
 use crate::tiles::{TILE, region_tiles};
 use crate::timeline::{Job, Recorded, Work};
 
+/// How often a wait looks at the fences that other devices may have signalled.
+const PEER_SLICE: Duration = Duration::from_millis(1);
+
 impl Shared {
     pub(crate) fn submit(
         &self,
@@ -261,9 +264,16 @@ impl Shared {
                 if timeout.is_zero() {
                     return Ok(false);
                 }
-                let late = match deadline {
-                    Some(deadline) => self.changed.wait_until(&mut timeline, deadline).timed_out(),
-                    None => {
+                let late = match (deadline, self.shares.has_fences()) {
+                    // Nobody says here that another device has signalled a fence.
+                    (deadline, true) => {
+                        let slice = Instant::now() + PEER_SLICE;
+                        let until = deadline.map_or(slice, |deadline| deadline.min(slice));
+                        let timed_out = self.changed.wait_until(&mut timeline, until).timed_out();
+                        timed_out && deadline.is_some_and(|deadline| deadline <= Instant::now())
+                    }
+                    (Some(deadline), false) => self.changed.wait_until(&mut timeline, deadline).timed_out(),
+                    (None, false) => {
                         self.changed.wait(&mut timeline);
                         false
                     }

@@ -9,7 +9,7 @@ use tenure_core::device::{CallRule, DeviceError, Properties, QueueId, QueueKind,
 use crate::clock::Clock;
 use crate::command::Command;
 use crate::execute::{Execution, TileChange};
-use crate::external::{ExternalPoint, Points};
+use crate::external::{ExternalPoint, Points, check_shared};
 use crate::journal::Step;
 use crate::object::Label;
 use crate::options::Lag;
@@ -350,6 +350,7 @@ impl Timeline {
             queue.clocks.push_back((submission.serial, clock));
         }
         for point in &external_signals {
+            check_shared(shared, &point.state, point.value, "submit");
             point.state.reach(point.value, clock);
         }
     }

@@ -15,6 +15,21 @@ pub(crate) struct TimelineCalls {
     pub(crate) wait: vk::PFN_vkWaitSemaphores,
 }
 
+/// The functions of memory shared by file descriptors.
+#[derive(Clone, Copy)]
+pub(crate) struct MemoryFdCalls {
+    pub(crate) get: vk::PFN_vkGetMemoryFdKHR,
+    pub(crate) properties: vk::PFN_vkGetMemoryFdPropertiesKHR,
+}
+
+/// The functions of semaphores shared by file descriptors.
+#[derive(Clone, Copy)]
+pub(crate) struct SemaphoreFdCalls {
+    pub(crate) get: vk::PFN_vkGetSemaphoreFdKHR,
+    pub(crate) import: vk::PFN_vkImportSemaphoreFdKHR,
+    pub(crate) signal: vk::PFN_vkSignalSemaphore,
+}
+
 /// The functions of synchronization2.
 #[derive(Clone, Copy)]
 pub(crate) struct Synchronization2Calls {
@@ -51,6 +66,9 @@ pub(crate) struct Api {
     pub(crate) names: Option<ash::ext::debug_utils::Device>,
     pub(crate) structures: Option<ash::khr::acceleration_structure::Device>,
     pub(crate) descriptor_buffers: Option<ash::ext::descriptor_buffer::Device>,
+    pub(crate) memory_fd: Option<MemoryFdCalls>,
+    pub(crate) semaphore_fd: Option<SemaphoreFdCalls>,
+    pub(crate) host_pointer: Option<vk::PFN_vkGetMemoryHostPointerPropertiesEXT>,
 }
 
 /// What an [`Api`] is made from: everything but the functions.
@@ -85,6 +103,11 @@ impl Api {
         let (requirements, address) = (requirements.transpose()?, address.transpose()?);
         let set_priority = has(OptionalFeatures::PAGEABLE_MEMORY).then(|| priority_call(&handles));
         let set_priority = set_priority.transpose()?;
+        let memory_fd = has(OptionalFeatures::EXTERNAL_MEMORY_FD).then(|| memory_fd_calls(&handles));
+        let semaphore_fd = has(OptionalFeatures::EXTERNAL_SEMAPHORE_FD).then(|| semaphore_fd_calls(&handles));
+        let host_pointer = has(OptionalFeatures::EXTERNAL_MEMORY_HOST).then(|| host_pointer_call(&handles));
+        let (memory_fd, semaphore_fd) = (memory_fd.transpose()?, semaphore_fd.transpose()?);
+        let host_pointer = host_pointer.transpose()?;
         if has(OptionalFeatures::DEBUG_NAMES) {
             handles.function([c"vkSetDebugUtilsObjectNameEXT"; 2])?;
         }
@@ -120,6 +143,9 @@ impl Api {
             names,
             structures,
             descriptor_buffers,
+            memory_fd,
+            semaphore_fd,
+            host_pointer,
         })
     }
 
@@ -249,5 +275,39 @@ fn priority_call(handles: &Handles) -> Result<vk::PFN_vkSetDeviceMemoryPriorityE
         vk::PFN_vkSetDeviceMemoryPriorityEXT,
         c"vkSetDeviceMemoryPriorityEXT",
         c"vkSetDeviceMemoryPriorityEXT"
+    ))
+}
+
+fn memory_fd_calls(handles: &Handles) -> Result<MemoryFdCalls, CreateError> {
+    Ok(MemoryFdCalls {
+        get: typed!(handles, vk::PFN_vkGetMemoryFdKHR, c"vkGetMemoryFdKHR", c"vkGetMemoryFdKHR"),
+        properties: typed!(
+            handles,
+            vk::PFN_vkGetMemoryFdPropertiesKHR,
+            c"vkGetMemoryFdPropertiesKHR",
+            c"vkGetMemoryFdPropertiesKHR"
+        ),
+    })
+}
+
+fn semaphore_fd_calls(handles: &Handles) -> Result<SemaphoreFdCalls, CreateError> {
+    Ok(SemaphoreFdCalls {
+        get: typed!(handles, vk::PFN_vkGetSemaphoreFdKHR, c"vkGetSemaphoreFdKHR", c"vkGetSemaphoreFdKHR"),
+        import: typed!(
+            handles,
+            vk::PFN_vkImportSemaphoreFdKHR,
+            c"vkImportSemaphoreFdKHR",
+            c"vkImportSemaphoreFdKHR"
+        ),
+        signal: typed!(handles, vk::PFN_vkSignalSemaphore, c"vkSignalSemaphore", c"vkSignalSemaphoreKHR"),
+    })
+}
+
+fn host_pointer_call(handles: &Handles) -> Result<vk::PFN_vkGetMemoryHostPointerPropertiesEXT, CreateError> {
+    Ok(typed!(
+        handles,
+        vk::PFN_vkGetMemoryHostPointerPropertiesEXT,
+        c"vkGetMemoryHostPointerPropertiesEXT",
+        c"vkGetMemoryHostPointerPropertiesEXT"
     ))
 }

@@ -40,6 +40,10 @@
 //! | `nullDescriptor` of `VK_EXT_robustness2` | freed descriptors stay as they were |
 //! | `VK_EXT_debug_utils` | no names |
 //! | `VK_EXT_swapchain_maintenance1` | images that are acquired again tell when presentations are over |
+//! | `VK_KHR_external_memory_fd` | shared resources are `Unsupported` |
+//! | `VK_EXT_external_memory_dma_buf`, with that | opaque file descriptors alone |
+//! | `VK_KHR_external_semaphore_fd`, where it takes timeline semaphores | shared semaphores are `Unsupported` |
+//! | `VK_EXT_external_memory_host` | no buffers in the program's own memory |
 //!
 //! [`Options`] switch each off. The same device passes the same tests with all of them and with none.
 //!
@@ -192,6 +196,14 @@
 //! for [`Gpu::adopt_buffer`](tenure_core::Gpu::adopt_buffer) and its like; [`Ownership`] says who
 //! destroys it.
 //!
+//! # Sharing
+//!
+//! `Sharing` exports and imports resources of
+//! [`Usage::SHARED`](tenure_core::device::Usage::SHARED) by file descriptors, each with an allocation dedicated to it, and
+//! timeline semaphores (Unix). They change hands by a transfer to and from `VK_QUEUE_FAMILY_EXTERNAL`. Another driver than the
+//! exporter's gets at a DMA-BUF in linear memory, so at buffers: images with format modifiers are not made.
+//! [`HostMemory`] makes a buffer of memory that the program has.
+//!
 //! # Presentation
 //!
 //! [`Swapchain`] is over a surface of the program's, on a device made with [`Options::presentation`]. Where
@@ -223,6 +235,7 @@ mod record;
 mod resource;
 mod setup;
 mod shared;
+mod sharing;
 mod sparse;
 mod structure;
 mod tables;
@@ -245,6 +258,9 @@ pub use setup::{
     Adapter, AdapterKind, ApiVersion, DeviceFeatures, Message, MessageKind, MessageSink, OptionalFeatures,
     Options, OwnQueue, OwnQueues, QueueFamily, Raw, RawQueue, Severity, Validation, adapters,
 };
+pub use sharing::{DeviceIds, ExportInfo, HandleKind, HostMemory, NoExportInfo, RejectedMemory, ShareError};
+#[cfg(unix)]
+pub use sharing::{Exported, ImportError, SharedSemaphore, Sharing};
 pub use structure::AccelerationStructure;
 
 /// The example of the package's front page.

@@ -61,9 +61,10 @@ mod tests {
     /// Each use adds something of its own, so that no combination loses one.
     #[test]
     fn every_use_is_carried_over() {
-        // What is presented needs no usage of its own.
-        assert!(image_usage(Usage::PRESENT).is_empty());
-        for usage in Usage::all().difference(Usage::PRESENT).iter() {
+        // What is presented or shared needs no usage of its own.
+        let bare = Usage::PRESENT | Usage::SHARED;
+        assert!(image_usage(bare).is_empty() && buffer_usage(bare, false, true).is_empty());
+        for usage in Usage::all().difference(bare).iter() {
             let as_buffer = buffer_usage(usage, false, true);
             let as_image = image_usage(usage);
             assert_eq!(as_buffer.is_empty(), Usage::TEXTURE_ONLY.contains(usage), "{usage:?}");

@@ -26,6 +26,7 @@ pub mod refusals;
 pub mod rings;
 pub mod services;
 pub mod set_kinds;
+pub mod sharing;
 pub mod shutdown;
 pub mod small;
 pub mod states;

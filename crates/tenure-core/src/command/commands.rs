@@ -180,7 +180,7 @@ impl<D: Device> Commands<D> {
         }
     }
 
-    fn check_layout(&self, tracked: &Tracked<D>, state: State) -> Result<(), StateError> {
+    pub(super) fn check_layout(&self, tracked: &Tracked<D>, state: State) -> Result<(), StateError> {
         let is_vulkan = self.service.context.device().properties().api == Api::Vulkan;
         let is_texture = tracked.as_ref().kind() == ResourceKind::Texture;
         match is_vulkan && is_texture && state.is_valid() && has_no_layout(state) {

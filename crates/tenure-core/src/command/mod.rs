@@ -4,6 +4,7 @@ mod commands;
 mod external;
 mod list_pool;
 mod open;
+mod peer;
 mod queries;
 mod recording;
 mod resident;

@@ -106,6 +106,22 @@ impl<D: Device> Open<D> {
         Ok(())
     }
 
+    /// Notes that a peer has left all of a resource in `state`. What it wrote is shown to the CPU where the memory is
+    /// mapped.
+    pub(super) fn acquire(&mut self, resource: &Tracked<D>, state: State) -> Result<(), StateError> {
+        self.tracker.acquire(resource, state)?;
+        if resource.0.mapping.is_some() {
+            self.written |= state;
+        }
+        Ok(())
+    }
+
+    /// Notes that a peer has all of a resource when this is done.
+    pub(super) fn release(&mut self, resource: &Tracked<D>) {
+        self.record_pending();
+        self.tracker.release(resource);
+    }
+
     /// Records the barriers that the uses noted since the last call need, before anything else is recorded:
     /// uses that are noted later are for another command.
     #[inline]

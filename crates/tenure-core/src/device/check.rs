@@ -187,16 +187,21 @@ pub const fn usage(has: Usage, needs: Usage) -> Checked {
     if has.contains(needs) { Ok(()) } else { Err(DeviceError::MissingUsage { needs, has }) }
 }
 
-/// A reserved (sparse) resource is no transient attachment, which has no memory that could be mapped.
+/// A reserved (sparse) resource is mapped tile by tile: it has no memory that could be shared, and is no transient
+/// attachment, which has none that could be mapped.
 ///
 /// # Errors
 /// [`DeviceError::InvalidDesc`] with the usage.
 pub fn reserved_usage(desc: &ResourceDesc) -> Checked {
-    if !desc.usage().contains(Usage::TRANSIENT_ATTACHMENT) {
+    let usage = desc.usage();
+    let rule = if usage.contains(Usage::SHARED) {
+        "without SHARED, because the resource is reserved"
+    } else if usage.contains(Usage::TRANSIENT_ATTACHMENT) {
+        "without TRANSIENT_ATTACHMENT, because the texture is reserved"
+    } else {
         return Ok(());
-    }
-    let rule = "without TRANSIENT_ATTACHMENT, because the texture is reserved";
-    Err(DeviceError::invalid_desc("usage", desc.usage(), Allowed::Rule(rule)))
+    };
+    Err(DeviceError::invalid_desc("usage", usage, Allowed::Rule(rule)))
 }
 
 /// A copy within one buffer does not overlap itself.

@@ -159,7 +159,7 @@ impl TextureInfo {
         if self.usage.intersects(Usage::BUFFER_ONLY) {
             return bad_usage(Allowed::Usage(Usage::all() - Usage::BUFFER_ONLY - Usage::PRESENT));
         }
-        if self.usage.is_empty() {
+        if self.usage.difference(Usage::SHARED).is_empty() {
             return bad_usage(Allowed::Rule(SOME_USAGE));
         }
         if self.usage.contains(Usage::DEPTH_STENCIL) && self.dimension == Dimension::D3 {
@@ -212,7 +212,7 @@ impl TextureInfo {
 }
 
 /// Vulkan has no resource without a usage.
-const SOME_USAGE: &str = "at least one flag";
+const SOME_USAGE: &str = "at least one flag, besides SHARED";
 
 /// Any resource a device can create.
 #[derive(Clone, Debug, PartialEq)]
@@ -261,7 +261,7 @@ impl ResourceDesc {
                 let allowed = Allowed::Usage(Usage::all() - Usage::TEXTURE_ONLY);
                 Err(DeviceError::invalid_desc("usage", info.usage, allowed))
             }
-            Self::Buffer(info) if info.usage.is_empty() => {
+            Self::Buffer(info) if info.usage.difference(Usage::SHARED).is_empty() => {
                 Err(DeviceError::invalid_desc("usage", info.usage, Allowed::Rule(SOME_USAGE)))
             }
             Self::Buffer(_) => Ok(()),

@@ -12,8 +12,12 @@ pub enum Subresource {
 }
 
 /// Hands a texture from one queue family to another (Vulkan). The same barrier is recorded on
-/// both queues: first on `from` (release), then on `to` (acquire). Buffers are never handed over:
-/// see [`QueueProperties::family`](super::QueueProperties::family).
+/// both queues: first on `from` (release), then on `to` (acquire). Buffers are never handed over
+/// between queues: see [`QueueProperties::family`](super::QueueProperties::family).
+///
+/// [`QueueId::PEER`] on one side hands a resource of [`Usage::SHARED`](super::Usage::SHARED), a buffer or all of a
+/// texture, to another device or process, or takes it from there. It is recorded on the other side's queue alone, from
+/// and to the same state; where states are not the driver's business (Direct3D 12), it records nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueTransfer {
     /// The queue that gives it up.

@@ -14,6 +14,10 @@ pub const MAX_QUEUES: usize = 8;
 pub struct QueueId(pub u8);
 
 impl QueueId {
+    /// No queue of the device: another device, process or API, as one side of a
+    /// [`QueueTransfer`](super::QueueTransfer).
+    pub const PEER: Self = Self(u8::MAX);
+
     /// As an index.
     #[must_use]
     pub const fn index(self) -> usize {
@@ -78,6 +82,9 @@ bitflags! {
         const RAY_TRACING_PIPELINES = 1 << 13;
         /// All shaders may trace rays through acceleration structures.
         const RAY_QUERIES = 1 << 14;
+        /// Resources whose memory other devices, processes or APIs use, too
+        /// ([`Usage::SHARED`](super::Usage::SHARED)). Elsewhere creating one is `Unsupported`.
+        const SHARED_MEMORY = 1 << 15;
     }
 }
 

@@ -98,6 +98,8 @@ rules! {
     FixedState = "upload and readback memory and acceleration structures keep their state",
     NeverToCommon = "no resource is moved to COMMON, whose contents are undefined",
     TransferQueue = "a transfer is recorded on one of its two queues",
+    PeerTakesShared = "what is handed to a peer or taken from it is shared",
+    PeerTakesAll = "a resource is handed to a peer as a whole, from and to the same state",
     AliasingPlaced = "aliasing barriers are for placed and reserved resources",
     // Descriptors.
     DescriptorInside = "the descriptors are inside their heap",

@@ -52,6 +52,10 @@ bitflags! {
         /// [`Stats::reserved`](crate::Stats::reserved) does not. What is stored all the same is kept, in memory that the
         /// driver then allocates and nobody counts. Elsewhere it is a target like any other, in plain memory.
         const TRANSIENT_ATTACHMENT = 1 << 14;
+        /// Its memory is shared with other devices, processes or APIs: exported by this one, or imported. Such a
+        /// resource has memory of its own, never moves, and is never evicted by tenure. Only beside other uses,
+        /// and only where the device has [`Features::SHARED_MEMORY`](super::Features::SHARED_MEMORY).
+        const SHARED = 1 << 15;
     }
 }
 

@@ -16,6 +16,9 @@ pub enum TransientRule {
         /// The memory asked for.
         memory: MemoryUse,
     },
+    /// Transient resources are shared with no other device or process.
+    #[error("a transient resource, whose memory is another's before and after, cannot be SHARED")]
+    Shared,
     /// A buffer was asked for as a texture, or a texture as a buffer.
     #[error("a buffer must be asked for as a buffer, a texture as a texture")]
     WrongType,

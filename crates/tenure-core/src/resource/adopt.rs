@@ -1,4 +1,4 @@
-//! Resources that the program made itself, taken into tenure's care.
+//! Resources that the program made itself, or that a backend has imported, taken into tenure's care.
 
 use std::fmt;
 use std::sync::Arc;

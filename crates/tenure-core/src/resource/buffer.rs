@@ -222,13 +222,28 @@ impl BufferDesc {
 
     /// What holds for the block that it lies in. To evict and to move is for memory of the GPU alone.
     fn traits<D: Device>(&self, context: &Context<D>) -> BlockTraits {
-        let is_gpu_only = self.memory == MemoryUse::GpuOnly;
+        let is_gpu_only = self.memory == MemoryUse::GpuOnly && !self.usage.contains(Usage::SHARED);
         let has_residency = || context.device().properties().residency != Residency::None;
         let is_evictable = self.is_evictable && is_gpu_only && has_residency();
         let copied = Usage::COPY_SRC | Usage::COPY_DST;
         let can_move = self.usage.contains(copied) && !self.usage.contains(Usage::ACCELERATION_STRUCTURE);
         let is_movable = self.is_movable && is_gpu_only && can_move;
         BlockTraits { priority: self.priority, is_evictable, is_movable, is_gathered: false }
+    }
+
+    /// Shares its memory with other devices, processes or APIs ([`Usage::SHARED`]): the backend exports it. It has
+    /// memory of its own, whatever its size, and is neither evicted nor moved, even where it is asked to be
+    /// [evictable](Self::evictable) or [movable](Self::movable).
+    ///
+    /// Before the other side uses it, a recording hands it over
+    /// ([`release_to_peer`](crate::Commands::release_to_peer)); before it is used here again, another takes it back
+    /// ([`acquire_from_peer`](crate::Commands::acquire_from_peer)).
+    ///
+    /// Creating it is an error where the device lacks
+    /// [`Features::SHARED_MEMORY`](crate::device::Features::SHARED_MEMORY).
+    #[must_use]
+    pub fn shared(self) -> Self {
+        Self { usage: self.usage | Usage::SHARED, ..self }
     }
 
     /// Asks for an API resource of its own.
@@ -567,6 +582,7 @@ impl Wanted {
         let traits = desc.traits(context);
         let placement = match placement {
             _ if traits.wants_own_memory(desc.size) => Placement::Committed,
+            _ if desc.usage.contains(Usage::SHARED) => Placement::Committed,
             // The slots of small buffers lie in heaps that they cannot leave; what is movable needs none.
             Placement::Range(PoolKind::SmallBuffers) if traits.is_movable => {
                 Placement::Range(PoolKind::ReadOnlyBuffers)

@@ -136,15 +136,24 @@ impl TextureDesc {
         Self { is_movable: true, ..self }
     }
 
+    /// Shares its memory with other devices, processes or APIs; as [`BufferDesc::shared`](crate::BufferDesc::shared),
+    /// with the same duties.
+    #[must_use]
+    pub fn shared(mut self) -> Self {
+        self.info.usage |= Usage::SHARED;
+        self
+    }
+
     /// Whether it may move, and can be copied for that.
     fn can_move(&self) -> bool {
-        self.is_movable && self.info.usage.contains(Usage::COPY_SRC | Usage::COPY_DST)
+        let usage = self.info.usage;
+        self.is_movable && usage.contains(Usage::COPY_SRC | Usage::COPY_DST) && !usage.contains(Usage::SHARED)
     }
 
     /// What holds for the block that it lies in, and which memory it gets.
     fn place<D: Device>(&self, context: &Context<D>, needs: &Requirements) -> (BlockTraits, Placement) {
         let has_residency = context.device().properties().residency != Residency::None;
-        let is_evictable = self.is_evictable && has_residency;
+        let is_evictable = self.is_evictable && has_residency && !self.info.usage.contains(Usage::SHARED);
         let is_movable = self.can_move();
         let traits = BlockTraits { priority: self.priority, is_evictable, is_movable, is_gathered: false };
         match traits.wants_own_memory(needs.size) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{AccelerationStructure, Buffer, HandleInner, Reserved, Texture};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
-use crate::device::{Api, Device, State, Subresource};
+use crate::device::{Api, Device, State, Subresource, Usage};
 use crate::memory::{AliasedRange, Location, LocationKind, MemoryUse, PlaceHolds};
 use crate::state::{StateCell, StateError};
 use crate::{Error, Name};
@@ -32,6 +32,7 @@ pub struct Used<'a, D: Device> {
     inner: &'a HandleInner<D>,
     /// What the handle's own usage allows; the API buffer of a range may be more.
     allowed: State,
+    is_shared_with_peers: bool,
     memory: MemoryUse,
 }
 
@@ -39,28 +40,34 @@ debug_fields!([D: Device] Used<'_, D>, "Used", this, name: this.name(), allowed:
 
 impl<'a, D: Device> From<&'a Buffer<D>> for Used<'a, D> {
     fn from(buffer: &'a Buffer<D>) -> Self {
-        Self { inner: &buffer.inner, allowed: State::allowed_for(buffer.usage()), memory: buffer.memory() }
+        Self {
+            inner: &buffer.inner,
+            allowed: State::allowed_for(buffer.usage()),
+            is_shared_with_peers: buffer.usage().contains(Usage::SHARED),
+            memory: buffer.memory(),
+        }
     }
 }
 
 impl<'a, D: Device> From<&'a AccelerationStructure<D>> for Used<'a, D> {
     fn from(structure: &'a AccelerationStructure<D>) -> Self {
         let (allowed, memory) = (State::ACCELERATION_STRUCTURE, MemoryUse::GpuOnly);
-        Self { inner: &structure.inner, allowed, memory }
+        Self { inner: &structure.inner, allowed, is_shared_with_peers: false, memory }
     }
 }
 
 impl<'a, D: Device> From<&'a Texture<D>> for Used<'a, D> {
     fn from(texture: &'a Texture<D>) -> Self {
         let allowed = texture.inner.place(0).api_resource().states.allowed();
-        Self { inner: &texture.inner, allowed, memory: MemoryUse::GpuOnly }
+        let is_shared_with_peers = texture.info().usage.contains(Usage::SHARED);
+        Self { inner: &texture.inner, allowed, is_shared_with_peers, memory: MemoryUse::GpuOnly }
     }
 }
 
 impl<'a, D: Device> From<&'a Reserved<D>> for Used<'a, D> {
     fn from(reserved: &'a Reserved<D>) -> Self {
         let allowed = reserved.inner.api_resource().states.allowed();
-        Self { inner: &reserved.inner, allowed, memory: MemoryUse::GpuOnly }
+        Self { inner: &reserved.inner, allowed, is_shared_with_peers: false, memory: MemoryUse::GpuOnly }
     }
 }
 
@@ -128,6 +135,11 @@ impl<D: Device> Used<'_, D> {
     /// True when other buffers are in the same API buffer.
     pub(crate) fn is_shared(&self) -> bool {
         self.inner.location_kind() == LocationKind::Range
+    }
+
+    /// True when other devices or processes use its memory.
+    pub(crate) const fn is_shared_with_peers(&self) -> bool {
+        self.is_shared_with_peers
     }
 
     /// Its share in a heap, if it is transient.

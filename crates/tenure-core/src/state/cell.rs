@@ -210,6 +210,12 @@ impl StateCell {
         self
     }
 
+    /// The cell of a resource that may enter `state`, too, whatever its usage.
+    pub(crate) const fn also_allowing(mut self, state: State) -> Self {
+        self.allowed = self.allowed.union(state);
+        self
+    }
+
     /// Whose layouts it is in.
     pub(super) const fn layouts(&self) -> Api {
         self.layouts

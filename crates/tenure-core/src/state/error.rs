@@ -99,6 +99,12 @@ pub enum StateError {
         "a buffer whose state the program declares must have an API buffer of its own: BufferDesc::own_resource"
     )]
     Shared,
+    /// A resource is handed to a peer, or taken from it, whose memory is not shared.
+    #[error("its memory is not shared with anyone: BufferDesc::shared, TextureDesc::shared")]
+    NotShared,
+    /// A resource is taken from a peer by a recording that has used it already.
+    #[error("a recording takes a resource from a peer before it uses it, and this one has used it already")]
+    UsedBeforeAcquired,
     /// A resource is in a state that no queue of the device can take it out of.
     #[error("no queue can move a resource out of {state}")]
     NoCapableQueue {

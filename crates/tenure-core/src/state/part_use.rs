@@ -37,10 +37,10 @@ pub(super) struct Uses {
     pub(super) left: bool,
     /// A barrier of the recording names `first` as what it was.
     exact: bool,
-    /// Nothing is expected, because the first thing done was to take over other resources' bytes. On
-    /// `Explicit` alone.
+    /// Nothing is expected, because the first thing done was to take over other resources' bytes (on
+    /// `Explicit` alone), or to take the resource from a peer.
     pub(super) fresh: bool,
-    /// Other resources' bytes were taken over: contents changed.
+    /// Other resources' bytes were taken over, or a peer had the resource: contents changed.
     taken: bool,
     /// The state now. On `Explicit`, `COMMON` from the taking over to the next use.
     pub(super) current: State,
@@ -205,6 +205,32 @@ impl PartUse {
         self.asked = if rules.combines(self.asked, wanted) { self.asked | wanted } else { wanted };
         self.ordered |= ordered;
         (self.now, self.pending) = self.base.then(rules, self.asked, self.ordered, clock);
+    }
+
+    /// A subresource that a peer has left in `state`, taken from it in front of all uses.
+    pub(super) fn acquired(state: State, batch: u32) -> Self {
+        let now = Uses {
+            used: true,
+            first: state,
+            left: true,
+            fresh: true,
+            taken: true,
+            current: state,
+            open: state,
+            since: batch,
+            ..Uses::NONE
+        };
+        Self { base: now, now, batch, ..Self::UNUSED }
+    }
+
+    /// A peer has it after this recording, and may do anything: all that used it comes before.
+    pub(super) fn release(&mut self, batch: u32) {
+        if self.now.used {
+            (self.base.taken, self.now.taken) = (true, true);
+        } else {
+            // Its state does not matter.
+            *self = Self::acquired(State::COMMON, batch);
+        }
     }
 
     /// Notes that other resources' bytes are taken over. What was requested since the last flush is

@@ -107,6 +107,39 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         self.note(resource, subresource, state, false)
     }
 
+    /// From here on `resource` is in `state`, in which a peer has left all of it; what earlier recordings did with it
+    /// is waited for, and says nothing about its state. [`State::COMMON`] where states do not tell (buffers on
+    /// Direct3D 12).
+    ///
+    /// # Errors
+    /// As [`require`](Self::require); [`StateError::UsedBeforeAcquired`] when this recording has used it.
+    pub fn acquire(&mut self, resource: &H, state: State) -> Result<(), StateError> {
+        let cell = resource.as_ref();
+        if !state.is_empty() {
+            cell.check(Subresource::All, state, self.model, self.kind)?;
+        }
+        let index = self.find_or_insert(resource, cell);
+        let Some(entry) = self.entries.get_mut(index) else { return Ok(()) };
+        let uses = entry.parts(&self.spill).unwrap_or(std::slice::from_ref(&entry.whole));
+        if uses.iter().any(|part| part.now.used) {
+            return Err(StateError::UsedBeforeAcquired);
+        }
+        let batch = self.batch;
+        entry.update(Subresource::All, &mut self.spill, |part| *part = PartUse::acquired(state, batch));
+        Ok(())
+    }
+
+    /// After this recording a peer has all of `resource`, in the state that was [required](Self::require) last: the
+    /// submission waits for all that has used it, also for what has only read it. To be called after the
+    /// [`flush`](Self::flush) for that.
+    pub fn release(&mut self, resource: &H) {
+        let index = self.find_or_insert(resource, resource.as_ref());
+        let batch = self.batch;
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.update(Subresource::All, &mut self.spill, |part| part.release(batch));
+        }
+    }
+
     /// The barriers to record before the next command, aliasing barriers first. All of them are taken,
     /// whether or not the iterator is run to its end.
     ///

@@ -17,7 +17,7 @@ use super::{TransientBuffer, TransientStats, TransientTexture};
 use crate::command::CommandService;
 use crate::context::{Context, IdleHeaps};
 use crate::device::{
-    Allowed, BufferInfo, Device, DeviceError, HeapCategory, Properties, QueueId, ResourceDesc,
+    Allowed, BufferInfo, Device, DeviceError, HeapCategory, Properties, QueueId, ResourceDesc, Usage,
 };
 use crate::memory::{MakeRoom as _, MemoryUse};
 use crate::time::{RecordingId, SyncPoint};
@@ -106,6 +106,7 @@ impl<D: Device> Inner<D> {
         queue: QueueId,
         desc: &TextureDesc,
     ) -> Result<TransientTexture<D>, Error> {
+        check_usage(&desc.name, desc.info.usage)?;
         let resource = ResourceDesc::Texture(desc.info.clone());
         match self.acquire(recording, queue, &desc.name, &resource, 1)? {
             (Object::Texture(texture), entry_ref) => {
@@ -508,12 +509,21 @@ pub(super) fn queue_kind<D: Device>(context: &Context<D>, queue: QueueId) -> cra
     queues.get(queue.index()).map_or(crate::device::QueueKind::Graphics, |queue| queue.kind)
 }
 
+/// What shares its memory with other resources over time shares it with nobody else.
+pub(super) fn check_usage(name: &Name, usage: Usage) -> Result<(), Error> {
+    match usage.contains(Usage::SHARED) {
+        true => Err(Error::Transient { name: name.clone(), rule: TransientRule::Shared }),
+        false => Ok(()),
+    }
+}
+
 /// The resource to create for a transient buffer.
 pub(super) fn buffer_resource(desc: &BufferDesc) -> Result<ResourceDesc, Error> {
     if desc.memory != MemoryUse::GpuOnly {
         let rule = TransientRule::GpuOnly { memory: desc.memory };
         return Err(Error::Transient { name: desc.name.clone(), rule });
     }
+    check_usage(&desc.name, desc.usage)?;
     if !desc.alignment.is_power_of_two() {
         let source = DeviceError::invalid_desc("alignment", desc.alignment, Allowed::POWER_OF_TWO);
         return Err(Error::device(&desc.name, source));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::desc_table::{Description, ResourceDescTable};
 use super::graph::{Compiled, Found, Graph, HeapPlan, Memory, Need, TransientDesc};
-use super::pool::{Attempt, HeapRequest, Inner, State, buffer_resource};
+use super::pool::{Attempt, HeapRequest, Inner, State, buffer_resource, check_usage};
 use super::shortage::HeapClass;
 use crate::context::Context;
 use crate::device::{Device, ResourceDesc};
@@ -66,7 +66,10 @@ impl<D: Device> Memory for Needs<'_, D> {
 
 fn resource_desc(resource: &TransientDesc) -> Result<ResourceDesc, Error> {
     match resource {
-        TransientDesc::Texture(_) => Ok(resource.to_resource_desc()),
+        TransientDesc::Texture(desc) => {
+            check_usage(&desc.name, desc.info.usage)?;
+            Ok(resource.to_resource_desc())
+        }
         TransientDesc::Buffer(desc) => buffer_resource(desc),
     }
 }

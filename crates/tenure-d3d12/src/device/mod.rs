@@ -12,6 +12,7 @@ mod queue;
 mod record;
 mod resource;
 mod setup;
+mod sharing;
 mod structure;
 mod swapchain;
 
@@ -52,6 +53,7 @@ pub use self::{
         message::{Message, MessageSink, Severity},
         options::{DriverFaults, Options},
     },
+    sharing::{AdapterId, Exported, ShareError, SharedFence, Sharing},
     structure::AccelerationStructure,
     swapchain::Swapchain,
 };

@@ -28,6 +28,7 @@ mod refusals;
 mod reserved;
 mod residency;
 mod shaders;
+mod sharing;
 mod suite;
 mod swapchain;
 mod swapchain_cost;

@@ -48,7 +48,7 @@ impl Execution<'_> {
         }
     }
 
-    fn report_wrong(&self, resource: &ResourceState, result: Result<(), Wrong>) {
+    pub(super) fn report_wrong(&self, resource: &ResourceState, result: Result<(), Wrong>) {
         if let Err(wrong) = result {
             self.report(wrong.kind(), &[&resource.label], wrong.to_string());
         }

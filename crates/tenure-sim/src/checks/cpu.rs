@@ -32,6 +32,11 @@ impl Shared {
                 range.start,
             ));
         }
+        let held = resource.sharing.as_ref().map_or(Ok(()), |sharing| sharing.check_use(resource.device));
+        if let Err(wrong) = held {
+            let objects = vec![Part { resource, range: range.clone() }.to_string()];
+            self.report(Checks::SHARING, HazardKind::HeldByPeer, objects, || wrong.to_string(), call);
+        }
         if self.checks.contains(Checks::MAPPING) {
             let races = self.check_mapping(resource, range.clone(), write, call);
             self.check_visible(resource, range.clone(), write || races, call);

@@ -147,6 +147,15 @@ impl Explicit {
         if matched { Ok(()) } else { Err(Wrong::NotReleased { to: point.family }) }
     }
 
+    /// It is as a peer has left it.
+    pub(crate) fn acquire_from_peer(&mut self, point: ExecutionPoint, state: State) {
+        self.owner = self.layout.is_some().then_some(point.family);
+        (self.release, self.led, self.activated) = (None, None, false);
+        let to = if state.is_empty() { State::all() } else { state };
+        self.accesses.rewrite(point.known(), to);
+        self.move_to(state);
+    }
+
     /// It has bytes that others had. Its next uses are those in `to`; empty: any.
     pub(crate) fn activate(&mut self, point: ExecutionPoint, to: State) {
         let to = if to.is_empty() { State::all() } else { to };

@@ -49,6 +49,11 @@ impl Legacy {
         found
     }
 
+    /// As a peer has left it.
+    pub(crate) const fn acquired(point: ExecutionPoint, state: State) -> Self {
+        Self { state, implied: false, at: Some(point.at) }
+    }
+
     pub(crate) fn transition(
         &mut self,
         point: ExecutionPoint,

@@ -10,6 +10,7 @@ mod layouts;
 mod legacy;
 mod lifetime;
 mod race;
+mod sharing;
 pub(crate) mod state;
 pub(crate) mod unordered;
 pub(crate) mod visible;
@@ -39,6 +40,7 @@ impl Execution<'_> {
             return true;
         }
         self.check_usage(used);
+        self.check_held(used.resource);
         self.check_aliasing(used.resource);
         self.check_state(used);
         let ranges = used.resource.layout.ranges(&used.span);

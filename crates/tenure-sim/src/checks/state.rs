@@ -262,6 +262,37 @@ impl States {
         }
     }
 
+    /// All of it goes to another device, in `state`.
+    pub(crate) fn release_to_peer(
+        &mut self,
+        point: ExecutionPoint,
+        which: Range<u32>,
+        state: State,
+    ) -> Result<(), Wrong> {
+        match &mut self.model {
+            // Buffers are in whatever state they are used in.
+            _ if point.d3d12 && state.is_empty() => Ok(()),
+            Model::Fixed(is) if is.contains(state) => Ok(()),
+            Model::Fixed(is) => Err(Wrong::Fixed { is: *is, wanted: state }),
+            Model::Legacy(parts) => parts.change(&which, |part| part.transition(point, state, state)),
+            Model::Explicit(parts) => parts.change(&which, |part| part.transition(point, state, state)),
+        }
+    }
+
+    /// All of it comes from another device, in `state`: what this one has done before is over.
+    pub(crate) fn acquire_from_peer(&mut self, point: ExecutionPoint, state: State) {
+        match &mut self.model {
+            Model::Fixed(_) => {}
+            Model::Legacy(parts) => {
+                parts.entries.iter_mut().for_each(|part| *part = Legacy::acquired(point, state));
+            }
+            Model::Explicit(parts) => {
+                parts.entries.iter_mut().for_each(|part| part.acquire_from_peer(point, state));
+            }
+        }
+        self.merge();
+    }
+
     fn merge(&mut self) {
         match &mut self.model {
             Model::Fixed(_) => {}

@@ -34,6 +34,7 @@ fn found<'a>(block: &Block<'a>) -> Result<(&'a Arc<Label>, &'a SharedClock), Dev
 /// The number of the block that a resource is in, and the byte where it begins; none for what tiles are mapped to.
 fn place(resource: &ResourceState) -> Option<(u64, u64)> {
     match &resource.memory {
+        Memory::Committed { is_counted: false, .. } => None,
         Memory::Committed { .. } => Some((resource.label.id, 0)),
         Memory::Placed { heap, offset, .. } => Some((heap.label.id, *offset)),
         Memory::Reserved(_) => None,

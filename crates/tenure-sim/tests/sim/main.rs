@@ -23,6 +23,7 @@ mod refused_views;
 mod rules;
 mod set_kinds;
 mod sets;
+mod sharing;
 mod states;
 mod swapchain;
 mod threads;

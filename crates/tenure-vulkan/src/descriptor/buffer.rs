@@ -14,7 +14,7 @@ use super::kinds::{RESOURCES, vk_type};
 use super::slot::{Texels, Value, Written};
 use crate::error::unsupported;
 use crate::memory::{Address, Allocation, Memory};
-use crate::resource::Object;
+use crate::resource::{HandleTypes, Object};
 use crate::shared::Shared;
 
 /// Bytes of descriptors.
@@ -304,6 +304,8 @@ impl Shared {
             priority: Priority::High,
             holds_buffers: true,
             dedicated: None,
+            exported: HandleTypes::empty(),
+            import: None,
         })?;
         // The memory is mapped first: a buffer is bound once, and perhaps tried with other memory.
         let mapped = memory.map().and_then(|mapped| {

@@ -1,5 +1,6 @@
 //! Allocations of device memory.
 
+use core::any::Any;
 use core::fmt;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +11,7 @@ use parking_lot::{Mutex, RwLock};
 use tenure_core::device::{CallRule, DeviceError, MemoryFlags, MemoryTypeId, Priority};
 
 use super::priority::weight;
+use crate::resource::HandleTypes;
 use crate::setup::OptionalFeatures;
 use crate::shared::Shared;
 
@@ -45,14 +47,45 @@ pub(crate) struct Memory {
     pub(crate) kind: MemoryTypeId,
     /// tenure allocated it, or was given it.
     is_ours: bool,
-    /// It counts among the allocations of the device.
-    is_counted: bool,
+    /// How many of its bytes count as taken from the device, if it is one of the device's allocations. What was
+    /// imported is no new memory.
+    counted: Option<u64>,
+    /// The types of handles by which it can be exported.
+    pub(crate) exported: HandleTypes,
+    /// What keeps imported host memory where it is, until it is freed.
+    host: Option<HostOwner>,
     is_destroyed: AtomicBool,
     /// Once it is mapped: all of it, for as long as it lives.
     address: Mutex<Option<Address>>,
     /// Where flushes are needed: shared by writes, from the first byte to the flush, and exclusive to
     /// invalidations.
     pub(crate) unflushed: RwLock<()>,
+}
+
+/// What keeps host memory where it is.
+pub(crate) type HostOwner = Arc<dyn Any + Send + Sync>;
+
+/// Memory of others.
+pub(crate) enum Import<'a> {
+    /// By a file descriptor, which is the driver's when the allocation has succeeded.
+    #[cfg(unix)]
+    Fd(vk::ImportMemoryFdInfoKHR<'a>, std::os::fd::OwnedFd),
+    /// The program's own, and what keeps it.
+    Host(vk::ImportMemoryHostPointerInfoEXT<'a>, HostOwner),
+}
+
+impl Import<'_> {
+    /// It was imported. What keeps host memory is to be kept.
+    fn taken(self) -> Option<HostOwner> {
+        match self {
+            #[cfg(unix)]
+            Self::Fd(_, fd) => {
+                let _the_drivers = std::os::fd::IntoRawFd::into_raw_fd(fd);
+                None
+            }
+            Self::Host(_, owner) => Some(owner),
+        }
+    }
 }
 
 /// What an allocation is for.
@@ -64,6 +97,10 @@ pub(crate) struct Allocation<'a> {
     pub(crate) holds_buffers: bool,
     /// The one resource that will be in it.
     pub(crate) dedicated: Option<vk::MemoryDedicatedAllocateInfo<'a>>,
+    /// The types of handles by which it is to be exported.
+    pub(crate) exported: HandleTypes,
+    /// The memory is there already.
+    pub(crate) import: Option<Import<'a>>,
 }
 
 impl Shared {
@@ -80,12 +117,14 @@ impl Shared {
 
     /// Takes memory from the driver.
     pub(crate) fn allocate(self: &Arc<Self>, asked: Allocation<'_>) -> Result<Arc<Memory>, DeviceError> {
-        let Allocation { size, kind, priority, holds_buffers, dedicated } = asked;
+        let Allocation { size, kind, priority, holds_buffers, dedicated, exported, mut import } = asked;
         let properties = &self.tables.properties;
-        self.memory.take(properties, kind, size)?;
+        let counted = if import.is_some() { 0 } else { size };
+        self.memory.take(properties, kind, counted)?;
         let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
         let mut weight = vk::MemoryPriorityAllocateInfoEXT::default().priority(weight(priority));
         let mut dedicated = dedicated;
+        let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(exported);
         let mut info =
             vk::MemoryAllocateInfo::default().allocation_size(size).memory_type_index(u32::from(kind.0));
         if holds_buffers && self.api.address.is_some() {
@@ -97,7 +136,17 @@ impl Shared {
         if let Some(dedicated) = &mut dedicated {
             info = info.push_next(dedicated);
         }
-        // SAFETY: the memory type exists, the structures in the chain belong to what is enabled.
+        if !exported.is_empty() {
+            info = info.push_next(&mut export);
+        }
+        info = match &mut import {
+            None => info,
+            #[cfg(unix)]
+            Some(Import::Fd(fd, _)) => info.push_next(fd),
+            Some(Import::Host(host, _)) => info.push_next(host),
+        };
+        // SAFETY: the memory type exists, the structures in the chain belong to what is enabled. Whoever imports
+        // answers for the handle.
         match unsafe { self.api.device.allocate_memory(&info, None) } {
             Ok(handle) => Ok(Arc::new(Memory {
                 shared: self.clone(),
@@ -105,13 +154,15 @@ impl Shared {
                 size,
                 kind,
                 is_ours: true,
-                is_counted: true,
+                counted: Some(counted),
+                exported,
+                host: import.and_then(Import::taken),
                 is_destroyed: AtomicBool::new(false),
                 address: Mutex::new(None),
                 unflushed: RwLock::new(()),
             })),
             Err(result) => {
-                self.memory.give(properties, kind, size);
+                self.memory.give(properties, kind, counted);
                 Err(self.allocation_error("vkAllocateMemory", result, size, kind))
             }
         }
@@ -134,7 +185,9 @@ impl Memory {
             size,
             kind,
             is_ours,
-            is_counted: false,
+            counted: None,
+            exported: HandleTypes::empty(),
+            host: None,
             is_destroyed: AtomicBool::new(false),
             address: Mutex::new(address),
             unflushed: RwLock::new(()),
@@ -183,13 +236,14 @@ impl Drop for Memory {
     fn drop(&mut self) {
         // Without a word from the contract the GPU may still use it.
         if !self.is_ours || !*self.is_destroyed.get_mut() {
+            core::mem::forget(self.host.take());
             return;
         }
         // SAFETY: the contract has destroyed all that is in it, and no mapping is left. Freeing
         // also unmaps.
         unsafe { self.shared.api.device.free_memory(self.handle, None) };
-        if self.is_counted {
-            self.shared.memory.give(&self.shared.tables.properties, self.kind, self.size);
+        if let Some(bytes) = self.counted {
+            self.shared.memory.give(&self.shared.tables.properties, self.kind, bytes);
         }
     }
 }

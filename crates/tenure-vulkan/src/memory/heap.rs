@@ -7,6 +7,7 @@ use ash::vk;
 use tenure_core::device::{CallRule, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, ResourceDesc, check};
 
 use super::allocation::{Allocation, Memory};
+use crate::resource::HandleTypes;
 use crate::shared::Shared;
 
 /// A block of device memory: a handle for
@@ -64,6 +65,8 @@ impl Shared {
             priority: desc.priority,
             holds_buffers: matches!(desc.category, HeapCategory::Any | HeapCategory::Buffers),
             dedicated: None,
+            exported: HandleTypes::empty(),
+            import: None,
         })?;
         Ok(Heap { memory, category: desc.category })
     }

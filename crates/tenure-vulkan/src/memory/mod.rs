@@ -9,7 +9,7 @@ mod mapping;
 mod priority;
 mod requirements;
 
-pub(crate) use allocation::{Address, Allocation, Memory};
+pub(crate) use allocation::{Address, Allocation, HostOwner, Import, Memory};
 pub(crate) use count::MemoryCount;
 pub use heap::Heap;
 pub use mapping::Mapping;

@@ -1,7 +1,7 @@
 //! What resources need of memory.
 
 use ash::vk;
-use tenure_core::device::{Allowed, DeviceError, Requirements, ResourceDesc};
+use tenure_core::device::{Allowed, DeviceError, Requirements, ResourceDesc, Usage};
 
 use crate::resource::{Object, Plan};
 use crate::setup::OptionalFeatures;
@@ -45,8 +45,8 @@ impl Shared {
         let mut dedicated = vk::MemoryDedicatedRequirements::default();
         let mut found = vk::MemoryRequirements2::default().push_next(&mut dedicated);
         match plan {
-            Plan::Buffer { size, usage, flags } => {
-                self.with_buffer_info(*size, *usage, *flags, |info| {
+            Plan::Buffer { size, usage, flags, external } => {
+                self.with_buffer_info(*size, *usage, *flags, *external, |info| {
                     let info = vk::DeviceBufferMemoryRequirements::default().create_info(info);
                     // SAFETY: `info` describes a buffer that could be created.
                     unsafe { (calls.buffer)(device, &raw const info, &raw mut found) };
@@ -91,6 +91,8 @@ impl Shared {
         // The largest alignments are no granularity.
         let rounded = memory.size.checked_next_multiple_of(alignment.min(64 << 10));
         let uses = self.api.uses(OptionalFeatures::DEDICATED_ALLOCATION);
+        // What others see of it is all of an allocation.
+        let requires_dedicated = requires_dedicated || desc.usage().contains(Usage::SHARED);
         Ok(Requirements {
             size: rounded.ok_or_else(|| {
                 DeviceError::invalid_desc("size", memory.size, Allowed::Rule("less than 2^64 when aligned"))

@@ -131,16 +131,16 @@ impl Batch {
         }
     }
 
-    /// Buffers belong to all families.
+    /// Buffers belong to all families, and change their owner between this device and another alone.
     pub(crate) fn push_buffer(&mut self, buffer: vk::Buffer, dependency: Dependency) {
-        let Dependency { from, to, .. } = dependency;
+        let Dependency { from, to, families, .. } = dependency;
         self.buffers.push(vk::BufferMemoryBarrier2 {
             src_stage_mask: from.stages,
             src_access_mask: from.access,
             dst_stage_mask: to.stages,
             dst_access_mask: to.access,
-            src_queue_family_index: vk::QUEUE_FAMILY_IGNORED,
-            dst_queue_family_index: vk::QUEUE_FAMILY_IGNORED,
+            src_queue_family_index: families[0],
+            dst_queue_family_index: families[1],
             buffer,
             offset: 0,
             size: vk::WHOLE_SIZE,

@@ -1,7 +1,9 @@
 //! Barriers as they are recorded: checked, joined to batches, handed to the driver.
 
 use ash::vk;
-use tenure_core::device::{Barrier, CallRule, DeviceError, QueueTransfer, State, Subresource, Usage, check};
+use tenure_core::device::{
+    Barrier, CallRule, DeviceError, QueueId, QueueTransfer, State, Subresource, Usage, check,
+};
 
 use super::barrier::{Batch, Half, OlderBatch, Side, dependency, subresource_range};
 use super::list::List;
@@ -73,6 +75,10 @@ impl List {
             return Err(DeviceError::broken_rule(CallRule::NeverToCommon));
         }
         let Some(side) = self.side(resource, states, transfer)? else { return Ok(()) };
+        let is_peers = transfer.is_some_and(|transfer| [transfer.from, transfer.to].contains(&QueueId::PEER));
+        if is_peers && subresource != Subresource::All {
+            return Err(DeviceError::broken_rule(CallRule::PeerTakesAll));
+        }
         let side = match resource.object {
             Object::Image(image) if side == Side::Alone && states[0].is_empty() => {
                 batch.takeovers.of(image).map_or(side, Side::Aliased)
@@ -108,6 +114,9 @@ impl List {
             check::state(self.kind, after)?;
             return Ok(Some(Side::Alone));
         };
+        if from == QueueId::PEER || to == QueueId::PEER {
+            return self.peer_side(resource, [before, after], [from, to]).map(Some);
+        }
         if resource.buffer().is_some() {
             return Err(DeviceError::invalid_call(
                 "buffers are not handed over",
@@ -128,6 +137,39 @@ impl List {
             queue => {
                 let rule = CallRule::TransferQueue;
                 Err(DeviceError::invalid_call(rule, u64::from(queue.0), u64::from(to.0)))
+            }
+        }
+    }
+
+    /// The half of a transfer to or from another device or process, which this queue records.
+    fn peer_side(
+        &self,
+        resource: &Resource,
+        [before, after]: [State; 2],
+        [from, to]: [QueueId; 2],
+    ) -> Result<Side, DeviceError> {
+        if !resource.desc.usage().contains(Usage::SHARED) {
+            return Err(DeviceError::broken_rule(CallRule::PeerTakesShared));
+        }
+        check::state(self.kind, before)?;
+        if before != after {
+            return Err(DeviceError::broken_rule(CallRule::PeerTakesAll));
+        }
+        let own = match resource.object {
+            // All families share it.
+            Object::Buffer(_) if self.shared.families.len() > 1 => vk::QUEUE_FAMILY_IGNORED,
+            _ => self.shared.queue(self.queue)?.properties.family,
+        };
+        match [from, to] {
+            [queue, QueueId::PEER] if queue == self.queue => {
+                Ok(Side::Release([own, vk::QUEUE_FAMILY_EXTERNAL]))
+            }
+            [QueueId::PEER, queue] if queue == self.queue => {
+                Ok(Side::Acquire([vk::QUEUE_FAMILY_EXTERNAL, own]))
+            }
+            _ => {
+                let rule = CallRule::TransferQueue;
+                Err(DeviceError::invalid_call(rule, u64::from(self.queue.0), u64::from(to.0)))
             }
         }
     }

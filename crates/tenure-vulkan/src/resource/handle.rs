@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ash::vk;
 use tenure_core::device::{BufferInfo, CallRule, DeviceError, ResourceDesc, State, TextureInfo};
 
+use super::external::HandleTypes;
 use super::object::{Object, Plan};
 use crate::memory::{Mapping, Memory};
 use crate::present::Chain;
@@ -53,6 +54,13 @@ impl Plan<'_> {
         match self {
             Self::Buffer { usage, .. } => VkUsage::Buffer(*usage),
             Self::Image { plan, .. } => VkUsage::Image(plan.usage, plan.format, plan.flags),
+        }
+    }
+
+    pub(crate) const fn external(&self) -> HandleTypes {
+        match self {
+            Self::Buffer { external, .. } => *external,
+            Self::Image { plan, .. } => plan.external,
         }
     }
 }

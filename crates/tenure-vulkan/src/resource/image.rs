@@ -7,6 +7,7 @@ use parking_lot::RwLock;
 use smallvec::SmallVec;
 use tenure_core::device::{Allowed, Compression, DeviceError, Dimension, Format, TextureInfo, Usage};
 
+use super::external::{HandleTypes, Handles};
 use crate::error::{unsupported, unsupported_format};
 use crate::format::{component_bits, samples, to_vk_format};
 use crate::memory::Needs;
@@ -21,10 +22,19 @@ struct Question {
     kind: vk::ImageType,
     usage: vk::ImageUsageFlags,
     flags: vk::ImageCreateFlags,
+    /// The handle by which its memory is to be shared; empty: none.
+    external: HandleTypes,
 }
 
-/// The largest image of that kind; `None`: there are none.
-type Answer = Option<vk::ImageFormatProperties>;
+/// The largest image of that kind, and what can be done with its memory by the handle asked about.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    limits: vk::ImageFormatProperties,
+    external: vk::ExternalMemoryProperties,
+}
+
+/// `None`: there are no such images.
+type Answer = Option<Found>;
 
 /// Answers of the driver, kept: they never change, and few differ.
 #[derive(Default)]
@@ -39,6 +49,8 @@ pub(crate) struct ImagePlan {
     pub(crate) usage: vk::ImageUsageFlags,
     /// The image's own first; empty when views have no other.
     pub(crate) view_formats: SmallVec<[vk::Format; 4]>,
+    /// The handles by which its memory is exported, or the one by which it was imported.
+    pub(crate) external: HandleTypes,
 }
 
 /// What there is to know of an image before it is created.
@@ -64,14 +76,24 @@ impl Shared {
             .tiling(vk::ImageTiling::OPTIMAL)
             .usage(question.usage)
             .flags(question.flags);
+        let mut handle = vk::PhysicalDeviceExternalImageFormatInfo::default().handle_type(question.external);
+        let mut external = vk::ExternalImageFormatProperties::default();
         let mut found = vk::ImageFormatProperties2::default();
+        let is_shared = !question.external.is_empty();
+        let info = if is_shared { info.push_next(&mut handle) } else { info };
+        if is_shared {
+            found = found.push_next(&mut external);
+        }
         // SAFETY: the physical device is one of the instance's, the version at least 1.1.
         let result = unsafe {
             let instance = &self.api.instance;
             instance.get_physical_device_image_format_properties2(self.api.physical, &info, &mut found)
         };
         let answer = match result {
-            Ok(()) => Some(found.image_format_properties),
+            Ok(()) => {
+                let limits = found.image_format_properties;
+                Some(Found { limits, external: external.external_memory_properties })
+            }
             Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) => None,
             Err(result) => return Err(self.error("vkGetPhysicalDeviceImageFormatProperties2", result)),
         };
@@ -87,7 +109,7 @@ impl Shared {
         read: impl FnOnce(&KnownImage) -> T,
     ) -> Result<T, DeviceError> {
         self.known_images.read_or_ask(info, read, || {
-            let plan = self.plan_image(info, vk::ImageCreateFlags::empty())?;
+            let plan = self.plan_image(info, vk::ImageCreateFlags::empty(), Handles::of(info.usage))?;
             let needs = self.needs_of_plan(&Plan::Image { info, plan: plan.clone() })?;
             Ok(KnownImage { plan, needs })
         })
@@ -98,6 +120,7 @@ impl Shared {
         &self,
         info: &TextureInfo,
         sparse: vk::ImageCreateFlags,
+        handles: Handles,
     ) -> Result<ImagePlan, DeviceError> {
         info.validate()?;
         self.check_extent(info)?;
@@ -128,19 +151,35 @@ impl Shared {
                 ));
             }
         };
-        let mut plan = ImagePlan { flags: sparse, kind, format, usage, view_formats: SmallVec::new() };
+        let (view_formats, external) = (SmallVec::new(), HandleTypes::empty());
+        let mut plan = ImagePlan { flags: sparse, kind, format, usage, view_formats, external };
         self.add_view_formats(&mut plan, info)?;
         let mut refusal = unsupported_format(info.format, NO_SUCH_IMAGE);
         for flags in self.candidates(&plan, info)? {
-            let question = Question { format, kind, usage, flags };
-            if let Some(limits) = self.image_support(question)? {
-                match check_limits(info, &limits) {
-                    Ok(()) => return Ok(ImagePlan { flags, ..plan }),
+            let question = Question { format, kind, usage, flags, external };
+            if let Some(found) = self.image_support(question)? {
+                let checked = check_limits(info, &found.limits);
+                match checked.and_then(|()| self.handles_of_image(handles, question, info)) {
+                    Ok(external) => return Ok(ImagePlan { flags, external, ..plan }),
                     Err(error) => refusal = error,
                 }
             }
         }
         Err(refusal)
+    }
+
+    /// The handles by which the memory of such an image is shared.
+    fn handles_of_image(
+        &self,
+        handles: Handles,
+        question: Question,
+        info: &TextureInfo,
+    ) -> Result<HandleTypes, DeviceError> {
+        self.handles(handles, |external| {
+            let found = self.image_support(Question { external, ..question })?;
+            let fits = |found: &Found| check_limits(info, &found.limits).is_ok();
+            Ok(found.filter(fits).map(|found| found.external).unwrap_or_default())
+        })
     }
 
     /// The flags to try, the best first.
@@ -164,9 +203,9 @@ impl Shared {
     }
 
     fn is_allowed_by_a_view(&self, plan: &ImagePlan) -> Result<bool, DeviceError> {
-        let ImagePlan { kind, usage, flags, .. } = *plan;
+        let ImagePlan { kind, usage, flags, external, .. } = *plan;
         for format in &plan.view_formats {
-            if self.image_support(Question { format: *format, kind, usage, flags })?.is_some() {
+            if self.image_support(Question { format: *format, kind, usage, flags, external })?.is_some() {
                 return Ok(true);
             }
         }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{CallRule, DeviceError, MemoryTypeId, Priority, ResourceDesc, check};
+use tenure_core::device::{CallRule, DeviceError, MemoryTypeId, Priority, Requirements, ResourceDesc, check};
 
+use super::external::HandleTypes;
 use super::handle::{Backing, Resource};
-use super::object::{Object, Plan};
-use crate::memory::{Allocation, Heap, Memory, Needs};
+use super::object::{Bare, Object, Plan};
+use crate::memory::{Allocation, Heap, Import, Memory, Needs};
 use crate::setup::OptionalFeatures;
 use crate::shared::Shared;
 
@@ -35,24 +36,64 @@ impl Shared {
             kind,
             priority,
             holds_buffers: matches!(bare.object, Object::Buffer(_)),
-            dedicated: self.dedicated(bare.object, needs),
+            dedicated: self.dedicated(bare.object, needs, plan.external()),
+            exported: plan.external(),
+            import: None,
         })?;
+        self.commit(bare, desc, &plan, memory)
+    }
+
+    /// A resource of an object and the memory that was allocated for it.
+    fn commit(
+        self: &Arc<Self>,
+        bare: Bare<'_>,
+        desc: &ResourceDesc,
+        plan: &Plan<'_>,
+        memory: Arc<Memory>,
+    ) -> Result<Resource, DeviceError> {
         if let Err(error) = self.bind(bare.object, &memory, 0) {
             drop(bare);
             memory.destroy();
             return Err(error);
         }
-        Ok(self.resource(bare.keep(), desc, &plan, Backing::Committed { memory, offset: 0 }))
+        Ok(self.resource(bare.keep(), desc, plan, Backing::Committed { memory, offset: 0 }))
+    }
+
+    /// A resource in memory that others allocated. `choose` gets what the resource needs, and says which memory type
+    /// and how many bytes the memory has.
+    pub(crate) fn create_imported<E: From<DeviceError>>(
+        self: &Arc<Self>,
+        (desc, plan): (&ResourceDesc, &Plan<'_>),
+        is_dedicated: bool,
+        import: Import<'_>,
+        choose: impl FnOnce(Requirements) -> Result<(MemoryTypeId, u64), E>,
+    ) -> Result<Resource, E> {
+        let bare = self.create(plan)?;
+        let needs = self.needs_of(bare.object);
+        // Without the padding of heaps that it shares with others.
+        let needed = Requirements { size: needs.memory.size, ..self.contract(desc, needs)? };
+        let (kind, size) = choose(needed)?;
+        let memory = self.allocate(Allocation {
+            size,
+            kind,
+            priority: desc.usage().priority(),
+            holds_buffers: matches!(bare.object, Object::Buffer(_)),
+            dedicated: is_dedicated.then(|| dedicated_to(bare.object)),
+            exported: HandleTypes::empty(),
+            import: Some(import),
+        })?;
+        Ok(self.commit(bare, desc, plan, memory)?)
     }
 
     /// The mark of an allocation for one object.
-    fn dedicated(&self, object: Object, needs: Needs) -> Option<vk::MemoryDedicatedAllocateInfo<'static>> {
+    fn dedicated(
+        &self,
+        object: Object,
+        needs: Needs,
+        exported: HandleTypes,
+    ) -> Option<vk::MemoryDedicatedAllocateInfo<'static>> {
         let wanted = needs.requires_dedicated || self.api.uses(OptionalFeatures::DEDICATED_ALLOCATION);
-        let info = vk::MemoryDedicatedAllocateInfo::default();
-        wanted.then(|| match object {
-            Object::Buffer(buffer) => info.buffer(buffer),
-            Object::Image(image) => info.image(image),
-        })
+        (wanted || !exported.is_empty()).then(|| dedicated_to(object))
     }
 
     pub(crate) fn create_placed(
@@ -130,5 +171,13 @@ impl Shared {
         // SAFETY: the buffer has the usage for it, and memory unless it is sparse.
         let address = unsafe { get(self.api.handle(), &raw const info) };
         (address != 0).then_some(address)
+    }
+}
+
+fn dedicated_to(object: Object) -> vk::MemoryDedicatedAllocateInfo<'static> {
+    let info = vk::MemoryDedicatedAllocateInfo::default();
+    match object {
+        Object::Buffer(buffer) => info.buffer(buffer),
+        Object::Image(image) => info.image(image),
     }
 }

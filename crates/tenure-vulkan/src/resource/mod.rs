@@ -1,12 +1,14 @@
 //! Buffers and textures: made by tenure, and by others.
 
 mod adopt;
+mod external;
 mod handle;
 mod image;
 mod make;
 mod object;
 
 pub use adopt::{Ownership, RawBuffer, RawImage, RawMemory};
+pub(crate) use external::{HandleTypes, Handles};
 pub use handle::Resource;
 pub(crate) use handle::{Backing, VkUsage};
 pub(crate) use image::{ImagePlan, ImageSupport, KnownImage, SPARSE_IMAGE};

@@ -3,6 +3,7 @@
 use ash::vk;
 use tenure_core::device::{Allowed, BufferInfo, DeviceError, ResourceDesc, TextureInfo, Usage};
 
+use super::external::{HandleTypes, Handles};
 use super::image::ImagePlan;
 use crate::error::unsupported;
 use crate::format::samples;
@@ -20,8 +21,17 @@ pub(crate) enum Object {
 /// What an object is created with.
 #[derive(Clone, Debug)]
 pub(crate) enum Plan<'a> {
-    Buffer { size: u64, usage: vk::BufferUsageFlags, flags: vk::BufferCreateFlags },
-    Image { info: &'a TextureInfo, plan: ImagePlan },
+    Buffer {
+        size: u64,
+        usage: vk::BufferUsageFlags,
+        flags: vk::BufferCreateFlags,
+        /// The handles by which its memory is exported, or the one by which it was imported.
+        external: HandleTypes,
+    },
+    Image {
+        info: &'a TextureInfo,
+        plan: ImagePlan,
+    },
 }
 
 pub(crate) const SPARSE_BUFFER: vk::BufferCreateFlags = vk::BufferCreateFlags::from_raw(
@@ -31,16 +41,37 @@ pub(crate) const SPARSE_BUFFER: vk::BufferCreateFlags = vk::BufferCreateFlags::f
 );
 
 impl Shared {
-    /// How to create a resource with plain memory, checked against all limits of the device.
+    /// How to create a resource with plain memory, checked against all limits of the device; with memory to be
+    /// exported where it is shared.
     pub(crate) fn plan<'a>(&self, desc: &'a ResourceDesc) -> Result<Plan<'a>, DeviceError> {
         match desc {
             ResourceDesc::Buffer(info) => {
                 desc.validate()?;
                 let most = self.tables.properties.max_buffer_size;
-                self.plan_buffer(info, most, vk::BufferCreateFlags::empty())
+                self.plan_buffer(info, most, vk::BufferCreateFlags::empty(), Handles::of(info.usage))
             }
             ResourceDesc::Texture(info) => {
                 let plan = self.known_image(info, |known| known.plan.clone())?;
+                Ok(Plan::Image { info, plan })
+            }
+        }
+    }
+
+    /// How to create a resource whose memory is imported by such a handle.
+    pub(crate) fn plan_import<'a>(
+        &self,
+        desc: &'a ResourceDesc,
+        handle: HandleTypes,
+    ) -> Result<Plan<'a>, DeviceError> {
+        desc.validate()?;
+        let handles = Handles::Imported(handle);
+        match desc {
+            ResourceDesc::Buffer(info) => {
+                let most = self.tables.properties.max_buffer_size;
+                self.plan_buffer(info, most, vk::BufferCreateFlags::empty(), handles)
+            }
+            ResourceDesc::Texture(info) => {
+                let plan = self.plan_image(info, vk::ImageCreateFlags::empty(), handles)?;
                 Ok(Plan::Image { info, plan })
             }
         }
@@ -51,6 +82,7 @@ impl Shared {
         info: &BufferInfo,
         most: u64,
         flags: vk::BufferCreateFlags,
+        handles: Handles,
     ) -> Result<Plan<'static>, DeviceError> {
         if info.size > most {
             return Err(DeviceError::invalid_desc("size", info.size, Allowed::AtMost(most)));
@@ -71,7 +103,8 @@ impl Shared {
                 Allowed::Rule("at least one use that Vulkan has for buffers"),
             ));
         }
-        Ok(Plan::Buffer { size: info.size, usage, flags })
+        let external = self.handles_of_buffer(handles, usage, flags)?;
+        Ok(Plan::Buffer { size: info.size, usage, flags, external })
     }
 
     /// Calls `run` with what a buffer is created with. All families share it.
@@ -80,8 +113,10 @@ impl Shared {
         size: u64,
         usage: vk::BufferUsageFlags,
         flags: vk::BufferCreateFlags,
+        external: HandleTypes,
         run: impl FnOnce(&vk::BufferCreateInfo<'_>) -> T,
     ) -> T {
+        let mut handles = vk::ExternalMemoryBufferCreateInfo::default().handle_types(external);
         let mut info = vk::BufferCreateInfo::default()
             .size(size)
             .usage(usage)
@@ -89,6 +124,9 @@ impl Shared {
             .sharing_mode(vk::SharingMode::EXCLUSIVE);
         if self.families.len() > 1 {
             info = info.sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(&self.families);
+        }
+        if !external.is_empty() {
+            info = info.push_next(&mut handles);
         }
         run(&info)
     }
@@ -117,6 +155,10 @@ impl Shared {
         if !plan.view_formats.is_empty() && self.api.uses(OptionalFeatures::FORMAT_LISTS) {
             create = create.push_next(&mut formats);
         }
+        let mut handles = vk::ExternalMemoryImageCreateInfo::default().handle_types(plan.external);
+        if !plan.external.is_empty() {
+            create = create.push_next(&mut handles);
+        }
         run(&create)
     }
 
@@ -124,8 +166,8 @@ impl Shared {
     pub(crate) fn create(&self, plan: &Plan<'_>) -> Result<Bare<'_>, DeviceError> {
         let device = &self.api.device;
         let object = match plan {
-            Plan::Buffer { size, usage, flags } => {
-                let made = self.with_buffer_info(*size, *usage, *flags, |info| {
+            Plan::Buffer { size, usage, flags, external } => {
+                let made = self.with_buffer_info(*size, *usage, *flags, *external, |info| {
                     // SAFETY: `info` was checked against the limits of the device.
                     unsafe { device.create_buffer(info, None) }
                 });

@@ -75,16 +75,30 @@ bitflags! {
         /// [`SYNCHRONIZATION2`](Self::SYNCHRONIZATION2). Then there are no descriptor sets. Else such a heap is a
         /// descriptor set.
         const DESCRIPTOR_BUFFERS = 1 << 19;
+        /// Memory shared with other processes and APIs by file descriptors (`VK_KHR_external_memory_fd`): see
+        /// [`Sharing`](crate::Sharing). Else resources of
+        /// [`Usage::SHARED`](tenure_core::device::Usage::SHARED) are `Unsupported`.
+        const EXTERNAL_MEMORY_FD = 1 << 20;
+        /// DMA-BUFs among those (`VK_EXT_external_memory_dma_buf`), with
+        /// [`EXTERNAL_MEMORY_FD`](Self::EXTERNAL_MEMORY_FD).
+        const EXTERNAL_MEMORY_DMA_BUF = 1 << 21;
+        /// Timeline semaphores shared by file descriptors (`VK_KHR_external_semaphore_fd`), with
+        /// [`TIMELINE_SEMAPHORES`](Self::TIMELINE_SEMAPHORES).
+        const EXTERNAL_SEMAPHORE_FD = 1 << 22;
+        /// Buffers in the program's own memory (`VK_EXT_external_memory_host`): see
+        /// [`HostMemory`](crate::HostMemory).
+        const EXTERNAL_MEMORY_HOST = 1 << 23;
     }
 }
 
 impl OptionalFeatures {
     /// Without what lacks something that it needs: acceleration structures need addresses of buffers, rays
     /// acceleration structures, priorities that change those of allocations, mutable descriptors
-    /// descriptor indexing, and descriptor buffers that, addresses and synchronization2.
+    /// descriptor indexing, descriptor buffers that, addresses and synchronization2, and what is shared what it is
+    /// shared by.
     pub(crate) fn without_unmet(self) -> Self {
         // What others need is before them.
-        const NEEDED: [(OptionalFeatures, OptionalFeatures); 5] = [
+        const NEEDED: [(OptionalFeatures, OptionalFeatures); 7] = [
             (
                 OptionalFeatures::BUFFER_DEVICE_ADDRESS,
                 OptionalFeatures::ACCELERATION_STRUCTURES.union(OptionalFeatures::DESCRIPTOR_BUFFERS),
@@ -99,6 +113,8 @@ impl OptionalFeatures {
                 OptionalFeatures::MUTABLE_DESCRIPTORS.union(OptionalFeatures::DESCRIPTOR_BUFFERS),
             ),
             (OptionalFeatures::SYNCHRONIZATION2, OptionalFeatures::DESCRIPTOR_BUFFERS),
+            (OptionalFeatures::EXTERNAL_MEMORY_FD, OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF),
+            (OptionalFeatures::TIMELINE_SEMAPHORES, OptionalFeatures::EXTERNAL_SEMAPHORE_FD),
         ];
         let without = |found: Self, (needed, by)| if found.contains(needed) { found } else { found - by };
         NEEDED.into_iter().fold(self, without)

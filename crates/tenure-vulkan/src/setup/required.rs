@@ -76,7 +76,7 @@ mod tests {
             | OptionalFeatures::SPARSE_BUFFERS
             | OptionalFeatures::SPARSE_TEXTURES;
         assert!(missing(free, v11).is_empty(), "of Vulkan 1.1 or of the instance");
-        assert_eq!(missing(OptionalFeatures::all(), v13).len(), 12);
+        assert_eq!(missing(OptionalFeatures::all(), v13).len(), 16);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::version::ApiVersion;
 use crate::error::CreateError;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 16] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 20] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -28,6 +28,10 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 16] = [
     (OptionalFeatures::RAY_QUERIES, None, ash::khr::ray_query::NAME),
     (OptionalFeatures::RAY_TRACING_PIPELINES, None, ash::khr::ray_tracing_pipeline::NAME),
     (OptionalFeatures::SWAPCHAIN_MAINTENANCE1, None, ash::ext::swapchain_maintenance1::NAME),
+    (OptionalFeatures::EXTERNAL_MEMORY_FD, None, ash::khr::external_memory_fd::NAME),
+    (OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF, None, ash::ext::external_memory_dma_buf::NAME),
+    (OptionalFeatures::EXTERNAL_SEMAPHORE_FD, None, ash::khr::external_semaphore_fd::NAME),
+    (OptionalFeatures::EXTERNAL_MEMORY_HOST, None, ash::ext::external_memory_host::NAME),
 ];
 
 /// The newer name of `VK_EXT_robustness2`: the same structure, the same feature.

@@ -12,7 +12,7 @@ use tenure_core::device::{
 use super::tiling::Tiling;
 use crate::error::unsupported;
 use crate::memory::Memory;
-use crate::resource::{Backing, ImagePlan, Object, Plan, Resource, SPARSE_BUFFER, SPARSE_IMAGE};
+use crate::resource::{Backing, Handles, ImagePlan, Object, Plan, Resource, SPARSE_BUFFER, SPARSE_IMAGE};
 use crate::setup::OptionalFeatures;
 use crate::shared::Shared;
 
@@ -69,11 +69,12 @@ impl Shared {
                     return Err(unsupported("reserved (sparse) buffers"));
                 }
                 desc.validate()?;
-                self.plan_buffer(info, self.tables.max_buffer.min(self.tables.sparse_space), SPARSE_BUFFER)
+                let most = self.tables.max_buffer.min(self.tables.sparse_space);
+                self.plan_buffer(info, most, SPARSE_BUFFER, Handles::None)
             }
             ResourceDesc::Texture(info) => {
                 self.check_sparse_texture(info)?;
-                let plan = self.plan_image(info, SPARSE_IMAGE)?;
+                let plan = self.plan_image(info, SPARSE_IMAGE, Handles::None)?;
                 self.check_sparse_format(&plan)?;
                 Ok(Plan::Image { info, plan })
             }

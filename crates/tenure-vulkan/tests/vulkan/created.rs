@@ -66,6 +66,12 @@ fn features_are_switched_off() {
         (OptionalFeatures::DESCRIPTOR_INDEXING | mutable, Features::empty()),
         (mutable, Features::empty()),
         (OptionalFeatures::NULL_DESCRIPTORS, Features::empty()),
+        (
+            OptionalFeatures::EXTERNAL_MEMORY_FD | OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF,
+            Features::SHARED_MEMORY,
+        ),
+        (OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF, Features::empty()),
+        (OptionalFeatures::EXTERNAL_MEMORY_HOST, Features::empty()),
     ];
     for (optional, feature) in table {
         let vulkan = Vulkan::new(validated().without(optional));

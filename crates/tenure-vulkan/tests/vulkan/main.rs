@@ -23,6 +23,8 @@ mod placing;
 mod probe;
 mod rays;
 mod residency;
+#[cfg(unix)]
+mod sharing;
 mod sparse;
 mod sparse_textures;
 mod spirv;

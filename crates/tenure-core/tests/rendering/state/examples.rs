@@ -430,3 +430,67 @@ fn absurd_sizes_are_bounded() {
     assert!(submit(&tracker.close().unwrap(), GRAPHICS, 1, &queues([0; 3])).here.is_empty());
     assert!(!image.is_uniform());
 }
+
+/// What a peer had is in the state that it left it in, whatever is known here: no barrier in front, no queue that hands it
+/// over, and a wait for all that used it before.
+#[test]
+fn what_comes_from_a_peer_is_as_the_peer_has_left_it() {
+    let queues = queues([0, 1, 2]);
+    for model in [StateModel::Promotion, StateModel::Explicit] {
+        let shared = texture(2, Usage::SHADER_READ | Usage::COPY_DST | Usage::COPY_SRC);
+        // Used here before, by another family.
+        submit(&used(model, QueueKind::Copy, &shared, State::COPY_DST), COPY, 1, &queues);
+        let mut tracker = graphics(model);
+        tracker.acquire(&shared, State::COPY_DST).unwrap();
+        assert_eq!(flush(&mut tracker), []);
+        tracker.require(&shared, ALL, State::PIXEL_SHADER).unwrap();
+        assert_eq!(flush(&mut tracker), [(ALL, State::COPY_DST, State::PIXEL_SHADER)]);
+        let fixups = submit(&tracker.close().unwrap(), GRAPHICS, 1, &queues);
+        assert!(fixups.here.is_empty() && fixups.elsewhere.is_empty(), "{model:?}");
+        assert_eq!(fixups.waits.iter().collect::<Vec<_>>(), [QueueSerial { queue: COPY, serial: 1 }]);
+        assert_eq!(shared.submitted(1), Some(State::PIXEL_SHADER));
+        assert_eq!(shared.owner(0), Some(GRAPHICS));
+        // Acquired and nothing else: it stays as it came.
+        let mut tracker = graphics(model);
+        tracker.acquire(&shared, State::COPY_SRC).unwrap();
+        assert_eq!(flush(&mut tracker), []);
+        submit(&tracker.close().unwrap(), GRAPHICS, 2, &queues);
+        assert_eq!(shared.submitted(0), Some(State::COPY_SRC));
+    }
+}
+
+#[test]
+fn a_resource_is_acquired_before_it_is_used() {
+    let shared = texture(1, Usage::SHADER_READ | Usage::COPY_SRC);
+    let mut tracker = graphics(StateModel::Explicit);
+    tracker.require(&shared, ALL, State::COPY_SRC).unwrap();
+    assert_eq!(tracker.acquire(&shared, State::COPY_SRC), Err(StateError::UsedBeforeAcquired));
+    let other = texture(1, Usage::SHADER_READ);
+    let refused = tracker.acquire(&other, State::COPY_SRC);
+    assert!(matches!(refused, Err(StateError::NotAllowedForUsage { .. })), "{refused:?}");
+    tracker.acquire(&other, State::PIXEL_SHADER).unwrap();
+    assert_eq!(tracker.acquire(&other, State::PIXEL_SHADER), Err(StateError::UsedBeforeAcquired));
+    tracker.flush();
+    assert_eq!(tracker.close().unwrap().uses().count(), 2);
+}
+
+/// A peer may write what it is given: the submission waits for what has only read it, too.
+#[test]
+fn what_goes_to_a_peer_comes_after_all_uses() {
+    let queues = queues([0; 3]);
+    for model in [StateModel::Promotion, StateModel::Explicit] {
+        for is_named in [true, false] {
+            let shared = buffer(Usage::SHADER_READ | Usage::COPY_SRC);
+            submit(&used(model, QueueKind::Copy, &shared, State::COPY_SRC), COPY, 1, &queues);
+            let mut tracker = graphics(model);
+            if is_named {
+                tracker.require(&shared, ALL, State::COPY_SRC).unwrap();
+            }
+            assert_eq!(flush(&mut tracker), []);
+            tracker.release(&shared);
+            assert_eq!(flush(&mut tracker), []);
+            let fixups = submit(&tracker.close().unwrap(), GRAPHICS, 1, &queues);
+            assert_eq!(fixups.waits.iter().collect::<Vec<_>>(), [QueueSerial { queue: COPY, serial: 1 }]);
+        }
+    }
+}

@@ -42,6 +42,9 @@ fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), Devi
     if desc.usage().contains(Usage::SHADER_BINDING_TABLE) && !has_tables {
         return Err(DeviceError::Unsupported { feature: "shader binding tables (ray tracing tier 1.0)" });
     }
+    if desc.usage().contains(Usage::SHARED) && !properties.features.contains(Features::SHARED_MEMORY) {
+        return Err(DeviceError::Unsupported { feature: "shared memory (Options::shared_memory)" });
+    }
     match desc {
         ResourceDesc::Buffer(info) if info.size > properties.max_buffer_size => {
             Err(DeviceError::invalid_desc("size", info.size, Allowed::AtMost(properties.max_buffer_size)))
@@ -189,10 +192,12 @@ impl Inner {
         // Upload and readback heaps hold what shaders cannot write.
         let is_written = info.usage.intersects(Usage::UNORDERED_ACCESS | Usage::ACCELERATION_STRUCTURE);
         let mut memory_types = bit(GPU_ONLY);
-        if !is_written {
+        // Heaps that the CPU reaches are not shared.
+        let is_shared = info.usage.contains(Usage::SHARED);
+        if !is_written && !is_shared {
             memory_types |= bit(UPLOAD) | bit(READBACK);
         }
-        if self.caps.gpu_upload_heaps {
+        if self.caps.gpu_upload_heaps && !is_shared {
             memory_types |= bit(GPU_UPLOAD);
         }
         Ok(Requirements {

@@ -79,6 +79,8 @@ pub(crate) struct Caps {
     pub(crate) gpu_upload_heaps: bool,
     pub(crate) copy_queue_timestamps: bool,
     pub(crate) not_zeroed: bool,
+    /// The API has it everywhere.
+    pub(crate) shared_memory: bool,
     pub(crate) tight_alignment: bool,
     pub(crate) small_textures: bool,
     /// Multisampled textures may lie at 64 KiB.
@@ -105,6 +107,7 @@ pub(crate) const NOTHING: Caps = Caps {
     gpu_upload_heaps: false,
     copy_queue_timestamps: false,
     not_zeroed: false,
+    shared_memory: false,
     tight_alignment: false,
     small_textures: false,
     small_multisampled: false,
@@ -183,6 +186,7 @@ impl Caps {
                 && barriers.RelaxedFormatCastingSupported.as_bool(),
             gpu_upload_heaps: options.gpu_upload_heaps && upload.GPUUploadHeapSupported.as_bool(),
             not_zeroed: options.not_zeroed && knows_not_zeroed,
+            shared_memory: options.shared_memory,
             tight_alignment: options.tight_alignment && tight.support_tier > 0,
             small_textures: options.small_textures,
             small_multisampled: targets.MSAA64KBAlignedTextureSupported.as_bool(),

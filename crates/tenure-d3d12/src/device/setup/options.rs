@@ -55,6 +55,9 @@ pub struct Options {
     pub relaxed_casting: bool,
     /// Heaps and committed resources that Windows need not zero. *Default*: on.
     pub not_zeroed: bool,
+    /// Resources and fences shared with other processes and APIs: see [`Sharing`](crate::Sharing). Off: such resources are
+    /// `Unsupported`. *Default*: on.
+    pub shared_memory: bool,
     /// Which faults of drivers are worked around. *Default*: those that the table of
     /// [`drivers`](crate::drivers) has for the adapter.
     pub driver_faults: DriverFaults,
@@ -76,6 +79,7 @@ impl Default for Options {
             enhanced_barriers: true,
             relaxed_casting: true,
             not_zeroed: true,
+            shared_memory: true,
             driver_faults: DriverFaults::Table,
             assume_tiled_resources: false,
         }
@@ -94,6 +98,7 @@ impl std::fmt::Debug for Options {
             .field("enhanced_barriers", &self.enhanced_barriers)
             .field("relaxed_casting", &self.relaxed_casting)
             .field("not_zeroed", &self.not_zeroed)
+            .field("shared_memory", &self.shared_memory)
             .field("driver_faults", &self.driver_faults)
             .field("assume_tiled_resources", &self.assume_tiled_resources)
             .finish_non_exhaustive()

@@ -81,6 +81,7 @@ fn features(facts: &Facts<'_>) -> Features {
         (Features::ACCELERATION_STRUCTURES, caps.acceleration_structures),
         (Features::RAY_TRACING_PIPELINES, caps.acceleration_structures),
         (Features::RAY_QUERIES, caps.ray_queries),
+        (Features::SHARED_MEMORY, caps.shared_memory),
     ] {
         features.set(feature, is_there);
     }

@@ -67,6 +67,13 @@ impl Stage {
         if (from, to) == (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_IGNORED) {
             return half.layouts;
         }
+        if half.families.contains(&vk::QUEUE_FAMILY_EXTERNAL) {
+            let is_own = half.families.contains(&family) && half.layouts[0] == half.layouts[1];
+            if !is_own {
+                self.problem(format!("family {family} hands to a peer, or takes from one, {half:?}"));
+            }
+            return half.layouts;
+        }
         if from == to || (family != from && family != to) {
             self.problem(format!("family {family} records a transfer from {from} to {to}"));
             return half.layouts;
@@ -107,8 +114,11 @@ fn range_of(range: &vk::ImageSubresourceRange) -> [u32; 4] {
     [range.base_mip_level, range.level_count, range.base_array_layer, range.layer_count]
 }
 
+/// The families share all buffers, which go to other devices and come from them, and change no owner here.
 fn check_buffer(stage: &Stage, families: [u32; 2]) {
-    if families != [vk::QUEUE_FAMILY_IGNORED; 2] {
+    let has = |family| families.contains(&family);
+    let is_peers = has(vk::QUEUE_FAMILY_EXTERNAL) && has(vk::QUEUE_FAMILY_IGNORED);
+    if families != [vk::QUEUE_FAMILY_IGNORED; 2] && !is_peers {
         stage.problem("a buffer changes its owner".to_owned());
     }
 }
@@ -147,7 +157,13 @@ unsafe extern "system" fn barrier2(list: vk::CommandBuffer, info: *const vk::Dep
                 && each.dst_access_mask.contains(vk::AccessFlags2::HOST_READ);
             super::copies::note_barrier(&stage, list, shows);
         }
+        let mut buffers = Vec::new();
         for each in slice(info.p_buffer_memory_barriers, info.buffer_memory_barrier_count) {
+            buffers.push(vk::BufferMemoryBarrier2 {
+                src_queue_family_index: vk::QUEUE_FAMILY_IGNORED,
+                dst_queue_family_index: vk::QUEUE_FAMILY_IGNORED,
+                ..*each
+            });
             call.buffers.push(scopes!(each));
             stage.check_stages(family, [each.src_stage_mask, each.dst_stage_mask]);
             check_buffer(&stage, [each.src_queue_family_index, each.dst_queue_family_index]);
@@ -172,7 +188,11 @@ unsafe extern "system" fn barrier2(list: vk::CommandBuffer, info: *const vk::Dep
             });
         }
         stage.barriers.lock().push(call);
-        let real = vk::DependencyInfo { p_image_memory_barriers: images.as_ptr(), ..*info };
+        let real = vk::DependencyInfo {
+            p_buffer_memory_barriers: buffers.as_ptr(),
+            p_image_memory_barriers: images.as_ptr(),
+            ..*info
+        };
         (stage.device.fp_v1_3().cmd_pipeline_barrier2)(list, &raw const real);
     }
 }
@@ -201,10 +221,16 @@ unsafe extern "system" fn barrier(
                 && each.dst_access_mask.contains(vk::AccessFlags::HOST_READ);
             super::copies::note_barrier(&stage, list, shows);
         }
+        let mut real_buffers = Vec::new();
         for each in slice(buffers, buffer_count) {
+            real_buffers.push(vk::BufferMemoryBarrier {
+                src_queue_family_index: vk::QUEUE_FAMILY_IGNORED,
+                dst_queue_family_index: vk::QUEUE_FAMILY_IGNORED,
+                ..*each
+            });
             check_buffer(&stage, [each.src_queue_family_index, each.dst_queue_family_index]);
         }
-        let mut real = Vec::new();
+        let mut real_images = Vec::new();
         for each in slice(images, image_count) {
             let half = Release {
                 image: each.image,
@@ -213,7 +239,7 @@ unsafe extern "system" fn barrier(
                 families: [each.src_queue_family_index, each.dst_queue_family_index],
             };
             let [old_layout, new_layout] = stage.layouts(list, family, half);
-            real.push(vk::ImageMemoryBarrier {
+            real_images.push(vk::ImageMemoryBarrier {
                 old_layout,
                 new_layout,
                 src_queue_family_index: vk::QUEUE_FAMILY_IGNORED,
@@ -229,9 +255,9 @@ unsafe extern "system" fn barrier(
             memory_count,
             memory,
             buffer_count,
-            buffers,
+            real_buffers.as_ptr(),
             image_count,
-            real.as_ptr(),
+            real_images.as_ptr(),
         );
     }
 }

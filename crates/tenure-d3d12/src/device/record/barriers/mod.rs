@@ -10,7 +10,10 @@ pub(crate) use legacy::transition;
 
 use std::sync::Arc;
 
-use tenure_core::device::{Barrier, CallRule, DeviceError, State, Usage, check};
+use smallvec::SmallVec;
+use tenure_core::device::{
+    Barrier, CallRule, DeviceError, QueueId, QueueTransfer, State, Subresource, Usage, check,
+};
 
 use crate::Device;
 use crate::device::inner::Inner;
@@ -65,12 +68,26 @@ fn check_changeable(resource: &Resource, before: State, after: State) -> Result<
     Ok(())
 }
 
+/// True for a barrier between this device and another.
+const fn is_handed_over(barrier: &Barrier<'_, Device>) -> bool {
+    matches!(barrier, Barrier::Transition { transfer: Some(_), .. })
+}
+
 impl List {
     /// Records barriers. All of them are checked before the first is recorded.
     pub(crate) fn record_barriers(&mut self, barriers: &[Barrier<'_, Device>]) -> Result<(), DeviceError> {
         for barrier in barriers {
             self.check_barrier(barrier)?;
         }
+        // To hand a resource over takes no barrier: the end of the submission orders and flushes all of it.
+        let own: SmallVec<[Barrier<'_, Device>; 16]>;
+        let barriers = match barriers.iter().any(is_handed_over) {
+            false => barriers,
+            true => {
+                own = barriers.iter().filter(|barrier| !is_handed_over(barrier)).copied().collect();
+                &own
+            }
+        };
         if self.device.caps.enhanced_barriers {
             self.enhanced_barriers(barriers)
         } else {
@@ -88,10 +105,8 @@ impl List {
                     check_usage(resource, state)?;
                     check_heap(resource, state)?;
                 }
-                if transfer.is_some() {
-                    return Err(DeviceError::broken_rule(
-                        "Direct3D 12 knows no transfers: all queues are of one family",
-                    ));
+                if let Some(transfer) = transfer {
+                    return self.check_transfer(resource, subresource, [before, after], transfer);
                 }
                 check::state(self.kind, before)?;
                 check::state(self.kind, after)?;
@@ -119,6 +134,28 @@ impl List {
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Resources go to other devices and come from them, and not between queues.
+    fn check_transfer(
+        &self,
+        resource: &Resource,
+        subresource: Subresource,
+        [before, after]: [State; 2],
+        QueueTransfer { from, to }: QueueTransfer,
+    ) -> Result<(), DeviceError> {
+        if ![from, to].contains(&QueueId::PEER) {
+            return Err(DeviceError::broken_rule(
+                "Direct3D 12 knows no transfers: all queues are of one family",
+            ));
+        }
+        if !resource.desc.usage().contains(Usage::SHARED) {
+            return Err(DeviceError::broken_rule(CallRule::PeerTakesShared));
+        }
+        match subresource == Subresource::All && before == after {
+            true => Ok(()),
+            false => Err(DeviceError::broken_rule(CallRule::PeerTakesAll)),
         }
     }
 

@@ -1,0 +1,82 @@
+//! Resources whose memory other devices may use: what a device does with them by itself.
+
+use tenure_core::device::{Device, DeviceError, Features, Plane, ResourceDesc, TextureRegion};
+use tenure_core::{
+    BufferDesc, BufferInfo, Error, Format, LocationKind, Queue, State, Subresource, TexelData, TextureDesc,
+    Usage,
+};
+
+use crate::Harness;
+use crate::bench::{Bench, LONG};
+
+const SIZE: u64 = 3000;
+const SIDE: u32 = 20;
+const COPIES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
+
+const fn region() -> TextureRegion {
+    TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [SIDE, SIDE, 1] }
+}
+
+/// Handed over and taken back, in turn on two queues, by a device whose peer never asked for them: nothing of them is lost, and
+/// they are used as any other in between. Each has memory of its own.
+pub fn shared_resources_come_back<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let (gpu, is_offered) = (&bench.gpu, bench.properties().features.contains(Features::SHARED_MEMORY));
+    let desc = BufferDesc::new(SIZE, COPIES).name("shared buffer").shared();
+    let texture_desc = TextureDesc::d2(SIDE, SIDE, Format::Rgba8Unorm, COPIES | Usage::SHADER_READ);
+    let texture_desc = texture_desc.name("shared texture").shared();
+    if !is_offered {
+        for refused in [gpu.create_buffer(&desc).unwrap_err(), gpu.create_texture(&texture_desc).unwrap_err()]
+        {
+            let is_unsupported =
+                matches!(refused, Error::Device { source: DeviceError::Unsupported { .. }, .. });
+            assert!(is_unsupported, "{refused}");
+        }
+        return bench.end();
+    }
+    let bytes: Vec<u8> = (0..SIZE).map(|index| index as u8).collect();
+    let texels: Vec<u8> = (0..SIDE * SIDE * 4).map(|index| (index / 3) as u8).collect();
+    let buffer = gpu.create_buffer_with(&desc, &bytes).unwrap();
+    let texture = gpu.create_texture_with(&texture_desc, &[TexelData::new(&texels)]).unwrap();
+    assert_eq!([buffer.location(), texture.location()], [LocationKind::Committed; 2]);
+    for queue in [Queue::Graphics, Queue::Compute, Queue::Graphics] {
+        bench.submit(queue, |recording| {
+            recording.release_to_peer(&buffer, State::COPY_SRC).unwrap();
+            recording.release_to_peer(&texture, State::COPY_SRC).unwrap();
+        });
+        bench.finish();
+        let mut recording = gpu.record(Queue::Graphics, "take back").unwrap();
+        recording.acquire_from_peer(&buffer, State::COPY_SRC).unwrap();
+        recording.acquire_from_peer(&texture, State::COPY_SRC).unwrap();
+        let found = recording.read_back(&buffer, 0, SIZE).unwrap();
+        let seen = recording.read_back_texture(&texture, region()).unwrap();
+        recording.use_resource(&texture, Subresource::All, State::PIXEL_SHADER).unwrap();
+        recording.submit().unwrap();
+        assert_eq!(found.wait(LONG).unwrap(), bytes);
+        assert_eq!(seen.wait(LONG).unwrap(), texels);
+    }
+    drop((buffer, texture));
+    bench.end();
+}
+
+/// What can be shared by no device is refused before the driver is asked.
+pub fn what_is_not_shared_is_refused<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let (gpu, device) = (&bench.gpu, bench.gpu.device());
+    let plain = gpu.create_buffer(&BufferDesc::new(SIZE, COPIES).own_resource()).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "hand over").unwrap();
+    assert!(matches!(recording.release_to_peer(&plain, State::COPY_SRC), Err(Error::State { .. })));
+    assert!(matches!(recording.acquire_from_peer(&plain, State::COPY_SRC), Err(Error::State { .. })));
+    let shared = BufferDesc::new(SIZE, COPIES).shared();
+    assert!(matches!(recording.transient_buffer(&shared), Err(Error::Transient { .. })));
+    recording.submit().unwrap();
+    let bare = ResourceDesc::Buffer(BufferInfo { size: SIZE, usage: Usage::SHARED });
+    assert!(matches!(device.requirements(&bare), Err(DeviceError::InvalidDesc { .. })), "no use by itself");
+    let reserved = ResourceDesc::Buffer(BufferInfo { size: 1 << 20, usage: shared.usage });
+    assert!(matches!(
+        device.create_reserved(&reserved),
+        Err(DeviceError::InvalidDesc { .. } | DeviceError::Unsupported { .. })
+    ));
+    drop(plain);
+    bench.end();
+}

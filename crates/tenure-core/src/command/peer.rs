@@ -1,0 +1,97 @@
+//! Resources that other devices, processes or APIs use in turn.
+
+use super::Commands;
+use crate::Error;
+use crate::device::{Api, Barrier, CommandList, Device, QueueId, QueueTransfer, State, Subresource};
+use crate::resource::{Tracked, Used};
+use crate::state::{ResourceKind, StateError};
+
+impl<D: Device> Commands<D> {
+    /// Hands a [shared](crate::BufferDesc::shared) resource to another device, process or API, all of it, in `state`.
+    /// From the end of the submission on it is the peer's: nothing here uses it until a recording
+    /// [acquires](Self::acquire_from_peer) it.
+    ///
+    /// The submission comes after all that has used the resource, on whatever queue. The peer waits for the submission: by
+    /// a semaphore or fence that both share, which the recording [signals](crate::Recording::signal_external), or by word
+    /// of this process that it is complete.
+    ///
+    /// | API | `state` |
+    /// | --- | --- |
+    /// | Vulkan | one that both sides name: with the same layout, the peer takes it from the queue family `EXTERNAL` |
+    /// | Direct3D 12 | not used: textures are handed over in `COMMON`, not on a queue for copies alone |
+    ///
+    /// A use before it is acquired again finds undefined contents; the simulated device reports it.
+    ///
+    /// # Errors
+    /// As [`use_resource`](Self::use_resource); [`Error::State`] for a resource that is not shared.
+    pub fn release_to_peer<'a>(
+        &mut self,
+        resource: impl Into<Used<'a, D>>,
+        state: State,
+    ) -> Result<(), Error> {
+        let used = resource.into();
+        let (tracked, state) = self.shared_resource(&used, state)?;
+        if !state.is_empty() {
+            let required = self.open.require(&tracked, Subresource::All, state);
+            required.map_err(|source| Error::State { name: used.name().clone(), source })?;
+        }
+        self.open.release(&tracked);
+        let transfer = QueueTransfer { from: self.queue, to: QueueId::PEER };
+        self.hand_over(&tracked, state, transfer);
+        Ok(())
+    }
+
+    /// Takes a [shared](crate::BufferDesc::shared) resource back from another device, process or API, or for the first
+    /// time after it was imported: all of it, in the `state` in which the peer has handed it over. It comes before
+    /// every other use of it in the recording.
+    ///
+    /// The recording [waits](crate::Recording::wait_for_external) for the peer's semaphore or fence, or the program
+    /// has waited for the peer before it submits it. What was not handed over has undefined contents.
+    ///
+    /// Where the buffer is mapped, the CPU sees what the peer wrote once the submission is complete.
+    ///
+    /// # Errors
+    /// As [`use_resource`](Self::use_resource); [`Error::State`] for a resource that is not shared, or that this
+    /// recording has used already.
+    pub fn acquire_from_peer<'a>(
+        &mut self,
+        resource: impl Into<Used<'a, D>>,
+        state: State,
+    ) -> Result<(), Error> {
+        let used = resource.into();
+        let (tracked, state) = self.shared_resource(&used, state)?;
+        let acquired = self.open.acquire(&tracked, state);
+        acquired.map_err(|source| Error::State { name: used.name().clone(), source })?;
+        let transfer = QueueTransfer { from: QueueId::PEER, to: self.queue };
+        self.hand_over(&tracked, state, transfer);
+        Ok(())
+    }
+
+    /// The API object of a shared resource, and the state in which it changes hands.
+    fn shared_resource(&mut self, used: &Used<'_, D>, state: State) -> Result<(Tracked<D>, State), Error> {
+        let refuse = |source| Error::State { name: used.name().clone(), source };
+        if !used.is_shared_with_peers() {
+            return Err(refuse(StateError::NotShared));
+        }
+        let tracked = used.check(&self.service.context, Subresource::All, state, &mut self.holds)?;
+        self.check_layout(&tracked, state).map_err(refuse)?;
+        let api = self.service.context.device().properties().api;
+        let state = match (api, tracked.as_ref().kind()) {
+            (Api::Vulkan, _) => state,
+            (Api::Direct3D12, ResourceKind::Texture) => State::PRESENT,
+            (Api::Direct3D12, ResourceKind::Buffer) => State::COMMON,
+        };
+        Ok((tracked, state))
+    }
+
+    fn hand_over(&mut self, tracked: &Tracked<D>, state: State, transfer: QueueTransfer) {
+        self.open.record_pending();
+        self.open.list.barriers(&[Barrier::Transition {
+            resource: &tracked.0.object,
+            subresource: Subresource::All,
+            before: state,
+            after: state,
+            transfer: Some(transfer),
+        }]);
+    }
+}

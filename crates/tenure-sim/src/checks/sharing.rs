@@ -1,0 +1,63 @@
+//! A shared resource is used by the device that has it, and changes hands by a barrier on each side.
+
+use std::sync::Arc;
+
+use tenure_core::device::{State, Subresource};
+
+use super::state::Role;
+use crate::execute::Execution;
+use crate::hazard::{Checks, HazardKind};
+use crate::layout::Span;
+use crate::resource::ResourceState;
+use crate::sharing::Handover;
+
+impl Execution<'_> {
+    /// The device has what it uses.
+    pub(super) fn check_held(&self, resource: &ResourceState) {
+        if let Some(sharing) = &resource.sharing {
+            self.report_handover(resource, sharing.check_use(resource.device));
+        }
+    }
+
+    /// The resource goes to a peer, or comes from one, in `state`.
+    pub(crate) fn change_hands(&mut self, resource: &Arc<ResourceState>, state: State, role: Role) {
+        let Some(sharing) = &resource.sharing else { return };
+        match role {
+            Role::Release => {
+                if self.is_on(Checks::STATES) {
+                    self.check_released(resource, state);
+                }
+                self.report_handover(resource, sharing.release(resource.device, state));
+            }
+            Role::Acquire => {
+                self.report_handover(resource, sharing.acquire(resource.device, state));
+                self.touch(resource);
+                let point = self.execution_point();
+                resource.states.lock().acquire_from_peer(point, state);
+                resource.unordered.lock().settle();
+                let all = resource.layout.ranges(&Span::Subresource(Subresource::All));
+                self.check_race(resource, &all, true);
+            }
+        }
+    }
+
+    /// It is in the state in which it is handed over, after all that was done with it.
+    fn check_released(&mut self, resource: &Arc<ResourceState>, state: State) {
+        self.touch(resource);
+        let which = resource.layout.subresources(&Span::Subresource(Subresource::All));
+        let point = self.execution_point();
+        let released = resource.states.lock().release_to_peer(point, which, state);
+        self.report_wrong(resource, released);
+    }
+
+    fn report_handover(&self, resource: &ResourceState, found: Result<(), Handover>) {
+        let Err(wrong) = found else { return };
+        if self.is_on(Checks::SHARING) {
+            let kind = match wrong {
+                Handover::NotHeld => HazardKind::HeldByPeer,
+                Handover::NotReleased | Handover::OtherState { .. } => HazardKind::NotHandedOver,
+            };
+            self.report(kind, &[&resource.label], wrong.to_string());
+        }
+    }
+}

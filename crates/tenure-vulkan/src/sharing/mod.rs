@@ -1,0 +1,18 @@
+//! Memory and semaphores that other processes and APIs use, too, by file descriptors, and the program's own memory as a
+//! buffer.
+
+mod error;
+mod host;
+mod info;
+#[cfg(unix)]
+mod memory;
+#[cfg(unix)]
+mod semaphore;
+
+pub use error::ShareError;
+pub use host::{HostMemory, RejectedMemory};
+pub use info::{DeviceIds, ExportInfo, HandleKind, NoExportInfo};
+#[cfg(unix)]
+pub use memory::{Exported, ImportError, Sharing};
+#[cfg(unix)]
+pub use semaphore::SharedSemaphore;

@@ -1,0 +1,219 @@
+//! Timeline semaphores that two processes share.
+
+use core::fmt;
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ash::vk;
+use tenure_core::device::DeviceError;
+use tenure_core::{Deferred, Gpu, Name};
+
+use super::error::ShareError;
+use super::info::DeviceIds;
+use crate::api::{SemaphoreFdCalls, TimelineCalls};
+use crate::device::Device;
+use crate::error::unsupported;
+use crate::queue::{ExternalSemaphore, nanoseconds};
+use crate::shared::Shared;
+
+const OPAQUE_FD: vk::ExternalSemaphoreHandleTypeFlags = vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD;
+
+/// A timeline semaphore that two processes share: made by [`Sharing`](super::Sharing). Recordings wait for its
+/// [values](Self::at) and signal them. It lives until the GPU is done with what was submitted when it was dropped; the
+/// other process keeps its own share.
+///
+/// Work that waits for a value which the other process never signals, because it has ended, waits for good, and so does
+/// what is submitted after it. [`wait`](Self::wait) with a limit before the submission finds that out in time; afterwards
+/// [`signal`](Self::signal) ends it.
+pub struct SharedSemaphore {
+    owned: Deferred<Device, OwnedSemaphore>,
+}
+
+/// Destroys the semaphore when it is dropped.
+struct OwnedSemaphore {
+    shared: Arc<Shared>,
+    raw: vk::Semaphore,
+}
+
+impl Drop for OwnedSemaphore {
+    fn drop(&mut self) {
+        // SAFETY: it is of this device, and the manager has waited for the GPU.
+        unsafe { self.shared.api.device.destroy_semaphore(self.raw, None) };
+    }
+}
+
+impl Shared {
+    fn semaphore_calls(&self) -> Result<(TimelineCalls, SemaphoreFdCalls), DeviceError> {
+        let calls = self.api.timeline.zip(self.api.semaphore_fd);
+        calls.ok_or_else(|| unsupported("shared timeline semaphores (VK_KHR_external_semaphore_fd)"))
+    }
+
+    /// What the driver does with timeline semaphores of that handle.
+    fn check_semaphores(&self, wanted: vk::ExternalSemaphoreFeatureFlags) -> Result<(), DeviceError> {
+        self.alive()?;
+        self.semaphore_calls()?;
+        let mut timeline = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+        let info = vk::PhysicalDeviceExternalSemaphoreInfo::default()
+            .handle_type(OPAQUE_FD)
+            .push_next(&mut timeline);
+        let mut found = vk::ExternalSemaphoreProperties::default();
+        let (instance, physical) = (&self.api.instance, self.api.physical);
+        // SAFETY: the physical device is one of the instance's, and the structure in the chain is of what is enabled.
+        unsafe { instance.get_physical_device_external_semaphore_properties(physical, &info, &mut found) };
+        match found.external_semaphore_features.contains(wanted) {
+            true => Ok(()),
+            false => Err(unsupported("timeline semaphores shared by opaque file descriptors")),
+        }
+    }
+
+    fn make_semaphore(
+        self: &Arc<Self>,
+        value: u64,
+        is_exported: bool,
+    ) -> Result<OwnedSemaphore, DeviceError> {
+        let mut timeline = vk::SemaphoreTypeCreateInfo::default()
+            .semaphore_type(vk::SemaphoreType::TIMELINE)
+            .initial_value(value);
+        let mut export = vk::ExportSemaphoreCreateInfo::default().handle_types(OPAQUE_FD);
+        let mut info = vk::SemaphoreCreateInfo::default().push_next(&mut timeline);
+        if is_exported {
+            info = info.push_next(&mut export);
+        }
+        // SAFETY: the structures in the chain are of what is enabled.
+        let made = unsafe { self.api.device.create_semaphore(&info, None) };
+        let raw = made.map_err(|result| self.error("vkCreateSemaphore", result))?;
+        Ok(OwnedSemaphore { shared: self.clone(), raw })
+    }
+}
+
+impl SharedSemaphore {
+    pub(super) fn create(gpu: &Gpu<Device>, name: impl Into<Name>, value: u64) -> Result<Self, ShareError> {
+        let shared = gpu.device().shared();
+        shared.check_semaphores(vk::ExternalSemaphoreFeatureFlags::EXPORTABLE)?;
+        Ok(Self { owned: gpu.defer(name, shared.make_semaphore(value, true)?) })
+    }
+
+    /// `handle` stays open.
+    ///
+    /// # Safety
+    /// As [`Sharing::import_semaphore`](super::Sharing::import_semaphore).
+    pub(super) unsafe fn import(
+        gpu: &Gpu<Device>,
+        handle: &OwnedFd,
+        ids: &DeviceIds,
+        name: impl Into<Name>,
+    ) -> Result<Self, ShareError> {
+        let shared = gpu.device().shared();
+        shared.check_semaphores(vk::ExternalSemaphoreFeatureFlags::IMPORTABLE)?;
+        shared.check_ids(*ids)?;
+        let (_, calls) = shared.semaphore_calls()?;
+        let owned = shared.make_semaphore(0, false)?;
+        // The driver closes what it has imported.
+        let copy = handle.try_clone();
+        let copy = copy.map_err(|error| ShareError::Descriptor { reason: error.to_string() })?;
+        let info = vk::ImportSemaphoreFdInfoKHR::default()
+            .semaphore(owned.raw)
+            .handle_type(OPAQUE_FD)
+            .fd(copy.as_raw_fd());
+        // SAFETY: the semaphore is new and unused, and the handle one of a timeline semaphore, says the caller.
+        let result = unsafe { (calls.import)(shared.api.handle(), &raw const info) };
+        result.result().map_err(|result| shared.error("vkImportSemaphoreFdKHR", result))?;
+        let _the_drivers = copy.into_raw_fd();
+        Ok(Self { owned: gpu.defer(name, owned) })
+    }
+
+    /// A handle for the other process, and where it can be imported. Each call makes a new one.
+    ///
+    /// # Errors
+    /// [`ShareError::Device`]: `Unsupported` for a semaphore that was imported, a shortage, or a lost device.
+    pub fn export(&self) -> Result<(OwnedFd, DeviceIds), ShareError> {
+        let shared = &self.owned.shared;
+        shared.alive()?;
+        shared.check_semaphores(vk::ExternalSemaphoreFeatureFlags::EXPORTABLE)?;
+        let (_, calls) = shared.semaphore_calls()?;
+        let info = vk::SemaphoreGetFdInfoKHR::default().semaphore(self.owned.raw).handle_type(OPAQUE_FD);
+        let mut fd = -1;
+        // SAFETY: the semaphore is alive, and was created to be exported by such a handle.
+        let result = unsafe { (calls.get)(shared.api.handle(), &raw const info, &raw mut fd) };
+        result.result().map_err(|result| shared.error("vkGetSemaphoreFdKHR", result))?;
+        // SAFETY: the driver has just made it, for the caller to close.
+        Ok((unsafe { OwnedFd::from_raw_fd(fd) }, shared.ids()))
+    }
+
+    /// A value of it, for [`Recording::wait_for_external`](tenure_core::Recording::wait_for_external) and
+    /// [`signal_external`](tenure_core::Recording::signal_external).
+    ///
+    /// # Safety
+    /// The values that are signalled rise, in both processes together, and none is more than the device's
+    /// `maxTimelineSemaphoreValueDifference` away.
+    #[must_use]
+    pub unsafe fn at(&self, value: u64) -> ExternalSemaphore {
+        // SAFETY: it lives until the GPU is done with what was submitted before it is dropped; the rest the caller
+        // promises.
+        unsafe { ExternalSemaphore::timeline(self.owned.raw, value) }
+    }
+
+    /// The value that it has reached.
+    ///
+    /// # Errors
+    /// [`DeviceError::Lost`].
+    pub fn value(&self) -> Result<u64, DeviceError> {
+        let shared = &self.owned.shared;
+        shared.alive()?;
+        let (calls, _) = shared.semaphore_calls()?;
+        let mut value = 0;
+        // SAFETY: it is a timeline semaphore of the device.
+        let result = unsafe { (calls.value)(shared.api.handle(), self.owned.raw, &raw mut value) };
+        result.result().map_err(|result| shared.error("vkGetSemaphoreCounterValue", result))?;
+        Ok(value)
+    }
+
+    /// Blocks until it has reached a value, for so long at most. `false`: it has not, and the other process may be gone.
+    ///
+    /// # Errors
+    /// [`DeviceError::Lost`].
+    pub fn wait(&self, value: u64, timeout: Duration) -> Result<bool, DeviceError> {
+        let shared = &self.owned.shared;
+        shared.alive()?;
+        let (calls, _) = shared.semaphore_calls()?;
+        let (semaphores, values) = ([self.owned.raw], [value]);
+        let info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
+        // SAFETY: it is a timeline semaphore of the device.
+        let result = unsafe { (calls.wait)(shared.api.handle(), &raw const info, nanoseconds(timeout)) };
+        match result {
+            vk::Result::SUCCESS => Ok(true),
+            vk::Result::TIMEOUT => Ok(false),
+            result => Err(shared.error("vkWaitSemaphores", result)),
+        }
+    }
+
+    /// Signals a value from the CPU: also one that the other process was to signal, and has ended before.
+    ///
+    /// # Errors
+    /// [`DeviceError::Lost`]; a shortage.
+    ///
+    /// # Safety
+    /// As [`at`](Self::at): it is more than the value that it has, and less than those of pending signals.
+    pub unsafe fn signal(&self, value: u64) -> Result<(), DeviceError> {
+        let shared = &self.owned.shared;
+        shared.alive()?;
+        let (_, calls) = shared.semaphore_calls()?;
+        let info = vk::SemaphoreSignalInfo::default().semaphore(self.owned.raw).value(value);
+        // SAFETY: it is a timeline semaphore of the device; the value is in order, says the caller.
+        let result = unsafe { (calls.signal)(shared.api.handle(), &raw const info) };
+        result.result().map_err(|result| shared.error("vkSignalSemaphore", result))
+    }
+
+    /// The API's semaphore. Do not destroy it.
+    #[must_use]
+    pub fn raw(&self) -> vk::Semaphore {
+        self.owned.raw
+    }
+}
+
+impl fmt::Debug for SharedSemaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedSemaphore").field("raw", &self.owned.raw).finish_non_exhaustive()
+    }
+}

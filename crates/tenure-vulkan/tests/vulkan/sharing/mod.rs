@@ -1,0 +1,199 @@
+//! Memory that two processes share, and memory of the program's own.
+
+mod host;
+mod peer;
+mod refused;
+mod wire;
+
+use conformance::Harness as _;
+use tenure_core::device::{Plane, TextureRegion};
+use tenure_core::{
+    BufferDesc, Config, Format, Gpu, LocationKind, Queue, State, TexelData, Texture, TextureDesc, Usage,
+};
+use tenure_vulkan::{Device, Exported, HandleKind, Sharing as _};
+
+use crate::basics::{COPIES, LONG, bytes};
+use crate::harness::{Vulkan, validated};
+use wire::Wire;
+
+/// Which part the other process plays.
+const ROLE: &str = "TENURE_SHARING_ROLE";
+
+const SIZE: u64 = 100_000;
+const SIDE: u32 = 37;
+
+/// Patterns of bytes, by who has written them.
+const ONE: u8 = 11;
+const OTHER: u8 = 12;
+
+fn buffer_desc() -> BufferDesc {
+    BufferDesc::new(SIZE, COPIES).name("shared buffer").shared()
+}
+
+fn texture_desc() -> TextureDesc {
+    TextureDesc::d2(SIDE, SIDE, Format::Rgba8Unorm, COPIES | Usage::SHADER_READ)
+        .name("shared texture")
+        .shared()
+}
+
+const fn region() -> TextureRegion {
+    TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [SIDE, SIDE, 1] }
+}
+
+fn texels(seed: u8) -> Vec<u8> {
+    bytes(SIDE as usize * SIDE as usize * 4, seed)
+}
+
+fn manager(vulkan: &Vulkan) -> Gpu<Device> {
+    Gpu::new(vulkan.device(), Config::default()).unwrap()
+}
+
+/// Submits a recording and waits for it.
+fn run(gpu: &Gpu<Device>, name: &'static str, record: impl FnOnce(&mut tenure_core::Recording<Device>)) {
+    let mut recording = gpu.record(Queue::Graphics, name).unwrap();
+    record(&mut recording);
+    let point = recording.submit().unwrap();
+    assert!(gpu.wait(&point, LONG).unwrap());
+}
+
+/// Takes both from the peer, in `COPY_SRC`, and reads what is in them.
+fn read(gpu: &Gpu<Device>, buffer: &tenure_core::Buffer<Device>, texture: &Texture<Device>) -> [Vec<u8>; 2] {
+    let mut recording = gpu.record(Queue::Graphics, "read").unwrap();
+    recording.acquire_from_peer(buffer, State::COPY_SRC).unwrap();
+    recording.acquire_from_peer(texture, State::COPY_SRC).unwrap();
+    let found = recording.read_back(buffer, 0, SIZE).unwrap();
+    let seen = recording.read_back_texture(texture, region()).unwrap();
+    recording.submit().unwrap();
+    [found.wait(LONG).unwrap(), seen.wait(LONG).unwrap()]
+}
+
+/// Writes both and hands them over in `COPY_SRC`.
+fn write(gpu: &Gpu<Device>, buffer: &tenure_core::Buffer<Device>, texture: &Texture<Device>, seed: u8) {
+    gpu.upload(buffer, 0, &bytes(SIZE as usize, seed)).unwrap();
+    let pixels = texels(seed);
+    gpu.upload_texture(texture, region(), TexelData::new(&pixels)).unwrap();
+    run(gpu, "hand over", |recording| {
+        recording.release_to_peer(buffer, State::COPY_SRC).unwrap();
+        recording.release_to_peer(texture, State::COPY_SRC).unwrap();
+    });
+}
+
+fn send(wire: &Wire, [one, other]: &[Exported; 2]) {
+    let both = [one.info.to_bytes(), other.info.to_bytes()].concat();
+    wire.send(&both, &[&one.handle, &other.handle]);
+}
+
+/// How many file descriptors this process has, but for the one that counts them.
+fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// The other process: see [`peer`](self::peer). On its own it is no test.
+#[test]
+fn peer() {
+    if let Ok(role) = std::env::var(ROLE) {
+        peer::play(&role);
+    }
+}
+
+/// A buffer and a texture go to another process and back, each time with other bytes. The exporter counts their memory,
+/// and has its descriptors back at the end.
+#[test]
+fn two_processes_write_and_read_the_same_bytes() {
+    let vulkan = Vulkan::new(validated());
+    let before = {
+        let gpu = manager(&vulkan);
+        let reserved = gpu.stats().reserved;
+        let (buffer, texture) =
+            (gpu.create_buffer(&buffer_desc()).unwrap(), gpu.create_texture(&texture_desc()).unwrap());
+        assert_eq!([buffer.location(), texture.location()], [LocationKind::Committed; 2]);
+        assert!(gpu.stats().reserved >= reserved + SIZE + u64::from(SIDE * SIDE * 4));
+        // What the driver opens once stays open.
+        drop(gpu.export_buffer(&buffer, HandleKind::OpaqueFd).unwrap());
+        let before = descriptors();
+        let exported = [
+            gpu.export_buffer(&buffer, HandleKind::OpaqueFd).unwrap(),
+            gpu.export_texture(&texture, HandleKind::OpaqueFd).unwrap(),
+        ];
+        assert_eq!(descriptors(), before + 2);
+        write(&gpu, &buffer, &texture, ONE);
+        let (wire, other) = Wire::start("reads and writes");
+        send(&wire, &exported);
+        drop(exported);
+        wire.expect("written");
+        let [found, seen] = read(&gpu, &buffer, &texture);
+        assert!(found == bytes(SIZE as usize, OTHER), "the buffer has the other process's bytes");
+        assert!(seen == texels(OTHER), "the texture has the other process's texels");
+        // What is back is used as anything else.
+        run(&gpu, "use again", |recording| {
+            recording.use_resource(&texture, tenure_core::Subresource::All, State::PIXEL_SHADER).unwrap();
+        });
+        wire.say("end");
+        other.finish();
+        drop((buffer, texture, wire));
+        assert!(gpu.shutdown().is_clean());
+        before
+    };
+    assert!(descriptors() <= before, "{} descriptors are left", descriptors());
+    vulkan.end();
+}
+
+/// The importer's memory lives on when the exporter has let go of it, and the other way round.
+#[test]
+fn memory_lives_until_both_sides_have_let_go() {
+    let vulkan = Vulkan::new(validated());
+    let gpu = manager(&vulkan);
+    let (buffer, texture) =
+        (gpu.create_buffer(&buffer_desc()).unwrap(), gpu.create_texture(&texture_desc()).unwrap());
+    write(&gpu, &buffer, &texture, ONE);
+    let (wire, other) = Wire::start("outlives");
+    send(
+        &wire,
+        &[
+            gpu.export_buffer(&buffer, HandleKind::OpaqueFd).unwrap(),
+            gpu.export_texture(&texture, HandleKind::OpaqueFd).unwrap(),
+        ],
+    );
+    wire.expect("imported");
+    drop((buffer, texture));
+    assert!(gpu.shutdown().is_clean());
+    drop(gpu);
+    vulkan.end();
+    wire.say("gone");
+    wire.expect("read");
+    other.finish();
+}
+
+/// The other process is killed in the middle of its work, with both in its hands. The survivor keeps its memory, which it
+/// takes back and uses, and nothing leaks.
+#[test]
+fn a_process_that_dies_takes_nothing_along() {
+    let vulkan = Vulkan::new(validated());
+    let gpu = manager(&vulkan);
+    let (buffer, texture) =
+        (gpu.create_buffer(&buffer_desc()).unwrap(), gpu.create_texture(&texture_desc()).unwrap());
+    write(&gpu, &buffer, &texture, ONE);
+    let (wire, other) = Wire::start("dies");
+    send(
+        &wire,
+        &[
+            gpu.export_buffer(&buffer, HandleKind::OpaqueFd).unwrap(),
+            gpu.export_texture(&texture, HandleKind::OpaqueFd).unwrap(),
+        ],
+    );
+    wire.expect("busy");
+    other.kill();
+    assert!(wire.receive().0.is_empty(), "the connection ends with it");
+    // Contents are undefined, the memory is there.
+    run(&gpu, "take back", |recording| {
+        recording.acquire_from_peer(&buffer, State::COPY_DST).unwrap();
+        recording.acquire_from_peer(&texture, State::COPY_DST).unwrap();
+    });
+    write(&gpu, &buffer, &texture, OTHER);
+    let [found, seen] = read(&gpu, &buffer, &texture);
+    assert!(found == bytes(SIZE as usize, OTHER) && seen == texels(OTHER));
+    drop((buffer, texture));
+    assert!(gpu.shutdown().is_clean());
+    drop(gpu);
+    vulkan.end();
+}

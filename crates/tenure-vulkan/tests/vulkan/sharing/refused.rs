@@ -1,0 +1,170 @@
+//! What is refused, and that nothing is lost by that.
+
+use std::os::fd::OwnedFd;
+
+use conformance::Harness as _;
+use tenure_core::device::{Device as _, Features};
+use tenure_core::state::StateError;
+use tenure_core::{BufferDesc, DeviceError, Error, Gpu, MemoryUse, Queue, State, Usage};
+use tenure_vulkan::{
+    Device, DeviceIds, ExportInfo, Exported, HandleKind, OptionalFeatures, ShareError, Sharing as _,
+};
+
+use super::{SIZE, buffer_desc, descriptors, manager, texture_desc};
+use crate::basics::COPIES;
+use crate::harness::{Vulkan, validated};
+
+/// Imports, which fails; the handle comes back.
+fn fail(gpu: &Gpu<Device>, handle: OwnedFd, info: &ExportInfo, desc: &BufferDesc) -> (ShareError, OwnedFd) {
+    let open = descriptors();
+    // SAFETY: what is wrong is found before the driver is asked, or else it is the truth.
+    let failed = unsafe { gpu.import_buffer(handle, info, desc) }.unwrap_err();
+    assert_eq!(descriptors(), open, "the handle is still open, and no other one");
+    (failed.error, failed.handle)
+}
+
+#[test]
+fn imports_that_cannot_be_are_refused_and_give_the_handle_back() {
+    let vulkan = Vulkan::new(validated());
+    let gpu = manager(&vulkan);
+    let buffer = gpu.create_buffer(&buffer_desc()).unwrap();
+    let Exported { handle, info } = gpu.export_buffer(&buffer, HandleKind::OpaqueFd).unwrap();
+    assert!(info.size >= SIZE && info.is_dedicated);
+    let other = ExportInfo { ids: DeviceIds { device: [7; 16], ..info.ids }, ..info };
+    let (error, handle) = fail(&gpu, handle, &other, &buffer_desc());
+    let ShareError::OtherDevice { exporter, importer } = error else { panic!("{error}") };
+    assert_eq!((exporter, importer), (other.ids, info.ids));
+    let smaller = BufferDesc { size: SIZE - 1, ..buffer_desc() };
+    let (error, handle) = fail(&gpu, handle, &info, &smaller);
+    assert!(matches!(error, ShareError::OtherDescription { .. }), "{error}");
+    let short = ExportInfo { size: SIZE / 2, ..info };
+    let (error, handle) = fail(&gpu, handle, &short, &buffer_desc());
+    assert!(matches!(error, ShareError::TooSmall { size, needed } if size == SIZE / 2 && needed >= SIZE));
+    for memory_type in [31, 32, u32::MAX] {
+        let (error, same) =
+            fail(&gpu, handle.try_clone().unwrap(), &ExportInfo { memory_type, ..info }, &buffer_desc());
+        assert!(matches!(error, ShareError::MemoryType { .. }), "{error}");
+        drop(same);
+    }
+    // Nothing of it was in the way of the right one.
+    // SAFETY: handle and information come from one export.
+    let imported = unsafe { gpu.import_buffer(handle, &info, &buffer_desc()) }.unwrap();
+    drop((imported, buffer));
+    assert!(gpu.shutdown().is_clean());
+    drop(gpu);
+    vulkan.end();
+}
+
+/// A driver that refuses leaves the handle, and no memory behind.
+#[test]
+fn what_is_not_shared_is_not_exported() {
+    let vulkan = Vulkan::new(validated());
+    let gpu = manager(&vulkan);
+    let desc = BufferDesc::new(SIZE, COPIES);
+    for desc in [desc.clone(), desc.own_resource()] {
+        let plain = gpu.create_buffer(&desc).unwrap();
+        let refused = gpu.export_buffer(&plain, HandleKind::OpaqueFd).unwrap_err();
+        assert!(matches!(refused, ShareError::NotExportable { kind: HandleKind::OpaqueFd }), "{refused}");
+        let mut recording = gpu.record(Queue::Graphics, "hands over").unwrap();
+        let refused = recording.release_to_peer(&plain, State::COPY_SRC).unwrap_err();
+        assert!(matches!(refused, Error::State { source: StateError::NotShared, .. }), "{refused}");
+        let refused = recording.acquire_from_peer(&plain, State::COPY_SRC).unwrap_err();
+        assert!(matches!(refused, Error::State { source: StateError::NotShared, .. }), "{refused}");
+    }
+    // By what the device does not export, too.
+    let shared = gpu.create_buffer(&buffer_desc()).unwrap();
+    match gpu.export_buffer(&shared, HandleKind::DmaBuf) {
+        Ok(exported) => assert_eq!(exported.info.kind, HandleKind::DmaBuf),
+        Err(refused) => assert!(matches!(refused, ShareError::NotExportable { .. }), "{refused}"),
+    }
+    drop(shared);
+    drop(gpu);
+    vulkan.end();
+}
+
+/// Such a resource is what it is asked to be alone: it has its memory to itself and keeps it.
+#[test]
+fn what_is_shared_neither_moves_nor_leaves() {
+    let vulkan = Vulkan::new(validated());
+    let gpu = manager(&vulkan);
+    let desc = BufferDesc::new(256, COPIES).shared().movable().evictable();
+    let (small, other) = (gpu.create_buffer(&desc).unwrap(), gpu.create_buffer(&desc).unwrap());
+    assert!(small.movable_id().is_none());
+    assert_ne!(small.raw().memory().unwrap().0, other.raw().memory().unwrap().0);
+    assert_eq!(small.raw().memory().unwrap().1, 0);
+    let pages = gpu.create_pages(&tenure_core::PageAllocatorDesc::new(1 << 20));
+    let in_pages = pages.create_buffer(&BufferDesc::new(256, COPIES).shared()).unwrap();
+    assert!(gpu.export_buffer(&in_pages, HandleKind::OpaqueFd).is_ok());
+    let bare = BufferDesc { usage: Usage::SHARED, ..BufferDesc::new(64, Usage::empty()) };
+    assert!(gpu.create_buffer(&bare).is_err(), "shared is no use by itself");
+    drop((small, other, in_pages, pages));
+    drop(gpu);
+    vulkan.end();
+}
+
+#[test]
+fn without_the_extension_nothing_is_shared() {
+    let vulkan = Vulkan::new(validated().without(OptionalFeatures::EXTERNAL_MEMORY_FD));
+    let device = vulkan.device();
+    assert!(!device.properties().features.contains(Features::SHARED_MEMORY));
+    assert!(!device.optional_features().contains(OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF));
+    let gpu = manager(&vulkan);
+    for error in
+        [gpu.create_buffer(&buffer_desc()).unwrap_err(), gpu.create_texture(&texture_desc()).unwrap_err()]
+    {
+        assert!(matches!(error, Error::Device { source: DeviceError::Unsupported { .. }, .. }), "{error}");
+    }
+    drop((device, gpu));
+    vulkan.end();
+}
+
+/// Semaphores are shared where the driver shares them; elsewhere it is an error.
+#[test]
+fn semaphores_count_in_both_managers_or_are_unsupported() {
+    let vulkan = Vulkan::new(validated());
+    let gpu = manager(&vulkan);
+    match gpu.create_shared_semaphore("order", 3) {
+        Err(error) => {
+            assert!(matches!(error, ShareError::Device(DeviceError::Unsupported { .. })), "{error}");
+        }
+        Ok(semaphore) => {
+            let (handle, ids) = semaphore.export().unwrap();
+            // SAFETY: it was exported just now.
+            let same = unsafe { gpu.import_semaphore(handle, &ids, "the same") }.unwrap();
+            assert_eq!(same.value(), Ok(3));
+            let mut recording = gpu.record(Queue::Graphics, "signals").unwrap();
+            // SAFETY: the values rise.
+            unsafe {
+                recording.wait_for_external(same.at(4));
+                recording.signal_external(semaphore.at(5));
+                recording.submit().unwrap();
+                assert_eq!(same.wait(5, std::time::Duration::from_millis(20)), Ok(false));
+                same.signal(4).unwrap();
+            }
+            assert_eq!(same.wait(5, crate::basics::LONG), Ok(true));
+            drop((semaphore, same));
+        }
+    }
+    drop(gpu);
+    vulkan.end();
+}
+
+/// A mapped buffer that is shared shows the CPU what a peer wrote.
+#[test]
+fn mapped_memory_is_shared_as_well() {
+    let vulkan = Vulkan::new(validated());
+    let gpu = manager(&vulkan);
+    let desc = buffer_desc().memory(MemoryUse::Readback);
+    let buffer = gpu.create_buffer(&desc).unwrap();
+    let Exported { handle, info } = gpu.export_buffer(&buffer, HandleKind::OpaqueFd).unwrap();
+    // SAFETY: handle and information come from one export.
+    let imported = unsafe { gpu.import_buffer(handle, &info, &desc) }.unwrap();
+    buffer.write(100, &[5; 10]).unwrap();
+    let mut found = [0; 12];
+    imported.read(99, &mut found).unwrap();
+    assert_eq!(found[1..11], [5; 10]);
+    drop((buffer, imported));
+    assert!(gpu.shutdown().is_clean());
+    drop(gpu);
+    vulkan.end();
+}
