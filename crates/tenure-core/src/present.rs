@@ -383,12 +383,11 @@ impl<D: Device> SharedImage<D> {
     }
 }
 
-/// Waits until images that a swap chain has let go of are destroyed, as `are_gone` says, or the time is over; whether
+/// Waits until the images that a swap chain has dropped are destroyed, as `are_gone` says, or the time is over; true when
 /// they are. For swap chains of backends whose buffers may have no reference left when they are resized.
 ///
-/// Other threads hold them back for a while: with what they submit meanwhile, and when they are the ones that have
-/// taken them out of the queue to give them back. What still is there when no thread does either, the program or an
-/// open recording holds.
+/// Other threads delay the destruction: by what they submit meanwhile, and while they give back what they have taken out of
+/// the release queue. Images that are left when no thread does either are held by the program or by an open recording.
 ///
 /// # Errors
 /// Those of [`Gpu::purge`] and [`Gpu::wait`].

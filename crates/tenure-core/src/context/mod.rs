@@ -70,7 +70,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) pending_uploads: AtomicUsize,
     /// Set once the manager is gone: objects that are dropped later are released as early as possible.
     pub(crate) is_shut_down: AtomicBool,
-    /// Threads that give back what they have taken out of `releases`.
+    /// How many threads give back what they have taken out of `releases`.
     giving_back: AtomicUsize,
     /// Dropped objects of the program's own that nothing uses any more. A call that may run the program's
     /// code drops them.

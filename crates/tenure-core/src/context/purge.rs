@@ -45,13 +45,14 @@ impl Panicked {
     }
 }
 
-/// A thread that gives back what it has taken out of the queue, until this is dropped: what it has not come to yet
-/// is found neither in the queue nor among what is destroyed.
+/// Held by a thread while it gives back what it has taken out of the release queue. What it has not come to yet is
+/// neither in the queue nor destroyed.
 struct GivingBack<'a>(&'a AtomicUsize);
 
 impl<'a> GivingBack<'a> {
     fn begin(threads: &'a AtomicUsize) -> Self {
-        // What the other threads wait for is ordered by the lock of the queue, before which this stands.
+        // Relaxed: a thread that no longer finds an object in the queue has locked the queue after this thread did, and
+        // so sees the count.
         threads.fetch_add(1, Ordering::Relaxed);
         Self(threads)
     }
@@ -64,7 +65,7 @@ impl Drop for GivingBack<'_> {
 }
 
 impl<D: Device> Context<D> {
-    /// True while a thread gives back what it has taken out of the queue.
+    /// True while a thread gives back what it has taken out of the release queue.
     pub(crate) fn is_giving_back(&self) -> bool {
         self.giving_back.load(Ordering::Acquire) > 0
     }
@@ -98,10 +99,12 @@ impl<D: Device> Context<D> {
     /// # Errors
     /// [`NotIdle`] when it is neither; then nothing is given back.
     pub(crate) fn purge_all(&self) -> Result<Panicked, NotIdle> {
-        let _giving_back = GivingBack::begin(&self.giving_back);
+        let giving_back = GivingBack::begin(&self.giving_back);
         let mut ready = Batches::new();
         self.releases.purge_all_batches(&self.recordings, &self.clock, &mut ready)?;
         self.give_back(&mut ready);
+        // A destructor of the program may resize a swap chain, which waits for threads that give back.
+        drop(giving_back);
         Ok(self.drop_users())
     }
 

@@ -435,7 +435,7 @@ impl<D: Device> Gpu<D> {
         self.shared.transients.trim();
     }
 
-    /// True while a thread gives back what it has taken out of the queue of what was dropped.
+    /// True while a thread gives back what it has taken out of the release queue.
     pub(crate) fn is_giving_back(&self) -> bool {
         self.shared.context.is_giving_back()
     }
