@@ -5,8 +5,8 @@ use tenure_core::device::{
     Allowed, ApiCode, CallRule, DeviceError, MemoryTypeId, QueueId, QueueKind, QueueSerial,
 };
 use tenure_core::state::StateError;
-use tenure_core::{Format, State, Usage};
-use tenure_vulkan::{ApiVersion, CreateError};
+use tenure_core::{Error, Format, State, Usage};
+use tenure_vulkan::{ApiVersion, CreateError, DeviceIds, ExportInfo, HandleKind, ShareError};
 
 use crate::table::Table;
 
@@ -45,6 +45,7 @@ pub(crate) fn make(table: &mut Table) {
     ]);
     states(table);
     vulkan(table);
+    sharing(table);
 }
 
 fn states(table: &mut Table) {
@@ -66,6 +67,8 @@ fn states(table: &mut Table) {
         StateError::WrongQueue { recorded: QueueKind::Graphics, actual: QueueKind::Copy },
         StateError::NoCommonLayout { state: State::COPY_SRC | State::PIXEL_SHADER },
         StateError::Shared,
+        StateError::NotShared,
+        StateError::UsedBeforeAcquired,
         StateError::NoCapableQueue { state: State::PIXEL_SHADER },
         StateError::SplitSubmission { submission: QueueSerial { queue, serial: 9 } },
     ]);
@@ -98,4 +101,20 @@ fn vulkan(table: &mut Table) {
         CreateError::Failed { call: "vkCreateDevice", result: vk::Result::ERROR_INITIALIZATION_FAILED },
         CreateError::InvalidRaw { rule: "there is a queue", value: 0 },
     ]);
+}
+
+fn sharing(table: &mut Table) {
+    let ids = |first: u8| DeviceIds { device: [first; 16], driver: [3; 16] };
+    table.all([
+        ShareError::OtherDevice { exporter: ids(1), importer: ids(2) },
+        ShareError::OtherDescription { exporter: 1, importer: 2 },
+        ShareError::TooSmall { size: 4096, needed: 8192 },
+        ShareError::MemoryType { found: 0b101, allowed: 0b10 },
+        ShareError::NotExportable { kind: HandleKind::DmaBuf },
+        ShareError::Unaligned { address: 0x1004, size: 100, alignment: 4096 },
+        ShareError::Descriptor { reason: "too many open files".to_owned() },
+        ShareError::Device(DeviceError::Unsupported { feature: "handles of memory" }),
+        ShareError::Manager(Error::ShutDown),
+    ]);
+    table.add(&ExportInfo::from_bytes(&[0; 3]).unwrap_err());
 }

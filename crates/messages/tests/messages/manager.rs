@@ -143,6 +143,7 @@ fn rules(table: &mut Table, id: RecordingId) {
     }
     for rule in [
         TransientRule::GpuOnly { memory: MemoryUse::Upload },
+        TransientRule::Shared,
         TransientRule::WrongType,
         TransientRule::NotDeclared,
         TransientRule::OtherRecording,

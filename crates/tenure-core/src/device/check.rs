@@ -195,13 +195,13 @@ pub const fn usage(has: Usage, needs: Usage) -> Checked {
 pub fn reserved_usage(desc: &ResourceDesc) -> Checked {
     let usage = desc.usage();
     let rule = if usage.contains(Usage::SHARED) {
-        "without SHARED, because the resource is reserved"
+        Allowed::Rule("without SHARED, because the resource is reserved")
     } else if usage.contains(Usage::TRANSIENT_ATTACHMENT) {
-        "without TRANSIENT_ATTACHMENT, because the texture is reserved"
+        Allowed::Rule("without TRANSIENT_ATTACHMENT, because the texture is reserved")
     } else {
         return Ok(());
     };
-    Err(DeviceError::invalid_desc("usage", usage, Allowed::Rule(rule)))
+    Err(DeviceError::invalid_desc("usage", usage, rule))
 }
 
 /// A copy within one buffer does not overlap itself.

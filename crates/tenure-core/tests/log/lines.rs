@@ -216,6 +216,14 @@ fn mapped() {
     gpu.shutdown();
 }
 
+/// A buffer to be written in place, whose block is not mapped.
+fn unmapped() {
+    let gpu = gpu(Options::new(Profile::VULKAN_LAVAPIPE), Config::default());
+    gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfHostMemory).of(CallKind::Map));
+    drop(gpu.create_buffer(&BufferDesc::new(4096, Usage::VERTEX).filled().name("rock")).unwrap());
+    gpu.shutdown();
+}
+
 /// Without what differs from run to run.
 fn steady(line: &str) -> String {
     let words = line.trim().split(' ').map(|word| match word.split_once('=') {
@@ -227,7 +235,7 @@ fn steady(line: &str) -> String {
 
 #[test]
 fn every_line_has_its_exact_text() {
-    let programs: [fn(); 12] = [
+    let programs: [fn(); 13] = [
         memory,
         budgets,
         transient,
@@ -240,6 +248,7 @@ fn every_line_has_its_exact_text() {
         hung,
         panics,
         mapped,
+        unmapped,
     ];
     let mut lines = BTreeSet::new();
     let mut texts = BTreeSet::new();

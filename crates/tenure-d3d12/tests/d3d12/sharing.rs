@@ -59,6 +59,7 @@ fn resources_are_exported_or_unsupported() {
     let plain = gpu.create_buffer(&BufferDesc::new(1000, COPIES).own_resource()).unwrap();
     let refused = gpu.export_buffer(&plain).unwrap_err();
     assert!(matches!(refused, ShareError::NotShared { .. }), "{refused}");
+    assert_eq!(refused.to_string(), "created as COPY_SRC | COPY_DST, without SHARED");
     drop((buffer, texture, plain));
     assert!(gpu.shutdown().is_clean());
 }
@@ -94,6 +95,8 @@ fn handles_that_lead_nowhere_are_refused() {
     let (handle, here) = (other_handle(), gpu.device().adapter_id());
     let elsewhere = AdapterId(here.0 ^ 1);
     let refused = gpu.import_buffer(handle.as_handle(), elsewhere, &buffer_desc()).unwrap_err();
+    let text = format!("exported on the adapter {elsewhere}; this is {here}");
+    assert_eq!(refused.to_string(), text);
     let ShareError::OtherAdapter { exporter, importer } = refused else { panic!("{refused}") };
     assert_eq!((exporter, importer), (elsewhere, here));
     assert!(gpu.import_fence(handle.as_handle(), elsewhere).is_err());
