@@ -3,7 +3,7 @@
 use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{DescriptorHeapDesc, Device as _, MemoryTypeId, ObjectRef, ResourceDesc};
-use tenure_core::{BufferDesc, Config, DescriptorKind, Format, Gpu, Usage};
+use tenure_core::{BufferDesc, Config, DescriptorKind, Format, Gpu, InPlaceConfig, Usage};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Message, OptionalFeatures, Severity};
 
@@ -73,7 +73,8 @@ fn names_can_be_switched_off() {
 #[test]
 fn a_message_about_a_managed_object_names_it() {
     let vulkan = Vulkan::new(validated());
-    let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
+    let staged = InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() };
+    let gpu = Gpu::new(vulkan.device(), Config::from(staged)).unwrap();
     let desc = BufferDesc::new(64 << 20, Usage::VERTEX).name("mountain");
     let mountain = gpu.create_buffer(&desc).unwrap();
     let (memory, _) = mountain.raw().memory().unwrap();

@@ -2,7 +2,8 @@
 
 use conformance::Harness as _;
 use tenure_core::{
-    BufferDesc, Config, Format, Gpu, MemoryUse, Queue, State, Subresource, TexelData, TextureDesc, Usage,
+    BufferDesc, Config, Format, Gpu, InPlaceConfig, MemoryUse, Queue, State, Subresource, TexelData,
+    TextureDesc, Usage,
 };
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, Options};
@@ -25,13 +26,18 @@ fn copied() -> Scopes {
     [from, (vk::PipelineStageFlags2::HOST, vk::AccessFlags2::HOST_READ)]
 }
 
+/// Nothing is mapped but what the program asked to have mapped.
+fn staged() -> Config {
+    InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() }.into()
+}
+
 #[test]
 fn the_host_is_told_of_what_it_reads_alone() {
     let types = crate::harness::memory_types();
     let costumes = [Costume::plain(), Costume::discrete()];
     for costume in costumes.into_iter().filter(|costume| costume.fits(types)) {
         let vulkan = Vulkan::disguised(costume, &Options::default());
-        let gpu: Gpu<Device> = Gpu::new(vulkan.device(), Config::default()).unwrap();
+        let gpu: Gpu<Device> = Gpu::new(vulkan.device(), staged()).unwrap();
         let mesh = |_| {
             gpu.create_buffer_with(&BufferDesc::new(4096, Usage::VERTEX | COPIES).own_resource(), &[5; 4096])
                 .unwrap()
@@ -71,4 +77,33 @@ fn the_host_is_told_of_what_it_reads_alone() {
         drop(gpu);
         vulkan.end();
     }
+}
+
+/// The CPU writes a buffer in place after the GPU has: that write has to be there first.
+#[test]
+fn the_host_is_told_of_what_is_written_in_place() {
+    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let gpu: Gpu<Device> = Gpu::new(vulkan.device(), Config::default()).unwrap();
+    let desc = BufferDesc::new(4096, Usage::VERTEX | COPIES).own_resource();
+    let meshes = [1, 2].map(|value| gpu.create_buffer_with(&desc, &[value; 4096]).unwrap());
+    let in_place = gpu.upload_stats().in_place;
+    assert!(in_place == 0 || in_place == 2, "{in_place}: both or neither");
+    gpu.flush_uploads().unwrap();
+    vulkan.disguise().take_barriers();
+    let mut recording = gpu.record(Queue::Graphics, "copies").unwrap();
+    recording.copy_buffer(&meshes[0], 0, &meshes[1], 0, 2048).unwrap();
+    let point = recording.submit().unwrap();
+    let told = if in_place == 0 { vec![] } else { vec![copied()] };
+    assert_eq!(to_host(&vulkan), told);
+    assert!(gpu.wait(&point, LONG).unwrap());
+    gpu.upload(&meshes[1], 0, &[3; 64]).unwrap();
+    let found = gpu.read_back(&meshes[1], 0, 4096).unwrap().wait(LONG).unwrap();
+    assert_eq!(
+        (&found[..64], &found[64..2048], &found[2048..]),
+        (&[3; 64][..], &[1; 1984][..], &[2; 2048][..])
+    );
+    drop(meshes);
+    assert!(gpu.shutdown().is_clean());
+    drop(gpu);
+    vulkan.end();
 }
