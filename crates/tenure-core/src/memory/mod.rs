@@ -55,7 +55,7 @@ pub(crate) use movable::{
     ApiPlace, Current, Exchange, Follower, Holder, MovableBacking, PlaceHold, PlaceHolds, PlaceNeeds,
     PlannedMove,
 };
-pub(crate) use objects::{MemoryOwner, MemorySize};
+pub(crate) use objects::{HeapPlace, MemoryOwner, MemorySize};
 pub(crate) use pool::{
     BlockContents, FreeToken, PoolId, PoolShard, RangeId, ShardTotals, Store, Suballocation,
 };

@@ -9,6 +9,7 @@ use tenure_suballoc::BlockId;
 
 use super::location::Location;
 use super::movable::{MovableBacking, PlannedMove};
+use super::objects::HeapPlace;
 use super::pool::{FreeToken, PoolId, PoolShard, RangeId, Store};
 use super::pools::{Pools, allows};
 use super::{Class, MemoryUse};
@@ -210,8 +211,10 @@ impl<D: Device> Pools<D> {
             }
             Some(Store::Heap { heap, .. }) => {
                 let (desc, name) = (&movable.needs.desc, &movable.name);
-                let made = self.objects.create_placed(device, desc, &heap.heap, to.offset, None, name)?;
-                Ok((Arc::new(made.in_block(heap.block)), Location::Placed(to)))
+                let place =
+                    HeapPlace { heap: &heap.heap, offset: to.offset, mapped: None, block: heap.block };
+                let made = self.objects.create_placed(device, desc, &place, name)?;
+                Ok((made, Location::Placed(to)))
             }
             None => Err(DeviceError::broken_rule("a range lies in a block")),
         }

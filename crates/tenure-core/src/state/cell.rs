@@ -8,8 +8,8 @@ use super::rules::{Rules, is_valid};
 use super::tracker::Hints;
 use super::{ResourceKind, StateError};
 use crate::device::{
-    Api, MAX_QUEUES, QueueId, QueueKind, QueueSerial, QueueTransfer, ResourceDesc, State, StateModel,
-    Subresource, Usage,
+    Api, Features, MAX_QUEUES, Properties, QueueId, QueueKind, QueueSerial, QueueTransfer, ResourceDesc,
+    State, StateModel, Subresource, Usage,
 };
 use crate::time::SyncPoint;
 
@@ -130,6 +130,13 @@ pub struct StateCell {
     submitted: Mutex<Submitted>,
 }
 
+/// What the device has to do with the layouts of a resource.
+#[derive(Clone, Copy)]
+struct LayoutRules {
+    api: Api,
+    reads_are_copied: bool,
+}
+
 impl StateCell {
     /// The cell of a resource just created in state `initial`.
     ///
@@ -147,6 +154,19 @@ impl StateCell {
     /// ```
     #[must_use]
     pub fn new(kind: ResourceKind, subresources: u32, usage: Usage, initial: State) -> Self {
+        let layout_rules = LayoutRules { api: Api::Vulkan, reads_are_copied: false };
+        Self::with_rules(kind, subresources, usage, initial, layout_rules)
+    }
+
+    /// Inlined, so that it is made where it stays: it is large.
+    #[inline(always)]
+    fn with_rules(
+        kind: ResourceKind,
+        subresources: u32,
+        usage: Usage,
+        initial: State,
+        LayoutRules { api, reads_are_copied }: LayoutRules,
+    ) -> Self {
         let whole = Part {
             state: initial,
             promoted: false,
@@ -162,8 +182,8 @@ impl StateCell {
             subresources: subresources.clamp(1, MAX_SUBRESOURCES),
             allowed: State::allowed_for(usage),
             initial,
-            layouts: Api::Vulkan,
-            reads_are_copied: false,
+            layouts: api,
+            reads_are_copied,
             hints: Hints::default(),
             submitted: Mutex::new(Submitted {
                 parts: Parts::Whole(whole),
@@ -179,11 +199,18 @@ impl StateCell {
     /// The cell of a resource just created from `desc` in state `initial`.
     #[must_use]
     pub fn for_resource(desc: &ResourceDesc, initial: State) -> Self {
-        let kind = match desc {
-            ResourceDesc::Buffer(_) => ResourceKind::Buffer,
-            ResourceDesc::Texture(_) => ResourceKind::Texture,
-        };
-        Self::new(kind, desc.subresources(), desc.usage(), initial)
+        Self::new(ResourceKind::of(desc), desc.subresources(), desc.usage(), initial)
+    }
+
+    /// The cell of a resource on a device: as [`for_resource`](Self::for_resource), with what the device's API and
+    /// features ask for ([`with_layouts_of`](Self::with_layouts_of), [`with_copied_reads`](Self::with_copied_reads)).
+    #[inline(always)]
+    pub(crate) fn on_device(desc: &ResourceDesc, initial: State, properties: &Properties) -> Self {
+        let kind = ResourceKind::of(desc);
+        let is_copied = properties.features.contains(Features::COPY_SRC_WITH_READS);
+        let reads_are_copied = is_copied && kind == ResourceKind::Texture;
+        let rules = LayoutRules { api: properties.api, reads_are_copied };
+        Self::with_rules(kind, desc.subresources(), desc.usage(), initial, rules)
     }
 
     /// The cell of a texture on a device with
