@@ -1,10 +1,11 @@
 //! An API object with what tenure keeps beside it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::block_set::BlockKey;
 use crate::device::{
-    Api, Device, Features, MemoryFlags, MemoryTypeId, Properties, ResourceDesc, State, StateModel, Usage,
+    Api, Device, MemoryFlags, MemoryTypeId, Properties, ResourceDesc, State, StateModel, Usage,
 };
 use crate::state::StateCell;
 
@@ -26,6 +27,14 @@ pub(crate) struct ApiResource<D: Device> {
     is_dropped: AtomicBool,
 }
 
+/// What is destroyed of an API resource.
+pub(crate) struct ApiParts<D: Device> {
+    pub(crate) object: D::Resource,
+    pub(crate) mapping: Option<D::Mapping>,
+    /// The evictable block that its memory is in.
+    pub(crate) block: Option<BlockKey>,
+}
+
 fn next_serial() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -33,7 +42,9 @@ fn next_serial() -> u64 {
 
 impl<D: Device> ApiResource<D> {
     /// Takes an API resource in. `state` is what it was left in; `None` for one just created.
-    #[inline]
+    ///
+    /// Inlined, so that it is made where it stays: it is large.
+    #[inline(always)]
     pub(crate) fn new(
         device: &D,
         object: D::Resource,
@@ -45,16 +56,17 @@ impl<D: Device> ApiResource<D> {
             ResourceDesc::Buffer(_) => device.gpu_address(&object),
             ResourceDesc::Texture(_) => None,
         };
-        let states = StateCell::for_resource(desc, state.unwrap_or_else(|| initial_state(device, desc)))
-            .with_layouts_of(device.properties().api);
-        let hands_over = desc.usage().contains(Usage::SHARED) && device.properties().api == Api::Direct3D12;
-        // In the state of swap chains, which is `COMMON`, a peer gets a texture.
-        let states = if hands_over { states.also_allowing(State::PRESENT) } else { states };
-        let is_copied = device.properties().features.contains(Features::COPY_SRC_WITH_READS);
-        let states = if is_copied { states.with_copied_reads() } else { states };
-        let (possible, is_dropped) = (possible_states(device, desc), AtomicBool::new(false));
-        let serial = next_serial();
-        Self { object, states, mapping, address, possible, block: None, serial, is_dropped }
+        let initial = state.unwrap_or_else(|| initial_state(device, desc));
+        Self {
+            object,
+            states: StateCell::on_device(desc, initial, device.properties()),
+            mapping,
+            address,
+            possible: possible_states(device, desc),
+            block: None,
+            serial: next_serial(),
+            is_dropped: AtomicBool::new(false),
+        }
     }
 
     /// The program has dropped the only handle to it: nobody reads what is still to be written to it, but for recordings
@@ -67,14 +79,19 @@ impl<D: Device> ApiResource<D> {
         self.is_dropped.load(Ordering::Relaxed)
     }
 
-    /// The same, in an evictable block.
-    pub(crate) fn in_block(self, block: Option<BlockKey>) -> Self {
-        Self { block, ..self }
+    /// Takes it apart, to destroy it. The rest of it, which is large, is not moved.
+    ///
+    /// # Errors
+    /// The resource, while somebody else holds it.
+    #[inline]
+    pub(crate) fn take_apart(self: Arc<Self>) -> Result<ApiParts<D>, Arc<Self>> {
+        let Self { object, mapping, block, .. } = Arc::try_unwrap(self)?;
+        Ok(ApiParts { object, mapping, block })
     }
 
-    /// The same, in such memory: Direct3D 12 keeps what is in upload heaps readable and what is in
+    /// It is in such memory: Direct3D 12 keeps what is in upload heaps readable and what is in
     /// readback heaps a destination of copies, for life.
-    pub(crate) fn in_memory(self, properties: &Properties, memory: MemoryTypeId) -> Self {
+    pub(crate) fn set_memory(&mut self, properties: &Properties, memory: MemoryTypeId) {
         let flags = properties.memory_types.get(usize::from(memory.0)).map(|found| found.flags);
         let is_fixed = |flags: &MemoryFlags| {
             let is_host = flags.contains(MemoryFlags::HOST_VISIBLE);
@@ -85,7 +102,7 @@ impl<D: Device> ApiResource<D> {
             Some(_) => State::all().difference(State::WRITES),
             None => State::all(),
         };
-        Self { possible: self.possible & states, ..self }
+        self.possible &= states;
     }
 }
 

@@ -43,7 +43,8 @@
 //!    alignment come first, as heights that suit them are rare.
 //! 2. *More passes*: the first item that ended too high comes first in the next pass (squeaky wheel
 //!    optimisation: Joslin and Clements, 1999). Where up to 1,024 items differ in alignment, six of these
-//!    passes belong to the first plan.
+//!    passes belong to the first plan. Of more than 2,048 items the upper ones alone are placed again, above eight
+//!    heights one after the other, in the order for what is left to place: it counts what stayed empty below.
 //! 3. *A backtracking search* of up to 2,048 items for a plan within the lower bound or the capacity, placing
 //!    items in order of offset (as in MiniMalloc: Moffitt, 2023). It branches by placing an item at its lowest
 //!    offset or postponing it; a postponed item must later rest on another one, which bounds its offset from

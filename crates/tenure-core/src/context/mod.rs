@@ -25,7 +25,9 @@ pub(crate) use retired::{CpuSlot, PieceId, Retired, RetiredDescriptor, StaticRan
 
 use crate::Name;
 use crate::config::Config;
-use crate::device::{Device, DeviceError, MAX_QUEUES, ManagerClaim, QueueId, QueueSerial};
+use crate::device::{
+    Device, DeviceError, MAX_QUEUES, ManagerClaim, QueueId, QueueSerial, Requirements, TextureCache,
+};
 use crate::error::{ContractRule, Error};
 use crate::memory::{Backing, Location, MakeRoom, Paging, Pools, RecordedLocation, Wanted};
 use crate::places::PlacePool;
@@ -56,6 +58,8 @@ pub(crate) struct Context<D: Device> {
     pub(crate) recordings: Recordings,
     pub(crate) releases: ReleaseQueue<Retired<D>>,
     pub(crate) pools: Pools<D>,
+    /// What textures need, by description: a program creates many of few descriptions.
+    texture_needs: TextureCache<Requirements>,
     pub(crate) place_pool: PlacePool<D>,
     pub(crate) registry: Registry,
     pub(crate) recorder: RecorderSlot,
@@ -179,6 +183,7 @@ impl<D: Device> Context<D> {
             recordings: Recordings::new(),
             releases: ReleaseQueue::new(),
             pools,
+            texture_needs: TextureCache::new(),
             place_pool: PlacePool::default(),
             registry: Registry::default(),
             recorder: RecorderSlot::default(),

@@ -53,8 +53,15 @@ impl<D: Device> Context<D> {
     #[inline]
     pub(crate) fn requirements(&self, name: &Name, desc: &ResourceDesc) -> Result<Requirements, Error> {
         self.clock.check().map_err(|source| Error::device(name, source))?;
-        desc.validate().map_err(|source| Error::device(name, source))?;
-        self.device.requirements(desc).map_err(|source| self.refused(name, source))
+        let ask = || {
+            desc.validate()?;
+            self.device.requirements(desc)
+        };
+        let found = match desc {
+            ResourceDesc::Texture(info) => self.texture_needs.get_or_ask(info, ask),
+            ResourceDesc::Buffer(_) => ask(),
+        };
+        found.map_err(|source| self.refused(name, source))
     }
 
     /// What [`place_range`](Self::place_range) comes to in steady state, without anything that may fail.

@@ -157,8 +157,8 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// The place for the one manager that the device, with all its clones, can have at a time.
     fn manager_slot(&self) -> &ManagerSlot;
 
-    /// What a resource needs from a heap: the same whenever the description is. Asked before each
-    /// texture is created, so a backend whose driver takes its time keeps answers ([`TextureCache`]).
+    /// What a resource needs from a heap: the same whenever the description is. A manager keeps the answers about
+    /// textures ([`TextureCache`]).
     ///
     /// # Errors
     /// [`DeviceError::InvalidDesc`], [`DeviceError::Lost`].

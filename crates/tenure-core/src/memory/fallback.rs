@@ -1,5 +1,7 @@
 //! The fallback chain for resources and their ranges: what is done in each of its steps.
 
+use std::cell::Cell;
+
 use tenure_heap::{Answer, Fallback, Round, ShortageRules, Spill, Step, try_each_memory_type};
 
 use super::location::Backing;
@@ -330,7 +332,51 @@ impl<D: Device> Pools<D> {
         request: ResourceRequest<'_>,
         room: &impl MakeRoom,
     ) -> Result<Backing<D>, AllocationFailure> {
+        // What the first step comes to in steady state, with fewer instructions.
+        match self.place_in_preferred(device, config, request) {
+            Ok(Some(backing)) => Ok(backing),
+            Ok(None) => self.place_in_steps(device, config, request, None, room),
+            Err(refusal) => self.place_in_steps(device, config, request, Some(refusal), room),
+        }
+    }
+
+    /// A resource placed in the blocks that there are of the preferred memory. `None` when they have no room, or the
+    /// resource is for no pool.
+    ///
+    /// # Errors
+    /// The device refuses the resource.
+    #[inline]
+    fn place_in_preferred(
+        &self,
+        device: &D,
+        config: &Config,
+        request: ResourceRequest<'_>,
+    ) -> Result<Option<Backing<D>>, DeviceError> {
+        let (Placement::Placed(kind), needs) = (request.placement, request.needs) else { return Ok(None) };
+        let maker = Maker { pools: self, device, config };
+        let memory_types = request.flags.memory_types(device.properties(), needs.memory_types);
+        let preferred = first(self.order_for(&request), memory_types);
+        let Some(memory) = preferred.filter(|memory| !maker.is_lazy(*memory)) else { return Ok(None) };
+        match self.find(Class::new(memory, needs.category, kind, request.traits)) {
+            Some(shards) => maker.placed_in_existing(shards, request),
+            None => Ok(None),
+        }
+    }
+
+    /// Goes through all steps. `refusal` is what the device has answered already when the resource was to be placed in
+    /// a block that is there.
+    #[cold]
+    fn place_in_steps(
+        &self,
+        device: &D,
+        config: &Config,
+        request: ResourceRequest<'_>,
+        refusal: Option<DeviceError>,
+        room: &impl MakeRoom,
+    ) -> Result<Backing<D>, AllocationFailure> {
         let needs = request.needs;
+        // The first step begins with the block of the preferred memory that was tried.
+        let refusal = Cell::new(refusal);
         // The pool of committed resources that share memory because the device allows few more allocations.
         let shared = shared_kind(&request, config);
         let kind = match request.placement {
@@ -347,9 +393,10 @@ impl<D: Device> Pools<D> {
         let steps = Steps {
             pools: self,
             class,
-            existing_block: |memory| match pool_of(memory) {
-                Some(shards) => maker.placed_in_existing(shards?, request),
-                None => Ok(None),
+            existing_block: |memory| match (refusal.take(), pool_of(memory)) {
+                (Some(refusal), _) => Err(refusal),
+                (None, Some(shards)) => maker.placed_in_existing(shards?, request),
+                (None, None) => Ok(None),
             },
             new_block: |memory, round| match pool_of(memory) {
                 Some(shards) => {

@@ -7,7 +7,7 @@ use tenure_heap::{Round, Unfit};
 use super::fallback::{RangeRequest, ResourceRequest};
 use super::location::{Backing, Location};
 use super::make::{buffer_usage, is_mapped, is_range_pool};
-use super::objects::{CommittedMemory, MapWish, MemoryOwner, MemorySize, Objects};
+use super::objects::{CommittedMemory, HeapPlace, MapWish, MemoryOwner, MemorySize, Objects};
 use super::policy::Placement;
 use super::pool::{HeapBlock, PoolShard, Store};
 use super::pools::Pools;
@@ -256,7 +256,7 @@ impl<'a, D: Device> Maker<'a, D> {
     /// A resource with memory of its own, as a block that may be evicted where that was asked for.
     fn share(
         &self,
-        made: ApiResource<D>,
+        mut made: ApiResource<D>,
         CommittedMemory { memory, size, priority, .. }: CommittedMemory<'_>,
         is_evictable: bool,
     ) -> Arc<ApiResource<D>> {
@@ -265,7 +265,8 @@ impl<'a, D: Device> Maker<'a, D> {
         }
         Arc::new_cyclic(|weak| {
             let (block, own) = (WeakBlock::Resource(weak.clone()), MemorySize { memory, size });
-            made.in_block(self.pools.residency.add(block, own, priority))
+            made.block = self.pools.residency.add(block, own, priority);
+            made
         })
     }
 
@@ -366,18 +367,16 @@ impl<'a, D: Device> Maker<'a, D> {
             return Err(wrong_store(shards.first().class.kind));
         };
         let wish = self.map_wish(&request, shards.first().class.memory);
-        let made = self.objects().create_placed(
-            self.device,
-            request.desc,
-            &heap.heap,
-            suballocation.offset,
-            wish,
-            request.name,
-        );
-        let block = heap.block;
+        let place = HeapPlace { heap: &heap.heap, offset: suballocation.offset, wish, block: heap.block };
+        let made = self.objects().create_placed(self.device, request.desc, &place, request.name);
         drop(heap);
-        made.map(|api_resource| (Arc::new(api_resource.in_block(block)), suballocation))
-            .inspect_err(|_| self.give_up(shards, suballocation, origin))
+        match made {
+            Ok(api_resource) => Ok((api_resource, suballocation)),
+            Err(error) => {
+                self.give_up(shards, suballocation, origin);
+                Err(error)
+            }
+        }
     }
 
     /// Whether the CPU gets a window into a resource.

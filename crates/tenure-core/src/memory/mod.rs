@@ -57,7 +57,7 @@ pub(crate) use movable::{
     ApiPlace, Current, Exchange, Follower, Holder, MovableBacking, PlaceHold, PlaceHolds, PlaceNeeds,
     PlannedMove,
 };
-pub(crate) use objects::{MapWish, MemoryOwner, MemorySize};
+pub(crate) use objects::{HeapPlace, MapWish, MemoryOwner, MemorySize};
 pub(crate) use pool::{
     BlockContents, FreeToken, PoolId, PoolShard, RangeId, ShardTotals, Store, Suballocation,
 };

@@ -9,7 +9,7 @@ use tenure_suballoc::BlockId;
 
 use super::location::Location;
 use super::movable::{MovableBacking, PlannedMove};
-use super::objects::MapWish;
+use super::objects::{HeapPlace, MapWish};
 use super::pool::{FreeToken, PoolId, PoolShard, RangeId, Store};
 use super::pools::{Pools, allows};
 use super::{Class, MemoryUse};
@@ -211,9 +211,10 @@ impl<D: Device> Pools<D> {
             }
             Some(Store::Heap { heap, .. }) => {
                 let (desc, name) = (&movable.needs.desc, &movable.name);
-                let made =
-                    self.objects.create_placed(device, desc, &heap.heap, to.offset, MapWish::No, name)?;
-                Ok((Arc::new(made.in_block(heap.block)), Location::Placed(to)))
+                let place =
+                    HeapPlace { heap: &heap.heap, offset: to.offset, wish: MapWish::No, block: heap.block };
+                let made = self.objects.create_placed(device, desc, &place, name)?;
+                Ok((made, Location::Placed(to)))
             }
             None => Err(DeviceError::broken_rule("a range lies in a block")),
         }

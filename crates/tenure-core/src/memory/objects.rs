@@ -8,7 +8,8 @@ use tenure_heap::{HeapDevice, HeapProperties, MemoryLimits, Round};
 use super::budget::Budgets;
 use super::parts::{Counts, PartMemory};
 use crate::Name;
-use crate::api_resource::ApiResource;
+use crate::api_resource::{ApiParts, ApiResource};
+use crate::block_set::BlockKey;
 use crate::device::{
     Device, DeviceError, DeviceHeaps, HeapDesc, MemoryTypeId, ObjectRef, Permit, Priority, ResourceDesc,
 };
@@ -62,6 +63,17 @@ pub(crate) struct CommittedMemory<'a> {
     pub(crate) part: &'a dyn Counts,
 }
 
+/// A place in a heap.
+pub(crate) struct HeapPlace<'a, D: Device> {
+    pub(crate) heap: &'a D::Heap,
+    /// Byte of the heap.
+    pub(crate) offset: u64,
+    /// Whether the CPU is to have a window into the resource.
+    pub(crate) wish: MapWish,
+    /// What the heap is known by where it is evictable.
+    pub(crate) block: Option<BlockKey>,
+}
+
 /// The API objects that hold memory, counted. Every change is O(1).
 ///
 /// Bytes are counted twice: all together, for the peak of the whole, and by what they are for. Each pool has a
@@ -88,6 +100,27 @@ pub(crate) struct Objects {
     memoryless: AtomicU64,
     resources_made: AtomicU64,
     resources_destroyed: AtomicU64,
+}
+
+/// An API object just created, before tenure keeps its states.
+struct NewObject<D: Device> {
+    object: D::Resource,
+    mapping: Option<D::Mapping>,
+    /// The memory that it is mapped in.
+    mapped: Option<MemoryTypeId>,
+}
+
+impl<D: Device> NewObject<D> {
+    /// Inlined, so that the result is made where it stays: it is large.
+    #[inline(always)]
+    fn finish(self, device: &D, desc: &ResourceDesc) -> ApiResource<D> {
+        let Self { object, mapping, mapped } = self;
+        let mut api_resource = ApiResource::new(device, object, desc, mapping, None);
+        if let Some(memory) = mapped {
+            api_resource.set_memory(device.properties(), memory);
+        }
+        api_resource
+    }
 }
 
 /// A reading of [`Objects`].
@@ -231,7 +264,7 @@ impl Objects {
         } else {
             device.create_committed_with_priority(Permit::own(), desc, own.memory, own.priority)
         }?;
-        let api_resource = self.take_in(device, object, desc, own.wish, name)?;
+        let api_resource = self.take_in(device, object, own.wish, name)?.finish(device, desc);
         self.committed.fetch_add(1, Ordering::Relaxed);
         let counted = self.count_memoryless(own.size, own.is_memoryless, AtomicU64::fetch_add);
         self.budgets.note_allocation(own.memory, counted);
@@ -258,32 +291,32 @@ impl Objects {
     pub(crate) fn destroy_committed<D: Device>(
         &self,
         device: &D,
-        api_resource: ApiResource<D>,
+        parts: ApiParts<D>,
         (own, is_memoryless): (MemorySize, bool),
         part: &dyn Counts,
     ) {
         let memory = own.memory;
         let size = self.count_memoryless(own.size, is_memoryless, AtomicU64::fetch_sub);
         self.budgets.begin_release(memory, size);
-        self.destroy_resource(device, api_resource);
+        self.destroy_resource(device, parts);
         self.budgets.end_release(memory, size);
         self.committed.fetch_sub(1, Ordering::Relaxed);
         self.limits.note_release(memory, size);
         part.remove(memory, size);
     }
 
-    /// Creates a resource in a heap of such memory.
+    /// Creates a resource in a heap.
     pub(crate) fn create_placed<D: Device>(
         &self,
         device: &D,
         desc: &ResourceDesc,
-        heap: &D::Heap,
-        offset: u64,
-        wish: MapWish,
+        place: &HeapPlace<'_, D>,
         name: &Name,
-    ) -> Result<ApiResource<D>, DeviceError> {
-        let object = device.create_placed(Permit::own(), desc, heap, offset)?;
-        self.take_in(device, object, desc, wish, name)
+    ) -> Result<Arc<ApiResource<D>>, DeviceError> {
+        let object = device.create_placed(Permit::own(), desc, place.heap, place.offset)?;
+        let mut made = self.take_in(device, object, place.wish, name)?.finish(device, desc);
+        made.block = place.block;
+        Ok(Arc::new(made))
     }
 
     pub(crate) fn create_reserved<D: Device>(
@@ -293,17 +326,18 @@ impl Objects {
         name: &Name,
     ) -> Result<Arc<ApiResource<D>>, DeviceError> {
         let object = device.create_reserved(desc)?;
-        self.take_in(device, object, desc, MapWish::No, name).map(Arc::new)
+        Ok(Arc::new(self.take_in(device, object, MapWish::No, name)?.finish(device, desc)))
     }
 
+    /// Names a new API object, counts it, and maps it where the CPU is to have a window into it.
+    #[inline]
     fn take_in<D: Device>(
         &self,
         device: &D,
         object: D::Resource,
-        desc: &ResourceDesc,
         wish: MapWish,
         name: &Name,
-    ) -> Result<ApiResource<D>, DeviceError> {
+    ) -> Result<NewObject<D>, DeviceError> {
         if !name.is_empty() {
             device.set_name(Permit::own(), ObjectRef::Resource(&object), name.as_str());
         }
@@ -323,11 +357,7 @@ impl Objects {
         };
         let (mapping, memory) = mapped.unzip();
         self.resources_made.fetch_add(1, Ordering::Relaxed);
-        let api_resource = ApiResource::new(device, object, desc, mapping, None);
-        Ok(match memory {
-            Some(memory) => api_resource.in_memory(device.properties(), memory),
-            None => api_resource,
-        })
+        Ok(NewObject { object, mapping, mapped: memory })
     }
 
     /// A block was evicted: it takes nothing of its heap.
@@ -368,10 +398,9 @@ impl Objects {
         self.resources_made.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Inlined, so that the parts are taken from where they are: the whole is large.
     #[inline]
-    pub(crate) fn destroy_resource<D: Device>(&self, device: &D, api_resource: ApiResource<D>) {
-        let ApiResource { object, mapping, .. } = api_resource;
+    pub(crate) fn destroy_resource<D: Device>(&self, device: &D, parts: ApiParts<D>) {
+        let ApiParts { object, mapping, .. } = parts;
         drop(mapping);
         device.destroy_resource(Permit::own(), object);
         self.resources_destroyed.fetch_add(1, Ordering::Relaxed);

@@ -320,35 +320,35 @@ impl<D: Device> Pools<D> {
             self.free(suballocation.free_token());
             return Ok(());
         }
-        let api_resource = match Arc::try_unwrap(api_resource) {
-            Ok(api_resource) => api_resource,
+        let parts = match api_resource.take_apart() {
+            Ok(parts) => parts,
             Err(api_resource) => return Err(Backing { api_resource, location }),
         };
         tell();
         match location {
             Location::Committed { own, owner, is_memoryless } => {
                 let part = self.objects.part_of(owner);
-                self.residency.remove(api_resource.block, &self.objects);
-                self.objects.destroy_committed(device, api_resource, (own, is_memoryless), part);
+                self.residency.remove(parts.block, &self.objects);
+                self.objects.destroy_committed(device, parts, (own, is_memoryless), part);
             }
             Location::Placed(suballocation) => {
-                self.objects.destroy_resource(device, api_resource);
+                self.objects.destroy_resource(device, parts);
                 self.free(suballocation.free_token());
             }
             Location::Page(aliased) => {
-                self.objects.destroy_resource(device, api_resource);
+                self.objects.destroy_resource(device, parts);
                 if let Some(heap) = aliased.page.leave() {
                     self.objects.destroy_heap(device, heap, aliased.page.own(), &self.objects.page_memory);
                 }
             }
             Location::Transient(aliased) => {
-                self.objects.destroy_resource(device, api_resource);
+                self.objects.destroy_resource(device, parts);
                 if let Some(aliased) = Arc::into_inner(aliased) {
                     self.leave_heap(device, aliased.share);
                 }
             }
             Location::Reserved | Location::Adopted | Location::Range(_) | Location::Structure(_) => {
-                self.objects.destroy_resource(device, api_resource)
+                self.objects.destroy_resource(device, parts)
             }
         }
         Ok(())
@@ -439,15 +439,14 @@ impl<D: Device> Pools<D> {
                 let shards = self.shards(pool.class());
                 let left = |buffer| Store::Buffer { buffer, size, pool };
                 let Some(shards) = shards else { return Err(left(buffer)) };
-                let buffer = Arc::try_unwrap(buffer).map_err(left)?;
+                let buffer = buffer.take_apart().map_err(left)?;
                 self.residency.remove(buffer.block, &self.objects);
                 tracing::debug!(target: "tenure", bytes = size, "block destroyed");
                 self.objects.destroy_committed(device, buffer, (shards.own(size), false), &shards.memory);
             }
             Store::Slot { buffer, size, suballocation } => {
                 let left = |buffer| Store::Slot { buffer, size, suballocation };
-                let buffer = Arc::try_unwrap(buffer).map_err(left)?;
-                self.objects.destroy_resource(device, buffer);
+                self.objects.destroy_resource(device, buffer.take_apart().map_err(left)?);
                 self.free(suballocation.free_token());
             }
         }

@@ -12,8 +12,8 @@ use crate::device::{
 };
 use crate::memory::policy::Placement;
 use crate::memory::{
-    AllocationFlags, Backing, BlockTraits, Location, MapWish, MemoryOwner, MemorySize, MemoryUse, Page,
-    PageRange, ResourceRequest, allows, no_memory_type,
+    AllocationFlags, Backing, BlockTraits, HeapPlace, Location, MapWish, MemoryOwner, MemorySize, MemoryUse,
+    Page, PageRange, ResourceRequest, allows, no_memory_type,
 };
 use crate::registry::{ObjectKind, RecordKey};
 use crate::resource::Buffer;
@@ -177,12 +177,11 @@ impl<D: Device> PageAllocator<D> {
         };
         let (device, objects) = (self.context.device(), &self.context.pools.objects);
         let wish = MapWish::new(range.page.memory, memory_use.is_mapped(), || false);
-        let made = objects.create_placed(device, resource, &heap, range.offset, wish, name);
+        let place = HeapPlace { heap: &*heap, offset: range.offset, wish, block: None };
+        let made = objects.create_placed(device, resource, &place, name);
         drop(heap);
         match made {
-            Ok(api_resource) => {
-                Ok(Backing { api_resource: Arc::new(api_resource), location: Location::Page(range) })
-            }
+            Ok(api_resource) => Ok(Backing { api_resource, location: Location::Page(range) }),
             Err(error) => {
                 self.give_up(&range);
                 if error.is_shortage() {

@@ -226,10 +226,16 @@ impl<D: Device> Texture<D> {
             trace,
         );
         let (alignment, memory_types) = (needs.alignment, needs.memory_types);
-        let place =
-            |size| PlaceNeeds { desc: resource, size, alignment, step: 1, placement, traits, memory_types };
+        let place = |size| {
+            let desc = ResourceDesc::Texture(desc.info.clone());
+            PlaceNeeds { desc, size, alignment, step: 1, placement, traits, memory_types }
+        };
         let inner = if desc.can_move() { inner.movable(memory_types, place) } else { inner };
-        Ok(Self { inner, info: desc.info.clone() })
+        let info = match resource {
+            ResourceDesc::Texture(info) => info,
+            ResourceDesc::Buffer(_) => desc.info.clone(),
+        };
+        Ok(Self { inner, info })
     }
 
     /// What creating it would take.

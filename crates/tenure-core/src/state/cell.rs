@@ -8,8 +8,8 @@ use super::rules::{Rules, is_valid};
 use super::tracker::Hints;
 use super::{ResourceKind, StateError};
 use crate::device::{
-    Api, MAX_QUEUES, QueueId, QueueKind, QueueSerial, QueueTransfer, ResourceDesc, State, StateModel,
-    Subresource, Usage,
+    Api, Features, MAX_QUEUES, Properties, QueueId, QueueKind, QueueSerial, QueueTransfer, ResourceDesc,
+    State, StateModel, Subresource, Usage,
 };
 use crate::time::SyncPoint;
 
@@ -130,6 +130,15 @@ pub struct StateCell {
     submitted: Mutex<Submitted>,
 }
 
+/// What the device has to do with the states of a resource.
+#[derive(Clone, Copy)]
+struct DeviceRules {
+    api: Api,
+    reads_are_copied: bool,
+    /// What it may enter beside the states of its usage.
+    also_allowed: State,
+}
+
 impl StateCell {
     /// The cell of a resource just created in state `initial`.
     ///
@@ -147,6 +156,19 @@ impl StateCell {
     /// ```
     #[must_use]
     pub fn new(kind: ResourceKind, subresources: u32, usage: Usage, initial: State) -> Self {
+        let rules = DeviceRules { api: Api::Vulkan, reads_are_copied: false, also_allowed: State::empty() };
+        Self::with_rules(kind, subresources, usage, initial, rules)
+    }
+
+    /// Inlined, so that it is made where it stays: it is large.
+    #[inline(always)]
+    fn with_rules(
+        kind: ResourceKind,
+        subresources: u32,
+        usage: Usage,
+        initial: State,
+        DeviceRules { api, reads_are_copied, also_allowed }: DeviceRules,
+    ) -> Self {
         let whole = Part {
             state: initial,
             promoted: false,
@@ -160,10 +182,10 @@ impl StateCell {
             id: LAST_ID.fetch_add(1, Ordering::Relaxed) + 1,
             kind,
             subresources: subresources.clamp(1, MAX_SUBRESOURCES),
-            allowed: State::allowed_for(usage),
+            allowed: State::allowed_for(usage).union(also_allowed),
             initial,
-            layouts: Api::Vulkan,
-            reads_are_copied: false,
+            layouts: api,
+            reads_are_copied,
             hints: Hints::default(),
             submitted: Mutex::new(Submitted {
                 parts: Parts::Whole(whole),
@@ -179,11 +201,22 @@ impl StateCell {
     /// The cell of a resource just created from `desc` in state `initial`.
     #[must_use]
     pub fn for_resource(desc: &ResourceDesc, initial: State) -> Self {
-        let kind = match desc {
-            ResourceDesc::Buffer(_) => ResourceKind::Buffer,
-            ResourceDesc::Texture(_) => ResourceKind::Texture,
-        };
-        Self::new(kind, desc.subresources(), desc.usage(), initial)
+        Self::new(ResourceKind::of(desc), desc.subresources(), desc.usage(), initial)
+    }
+
+    /// The cell of a resource on a device: as [`for_resource`](Self::for_resource), with what the device's API and
+    /// features ask for ([`with_layouts_of`](Self::with_layouts_of), [`with_copied_reads`](Self::with_copied_reads)).
+    #[inline(always)]
+    pub(crate) fn on_device(desc: &ResourceDesc, initial: State, properties: &Properties) -> Self {
+        let kind = ResourceKind::of(desc);
+        let is_copied = properties.features.contains(Features::COPY_SRC_WITH_READS);
+        let reads_are_copied = is_copied && kind == ResourceKind::Texture;
+        let api = properties.api;
+        let hands_over = desc.usage().contains(Usage::SHARED) && api == Api::Direct3D12;
+        // A peer gets a texture in the state of swap chains, which is `COMMON`.
+        let also_allowed = if hands_over { State::PRESENT } else { State::empty() };
+        let rules = DeviceRules { api, reads_are_copied, also_allowed };
+        Self::with_rules(kind, desc.subresources(), desc.usage(), initial, rules)
     }
 
     /// The cell of a texture on a device with
@@ -207,12 +240,6 @@ impl StateCell {
     #[must_use]
     pub const fn with_layouts_of(mut self, api: Api) -> Self {
         self.layouts = api;
-        self
-    }
-
-    /// The cell of a resource that may enter `state`, too, whatever its usage.
-    pub(crate) const fn also_allowing(mut self, state: State) -> Self {
-        self.allowed = self.allowed.union(state);
         self
     }
 

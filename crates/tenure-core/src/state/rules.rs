@@ -2,7 +2,7 @@
 //! The table is in the documentation of [`state`](super).
 
 use super::{D3d12Layout, Layout, StateCell};
-use crate::device::{Api, State, StateModel};
+use crate::device::{Api, ResourceDesc, State, StateModel};
 
 /// Which rules a resource follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,6 +11,16 @@ pub enum ResourceKind {
     Buffer,
     /// Has a layout per subresource on `Explicit`.
     Texture,
+}
+
+impl ResourceKind {
+    #[inline]
+    pub(crate) const fn of(desc: &ResourceDesc) -> Self {
+        match desc {
+            ResourceDesc::Buffer(_) => Self::Buffer,
+            ResourceDesc::Texture(_) => Self::Texture,
+        }
+    }
 }
 
 /// The textures' states that D3D12 reaches from `COMMON` without a barrier.

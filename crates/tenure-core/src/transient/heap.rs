@@ -15,7 +15,9 @@ use crate::context::Context;
 use crate::device::{
     Device, HeapCategory, MemoryTypeId, ObjectRef, Permit, QueueKind, ResourceDesc, State, StateModel,
 };
-use crate::memory::{AliasedRange, AliasingHandoff, Backing, Location, MapWish, MemorySize, SharedHeap};
+use crate::memory::{
+    AliasedRange, AliasingHandoff, Backing, HeapPlace, Location, MapWish, MemorySize, SharedHeap,
+};
 use crate::{Buffer, Error, Name, Texture};
 
 /// The recording, or graph, that acquires a resource.
@@ -211,10 +213,10 @@ impl<D: Device> Heap<D> {
     ) -> Result<usize, Error> {
         context.clock.check().map_err(|source| Error::device(name, source))?;
         let objects = &context.pools.objects;
+        let place = HeapPlace { heap: &self.share.heap, offset, wish: MapWish::No, block: None };
         let api_resource = objects
-            .create_placed(context.device(), &description.desc, &self.share.heap, offset, MapWish::No, name)
+            .create_placed(context.device(), &description.desc, &place, name)
             .map_err(|source| context.refused(name, source))?;
-        let api_resource = Arc::new(api_resource);
         let aliased_range = Arc::new(AliasedRange::new(self.share.clone()));
         let object = object(
             context,

@@ -10,13 +10,14 @@ use crate::order::{order, orders};
 use crate::part::Part;
 use crate::problem::{Pin, Problem};
 use crate::skyline::{FEW, Layout, Skyline};
-use neighbourhood::GoalRepair;
+use neighbourhood::{GoalRepair, Neighbourhood};
 use orders::SqueakyWheel;
 
 /// The number of passes in which the order of the one before is changed.
 const REORDERED_PASSES: usize = 8;
-/// The same for more items than are searched.
-const REORDERED_PASSES_OF_MANY: usize = 2;
+/// The parts of the height, in 1/16, above which the items of a plan are placed again, where there are more items than
+/// are searched.
+const PLACED_AGAIN_ABOVE: [u64; 8] = [4, 5, 6, 7, 8, 9, 10, 11];
 /// The number of those passes that belong to the first plan.
 const FREE_REORDERED_PASSES: usize = 6;
 /// Up to so many items alive at a time, on average, a problem is sparse.
@@ -98,11 +99,39 @@ impl ClassPlanner {
         }
     }
 
+    /// Places the upper items again, in the order for what is left to place above the lower ones: what stayed empty
+    /// below counts there. Half of the items take less than half of the time of a pass.
+    fn upper_again(&mut self, goal: u64, budget: &mut Budget) {
+        let (problem, keys) = (&self.problem, orders(&self.problem)[0]);
+        for sixteenths in PLACED_AGAIN_ABOVE {
+            if self.layout.peak <= goal || budget.is_over() {
+                return;
+            }
+            let from = self.layout.peak / problem.unit / 16 * sixteenths;
+            let upper = Neighbourhood::new(problem, &self.layout, from, (0, problem.sections() as u32));
+            // Iterating over all items counts, too.
+            budget.spend(1 + problem.len() as u64 / 16);
+            if upper.members.is_empty() {
+                return;
+            }
+            let part = upper.problem(problem, &self.layout);
+            let (order, peak) = (order(&part, keys), self.layout.peak);
+            let pass = Skyline::new(&part).pass_towards(u64::MAX, &order, peak, || budget.is_over());
+            budget.spend(pass.placed);
+            if let Some(found) = pass.layout {
+                upper.adopt(problem, &mut self.layout, &found.offsets);
+            }
+        }
+    }
+
     /// Makes more passes: each takes some microseconds for a frame, a search a hundred.
     fn other_orders(&mut self, goal: u64, budget: &mut Budget) {
+        if self.problem.len() > improve::SEARCHED {
+            self.upper_again(goal, budget);
+            return;
+        }
         let mut skyline = Skyline::new(&self.problem);
-        let is_searched = self.problem.len() <= improve::SEARCHED;
-        for _ in 0..if is_searched { REORDERED_PASSES } else { REORDERED_PASSES_OF_MANY } {
+        for _ in 0..REORDERED_PASSES {
             if self.layout.peak <= goal || budget.is_over() {
                 return;
             }
@@ -115,9 +144,6 @@ impl ClassPlanner {
             if let Some(layout) = pass.layout {
                 self.layout = layout;
             }
-        }
-        if !is_searched {
-            return;
         }
         for keys in &orders(&self.problem)[1..] {
             if self.layout.peak <= goal || budget.is_over() {

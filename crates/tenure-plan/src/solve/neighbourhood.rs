@@ -82,6 +82,14 @@ impl Neighbourhood {
         }
         part
     }
+
+    /// Puts the members where a plan of [their problem](Self::problem) has them.
+    pub(super) fn adopt(&self, problem: &Problem, layout: &mut Layout, offsets: &[u64]) {
+        for (&item, offset) in self.members.iter().zip(offsets) {
+            layout.offsets[item as usize] = *offset;
+        }
+        layout.peak = problem.peak(&layout.offsets);
+    }
 }
 
 /// The maximum height in each section, over ranges of sections that are raised: a segment tree.
@@ -281,10 +289,7 @@ pub(super) fn lower_highest(
         tried += solver.nodes();
     }
     let Some(offsets) = offsets else { return tried };
-    for (&item, offset) in neighbourhood.members.iter().zip(offsets) {
-        layout.offsets[item as usize] = offset;
-    }
-    layout.peak = problem.peak(&layout.offsets);
+    neighbourhood.adopt(problem, layout, &offsets);
     tried
 }
 
