@@ -201,9 +201,10 @@ impl<D: Device> Context<D> {
     fn give_back_backing(&self, backing: Backing<D>) {
         let key = backing.key();
         let tell = || self.recorder.get().into_iter().for_each(|recorder| recorder.released(key));
-        if let Err(backing) = self.pools.release(self.device(), backing, tell) {
+        match self.pools.release(self.device(), backing, tell) {
+            Ok(keeper) => keeper.into_iter().for_each(|keeper| self.users.push(keeper)),
             // A recording that was just submitted has not quite let go of it: once more, next time.
-            self.releases.push_after(Retired::Backing(backing), SyncPoint::NONE, 0);
+            Err(backing) => self.releases.push_after(Retired::Backing(backing), SyncPoint::NONE, 0),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The front door.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -220,7 +221,45 @@ impl<D: Device> Gpu<D> {
         state: State,
     ) -> Result<Buffer<D>, Rejected<D>> {
         match self.shared.check_open() {
-            Ok(()) => Buffer::adopt(&self.shared.context, object, desc, state),
+            Ok(()) => Buffer::adopt(&self.shared.context, object, desc, state, None),
+            Err(error) => Err(Rejected { object, error }),
+        }
+    }
+
+    /// As [`adopt_buffer`](Self::adopt_buffer), with what keeps the program's memory that the buffer is in. `keeper` is
+    /// dropped when the buffer has been destroyed, as what was [deferred](Self::defer) is: by an end of a frame or a purge,
+    /// never inside a creation. When the buffer is rejected, it is dropped at once.
+    ///
+    /// # Errors
+    /// As [`adopt_buffer`](Self::adopt_buffer).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tenure::device::{Device, MemoryTypeId, ResourceDesc};
+    /// use tenure::{BufferDesc, BufferInfo, Config, Gpu, State, Usage, sim};
+    ///
+    /// let device = sim::Device::new(sim::Profile::DISCRETE);
+    /// let info = BufferInfo { size: 4096, usage: Usage::VERTEX };
+    /// let own = device.create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(0))?;
+    ///
+    /// let gpu = Gpu::new(device, Config::default())?;
+    /// let file = Arc::new("a mapped file");
+    /// let desc = BufferDesc { usage: Usage::VERTEX, ..BufferDesc::new(4096, Usage::VERTEX) };
+    /// let adopted = gpu.adopt_buffer_in(file.clone(), own, &desc, State::COMMON)?;
+    /// drop(adopted);
+    /// gpu.purge()?;
+    /// assert_eq!(Arc::strong_count(&file), 1, "the buffer is gone, and its share in the file");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn adopt_buffer_in(
+        &self,
+        keeper: impl Any + Send + Sync,
+        object: D::Resource,
+        desc: &BufferDesc,
+        state: State,
+    ) -> Result<Buffer<D>, Rejected<D>> {
+        match self.shared.check_open() {
+            Ok(()) => Buffer::adopt(&self.shared.context, object, desc, state, Some(Box::new(keeper))),
             Err(error) => Err(Rejected { object, error }),
         }
     }

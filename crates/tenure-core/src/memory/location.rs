@@ -1,5 +1,6 @@
 //! Where a resource's bytes are: in a range, a heap, a page, or a part of a heap that others have before and after.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -57,13 +58,21 @@ pub(crate) enum RecordedLocation {
 pub(crate) enum Location<D: Device> {
     Range(Suballocation),
     Placed(Suballocation),
-    Committed { own: MemorySize, owner: MemoryOwner, is_memoryless: bool },
+    Committed {
+        own: MemorySize,
+        owner: MemoryOwner,
+        is_memoryless: bool,
+    },
     Page(PageRange<D>),
     Structure(Box<StructureLocation<D>>),
     Transient(Arc<AliasedRange<D>>),
     Reserved,
-    Adopted,
+    /// With what keeps the program's memory, if tenure is to drop that.
+    Adopted(Option<Keeper>),
 }
+
+/// What keeps the memory of an adopted resource: the program's own, dropped where its destructors run.
+pub(crate) type Keeper = Box<dyn Any + Send + Sync>;
 
 impl<D: Device> Location<D> {
     /// A number that no other backing has until this one is given back: see
@@ -87,7 +96,7 @@ impl<D: Device> Location<D> {
             Self::Structure(structure) => structure.place.kind(),
             Self::Transient(_) => LocationKind::Transient,
             Self::Reserved => LocationKind::Reserved,
-            Self::Adopted => LocationKind::Adopted,
+            Self::Adopted(_) => LocationKind::Adopted,
         }
     }
 
@@ -111,7 +120,7 @@ impl<D: Device> Location<D> {
             Self::Transient(aliased) => {
                 RecordedLocation::Memory { kind, memory: aliased.share.own.memory, offset: None }
             }
-            Self::Reserved | Self::Adopted => RecordedLocation::Elsewhere(kind),
+            Self::Reserved | Self::Adopted(_) => RecordedLocation::Elsewhere(kind),
         }
     }
 
@@ -133,7 +142,7 @@ impl<D: Device> Location<D> {
             Self::Structure(structure) => structure.place.reserved(),
             // Its bytes are the heap's, and other resources have them as well.
             Self::Transient(_) => 0,
-            Self::Reserved | Self::Adopted => 0,
+            Self::Reserved | Self::Adopted(_) => 0,
         }
     }
 }

@@ -50,7 +50,7 @@ pub(crate) use fallback::{
 };
 pub(crate) use freeing::{RUN, RemoteFreeList};
 pub(crate) use location::{
-    AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, RecordedLocation, SharedHeap,
+    AliasedRange, AliasingHandoff, Backing, Keeper, Location, Page, PageRange, RecordedLocation, SharedHeap,
     StructureLocation,
 };
 pub(crate) use movable::{

@@ -11,7 +11,7 @@ use super::class::lazy_types;
 use super::fallback::{Notices, RangeRequest, ResourceRequest};
 use super::freeing::Freeing;
 use super::in_place::InPlace;
-use super::location::{Backing, Location, SharedHeap, StructureLocation};
+use super::location::{Backing, Keeper, Location, SharedHeap, StructureLocation};
 use super::make::{buffer_usage, check, make_pool};
 use super::movable::{MovableBacking, MovableId};
 use super::objects::Objects;
@@ -296,6 +296,7 @@ impl<D: Device> Pools<D> {
     }
 
     /// Gives a backing back; the GPU is done with it. `tell` is called before any of its memory can be given out again.
+    /// What kept the memory of an adopted resource is returned: to drop it is to run the program's code.
     ///
     /// # Errors
     /// The backing, while another thread has not quite let go of the API object.
@@ -304,7 +305,7 @@ impl<D: Device> Pools<D> {
         device: &D,
         backing: Backing<D>,
         tell: impl FnOnce(),
-    ) -> Result<(), Backing<D>> {
+    ) -> Result<Option<Keeper>, Backing<D>> {
         let Backing { api_resource, location } = backing;
         let location = match location {
             Location::Structure(structure) => {
@@ -318,7 +319,7 @@ impl<D: Device> Pools<D> {
             tell();
             drop(api_resource);
             self.free(suballocation.free_token());
-            return Ok(());
+            return Ok(None);
         }
         let parts = match api_resource.take_apart() {
             Ok(parts) => parts,
@@ -347,11 +348,15 @@ impl<D: Device> Pools<D> {
                     self.leave_heap(device, aliased.share);
                 }
             }
-            Location::Reserved | Location::Adopted | Location::Range(_) | Location::Structure(_) => {
+            Location::Adopted(keeper) => {
+                self.objects.destroy_resource(device, parts);
+                return Ok(keeper);
+            }
+            Location::Reserved | Location::Range(_) | Location::Structure(_) => {
                 self.objects.destroy_resource(device, parts)
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Lets go of a heap whose ranges overlap; the last to do so destroys it.

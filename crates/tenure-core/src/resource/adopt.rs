@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::device::{
     Allowed, BufferInfo, Device, DeviceError, Mapping, ObjectRef, Permit, ResourceDesc, State,
 };
-use crate::memory::{Backing, Location};
+use crate::memory::{Backing, Keeper, Location};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::state::StateError;
@@ -94,7 +94,7 @@ impl Adoption<'_> {
         context.pools.objects.note_adopted();
         let api_resource =
             ApiResource::new(context.device(), object, &self.resource, mapping, Some(self.state));
-        Ok(Backing { api_resource: Arc::new(api_resource), location: Location::Adopted })
+        Ok(Backing { api_resource: Arc::new(api_resource), location: Location::Adopted(None) })
     }
 }
 
@@ -104,11 +104,13 @@ impl<D: Device> Buffer<D> {
         object: D::Resource,
         desc: &BufferDesc,
         state: State,
+        keeper: Option<Keeper>,
     ) -> Result<Self, Rejected<D>> {
         let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
         let adoption = Adoption { name: &desc.name, resource, is_mapped: desc.memory.is_mapped(), state };
-        let backing =
+        let mut backing =
             adoption.take_in(context, object).map_err(|(error, object)| Rejected { error, object })?;
+        backing.location = Location::Adopted(keeper);
         let inner = HandleInner::new(
             context,
             Labels::of(&desc.name, &desc.tag),

@@ -4,7 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tenure_core::{BufferDesc, Config, FrameConfig, Gpu, Queue, Usage};
+use tenure_core::device::{BufferInfo, Device as _, MemoryTypeId, Permit, ResourceDesc};
+use tenure_core::{Buffer, BufferDesc, Config, FrameConfig, Gpu, Queue, State, Usage};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
 use super::{Counted, count, device, gpu, mesh};
@@ -164,5 +165,49 @@ fn no_destructor_runs_inside_a_creation() {
     assert_eq!(count(&dropped), 1);
     assert!(gpu.shutdown().is_clean());
     drop(gpu);
+    device.check_clean().unwrap();
+}
+
+/// A buffer in memory that `keeper` keeps.
+fn kept(gpu: &Gpu<Device>, keeper: impl Send + Sync + 'static) -> Buffer<Device> {
+    let desc = BufferDesc::new(1000, Usage::VERTEX);
+    let info = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
+    let object = gpu.device().create_committed(&info, MemoryTypeId(0)).unwrap();
+    gpu.adopt_buffer_in(keeper, object, &desc, State::COMMON).unwrap()
+}
+
+/// What keeps the memory of an adopted buffer is dropped after the buffer, by a purge and not by a creation that looks for
+/// room; its panic stops nothing else from being released.
+#[test]
+fn what_keeps_adopted_memory_goes_where_destructors_of_the_program_run() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device);
+    let (boom, dropped) = boom();
+    let alive = device.calls().live_resources;
+    drop((kept(&gpu, boom), mesh(&gpu, "rock", 20 << 20)));
+    for call in [CallKind::CreateCommitted, CallKind::CreateHeap, CallKind::CreatePlaced] {
+        device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(call).onwards());
+    }
+    assert!(gpu.create_buffer(&BufferDesc::new(1000, Usage::SHADER_READ)).is_err());
+    device.faults().clear();
+    assert_eq!(count(&dropped), 0);
+    assert_eq!(device.calls().live_resources, alive, "while both buffers are destroyed");
+    let answer = catch_unwind(AssertUnwindSafe(|| gpu.purge().unwrap()));
+    assert!(answer.is_err(), "the program is told");
+    assert_eq!((count(&dropped), gpu.stats().pending_releases), (1, 0));
+
+    let (counted, dropped) = Counted::new();
+    let at_the_end = kept(&gpu, counted);
+    let (counted, rejected) = Counted::new();
+    assert!(gpu.shutdown().into_result().is_err(), "a handle lives");
+    let info = ResourceDesc::Buffer(BufferInfo { size: 64, usage: Usage::VERTEX });
+    let object = device.create_committed(&info, MemoryTypeId(0)).unwrap();
+    let refused = gpu.adopt_buffer_in(counted, object, &BufferDesc::new(64, Usage::VERTEX), State::COMMON);
+    device.destroy_resource(Permit::checked(), refused.unwrap_err().object);
+    assert_eq!(count(&rejected), 1);
+    drop(gpu);
+    assert_eq!(count(&dropped), 0);
+    drop(at_the_end);
+    assert_eq!(count(&dropped), 1);
     device.check_clean().unwrap();
 }

@@ -1,11 +1,13 @@
 //! Frames that are presented.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use tenure_core::device::{Api, Device as _};
 use tenure_core::{
     Awaited, BufferDesc, Config, Error, FrameConfig, Gpu, Graph, Queue, Recording, State, Subresource,
-    SwapchainDesc, SwapchainImage, SwapchainRule, TextureDesc, TextureViewDesc, Usage,
+    SwapchainDesc, SwapchainImage, SwapchainRule, TextureDesc, TextureViewDesc, Usage, View,
 };
 use tenure_sim::{Device, Fault, FaultKind, HazardKind, Lag, Options, Profile, Swapchain, SwapchainEvent};
 
@@ -582,6 +584,62 @@ fn a_resize_that_fails_leaves_no_images() {
             swapchain.present(image).unwrap();
             drop((swapchain, buffer));
             end(&device, gpu);
+        }
+    }
+}
+
+/// A swap chain that its owner resizes when that is dropped, and a view that holds the resize up on Direct3D 12.
+struct ResizedLast {
+    swapchain: Swapchain,
+    _view: View<Device>,
+    answers: mpsc::Sender<(Result<(), Error>, Duration)>,
+}
+
+impl Drop for ResizedLast {
+    fn drop(&mut self) {
+        let begun = Instant::now();
+        let answer = self.swapchain.resize([32, 32]);
+        // Nobody may listen any more.
+        let _ = self.answers.send((answer, begun.elapsed()));
+    }
+}
+
+/// A destructor of the program that resizes a swap chain is told at once that an image is held, whatever runs it: a purge, the
+/// end of a frame, the shutdown, or the purge of a lost device. The thread that runs it is not waited for.
+#[test]
+fn a_destructor_that_resizes_waits_for_no_purge() {
+    let ways: [fn(&Device, &Gpu<Device>); 4] = [
+        |_, gpu| gpu.purge().unwrap(),
+        |_, gpu| gpu.begin_frame().unwrap().end().unwrap(),
+        |_, gpu| drop(gpu.shutdown()),
+        |device, gpu| {
+            device.end_process();
+            let _lost = gpu.purge();
+        },
+    ];
+    for profile in Profile::ALL {
+        for (way, run) in ways.iter().enumerate() {
+            let device = Device::with_options(Options::new(*profile).lag(Lag::None));
+            let timeout = Duration::from_secs(60);
+            let frames = FrameConfig { timeout, ..FrameConfig::default() };
+            let gpu = Gpu::new(device.clone(), Config { frames, ..Config::default() }).unwrap();
+            let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+            let image = swapchain.acquire().unwrap().unwrap();
+            let view = gpu.create_texture_view(image.texture(), &TextureViewDesc::render_target()).unwrap();
+            drop(image);
+            let (answers, answered) = mpsc::channel();
+            drop(gpu.defer("window", ResizedLast { swapchain, _view: view, answers }));
+            run(&device, &gpu);
+            let (answer, took) = answered.try_recv().expect("the destructor has run");
+            assert!(took < timeout / 2, "{}, way {way}: {took:?}", profile.name());
+            let is_held = gpu.device().properties().api == Api::Direct3D12;
+            match (way, is_held) {
+                (0 | 1, true) => assert_eq!(rule(answer), Some(SwapchainRule::ImageHeld)),
+                (0 | 1, false) => answer.unwrap(),
+                _ => assert!(answer.is_err(), "{}, way {way}", profile.name()),
+            }
+            drop(gpu);
+            device.check_clean().unwrap();
         }
     }
 }

@@ -118,7 +118,15 @@ impl DescriptorTables {
         let contract = &mut self.contract;
         let resources = found.max_resource_descriptor_buffer_range;
         let samplers = found.max_sampler_descriptor_buffer_range;
-        contract.visible_resources = contract.visible_resources.min(most(resources, stride));
+        let (alone, constants) = (most(resources, stride), self.visible_constants);
+        let room = if self.is_mutable && constants < alone.min(contract.visible_resources) {
+            // Either they have an array of their own in the same buffer, or there is one array, no longer than theirs.
+            let own = u64::from(constants) * sizes.of(BindingKind::Constants);
+            most(resources.saturating_sub(own), stride).max(constants)
+        } else {
+            alone
+        };
+        contract.visible_resources = contract.visible_resources.min(room);
         contract.visible_samplers =
             contract.visible_samplers.min(most(samplers, sizes.of(BindingKind::Sampler)));
         self.visible_constants = self.visible_constants.min(self.contract.visible_resources);
@@ -322,7 +330,7 @@ mod tests {
         let of = |enabled: OptionalFeatures, is_robust| {
             let (limits, features) = Default::default();
             let indexing = indexing();
-            let mut tables = DescriptorTables::new(&limits, &features, Some((&indexing, true)), enabled, 0);
+            let mut tables = DescriptorTables::new(&limits, &features, Some((&indexing, false)), enabled, 0);
             tables.use_buffers(&found, is_robust, vk::ShaderStageFlags::COMPUTE);
             assert!(!tables.contract.sets);
             (tables.contract.visible_resources, tables.contract.visible_samplers)
@@ -331,6 +339,35 @@ mod tests {
         assert_eq!(of(mutable, false), (1000, 100), "as large as the largest");
         assert_eq!(of(mutable, true), (500, 100));
         assert_eq!(of(OptionalFeatures::empty(), false), (64_000 / 160, 100), "one of each");
+    }
+
+    /// An array of constants beside the mutable descriptors is in the same buffer, and in its range.
+    #[test]
+    fn constants_beside_mutable_descriptors_take_room_in_the_buffer() {
+        let found = vk::PhysicalDeviceDescriptorBufferPropertiesEXT {
+            sampled_image_descriptor_size: 64,
+            storage_image_descriptor_size: 64,
+            uniform_buffer_descriptor_size: 64,
+            storage_buffer_descriptor_size: 64,
+            uniform_texel_buffer_descriptor_size: 64,
+            storage_texel_buffer_descriptor_size: 64,
+            max_resource_descriptor_buffer_range: 4096 + 64_000,
+            ..Default::default()
+        };
+        for most_constants in [0, 64, 400, 600, 1000, 1200, MANY] {
+            let (limits, features) = Default::default();
+            let indexing = Indexing {
+                max_per_stage_descriptor_update_after_bind_uniform_buffers: most_constants,
+                ..indexing()
+            };
+            let enabled = OptionalFeatures::MUTABLE_DESCRIPTORS;
+            let mut tables = DescriptorTables::new(&limits, &features, Some((&indexing, true)), enabled, 0);
+            tables.use_buffers(&found, false, vk::ShaderStageFlags::COMPUTE);
+            let arrays = tables.arrays(DescriptorKind::Resource, tables.contract.visible_resources);
+            let bytes = arrays.total() * 64;
+            assert!(bytes <= 64_000, "{bytes} B with {most_constants} constants");
+            assert!(tables.contract.visible_resources >= 500, "{most_constants} constants: {tables:?}");
+        }
     }
 
     #[test]

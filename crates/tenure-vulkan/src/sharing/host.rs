@@ -78,7 +78,7 @@ impl HostMemory {
     }
 
     /// A buffer that begins at the first byte. What owns the memory is dropped when the buffer is, and the GPU is done
-    /// with it.
+    /// with it, where the values of [`Gpu::defer`] are: by the end of a frame or a purge.
     ///
     /// The program has its own pointer to the bytes: the buffer is of [`MemoryUse::GpuOnly`], and not mapped. Of memory
     /// that is only read, it is no destination of copies either, whatever the description says. It is no new memory:
@@ -97,7 +97,9 @@ impl HostMemory {
             let desc = self.checked(desc)?;
             let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
             let resource = gpu.device().shared().import_host(&self, &resource)?;
-            gpu.adopt_buffer(resource, &desc, State::COMMON).map_err(|rejected| {
+            // Its destructor is the program's code, which not every call that destroys the buffer may run.
+            let keeper = self.owner.clone();
+            gpu.adopt_buffer_in(keeper, resource, &desc, State::COMMON).map_err(|rejected| {
                 rejected.object.destroy();
                 ShareError::Manager(rejected.error)
             })

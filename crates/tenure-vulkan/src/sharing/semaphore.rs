@@ -146,11 +146,12 @@ impl SharedSemaphore {
     ///
     /// # Safety
     /// The values that are signalled rise, in both processes together, and none is more than the device's
-    /// `maxTimelineSemaphoreValueDifference` away.
+    /// `maxTimelineSemaphoreValueDifference` away. The recording that gets the value was begun before this is dropped:
+    /// the value itself keeps nothing.
     #[must_use]
     pub unsafe fn at(&self, value: u64) -> ExternalSemaphore {
-        // SAFETY: it lives until the GPU is done with what was submitted before it is dropped; the rest the caller
-        // promises.
+        // SAFETY: it lives until the GPU is done with all recordings that were begun before it is dropped; the rest the
+        // caller promises.
         unsafe { ExternalSemaphore::timeline(self.owned.raw, value) }
     }
 

@@ -178,3 +178,35 @@ fn without_the_extension_no_memory_is_imported() {
     drop((rejected, gpu));
     vulkan.end();
 }
+
+/// Panics when it is dropped, after the memory was unmapped.
+struct Panics(#[expect(dead_code, reason = "unmaps when it is dropped")] Mapped);
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        panic!("the program's own");
+    }
+}
+
+/// What owns the memory is the program's code: its panic reaches who purges, after all else was released.
+#[test]
+fn an_owner_that_panics_stops_no_release() {
+    let vulkan = Vulkan::new(validated());
+    let gpu = manager(&vulkan);
+    if alignment(&gpu).is_some() {
+        let (mapped, is_gone) = Mapped::of(&file(), ProtFlags::READ);
+        let address = mapped.address;
+        // SAFETY: the mapping lives as long as its owner.
+        let memory = unsafe { HostMemory::read_only(address, SIZE, Panics(mapped)) };
+        let level = memory.import(&gpu, &BufferDesc::new(SIZE as u64, Usage::COPY_SRC)).unwrap();
+        let beside = BufferDesc::new(1 << 20, Usage::COPY_DST).own_resource();
+        let beside: Vec<_> = (0..4).map(|_| gpu.create_buffer(&beside).unwrap()).collect();
+        drop((level, beside));
+        let purged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| gpu.purge().unwrap()));
+        assert!(purged.is_err() && is_gone.load(Ordering::Relaxed));
+        assert_eq!((gpu.stats().committed, gpu.stats().pending_releases), (0, 0));
+        assert!(gpu.shutdown().is_clean());
+    }
+    drop(gpu);
+    vulkan.end();
+}
