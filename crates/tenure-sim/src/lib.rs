@@ -252,6 +252,7 @@ mod sharing;
 mod structures;
 mod submit;
 mod swapchain;
+mod texture_writes;
 mod tiles;
 mod timeline;
 

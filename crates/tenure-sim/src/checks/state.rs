@@ -254,6 +254,16 @@ impl States {
         found
     }
 
+    /// The CPU writes texels of subresources, and the GPU has nothing to do with them.
+    pub(crate) fn write_by_cpu(&mut self, which: Range<u32>, states: (State, State)) -> Result<(), Wrong> {
+        let found = match &mut self.model {
+            Model::Explicit(parts) => parts.change(&which, |part| part.write_by_cpu(states)),
+            Model::Fixed(_) | Model::Legacy(_) => Ok(()),
+        };
+        self.merge();
+        found
+    }
+
     /// True when such a barrier writes the bytes of a texture, as far as other queues are concerned.
     pub(crate) fn rewrites(&mut self, which: Range<u32>, (before, after): (State, State)) -> bool {
         match &mut self.model {
