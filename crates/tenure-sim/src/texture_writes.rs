@@ -53,7 +53,7 @@ impl Shared {
                 return Err(DeviceError::invalid_value(CallRule::IsTexture, texture.label.id));
             };
             check::texture_writes(info, states, STATES, writes)?;
-            self.check_texture_write(texture, states)?;
+            self.check_texture_write(texture)?;
             let mut written: SmallVec<[u32; 16]> =
                 writes.iter().map(|write| write.subresource(info)).collect();
             written.sort_unstable();
@@ -75,11 +75,7 @@ impl Shared {
     }
 
     /// The bytes are the texture's, and nothing in flight uses it.
-    fn check_texture_write(
-        &self,
-        texture: &Arc<ResourceState>,
-        (before, _): (State, State),
-    ) -> Result<(), DeviceError> {
+    fn check_texture_write(&self, texture: &Arc<ResourceState>) -> Result<(), DeviceError> {
         let objects = || vec![texture.label.to_string()];
         if let Some(freed) = texture.freed() {
             let detail = || format!("it is written after {freed} was destroyed");
@@ -102,10 +98,9 @@ impl Shared {
         if let (Memory::Placed { heap, tenant, offset, size }, true) =
             (&texture.memory, self.checks.contains(Checks::ALIASING))
         {
-            // Contents that are lost anyway may be those of others.
             for previous in heap.claim(*offset..offset + size, tenant) {
                 let objects = vec![texture.label.to_string(), previous.label.to_string()];
-                let detail = || format!("{} used their common bytes last, before {before}", previous.label);
+                let detail = || format!("{} used their common bytes last", previous.label);
                 let kind = HazardKind::MissingAliasingBarrier;
                 self.report(Checks::ALIASING, kind, objects, detail, CALL);
             }

@@ -4,8 +4,7 @@ use proptest::prelude::*;
 use tenure_core::device::Features;
 use tenure_core::memory::PoolKind;
 use tenure_core::{
-    Config, Error, Format, Gpu, InPlaceConfig, Queue, State, Subresource, TexelData, Texture, TextureDesc,
-    Usage,
+    Config, Format, Gpu, InPlaceConfig, Queue, State, Subresource, TexelData, Texture, TextureDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
@@ -160,11 +159,12 @@ fn what_was_named_and_never_used_is_written_while_the_gpu_is_idle() {
     gpu.upload_texture(&texture, whole, TexelData::new(&data)).unwrap();
     let (in_place, staged) = roads(&gpu);
     assert!(in_place == 1 && staged > 0, "something is submitted");
+    gpu.flush_uploads().unwrap();
     finish(&gpu);
     for (region, part) in regions(&model).into_iter().zip(model.parts()) {
         gpu.upload_texture(&texture, region, TexelData::new(part)).unwrap();
     }
-    assert_eq!(gpu.upload_stats().bytes, staged + 0, "the pending upload was submitted and is complete");
+    assert_eq!(gpu.upload_stats().bytes, staged, "the pending upload was submitted and is complete");
     model.set(whole, &model.get(whole), 160, 24);
     model.expect_on(&gpu, Queue::Compute, &texture);
     drop((texture, other));
@@ -289,7 +289,7 @@ fn a_failed_write_is_staged() {
     let texels = [7; 40 * 24 * 4];
     let desc = TextureDesc::d2(40, 24, Format::Rgba8Unorm, SAMPLED).name("grass");
     let lost = gpu.create_texture_with(&desc, &[TexelData::new(&texels)]).unwrap_err();
-    assert!(matches!(lost, Error::DeviceLost { .. }) || lost.to_string().contains("unplugged"), "{lost}");
+    assert!(lost.to_string().contains("unplugged"), "{lost}");
 }
 
 /// Wrong data is the same error on either road, and changes nothing.

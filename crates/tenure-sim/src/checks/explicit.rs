@@ -112,7 +112,7 @@ impl Explicit {
 
     /// The CPU writes it while no queue has anything to do with it. What was in `COMMON` no queue has had since.
     pub(crate) fn write_by_cpu(&mut self, (before, after): (State, State)) -> Result<(), Wrong> {
-        let placed = self.check_before(before);
+        let placed = self.check_before(before).map_err(|_| Wrong::Written { is: self.state, before });
         if before.is_empty() {
             (self.owner, self.release, self.led, self.activated) = (None, None, None, false);
             self.accesses = Accesses::default();

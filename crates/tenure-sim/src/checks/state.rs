@@ -51,6 +51,7 @@ impl Wrong {
 pub(crate) enum Wrong {
     Use { is: State, wanted: State },
     Transition { is: State, before: State },
+    Written { is: State, before: State },
     Fixed { is: State, wanted: State },
     Crossing { is: State },
     Unknown { is: State, kind: QueueKind },
@@ -70,6 +71,14 @@ impl fmt::Display for Wrong {
             }
             Self::Transition { is, before } => {
                 write!(f, "the barrier says it was {}, but it is in state {}", Shown(*before), Shown(*is))
+            }
+            Self::Written { is, before } => {
+                write!(
+                    f,
+                    "the CPU writes it as if it was {}, but it is in state {}",
+                    Shown(*before),
+                    Shown(*is)
+                )
             }
             Self::Fixed { is, wanted } => write!(
                 f,
