@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{Buffer, BufferDesc, HandleInner, Labels, PlaceRef};
-use crate::api_resource::ApiResource;
 use crate::context::Context;
 use crate::device::{
     Allowed, ClearValue, Device, DeviceError, Dimension, Format, Priority, Properties, Requirements,
@@ -16,6 +15,7 @@ use crate::memory::{
 };
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
+use crate::state::StateCell;
 use crate::{Error, Name};
 
 /// A texture to create.
@@ -359,10 +359,11 @@ impl<D: Device> Texture<D> {
         self.inner.moves()
     }
 
-    /// Its API object and the states in which the CPU may write it in place, if it may. No command uses it by this.
-    pub(crate) fn in_place(&self) -> Option<(&Arc<ApiResource<D>>, State)> {
+    /// Its API texture with its states, and those in which the CPU may write it in place, if it may. No command uses it by
+    /// this.
+    pub(crate) fn in_place(&self) -> Option<(&D::Resource, &StateCell, State)> {
         let states = Some(self.write_states).filter(|states| !states.is_empty())?;
-        self.inner.placed_resource().map(|api_resource| (api_resource, states))
+        self.inner.placed_resource().map(|found| (&found.object, &found.states, states))
     }
 
     /// Its shape, format, uses and clear value.

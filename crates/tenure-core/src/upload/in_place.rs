@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Error;
-use crate::api_resource::ApiResource;
 use crate::context::Context;
 use crate::device::{
     Device, DeviceError, Mapping, Permit, State, Subresource, TextureInfo, TextureRegion, TextureWrite,
@@ -12,6 +11,7 @@ use crate::device::{
 use crate::memory::in_place::first_written_state;
 use crate::resource::{Buffer, Texture, Used};
 use crate::staging::Footprint;
+use crate::state::StateCell;
 use crate::time::SyncPoint;
 
 /// Writes so far.
@@ -80,7 +80,7 @@ pub(super) fn write_texels_in_place<D: Device>(
     writes: &[TextureWrite<'_>],
     counters: &InPlaceCounters,
 ) -> Result<bool, Error> {
-    let Some((api_resource, states)) = texture.in_place() else { return Ok(false) };
+    let Some(found) = texture.in_place() else { return Ok(false) };
     let (config, info) = (&context.config.in_place, texture.info());
     let size = writes.iter().map(|write| texel_bytes(info, write)).fold(0, u64::saturating_add);
     let is_allowed = Arc::ptr_eq(texture.inner.context(), context)
@@ -89,7 +89,7 @@ pub(super) fn write_texels_in_place<D: Device>(
     if !is_allowed {
         return Ok(false);
     }
-    let write = || write_texels(context, (api_resource, states), info, writes);
+    let write = || write_texels(context.device(), found, info, writes);
     let written = if texture.inner.is_named() {
         let is_allowed = config.uploads && size <= config.max_upload;
         is_allowed.then(|| write_if_idle(context, write)).flatten()
@@ -116,12 +116,11 @@ fn texel_bytes(info: &TextureInfo, write: &TextureWrite<'_>) -> u64 {
 /// Writes texels of a texture that no other thread writes, and the GPU does not use, and notes the state that they are
 /// in. `None` where their state is none in which the CPU may write.
 fn write_texels<D: Device>(
-    context: &Context<D>,
-    (api_resource, states): (&ApiResource<D>, State),
+    device: &D,
+    (object, cell, states): (&D::Resource, &StateCell, State),
     info: &TextureInfo,
     writes: &[TextureWrite<'_>],
 ) -> Option<Result<(), DeviceError>> {
-    let cell = &api_resource.states;
     let subresources = || writes.iter().map(|write| write.subresource(info));
     let before = cell.state_to_write(subresources().next()?)?;
     let is_alike = subresources().all(|subresource| cell.state_to_write(subresource) == Some(before));
@@ -129,8 +128,7 @@ fn write_texels<D: Device>(
     if !is_alike || !states.contains(after) {
         return None;
     }
-    let written =
-        context.device().write_texture(Permit::own(), &api_resource.object, (before, after), writes);
+    let written = device.write_texture(Permit::own(), object, (before, after), writes);
     if written.is_ok() && before.is_empty() {
         // The next queue to use it has nothing to wait for.
         let declare = |part| cell.declare(part, after, &SyncPoint::NONE, None);
