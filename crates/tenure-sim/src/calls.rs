@@ -41,6 +41,8 @@ call_kinds! {
     CreateReserved, "create_reserved", true;
     /// `Device::map`
     Map, "map", true;
+    /// `Device::write_texture`
+    WriteTexture, "write_texture", true;
     /// `Device::create_list`
     CreateList, "create_list", true;
     /// `Device::submit`

@@ -28,6 +28,10 @@ pub struct Costs {
     pub destroy_placed: u64,
     /// Mapping.
     pub map: u64,
+    /// Writing texels of a texture, before their number.
+    pub write_texture: u64,
+    /// Each MiB that is written to a texture.
+    pub write_texture_per_mib: u64,
     /// A command list with its allocator.
     pub create_list: u64,
     /// Destroying one.
@@ -70,6 +74,8 @@ impl Default for Costs {
             destroy_memory: 20_000,
             destroy_placed: 1_000,
             map: 500,
+            write_texture: 500,
+            write_texture_per_mib: 200_000,
             create_list: 15_000,
             destroy_list: 5_000,
             list: 1_000,
@@ -91,7 +97,7 @@ impl Default for Costs {
 /// What a call is about, as far as its cost depends on it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Work {
-    /// Bytes of driver memory taken or given back; descriptors, where a call is about those.
+    /// Bytes of driver memory taken or given back, or of texels; descriptors, where a call is about those.
     pub(crate) bytes: u64,
     pub(crate) texture: bool,
 }
@@ -110,6 +116,10 @@ impl Costs {
             CallKind::DestroyResource if work.bytes > 0 => self.destroy_memory,
             CallKind::DestroyResource => self.destroy_placed,
             CallKind::Map => self.map,
+            CallKind::WriteTexture => {
+                let mib = (work.bytes >> 20).saturating_mul(self.write_texture_per_mib);
+                self.write_texture.saturating_add(mib)
+            }
             CallKind::CreateList => self.create_list,
             CallKind::DestroyList => self.destroy_list,
             CallKind::BeginList | CallKind::CloseList => self.list,

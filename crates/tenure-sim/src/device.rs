@@ -9,7 +9,7 @@ use tenure_core::device::{
     AccelerationStructureRange, CallRule, Checked, Descriptor, DescriptorHeapDesc, DescriptorSource,
     DeviceError, HeapBudget, HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, PagingPoint,
     Permit, Priority, Properties, QueryHeapDesc, QueueId, QueueSerial, Requirements, ResourceDesc,
-    SetBinding, SetWrite, SubmitSync, TileLayout, TileUpdate, TrimRequest,
+    SetBinding, SetWrite, State, SubmitSync, TextureInfo, TextureWrite, TileLayout, TileUpdate, TrimRequest,
 };
 
 use crate::calls::{CallKind, Calls};
@@ -331,6 +331,20 @@ impl tenure_core::device::Device for Device {
             state.mapped.store(true, Ordering::Relaxed);
             Ok(Mapping::new(Arc::clone(&self.shared), Arc::clone(state)))
         })
+    }
+
+    fn texture_write_states(&self, info: &TextureInfo) -> State {
+        self.shared.texture_write_states(info)
+    }
+
+    fn write_texture(
+        &self,
+        _: Permit<Self>,
+        texture: &Resource,
+        states: (State, State),
+        writes: &[TextureWrite<'_>],
+    ) -> Result<(), DeviceError> {
+        self.shared.write_texture(texture, states, writes)
     }
 
     fn gpu_address(&self, resource: &Resource) -> Option<u64> {

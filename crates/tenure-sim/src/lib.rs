@@ -93,9 +93,9 @@
 //! | `ListInUse` | a list begun anew while in flight |
 //! | `UninitializedRead` | bytes read that were never written, to the byte, by the GPU or the CPU |
 //! | `MissingAliasingBarrier` | a resource used, or a texture moved, whose bytes another live one used last; on Vulkan an aliasing barrier that does not come after how they were used, or does not lead to how they are used next |
-//! | `WrongState` | a use in a state, or a barrier from a state, that the subresource is not in, or that does not come after what was done before; a queue family uses what another owns; a queue uses what is in a state that it does not know |
+//! | `WrongState` | a use in a state, or a barrier from a state, that the subresource is not in, or that does not come after what was done before; the CPU writes texels from a state that they are not in; a queue family uses what another owns; a queue uses what is in a state that it does not know |
 //! | `MissingBarrier` | unordered accesses, or on Vulkan copies, to the same bytes with no barrier between |
-//! | `MappingHazard` | the CPU touches what a submission in flight writes, or writes what it reads; in memory that is not coherent it writes next to what one writes, in the same atom |
+//! | `MappingHazard` | the CPU touches what a submission in flight writes, or writes what it reads; in memory that is not coherent it writes next to what one writes, in the same atom; it writes texels of a texture that a submission in flight uses |
 //! | `QueueRace` | two queues touch the same bytes, one writes, and no wait, nor the CPU, orders them |
 //! | `DeadDescriptor` | a descriptor is used whose resource is destroyed, or that was freed or never written; on Vulkan one whose view is destroyed |
 //! | `WrongDescriptor` | a descriptor is used as what it is not: a sampler as a view, constants as what is written |
@@ -252,6 +252,7 @@ mod sharing;
 mod structures;
 mod submit;
 mod swapchain;
+mod texture_writes;
 mod tiles;
 mod timeline;
 

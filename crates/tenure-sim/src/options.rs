@@ -84,6 +84,9 @@ pub struct Options {
     pub unmapped_tiles: bool,
     /// Resources can be shared with other devices: see [`Device::export`](crate::Device::export). *Default*: yes.
     pub shared_memory: bool,
+    /// The CPU writes texels where they stay, as with `VK_EXT_host_image_copy`. On Vulkan profiles. *Default*: as
+    /// the profile says.
+    pub texture_writes: Option<bool>,
     /// What it offers of descriptors. *Default*: as the profile says.
     pub descriptors: Option<DescriptorLimits>,
     /// How memory is paged. *Default*: it is not, and memory over the budget works as any other.
@@ -112,6 +115,7 @@ impl Options {
             copy_src_with_reads: false,
             unmapped_tiles: true,
             shared_memory: true,
+            texture_writes: None,
             descriptors: None,
             paging: None,
             record_calls: false,
@@ -206,6 +210,13 @@ impl Options {
     #[must_use]
     pub const fn shared_memory(mut self, on: bool) -> Self {
         self.shared_memory = on;
+        self
+    }
+
+    /// Sets [`texture_writes`](Self::texture_writes).
+    #[must_use]
+    pub const fn texture_writes(mut self, on: bool) -> Self {
+        self.texture_writes = Some(on);
         self
     }
 

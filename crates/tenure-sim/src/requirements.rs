@@ -2,7 +2,7 @@
 
 use tenure_core::device::{
     Allowed, BufferInfo, DeviceError, Dimension, Features, Format, HeapCategory, MemoryFlags, Properties,
-    Requirements, ResourceDesc, TextureInfo, Usage,
+    Requirements, ResourceDesc, TEXTURE_WRITES, TextureInfo, Usage,
 };
 
 use crate::layout::mip_bytes;
@@ -29,6 +29,9 @@ pub(crate) fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Resu
     }
     if desc.usage().contains(Usage::SHARED) && !properties.features.contains(Features::SHARED_MEMORY) {
         return Err(DeviceError::Unsupported { feature: "shared memory" });
+    }
+    if desc.usage().contains(Usage::CPU_WRITE) && !properties.features.contains(Features::TEXTURE_WRITES) {
+        return Err(DeviceError::Unsupported { feature: TEXTURE_WRITES });
     }
     match desc {
         ResourceDesc::Buffer(info) if info.size > properties.max_buffer_size => {

@@ -98,6 +98,9 @@ impl Shared {
         let promotes = properties.state_model == StateModel::Promotion;
         properties.features.set(Features::COPY_SRC_WITH_READS, options.copy_src_with_reads && promotes);
         properties.features.set(Features::SHARED_MEMORY, options.shared_memory);
+        if let (Some(on), Api::Vulkan) = (options.texture_writes, properties.api) {
+            properties.features.set(Features::TEXTURE_WRITES, on);
+        }
         if !options.unmapped_tiles {
             properties.features.remove(Features::UNMAPPED_TILES);
         }

@@ -5,7 +5,10 @@ use std::ffi::CString;
 
 use ash::vk;
 
+use tenure_core::device::State;
+
 use crate::error::CreateError;
+use crate::resource::host_copy_states;
 use crate::setup::{ApiVersion, OptionalFeatures, Portability};
 
 /// The functions of timeline semaphores.
@@ -35,6 +38,15 @@ pub(crate) struct SemaphoreFdCalls {
 pub(crate) struct Synchronization2Calls {
     pub(crate) submit: vk::PFN_vkQueueSubmit2,
     pub(crate) barrier: vk::PFN_vkCmdPipelineBarrier2,
+}
+
+/// The functions by which the CPU writes images.
+#[derive(Clone, Copy)]
+pub(crate) struct HostImageCalls {
+    pub(crate) copy: vk::PFN_vkCopyMemoryToImageEXT,
+    pub(crate) transition: vk::PFN_vkTransitionImageLayoutEXT,
+    /// The states whose layouts an image may be in meanwhile.
+    pub(crate) states: State,
 }
 
 /// The functions that ask for requirements without an object.
@@ -69,6 +81,7 @@ pub(crate) struct Api {
     pub(crate) memory_fd: Option<MemoryFdCalls>,
     pub(crate) semaphore_fd: Option<SemaphoreFdCalls>,
     pub(crate) host_pointer: Option<vk::PFN_vkGetMemoryHostPointerPropertiesEXT>,
+    pub(crate) host_images: Option<HostImageCalls>,
 }
 
 /// What an [`Api`] is made from: everything but the functions.
@@ -108,6 +121,8 @@ impl Api {
         let host_pointer = has(OptionalFeatures::EXTERNAL_MEMORY_HOST).then(|| host_pointer_call(&handles));
         let (memory_fd, semaphore_fd) = (memory_fd.transpose()?, semaphore_fd.transpose()?);
         let host_pointer = host_pointer.transpose()?;
+        let host_images = has(OptionalFeatures::HOST_IMAGE_COPY).then(|| host_image_calls(&handles));
+        let host_images = host_images.transpose()?;
         if has(OptionalFeatures::DEBUG_NAMES) {
             handles.function([c"vkSetDebugUtilsObjectNameEXT"; 2])?;
         }
@@ -146,6 +161,7 @@ impl Api {
             memory_fd,
             semaphore_fd,
             host_pointer,
+            host_images,
         })
     }
 
@@ -300,6 +316,24 @@ fn semaphore_fd_calls(handles: &Handles) -> Result<SemaphoreFdCalls, CreateError
             c"vkImportSemaphoreFdKHR"
         ),
         signal: typed!(handles, vk::PFN_vkSignalSemaphore, c"vkSignalSemaphore", c"vkSignalSemaphoreKHR"),
+    })
+}
+
+fn host_image_calls(handles: &Handles) -> Result<HostImageCalls, CreateError> {
+    Ok(HostImageCalls {
+        copy: typed!(
+            handles,
+            vk::PFN_vkCopyMemoryToImageEXT,
+            c"vkCopyMemoryToImage",
+            c"vkCopyMemoryToImageEXT"
+        ),
+        transition: typed!(
+            handles,
+            vk::PFN_vkTransitionImageLayoutEXT,
+            c"vkTransitionImageLayout",
+            c"vkTransitionImageLayoutEXT"
+        ),
+        states: host_copy_states(&handles.instance, handles.physical),
     })
 }
 

@@ -11,7 +11,7 @@ use tenure_core::device::{
     AccelerationStructureRange, CallRule, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError,
     HeapBudget, HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, Permit, Priority, Properties,
     QueryHeapDesc, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, State, SubmitSync,
-    TileLayout, TileUpdate, Usage,
+    TextureInfo, TextureWrite, TileLayout, TileUpdate, Usage,
 };
 
 use crate::descriptor::{DescriptorHeap, SetBlock, SetLayout};
@@ -320,6 +320,20 @@ impl tenure_core::device::Device for Device {
 
     fn map(&self, resource: &Resource) -> Result<Mapping, DeviceError> {
         resource.map()
+    }
+
+    fn texture_write_states(&self, info: &TextureInfo) -> State {
+        self.shared.texture_write_states(info)
+    }
+
+    fn write_texture(
+        &self,
+        _: Permit<Self>,
+        texture: &Resource,
+        states: (State, State),
+        writes: &[TextureWrite<'_>],
+    ) -> Result<(), DeviceError> {
+        self.shared.write_texture(texture, states, writes)
     }
 
     fn gpu_address(&self, resource: &Resource) -> Option<u64> {

@@ -47,6 +47,7 @@ pub(crate) fn image_usage(usage: Usage) -> vk::ImageUsageFlags {
         (Usage::INPUT_ATTACHMENT, Flags::INPUT_ATTACHMENT),
         // Only such an image may have memory that is allocated lazily.
         (Usage::TRANSIENT_ATTACHMENT, Flags::TRANSIENT_ATTACHMENT),
+        (Usage::CPU_WRITE, Flags::HOST_TRANSFER_EXT),
     ];
     table
         .into_iter()
@@ -67,10 +68,11 @@ mod tests {
         for usage in Usage::all().difference(bare).iter() {
             let as_buffer = buffer_usage(usage, false, true);
             let as_image = image_usage(usage);
-            assert_eq!(as_buffer.is_empty(), Usage::TEXTURE_ONLY.contains(usage), "{usage:?}");
+            let of_textures = Usage::TEXTURE_ONLY | Usage::CPU_WRITE;
+            assert_eq!(as_buffer.is_empty(), of_textures.contains(usage), "{usage:?}");
             assert_eq!(as_image.is_empty(), Usage::BUFFER_ONLY.contains(usage), "{usage:?}");
         }
-        let all = Usage::all().difference(Usage::TEXTURE_ONLY);
+        let all = Usage::all().difference(Usage::TEXTURE_ONLY | Usage::CPU_WRITE);
         let whole = buffer_usage(all, true, true);
         assert!(whole.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS));
         for usage in all.iter() {

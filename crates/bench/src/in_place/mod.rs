@@ -8,10 +8,12 @@ mod report;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use tenure_core::device::Device;
+use tenure_core::device::{Device, Features};
 use tenure_core::memory::PoolKind;
 use tenure_core::memory::in_place::writable_types;
-use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, InPlaceConfig, Usage};
+use tenure_core::{
+    Buffer, BufferDesc, Config, Error, Format, Gpu, InPlaceConfig, TexelData, Texture, TextureDesc, Usage,
+};
 
 use crate::timing::{median_ns, time};
 use report::{Line, Report};
@@ -59,16 +61,31 @@ enum What {
     Creation,
     /// Uploads to the buffers of the frame before.
     Again,
+    /// Creates textures with their texels.
+    Textures,
+    /// Uploads to the textures of the frame before.
+    TexturesAgain,
 }
 
 impl What {
-    const ALL: [Self; 3] = [Self::InitialData, Self::Creation, Self::Again];
+    const ALL: [Self; 5] =
+        [Self::InitialData, Self::Creation, Self::Again, Self::Textures, Self::TexturesAgain];
+
+    const fn is_of_textures(self) -> bool {
+        matches!(self, Self::Textures | Self::TexturesAgain)
+    }
+
+    const fn is_of_each_frame(self) -> bool {
+        !matches!(self, Self::Again | Self::TexturesAgain)
+    }
 
     const fn text(self) -> &'static str {
         match self {
             Self::InitialData => "initial data",
             Self::Creation => "creation with initial data",
             Self::Again => "later uploads, the GPU idle",
+            Self::Textures => "creation of textures with texels",
+            Self::TexturesAgain => "later uploads to textures, the GPU idle",
         }
     }
 }
@@ -114,13 +131,15 @@ fn run_on<D: Device>(args: &Args, open: impl Fn() -> Result<D, String>) -> Resul
     }
     let properties = roads[0].device().properties();
     let (name, is_reached) = (properties.name.clone(), writable_types(properties) != 0);
+    let has_textures = properties.features.contains(Features::TEXTURE_WRITES);
     let mut lines = Vec::new();
     for what in What::ALL {
         for size in SIZES {
             lines.push(measure(&roads, what, size, args.rounds).map_err(|error| error.to_string())?);
         }
     }
-    let missed = lines.iter().find(|line| is_reached && line.misses_target());
+    let is_expected = |line: &Line| if line.is_of_textures { has_textures } else { is_reached };
+    let missed = lines.iter().find(|line| is_expected(line) && line.misses_target());
     let missed = missed.map(|line| format!("{}: {:.2} of the staged time", line.what, line.ratio()));
     let report = Report { device: name, lines };
     if args.json {
@@ -137,6 +156,7 @@ struct Frames<'a, D: Device> {
     what: What,
     size: u64,
     buffers: Vec<Buffer<D>>,
+    textures: Vec<Texture<D>>,
     times: Vec<Duration>,
     /// Bytes; the most staging memory that there was.
     staging: u64,
@@ -146,21 +166,37 @@ struct Frames<'a, D: Device> {
 impl<'a, D: Device> Frames<'a, D> {
     fn new(gpu: &'a Gpu<D>, what: What, size: u64) -> Self {
         let before = (gpu.upload_stats().in_place_bytes, gpu.upload_stats().bytes);
-        Self { gpu, what, size, buffers: Vec::new(), times: Vec::new(), staging: 0, before }
+        Self {
+            gpu,
+            what,
+            size,
+            buffers: Vec::new(),
+            textures: Vec::new(),
+            times: Vec::new(),
+            staging: 0,
+            before,
+        }
     }
 
     fn desc(&self) -> BufferDesc {
         BufferDesc::new(self.size, Usage::VERTEX).filled().name("mesh")
     }
 
+    /// A square of texels of 4 bytes.
+    fn texture_desc(&self) -> TextureDesc {
+        let side = (self.size / 4).isqrt() as u32;
+        TextureDesc::d2(side, side, Format::Rgba8Unorm, Usage::SHADER_READ).name("picture")
+    }
+
     fn play(&mut self, data: &[u8]) -> Result<(), Error> {
         let frame = self.gpu.begin_frame()?;
         let count = FRAME / self.size;
-        if self.what != What::Again {
+        if self.what.is_of_each_frame() {
             self.buffers.clear();
+            self.textures.clear();
             self.gpu.purge()?;
         }
-        if self.what != What::Creation {
+        if matches!(self.what, What::InitialData | What::Again) {
             while (self.buffers.len() as u64) < count {
                 self.buffers.push(self.gpu.create_buffer(&self.desc())?);
             }
@@ -177,6 +213,9 @@ impl<'a, D: Device> Frames<'a, D> {
             // As commands would have it.
             let _offset = buffer.offset();
         }
+        for texture in &self.textures {
+            let _raw = texture.raw();
+        }
         frame.end()
     }
 
@@ -185,11 +224,26 @@ impl<'a, D: Device> Frames<'a, D> {
             for _ in 0..count {
                 self.buffers.push(self.gpu.create_buffer_with(&self.desc(), data)?);
             }
+        } else if self.what.is_of_textures() {
+            self.upload_textures(count, data)?;
         } else {
             self.buffers.iter().try_for_each(|buffer| self.gpu.upload(buffer, 0, data).map(drop))?;
         }
         let point = self.gpu.flush_uploads()?;
         self.gpu.wait(&point, TIMEOUT).map(drop)
+    }
+
+    fn upload_textures(&mut self, count: u64, data: &[u8]) -> Result<(), Error> {
+        let texels = TexelData::new(data);
+        while (self.textures.len() as u64) < count {
+            self.textures.push(self.gpu.create_texture_with(&self.texture_desc(), &[texels])?);
+        }
+        if self.what == What::TexturesAgain {
+            for texture in &self.textures {
+                self.gpu.upload_texture(texture, texture.info().region(0, 0), texels)?;
+            }
+        }
+        Ok(())
     }
 
     fn in_place_bytes(&self) -> u64 {
@@ -208,15 +262,19 @@ fn measure<D: Device>(roads: &[Gpu<D>], what: What, size: u64, rounds: u32) -> R
             }
         }
     }
-    let bytes = FRAME / size * size * u64::from(WARM_UP + rounds);
+    // Textures that stay are created in the first frame.
+    let uploads = u64::from(WARM_UP + rounds) + u64::from(what == What::TexturesAgain);
+    let bytes = FRAME / size * size * uploads;
     let share = roads[1].in_place_bytes() as f64 / bytes as f64;
     let staging = [roads[0].staging, roads[1].staging];
     let ms = |frames: &Frames<'_, D>| median_ns(frames.times.clone(), 1) / 1e6;
     let times = [ms(&roads[0]), ms(&roads[1])];
     for frames in roads {
-        drop(frames.buffers);
+        drop((frames.buffers, frames.textures));
         frames.gpu.purge()?;
         frames.gpu.trim();
     }
-    Ok(Line { what: what.text(), size, times, staging, share, has_target: size == 64 << 10 })
+    let is_of_textures = what.is_of_textures();
+    let has_target = size == 64 << 10 && !is_of_textures;
+    Ok(Line { what: what.text(), is_of_textures, size, times, staging, share, has_target })
 }

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use super::TARGET;
 
-/// Frames of buffers of one size: staged, and in place.
+/// Frames of buffers or textures of one size: staged, and in place.
 pub(super) struct Line {
     pub(super) what: &'static str,
-    /// Bytes of a buffer.
+    pub(super) is_of_textures: bool,
+    /// Bytes of a buffer or texture.
     pub(super) size: u64,
     /// Milliseconds a frame.
     pub(super) times: [f64; 2],
@@ -59,7 +60,7 @@ impl fmt::Display for Report {
         table.load_style(presets::ASCII_MARKDOWN);
         table.set_header([
             "20 MB a frame",
-            "buffers of (KiB)",
+            "each of (KiB)",
             "staged (ms)",
             "in place (ms)",
             "of staged",

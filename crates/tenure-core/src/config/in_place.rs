@@ -8,6 +8,10 @@ use super::{Check, ConfigError, GIB, KIB, MIB};
 /// and on cards with a resizable BAR (GPU upload heaps). Which bytes arrive, and for which submissions, is the same either
 /// way: what the GPU may still be using is staged.
 ///
+/// Textures are written so where the device writes them itself and loses nothing by it
+/// ([`Device::texture_write_states`](crate::device::Device::texture_write_states)), if they are created
+/// [filled](crate::TextureDesc::filled).
+///
 /// ```
 /// use tenure::{BufferDesc, Config, Gpu, InPlaceConfig, Usage, sim};
 ///
@@ -20,18 +24,20 @@ use super::{Check, ConfigError, GIB, KIB, MIB};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InPlaceConfig {
-    /// Whether the initial data of buffers is, and uploads to buffers that no command can use yet: what neither a
-    /// recording, a view nor [`Buffer::raw`](crate::Buffer::raw) has asked for. Default `true`.
+    /// Whether initial data is, and uploads to what no command can use yet: what neither a recording, a view nor
+    /// [`Buffer::raw`](crate::Buffer::raw) has asked for. Default `true`.
     pub initial_data: bool,
-    /// Whether uploads to other buffers are, while the GPU is through with all that was submitted. Default `true`.
+    /// Whether uploads to anything else are, while the GPU is through with all that was submitted. Default `true`.
     pub uploads: bool,
+    /// Whether both go for textures, too. Default `true`; without it no texture is made writable by the CPU.
+    pub textures: bool,
     /// Bytes of the largest such upload. Default 4 MiB; at most 4 GiB.
     ///
     /// Whoever submits on another thread waits while it is written: larger saves more staging memory, smaller lets
     /// others submit sooner.
     pub max_upload: u64,
-    /// Bytes of the largest buffer that is created [filled](crate::BufferDesc::filled), and of the largest upload, that is
-    /// written across the bus to a card with memory of its own. Default 64 KiB; 0: nothing is; at most 4 GiB.
+    /// Bytes of the largest buffer or texture that is created [filled](crate::BufferDesc::filled), and of the largest
+    /// upload, that is written across the bus to a card with memory of its own. Default 64 KiB; 0: nothing is; at most 4 GiB.
     ///
     /// The CPU writes such memory at the speed of the bus, while the copy of what is staged takes none of its time. Larger
     /// saves more staging memory and submissions; smaller lets the CPU go on sooner.
@@ -40,7 +46,13 @@ pub struct InPlaceConfig {
 
 impl Default for InPlaceConfig {
     fn default() -> Self {
-        Self { initial_data: true, uploads: true, max_upload: 4 * MIB, max_over_bus: 64 * KIB }
+        Self {
+            initial_data: true,
+            uploads: true,
+            textures: true,
+            max_upload: 4 * MIB,
+            max_over_bus: 64 * KIB,
+        }
     }
 }
 

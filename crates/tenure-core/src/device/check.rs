@@ -6,7 +6,7 @@
 use super::{
     Allowed, Block, BufferLayout, CallRule, DescriptorHeapDesc, DescriptorKind, DeviceError, FieldValue,
     Format, HeapCategory, HeapDesc, MemoryTypeId, Plane, QueueId, QueueKind, Requirements, ResourceDesc,
-    SetBinding, State, Subresource, TextureAccess, TextureInfo, TextureView, TileRegion, Usage,
+    SetBinding, State, Subresource, TextureAccess, TextureInfo, TextureView, TextureWrite, TileRegion, Usage,
 };
 
 type Checked = Result<(), DeviceError>;
@@ -263,6 +263,35 @@ pub fn texture_copy(
         return Err(DeviceError::invalid_value(CallRule::CopyDepthQueue, src.format));
     }
     at_most(CallRule::CopySamplesQueue, u64::from(src.samples), 1)
+}
+
+/// The CPU writes texels of a texture, which are in the first of the states before and in the second afterwards;
+/// `allowed` are the states in which it may.
+///
+/// # Errors
+/// [`DeviceError::MissingUsage`] without [`Usage::CPU_WRITE`]; [`CallRule::WrittenState`], [`CallRule::WrittenFrom`];
+/// as [`TextureRegion::check`](super::TextureRegion::check) and [`copy_layout`].
+pub fn texture_writes(
+    info: &TextureInfo,
+    (before, after): (State, State),
+    allowed: State,
+    writes: &[TextureWrite<'_>],
+) -> Checked {
+    usage(info.usage, Usage::CPU_WRITE)?;
+    if after.is_empty() || !allowed.contains(after) {
+        return Err(DeviceError::InvalidState { rule: CallRule::WrittenState, state: after, allowed });
+    }
+    if !before.is_empty() && before != after {
+        return Err(DeviceError::InvalidState { rule: CallRule::WrittenFrom, state: before, allowed: after });
+    }
+    for write in writes {
+        write.region.check(info)?;
+        let block = write.region.block(info.format);
+        let layout = BufferLayout { offset: 0, row_pitch: write.row_pitch, rows: write.rows };
+        let alignments = [1, u64::from(block.bytes)];
+        copy_layout(layout, alignments, (block, write.region.extent), write.bytes.len() as u64)?;
+    }
+    Ok(())
 }
 
 /// A value of a destination is the source's.

@@ -173,6 +173,10 @@ impl TextureInfo {
         if self.usage.contains(Usage::DEPTH_STENCIL) && !self.format.is_depth() {
             return bad_usage(Allowed::Rule("without DEPTH_STENCIL, because the format is of colour"));
         }
+        if self.usage.contains(Usage::CPU_WRITE) && !self.is_writable_by_cpu() {
+            let rule = "CPU_WRITE beside other uses, without SHARED and TRANSIENT_ATTACHMENT, for one sample of colour";
+            return bad_usage(Allowed::Rule(rule));
+        }
         let is_flat = self.dimension == Dimension::D2 && !self.format.is_compressed();
         if self.usage.contains(Usage::INPUT_ATTACHMENT) && !is_flat {
             let rule = "without INPUT_ATTACHMENT, because the texture is a volume or its format compressed";
@@ -208,6 +212,15 @@ impl TextureInfo {
                 Err(DeviceError::invalid_desc("view_formats", format, Allowed::Rule(rule)))
             }
         }
+    }
+}
+
+impl TextureInfo {
+    /// Whether the CPU may write its texels where they stay, on a device that has such textures.
+    pub(crate) fn is_writable_by_cpu(&self) -> bool {
+        let excluded = Usage::SHARED | Usage::TRANSIENT_ATTACHMENT;
+        let is_used = !self.usage.difference(Usage::CPU_WRITE).is_empty();
+        is_used && !self.usage.intersects(excluded) && self.samples == 1 && !self.format.is_depth()
     }
 }
 
@@ -257,8 +270,8 @@ impl ResourceDesc {
             Self::Buffer(info) if info.size == 0 => {
                 Err(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1)))
             }
-            Self::Buffer(info) if info.usage.intersects(Usage::TEXTURE_ONLY) => {
-                let allowed = Allowed::Usage(Usage::all() - Usage::TEXTURE_ONLY);
+            Self::Buffer(info) if info.usage.intersects(Usage::TEXTURE_ONLY | Usage::CPU_WRITE) => {
+                let allowed = Allowed::Usage(Usage::all() - Usage::TEXTURE_ONLY - Usage::CPU_WRITE);
                 Err(DeviceError::invalid_desc("usage", info.usage, allowed))
             }
             Self::Buffer(info) if info.usage.difference(Usage::SHARED).is_empty() => {

@@ -90,6 +90,28 @@ pub struct TextureRegion {
     pub extent: [u32; 3],
 }
 
+/// Texels that the CPU writes to a region of a texture: see
+/// [`Device::write_texture`](super::Device::write_texture).
+#[derive(Clone, Copy, Debug)]
+pub struct TextureWrite<'a> {
+    /// Where to.
+    pub region: TextureRegion,
+    /// Bytes from one row of blocks to the next, a multiple of the bytes of a block.
+    pub row_pitch: u64,
+    /// Rows of blocks from one slice to the next.
+    pub rows: u32,
+    /// The rows of blocks, slice by slice, from the first byte on.
+    pub bytes: &'a [u8],
+}
+
+impl TextureWrite<'_> {
+    /// The subresource that it is in.
+    #[must_use]
+    pub const fn subresource(&self, info: &TextureInfo) -> u32 {
+        self.region.layer.saturating_mul(info.mips).saturating_add(self.region.mip)
+    }
+}
+
 impl TextureRegion {
     /// The size of one block of its texels in a buffer; of a plane that the format lacks, the format's own.
     #[must_use]

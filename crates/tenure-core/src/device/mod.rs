@@ -70,7 +70,7 @@ pub use format::{Block, Compression, Format};
 pub use heaps::DeviceHeaps;
 pub use list::{Barrier, CommandList, QueueTransfer};
 #[doc(no_inline)]
-pub use list::{BufferLayout, Subresource, TextureRegion};
+pub use list::{BufferLayout, Subresource, TextureRegion, TextureWrite};
 pub use permit::{Checked, Permit};
 pub use properties::{Api, Features, MAX_QUEUES, Properties, QueueProperties, StateModel};
 #[doc(no_inline)]
@@ -95,6 +95,9 @@ pub use tile::TileRegion;
 pub use tile::{TileLayout, TileSource, TileUpdate};
 #[doc(no_inline)]
 pub use usage::{State, Usage};
+
+/// What [`Features::TEXTURE_WRITES`] is called where it is missing.
+pub const TEXTURE_WRITES: &str = "writes of texels by the CPU";
 
 /// One queue's serial that something waits for: the submission's number on that queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -251,6 +254,42 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// [`DeviceError::InvalidCall`] when its memory is not host-visible, a shortage,
     /// [`DeviceError::Lost`].
     fn map(&self, resource: &Self::Resource) -> Result<Self::Mapping, DeviceError>;
+
+    /// The states in which the CPU may write texels of a texture with this description and
+    /// [`Usage::CPU_WRITE`] beside its usage, where the GPU uses such a texture as fast as one without.
+    /// [`State::COMMON`]: in none, or the GPU would be slower, as here. Of all descriptions alike where
+    /// [`Features::TEXTURE_WRITES`] is missing. Asked before textures are created, so a backend keeps
+    /// answers.
+    fn texture_write_states(&self, info: &TextureInfo) -> State {
+        let _unused = info;
+        State::COMMON
+    }
+
+    /// Writes texels of a texture of [`Usage::CPU_WRITE`] by the CPU, at once and where they stay
+    /// (`vkCopyMemoryToImageEXT`). What is submitted afterwards, to any queue, finds them.
+    ///
+    /// The subresources written to are in the state `before`, and in `after` afterwards, as after a barrier:
+    /// `before` is [`State::COMMON`], and what was in the subresources is lost, or it is `after`. `after` is one of the
+    /// [states](Self::texture_write_states) for it.
+    ///
+    /// The GPU is through with all that was submitted and uses the texture, and no other thread writes the texture
+    /// or submits such work meanwhile.
+    ///
+    /// # Errors
+    /// As [`check::texture_writes`]; [`DeviceError::InvalidCall`] for a resource that is no texture, or of another
+    /// device; [`DeviceError::Unsupported`] where there is no such write, as here; a shortage,
+    /// [`DeviceError::Lost`]. What the regions hold is undefined then, and where `before` is `COMMON` all of their
+    /// subresources.
+    fn write_texture(
+        &self,
+        permit: Permit<Self>,
+        texture: &Self::Resource,
+        (before, after): (State, State),
+        writes: &[TextureWrite<'_>],
+    ) -> Result<(), DeviceError> {
+        let _unused = (permit, texture, before, after, writes);
+        Err(DeviceError::Unsupported { feature: TEXTURE_WRITES })
+    }
 
     /// The GPU address of a buffer's byte 0, where the API has one.
     fn gpu_address(&self, resource: &Self::Resource) -> Option<u64>;

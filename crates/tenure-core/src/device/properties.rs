@@ -85,6 +85,11 @@ bitflags! {
         /// Resources whose memory other devices, processes or APIs use, too
         /// ([`Usage::SHARED`](super::Usage::SHARED)). Elsewhere creating one is `Unsupported`.
         const SHARED_MEMORY = 1 << 15;
+        /// The CPU writes texels where they stay, of textures of
+        /// [`Usage::CPU_WRITE`](super::Usage::CPU_WRITE): see
+        /// [`Device::write_texture`](super::Device::write_texture). Elsewhere creating such a texture is
+        /// `Unsupported`.
+        const TEXTURE_WRITES = 1 << 16;
     }
 }
 

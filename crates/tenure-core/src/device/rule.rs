@@ -89,6 +89,9 @@ rules! {
     CopyEqualSamples = "a texture is copied to one with as many samples",
     CopyDepthQueue = "depth and stencil are copied between textures on a graphics queue",
     CopySamplesQueue = "a multisampled texture is copied on a graphics queue",
+    // Writes of texels by the CPU.
+    WrittenState = "the CPU writes texels in a state that the device names for it",
+    WrittenFrom = "texels that the CPU writes are in COMMON before, or in the state that the write leaves them in",
     // States.
     WriteStateAlone = "a write state stands alone",
     QueueKnowsState = "the queue knows the state",

@@ -56,6 +56,12 @@ bitflags! {
         /// resource has memory of its own, never moves, and is never evicted by tenure. Only beside other uses,
         /// and only where the device has [`Features::SHARED_MEMORY`](super::Features::SHARED_MEMORY).
         const SHARED = 1 << 15;
+        /// The CPU writes its texels where they stay, by
+        /// [`Device::write_texture`](super::Device::write_texture). Textures of one sample and of colour only, and only
+        /// where the device has [`Features::TEXTURE_WRITES`](super::Features::TEXTURE_WRITES). A GPU may have to keep such
+        /// a texture uncompressed, so it is not for textures that nobody writes so: a manager adds it to what is
+        /// [filled](crate::TextureDesc::filled), where it costs nothing.
+        const CPU_WRITE = 1 << 16;
     }
 }
 

@@ -48,8 +48,8 @@ impl<D: Device> Gpu<D> {
         Ok(upload)
     }
 
-    /// Copies texels to a region of a texture, through staging memory laid out as the device wants
-    /// it. As [`upload`](Self::upload); regions of a mip and depth go to a graphics queue, because
+    /// Copies texels to a region of a texture: into place, where the texture was created [filled](TextureDesc::filled) and
+    /// the GPU cannot be using it, else through staging memory laid out as the device wants it. As [`upload`](Self::upload); regions of a mip and depth go to a graphics queue, because
     /// queues for copies alone cannot.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl<D: Device> Gpu<D> {
     }
 
     /// Creates a texture that begins with texels: `data` of every subresource, all mips of the first
-    /// layer, then of the next. [`Usage::COPY_DST`] is added.
+    /// layer, then of the next. [`Usage::COPY_DST`] is added, and it counts as [filled](TextureDesc::filled).
     ///
     /// # Errors
     /// As [`create_texture`](Self::create_texture) and [`upload_texture`](Self::upload_texture);
@@ -123,7 +123,7 @@ impl<D: Device> Gpu<D> {
         desc: &TextureDesc,
         data: &[TexelData<'_>],
     ) -> Result<Texture<D>, Error> {
-        let mut desc = desc.clone();
+        let mut desc = desc.clone().filled();
         desc.info.usage |= Usage::COPY_DST;
         let texture = self.create_texture(&desc)?;
         self.shared.uploads.upload_all(&self.shared.context, &texture, data)?;

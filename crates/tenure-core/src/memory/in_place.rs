@@ -8,9 +8,15 @@
 //! | any other that shaders write | the usual memory | no: after each write a barrier would show it to the CPU |
 //!
 //! What may be evicted or may move is never mapped, nor are acceleration structures and transient resources.
+//!
+//! Textures are not mapped: the device writes them ([`Device::write_texture`]), if they are filled, of one sample and of
+//! colour, and of [`max_over_bus`](crate::InPlaceConfig::max_over_bus) bytes at most on a card.
 
 use crate::Config;
-use crate::device::{BufferInfo, MemoryFlags, MemoryTypeId, Properties, ResourceDesc, Usage};
+use crate::device::{
+    BufferInfo, Device, Features, MemoryFlags, MemoryTypeId, Properties, ResourceDesc, State, TextureInfo,
+    Usage,
+};
 use crate::memory::{BlockTraits, MemoryUse, PoolKind, TypeOrder, type_order};
 
 /// The memory types that the CPU may write buffers for the GPU alone in, one bit each: local to the GPU, as large as its
@@ -62,6 +68,15 @@ fn has_bit(types: u32, memory: MemoryTypeId) -> bool {
     1_u32.checked_shl(memory.0.into()).is_some_and(|bit| types & bit != 0)
 }
 
+/// The state in which the CPU leaves a texture that held nothing, of the states in which it may write it: that of shaders
+/// where they read it, for which no barrier follows then. Compute queues know it, too.
+pub(crate) fn first_written_state(states: State, usage: Usage) -> Option<State> {
+    let read = State::NON_PIXEL_SHADER;
+    let wanted =
+        if usage.contains(Usage::SHADER_READ) { [read, State::COPY_DST] } else { [State::COPY_DST; 2] };
+    wanted.into_iter().find(|state| states.contains(*state))
+}
+
 /// The policy for a device and a configuration.
 #[derive(Debug)]
 pub(crate) struct InPlace {
@@ -72,6 +87,8 @@ pub(crate) struct InPlace {
     has_own_order: bool,
     /// Bytes of the largest write.
     max_write: u64,
+    /// Textures are written in place where the device can.
+    has_textures: bool,
 }
 
 impl InPlace {
@@ -82,7 +99,32 @@ impl InPlace {
         let max_write = if properties.uma { u64::MAX } else { config.in_place.max_over_bus };
         let has_own_order =
             config.in_place.initial_data && types != 0 && order != type_order(properties, MemoryUse::GpuOnly);
-        Self { types, order, has_own_order, max_write }
+        let has_textures =
+            is_on && config.in_place.textures && properties.features.contains(Features::TEXTURE_WRITES);
+        Self { types, order, has_own_order, max_write, has_textures }
+    }
+
+    /// Whether so many bytes of a texture are written in place, if the device can.
+    pub(crate) const fn allows_texture(&self, bytes: u64) -> bool {
+        self.has_textures && bytes <= self.max_write
+    }
+
+    /// The states in which the CPU may write a texture that is created filled; empty where its content is to be
+    /// staged.
+    pub(crate) fn texture_states<D: Device>(
+        &self,
+        device: &D,
+        info: &TextureInfo,
+        traits: BlockTraits,
+    ) -> State {
+        let is_fixed = !traits.is_evictable && !traits.is_movable;
+        let bytes = info.packed_bytes().unwrap_or(u64::MAX);
+        let is_copied_to = info.usage.contains(Usage::COPY_DST);
+        if !(is_fixed && is_copied_to && info.is_writable_by_cpu() && self.allows_texture(bytes)) {
+            return State::COMMON;
+        }
+        let states = device.texture_write_states(info);
+        if first_written_state(states, info.usage).is_some() { states } else { State::COMMON }
     }
 
     /// Whether so many bytes are written in place, if they can be.

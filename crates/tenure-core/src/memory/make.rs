@@ -158,9 +158,10 @@ mod tests {
         for upload_suballocator in [UploadSuballocator::General, UploadSuballocator::Buddy] {
             let config =
                 Config::from(UploadConfig { suballocator: upload_suballocator, ..UploadConfig::default() });
-            let buffer_bits = Usage::all().difference(Usage::TEXTURE_ONLY).bits();
+            let of_textures = Usage::TEXTURE_ONLY | Usage::CPU_WRITE;
+            let buffer_bits = Usage::all().difference(of_textures).bits();
             for usage in (0..=buffer_bits).filter_map(Usage::from_bits) {
-                if usage.intersects(Usage::TEXTURE_ONLY) {
+                if usage.intersects(of_textures) {
                     continue;
                 }
                 for memory_use in MemoryUse::ALL {

@@ -6,7 +6,7 @@ use super::{Buffer, BufferDesc, HandleInner, Labels, PlaceRef};
 use crate::context::Context;
 use crate::device::{
     Allowed, ClearValue, Device, DeviceError, Dimension, Format, Priority, Properties, Requirements,
-    Residency, ResourceDesc, TextureInfo, Usage,
+    Residency, ResourceDesc, State, TextureInfo, Usage,
 };
 use crate::memory::policy::{Placement, place_texture};
 use crate::memory::{
@@ -15,6 +15,7 @@ use crate::memory::{
 };
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
+use crate::state::StateCell;
 use crate::{Error, Name};
 
 /// A texture to create.
@@ -36,6 +37,8 @@ pub struct TextureDesc {
     pub is_evictable: bool,
     /// It may move to another place in memory: see [`movable`](Self::movable).
     pub is_movable: bool,
+    /// Its content comes with its creation: see [`filled`](Self::filled).
+    pub is_filled: bool,
     /// Its name.
     pub name: Name,
     /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
@@ -136,6 +139,28 @@ impl TextureDesc {
         Self { is_movable: true, ..self }
     }
 
+    /// Says that its content comes with its creation, or soon after and before commands use it, and seldom changes. Where
+    /// the CPU can write such a texture without making it slower for the GPU, it is created so, and uploads need no staging;
+    /// see [`InPlaceConfig`](crate::InPlaceConfig). [`create_texture_with`](crate::Gpu::create_texture_with) says it of itself.
+    ///
+    /// It has no effect on depth, on several samples, on what is [shared](Self::shared), [evictable](Self::evictable) or
+    /// [movable](Self::movable), and without [`Usage::COPY_DST`].
+    ///
+    /// ```
+    /// use tenure::{Config, Format, Gpu, TexelData, TextureDesc, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_LAVAPIPE), Config::default())?;
+    /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).filled().name("grass");
+    /// let grass = gpu.create_texture(&grass)?;
+    /// gpu.upload_texture(&grass, grass.info().region(0, 0), TexelData::new(&[7; 64 * 64 * 4]))?;
+    /// assert_eq!((gpu.upload_stats().in_place, gpu.upload_stats().bytes), (1, 0));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn filled(self) -> Self {
+        Self { is_filled: true, ..self }
+    }
+
     /// Shares its memory with other devices, processes or APIs; as [`BufferDesc::shared`](crate::BufferDesc::shared),
     /// with the same duties.
     #[must_use]
@@ -162,6 +187,30 @@ impl TextureDesc {
         }
     }
 
+    /// What it is created as, with what that needs of memory: where the CPU may write it in place, in a state that is
+    /// answered, with the usage for that.
+    fn resolve<D: Device>(&self, context: &Context<D>) -> Result<(ResourceDesc, Requirements, State), Error> {
+        let mut info = self.info.clone();
+        let plain = ResourceDesc::Texture(info.clone());
+        let needs = context.requirements(&self.name, &plain)?;
+        let is_filled = self.is_filled || info.usage.contains(Usage::CPU_WRITE);
+        if !is_filled {
+            return Ok((plain, needs, State::COMMON));
+        }
+        let (device, (traits, _)) = (context.device(), self.place(context, &needs));
+        let states = context.pools.in_place.texture_states(device, &info, traits);
+        if states.is_empty() {
+            return Ok((plain, needs, states));
+        }
+        info.usage |= Usage::CPU_WRITE;
+        let writable = ResourceDesc::Texture(info);
+        match context.requirements(&self.name, &writable) {
+            // Not where it would have to go to other memory than the GPU prefers.
+            Ok(found) if needs.memory_types & !found.memory_types == 0 => Ok((writable, found, states)),
+            _ => Ok((plain, needs, State::COMMON)),
+        }
+    }
+
     /// Names it.
     #[must_use]
     pub fn name(self, name: impl Into<Name>) -> Self {
@@ -183,6 +232,7 @@ impl From<TextureInfo> for TextureDesc {
             priority: None,
             is_evictable: false,
             is_movable: false,
+            is_filled: false,
             name: Name::default(),
             tag: Name::default(),
         }
@@ -195,14 +245,15 @@ impl From<TextureInfo> for TextureDesc {
 pub struct Texture<D: Device> {
     pub(crate) inner: HandleInner<D>,
     info: TextureInfo,
+    /// In which the CPU may write it in place; none, where uploads are staged.
+    write_states: State,
 }
 
 debug_fields!([D: Device] Texture<D>, "Texture", this, name: this.name(), info: this.info(), size: this.size(), location: this.location());
 
 impl<D: Device> Texture<D> {
     pub(crate) fn create(context: &Arc<Context<D>>, desc: &TextureDesc) -> Result<Self, Error> {
-        let resource = ResourceDesc::Texture(desc.info.clone());
-        let needs = context.requirements(&desc.name, &resource)?;
+        let (resource, needs, write_states) = desc.resolve(context)?;
         let (traits, placement) = desc.place(context, &needs);
         let request = ResourceRequest {
             desc: &resource,
@@ -232,16 +283,16 @@ impl<D: Device> Texture<D> {
         };
         let inner = if desc.can_move() { inner.movable(memory_types, place) } else { inner };
         let info = match resource {
-            ResourceDesc::Texture(info) => info,
-            ResourceDesc::Buffer(_) => desc.info.clone(),
+            ResourceDesc::Texture(info) if write_states.is_empty() => info,
+            // Whether the CPU can write it is no use of the program's.
+            _ => desc.info.clone(),
         };
-        Ok(Self { inner, info })
+        Ok(Self { inner, info, write_states })
     }
 
     /// What creating it would take.
     pub(crate) fn cost(context: &Context<D>, desc: &TextureDesc) -> Result<Cost, Error> {
-        let resource = ResourceDesc::Texture(desc.info.clone());
-        let needs = context.requirements(&desc.name, &resource)?;
+        let (resource, needs, _) = desc.resolve(context)?;
         let (traits, placement) = desc.place(context, &needs);
         let request = ResourceRequest {
             desc: &resource,
@@ -259,7 +310,7 @@ impl<D: Device> Texture<D> {
     }
 
     pub(super) const fn from_parts(inner: HandleInner<D>, info: TextureInfo) -> Self {
-        Self { inner, info }
+        Self { inner, info, write_states: State::COMMON }
     }
 
     /// A texture with a given backing, which the placement policy did not choose. Allocation traces do not
@@ -281,7 +332,7 @@ impl<D: Device> Texture<D> {
         );
         // Others have had the memory, and take it over by commands.
         inner.note_named();
-        Self { inner, info }
+        Self { inner, info, write_states: State::COMMON }
     }
 
     /// The API texture. Do not destroy or keep it. A [movable](TextureDesc::movable) texture stays where it is from now
@@ -313,6 +364,13 @@ impl<D: Device> Texture<D> {
     #[must_use]
     pub fn moves(&self) -> u64 {
         self.inner.moves()
+    }
+
+    /// Its API texture with its states, and those in which the CPU may write it in place, if it may. No command uses it by
+    /// this.
+    pub(crate) fn in_place(&self) -> Option<(&D::Resource, &StateCell, State)> {
+        let states = Some(self.write_states).filter(|states| !states.is_empty())?;
+        self.inner.placed_resource().map(|found| (&found.object, &found.states, states))
     }
 
     /// Its shape, format, uses and clear value.

@@ -402,6 +402,14 @@ impl StateCell {
         (state == fixed) != (self.initial == fixed)
     }
 
+    /// The state in which the next submission finds a subresource, if the CPU may write it in that state while no queue
+    /// has anything to do. `None` while a queue has released some of the resource to another one, or there is no such
+    /// subresource. Takes the lock.
+    pub(crate) fn state_to_write(&self, subresource: u32) -> Option<State> {
+        let is_handed_over = self.lock().released.is_empty();
+        self.submitted(subresource).filter(|_| is_handed_over)
+    }
+
     /// The program itself has brought a part into `state`, by the submissions `at`: the queue of the last
     /// of them owns it. With none, whatever queue uses it next need not wait for another to hand it over.
     pub(crate) fn declare(

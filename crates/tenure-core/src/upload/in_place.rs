@@ -5,8 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Error;
 use crate::context::Context;
-use crate::device::{Device, DeviceError, Mapping, State};
-use crate::resource::{Buffer, Used};
+use crate::device::{
+    Device, DeviceError, Mapping, Permit, State, Subresource, TextureInfo, TextureRegion, TextureWrite,
+};
+use crate::memory::in_place::first_written_state;
+use crate::resource::{Buffer, Texture, Used};
+use crate::staging::Footprint;
+use crate::state::StateCell;
+use crate::time::SyncPoint;
 
 /// Writes so far.
 #[derive(Debug, Default)]
@@ -66,11 +72,76 @@ pub(super) fn write_in_place<D: Device>(
     }
 }
 
-/// Writes while the GPU has nothing to do, and no earlier upload has still to be copied.
-fn write_if_idle<D: Device>(
-    context: &Context<D>,
-    write: impl FnOnce() -> Result<(), DeviceError>,
+/// Writes texels, which the texture has, into place, as [`write_in_place`] writes bytes. False where they must be staged,
+/// also after a failed write, whose regions staging writes anew.
+pub(super) fn write_texels_in_place<D: Device>(
+    context: &Arc<Context<D>>,
+    texture: &Texture<D>,
+    writes: &[TextureWrite<'_>],
+    counters: &InPlaceCounters,
+) -> Result<bool, Error> {
+    let Some(found) = texture.in_place() else { return Ok(false) };
+    let (config, info) = (&context.config.in_place, texture.info());
+    let size = writes.iter().map(|write| texel_bytes(info, write)).fold(0, u64::saturating_add);
+    let is_allowed = Arc::ptr_eq(texture.inner.context(), context)
+        && context.pools.in_place.allows_texture(size)
+        && context.clock.loss().is_none();
+    if !is_allowed {
+        return Ok(false);
+    }
+    let write = || write_texels(context.device(), found, info, writes);
+    let written = if texture.inner.is_named() {
+        let is_allowed = config.uploads && size <= config.max_upload;
+        is_allowed.then(|| write_if_idle(context, write)).flatten()
+    } else {
+        config.initial_data.then(|| texture.inner.while_unnamed(write)).flatten()
+    };
+    match written.flatten() {
+        Some(Ok(())) => {
+            counters.note(size);
+            Ok(true)
+        }
+        Some(Err(source @ DeviceError::Lost { .. })) => Err(context.refused(texture.name(), source)),
+        Some(Err(_)) | None => Ok(false),
+    }
+}
+
+/// Bytes of the texels, without padding.
+fn texel_bytes(info: &TextureInfo, write: &TextureWrite<'_>) -> u64 {
+    let TextureRegion { extent, .. } = write.region;
+    let tight = Footprint::new(write.region.block(info.format), extent, 1);
+    tight.map_or(u64::MAX, |footprint| footprint.tight())
+}
+
+/// Writes texels of a texture that no other thread writes, and the GPU does not use, and notes the state that they are
+/// in. `None` where their state is none in which the CPU may write.
+fn write_texels<D: Device>(
+    device: &D,
+    (object, cell, states): (&D::Resource, &StateCell, State),
+    info: &TextureInfo,
+    writes: &[TextureWrite<'_>],
 ) -> Option<Result<(), DeviceError>> {
+    let subresources = || writes.iter().map(|write| write.subresource(info));
+    let before = cell.state_to_write(subresources().next()?)?;
+    let is_alike = subresources().all(|subresource| cell.state_to_write(subresource) == Some(before));
+    let after = if before.is_empty() { first_written_state(states, info.usage)? } else { before };
+    if !is_alike || !states.contains(after) {
+        return None;
+    }
+    let written = device.write_texture(Permit::own(), object, (before, after), writes);
+    if written.is_ok() && before.is_empty() {
+        // The next queue to use it has nothing to wait for.
+        let declare = |part| cell.declare(part, after, &SyncPoint::NONE, None);
+        match writes.len() == cell.subresources() as usize {
+            true => declare(Subresource::All),
+            false => subresources().map(Subresource::One).for_each(declare),
+        }
+    }
+    Some(written)
+}
+
+/// Writes while the GPU has nothing to do, and no earlier upload has still to be copied.
+fn write_if_idle<D: Device, T>(context: &Context<D>, write: impl FnOnce() -> T) -> Option<T> {
     // What another thread stages from now on comes after this, although it is older: neither was before the other.
     if context.has_pending_uploads() {
         return None;

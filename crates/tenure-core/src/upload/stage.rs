@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::copies::{Copy, Target};
-use super::in_place::write_in_place;
+use super::in_place::{write_in_place, write_texels_in_place};
 use super::{Upload, Uploads};
 use crate::command::check_region;
 use crate::context::Context;
-use crate::device::{Block, BufferLayout, Device, DeviceError, QueueKind, State, Subresource, TextureRegion};
+use crate::device::{
+    Block, BufferLayout, Device, DeviceError, QueueKind, State, Subresource, TextureRegion, TextureWrite,
+};
 use crate::memory::{Holder, PlaceHolds};
 use crate::resource::{Buffer, Texture, Tracked, Used};
 use crate::staging::{Footprint, TexelData};
@@ -48,7 +50,7 @@ impl<D: Device> Uploads<D> {
         Ok(self.push_uploads(context, [Copy::new(staged, to, target, on_graphics)], size))
     }
 
-    /// Stages texels for a region of a texture.
+    /// Writes texels to a region of a texture in place, or stages them for it.
     pub(crate) fn upload_texture(
         &self,
         context: &Arc<Context<D>>,
@@ -56,11 +58,17 @@ impl<D: Device> Uploads<D> {
         region: TextureRegion,
         data: TexelData<'_>,
     ) -> Result<Upload, Error> {
+        let write = texture_write(context, texture, region, data);
+        if let Some(write) = write
+            && write_texels_in_place(context, texture, &[write], &self.in_place)?
+        {
+            return Ok(Upload::submitted(SyncPoint::NONE));
+        }
         let (copy, bytes) = self.stage_texels(context, texture, region, data)?;
         Ok(self.push_uploads(context, [copy], bytes))
     }
 
-    /// Stages texels for every subresource of a texture, in the order mip by mip, layer by layer; then,
+    /// Writes texels in place, or stages them, for every subresource of a texture, in the order mip by mip, layer by layer; then,
     /// where the format has stencil, for that of every subresource.
     /// When any is wrong, nothing is uploaded.
     pub(crate) fn upload_all(
@@ -79,11 +87,21 @@ impl<D: Device> Uploads<D> {
             return Err(Error::device(texture.name(), source));
         }
         let layers = planes.iter().flat_map(|plane| (0..info.layers()).map(move |layer| (*plane, layer)));
-        let parts = layers.flat_map(|(plane, layer)| (0..info.mips).map(move |mip| (plane, layer, mip)));
+        let regions = layers.flat_map(|(plane, layer)| {
+            let region = move |mip| TextureRegion { plane, ..info.region(mip, layer) };
+            (0..info.mips).map(region)
+        });
+        let writes =
+            regions.clone().zip(data).map(|(region, data)| texture_write(context, texture, region, *data));
+        let writes: Option<Vec<TextureWrite<'_>>> = writes.collect();
+        if let Some(writes) = writes
+            && write_texels_in_place(context, texture, &writes, &self.in_place)?
+        {
+            return Ok(Upload::submitted(SyncPoint::NONE));
+        }
         let mut staged = Vec::with_capacity(data.len());
         let mut bytes = 0;
-        for ((plane, layer, mip), data) in parts.zip(data) {
-            let region = TextureRegion { mip, layer, plane, origin: [0; 3], extent: info.mip_extent(mip) };
+        for (region, data) in regions.zip(data) {
             match self.stage_texels(context, texture, region, *data) {
                 Ok((copy, size)) => {
                     staged.push(copy);
@@ -165,6 +183,24 @@ fn destination<'a, D: Device>(
         Ok(()) => Ok((tracked, holds)),
         Err(source) => Err(Error::State { name: used.name().clone(), source }),
     }
+}
+
+/// The write in place of texels that could as well be staged; `None` for what the staging refuses, and where the rows do
+/// not lie as the device wants them.
+fn texture_write<'a, D: Device>(
+    context: &Context<D>,
+    texture: &Texture<D>,
+    region: TextureRegion,
+    data: TexelData<'a>,
+) -> Option<TextureWrite<'a>> {
+    texture.in_place()?;
+    let (info, features) = (texture.info(), context.device().properties().features);
+    check_region(features, info, region, QueueKind::Graphics).ok()?;
+    let block = region.block(info.format);
+    let BufferLayout { row_pitch, rows, .. } =
+        source_layout(texture.name(), block, region.extent, data).ok()?;
+    let is_whole = row_pitch.is_multiple_of(block.bytes.into());
+    is_whole.then_some(TextureWrite { region, row_pitch, rows, bytes: data.bytes })
 }
 
 /// How the program's texels lie, if there are enough.

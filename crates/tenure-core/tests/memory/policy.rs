@@ -387,7 +387,7 @@ fn every_field_of_the_configuration_has_two_ends() {
         build_scratch_page: _,
         max_pending: _,
     } = staging;
-    let InPlaceConfig { initial_data: _, uploads: _, max_upload: _, max_over_bus: _ } = in_place;
+    let InPlaceConfig { initial_data: _, uploads: _, textures: _, max_upload: _, max_over_bus: _ } = in_place;
     let DescriptorConfig {
         block: _,
         // These depend on the device: see the tests of descriptors.

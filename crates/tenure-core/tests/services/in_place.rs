@@ -25,8 +25,13 @@ const REACHED: [Profile; 5] = [
     Profile::D3D12_ENHANCED,
 ];
 
-pub(super) const STAGED: InPlaceConfig =
-    InPlaceConfig { initial_data: false, uploads: false, max_upload: 4 << 20, max_over_bus: 64 << 10 };
+pub(super) const STAGED: InPlaceConfig = InPlaceConfig {
+    initial_data: false,
+    uploads: false,
+    textures: true,
+    max_upload: 4 << 20,
+    max_over_bus: 64 << 10,
+};
 
 fn mesh(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
     gpu.create_buffer(&desc(size)).unwrap()

@@ -13,6 +13,7 @@ mod constants;
 mod contexts;
 mod frames;
 mod in_place;
+mod in_place_textures;
 mod model;
 mod pending;
 mod readbacks;

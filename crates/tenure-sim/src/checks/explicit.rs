@@ -110,6 +110,17 @@ impl Explicit {
         self.layout.is_some_and(|layout| before.is_empty() || layout != layout.of(after))
     }
 
+    /// The CPU writes it while no queue has anything to do with it. What was in `COMMON` no queue has had since.
+    pub(crate) fn write_by_cpu(&mut self, (before, after): (State, State)) -> Result<(), Wrong> {
+        let placed = self.check_before(before).map_err(|_| Wrong::Written { is: self.state, before });
+        if before.is_empty() {
+            (self.owner, self.release, self.led, self.activated) = (None, None, None, false);
+            self.accesses = Accesses::default();
+        }
+        self.move_to(after);
+        placed
+    }
+
     /// The first half of a transfer.
     pub(crate) fn release(
         &mut self,

@@ -51,6 +51,7 @@ impl Wrong {
 pub(crate) enum Wrong {
     Use { is: State, wanted: State },
     Transition { is: State, before: State },
+    Written { is: State, before: State },
     Fixed { is: State, wanted: State },
     Crossing { is: State },
     Unknown { is: State, kind: QueueKind },
@@ -70,6 +71,14 @@ impl fmt::Display for Wrong {
             }
             Self::Transition { is, before } => {
                 write!(f, "the barrier says it was {}, but it is in state {}", Shown(*before), Shown(*is))
+            }
+            Self::Written { is, before } => {
+                write!(
+                    f,
+                    "the CPU writes it as if it was {}, but it is in state {}",
+                    Shown(*before),
+                    Shown(*is)
+                )
             }
             Self::Fixed { is, wanted } => write!(
                 f,
@@ -249,6 +258,16 @@ impl States {
                 Some((Role::Release, to)) => part.release(point, (before, after), to),
                 None => part.transition(point, before, after),
             }),
+        };
+        self.merge();
+        found
+    }
+
+    /// The CPU writes texels of subresources, and the GPU has nothing to do with them.
+    pub(crate) fn write_by_cpu(&mut self, which: Range<u32>, states: (State, State)) -> Result<(), Wrong> {
+        let found = match &mut self.model {
+            Model::Explicit(parts) => parts.change(&which, |part| part.write_by_cpu(states)),
+            Model::Fixed(_) | Model::Legacy(_) => Ok(()),
         };
         self.merge();
         found

@@ -215,7 +215,7 @@ pub(super) const LAVAPIPE: Table = Table {
     types: &[(LOCAL_CACHED, 0)],
     heaps: &[(16 * GIB, true)],
     queues: &[(QueueKind::Graphics, 0)],
-    features: FEATURES.difference(Features::NOT_ZEROED),
+    features: FEATURES.difference(Features::NOT_ZEROED).union(Features::TEXTURE_WRITES),
     uma: true,
     constant_alignment: 64,
     storage_alignment: 64,

@@ -178,7 +178,7 @@ fn check_layout(
 }
 
 /// The API counts rows in texels, and slices in rows of texels.
-fn image_copy(
+pub(crate) fn image_copy(
     layout: BufferLayout,
     info: &TextureInfo,
     region: &TextureRegion,

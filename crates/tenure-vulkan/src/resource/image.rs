@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use ash::vk;
 use parking_lot::RwLock;
 use smallvec::SmallVec;
-use tenure_core::device::{Allowed, Compression, DeviceError, Dimension, Format, TextureInfo, Usage};
+use tenure_core::device::{
+    Allowed, Compression, DeviceError, Dimension, Format, TEXTURE_WRITES, TextureInfo, Usage,
+};
 
 use super::external::{HandleTypes, Handles};
 use crate::error::{unsupported, unsupported_format};
@@ -31,6 +33,8 @@ struct Question {
 struct Found {
     limits: vk::ImageFormatProperties,
     external: vk::ExternalMemoryProperties,
+    /// With a usage by which the CPU writes it the GPU uses it as fast as without.
+    is_optimal: bool,
 }
 
 /// `None`: there are no such images.
@@ -78,11 +82,20 @@ impl Shared {
             .flags(question.flags);
         let mut handle = vk::PhysicalDeviceExternalImageFormatInfo::default().handle_type(question.external);
         let mut external = vk::ExternalImageFormatProperties::default();
+        let mut performance = vk::HostImageCopyDevicePerformanceQueryEXT::default();
         let mut found = vk::ImageFormatProperties2::default();
+        let is_host_copied = question.usage.contains(vk::ImageUsageFlags::HOST_TRANSFER_EXT);
+        if is_host_copied && !self.copies_format(question.format) {
+            self.images.0.write().insert(question, None);
+            return Ok(None);
+        }
         let is_shared = !question.external.is_empty();
         let info = if is_shared { info.push_next(&mut handle) } else { info };
         if is_shared {
             found = found.push_next(&mut external);
+        }
+        if is_host_copied {
+            found = found.push_next(&mut performance);
         }
         // SAFETY: the physical device is one of the instance's, the version at least 1.1.
         let result = unsafe {
@@ -92,13 +105,35 @@ impl Shared {
         let answer = match result {
             Ok(()) => {
                 let limits = found.image_format_properties;
-                Some(Found { limits, external: external.external_memory_properties })
+                let external = external.external_memory_properties;
+                Some(Found { limits, external, is_optimal: performance.optimal_device_access == vk::TRUE })
             }
             Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) => None,
             Err(result) => return Err(self.error("vkGetPhysicalDeviceImageFormatProperties2", result)),
         };
         self.images.0.write().insert(question, answer);
         Ok(answer)
+    }
+
+    /// Whether the CPU can write images of a format as the GPU has them.
+    fn copies_format(&self, format: vk::Format) -> bool {
+        let mut newer = vk::FormatProperties3::default();
+        let mut found = vk::FormatProperties2::default().push_next(&mut newer);
+        // SAFETY: the physical device is one of the instance's; the structure is of the version or of an extension that
+        // comes with those copies.
+        unsafe {
+            let instance = &self.api.instance;
+            instance.get_physical_device_format_properties2(self.api.physical, format, &mut found);
+        }
+        newer.optimal_tiling_features.contains(vk::FormatFeatureFlags2::HOST_IMAGE_TRANSFER_EXT)
+    }
+
+    /// Whether the GPU uses images of such a texture, which the CPU writes, as fast as others.
+    pub(super) fn is_optimal_for_cpu(&self, info: &TextureInfo) -> Result<bool, DeviceError> {
+        let ImagePlan { format, kind, usage, flags, external, .. } =
+            self.known_image(info, |known| known.plan.clone())?;
+        let found = self.image_support(Question { format, kind, usage, flags, external })?;
+        Ok(found.is_some_and(|found| found.is_optimal))
     }
 
     /// Reads how to create a texture with plain memory, and what it needs of that: worked out once for
@@ -127,6 +162,9 @@ impl Shared {
         if info.usage.contains(Usage::INPUT_ATTACHMENT) && !self.tables.descriptors.contract.sets {
             // They are found in sets.
             return Err(unsupported("input attachments"));
+        }
+        if info.usage.contains(Usage::CPU_WRITE) && self.api.host_images.is_none() {
+            return Err(unsupported(TEXTURE_WRITES));
         }
         if info.samples > 1 && info.layers() > 1 && !self.api.portability.multisampled_arrays {
             return Err(unsupported("multisampled arrays (multisampleArrayImage)"));

@@ -88,6 +88,9 @@ bitflags! {
         /// Buffers in the program's own memory (`VK_EXT_external_memory_host`): see
         /// [`HostMemory`](crate::HostMemory).
         const EXTERNAL_MEMORY_HOST = 1 << 23;
+        /// Texels that the CPU writes where they stay (`VK_EXT_host_image_copy`, from Vulkan 1.3): see
+        /// [`Device::write_texture`](tenure_core::device::Device::write_texture). Else they are staged.
+        const HOST_IMAGE_COPY = 1 << 24;
     }
 }
 

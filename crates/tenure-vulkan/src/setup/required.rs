@@ -9,10 +9,12 @@ use super::version::ApiVersion;
 use crate::error::CreateError;
 
 /// What features need beside the extension that they are of: until a version includes it, or in all versions.
-const ALSO: [(OptionalFeatures, Option<ApiVersion>, &CStr); 5] = [
+const ALSO: [(OptionalFeatures, Option<ApiVersion>, &CStr); 7] = [
     (OptionalFeatures::ACCELERATION_STRUCTURES, Some(ApiVersion::V1_2), ash::ext::descriptor_indexing::NAME),
     (OptionalFeatures::RAY_QUERIES, Some(ApiVersion::V1_2), ash::khr::spirv_1_4::NAME),
     (OptionalFeatures::RAY_TRACING_PIPELINES, Some(ApiVersion::V1_2), ash::khr::spirv_1_4::NAME),
+    (OptionalFeatures::HOST_IMAGE_COPY, Some(ApiVersion::V1_3), ash::khr::copy_commands2::NAME),
+    (OptionalFeatures::HOST_IMAGE_COPY, Some(ApiVersion::V1_3), ash::khr::format_feature_flags2::NAME),
     (OptionalFeatures::PAGEABLE_MEMORY, None, ash::ext::memory_priority::NAME),
     (OptionalFeatures::SWAPCHAIN_MAINTENANCE1, None, ash::khr::swapchain::NAME),
 ];
@@ -76,7 +78,9 @@ mod tests {
             | OptionalFeatures::SPARSE_BUFFERS
             | OptionalFeatures::SPARSE_TEXTURES;
         assert!(missing(free, v11).is_empty(), "of Vulkan 1.1 or of the instance");
-        assert_eq!(missing(OptionalFeatures::all(), v13).len(), 16);
+        assert_eq!(missing(OptionalFeatures::HOST_IMAGE_COPY, v13), ["VK_EXT_host_image_copy"]);
+        assert_eq!(missing(OptionalFeatures::HOST_IMAGE_COPY, v12).len(), 3);
+        assert_eq!(missing(OptionalFeatures::all(), v13).len(), 17);
     }
 
     #[test]

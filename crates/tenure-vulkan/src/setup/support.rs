@@ -11,7 +11,7 @@ use super::version::ApiVersion;
 use crate::error::CreateError;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 20] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 21] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -32,6 +32,7 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 20] = [
     (OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF, None, ash::ext::external_memory_dma_buf::NAME),
     (OptionalFeatures::EXTERNAL_SEMAPHORE_FD, None, ash::khr::external_semaphore_fd::NAME),
     (OptionalFeatures::EXTERNAL_MEMORY_HOST, None, ash::ext::external_memory_host::NAME),
+    (OptionalFeatures::HOST_IMAGE_COPY, None, ash::ext::host_image_copy::NAME),
 ];
 
 /// The newer name of `VK_EXT_robustness2`: the same structure, the same feature.
@@ -84,6 +85,7 @@ pub(crate) struct FeatureChain {
     buffers: vk::PhysicalDeviceDescriptorBufferFeaturesEXT<'static>,
     mutable: vk::PhysicalDeviceMutableDescriptorTypeFeaturesEXT<'static>,
     swapchain: vk::PhysicalDeviceSwapchainMaintenance1FeaturesEXT<'static>,
+    host_copies: vk::PhysicalDeviceHostImageCopyFeaturesEXT<'static>,
     /// Linked where the device is a portability subset.
     portability: Option<PortabilityFeatures>,
 }
@@ -119,6 +121,7 @@ impl FeatureChain {
         self.buffers.descriptor_buffer = flag(OptionalFeatures::DESCRIPTOR_BUFFERS);
         self.mutable.mutable_descriptor_type = flag(OptionalFeatures::MUTABLE_DESCRIPTORS);
         self.swapchain.swapchain_maintenance1 = flag(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
+        self.host_copies.host_image_copy = flag(OptionalFeatures::HOST_IMAGE_COPY);
     }
 
     /// Those of `asked` that are switched on; what has no switch stays.
@@ -138,6 +141,7 @@ impl FeatureChain {
             (OptionalFeatures::DESCRIPTOR_BUFFERS, self.buffers.descriptor_buffer),
             (OptionalFeatures::MUTABLE_DESCRIPTORS, self.mutable.mutable_descriptor_type),
             (OptionalFeatures::SWAPCHAIN_MAINTENANCE1, self.swapchain.swapchain_maintenance1),
+            (OptionalFeatures::HOST_IMAGE_COPY, self.host_copies.host_image_copy),
         ];
         let off = switches.into_iter().filter(|(_, on)| *on == vk::FALSE);
         off.fold(asked, |granted, (feature, _)| granted.difference(feature))
@@ -190,6 +194,9 @@ impl FeatureChain {
         }
         if wanted.contains(OptionalFeatures::SWAPCHAIN_MAINTENANCE1) {
             features = features.push_next(&mut self.swapchain);
+        }
+        if wanted.contains(OptionalFeatures::HOST_IMAGE_COPY) {
+            features = features.push_next(&mut self.host_copies);
         }
         if let Some(portability) = &mut self.portability {
             features = features.push_next(portability);
@@ -316,6 +323,10 @@ impl Support {
         // What acceleration structures need is core from 1.2 on; before it is too much to list.
         let structures =
             version >= ApiVersion::V1_2 && self.has_extension(ash::khr::deferred_host_operations::NAME);
+        // As for the copies of texels by the CPU, from 1.3 on.
+        if version < ApiVersion::V1_3 {
+            offered.remove(OptionalFeatures::HOST_IMAGE_COPY);
+        }
         if !structures {
             offered.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
         }

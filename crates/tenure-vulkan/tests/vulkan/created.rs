@@ -72,6 +72,7 @@ fn features_are_switched_off() {
         ),
         (OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF, Features::empty()),
         (OptionalFeatures::EXTERNAL_MEMORY_HOST, Features::empty()),
+        (OptionalFeatures::HOST_IMAGE_COPY, Features::TEXTURE_WRITES),
     ];
     for (optional, feature) in table {
         let vulkan = Vulkan::new(validated().without(optional));

@@ -15,6 +15,7 @@ mod external;
 mod faults;
 mod gate;
 mod harness;
+mod host_copies;
 mod loss;
 mod names;
 mod nth_call;

@@ -10,10 +10,10 @@ use smallvec::SmallVec;
 use tenure::device::{
     AccelerationStructureRange, Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, Device,
     HeapBudget, HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, PagingPoint, Permit, Priority,
-    Properties, QueryHeapDesc, QueueSerial, Requirements, ResourceDesc, SetWrite, SubmitSync, TileLayout,
-    TileUpdate, TrimRequest,
+    Properties, QueryHeapDesc, QueueSerial, Requirements, ResourceDesc, SetWrite, SubmitSync, TextureInfo,
+    TextureWrite, TileLayout, TileUpdate, TrimRequest,
 };
-use tenure::{DeviceError, QueueId, SetBinding};
+use tenure::{DeviceError, QueueId, SetBinding, State};
 
 use counters::{Counters, Kind};
 pub use counters::{DriverMemory, Gauge, Live, MemoryCall};
@@ -244,6 +244,20 @@ impl<D: Device> Device for Counted<D> {
         } else {
             self.inner.map(&resource.inner)
         }
+    }
+
+    fn texture_write_states(&self, info: &TextureInfo) -> State {
+        self.timed(|inner| inner.texture_write_states(info))
+    }
+
+    fn write_texture(
+        &self,
+        permit: Permit<Self>,
+        texture: &Resource<D>,
+        states: (State, State),
+        writes: &[TextureWrite<'_>],
+    ) -> Result<(), DeviceError> {
+        self.timed(|inner| inner.write_texture(inner_permit(permit), &texture.inner, states, writes))
     }
 
     fn gpu_address(&self, resource: &Resource<D>) -> Option<u64> {

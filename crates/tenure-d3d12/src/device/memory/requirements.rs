@@ -2,7 +2,7 @@
 
 use tenure_core::device::{
     Allowed, BufferInfo, DeviceError, Dimension, Features, HeapCategory, MemoryTypeId, Properties,
-    Requirements, ResourceDesc, TextureInfo, Usage,
+    Requirements, ResourceDesc, TEXTURE_WRITES, TextureInfo, Usage,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT, D3D12_RAW_UAV_SRV_BYTE_ALIGNMENT,
@@ -44,6 +44,9 @@ fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), Devi
     }
     if desc.usage().contains(Usage::SHARED) && !properties.features.contains(Features::SHARED_MEMORY) {
         return Err(DeviceError::Unsupported { feature: "shared memory (Options::shared_memory)" });
+    }
+    if desc.usage().contains(Usage::CPU_WRITE) {
+        return Err(DeviceError::Unsupported { feature: TEXTURE_WRITES });
     }
     match desc {
         ResourceDesc::Buffer(info) if info.size > properties.max_buffer_size => {
