@@ -111,7 +111,9 @@ fn views_of_buffers() {
                 "without",
                 &buffer(
                     256,
-                    Usage::all().difference(Usage::TEXTURE_ONLY | usage | Usage::ACCELERATION_STRUCTURE),
+                    Usage::all().difference(
+                        Usage::TEXTURE_ONLY | Usage::CPU_WRITE | usage | Usage::ACCELERATION_STRUCTURE,
+                    ),
                 ),
             );
             assert!(is_made(&device, DescriptorKind::Resource, &bytes(&with, 0, 256, access)));
