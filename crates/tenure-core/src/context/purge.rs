@@ -202,7 +202,7 @@ impl<D: Device> Context<D> {
         let key = backing.key();
         let tell = || self.recorder.get().into_iter().for_each(|recorder| recorder.released(key));
         match self.pools.release(self.device(), backing, tell) {
-            Ok(keeper) => keeper.into_iter().for_each(|keeper| self.users.push(keeper)),
+            Ok(owner) => owner.into_iter().for_each(|owner| self.users.push(owner)),
             // A recording that was just submitted has not quite let go of it: once more, next time.
             Err(backing) => self.releases.push_after(Retired::Backing(backing), SyncPoint::NONE, 0),
         }

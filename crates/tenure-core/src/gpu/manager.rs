@@ -226,7 +226,7 @@ impl<D: Device> Gpu<D> {
         }
     }
 
-    /// As [`adopt_buffer`](Self::adopt_buffer), with what keeps the program's memory that the buffer is in. `keeper` is
+    /// As [`adopt_buffer`](Self::adopt_buffer), with what keeps the program's memory that the buffer is in. `owner` is
     /// dropped when the buffer has been destroyed, as what was [deferred](Self::defer) is: by an end of a frame or a purge,
     /// never inside a creation. When the buffer is rejected, it is dropped at once.
     ///
@@ -253,13 +253,13 @@ impl<D: Device> Gpu<D> {
     /// ```
     pub fn adopt_buffer_in(
         &self,
-        keeper: impl Any + Send + Sync,
+        owner: impl Any + Send + Sync,
         object: D::Resource,
         desc: &BufferDesc,
         state: State,
     ) -> Result<Buffer<D>, Rejected<D>> {
         match self.shared.check_open() {
-            Ok(()) => Buffer::adopt(&self.shared.context, object, desc, state, Some(Box::new(keeper))),
+            Ok(()) => Buffer::adopt(&self.shared.context, object, desc, state, Some(Box::new(owner))),
             Err(error) => Err(Rejected { object, error }),
         }
     }

@@ -68,11 +68,11 @@ pub(crate) enum Location<D: Device> {
     Transient(Arc<AliasedRange<D>>),
     Reserved,
     /// With what keeps the program's memory, if tenure is to drop that.
-    Adopted(Option<Keeper>),
+    Adopted(Option<AdoptedOwner>),
 }
 
 /// What keeps the memory of an adopted resource: the program's own, dropped where its destructors run.
-pub(crate) type Keeper = Box<dyn Any + Send + Sync>;
+pub(crate) type AdoptedOwner = Box<dyn Any + Send + Sync>;
 
 impl<D: Device> Location<D> {
     /// A number that no other backing has until this one is given back: see

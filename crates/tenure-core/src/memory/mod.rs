@@ -50,8 +50,8 @@ pub(crate) use fallback::{
 };
 pub(crate) use freeing::{RUN, RemoteFreeList};
 pub(crate) use location::{
-    AliasedRange, AliasingHandoff, Backing, Keeper, Location, Page, PageRange, RecordedLocation, SharedHeap,
-    StructureLocation,
+    AdoptedOwner, AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, RecordedLocation,
+    SharedHeap, StructureLocation,
 };
 pub(crate) use movable::{
     ApiPlace, Current, Exchange, Follower, Holder, MovableBacking, PlaceHold, PlaceHolds, PlaceNeeds,

@@ -11,7 +11,7 @@ use super::class::lazy_types;
 use super::fallback::{Notices, RangeRequest, ResourceRequest};
 use super::freeing::Freeing;
 use super::in_place::InPlace;
-use super::location::{Backing, Keeper, Location, SharedHeap, StructureLocation};
+use super::location::{AdoptedOwner, Backing, Location, SharedHeap, StructureLocation};
 use super::make::{buffer_usage, check, make_pool};
 use super::movable::{MovableBacking, MovableId};
 use super::objects::Objects;
@@ -305,7 +305,7 @@ impl<D: Device> Pools<D> {
         device: &D,
         backing: Backing<D>,
         tell: impl FnOnce(),
-    ) -> Result<Option<Keeper>, Backing<D>> {
+    ) -> Result<Option<AdoptedOwner>, Backing<D>> {
         let Backing { api_resource, location } = backing;
         let location = match location {
             Location::Structure(structure) => {
@@ -348,9 +348,9 @@ impl<D: Device> Pools<D> {
                     self.leave_heap(device, aliased.share);
                 }
             }
-            Location::Adopted(keeper) => {
+            Location::Adopted(owner) => {
                 self.objects.destroy_resource(device, parts);
-                return Ok(keeper);
+                return Ok(owner);
             }
             Location::Reserved | Location::Range(_) | Location::Structure(_) => {
                 self.objects.destroy_resource(device, parts)

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::device::{
     Allowed, BufferInfo, Device, DeviceError, Mapping, ObjectRef, Permit, ResourceDesc, State,
 };
-use crate::memory::{Backing, Keeper, Location};
+use crate::memory::{AdoptedOwner, Backing, Location};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::state::StateError;
@@ -104,13 +104,13 @@ impl<D: Device> Buffer<D> {
         object: D::Resource,
         desc: &BufferDesc,
         state: State,
-        keeper: Option<Keeper>,
+        owner: Option<AdoptedOwner>,
     ) -> Result<Self, Rejected<D>> {
         let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
         let adoption = Adoption { name: &desc.name, resource, is_mapped: desc.memory.is_mapped(), state };
         let mut backing =
             adoption.take_in(context, object).map_err(|(error, object)| Rejected { error, object })?;
-        backing.location = Location::Adopted(keeper);
+        backing.location = Location::Adopted(owner);
         let inner = HandleInner::new(
             context,
             Labels::of(&desc.name, &desc.tag),

@@ -168,12 +168,12 @@ fn no_destructor_runs_inside_a_creation() {
     device.check_clean().unwrap();
 }
 
-/// A buffer in memory that `keeper` keeps.
-fn kept(gpu: &Gpu<Device>, keeper: impl Send + Sync + 'static) -> Buffer<Device> {
+/// A buffer in memory that `owner` keeps.
+fn kept(gpu: &Gpu<Device>, owner: impl Send + Sync + 'static) -> Buffer<Device> {
     let desc = BufferDesc::new(1000, Usage::VERTEX);
     let info = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
     let object = gpu.device().create_committed(&info, MemoryTypeId(0)).unwrap();
-    gpu.adopt_buffer_in(keeper, object, &desc, State::COMMON).unwrap()
+    gpu.adopt_buffer_in(owner, object, &desc, State::COMMON).unwrap()
 }
 
 /// What keeps the memory of an adopted buffer is dropped after the buffer, by a purge and not by a creation that looks for

@@ -98,8 +98,8 @@ impl HostMemory {
             let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
             let resource = gpu.device().shared().import_host(&self, &resource)?;
             // Its destructor is the program's code, which not every call that destroys the buffer may run.
-            let keeper = self.owner.clone();
-            gpu.adopt_buffer_in(keeper, resource, &desc, State::COMMON).map_err(|rejected| {
+            let owner = self.owner.clone();
+            gpu.adopt_buffer_in(owner, resource, &desc, State::COMMON).map_err(|rejected| {
                 rejected.object.destroy();
                 ShareError::Manager(rejected.error)
             })
