@@ -11,26 +11,26 @@ use crate::error::CreateError;
 use crate::resource::host_copy_states;
 use crate::setup::{ApiVersion, OptionalFeatures, Portability};
 
+/// Gives a function the type that its name has in the API.
+macro_rules! typed {
+    ($handles:ident, $type:ty, $core:literal, $extension:literal) => {{
+        let found = $handles.function([$core, $extension])?;
+        // SAFETY: the function of that name has this type, as all function pointers have one size.
+        unsafe { core::mem::transmute::<unsafe extern "system" fn(), $type>(found) }
+    }};
+}
+
+#[cfg(unix)]
+mod file_descriptors;
+
+#[cfg(unix)]
+pub(crate) use file_descriptors::{FileDescriptorCalls, MemoryFdCalls, SemaphoreFdCalls};
+
 /// The functions of timeline semaphores.
 #[derive(Clone, Copy)]
 pub(crate) struct TimelineCalls {
     pub(crate) value: vk::PFN_vkGetSemaphoreCounterValue,
     pub(crate) wait: vk::PFN_vkWaitSemaphores,
-}
-
-/// The functions of memory shared by file descriptors.
-#[derive(Clone, Copy)]
-pub(crate) struct MemoryFdCalls {
-    pub(crate) get: vk::PFN_vkGetMemoryFdKHR,
-    pub(crate) properties: vk::PFN_vkGetMemoryFdPropertiesKHR,
-}
-
-/// The functions of semaphores shared by file descriptors.
-#[derive(Clone, Copy)]
-pub(crate) struct SemaphoreFdCalls {
-    pub(crate) get: vk::PFN_vkGetSemaphoreFdKHR,
-    pub(crate) import: vk::PFN_vkImportSemaphoreFdKHR,
-    pub(crate) signal: vk::PFN_vkSignalSemaphore,
 }
 
 /// The functions of synchronization2.
@@ -78,8 +78,8 @@ pub(crate) struct Api {
     pub(crate) names: Option<ash::ext::debug_utils::Device>,
     pub(crate) structures: Option<ash::khr::acceleration_structure::Device>,
     pub(crate) descriptor_buffers: Option<ash::ext::descriptor_buffer::Device>,
-    pub(crate) memory_fd: Option<MemoryFdCalls>,
-    pub(crate) semaphore_fd: Option<SemaphoreFdCalls>,
+    #[cfg(unix)]
+    pub(crate) file_descriptors: FileDescriptorCalls,
     pub(crate) host_pointer: Option<vk::PFN_vkGetMemoryHostPointerPropertiesEXT>,
     pub(crate) host_images: Option<HostImageCalls>,
 }
@@ -116,10 +116,9 @@ impl Api {
         let (requirements, address) = (requirements.transpose()?, address.transpose()?);
         let set_priority = has(OptionalFeatures::PAGEABLE_MEMORY).then(|| priority_call(&handles));
         let set_priority = set_priority.transpose()?;
-        let memory_fd = has(OptionalFeatures::EXTERNAL_MEMORY_FD).then(|| memory_fd_calls(&handles));
-        let semaphore_fd = has(OptionalFeatures::EXTERNAL_SEMAPHORE_FD).then(|| semaphore_fd_calls(&handles));
+        #[cfg(unix)]
+        let file_descriptors = FileDescriptorCalls::find(&handles)?;
         let host_pointer = has(OptionalFeatures::EXTERNAL_MEMORY_HOST).then(|| host_pointer_call(&handles));
-        let (memory_fd, semaphore_fd) = (memory_fd.transpose()?, semaphore_fd.transpose()?);
         let host_pointer = host_pointer.transpose()?;
         let host_images = has(OptionalFeatures::HOST_IMAGE_COPY).then(|| host_image_calls(&handles));
         let host_images = host_images.transpose()?;
@@ -158,8 +157,8 @@ impl Api {
             names,
             structures,
             descriptor_buffers,
-            memory_fd,
-            semaphore_fd,
+            #[cfg(unix)]
+            file_descriptors,
             host_pointer,
             host_images,
         })
@@ -226,15 +225,6 @@ impl Handles {
     }
 }
 
-/// Gives a function the type that its name has in the API.
-macro_rules! typed {
-    ($handles:ident, $type:ty, $core:literal, $extension:literal) => {{
-        let found = $handles.function([$core, $extension])?;
-        // SAFETY: the function of that name has this type, as all function pointers have one size.
-        unsafe { core::mem::transmute::<unsafe extern "system" fn(), $type>(found) }
-    }};
-}
-
 fn timeline_calls(handles: &Handles) -> Result<TimelineCalls, CreateError> {
     Ok(TimelineCalls {
         value: typed!(
@@ -292,31 +282,6 @@ fn priority_call(handles: &Handles) -> Result<vk::PFN_vkSetDeviceMemoryPriorityE
         c"vkSetDeviceMemoryPriorityEXT",
         c"vkSetDeviceMemoryPriorityEXT"
     ))
-}
-
-fn memory_fd_calls(handles: &Handles) -> Result<MemoryFdCalls, CreateError> {
-    Ok(MemoryFdCalls {
-        get: typed!(handles, vk::PFN_vkGetMemoryFdKHR, c"vkGetMemoryFdKHR", c"vkGetMemoryFdKHR"),
-        properties: typed!(
-            handles,
-            vk::PFN_vkGetMemoryFdPropertiesKHR,
-            c"vkGetMemoryFdPropertiesKHR",
-            c"vkGetMemoryFdPropertiesKHR"
-        ),
-    })
-}
-
-fn semaphore_fd_calls(handles: &Handles) -> Result<SemaphoreFdCalls, CreateError> {
-    Ok(SemaphoreFdCalls {
-        get: typed!(handles, vk::PFN_vkGetSemaphoreFdKHR, c"vkGetSemaphoreFdKHR", c"vkGetSemaphoreFdKHR"),
-        import: typed!(
-            handles,
-            vk::PFN_vkImportSemaphoreFdKHR,
-            c"vkImportSemaphoreFdKHR",
-            c"vkImportSemaphoreFdKHR"
-        ),
-        signal: typed!(handles, vk::PFN_vkSignalSemaphore, c"vkSignalSemaphore", c"vkSignalSemaphoreKHR"),
-    })
 }
 
 fn host_image_calls(handles: &Handles) -> Result<HostImageCalls, CreateError> {

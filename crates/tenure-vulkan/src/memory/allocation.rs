@@ -51,6 +51,7 @@ pub(crate) struct Memory {
     /// imported is no new memory.
     counted: Option<u64>,
     /// The types of handles by which it can be exported.
+    #[cfg(unix)]
     pub(crate) exported: HandleTypes,
     /// What keeps imported host memory where it is, until it is freed.
     host: Option<HostOwner>,
@@ -155,6 +156,7 @@ impl Shared {
                 kind,
                 is_ours: true,
                 counted: Some(counted),
+                #[cfg(unix)]
                 exported,
                 host: import.and_then(Import::taken),
                 is_destroyed: AtomicBool::new(false),
@@ -186,6 +188,7 @@ impl Memory {
             kind,
             is_ours,
             counted: None,
+            #[cfg(unix)]
             exported: HandleTypes::empty(),
             host: None,
             is_destroyed: AtomicBool::new(false),

@@ -2,12 +2,6 @@
 
 use core::fmt;
 
-use ash::vk;
-use tenure_core::device::ResourceDesc;
-
-use crate::format::to_vk_format;
-use crate::resource::{HandleTypes, VkUsage};
-
 /// A kind of handle to memory, a file descriptor each.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,13 +17,6 @@ pub enum HandleKind {
 }
 
 impl HandleKind {
-    pub(crate) const fn vk(self) -> HandleTypes {
-        match self {
-            Self::OpaqueFd => HandleTypes::OPAQUE_FD,
-            Self::DmaBuf => HandleTypes::DMA_BUF_EXT,
-        }
-    }
-
     const fn code(self) -> u8 {
         match self {
             Self::OpaqueFd => 1,
@@ -45,16 +32,6 @@ pub struct DeviceIds {
     pub device: [u8; 16],
     /// `driverUUID`.
     pub driver: [u8; 16],
-}
-
-impl DeviceIds {
-    pub(crate) fn of(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Self {
-        let mut ids = vk::PhysicalDeviceIDProperties::default();
-        let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut ids);
-        // SAFETY: the physical device is one of the instance's; the structure in the chain is of Vulkan 1.1.
-        unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
-        Self { device: ids.device_uuid, driver: ids.driver_uuid }
-    }
 }
 
 /// `device 6d657361…, driver 8b2f…`, in hexadecimal.
@@ -164,42 +141,8 @@ fn part<const N: usize>(bytes: &[u8; ExportInfo::BYTES], from: usize) -> [u8; N]
     core::array::from_fn(|index| bytes.get(from + index).copied().unwrap_or_default())
 }
 
-/// A hash of what an object is created with, the same in every process and never 0 (FNV-1a, 64 bits).
-pub(crate) fn created_with(desc: &ResourceDesc, usage: VkUsage) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut add = |number: u64| {
-        for byte in number.to_le_bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    };
-    match usage {
-        VkUsage::Buffer(usage) => add(u64::from(usage.as_raw())),
-        VkUsage::Image(usage, format, flags) => {
-            add(u64::from(usage.as_raw()));
-            add(u64::from(format.as_raw().cast_unsigned()));
-            add(u64::from(flags.as_raw()));
-        }
-    }
-    match desc {
-        ResourceDesc::Buffer(info) => add(info.size),
-        ResourceDesc::Texture(info) => {
-            let [width, height, depth] = info.mip_extent(0);
-            [width, height, depth, info.layers(), info.mips, info.samples]
-                .map(u64::from)
-                .into_iter()
-                .for_each(&mut add);
-            for format in &info.view_formats {
-                add(u64::from(to_vk_format(*format).as_raw().cast_unsigned()));
-            }
-        }
-    }
-    hash.max(1)
-}
-
 #[cfg(test)]
 mod tests {
-    use tenure_core::device::{BufferInfo, Usage};
-
     use super::*;
 
     #[test]
@@ -217,16 +160,5 @@ mod tests {
         }
         assert_eq!(ExportInfo::from_bytes(&bytes[..63]), Err(NoExportInfo));
         assert_eq!(ExportInfo::from_bytes(&[]), Err(NoExportInfo));
-    }
-
-    #[test]
-    fn whatever_differs_between_two_descriptions_is_in_the_hash() {
-        let desc = |size| ResourceDesc::Buffer(BufferInfo { size, usage: Usage::COPY_SRC });
-        let usage = VkUsage::Buffer(vk::BufferUsageFlags::TRANSFER_SRC);
-        let other = VkUsage::Buffer(vk::BufferUsageFlags::TRANSFER_DST);
-        let hashes =
-            [created_with(&desc(64), usage), created_with(&desc(65), usage), created_with(&desc(64), other)];
-        assert_eq!(hashes[0], created_with(&desc(64), usage));
-        assert!(hashes[0] != hashes[1] && hashes[0] != hashes[2] && hashes[1] != hashes[2]);
     }
 }

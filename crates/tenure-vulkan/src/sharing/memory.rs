@@ -9,7 +9,8 @@ use tenure_core::device::{BufferInfo, MemoryTypeId, Requirements, ResourceDesc, 
 use tenure_core::{Buffer, BufferDesc, Gpu, Name, Texture, TextureDesc};
 
 use super::error::ShareError;
-use super::info::{DeviceIds, ExportInfo, HandleKind, created_with};
+use super::identity::created_with;
+use super::info::{DeviceIds, ExportInfo, HandleKind};
 use super::semaphore::SharedSemaphore;
 use crate::api::MemoryFdCalls;
 use crate::device::Device;
@@ -236,7 +237,7 @@ impl Sharing for Gpu<Device> {
 impl Shared {
     fn fd_calls(&self) -> Result<MemoryFdCalls, ShareError> {
         let missing = || unsupported("shared memory (VK_KHR_external_memory_fd)").into();
-        self.api.memory_fd.ok_or_else(missing)
+        self.api.file_descriptors.memory.ok_or_else(missing)
     }
 
     /// Which device this is, and by which driver.

@@ -3,6 +3,8 @@
 
 mod error;
 mod host;
+#[cfg(unix)]
+mod identity;
 mod info;
 #[cfg(unix)]
 mod memory;

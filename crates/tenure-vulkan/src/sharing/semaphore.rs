@@ -45,7 +45,7 @@ impl Drop for OwnedSemaphore {
 
 impl Shared {
     fn semaphore_calls(&self) -> Result<(TimelineCalls, SemaphoreFdCalls), DeviceError> {
-        let calls = self.api.timeline.zip(self.api.semaphore_fd);
+        let calls = self.api.timeline.zip(self.api.file_descriptors.semaphores);
         calls.ok_or_else(|| unsupported("shared timeline semaphores (VK_KHR_external_semaphore_fd)"))
     }
 

@@ -56,6 +56,9 @@ fn descriptor_buffers_are_asked_for_and_have_no_sets_beside_them() {
 #[test]
 fn heaps_are_buffers_as_large_as_their_layouts() {
     let room = Room::new(Vulkan::new(in_buffers()));
+    if !room.has_heaps() {
+        return room.end();
+    }
     for (kind, count) in [(DescriptorKind::Resource, 32_768), (DescriptorKind::Sampler, 100)] {
         let heap = visible(&room.device, kind, count).unwrap();
         let Some(functions) = room.device.descriptor_buffers() else {
