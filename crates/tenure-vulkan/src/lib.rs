@@ -153,6 +153,8 @@
 //!   each `set_descriptor_heaps`, which makes Vulkan forget the offsets.
 //! - Tables are used as before, by index. [`DescriptorHeap::set`] is `None`, [`DescriptorHeap::raw_buffer`] is there.
 //! - The buffer has memory of its own, near the GPU where the CPU sees such memory.
+//! - All heaps together have the address space that the device names (`resourceDescriptorBufferAddressSpaceSize` and its
+//!   like). One that exceeds it is refused as a shortage, [`DeviceError::OutOfDeviceMemory`](tenure_core::DeviceError).
 //! - Layouts name the stages that the device has, and not `VK_SHADER_STAGE_ALL`.
 //! - Set layouts, input attachments and descriptors of buffers that a program made without
 //!   `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT` are `Unsupported`.

@@ -11,7 +11,7 @@ use tenure_core::device::{
 };
 
 use crate::api::Api;
-use crate::descriptor::SamplerCount;
+use crate::descriptor::{DescriptorSpace, SamplerCount};
 use crate::error::meaning;
 use crate::memory::MemoryCount;
 use crate::queue::{Clock, Queue, SyncPool};
@@ -46,6 +46,7 @@ pub(crate) struct Shared {
     pub(crate) images: ImageSupport,
     pub(crate) known_images: TextureCache<KnownImage>,
     pub(crate) samplers: SamplerCount,
+    pub(crate) descriptor_space: DescriptorSpace,
     pub(crate) sync: SyncPool,
     /// Held while tile mappings change, so that they change in the order of submission.
     pub(crate) tile_order: Mutex<()>,
@@ -77,6 +78,7 @@ impl Shared {
             images: ImageSupport::default(),
             known_images: TextureCache::new(),
             samplers: SamplerCount::default(),
+            descriptor_space: DescriptorSpace::default(),
             sync: SyncPool::default(),
             tile_order: Mutex::new(()),
             lost: OnceLock::new(),

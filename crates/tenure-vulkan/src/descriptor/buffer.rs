@@ -12,6 +12,7 @@ use tenure_core::device::{
 use super::arrays::{Array, Arrays};
 use super::kinds::{RESOURCES, vk_type};
 use super::slot::{Texels, Value, Written};
+use super::space::SpaceLimits;
 use crate::error::unsupported;
 use crate::memory::{Address, Allocation, Memory};
 use crate::resource::{HandleTypes, Object};
@@ -22,6 +23,7 @@ use crate::shared::Shared;
 pub(crate) struct DescriptorSizes {
     resources: [u64; RESOURCES.len()],
     sampler: u64,
+    space: SpaceLimits,
 }
 
 impl DescriptorSizes {
@@ -45,7 +47,7 @@ impl DescriptorSizes {
             _ => either(found.storage_buffer_descriptor_size, found.robust_storage_buffer_descriptor_size),
         };
         let sampler = found.sampler_descriptor_size as u64;
-        Self { resources: RESOURCES.map(|kind| size(kind) as u64), sampler }
+        Self { resources: RESOURCES.map(|kind| size(kind) as u64), sampler, space: SpaceLimits::new(found) }
     }
 
     /// Of one of a kind that is in heaps.
@@ -135,7 +137,10 @@ impl DescriptorBuffer {
             _ => vk::BufferUsageFlags::RESOURCE_DESCRIPTOR_BUFFER_EXT,
         };
         let usage = kind | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
-        let (buffer, memory, mapped) = shared.create_mapped(size, usage)?;
+        shared.descriptor_space.take(arrays.kind(), size, sizes.space)?;
+        let made = shared.create_mapped(size, usage);
+        let (buffer, memory, mapped) =
+            made.inspect_err(|_| shared.descriptor_space.give_back(arrays.kind(), size))?;
         let address = shared.address_of(Object::Buffer(buffer)).unwrap_or(0);
         Ok(Self { buffer, memory, usage, address, size, mapped, rows })
     }
@@ -247,6 +252,9 @@ impl DescriptorBuffer {
         // SAFETY: the contract has the GPU done with it, and it was made here.
         unsafe { shared.api.device.destroy_buffer(self.buffer, None) };
         self.memory.destroy();
+        let is_of_samplers = self.usage.contains(vk::BufferUsageFlags::SAMPLER_DESCRIPTOR_BUFFER_EXT);
+        let kind = if is_of_samplers { DescriptorKind::Sampler } else { DescriptorKind::Resource };
+        shared.descriptor_space.give_back(kind, self.size);
     }
 }
 

@@ -13,6 +13,7 @@ mod set_block;
 mod set_layout;
 mod slot;
 mod source;
+mod space;
 mod texture_view;
 mod writer;
 
@@ -23,3 +24,4 @@ pub use raw::{RawHandle, RawView};
 pub(crate) use sampler::SamplerCount;
 pub use set_block::SetBlock;
 pub use set_layout::SetLayout;
+pub(crate) use space::DescriptorSpace;

@@ -77,6 +77,39 @@ fn heaps_are_buffers_as_large_as_their_layouts() {
     room.end();
 }
 
+/// All heaps together have the address space that the device names, and it is used again.
+#[test]
+fn heaps_share_an_address_space() {
+    let vulkan = Vulkan::new(in_buffers());
+    let device = vulkan.device();
+    if device.optional_features().contains(BUFFERS) {
+        let mut limits = vk::PhysicalDeviceDescriptorBufferPropertiesEXT::default();
+        let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut limits);
+        // SAFETY: the device is alive, and has the extension of the structure in the chain.
+        unsafe {
+            device.instance().get_physical_device_properties2(device.physical_device(), &mut properties);
+        }
+        let space = limits.descriptor_buffer_address_space_size;
+        let space = space.min(limits.resource_descriptor_buffer_address_space_size);
+        let largest = device.properties().descriptors.visible_resources.min(1 << 18);
+        let create = || visible(&device, DescriptorKind::Resource, largest);
+        let first = create().unwrap();
+        let size = first.buffer_size().unwrap();
+        println!("{} of {size} B in {space} B", space / size);
+        device.destroy_descriptor_heap(PERMIT, first);
+        // More than there is room for at once.
+        for _ in 0..(space / size + 2).min(1000) {
+            device.destroy_descriptor_heap(PERMIT, create().unwrap());
+        }
+        let heaps: Vec<_> = (0..=(space / size).min(20)).map_while(|_| create().ok()).collect();
+        let fits = space / size;
+        assert!(fits >= 20 || heaps.len() as u64 == fits, "{} of {fits}", heaps.len());
+        heaps.into_iter().for_each(|heap| device.destroy_descriptor_heap(PERMIT, heap));
+    }
+    drop(device);
+    vulkan.end();
+}
+
 /// What shaders do not see, or is of another kind or device, is an error of the list.
 #[test]
 fn wrong_heaps_are_refused_when_they_are_bound() {
