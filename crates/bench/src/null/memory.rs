@@ -1,24 +1,85 @@
 //! Mapped memory, as a driver gives it.
 
 use std::cell::UnsafeCell;
+use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use tenure_core::DeviceError;
 use tenure_core::device::{self, mapped};
 
+type Bytes = Box<[UnsafeCell<u8>]>;
+
 /// Mapped bytes that several threads may write.
-pub struct Memory(Box<[UnsafeCell<u8>]>);
+pub struct Memory {
+    bytes: Bytes,
+    /// Where the bytes go at the end.
+    unused: Option<Arc<Unused>>,
+}
 
 // SAFETY: the bytes are only reached through raw pointers, by copies that may overlap in time;
 // there are no references to them.
 unsafe impl Sync for Memory {}
 
 impl Memory {
+    /// Memory of its own, cleared.
     pub(crate) fn new(size: u64) -> Self {
         let size = usize::try_from(size).unwrap_or(0);
-        // Not byte by byte: that took longer than all that is measured.
-        Self(bytemuck::zeroed_slice_box(size))
+        Self { bytes: bytemuck::zeroed_slice_box(size), unused: None }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(unused) = &self.unused {
+            unused.keep(std::mem::take(&mut self.bytes));
+        }
+    }
+}
+
+/// Memory of resources that are gone, for the next of the same size. A driver does not clear it, and that took
+/// longer than all that is measured.
+#[derive(Default)]
+pub(crate) struct Unused(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    by_size: BTreeMap<usize, Vec<Bytes>>,
+    /// Bytes of all of them.
+    total: usize,
+}
+
+/// Bytes that are kept at most.
+const LIMIT: usize = 512 << 20;
+
+impl Unused {
+    /// Memory of that size, with whatever is in it. 0 B where the size is none that a machine has.
+    pub(crate) fn take(self: &Arc<Self>, size: u64) -> Memory {
+        let size = match usize::try_from(size) {
+            Ok(0) | Err(_) => return Memory::new(0),
+            Ok(size) => size,
+        };
+        let bytes = self.0.lock().take(size);
+        let bytes = bytes.unwrap_or_else(|| bytemuck::zeroed_slice_box(size));
+        Memory { bytes, unused: Some(Arc::clone(self)) }
+    }
+
+    fn keep(&self, bytes: Bytes) {
+        let mut kept = self.0.lock();
+        if kept.total + bytes.len() <= LIMIT {
+            kept.total += bytes.len();
+            kept.by_size.entry(bytes.len()).or_default().push(bytes);
+        }
+    }
+}
+
+impl Kept {
+    fn take(&mut self, size: usize) -> Option<Bytes> {
+        let bytes = self.by_size.get_mut(&size)?.pop()?;
+        self.total -= size;
+        Some(bytes)
     }
 }
 
@@ -33,12 +94,12 @@ impl Mapping {
     /// The address of a range.
     #[inline]
     fn at(&self, offset: u64, size: usize) -> Result<NonNull<u8>, DeviceError> {
-        let limit = self.0.0.len() as u64;
+        let limit = self.0.bytes.len() as u64;
         let end = offset.checked_add(size as u64);
         match end.filter(|end| *end <= limit) {
             // SAFETY: the range is inside the allocation.
             Some(_) => Ok(unsafe {
-                NonNull::new_unchecked(UnsafeCell::raw_get(self.0.0.as_ptr()).add(offset as usize))
+                NonNull::new_unchecked(UnsafeCell::raw_get(self.0.bytes.as_ptr()).add(offset as usize))
             }),
             None => {
                 let rule = "the range is inside the mapping";
@@ -50,7 +111,7 @@ impl Mapping {
 
 impl device::Mapping for Mapping {
     fn size(&self) -> u64 {
-        self.0.0.len() as u64
+        self.0.bytes.len() as u64
     }
 
     #[inline]
@@ -70,6 +131,6 @@ impl device::Mapping for Mapping {
     }
 
     fn as_ptr(&self) -> Option<NonNull<u8>> {
-        NonNull::new(UnsafeCell::raw_get(self.0.0.as_ptr()))
+        NonNull::new(UnsafeCell::raw_get(self.0.bytes.as_ptr()))
     }
 }

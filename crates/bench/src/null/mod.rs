@@ -17,6 +17,7 @@ use tenure_core::{DeviceError, QueueId, SetBinding};
 use tenure_sim as sim;
 
 pub use list::List;
+use memory::Unused;
 pub use memory::{Mapping, Memory};
 
 /// A device with the properties of a simulated one; submissions are complete at once.
@@ -27,6 +28,7 @@ pub struct Device {
     tables: sim::Device,
     completed: [AtomicU64; MAX_QUEUES],
     heaps_made: AtomicU64,
+    unused: Arc<Unused>,
     /// Whether it names budgets.
     has_budgets: bool,
 }
@@ -39,6 +41,7 @@ impl Device {
             tables: sim::Device::new(profile),
             completed: Default::default(),
             heaps_made: AtomicU64::new(0),
+            unused: Arc::default(),
             has_budgets: true,
         }
     }
@@ -72,7 +75,7 @@ impl Device {
             ResourceDesc::Buffer(info) if is_mapped => info.size,
             _ => 0,
         };
-        Resource(Arc::new(Memory::new(size)))
+        Resource(Arc::new(self.unused.take(size)))
     }
 
     fn unsupported<T>() -> Result<T, DeviceError> {

@@ -83,28 +83,36 @@ impl<D: Device> Batch<D> {
 /// Whatever is submitted later finds what was uploaded, without asking.
 #[derive(Clone, Debug)]
 pub struct Upload {
-    pub(super) state: Arc<BatchState>,
+    /// `None`: the bytes are there.
+    batch: Option<Arc<BatchState>>,
 }
 
 impl Upload {
-    pub(super) fn submitted(point: SyncPoint) -> Self {
-        Self { state: Arc::new(BatchState(OnceLock::from(Ok(point)))) }
+    /// Nothing has to be waited for.
+    pub(super) const DONE: Self = Self { batch: None };
+
+    pub(super) const fn of(batch: Arc<BatchState>) -> Self {
+        Self { batch: Some(batch) }
     }
 
     pub(crate) fn outcome(&self) -> Option<&Result<SyncPoint, Error>> {
-        self.state.outcome()
+        static DONE: Result<SyncPoint, Error> = Ok(SyncPoint::NONE);
+        match &self.batch {
+            Some(batch) => batch.outcome(),
+            None => Some(&DONE),
+        }
     }
 
     /// What must be complete before the bytes are there; `None` while that is not known, because
     /// the upload waits to be submitted with others, or when it could not be.
     #[must_use]
     pub fn sync_point(&self) -> Option<SyncPoint> {
-        self.state.outcome().and_then(|outcome| outcome.as_ref().ok()).copied()
+        self.outcome().and_then(|outcome| outcome.as_ref().ok()).copied()
     }
 
     /// Why it could not be submitted, if that is so: the device is lost, or refused for good.
     #[must_use]
     pub fn error(&self) -> Option<&Error> {
-        self.state.outcome().and_then(|outcome| outcome.as_ref().err())
+        self.outcome().and_then(|outcome| outcome.as_ref().err())
     }
 }

@@ -13,7 +13,6 @@ use crate::device::{
 use crate::memory::{Holder, PlaceHolds};
 use crate::resource::{Buffer, Texture, Tracked, Used};
 use crate::staging::{Footprint, TexelData};
-use crate::time::SyncPoint;
 use crate::{Error, Name, TransientRule};
 
 /// Bytes; of staged buffer data, so that what follows one another merges.
@@ -31,14 +30,14 @@ impl<D: Device> Uploads<D> {
         let (size, capacity) = (bytes.len() as u64, buffer.size());
         let is_inside = offset.checked_add(size).is_some_and(|end| end <= capacity);
         if is_inside && size > 0 && write_in_place(context, buffer, offset, bytes, &self.in_place)? {
-            return Ok(Upload::submitted(SyncPoint::NONE));
+            return Ok(Upload::DONE);
         }
         let to = destination(context, buffer, Subresource::All)?;
         if !is_inside {
             return Err(Error::OutOfRange { name: buffer.name().clone(), offset, size, capacity });
         }
         if bytes.is_empty() {
-            return Ok(Upload::submitted(SyncPoint::NONE));
+            return Ok(Upload::DONE);
         }
         let staged = self.stage(context, size, BYTE_ALIGNMENT)?;
         if let Err(source) = staged.write(0, bytes) {
@@ -62,7 +61,7 @@ impl<D: Device> Uploads<D> {
         if let Some(write) = write
             && write_texels_in_place(context, texture, &[write], &self.in_place)?
         {
-            return Ok(Upload::submitted(SyncPoint::NONE));
+            return Ok(Upload::DONE);
         }
         let (copy, bytes) = self.stage_texels(context, texture, region, data)?;
         Ok(self.push_uploads(context, [copy], bytes))
@@ -97,7 +96,7 @@ impl<D: Device> Uploads<D> {
         if let Some(writes) = writes
             && write_texels_in_place(context, texture, &writes, &self.in_place)?
         {
-            return Ok(Upload::submitted(SyncPoint::NONE));
+            return Ok(Upload::DONE);
         }
         let mut staged = Vec::with_capacity(data.len());
         let mut bytes = 0;

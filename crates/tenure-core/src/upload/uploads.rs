@@ -125,7 +125,7 @@ impl<D: Device> Uploads<D> {
         });
         batch.bytes += bytes;
         copies.into_iter().for_each(|copy| batch.push(copy));
-        (Upload { state: batch.state.clone() }, batch.bytes)
+        (Upload::of(batch.state.clone()), batch.bytes)
     }
 
     /// Submits what is pending. What covers all that was submitted so far.

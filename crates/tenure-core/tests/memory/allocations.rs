@@ -1,5 +1,5 @@
 //! In steady state, creating and dropping ranges allocates nothing on the heap, nor do constants, nor does
-//! an upload ring, nor do descriptors of a recording.
+//! an upload ring, nor do uploads into place, nor do descriptors of a recording.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -179,6 +179,22 @@ fn pushing_constants_allocates_nothing() {
         assert_eq!(frame(1), 0, "{:#?}", FIRST.take());
         assert_eq!(frame(5), 0, "{:#?}", FIRST.take());
     }
+}
+
+#[test]
+fn uploads_in_place_allocate_nothing() {
+    let options = Options::new(Profile::VULKAN_INTEL).lag(Lag::None).checks(Checks::empty());
+    let gpu = Gpu::new(Device::with_options(options), Config::default()).unwrap();
+    let buffer = gpu.create_buffer(&BufferDesc::new(4096, Usage::SHADER_READ).filled()).unwrap();
+    let upload = || counted(|| gpu.upload(&buffer, 0, &[1; 4096]).unwrap());
+    drop(upload());
+    FIRST.take();
+    let before = COUNT.get();
+    for _ in 0..100 {
+        assert!(upload().sync_point().is_some());
+    }
+    assert_eq!(gpu.upload_stats().in_place, 101);
+    assert_eq!(COUNT.get() - before, 0, "{:#?}", FIRST.take());
 }
 
 /// A ring allocates nothing.
