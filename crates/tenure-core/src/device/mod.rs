@@ -89,7 +89,7 @@ pub use tenure_heap::{
     HeapBudget, HeapCategory, HeapDesc, MemoryFlags, MemoryHeap, MemoryType, MemoryTypeId, Priority,
 };
 pub use texture_cache::TextureCache;
-pub(crate) use texture_cache::texture_key;
+pub(crate) use texture_cache::TextureKey;
 #[doc(no_inline)]
 pub use tile::TileRegion;
 pub use tile::{TileLayout, TileSource, TileUpdate};

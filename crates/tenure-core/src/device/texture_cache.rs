@@ -1,10 +1,10 @@
 //! What a driver says about textures, kept by description.
 
 use core::fmt;
-use core::hash::{Hash, Hasher as _};
+use core::hash::{BuildHasher as _, Hash, Hasher};
 
 use parking_lot::Mutex;
-use rustc_hash::FxHasher;
+use rustc_hash::FxBuildHasher;
 
 use super::{ClearValue, TextureInfo};
 
@@ -85,7 +85,8 @@ impl<T> TextureCache<T> {
     #[inline]
     fn set(&self, info: &TextureInfo) -> &Mutex<Set<T>> {
         // There is at least one set, and their number is a power of two.
-        &self.sets[hash(info) as usize & (self.sets.len() - 1)]
+        let hash = FxBuildHasher.hash_one(TextureKey(info));
+        &self.sets[hash as usize & (self.sets.len() - 1)]
     }
 }
 
@@ -105,7 +106,7 @@ impl<T: Clone> TextureCache<T> {
 impl<T> Set<T> {
     #[inline]
     fn find(&self, info: &TextureInfo) -> Option<&T> {
-        self.entries.iter().find(|(kept, _)| is_same(kept, info)).map(|(_, answer)| answer)
+        self.entries.iter().find(|(kept, _)| TextureKey(kept) == TextureKey(info)).map(|(_, answer)| answer)
     }
 
     #[cold]
@@ -147,61 +148,50 @@ fn clear_bits(clear: Option<ClearValue>) -> [u32; 5] {
     }
 }
 
-/// A texture's description in a form that can be compared and hashed. The pattern names each field, so that
-/// none is forgotten.
-pub(crate) fn texture_key(info: &TextureInfo) -> impl Hash + Eq + '_ {
-    let TextureInfo {
-        dimension,
-        width,
-        height,
-        depth_or_layers,
-        mips,
-        samples,
-        format,
-        usage,
-        clear,
-        view_formats,
-    } = info;
-    let extent = [*width, *height, *depth_or_layers, *mips, *samples];
-    (*dimension, extent, *format, *usage, clear_bits(*clear), view_formats)
-}
+/// A texture's description that can be compared and hashed: numbers of a clear value are equal if all bits are.
+#[derive(Clone, Copy)]
+pub(crate) struct TextureKey<'a>(pub(crate) &'a TextureInfo);
 
-/// Of what most textures differ in, with few steps; the rest only where a description has it.
-#[inline]
-fn hash(info: &TextureInfo) -> u64 {
-    let pair = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
-    let mut hasher = FxHasher::default();
-    hasher.write_u64(pair(info.width, info.height));
-    hasher.write_u64(pair(info.depth_or_layers, info.mips));
-    (info.format, info.usage, info.samples).hash(&mut hasher);
-    if info.clear.is_some() || !info.view_formats.is_empty() {
-        (clear_bits(info.clear), &info.view_formats).hash(&mut hasher);
+impl Eq for TextureKey<'_> {}
+
+impl PartialEq for TextureKey<'_> {
+    /// The pattern names each field, so that none is forgotten. What differs most often is compared first.
+    #[inline]
+    fn eq(&self, Self(other): &Self) -> bool {
+        let TextureInfo {
+            dimension,
+            width,
+            height,
+            depth_or_layers,
+            mips,
+            samples,
+            format,
+            usage,
+            clear,
+            view_formats,
+        } = self.0;
+        let extent = [*width, *height, *depth_or_layers, *mips, *samples];
+        extent == [other.width, other.height, other.depth_or_layers, other.mips, other.samples]
+            && (*format, *usage, *dimension) == (other.format, other.usage, other.dimension)
+            && clear.is_some() == other.clear.is_some()
+            && (clear.is_none() || clear_bits(*clear) == clear_bits(other.clear))
+            && *view_formats == other.view_formats
     }
-    hasher.finish()
 }
 
-/// Whether two descriptions are equal in all of their fields, each of which is named, so that none is forgotten. What
-/// differs most often is compared first.
-#[inline]
-fn is_same(one: &TextureInfo, other: &TextureInfo) -> bool {
-    let TextureInfo {
-        dimension,
-        width,
-        height,
-        depth_or_layers,
-        mips,
-        samples,
-        format,
-        usage,
-        clear,
-        view_formats,
-    } = one;
-    let extent = [*width, *height, *depth_or_layers, *mips, *samples];
-    extent == [other.width, other.height, other.depth_or_layers, other.mips, other.samples]
-        && (*format, *usage, *dimension) == (other.format, other.usage, other.dimension)
-        && clear.is_some() == other.clear.is_some()
-        && (clear.is_none() || clear_bits(*clear) == clear_bits(other.clear))
-        && *view_formats == other.view_formats
+impl Hash for TextureKey<'_> {
+    /// Of what most textures differ in, with few steps; the rest only where a description has it.
+    #[inline]
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let Self(info) = self;
+        let pair = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        hasher.write_u64(pair(info.width, info.height));
+        hasher.write_u64(pair(info.depth_or_layers, info.mips));
+        (info.format, info.usage, info.samples).hash(hasher);
+        if info.clear.is_some() || !info.view_formats.is_empty() {
+            (clear_bits(info.clear), &info.view_formats).hash(hasher);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 
 use tenure_heap::Round;
 
-use super::fallback::{RangeRequest, ResourceRequest, no_memory_type, shared_kind, spills_before_budget};
+use super::fallback::{no_memory_type, shared_kind, spills_before_budget};
 use super::make::{buffer_usage, make_pool};
 use super::maker::{Maker, steps};
 use super::policy::Placement;
 use super::pool::PoolId;
 use super::pools::{Pools, allows};
+use super::request::{RangeRequest, ResourceRequest};
 use super::{BlockTraits, Class, LocationKind, PoolKind};
 use crate::Config;
 use crate::device::{

@@ -6,14 +6,14 @@ use tenure_heap::{Answer, Fallback, Round, ShortageRules, Spill, Step, try_each_
 
 use super::location::Backing;
 use super::maker::Maker;
-use super::objects::{MemoryOwner, MemorySize};
+use super::objects::MemoryOwner;
 use super::policy::{Placement, shared_pool};
 use super::pool::Store;
 use super::pools::{Pools, allows};
+use super::request::{MakeRoom, RangeRequest, ResourceRequest, Wanted, first_allowed};
 use super::{AllocationFlags, BlockTraits, Class, MemoryUse, PoolKind, Suballocation};
-use crate::device::{BufferInfo, Device, DeviceError, MemoryTypeId, Priority, Requirements, ResourceDesc};
-use crate::repeated::Repeated;
-use crate::{Config, Name, Strategy};
+use crate::device::{Device, DeviceError, MemoryTypeId, Priority, Requirements, ResourceDesc};
+use crate::{Config, Strategy};
 
 /// Why no memory was found.
 #[derive(Debug)]
@@ -22,73 +22,6 @@ pub(crate) enum AllocationFailure {
     Short { class: Class, answers: Vec<Answer<DeviceError>> },
     /// The device refused for another reason.
     Refused(DeviceError),
-}
-
-/// A range of a shared buffer is wanted.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RangeRequest<'a> {
-    pub(crate) kind: PoolKind,
-    pub(crate) memory_use: MemoryUse,
-    /// Its content comes with its creation: it goes where the CPU can write it.
-    pub(crate) is_filled: bool,
-    /// Bytes of the range.
-    pub(crate) size: u64,
-    pub(crate) align: u64,
-    /// What to create, should it get memory of its own.
-    pub(crate) alone: &'a BufferInfo,
-    pub(crate) flags: AllocationFlags,
-    pub(crate) traits: BlockTraits,
-    pub(crate) name: &'a Name,
-}
-
-/// An API resource of its own is wanted.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ResourceRequest<'a> {
-    pub(crate) desc: &'a ResourceDesc,
-    pub(crate) needs: &'a Requirements,
-    pub(crate) placement: Placement,
-    pub(crate) memory_use: MemoryUse,
-    /// Its content comes with its creation: it goes where the CPU can write it.
-    pub(crate) is_filled: bool,
-    /// What counts the memory, should it get memory of its own.
-    pub(crate) owner: MemoryOwner,
-    pub(crate) flags: AllocationFlags,
-    pub(crate) traits: BlockTraits,
-    pub(crate) name: &'a Name,
-}
-
-/// What gives memory back that is not used, or no longer.
-pub(crate) trait MakeRoom {
-    /// Gives back what nothing uses, and evicts what leaves room for the wanted bytes.
-    fn make_room(&self, wanted: Option<Wanted>);
-
-    /// Gives back what the GPU is done with to the blocks that it is from.
-    fn release_completed(&self);
-
-    /// Waits for what the GPU still uses, for a bounded time, and gives it back; false when there is nothing.
-    fn wait_for_room(&self, wanted: Option<Wanted>) -> bool;
-}
-
-/// What a request takes at least, in the memory type that it prefers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
-    pub(crate) own: MemorySize,
-    /// The driver has refused it, so that it has less than the budget says.
-    pub(crate) is_refused: bool,
-}
-
-impl Wanted {
-    /// Of the first memory type that is allowed; `None` if none is.
-    pub(crate) fn new(order: &[MemoryTypeId], memory_types: u32, size: u64) -> Option<Self> {
-        first(order, memory_types).map(|memory| Self { own: MemorySize { memory, size }, is_refused: false })
-    }
-
-    /// A memory type was short.
-    pub(crate) fn note_refusal(this: &mut Option<Self>, memory: MemoryTypeId, refusal: &DeviceError) {
-        if let (Some(wanted), DeviceError::OutOfMemory { .. }) = (this, refusal) {
-            wanted.is_refused |= wanted.own.memory == memory;
-        }
-    }
 }
 
 /// The steps of one request.
@@ -183,7 +116,7 @@ where
             // What was granted some frames ago is exceeded where less is granted now.
             self.pools.objects.limits.expire_budgets();
         }
-        if let (None, Some(memory)) = (first(order, memory_types), first(order, needed)) {
+        if let (None, Some(memory)) = (first_allowed(order, memory_types), first_allowed(order, needed)) {
             let refusal = no_memory_type(order, needed, requested);
             let answers = vec![Answer { memory, step: Step::WithinBudget, refusal }];
             return Err(AllocationFailure::Short { class: class(memory), answers });
@@ -255,7 +188,7 @@ impl<D: Device> Pools<D> {
         };
         let rules = rules(flags, spill(request.memory_use, request.traits.is_evictable));
         let found = steps.run(rules, order, (memory_types, needs.memory_types), size);
-        if let Some(first) = first(order, needs.memory_types).filter(|_| request.traits.is_usual()) {
+        if let Some(first) = first_allowed(order, needs.memory_types).filter(|_| request.traits.is_usual()) {
             self.note_usual(&request, class(first));
         }
         found
@@ -355,7 +288,7 @@ impl<D: Device> Pools<D> {
         let (Placement::Placed(kind), needs) = (request.placement, request.needs) else { return Ok(None) };
         let maker = Maker { pools: self, device, config };
         let memory_types = request.flags.memory_types(device.properties(), needs.memory_types);
-        let preferred = first(self.order_for(&request), memory_types);
+        let preferred = first_allowed(self.order_for(&request), memory_types);
         let Some(memory) = preferred.filter(|memory| !maker.is_lazy(*memory)) else { return Ok(None) };
         match self.find(Class::new(memory, needs.category, kind, request.traits)) {
             Some(shards) => maker.placed_in_existing(shards, request),
@@ -436,15 +369,10 @@ const fn rules(flags: AllocationFlags, spill: Spill) -> ShortageRules {
 
 /// Why no memory type is allowed: what needs so many bytes could be in some (`needed`), but for its flags.
 pub(crate) fn no_memory_type(order: &[MemoryTypeId], needed: u32, requested: u64) -> DeviceError {
-    match first(order, needed) {
+    match first_allowed(order, needed) {
         Some(memory) => DeviceError::DeviceLocalOnly { requested, memory },
         None => DeviceError::Unsupported { feature: "a memory type for this resource and use" },
     }
-}
-
-/// The first memory type that is allowed.
-fn first(order: &[MemoryTypeId], memory_types: u32) -> Option<MemoryTypeId> {
-    order.iter().copied().find(|memory| allows(memory_types, *memory))
 }
 
 /// Whether a resource is a target or a storage texture, or can be evicted instead.
@@ -477,44 +405,4 @@ pub(super) fn shared_kind(request: &ResourceRequest<'_>, config: &Config) -> Opt
         && !request.needs.requires_dedicated
         && config.pools.strategy != Strategy::Committed;
     may_share.then(|| shared_pool(request.desc, request.needs))
-}
-
-/// Allocations that failed, memory types that were short of memory, and resources that went elsewhere, by kind of
-/// pool.
-#[derive(Debug)]
-pub(crate) struct Notices {
-    failures: Box<[Repeated]>,
-    refusals: Box<[Repeated]>,
-    spills: Box<[Repeated]>,
-}
-
-impl Default for Notices {
-    fn default() -> Self {
-        let counters = || PoolKind::ALL.iter().map(|_| Repeated::default()).collect();
-        Self { failures: counters(), refusals: counters(), spills: counters() }
-    }
-}
-
-impl Notices {
-    /// An allocation failed for good; its number among those of its kind when it is to be logged.
-    pub(crate) fn failure(&self, class: Class) -> Option<u64> {
-        self.failures.get(class.kind as usize)?.note()
-    }
-
-    /// A resource went to memory that is not like the preferred; as above.
-    pub(crate) fn spill(&self, class: Class) -> Option<u64> {
-        self.spills.get(class.kind as usize)?.note()
-    }
-
-    /// The driver refused memory of one type; as above.
-    pub(crate) fn refusal(&self, class: Class) -> Option<u64> {
-        self.refusals.get(class.kind as usize)?.note()
-    }
-
-    /// Allocations that failed, and resources that went elsewhere, so far.
-    #[cfg(feature = "metrics")]
-    pub(crate) fn totals(&self) -> (u64, u64) {
-        let sum = |all: &[Repeated]| all.iter().map(Repeated::count).sum();
-        (sum(&self.failures), sum(&self.spills))
-    }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use tenure_heap::{Round, Unfit};
 
-use super::fallback::{RangeRequest, ResourceRequest};
 use super::location::{Backing, Location};
 use super::make::{buffer_usage, is_mapped, is_range_pool};
 use super::objects::{CommittedMemory, HeapPlace, MapWish, MemoryOwner, MemorySize, Objects};
 use super::policy::Placement;
 use super::pool::{HeapBlock, PoolShard, Store};
 use super::pools::Pools;
+use super::request::{RangeRequest, ResourceRequest};
 use super::residency::WeakBlock;
 use super::shards::{PIECE_ALIGNMENT, Shards, pieces};
 use super::{AllocationFlags, BlockTraits, Class, MemoryUse, PoolKind, Suballocation};

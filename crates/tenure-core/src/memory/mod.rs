@@ -35,19 +35,19 @@ mod make_way;
 mod maker;
 mod movable;
 mod moving;
+mod notices;
 mod objects;
 mod parts;
 pub mod policy;
 mod pool;
 mod pools;
 mod pressure;
+mod request;
 mod residency;
 mod shards;
 
 pub(crate) use class::BlockTraits;
-pub(crate) use fallback::{
-    AllocationFailure, MakeRoom, RangeRequest, ResourceRequest, Wanted, no_memory_type, try_memory_types,
-};
+pub(crate) use fallback::{AllocationFailure, no_memory_type, try_memory_types};
 pub(crate) use freeing::{RUN, RemoteFreeList};
 pub(crate) use location::{
     AdoptedOwner, AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, RecordedLocation,
@@ -63,6 +63,7 @@ pub(crate) use pool::{
 };
 pub(crate) use pools::{Pools, allows};
 pub(crate) use pressure::Levels;
+pub(crate) use request::{MakeRoom, RangeRequest, ResourceRequest, Wanted};
 pub(crate) use residency::Paging;
 pub(crate) use shards::Shards;
 

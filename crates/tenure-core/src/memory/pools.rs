@@ -8,14 +8,15 @@ use tenure_heap::{HeapProperties, InvalidProperties};
 use tenure_suballoc::BlockId;
 
 use super::class::lazy_types;
-use super::fallback::{Notices, RangeRequest, ResourceRequest};
 use super::freeing::Freeing;
 use super::in_place::InPlace;
 use super::location::{AdoptedOwner, Backing, Location, SharedHeap, StructureLocation};
 use super::make::{buffer_usage, check, make_pool};
 use super::movable::{MovableBacking, MovableId};
+use super::notices::Notices;
 use super::objects::Objects;
 use super::pool::{Block, FreeToken, HeapBlock, PoolId, PoolShard, Store, Suballocation};
+use super::request::{RangeRequest, ResourceRequest};
 use super::residency::ResidentBlocks;
 use super::shards::{MAX_SHARDS, Shards};
 use super::{Class, MemoryUse, PoolKind, TypeOrder, target_type_order, type_order};

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
 use crate::context::Context;
-use crate::device::{Device, Requirements, ResourceDesc, texture_key};
+use crate::device::{Device, Requirements, ResourceDesc, TextureKey};
 use crate::{Error, Name};
 
 /// Identifies a description; never reused.
@@ -87,7 +87,7 @@ fn hash_of(desc: &ResourceDesc) -> u64 {
     let mut hasher = FxHasher::default();
     match desc {
         ResourceDesc::Buffer(info) => info.hash(&mut hasher),
-        ResourceDesc::Texture(info) => texture_key(info).hash(&mut hasher),
+        ResourceDesc::Texture(info) => TextureKey(info).hash(&mut hasher),
     }
     hasher.finish()
 }
@@ -96,7 +96,7 @@ fn hash_of(desc: &ResourceDesc) -> u64 {
 /// NaN equals itself.
 fn is_same(one: &ResourceDesc, other: &ResourceDesc) -> bool {
     match (one, other) {
-        (ResourceDesc::Texture(one), ResourceDesc::Texture(other)) => texture_key(one) == texture_key(other),
+        (ResourceDesc::Texture(one), ResourceDesc::Texture(other)) => TextureKey(one) == TextureKey(other),
         (ResourceDesc::Buffer(one), ResourceDesc::Buffer(other)) => one == other,
         _ => false,
     }

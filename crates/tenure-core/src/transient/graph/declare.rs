@@ -2,7 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use crate::device::{BufferInfo, ResourceDesc, State, Usage, texture_key};
+use crate::device::{BufferInfo, ResourceDesc, State, TextureKey, Usage};
 use crate::{BufferDesc, Name, Queue, TextureDesc};
 
 /// The passes of a frame in an order in which they can run, and the resources that live only there.
@@ -300,7 +300,7 @@ fn buffer_key(desc: &BufferDesc) -> impl Hash + Eq {
 impl PartialEq for TransientDesc {
     fn eq(&self, other: &Self) -> bool {
         let is_same = match (self, other) {
-            (Self::Texture(one), Self::Texture(other)) => texture_key(&one.info) == texture_key(&other.info),
+            (Self::Texture(one), Self::Texture(other)) => TextureKey(&one.info) == TextureKey(&other.info),
             (Self::Buffer(one), Self::Buffer(other)) => buffer_key(one) == buffer_key(other),
             _ => false,
         };
@@ -313,7 +313,7 @@ impl Eq for TransientDesc {}
 impl Hash for TransientDesc {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
-            Self::Texture(desc) => texture_key(&desc.info).hash(state),
+            Self::Texture(desc) => TextureKey(&desc.info).hash(state),
             Self::Buffer(desc) => buffer_key(desc).hash(state),
         }
         self.name().hash(state);
