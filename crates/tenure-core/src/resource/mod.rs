@@ -2,6 +2,8 @@
 
 mod adopt;
 mod buffer;
+mod buffer_desc;
+mod buffer_place;
 mod constant;
 mod deferred;
 mod handle;
@@ -13,8 +15,9 @@ mod tile_map;
 mod tracked;
 
 pub use adopt::Rejected;
-pub(crate) use buffer::place_page;
-pub use buffer::{Buffer, BufferDesc};
+pub use buffer::Buffer;
+pub use buffer_desc::BufferDesc;
+pub(crate) use buffer_place::place_page;
 pub use constant::{BufferSlice, Constant};
 pub use deferred::Deferred;
 pub(crate) use handle::ViewGuard;

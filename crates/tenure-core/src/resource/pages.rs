@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::buffer::{buffer_alignment, placed_needs};
+use super::buffer_place::{buffer_alignment, placed_needs};
 use super::{HandleInner, Labels, Texture, TextureDesc};
 use crate::context::Context;
 use crate::device::{

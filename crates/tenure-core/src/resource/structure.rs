@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::buffer::{buffer_alignment, place_buffer_bytes};
+use super::buffer_place::{buffer_alignment, place_buffer_bytes};
 use super::{HandleInner, Labels};
 use crate::context::Context;
 use crate::device::{

@@ -222,6 +222,26 @@ impl TextureDesc {
     pub fn tag(self, tag: impl Into<Name>) -> Self {
         Self { tag: tag.into(), ..self }
     }
+
+    /// An API resource for this texture.
+    fn request<'a>(
+        &'a self,
+        (resource, needs): (&'a ResourceDesc, &'a Requirements),
+        placement: Placement,
+        traits: BlockTraits,
+    ) -> ResourceRequest<'a> {
+        ResourceRequest {
+            desc: resource,
+            needs,
+            placement,
+            memory_use: MemoryUse::GpuOnly,
+            is_filled: false,
+            owner: MemoryOwner::Resource,
+            flags: self.allocation,
+            traits,
+            name: &self.name,
+        }
+    }
 }
 
 impl From<TextureInfo> for TextureDesc {
@@ -255,18 +275,7 @@ impl<D: Device> Texture<D> {
     pub(crate) fn create(context: &Arc<Context<D>>, desc: &TextureDesc) -> Result<Self, Error> {
         let (resource, needs, write_states) = desc.resolve(context)?;
         let (traits, placement) = desc.place(context, &needs);
-        let request = ResourceRequest {
-            desc: &resource,
-            needs: &needs,
-            placement,
-            memory_use: MemoryUse::GpuOnly,
-            is_filled: false,
-            owner: MemoryOwner::Resource,
-            flags: desc.allocation,
-            traits,
-            name: &desc.name,
-        };
-        let backing = context.place_resource(request)?;
+        let backing = context.place_resource(desc.request((&resource, &needs), placement, traits))?;
         let trace = context.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
         let inner = HandleInner::new(
             context,
@@ -294,17 +303,7 @@ impl<D: Device> Texture<D> {
     pub(crate) fn cost(context: &Context<D>, desc: &TextureDesc) -> Result<Cost, Error> {
         let (resource, needs, _) = desc.resolve(context)?;
         let (traits, placement) = desc.place(context, &needs);
-        let request = ResourceRequest {
-            desc: &resource,
-            needs: &needs,
-            placement,
-            memory_use: MemoryUse::GpuOnly,
-            is_filled: false,
-            owner: MemoryOwner::Resource,
-            flags: desc.allocation,
-            traits,
-            name: &desc.name,
-        };
+        let request = desc.request((&resource, &needs), placement, traits);
         let found = context.pools.resource_cost(context.device(), &context.config, request);
         found.map_err(|source| context.refused(&desc.name, source))
     }

@@ -1,0 +1,176 @@
+//! Where a buffer goes, and what it takes there.
+
+use super::BufferDesc;
+use crate::Error;
+use crate::context::Context;
+use crate::device::{Allowed, Api, BufferInfo, Device, DeviceError, Requirements, ResourceDesc, Usage};
+use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, place_buffer_alone};
+use crate::memory::{Backing, Location, MemoryUse, PoolKind, RangeRequest};
+
+/// Where the policy sends a buffer, and what it takes there.
+pub(super) struct Wanted {
+    pub(super) align: u64,
+    /// What its offset in a shared buffer must be a multiple of.
+    pub(super) step: Option<u64>,
+    /// Bytes of a range.
+    pub(super) size: u64,
+    pub(super) placement: Placement,
+}
+
+impl Wanted {
+    #[inline]
+    pub(super) fn of<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<Self, Error> {
+        let align = buffer_alignment(context, desc)?;
+        let subject = buffer_subject(desc.usage, desc.memory);
+        let step = step(desc.size, align, desc.stride).filter(|_| !desc.own_resource);
+        let alone = || place_buffer_alone(subject, desc.size, &context.config);
+        // Offsets are multiples of the alignment, so that less than a step lies before one that is
+        // a multiple of both.
+        let size = desc.size.saturating_add(step.map_or(0, |step| step - align));
+        let placement = step.map_or_else(alone, |_| place_buffer(subject, size, &context.config));
+        let traits = desc.traits(context);
+        let placement = match placement {
+            _ if traits.wants_own_memory(desc.size) => Placement::Committed,
+            _ if desc.usage.contains(Usage::SHARED) => Placement::Committed,
+            // The slots of small buffers lie in heaps that they cannot leave; what is movable needs none.
+            Placement::Range(PoolKind::SmallBuffers) if traits.is_movable => {
+                Placement::Range(PoolKind::ReadOnlyBuffers)
+            }
+            placement => placement,
+        };
+        Ok(Self { align, step, size, placement })
+    }
+}
+
+/// What the offset in a shared buffer must be a multiple of: the least common multiple of the
+/// alignment, a power of two, and the stride. `None` when room to move to such an offset would cost
+/// more than sharing saves.
+fn step(size: u64, align: u64, stride: u32) -> Option<u64> {
+    /// A resource of its own costs up to 64 KiB and a driver call: this much is nothing beside it.
+    const CHEAP: u64 = 4 << 10;
+    let stride = u64::from(stride.max(1));
+    let step = align.checked_mul(stride >> stride.trailing_zeros().min(align.trailing_zeros()))?;
+    (step - align <= size.max(CHEAP)).then_some(step)
+}
+
+/// Mapped buffers from this size on lie where copies between buffers and textures may begin.
+const COPIED_FROM: u64 = 4 << 10;
+
+/// The alignment a buffer needs inside a larger one.
+pub(super) fn buffer_alignment<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<u64, Error> {
+    let refuse = |field, value: u64, allowed| {
+        Err(Error::device(&desc.name, DeviceError::invalid_desc(field, value, allowed)))
+    };
+    if !desc.alignment.is_power_of_two() {
+        return refuse("alignment", desc.alignment, Allowed::POWER_OF_TWO);
+    }
+    if desc.size == 0 {
+        return refuse("size", 0, Allowed::AtLeast(1));
+    }
+    if desc.size > context.max_buffer_size {
+        return refuse("size", desc.size, Allowed::AtMost(context.max_buffer_size));
+    }
+    let mut align = desc.alignment.max(4);
+    if desc.usage.contains(Usage::CONSTANT) {
+        align = align.max(context.alignments.constant);
+    }
+    if desc.usage.contains(Usage::UNORDERED_ACCESS)
+        || (desc.usage.contains(Usage::SHADER_READ) && !has_structured_views(context, desc))
+    {
+        align = align.max(context.alignments.storage);
+    }
+    if desc.usage.contains(Usage::ACCELERATION_STRUCTURE) {
+        align = align.max(context.alignments.acceleration_structure);
+    }
+    align = align.max(table_alignment(context, desc.usage));
+    let is_copied = match desc.memory {
+        MemoryUse::GpuOnly => false,
+        MemoryUse::Upload | MemoryUse::GpuUpload => desc.usage.contains(Usage::COPY_SRC),
+        MemoryUse::Readback => desc.usage.contains(Usage::COPY_DST),
+    };
+    if is_copied && desc.size >= COPIED_FROM {
+        align = align.max(context.alignments.copy_offset);
+    }
+    Ok(align)
+}
+
+/// Where the GPU address of a buffer must be aligned as shader binding tables are.
+fn table_alignment<D: Device>(context: &Context<D>, usage: Usage) -> u64 {
+    match usage.contains(Usage::SHADER_BINDING_TABLE) {
+        true => context.alignments.shader_binding_table,
+        false => 1,
+    }
+}
+
+/// Views of structured buffers begin at any element on Direct3D 12; elsewhere they are storage
+/// buffers like others.
+fn has_structured_views<D: Device>(context: &Context<D>, desc: &BufferDesc) -> bool {
+    desc.stride > 0 && context.device().properties().api == Api::Direct3D12
+}
+
+/// Memory for a page of the manager's own: never in an API buffer that buffers of the program share.
+pub(crate) fn place_page<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<Backing<D>, Error> {
+    let align = buffer_alignment(context, desc)?;
+    let subject = buffer_subject(desc.usage, desc.memory);
+    let placement = match place_buffer(subject, desc.size, &context.config) {
+        Placement::Range(_) => Placement::Range(page_pool(desc.memory)),
+        alone => alone,
+    };
+    place_buffer_bytes(context, desc, placement, desc.size, align)
+}
+
+/// Memory where the policy sent a buffer, of `size` bytes where it is a range.
+pub(super) fn place_buffer_bytes<D: Device>(
+    context: &Context<D>,
+    desc: &BufferDesc,
+    placement: Placement,
+    size: u64,
+    align: u64,
+) -> Result<Backing<D>, Error> {
+    let alone = BufferInfo { size: desc.size, usage: desc.usage };
+    let (memory_use, flags, name) = (desc.memory, desc.allocation, &desc.name);
+    let traits = desc.traits(context);
+    match placement {
+        Placement::Range(kind) => {
+            let is_filled = desc.is_filled_in_place(context, traits);
+            let alone = &alone;
+            let request =
+                RangeRequest { kind, memory_use, is_filled, size, align, alone, flags, traits, name };
+            if flags.allows_usual(memory_use)
+                && traits.is_usual()
+                && let Some((suballocation, api_resource)) = context.take_range(&request)
+            {
+                return Ok(Backing { api_resource, location: Location::Range(suballocation) });
+            }
+            context.place_range(request)
+        }
+        placement => place_buffer_resource(context, desc, alone, placement),
+    }
+}
+
+/// What a buffer with an API resource of its own needs of a heap: what the driver says, and what the
+/// program asks for, up to the alignment of the heap itself.
+pub(super) fn placed_needs<D: Device>(
+    context: &Context<D>,
+    desc: &BufferDesc,
+    resource: &ResourceDesc,
+) -> Result<Requirements, Error> {
+    let mut needs = context.requirements(&desc.name, resource)?;
+    let asked = desc.alignment.max(table_alignment(context, desc.usage));
+    let asked = asked.min(context.device().properties().heap_alignment);
+    needs.alignment = needs.alignment.max(asked);
+    Ok(needs)
+}
+
+fn place_buffer_resource<D: Device>(
+    context: &Context<D>,
+    desc: &BufferDesc,
+    info: BufferInfo,
+    placement: Placement,
+) -> Result<Backing<D>, Error> {
+    let resource = ResourceDesc::Buffer(info);
+    let needs = placed_needs(context, desc, &resource)?;
+    let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
+    let traits = desc.traits(context);
+    context.place_resource(desc.request(context, (&resource, &needs), placement, traits))
+}
