@@ -1,190 +1,17 @@
 //! What the fallback chain must not exceed, and what was taken from the driver so far.
 
 #[cfg(all(test, loom))]
-use loom::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use loom::sync::atomic::{AtomicU64, Ordering};
 #[cfg(not(all(test, loom)))]
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+mod counter;
+mod heap_state;
+
+pub use counter::MemoryCounter;
+use heap_state::{Before, HeapState};
 
 use crate::{Growth, HeapBudget, HeapDesc, HeapDevice, HeapDeviceError, HeapProperties, MemoryTypeId, Round};
-
-/// Bytes that are taken from the driver, and the most that ever were at once. Every change is O(1), from any
-/// thread.
-///
-/// ```
-/// let counter = tenure_heap::MemoryCounter::default();
-/// counter.add(100);
-/// counter.remove(60);
-/// assert_eq!((counter.now(), counter.peak()), (40, 100));
-/// ```
-#[derive(Debug, Default)]
-pub struct MemoryCounter {
-    now: AtomicU64,
-    peak: AtomicU64,
-}
-
-impl MemoryCounter {
-    /// Counts bytes that were taken.
-    pub fn add(&self, bytes: u64) {
-        // Wraps where a device claims more than 2⁶⁴ B, and is right again when they are given back.
-        let now = self.now.fetch_add(bytes, Ordering::Relaxed).wrapping_add(bytes);
-        self.peak.fetch_max(now, Ordering::Relaxed);
-    }
-
-    /// Counts bytes that were given back.
-    pub fn remove(&self, bytes: u64) {
-        self.now.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    /// Bytes now.
-    #[must_use]
-    pub fn now(&self) -> u64 {
-        self.now.load(Ordering::Relaxed)
-    }
-
-    /// The most bytes that there ever were.
-    #[must_use]
-    pub fn peak(&self) -> u64 {
-        self.peak.load(Ordering::Relaxed)
-    }
-
-    /// Whether there would be more than there ever were with so many bytes more.
-    #[must_use]
-    pub fn is_peak(&self, bytes: u64) -> bool {
-        self.over_peak(bytes) > 0
-    }
-
-    /// How many more than ever there would be with so many bytes more.
-    #[must_use]
-    pub fn over_peak(&self, bytes: u64) -> u64 {
-        self.now().saturating_add(bytes).saturating_sub(self.peak())
-    }
-}
-
-/// A new budget is asked for when the part of the last one's free bytes that was taken since is larger than one
-/// in so many.
-const HEADROOM_PARTS: i64 = 8;
-
-/// The free bytes of a budget that nobody knows, and the most that are counted of any other.
-const UNKNOWN: i64 = i64::MAX / 2;
-
-/// Bytes to compare with those that are granted.
-fn counted(bytes: u64) -> i64 {
-    i64::try_from(bytes).map_or(UNKNOWN, |bytes| bytes.min(UNKNOWN))
-}
-
-/// What is known of one memory heap.
-///
-/// Bytes are reserved before the driver is asked for them, so that threads that ask at once exceed nothing together.
-/// Reserved bytes have no owner: what the driver gives takes the place of any.
-#[derive(Debug)]
-struct HeapState {
-    /// Bytes.
-    size: u64,
-    /// Bytes that were ever reserved or taken. What was given back since, or was reserved in vain, is in it as well, so
-    /// that what is still granted is never too much.
-    ever: AtomicI64,
-    /// What [`ever`](Self::ever) may come to before the budget is exceeded, as the operating system said last.
-    granted: AtomicI64,
-    /// The operating system is asked again when it comes to more than this.
-    refresh_above: AtomicI64,
-    /// Bytes taken from the driver, and reserved.
-    taken: AtomicU64,
-    /// Of these, the bytes that are reserved, and not yet given by the driver.
-    reserved: AtomicU64,
-    /// The most that may be taken.
-    cap: AtomicU64,
-}
-
-/// What was ever taken when the operating system was about to be asked, but for what it may not know of.
-#[derive(Clone, Copy)]
-struct Before(i64);
-
-impl HeapState {
-    fn new(size: u64) -> Self {
-        Self {
-            size,
-            ever: AtomicI64::new(0),
-            granted: AtomicI64::new(0),
-            refresh_above: AtomicI64::new(i64::MIN),
-            taken: AtomicU64::new(0),
-            reserved: AtomicU64::new(0),
-            cap: AtomicU64::new(u64::MAX),
-        }
-    }
-
-    fn before(&self) -> Before {
-        // In this order: whatever is in the first is in the second, or the driver has given it.
-        let ever = self.ever.load(Ordering::Acquire);
-        Before(ever.saturating_sub(counted(self.reserved.load(Ordering::Acquire))))
-    }
-
-    fn refresh(&self, Before(ever): Before, budget: HeapBudget) {
-        let is_known = budget.budget != 0;
-        let (free, until) = if is_known {
-            let free = counted(budget.budget.saturating_sub(budget.usage))
-                - counted(budget.usage.saturating_sub(budget.budget));
-            (free, free.max(0) / HEADROOM_PARTS)
-        } else {
-            (UNKNOWN, UNKNOWN / 2)
-        };
-        self.granted.store(ever.saturating_add(free), Ordering::Relaxed);
-        self.refresh_above.store(ever.saturating_add(until), Ordering::Relaxed);
-    }
-
-    /// Whether what was ever taken may come to so many bytes, as far as is known. `None`: the operating system has to
-    /// be asked.
-    fn grants(&self, ever: i64) -> Option<bool> {
-        (ever <= self.refresh_above.load(Ordering::Relaxed)).then(|| self.grants_now(ever))
-    }
-
-    /// After a refresh.
-    fn grants_now(&self, ever: i64) -> bool {
-        ever <= self.granted.load(Ordering::Relaxed)
-    }
-
-    /// What was ever taken, with so many bytes more.
-    fn ever_with(&self, bytes: u64) -> i64 {
-        self.ever.load(Ordering::Relaxed).saturating_add(counted(bytes))
-    }
-
-    /// What may be taken in all, with so many bytes more: `None` beyond the program's cap.
-    fn within_cap(&self, taken: u64, bytes: u64) -> Option<u64> {
-        taken.checked_add(bytes).filter(|taken| *taken <= self.cap.load(Ordering::Relaxed))
-    }
-
-    /// Adds to what was ever taken; what it comes to.
-    fn note_ever(&self, bytes: u64) -> i64 {
-        let with = |ever: i64| ever.saturating_add(counted(bytes));
-        // Never refused: there is always a new value.
-        let before = self.ever.fetch_update(Ordering::AcqRel, Ordering::Acquire, |ever| Some(with(ever)));
-        with(before.unwrap_or_else(|ever| ever))
-    }
-
-    /// Reserves bytes if the program's cap leaves them; what was ever taken comes to that.
-    fn reserve(&self, bytes: u64) -> Option<i64> {
-        let within_cap = |taken| self.within_cap(taken, bytes);
-        self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within_cap).ok()?;
-        self.reserved.fetch_add(bytes, Ordering::AcqRel);
-        Some(self.note_ever(bytes))
-    }
-
-    /// Takes bytes from those that are reserved; how many of them were.
-    fn settle(&self, bytes: u64) -> u64 {
-        let rest = |reserved: u64| Some(reserved.saturating_sub(bytes));
-        let before = self.reserved.fetch_update(Ordering::AcqRel, Ordering::Acquire, rest);
-        before.unwrap_or_else(|reserved| reserved).min(bytes)
-    }
-
-    /// Gives up what was reserved.
-    fn cancel(&self, bytes: u64) {
-        self.taken.fetch_sub(self.settle(bytes), Ordering::Relaxed);
-    }
-
-    fn take(&self, bytes: u64) {
-        self.taken.fetch_add(bytes, Ordering::Relaxed);
-        self.note_ever(bytes);
-    }
-}
 
 /// The limits of a device's memory, and how much of them is used: bytes of each memory heap's budget, and
 /// allocations.
@@ -269,7 +96,7 @@ impl MemoryLimits {
         self.allocations.fetch_sub(1, Ordering::Relaxed);
         self.memory.remove(bytes);
         if let Some((_, heap)) = self.heap(memory) {
-            heap.taken.fetch_sub(bytes, Ordering::Relaxed);
+            heap.give_back(bytes);
         }
     }
 
@@ -295,9 +122,9 @@ impl MemoryLimits {
     /// ```
     pub fn note_evicted(&self, memory: MemoryTypeId, bytes: u64) {
         if let Some((_, heap)) = self.heap(memory) {
-            heap.taken.fetch_sub(bytes, Ordering::Relaxed);
+            heap.give_back(bytes);
             // What was granted before is out of date.
-            heap.refresh_above.store(i64::MIN, Ordering::Relaxed);
+            heap.expire_budget();
         }
     }
 
@@ -311,7 +138,7 @@ impl MemoryLimits {
     /// Bytes that are taken of a memory heap; 0 if there is no such heap.
     #[must_use]
     pub fn taken(&self, heap: usize) -> u64 {
-        self.heaps.get(heap).map_or(0, |heap| heap.taken.load(Ordering::Relaxed))
+        self.heaps.get(heap).map_or(0, HeapState::taken)
     }
 
     /// Sets the most bytes that may be taken of a memory heap, by its index, whatever the operating system grants;
@@ -336,15 +163,14 @@ impl MemoryLimits {
     /// ```
     pub fn set_cap(&self, heap: usize, bytes: Option<u64>) -> bool {
         let Some(heap) = self.heaps.get(heap) else { return false };
-        heap.cap.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
+        heap.set_cap(bytes);
         true
     }
 
     /// The cap of a memory heap, by its index.
     #[must_use]
     pub fn cap(&self, heap: usize) -> Option<u64> {
-        let cap = self.heaps.get(heap)?.cap.load(Ordering::Relaxed);
-        (cap != u64::MAX).then_some(cap)
+        self.heaps.get(heap)?.cap()
     }
 
     /// Allocations that live.
@@ -412,7 +238,7 @@ impl MemoryLimits {
     /// call: other programs take memory, too.
     pub fn expire_budgets(&self) {
         for heap in &self.heaps {
-            heap.refresh_above.store(i64::MIN, Ordering::Relaxed);
+            heap.expire_budget();
         }
     }
 
@@ -427,7 +253,7 @@ impl MemoryLimits {
         budget: impl FnOnce() -> Vec<HeapBudget>,
     ) -> bool {
         let Some((_, heap)) = self.heap(memory) else { return false };
-        if bytes > heap.size || heap.within_cap(heap.taken.load(Ordering::Relaxed), bytes).is_none() {
+        if !heap.leaves(bytes) {
             return false;
         }
         self.is_granted(heap, round, || heap.ever_with(bytes), budget)
@@ -468,7 +294,7 @@ impl MemoryLimits {
         round: Round,
         budget: impl FnOnce() -> Vec<HeapBudget>,
     ) -> bool {
-        let Some((_, heap)) = self.heap(memory).filter(|(_, heap)| bytes <= heap.size) else { return false };
+        let Some((_, heap)) = self.heap(memory).filter(|(_, heap)| heap.has(bytes)) else { return false };
         let Some(ever) = heap.reserve(bytes) else { return false };
         let is_granted = self.is_granted(heap, round, || ever, budget);
         if !is_granted {

@@ -1,0 +1,59 @@
+//! Bytes that are taken, and their peak.
+
+#[cfg(all(test, loom))]
+use loom::sync::atomic::{AtomicU64, Ordering};
+#[cfg(not(all(test, loom)))]
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that are taken from the driver, and the most that ever were at once. Every change is O(1), from any
+/// thread.
+///
+/// ```
+/// let counter = tenure_heap::MemoryCounter::default();
+/// counter.add(100);
+/// counter.remove(60);
+/// assert_eq!((counter.now(), counter.peak()), (40, 100));
+/// ```
+#[derive(Debug, Default)]
+pub struct MemoryCounter {
+    now: AtomicU64,
+    peak: AtomicU64,
+}
+
+impl MemoryCounter {
+    /// Counts bytes that were taken.
+    pub fn add(&self, bytes: u64) {
+        // Wraps where a device claims more than 2⁶⁴ B, and is right again when they are given back.
+        let now = self.now.fetch_add(bytes, Ordering::Relaxed).wrapping_add(bytes);
+        self.peak.fetch_max(now, Ordering::Relaxed);
+    }
+
+    /// Counts bytes that were given back.
+    pub fn remove(&self, bytes: u64) {
+        self.now.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes now.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    /// The most bytes that there ever were.
+    #[must_use]
+    pub fn peak(&self) -> u64 {
+        self.peak.load(Ordering::Relaxed)
+    }
+
+    /// Whether there would be more than there ever were with so many bytes more.
+    #[must_use]
+    pub fn is_peak(&self, bytes: u64) -> bool {
+        self.over_peak(bytes) > 0
+    }
+
+    /// How many more than ever there would be with so many bytes more.
+    #[must_use]
+    pub fn over_peak(&self, bytes: u64) -> u64 {
+        self.now().saturating_add(bytes).saturating_sub(self.peak())
+    }
+}
