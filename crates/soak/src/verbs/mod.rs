@@ -135,6 +135,7 @@ const VERBS: &[Verb] = &[
     verb(2, others::compact_structures),
     verb(2, tiles::copy),
     verb(3, buffers::within_limits),
+    verb(2, recordings::attachments),
 ];
 
 /// How often each is chosen under some trouble.

@@ -2,8 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tenure_core::{BufferDesc, Error, Queue, State, Subresource, TextureDesc, Usage};
+use tenure_core::{BufferDesc, Error, Queue, State, Subresource, Texture, TextureDesc, Usage};
 use tenure_core::{Format, device::CommandList as _};
+use tenure_sim::Device;
 use test_random::Rng;
 
 use super::{any, happens, one_of, own_panic, panic_on_purpose, span};
@@ -207,6 +208,54 @@ pub(super) fn transient(world: &mut World, rng: &mut Rng) -> Checked {
     }
     drop(acquired);
     world.allow("transient resources", done)?;
+    Ok(())
+}
+
+/// A target whose content never leaves a pass, of the recording or of the program: drawn to in one pass after the other.
+pub(super) fn attachments(world: &mut World, rng: &mut Rng) -> Checked {
+    let (format, usage, state) = match happens(rng, 50) {
+        true => (Format::Rgba8Unorm, Usage::RENDER_TARGET, State::RENDER_TARGET),
+        false => (Format::D32Float, Usage::DEPTH_STENCIL, State::DEPTH_WRITE),
+    };
+    let usage = usage | Usage::TRANSIENT_ATTACHMENT;
+    if !world.gpu.supports_format(format, usage) {
+        return Ok(());
+    }
+    let Some(at) = pick(world, rng)? else { return Ok(()) };
+    let (is_kept, passes) = (happens(rng, 50), 1 + rng.below(3));
+    let desc = TextureDesc::d2(64, 64, format, usage).name("attachment");
+    world.say(|| format!("a transient attachment of {format:?} in {passes} passes"));
+    if is_kept {
+        let texture = world.gpu.create_texture(&desc);
+        let Some(texture) = world.allow("a transient attachment", texture)? else { return Ok(()) };
+        draw(world, at, (&texture, state), passes)?;
+        if happens(rng, 50) {
+            world.kept.push(Box::new(texture));
+        }
+    } else {
+        let texture = world.open[at].recording.transient_texture(&desc);
+        let Some(texture) = world.allow("a transient attachment", texture)? else { return Ok(()) };
+        draw(world, at, (&texture, state), passes)?;
+    }
+    Ok(())
+}
+
+/// Draws to an attachment in passes of a recording.
+fn draw(world: &mut World, at: usize, (target, state): (&Texture<Device>, State), passes: u64) -> Checked {
+    for pass in 0..passes {
+        let recording = &mut world.open[at].recording;
+        let drawn = recording.use_resource(target, Subresource::All, state).map(|()| {
+            recording.barriers();
+            recording.raw().clear_texture(target.raw(), Subresource::All, &[pass as u8]);
+        });
+        if world.allow("draw to a transient attachment", drawn)?.is_none() {
+            return Ok(());
+        }
+        let recording = &mut world.open[at].recording;
+        if recording.use_resource(target, Subresource::All, State::COPY_SRC).is_ok() {
+            return wrong("the content of a transient attachment can be copied");
+        }
+    }
     Ok(())
 }
 

@@ -82,6 +82,7 @@ const EXPECTED: &[(&str, &[&str])] = &[
     ("clear a texture", &["State, NotAllowedOnQueue"]),
     ("use a buffer", &["State, NotAllowedOnQueue"]),
     ("use a texture", &["State, NotAllowedOnQueue"]),
+    ("draw to a transient attachment", &["State, NotAllowedOnQueue"]),
     ("transient resources", &["State, NotAllowedOnQueue", "State, NotAllowedForUsage"]),
     // Unequal textures; offsets that are no multiples of what a copy on this queue needs; views that are too large.
     ("a view", &["Device, InvalidCall"]),
