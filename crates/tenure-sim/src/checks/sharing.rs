@@ -55,7 +55,9 @@ impl Execution<'_> {
         if self.is_on(Checks::SHARING) {
             let kind = match wrong {
                 Handover::NotHeld => HazardKind::HeldByPeer,
-                Handover::NotReleased | Handover::OtherState { .. } => HazardKind::NotHandedOver,
+                Handover::NotReleased | Handover::AlreadyHeld | Handover::OtherState { .. } => {
+                    HazardKind::NotHandedOver
+                }
             };
             self.report(kind, &[&resource.label], wrong.to_string());
         }

@@ -306,9 +306,14 @@ fn uses_out_of_turn_are_found() {
     assert_eq!(other.hazards(), [HazardKind::HeldByPeer], "it was imported, and never acquired");
     other.run(|recording| recording.release_to_peer(&imported, State::COPY_SRC).unwrap());
     assert_eq!(other.hazards(), [HazardKind::HeldByPeer], "it hands over what it does not have");
+    used(&one, &buffer);
+    assert_eq!(one.hazards(), [], "the other has taken nothing by that");
     one.run(|recording| recording.acquire_from_peer(&buffer, State::COPY_SRC).unwrap());
+    assert_eq!(one.hazards(), [HazardKind::NotHandedOver], "it has it, and has never handed it over");
     other.run(|recording| recording.acquire_from_peer(&imported, State::COPY_SRC).unwrap());
     assert_eq!(other.hazards(), [HazardKind::NotHandedOver], "the peer has it");
+    other.run(|recording| recording.acquire_from_peer(&imported, State::COPY_SRC).unwrap());
+    assert_eq!(other.hazards(), [HazardKind::NotHandedOver], "it has it now");
     used(&one, &buffer);
     assert_eq!(one.hazards(), [HazardKind::HeldByPeer], "the other has taken it");
     other.run(|recording| recording.release_to_peer(&imported, State::COPY_DST).unwrap());
@@ -320,6 +325,26 @@ fn uses_out_of_turn_are_found() {
     assert_eq!(one.hazards(), []);
     drop((buffer, imported));
     drop((one, other));
+}
+
+/// Handed over twice, it goes to the peer once: the peer that has it by then is not found to be wrong.
+#[test]
+fn what_is_handed_over_twice_stays_with_who_took_it() {
+    for profile in PROFILES {
+        let [one, other] = Process::pair(profile, Lag::None);
+        let buffer = one.gpu.create_buffer_with(&buffer_desc(), &vec![7; SIZE as usize]).unwrap();
+        let imported = other.import(&one, &buffer);
+        let release = || one.run(|recording| recording.release_to_peer(&buffer, State::COPY_SRC).unwrap());
+        release();
+        assert_eq!(one.hazards(), []);
+        other.run(|recording| recording.acquire_from_peer(&imported, State::COPY_SRC).unwrap());
+        release();
+        assert!(one.hazards().contains(&HazardKind::HeldByPeer));
+        let bytes = other.gpu.read_back(&imported, 0, SIZE).unwrap();
+        assert!(bytes.wait(LONG).unwrap().iter().all(|byte| *byte == 7));
+        assert_eq!(other.hazards(), []);
+        drop((buffer, imported, bytes));
+    }
 }
 
 /// The CPU has no more of a mapped buffer than its device has.
