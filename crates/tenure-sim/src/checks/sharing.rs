@@ -27,6 +27,8 @@ impl Execution<'_> {
                 if self.is_on(Checks::STATES) {
                     self.check_released(resource, state);
                 }
+                // A peer may write it: nothing here may still be reading.
+                self.check_race(resource, &resource.layout.ranges(&Span::Subresource(Subresource::All)), true);
                 self.report_handover(resource, sharing.release(resource.device, state));
             }
             Role::Acquire => {

@@ -9,6 +9,7 @@ use tenure_core::{
 };
 use tenure_sim::{Device, HazardKind, Lag, Options, Profile};
 
+use crate::common::{COMPUTE, GRAPHICS, buffer, committed, submit};
 use crate::hazard_table::assert_listed;
 
 const SIZE: u64 = 10_000;
@@ -344,6 +345,54 @@ fn what_is_handed_over_twice_stays_with_who_took_it() {
         assert!(bytes.wait(LONG).unwrap().iter().all(|byte| *byte == 7));
         assert_eq!(other.hazards(), []);
         drop((buffer, imported, bytes));
+    }
+}
+
+/// What a peer has stays in the state in which it was handed over: to move it is a use, too.
+#[test]
+fn what_a_peer_has_is_not_moved_to_another_state() {
+    for profile in PROFILES {
+        let [one, other] = Process::pair(profile, Lag::None);
+        let texture = one.gpu.create_texture_with(&texture_desc(), &[TexelData::new(&texels(1))]).unwrap();
+        one.run(|recording| recording.release_to_peer(&texture, State::COPY_SRC).unwrap());
+        assert_eq!(one.hazards(), []);
+        one.run(|recording| {
+            recording.use_resource(&texture, Subresource::All, State::PIXEL_SHADER).unwrap();
+            recording.barriers();
+        });
+        assert_eq!(one.hazards(), [HazardKind::HeldByPeer], "{}", profile.name());
+        drop((texture, other));
+    }
+}
+
+/// What is handed over while another queue still reads it, the peer may write.
+#[test]
+fn what_another_queue_still_reads_is_not_handed_over() {
+    for profile in PROFILES {
+        let device = Device::with_options(Options::new(profile).lag(Lag::Manual));
+        let buffer = committed(&device, "shared buffer", &buffer(64, COPIES | Usage::SHARED));
+        let target = committed(&device, "target", &crate::common::buffer(64, Usage::COPY_DST));
+        // Of two queues the first one runs first here, and nothing makes it.
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            list.keep_unwritten();
+            list.copy_buffer(&buffer, 0, &target, 0, 64);
+        });
+        let state =
+            if device.properties().api == Api::Direct3D12 { State::COMMON } else { State::COPY_SRC };
+        submit(&device, COMPUTE, 1, &[], |list| {
+            list.barriers(&[Barrier::Transition {
+                resource: &buffer,
+                subresource: Subresource::All,
+                before: state,
+                after: state,
+                transfer: Some(QueueTransfer { from: COMPUTE, to: QueueId::PEER }),
+            }]);
+        });
+        assert!(device.run_until_idle());
+        let found = device.take_hazards();
+        let [hazard] = found.as_slice() else { panic!("{}: {found:?}", profile.name()) };
+        assert_eq!(hazard.kind, HazardKind::QueueRace);
+        assert_listed(hazard);
     }
 }
 
