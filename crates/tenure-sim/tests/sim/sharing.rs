@@ -213,7 +213,9 @@ fn a_peer_that_dies_takes_nothing_along() {
             survivor.gpu.wait(&survivor.gpu.submitted(), Duration::ZERO),
             Ok(false) | Err(Error::Timeout { .. })
         ));
-        // The survivor signals what the peer has not.
+        // The survivor signals what the peer has not, and never will.
+        theirs.signal(1);
+        assert_eq!(fence.value(), 0, "the dead signal nothing");
         fence.signal(1);
         assert!(survivor.gpu.wait(&point, LONG).unwrap());
         survivor.gpu.upload(&buffer, 0, &vec![2; SIZE as usize]).unwrap();
