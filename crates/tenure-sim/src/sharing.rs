@@ -41,7 +41,9 @@ impl fmt::Display for Handover {
         match self {
             Self::NotHeld => f.write_str("used while a peer has it, or before it was acquired from one"),
             Self::NotReleased => f.write_str("acquired before the peer that has it has handed it over"),
-            Self::AlreadyHeld => f.write_str("acquired by the device that has it, and that has not handed it over"),
+            Self::AlreadyHeld => {
+                f.write_str("acquired by the device that has it, and that has not handed it over")
+            }
             Self::OtherState { released } => {
                 write!(f, "acquired in another state than {released}, in which it was handed over")
             }

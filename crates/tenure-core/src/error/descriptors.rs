@@ -60,7 +60,10 @@ pub struct DescriptorUser {
 /// There are not as many free descriptors in a row as were asked for, even after giving back all that
 /// the GPU is done with. The parts are chosen in [`Config`](crate::Config).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no descriptors for {name}: {requested} in a row asked for, of kind {kind:?}, from {part}{}", Rest(self))]
+#[error(
+    "no descriptors for {name}: {requested} in a row asked for, of kind {kind:?}, from {part}{}",
+    Rest(self)
+)]
 #[non_exhaustive]
 pub struct NoDescriptors {
     /// What they were for: a table, a sampler, or a recording.
@@ -94,7 +97,8 @@ struct Rest<'a>(&'a NoDescriptors);
 
 impl fmt::Display for Rest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NoDescriptors { kind, part, requested, capacity, free, largest_free, waiting, users, .. } = self.0;
+        let NoDescriptors { kind, part, requested, capacity, free, largest_free, waiting, users, .. } =
+            self.0;
         let remedy = Remedy(*part, *kind);
         if requested > capacity {
             return write!(f, ", of which there are {capacity}: {remedy}");

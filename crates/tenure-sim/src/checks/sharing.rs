@@ -28,7 +28,11 @@ impl Execution<'_> {
                     self.check_released(resource, state);
                 }
                 // A peer may write it: nothing here may still be reading.
-                self.check_race(resource, &resource.layout.ranges(&Span::Subresource(Subresource::All)), true);
+                self.check_race(
+                    resource,
+                    &resource.layout.ranges(&Span::Subresource(Subresource::All)),
+                    true,
+                );
                 self.report_handover(resource, sharing.release(resource.device, state));
             }
             Role::Acquire => {

@@ -379,8 +379,7 @@ fn what_another_queue_still_reads_is_not_handed_over() {
             list.keep_unwritten();
             list.copy_buffer(&buffer, 0, &target, 0, 64);
         });
-        let state =
-            if device.properties().api == Api::Direct3D12 { State::COMMON } else { State::COPY_SRC };
+        let state = if device.properties().api == Api::Direct3D12 { State::COMMON } else { State::COPY_SRC };
         submit(&device, COMPUTE, 1, &[], |list| {
             list.barriers(&[Barrier::Transition {
                 resource: &buffer,
