@@ -9,7 +9,7 @@ use tenure_core::device::{Allowed, CallRule, DeviceError, MemoryTypeId, Resource
 use crate::bytes::Bytes;
 use crate::device::Device;
 use crate::external::{Fence, Progress};
-use crate::resource::{Resource, Written};
+use crate::resource::{Memory, Resource, Written};
 use crate::shared::Shared;
 
 /// Who may use a shared resource.
@@ -185,7 +185,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] for a resource of another device, or one that is not shared;
+    /// [`DeviceError::InvalidCall`] for a resource of another device, one that is not shared, or one that was imported;
     /// [`DeviceError::Lost`].
     pub fn export(&self, resource: &Resource) -> Result<SharedHandle, DeviceError> {
         let (shared, state) = (self.shared(), &resource.state);
@@ -197,6 +197,11 @@ impl Device {
         let Some((memory, (kind, size))) = committed else {
             return Err(DeviceError::broken_rule("what is exported was created to be shared"));
         };
+        if matches!(state.memory, Memory::Committed { is_counted: false, .. }) {
+            return Err(DeviceError::broken_rule(
+                "what was imported is exported by the device that created it",
+            ));
+        }
         let adapter = shared.properties.name.clone();
         Ok(SharedHandle { memory: Arc::clone(memory), adapter, desc: state.desc.clone(), size, kind })
     }

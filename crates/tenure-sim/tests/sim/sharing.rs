@@ -435,6 +435,11 @@ fn what_cannot_be_shared_is_refused() {
     assert_eq!(refused, DeviceError::broken_rule(CallRule::SameDevice));
     let plain = one.gpu.create_buffer(&BufferDesc::new(64, COPIES).own_resource()).unwrap();
     assert!(one.device.export(plain.raw()).is_err());
+    // A driver exports what it has allocated, and not what it has imported.
+    let imported = other.import(&one, &buffer);
+    let refused = other.device.export(imported.raw()).unwrap_err();
+    assert!(refused.to_string().contains("what was imported is exported by"), "{refused}");
+    drop(imported);
     let mut recording = one.gpu.record(Queue::Graphics, "late").unwrap();
     recording.use_resource(&buffer, Subresource::All, State::COPY_DST).unwrap();
     let refused = recording.acquire_from_peer(&buffer, State::COPY_DST).unwrap_err();
