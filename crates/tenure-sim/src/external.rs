@@ -161,9 +161,10 @@ impl Fence {
         self.state.value()
     }
 
-    /// Signals a value from the CPU. Of no effect on a binary semaphore, which only queues signal.
+    /// Signals a value from the CPU. Of no effect on a binary semaphore, which only queues signal, and once the device is
+    /// lost: a process that has ended signals nothing.
     pub fn signal(&self, value: u64) {
-        if self.state.is_binary {
+        if self.state.is_binary || self.shared.alive().is_err() {
             return;
         }
         {

@@ -9,7 +9,7 @@ use tenure_core::device::{Allowed, CallRule, DeviceError, MemoryTypeId, Resource
 use crate::bytes::Bytes;
 use crate::device::Device;
 use crate::external::{Fence, Progress};
-use crate::resource::{Resource, Written};
+use crate::resource::{Memory, Resource, Written};
 use crate::shared::Shared;
 
 /// Who may use a shared resource.
@@ -30,6 +30,8 @@ pub(crate) enum Handover {
     NotHeld,
     /// It was taken while another had it.
     NotReleased,
+    /// It was taken by the one that has it.
+    AlreadyHeld,
     /// It was taken in another state than it was handed over in.
     OtherState { released: State },
 }
@@ -39,6 +41,9 @@ impl fmt::Display for Handover {
         match self {
             Self::NotHeld => f.write_str("used while a peer has it, or before it was acquired from one"),
             Self::NotReleased => f.write_str("acquired before the peer that has it has handed it over"),
+            Self::AlreadyHeld => {
+                f.write_str("acquired by the device that has it, and that has not handed it over")
+            }
             Self::OtherState { released } => {
                 write!(f, "acquired in another state than {released}, in which it was handed over")
             }
@@ -66,12 +71,14 @@ impl SharedMemory {
         }
     }
 
-    /// The device hands it over.
+    /// The device hands it over. What it does not have it takes from nobody, so that no peer is found to be wrong for it.
     pub(crate) fn release(&self, device: u64, state: State) -> Result<(), Handover> {
         let holder = &mut *self.holder.lock();
-        let found = if *holder == Holder::Device(device) { Ok(()) } else { Err(Handover::NotHeld) };
+        if *holder != Holder::Device(device) {
+            return Err(Handover::NotHeld);
+        }
         *holder = Holder::Released(state);
-        found
+        Ok(())
     }
 
     /// The device takes it.
@@ -81,8 +88,7 @@ impl SharedMemory {
             Holder::Nobody => Ok(()),
             Holder::Released(released) if released == state => Ok(()),
             Holder::Released(released) => Err(Handover::OtherState { released }),
-            // What it has not given away it may take as often as it likes: the peer was given nothing.
-            Holder::Device(holder) if holder == device => Ok(()),
+            Holder::Device(holder) if holder == device => Err(Handover::AlreadyHeld),
             Holder::Device(_) => Err(Handover::NotReleased),
         };
         *holder = Holder::Device(device);
@@ -179,7 +185,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] for a resource of another device, or one that is not shared;
+    /// [`DeviceError::InvalidCall`] for a resource of another device, one that is not shared, or one that was imported;
     /// [`DeviceError::Lost`].
     pub fn export(&self, resource: &Resource) -> Result<SharedHandle, DeviceError> {
         let (shared, state) = (self.shared(), &resource.state);
@@ -191,6 +197,11 @@ impl Device {
         let Some((memory, (kind, size))) = committed else {
             return Err(DeviceError::broken_rule("what is exported was created to be shared"));
         };
+        if matches!(state.memory, Memory::Committed { is_counted: false, .. }) {
+            return Err(DeviceError::broken_rule(
+                "what was imported is exported by the device that created it",
+            ));
+        }
         let adapter = shared.properties.name.clone();
         Ok(SharedHandle { memory: Arc::clone(memory), adapter, desc: state.desc.clone(), size, kind })
     }

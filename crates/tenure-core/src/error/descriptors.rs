@@ -61,10 +61,8 @@ pub struct DescriptorUser {
 /// the GPU is done with. The parts are chosen in [`Config`](crate::Config).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no descriptors for {name}: {requested} in a row asked for, of kind {kind:?}, from {part}; of its {capacity} {free} \
-     are free, up to {largest_free} in a row, and {waiting} wait for the GPU; most are used by {}; \
-     drop some, or {}",
-    Users(users), Remedy(*part, *kind)
+    "no descriptors for {name}: {requested} in a row asked for, of kind {kind:?}, from {part}{}",
+    Rest(self)
 )]
 #[non_exhaustive]
 pub struct NoDescriptors {
@@ -94,13 +92,30 @@ impl From<NoDescriptors> for Error {
     }
 }
 
+/// How many there are, who has them, and what helps: where there never are so many, nothing that is dropped.
+struct Rest<'a>(&'a NoDescriptors);
+
+impl fmt::Display for Rest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NoDescriptors { kind, part, requested, capacity, free, largest_free, waiting, users, .. } =
+            self.0;
+        let remedy = Remedy(*part, *kind);
+        if requested > capacity {
+            return write!(f, ", of which there are {capacity}: {remedy}");
+        }
+        write!(
+            f,
+            "; of its {capacity} {free} are free, up to {largest_free} in a row, and {waiting} wait for the GPU; most are \
+             used by {}; drop some, or {remedy}",
+            Users(users)
+        )
+    }
+}
+
 struct Users<'a>(&'a [DescriptorUser]);
 
 impl fmt::Display for Users<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("nobody");
-        }
         for (index, DescriptorUser { name, count }) in self.0.iter().enumerate() {
             let comma = if index > 0 { ", " } else { "" };
             write!(f, "{comma}{name} ({count})")?;

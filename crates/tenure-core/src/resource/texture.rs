@@ -132,7 +132,8 @@ impl TextureDesc {
     /// [`BufferDesc::movable`](crate::BufferDesc::movable), with the same duty. [`Usage::COPY_SRC`] and
     /// [`Usage::COPY_DST`] are added. A recording asks [`Scratch::texture`](crate::Scratch::texture) for its API texture; what
     /// [`Texture::raw`] says is right for good, so that it does not move any more after that. As long as several queues
-    /// have used a part of it each, and none all of it, it stays as well.
+    /// have used a part of it each, and none all of it, it stays as well. A [`Usage::TRANSIENT_ATTACHMENT`] has nothing
+    /// to be copied, and is refused.
     #[must_use]
     pub fn movable(mut self) -> Self {
         self.info.usage |= Usage::COPY_SRC | Usage::COPY_DST;
@@ -175,6 +176,17 @@ impl TextureDesc {
         self.is_movable && usage.contains(Usage::COPY_SRC | Usage::COPY_DST) && !usage.contains(Usage::SHARED)
     }
 
+    /// What no copy can reach does not move. It would be refused for the usage of those copies, which the program has
+    /// not asked for.
+    fn check_moves(&self) -> Result<(), DeviceError> {
+        let usage = self.info.usage;
+        if !(self.is_movable && usage.contains(Usage::TRANSIENT_ATTACHMENT)) {
+            return Ok(());
+        }
+        let allowed = Allowed::Rule("without TRANSIENT_ATTACHMENT, because the texture is movable");
+        Err(DeviceError::invalid_desc("usage", usage - Usage::COPY_SRC - Usage::COPY_DST, allowed))
+    }
+
     /// What holds for the block that it lies in, and which memory it gets.
     fn place<D: Device>(&self, context: &Context<D>, needs: &Requirements) -> (BlockTraits, Placement) {
         let has_residency = context.device().properties().residency != Residency::None;
@@ -190,6 +202,7 @@ impl TextureDesc {
     /// What it is created as, with what that needs of memory: where the CPU may write it in place, in a state that is
     /// answered, with the usage for that.
     fn resolve<D: Device>(&self, context: &Context<D>) -> Result<(ResourceDesc, Requirements, State), Error> {
+        self.check_moves().map_err(|source| Error::device(&self.name, source))?;
         let mut info = self.info.clone();
         let plain = ResourceDesc::Texture(info.clone());
         let needs = context.requirements(&self.name, &plain)?;

@@ -28,6 +28,11 @@ fn the_static_part_says_whose_tables_fill_it() {
     let error = exhausted(table(17, "everything"));
     assert_eq!((error.requested, error.capacity, error.free, error.largest_free), (17, 16, 16, 16));
     assert_eq!(users(&error), []);
+    assert_eq!(
+        error.to_string(),
+        "no descriptors for everything: 17 in a row asked for, of kind Resource, from the static part, of which there are 16: \
+         raise DescriptorConfig::static_resources"
+    );
     let rocks = [table(3, "rock").unwrap(), table(3, "rock").unwrap()];
     let sky = table(1, "sky").unwrap();
     let recording = gpu.record(Queue::Graphics, "draw").unwrap();

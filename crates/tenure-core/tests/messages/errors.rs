@@ -70,6 +70,12 @@ fn descriptions_are_refused_with_names_and_limits() {
                 .to_owned(),
         ),
         (
+            texture(&gpu, d2(Usage::RENDER_TARGET | Usage::TRANSIENT_ATTACHMENT).movable()),
+            "sky: invalid description: usage = RENDER_TARGET | TRANSIENT_ATTACHMENT: must be without \
+             TRANSIENT_ATTACHMENT, because the texture is movable"
+                .to_owned(),
+        ),
+        (
             texture(&gpu, d2(read).view_formats([Format::R8Unorm])),
             "sky: invalid description: view_formats = R8Unorm: must be colour formats whose texels are as large as \
              those of the texture's format, and of compressed ones its own kind"

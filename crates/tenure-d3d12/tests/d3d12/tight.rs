@@ -61,6 +61,8 @@ const FLAG: D3D12_RESOURCE_FLAGS = D3D12_RESOURCE_FLAGS(0x400);
 /// What the driver answers.
 const BUFFERS: u64 = 8;
 const TEXTURES: u64 = 512;
+/// Bytes of the buffers that the driver needs more bytes for, and those.
+const PADDED: (u64, u64) = (1000, 1536);
 
 /// What the feature is answered.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +106,7 @@ fn needs(desc: &D3D12_RESOURCE_DESC) -> Option<D3D12_RESOURCE_ALLOCATION_INFO> {
         return None;
     }
     let (size, alignment) = if desc.Dimension == D3D12_RESOURCE_DIMENSION_BUFFER {
-        (desc.Width, BUFFERS)
+        (if desc.Width == PADDED.0 { PADDED.1 } else { desc.Width }, BUFFERS)
     } else {
         ((desc.Width * u64::from(desc.Height) * 4).next_multiple_of(TEXTURES), TEXTURES)
     };
@@ -266,6 +268,7 @@ fn small_resources_lie_as_tightly_as_the_driver_lets_them() {
     assert_eq!(alignment(&device, &buffer(100, Usage::VERTEX)), (104, BUFFERS));
     assert!(alignment(&device, &buffer(100, Usage::SHADER_READ)).1 >= 16, "raw views");
     assert_eq!(alignment(&device, &buffer(100, Usage::CONSTANT)), (256, 256));
+    assert_eq!(alignment(&device, &buffer(PADDED.0, Usage::VERTEX)), (PADDED.1, BUFFERS));
     let small = texture(16, Format::Rgba8Unorm, Usage::SHADER_READ);
     assert_eq!(alignment(&device, &small), (1024, TEXTURES));
     MADE.take();

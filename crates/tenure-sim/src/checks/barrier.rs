@@ -28,8 +28,9 @@ impl Execution<'_> {
         half: Option<(Role, u32)>,
     ) {
         // A texture's transition may rewrite it: the bytes of an owner in between would be lost, and to
-        // another queue it is a write.
+        // another queue or a peer it is a write.
         if !resource.is_buffer() {
+            self.check_held(resource);
             self.check_aliasing(resource);
         }
         let span = Span::Subresource(subresource);

@@ -27,6 +27,12 @@ impl Execution<'_> {
                 if self.is_on(Checks::STATES) {
                     self.check_released(resource, state);
                 }
+                // A peer may write it: nothing here may still be reading.
+                self.check_race(
+                    resource,
+                    &resource.layout.ranges(&Span::Subresource(Subresource::All)),
+                    true,
+                );
                 self.report_handover(resource, sharing.release(resource.device, state));
             }
             Role::Acquire => {
@@ -55,7 +61,9 @@ impl Execution<'_> {
         if self.is_on(Checks::SHARING) {
             let kind = match wrong {
                 Handover::NotHeld => HazardKind::HeldByPeer,
-                Handover::NotReleased | Handover::OtherState { .. } => HazardKind::NotHandedOver,
+                Handover::NotReleased | Handover::AlreadyHeld | Handover::OtherState { .. } => {
+                    HazardKind::NotHandedOver
+                }
             };
             self.report(kind, &[&resource.label], wrong.to_string());
         }

@@ -9,6 +9,7 @@ use tenure_core::{
 };
 use tenure_sim::{Device, HazardKind, Lag, Options, Profile};
 
+use crate::common::{COMPUTE, GRAPHICS, buffer, committed, submit};
 use crate::hazard_table::assert_listed;
 
 const SIZE: u64 = 10_000;
@@ -212,7 +213,9 @@ fn a_peer_that_dies_takes_nothing_along() {
             survivor.gpu.wait(&survivor.gpu.submitted(), Duration::ZERO),
             Ok(false) | Err(Error::Timeout { .. })
         ));
-        // The survivor signals what the peer has not.
+        // The survivor signals what the peer has not, and never will.
+        theirs.signal(1);
+        assert_eq!(fence.value(), 0, "the dead signal nothing");
         fence.signal(1);
         assert!(survivor.gpu.wait(&point, LONG).unwrap());
         survivor.gpu.upload(&buffer, 0, &vec![2; SIZE as usize]).unwrap();
@@ -306,9 +309,14 @@ fn uses_out_of_turn_are_found() {
     assert_eq!(other.hazards(), [HazardKind::HeldByPeer], "it was imported, and never acquired");
     other.run(|recording| recording.release_to_peer(&imported, State::COPY_SRC).unwrap());
     assert_eq!(other.hazards(), [HazardKind::HeldByPeer], "it hands over what it does not have");
+    used(&one, &buffer);
+    assert_eq!(one.hazards(), [], "the other has taken nothing by that");
     one.run(|recording| recording.acquire_from_peer(&buffer, State::COPY_SRC).unwrap());
+    assert_eq!(one.hazards(), [HazardKind::NotHandedOver], "it has it, and has never handed it over");
     other.run(|recording| recording.acquire_from_peer(&imported, State::COPY_SRC).unwrap());
     assert_eq!(other.hazards(), [HazardKind::NotHandedOver], "the peer has it");
+    other.run(|recording| recording.acquire_from_peer(&imported, State::COPY_SRC).unwrap());
+    assert_eq!(other.hazards(), [HazardKind::NotHandedOver], "it has it now");
     used(&one, &buffer);
     assert_eq!(one.hazards(), [HazardKind::HeldByPeer], "the other has taken it");
     other.run(|recording| recording.release_to_peer(&imported, State::COPY_DST).unwrap());
@@ -320,6 +328,73 @@ fn uses_out_of_turn_are_found() {
     assert_eq!(one.hazards(), []);
     drop((buffer, imported));
     drop((one, other));
+}
+
+/// Handed over twice, it goes to the peer once: the peer that has it by then is not found to be wrong.
+#[test]
+fn what_is_handed_over_twice_stays_with_who_took_it() {
+    for profile in PROFILES {
+        let [one, other] = Process::pair(profile, Lag::None);
+        let buffer = one.gpu.create_buffer_with(&buffer_desc(), &vec![7; SIZE as usize]).unwrap();
+        let imported = other.import(&one, &buffer);
+        let release = || one.run(|recording| recording.release_to_peer(&buffer, State::COPY_SRC).unwrap());
+        release();
+        assert_eq!(one.hazards(), []);
+        other.run(|recording| recording.acquire_from_peer(&imported, State::COPY_SRC).unwrap());
+        release();
+        assert!(one.hazards().contains(&HazardKind::HeldByPeer));
+        let bytes = other.gpu.read_back(&imported, 0, SIZE).unwrap();
+        assert!(bytes.wait(LONG).unwrap().iter().all(|byte| *byte == 7));
+        assert_eq!(other.hazards(), []);
+        drop((buffer, imported, bytes));
+    }
+}
+
+/// What a peer has stays in the state in which it was handed over: to move it is a use, too.
+#[test]
+fn what_a_peer_has_is_not_moved_to_another_state() {
+    for profile in PROFILES {
+        let [one, other] = Process::pair(profile, Lag::None);
+        let texture = one.gpu.create_texture_with(&texture_desc(), &[TexelData::new(&texels(1))]).unwrap();
+        one.run(|recording| recording.release_to_peer(&texture, State::COPY_SRC).unwrap());
+        assert_eq!(one.hazards(), []);
+        one.run(|recording| {
+            recording.use_resource(&texture, Subresource::All, State::PIXEL_SHADER).unwrap();
+            recording.barriers();
+        });
+        assert_eq!(one.hazards(), [HazardKind::HeldByPeer], "{}", profile.name());
+        drop((texture, other));
+    }
+}
+
+/// What is handed over while another queue still reads it, the peer may write.
+#[test]
+fn what_another_queue_still_reads_is_not_handed_over() {
+    for profile in PROFILES {
+        let device = Device::with_options(Options::new(profile).lag(Lag::Manual));
+        let buffer = committed(&device, "shared buffer", &buffer(64, COPIES | Usage::SHARED));
+        let target = committed(&device, "target", &crate::common::buffer(64, Usage::COPY_DST));
+        // Of two queues the first one runs first here, and nothing makes it.
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            list.keep_unwritten();
+            list.copy_buffer(&buffer, 0, &target, 0, 64);
+        });
+        let state = if device.properties().api == Api::Direct3D12 { State::COMMON } else { State::COPY_SRC };
+        submit(&device, COMPUTE, 1, &[], |list| {
+            list.barriers(&[Barrier::Transition {
+                resource: &buffer,
+                subresource: Subresource::All,
+                before: state,
+                after: state,
+                transfer: Some(QueueTransfer { from: COMPUTE, to: QueueId::PEER }),
+            }]);
+        });
+        assert!(device.run_until_idle());
+        let found = device.take_hazards();
+        let [hazard] = found.as_slice() else { panic!("{}: {found:?}", profile.name()) };
+        assert_eq!(hazard.kind, HazardKind::QueueRace);
+        assert_listed(hazard);
+    }
 }
 
 /// The CPU has no more of a mapped buffer than its device has.
@@ -360,6 +435,11 @@ fn what_cannot_be_shared_is_refused() {
     assert_eq!(refused, DeviceError::broken_rule(CallRule::SameDevice));
     let plain = one.gpu.create_buffer(&BufferDesc::new(64, COPIES).own_resource()).unwrap();
     assert!(one.device.export(plain.raw()).is_err());
+    // A driver exports what it has allocated, and not what it has imported.
+    let imported = other.import(&one, &buffer);
+    let refused = other.device.export(imported.raw()).unwrap_err();
+    assert!(refused.to_string().contains("what was imported is exported by"), "{refused}");
+    drop(imported);
     let mut recording = one.gpu.record(Queue::Graphics, "late").unwrap();
     recording.use_resource(&buffer, Subresource::All, State::COPY_DST).unwrap();
     let refused = recording.acquire_from_peer(&buffer, State::COPY_DST).unwrap_err();

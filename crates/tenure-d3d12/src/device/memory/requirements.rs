@@ -179,17 +179,19 @@ impl Inner {
     }
 
     fn buffer_needs(&self, described: &Described, info: &BufferInfo) -> Result<Requirements, DeviceError> {
-        let alignment = if self.caps.tight_alignment {
+        let (bytes, alignment) = if self.caps.tight_alignment {
             let answer = self.allocation_info(described);
             if is_refusal(&answer) {
                 return Err(DeviceError::invalid_desc("size", info.size, Allowed::Rule(REFUSED)));
             }
-            answer.Alignment.max(alignment_by_use(&self.caps, info.usage))
+            // A driver may want more than the bytes asked for, which 64 KiB would have covered.
+            let alignment = answer.Alignment.max(alignment_by_use(&self.caps, info.usage));
+            (answer.SizeInBytes.max(info.size), alignment)
         } else {
             // Documented: no need to ask.
-            DEFAULT
+            (info.size, DEFAULT)
         };
-        let size = info.size.checked_next_multiple_of(alignment).ok_or_else(|| {
+        let size = bytes.checked_next_multiple_of(alignment).ok_or_else(|| {
             DeviceError::invalid_desc("size", info.size, Allowed::Rule("less than 2^64 when aligned"))
         })?;
         // Upload and readback heaps hold what shaders cannot write.
