@@ -274,7 +274,7 @@ impl BufferDesc {
 pub struct Buffer<D: Device> {
     pub(crate) inner: HandleInner<D>,
     /// Byte of the API buffer at which this one begins.
-    offset: u64,
+    pub(super) offset: u64,
     usage: Usage,
     memory: MemoryUse,
 }
