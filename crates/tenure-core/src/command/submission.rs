@@ -192,7 +192,7 @@ impl<D: Device> ListPool<D> {
             }
             let mut elsewhere = Serials::new();
             let answer = self.submit_with(context, work, at, fixups, waits, &mut elsewhere);
-            answer.inspect_err(|_| fixups.undo(&elsewhere))
+            answer.inspect_err(|_| fixups.undo(recorded, &elsewhere))
         });
         fixups.clear();
         match refused {

@@ -211,8 +211,15 @@ impl Context<'_> {
         moved || wanted.changes()
     }
 
-    /// The part after the submission. `unordered` is what becomes of [`Part::unordered`].
-    pub(super) fn after(&self, part: Part, plan: Plan, wanted: &Uses, unordered: u32) -> Part {
+    /// The part after the submission, which [changes](Self::changes) it or not. `unordered` is what becomes of
+    /// [`Part::unordered`].
+    pub(super) fn after(
+        &self,
+        part: Part,
+        plan: Plan,
+        wanted: &Uses,
+        (changes, unordered): (bool, u32),
+    ) -> Part {
         if !wanted.changes() && self.rules.model == StateModel::Explicit {
             match plan {
                 // The other queue made the change; this one only reads.
@@ -235,7 +242,6 @@ impl Context<'_> {
                 _ => {}
             }
         }
-        let changes = self.changes(plan, wanted);
         let open = self.left_open(part, plan, wanted);
         if !changes && plan == Plan::Keep {
             return Part { open, ..part };
