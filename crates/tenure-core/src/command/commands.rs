@@ -184,7 +184,7 @@ impl<D: Device> Commands<D> {
     #[inline]
     fn enter(&mut self, place: &PlaceRef<'_, D>) {
         if let Some(aliased_range) = place.aliased_range() {
-            self.open.begin_handoff(&Tracked(place.api_resource().clone()), aliased_range);
+            self.open.begin_handoff(place.api_resource(), aliased_range);
         }
     }
 

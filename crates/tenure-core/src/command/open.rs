@@ -67,7 +67,12 @@ impl<D: Device> Open<D> {
     }
 
     /// The next use of a transient resource, the first since others had its memory, comes after theirs.
-    pub(super) fn begin_handoff(&mut self, resource: &Tracked<D>, aliased_range: &Arc<AliasedRange<D>>) {
+    #[inline(never)]
+    pub(super) fn begin_handoff(
+        &mut self,
+        resource: &Arc<ApiResource<D>>,
+        aliased_range: &Arc<AliasedRange<D>>,
+    ) {
         if let Some(handoff) = aliased_range.begin() {
             let previous_owners: SmallVec<[_; 4]> =
                 handoff.previous_owners.into_iter().map(Tracked).collect();
@@ -77,7 +82,7 @@ impl<D: Device> Open<D> {
             {
                 self.record_barriers();
             }
-            self.tracker.activate(resource, &previous_owners, handoff.others);
+            self.tracker.activate(&Tracked(resource.clone()), &previous_owners, handoff.others);
             self.is_due = true;
             self.waits.merge(&handoff.waits);
             self.aliased_ranges.push(aliased_range.clone());
