@@ -530,14 +530,15 @@ impl<D: Device> Commands<D> {
         let (src, dst) = (src.into(), dst.into());
         let source = self.check(&src, src_part, State::COPY_SRC)?;
         let target = self.check(&dst, dst_part, State::COPY_DST)?;
-        if Arc::ptr_eq(source.api_resource(), target.api_resource()) {
+        let (from, to) = (source.api_resource(), target.api_resource());
+        if Arc::ptr_eq(from, to) {
             let rule = "source and destination of a copy must not share an API buffer";
             return Err(Error::device(dst.name(), DeviceError::broken_rule(rule)));
         }
         self.enter(&source);
         self.enter(&target);
-        self.open.note(source.api_resource(), src_part, State::COPY_SRC);
-        self.open.note(target.api_resource(), dst_part, State::COPY_DST);
+        self.open.note(from, src_part, State::COPY_SRC);
+        self.open.note(to, dst_part, State::COPY_DST);
         self.barriers();
         Ok((source, target))
     }

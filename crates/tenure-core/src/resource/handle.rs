@@ -230,7 +230,7 @@ impl<D: Device> HandleInner<D> {
     }
 
     /// As [`place`](Self::place), which stays the same as long as the holds live; commands write that part of it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hold(
         &self,
         offset: u64,
@@ -242,7 +242,7 @@ impl<D: Device> HandleInner<D> {
                 self.note_named();
                 PlaceRef::Fixed(backing, offset)
             }
-            HandleBacking::Movable(movable) => PlaceRef::Movable(holds.hold(movable, written)),
+            HandleBacking::Movable(movable) => hold_movable(movable, written, holds),
         }
     }
 
@@ -347,6 +347,16 @@ impl<D: Device> HandleInner<D> {
     pub(crate) fn keep(&self) -> Arc<ViewGuard<D>> {
         self.view_guard.get_or_init(|| Arc::new(ViewGuard::new(self.context()))).clone()
     }
+}
+
+/// Apart, so that the use of what does not move stays short.
+#[inline(never)]
+fn hold_movable<'a, D: Device>(
+    movable: &Arc<MovableBacking<D>>,
+    written: Option<Subresource>,
+    holds: &mut PlaceHolds<D>,
+) -> PlaceRef<'a, D> {
+    PlaceRef::Movable(holds.hold(movable, written))
 }
 
 impl<D: Device> Drop for HandleInner<D> {

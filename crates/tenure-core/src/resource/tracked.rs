@@ -86,7 +86,7 @@ impl<'a, D: Device> Used<'a, D> {
     ///
     /// # Errors
     /// [`Error::Foreign`], [`Error::State`], [`Error::FixedState`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn check_place(
         &self,
         context: &Arc<Context<D>>,

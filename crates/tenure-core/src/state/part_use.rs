@@ -71,7 +71,7 @@ impl Uses {
     };
 
     /// Adds one more use. Returns the barrier before it.
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, rules: Rules, wanted: State, ordered: bool, clock: Clock) -> Pending {
         if !self.used {
             // An unordered barrier recorded for other subresources holds for all.
@@ -216,8 +216,8 @@ impl PartUse {
         batch: 0,
     };
 
-    /// Notes a request.
-    #[inline]
+    /// Notes a request. Inlined where there is one use for all, which is most of what is recorded.
+    #[inline(always)]
     pub(super) fn require(&mut self, rules: Rules, wanted: State, ordered: bool, clock: Clock) {
         if self.batch == clock.batch {
             self.asked = if rules.combines(self.asked, wanted) { self.asked | wanted } else { wanted };

@@ -150,9 +150,11 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     /// O(requests since the last flush), and O(subresources) for what was activated.
     pub fn flush(&mut self) -> Flush<'_, H> {
         self.ready.clear();
-        self.flush_activations();
+        if !self.activations.is_empty() {
+            self.flush_activations();
+        }
         let (batch, ready) = (self.batch, &mut self.ready);
-        for (index, subresource) in self.pending.drain(..) {
+        for &(index, subresource) in &self.pending {
             match self.entries.get_mut(index) {
                 Some(entry) if entry.pending == 0 => {}
                 Some(entry) if !entry.split => entry.flush_whole(index, batch, ready),
@@ -160,6 +162,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
                 None => {}
             }
         }
+        self.pending.clear();
         self.batch = self.batch.saturating_add(1);
         Flush::new(&self.entries, &self.previous_owners, &self.ready)
     }
