@@ -5,7 +5,7 @@ use tenure_core::device::{
     Barrier, CallRule, DeviceError, QueueId, QueueTransfer, State, Subresource, Usage, check,
 };
 
-use super::barrier::{Batch, Half, OlderBatch, Side, dependency, halves, subresource_range};
+use super::barrier::{Batch, Dependency, Half, OlderBatch, Side, dependency, halves, subresource_range};
 use super::list::List;
 use crate::device::Device;
 use crate::resource::{Object, Resource};
@@ -82,7 +82,8 @@ impl List {
         let usage = resource.desc.usage();
         match resource.object {
             Object::Buffer(_) if side == Side::Alone => {
-                let [from, to] = states.map(|state| self.stages.half(state, usage));
+                let [before, after] = states;
+                let (from, to) = (self.stages.half(before, usage), self.stages.half(after, usage));
                 batch.push_buffer(halves(from, to));
             }
             Object::Buffer(buffer) => {
@@ -90,23 +91,32 @@ impl List {
                 batch.push_buffer_transfer(buffer, dependency(before, after, side));
             }
             Object::Image(image) => {
-                let side = match side {
-                    Side::Alone if states[0].is_empty() => {
-                        batch.takeovers.of(image).map_or(side, Side::Aliased)
-                    }
-                    _ => side,
-                };
-                let [mut before, after] = states.map(|state| self.stages.of(state, usage));
-                if states[0].is_empty() && usage.contains(Usage::PRESENT) {
-                    // These wait for the image to be acquired.
-                    before.stages = self.stages.of(State::PRESENT, usage).stages;
-                }
                 let (_, info) = resource.as_image()?;
                 let range = subresource_range(info, subresource);
-                batch.push_image(image, range, dependency(before, after, side));
+                batch.push_image(image, range, self.image_dependency(image, usage, states, side, batch));
             }
         }
         Ok(())
+    }
+
+    fn image_dependency(
+        &self,
+        image: vk::Image,
+        usage: Usage,
+        states: [State; 2],
+        side: Side,
+        batch: &Batch,
+    ) -> Dependency {
+        let side = match side {
+            Side::Alone if states[0].is_empty() => batch.takeovers.of(image).map_or(side, Side::Aliased),
+            _ => side,
+        };
+        let [mut before, after] = states.map(|state| self.stages.of(state, usage));
+        if states[0].is_empty() && usage.contains(Usage::PRESENT) {
+            // These wait for the image to be acquired.
+            before.stages = self.stages.of(State::PRESENT, usage).stages;
+        }
+        dependency(before, after, side)
     }
 
     /// Which half of a transfer this queue records, if any; `None`: the other queue does it all.
