@@ -83,7 +83,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
 
     /// Brings the resource's submitted state up to date, and writes down what has to be submitted for that. What it
     /// changes before it fails is taken back by [`Fixups::undo`].
-    fn apply(self, recorded: &Recorded<H>, fixups: &mut Fixups<H>) -> Result<(), StateError> {
+    fn apply(&mut self, recorded: &Recorded<H>, fixups: &mut Fixups<H>) -> Result<(), StateError> {
         match (self.uses, &self.submitted.parts) {
             (None, Parts::Whole(part)) if self.submitted.released.is_empty() && self.entry.led.is_none() => {
                 let part = *part;
@@ -97,15 +97,15 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
     }
 
     /// Where one use and one state stand for all of the resource.
-    fn apply_whole(mut self, part: Part, fixups: &mut Fixups<H>) -> Result<(), StateError> {
+    fn apply_whole(&mut self, part: Part, fixups: &mut Fixups<H>) -> Result<(), StateError> {
         let (entry, wanted, queue) = (self.entry, &self.entry.whole.now, self.context.submission.queue);
         let settled = self.settle(part);
-        let mut plan = self.context.plan(settled, wanted)?;
+        let mut plan = self.context.plan(&settled, wanted)?;
         self.check_plan(plan)?;
         fixups.note_before_whole(self.index, queue, &self.submitted, part);
         if plan == Plan::Unordered {
             self.order_unordered(fixups);
-            plan = self.context.plan(settled, wanted)?;
+            plan = self.context.plan(&settled, wanted)?;
         }
         emit(entry, Subresource::All, plan, self.context.submission, fixups);
         let epoch = self.epoch_after();
@@ -151,7 +151,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         (0..count).filter_map(|index| {
             let wanted = self.uses.map_or(Some(&self.entry.whole), |uses| uses.get(index))?;
             let part = self.submitted.parts.get(index).filter(|_| wanted.now.used)?;
-            Some(self.context.plan(self.settle(part), &wanted.now))
+            Some(self.context.plan(&self.settle(part), &wanted.now))
         })
     }
 
@@ -159,7 +159,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         part.settled(self.context.rules, self.context.submission)
     }
 
-    fn apply_parts(mut self, fixups: &mut Fixups<H>) -> Result<(), StateError> {
+    fn apply_parts(&mut self, fixups: &mut Fixups<H>) -> Result<(), StateError> {
         fixups.note_before(self.index, &self.submitted);
         if self.plans().any(|plan| plan == Ok(Plan::Unordered)) {
             self.order_unordered(fixups);
@@ -170,7 +170,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         for_each(entry, self.uses, &mut self.submitted.parts, |subresource, part, wanted| {
             let wanted = &wanted.now;
             let settled = part.settled(context.rules, context.submission);
-            let plan = context.plan(settled, wanted)?;
+            let plan = context.plan(&settled, wanted)?;
             emit(entry, subresource, plan, context.submission, fixups);
             let changes_part = context.changes(plan, wanted);
             changes |= changes_part;
