@@ -9,10 +9,10 @@ use crate::device::{
     Allowed, Api, BufferLayout, CallRule, CommandList, Device, DeviceError, Permit, QueueId, QueueKind,
     State, Subresource, TextureRegion, check,
 };
-use crate::memory::{Holder, PlaceHolds};
-use crate::resource::{Buffer, Texture, Tracked, Used};
+use crate::memory::{AliasedRange, Holder, PlaceHolds};
+use crate::resource::{Buffer, PlaceRef, Texture, Tracked, Used};
 use crate::staging::{Footprint, Readback, RingSlice, Rows};
-use crate::state::{Layout, ResourceKind, StateError};
+use crate::state::{Layout, ResourceKind, StateCell, StateError};
 use crate::time::RecordingId;
 use crate::{Error, Name};
 
@@ -135,13 +135,10 @@ impl<D: Device> Commands<D> {
         state: State,
     ) -> Result<(), Error> {
         let used = resource.into();
-        if used.aliased_range().is_none() {
-            let tracked = used.check(&self.service.context, subresource, state, &mut self.holds)?;
-            return self.require(used.name(), &tracked, subresource, state);
-        }
-        let tracked = self.check(&used, subresource, state)?;
-        self.enter(&used, &tracked);
-        self.require(used.name(), &tracked, subresource, state)
+        let place = self.check(&used, subresource, state)?;
+        self.enter(&place);
+        self.open.note(place.api_resource(), subresource, state);
+        Ok(())
     }
 
     /// A buffer stays where it is until the recording ends.
@@ -151,59 +148,66 @@ impl<D: Device> Commands<D> {
         }
     }
 
-    /// The API object of a resource that may be used in `state` here and now. Nothing is noted but that it stays where it
-    /// is.
-    fn check(
+    /// The API object of a resource that may be used in `state` here and now, and where the resource is in it. Nothing is
+    /// noted but that it stays where it is.
+    #[inline(always)]
+    fn check<'a>(
         &mut self,
-        used: &Used<'_, D>,
+        used: &Used<'a, D>,
         subresource: Subresource,
         state: State,
-    ) -> Result<Tracked<D>, Error> {
-        let tracked = used.check(&self.service.context, subresource, state, &mut self.holds)?;
-        if let Some(aliased_range) = used.aliased_range() {
-            let acquired_by = aliased_range.acquired_by();
-            if acquired_by != self.id.0 && self.service.context.recordings.is_open(acquired_by) {
-                let (name, recording, id) = (used.name().clone(), self.name.clone(), self.id);
-                return Err(Error::NotAcquired { name, acquired_by, recording, id });
-            }
+    ) -> Result<PlaceRef<'a, D>, Error> {
+        let place = used.check_place(&self.service.context, subresource, state, &mut self.holds)?;
+        if let Some(aliased_range) = place.aliased_range() {
+            self.check_acquired(used, aliased_range)?;
         }
-        let checked = self.check_layout(&tracked, state);
-        let checked = checked.and_then(|()| self.open.tracker.check(&tracked, subresource, state));
-        checked.map_err(|source| Error::State { name: used.name().clone(), source })?;
-        Ok(tracked)
+        let cell = &place.api_resource().states;
+        let checked = self.check_layout(cell, state);
+        let checked = checked.and_then(|()| self.open.tracker.check_cell(cell, subresource, state));
+        match checked {
+            Ok(()) => Ok(place),
+            Err(source) => Err(Error::State { name: used.name().clone(), source }),
+        }
+    }
+
+    /// No other recording that is open has acquired a transient resource.
+    fn check_acquired(&self, used: &Used<'_, D>, aliased_range: &AliasedRange<D>) -> Result<(), Error> {
+        let acquired_by = aliased_range.acquired_by();
+        if acquired_by != self.id.0 && self.service.context.recordings.is_open(acquired_by) {
+            let (name, recording, id) = (used.name().clone(), self.name.clone(), self.id);
+            return Err(Error::NotAcquired { name, acquired_by, recording, id });
+        }
+        Ok(())
     }
 
     /// A transient resource has its bytes from here on. What is [checked](Self::check) is used after this.
-    fn enter(&mut self, used: &Used<'_, D>, tracked: &Tracked<D>) {
-        if let Some(aliased_range) = used.aliased_range() {
-            self.open.begin_handoff(tracked, aliased_range);
+    #[inline]
+    fn enter(&mut self, place: &PlaceRef<'_, D>) {
+        if let Some(aliased_range) = place.aliased_range() {
+            self.open.begin_handoff(place.api_resource(), aliased_range);
         }
     }
 
-    pub(super) fn check_layout(&self, tracked: &Tracked<D>, state: State) -> Result<(), StateError> {
-        let is_vulkan = self.service.context.device().properties().api == Api::Vulkan;
-        let is_texture = tracked.as_ref().kind() == ResourceKind::Texture;
-        match is_vulkan && is_texture && state.is_valid() && has_no_layout(state) {
+    #[inline]
+    pub(super) fn check_layout(&self, cell: &StateCell, state: State) -> Result<(), StateError> {
+        let is_vulkan = || self.service.context.device().properties().api == Api::Vulkan;
+        let is_texture = cell.kind() == ResourceKind::Texture;
+        match is_texture && is_vulkan() && state.is_valid() && has_no_layout(state) {
             true => Err(StateError::NoCommonLayout { state }),
             false => Ok(()),
         }
     }
 
-    fn require(
-        &mut self,
-        name: &Name,
-        tracked: &Tracked<D>,
-        subresource: Subresource,
-        state: State,
-    ) -> Result<(), Error> {
-        let required = self.check_layout(tracked, state);
-        let required = required.and_then(|()| self.open.require(tracked, subresource, state));
+    /// As [`use_resource`](Self::use_resource), of memory for readbacks.
+    fn use_page(&mut self, name: &Name, page: &Tracked<D>) -> Result<(), Error> {
+        let required = self.open.require(page, Subresource::All, State::COPY_DST);
         required.map_err(|source| Error::State { name: name.clone(), source })
     }
 
     /// Records the barriers that the uses noted since the last time need, all at once: after the
     /// [`use_resource`](Self::use_resource) calls for a command. That is done anyway before the next
     /// command; this says where.
+    #[inline]
     pub fn barriers(&mut self) {
         self.open.record_pending();
     }
@@ -249,14 +253,7 @@ impl<D: Device> Commands<D> {
     ) -> Result<(), Error> {
         check_range(src, src_offset, size)?;
         check_range(dst, dst_offset, size)?;
-        [src, dst].into_iter().for_each(|buffer| self.hold(buffer));
-        let (from, to) = (src.place(), dst.place());
-        if std::ptr::eq(from.object(), to.object()) {
-            let rule = "source and destination of a copy must not share an API buffer";
-            let source = DeviceError::broken_rule(rule);
-            return Err(Error::device(dst.name(), source));
-        }
-        self.use_both(src, Subresource::All, dst, Subresource::All)?;
+        let (from, to) = self.use_both((src, Subresource::All), (dst, Subresource::All))?;
         let (src_offset, dst_offset) = (from.offset() + src_offset, to.offset() + dst_offset);
         self.open.list.copy_buffer(from.object(), src_offset, to.object(), dst_offset, size);
         Ok(())
@@ -280,7 +277,7 @@ impl<D: Device> Commands<D> {
         let from = src.place();
         let bytes = self.check_texels((src.name(), from.offset()), layout, dst, region)?;
         check_range(src, layout.offset, bytes)?;
-        self.use_both(src, Subresource::All, dst, subresource(dst, region))?;
+        self.use_both((src, Subresource::All), (dst, subresource(dst, region)))?;
         let layout = BufferLayout { offset: from.offset() + layout.offset, ..layout };
         self.open.list.copy_buffer_to_texture(from.object(), layout, dst.place().object(), region);
         Ok(())
@@ -302,7 +299,7 @@ impl<D: Device> Commands<D> {
         let to = dst.place();
         let bytes = self.check_texels((dst.name(), to.offset()), layout, src, region)?;
         check_range(dst, layout.offset, bytes)?;
-        self.use_both(src, subresource(src, region), dst, Subresource::All)?;
+        self.use_both((src, subresource(src, region)), (dst, Subresource::All))?;
         let layout = BufferLayout { offset: to.offset() + layout.offset, ..layout };
         self.open.list.copy_texture_to_buffer(src.place().object(), region, to.object(), layout);
         Ok(())
@@ -350,7 +347,7 @@ impl<D: Device> Commands<D> {
             false => check::texture_copy((src.info(), dst.info()), subresource, kind),
         };
         checked.map_err(|source| Error::device(dst.name(), source))?;
-        self.use_both(src, subresource, dst, subresource)?;
+        self.use_both((src, subresource), (dst, subresource))?;
         self.open.list.copy_texture(src.place().object(), dst.place().object(), subresource);
         Ok(())
     }
@@ -476,9 +473,9 @@ impl<D: Device> Commands<D> {
         let rows = Rows::Bytes(size);
         let readback = Readback::reserve(&self.service.staging, &self.name, buffer.name(), rows, ALIGNMENT)?;
         let page = readback.page();
-        self.enter(&used, &source);
-        self.require(buffer.name(), &source, Subresource::All, State::COPY_SRC)?;
-        self.require(buffer.name(), &page.tracked(), Subresource::All, State::COPY_DST)?;
+        self.enter(&source);
+        self.open.note(source.api_resource(), Subresource::All, State::COPY_SRC);
+        self.use_page(buffer.name(), &page.tracked())?;
         self.barriers();
         let (from, to) = (buffer.place(), readback.start());
         self.open.list.copy_buffer(from.object(), from.offset() + offset, page.resource(), to, size);
@@ -511,9 +508,9 @@ impl<D: Device> Commands<D> {
         let align = alignments.copy_offset.max(info.format.copy_alignment(region.plane));
         let readback = Readback::reserve(&self.service.staging, &self.name, name, Rows::Texels(rows), align)?;
         let page = readback.page();
-        self.enter(&used, &source);
-        self.require(name, &source, subresource(texture, region), State::COPY_SRC)?;
-        self.require(name, &page.tracked(), Subresource::All, State::COPY_DST)?;
+        self.enter(&source);
+        self.open.note(source.api_resource(), subresource(texture, region), State::COPY_SRC);
+        self.use_page(name, &page.tracked())?;
         self.barriers();
         let layout = BufferLayout { offset: readback.start(), row_pitch: rows.row_pitch, rows: rows.rows };
         self.open.list.copy_texture_to_buffer(texture.place().object(), region, page.resource(), layout);
@@ -521,24 +518,29 @@ impl<D: Device> Commands<D> {
         Ok(readback)
     }
 
-    /// The barriers of a copy. When either use is refused, neither is noted.
+    /// The barriers of a copy, and where its source and its destination are. When either use is refused, neither is
+    /// noted.
+    #[inline]
     fn use_both<'a>(
         &mut self,
-        src: impl Into<Used<'a, D>>,
-        src_part: Subresource,
-        dst: impl Into<Used<'a, D>>,
-        dst_part: Subresource,
-    ) -> Result<(), Error> {
+        (src, src_part): (impl Into<Used<'a, D>>, Subresource),
+        (dst, dst_part): (impl Into<Used<'a, D>>, Subresource),
+    ) -> Result<(PlaceRef<'a, D>, PlaceRef<'a, D>), Error> {
         self.barriers();
         let (src, dst) = (src.into(), dst.into());
         let source = self.check(&src, src_part, State::COPY_SRC)?;
         let target = self.check(&dst, dst_part, State::COPY_DST)?;
-        self.enter(&src, &source);
-        self.enter(&dst, &target);
-        self.require(src.name(), &source, src_part, State::COPY_SRC)?;
-        self.require(dst.name(), &target, dst_part, State::COPY_DST)?;
+        let (from, to) = (source.api_resource(), target.api_resource());
+        if Arc::ptr_eq(from, to) {
+            let rule = "source and destination of a copy must not share an API buffer";
+            return Err(Error::device(dst.name(), DeviceError::broken_rule(rule)));
+        }
+        self.enter(&source);
+        self.enter(&target);
+        self.open.note(from, src_part, State::COPY_SRC);
+        self.open.note(to, dst_part, State::COPY_DST);
         self.barriers();
-        Ok(())
+        Ok((source, target))
     }
 
     /// Checks that a copy stays within the texture and is aligned. Its bytes in the buffer, whose

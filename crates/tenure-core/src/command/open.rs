@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::external::ExternalPoints;
 use super::list_pool::ListPool;
 use super::submission::record;
+use crate::api_resource::ApiResource;
 use crate::block_set::BlockSet;
 use crate::context::Context;
 use crate::device::{CommandList, Device, DeviceError, QueueId, State, Subresource};
@@ -66,7 +67,12 @@ impl<D: Device> Open<D> {
     }
 
     /// The next use of a transient resource, the first since others had its memory, comes after theirs.
-    pub(super) fn begin_handoff(&mut self, resource: &Tracked<D>, aliased_range: &Arc<AliasedRange<D>>) {
+    #[inline(never)]
+    pub(super) fn begin_handoff(
+        &mut self,
+        resource: &Arc<ApiResource<D>>,
+        aliased_range: &Arc<AliasedRange<D>>,
+    ) {
         if let Some(handoff) = aliased_range.begin() {
             let previous_owners: SmallVec<[_; 4]> =
                 handoff.previous_owners.into_iter().map(Tracked).collect();
@@ -76,7 +82,7 @@ impl<D: Device> Open<D> {
             {
                 self.record_barriers();
             }
-            self.tracker.activate(resource, &previous_owners, handoff.others);
+            self.tracker.activate(&Tracked(resource.clone()), &previous_owners, handoff.others);
             self.is_due = true;
             self.waits.merge(&handoff.waits);
             self.aliased_ranges.push(aliased_range.clone());
@@ -95,15 +101,22 @@ impl<D: Device> Open<D> {
         subresource: Subresource,
         state: State,
     ) -> Result<(), StateError> {
-        self.tracker.require(resource, subresource, state)?;
+        self.tracker.check(resource, subresource, state)?;
+        self.note(&resource.0, subresource, state);
+        Ok(())
+    }
+
+    /// As [`require`](Self::require), of what was checked: the tracker allows it.
+    #[inline]
+    pub(super) fn note(&mut self, resource: &Arc<ApiResource<D>>, subresource: Subresource, state: State) {
+        self.tracker.note(&resource.states, || Tracked(resource.clone()), subresource, state, true);
         self.is_due = true;
-        if let Some(block) = resource.0.block {
+        if let Some(block) = resource.block {
             self.blocks.note(block);
         }
-        if resource.0.mapping.is_some() {
+        if resource.mapping.is_some() {
             self.written |= state & MAY_WRITE;
         }
-        Ok(())
     }
 
     /// Notes that a peer has left all of a resource in `state`. What it wrote is shown to the CPU where the memory is

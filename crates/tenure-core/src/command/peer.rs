@@ -74,7 +74,7 @@ impl<D: Device> Commands<D> {
             return Err(refuse(StateError::NotShared));
         }
         let tracked = used.check(&self.service.context, Subresource::All, state, &mut self.holds)?;
-        self.check_layout(&tracked, state).map_err(refuse)?;
+        self.check_layout(tracked.as_ref(), state).map_err(refuse)?;
         let api = self.service.context.device().properties().api;
         let state = match (api, tracked.as_ref().kind()) {
             (Api::Vulkan, _) => state,

@@ -95,13 +95,15 @@ fn other_queues(point: &SyncPoint, queue: QueueId) -> Serials {
 /// Records barriers, if there are any.
 pub(super) fn record<'a, D: Device>(
     list: &mut D::List,
-    barriers: impl Iterator<Item = StateBarrier<&'a Tracked<D>>>,
+    barriers: impl ExactSizeIterator<Item = StateBarrier<&'a Tracked<D>>>,
 ) {
-    let barriers: SmallVec<[_; 16]> =
-        barriers.map(|barrier| barrier.into_device::<D>(|handle| &handle.0.object)).collect();
-    if !barriers.is_empty() {
-        list.barriers(&barriers);
+    if barriers.len() == 0 {
+        return;
     }
+    // Made where it stays: it is large.
+    let mut in_api: SmallVec<[_; 16]> = SmallVec::new();
+    in_api.extend(barriers.map(|barrier| barrier.into_device::<D>(|handle| &handle.0.object)));
+    list.barriers(&in_api);
 }
 
 impl<D: Device> ListPool<D> {
@@ -190,7 +192,7 @@ impl<D: Device> ListPool<D> {
             }
             let mut elsewhere = Serials::new();
             let answer = self.submit_with(context, work, at, fixups, waits, &mut elsewhere);
-            answer.inspect_err(|_| fixups.undo(&elsewhere))
+            answer.inspect_err(|_| fixups.undo(recorded, &elsewhere))
         });
         fixups.clear();
         match refused {

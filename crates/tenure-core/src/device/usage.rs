@@ -209,29 +209,42 @@ impl State {
 
     /// The states that a resource created with `usage` may enter.
     #[must_use]
-    pub fn allowed_for(usage: Usage) -> Self {
-        const TABLE: [(Usage, State); 14] = [
-            (Usage::VERTEX, State::VERTEX_OR_CONSTANT),
-            (Usage::CONSTANT, State::VERTEX_OR_CONSTANT),
-            (Usage::INDEX, State::INDEX),
-            (Usage::SHADER_READ, State::SHADER_READ),
-            (Usage::UNORDERED_ACCESS, State::UNORDERED_ACCESS),
-            (Usage::INDIRECT, State::INDIRECT),
-            (Usage::ACCELERATION_STRUCTURE, State::ACCELERATION_STRUCTURE),
-            (Usage::SHADER_BINDING_TABLE, State::NON_PIXEL_SHADER),
-            (Usage::COPY_SRC, State::COPY_SRC.union(State::RESOLVE_SRC)),
-            (Usage::COPY_DST, State::COPY_DST.union(State::RESOLVE_DST)),
-            (Usage::RENDER_TARGET, State::RENDER_TARGET),
-            (Usage::DEPTH_STENCIL, State::DEPTH_READ.union(State::DEPTH_WRITE)),
-            (Usage::PRESENT, State::PRESENT),
-            (Usage::INPUT_ATTACHMENT, State::PIXEL_SHADER),
-        ];
-        TABLE
-            .iter()
-            .filter(|(bit, _)| usage.contains(*bit))
-            .fold(Self::COMMON, |states, (_, state)| states | *state)
+    pub const fn allowed_for(usage: Usage) -> Self {
+        let (mut states, mut left) = (Self::COMMON, usage.bits() & Usage::all().bits());
+        while left != 0 {
+            states = states.union(STATES_OF_USAGES[left.trailing_zeros() as usize]);
+            left &= left - 1;
+        }
+        states
     }
 }
+
+/// The states that each bit of a usage allows, in the order of the bits.
+const STATES_OF_USAGES: [State; Usage::all().bits().count_ones() as usize] = {
+    const TABLE: [(Usage, State); 14] = [
+        (Usage::VERTEX, State::VERTEX_OR_CONSTANT),
+        (Usage::CONSTANT, State::VERTEX_OR_CONSTANT),
+        (Usage::INDEX, State::INDEX),
+        (Usage::SHADER_READ, State::SHADER_READ),
+        (Usage::UNORDERED_ACCESS, State::UNORDERED_ACCESS),
+        (Usage::INDIRECT, State::INDIRECT),
+        (Usage::ACCELERATION_STRUCTURE, State::ACCELERATION_STRUCTURE),
+        (Usage::SHADER_BINDING_TABLE, State::NON_PIXEL_SHADER),
+        (Usage::COPY_SRC, State::COPY_SRC.union(State::RESOLVE_SRC)),
+        (Usage::COPY_DST, State::COPY_DST.union(State::RESOLVE_DST)),
+        (Usage::RENDER_TARGET, State::RENDER_TARGET),
+        (Usage::DEPTH_STENCIL, State::DEPTH_READ.union(State::DEPTH_WRITE)),
+        (Usage::PRESENT, State::PRESENT),
+        (Usage::INPUT_ATTACHMENT, State::PIXEL_SHADER),
+    ];
+    let mut states = [State::COMMON; Usage::all().bits().count_ones() as usize];
+    let mut row = 0;
+    while row < TABLE.len() {
+        states[TABLE[row].0.bits().trailing_zeros() as usize] = TABLE[row].1;
+        row += 1;
+    }
+    states
+};
 
 impl Usage {
     /// How much it matters that a resource of this usage stays in fast memory; what a device gives to committed

@@ -22,7 +22,7 @@ use crate::{Error, Name};
 pub struct Buffer<D: Device> {
     pub(crate) inner: HandleInner<D>,
     /// Byte of the API buffer at which this one begins.
-    offset: u64,
+    pub(super) offset: u64,
     usage: Usage,
     memory: MemoryUse,
 }

@@ -8,7 +8,8 @@ use crate::api_resource::ApiResource;
 use crate::context::{Context, RefShard, Retired};
 use crate::device::{Device, State, Subresource};
 use crate::memory::{
-    ApiPlace, Backing, Location, LocationKind, MovableBacking, MovableId, PlaceHolds, PlaceNeeds,
+    AliasedRange, ApiPlace, Backing, Location, LocationKind, MovableBacking, MovableId, PlaceHolds,
+    PlaceNeeds,
 };
 use crate::record::TraceId;
 use crate::registry::{ObjectKind, RecordKey};
@@ -42,23 +43,37 @@ pub(super) enum HandleBacking<D: Device> {
 
 /// Where a resource is at this moment: for whoever holds it, or only asks.
 pub(crate) enum PlaceRef<'a, D: Device> {
-    Fixed(&'a Arc<ApiResource<D>>, u64),
+    Fixed(&'a Backing<D>, u64),
     Movable(ApiPlace<D>),
 }
 
-impl<D: Device> PlaceRef<'_, D> {
+impl<'a, D: Device> PlaceRef<'a, D> {
+    /// Its share in a heap, if it is transient.
+    #[inline]
+    pub(crate) const fn aliased_range(&self) -> Option<&'a Arc<AliasedRange<D>>> {
+        match self {
+            Self::Fixed(Backing { location: Location::Transient(aliased_range), .. }, _) => {
+                Some(aliased_range)
+            }
+            Self::Fixed(..) | Self::Movable(_) => None,
+        }
+    }
+
+    #[inline]
     pub(crate) const fn api_resource(&self) -> &Arc<ApiResource<D>> {
         match self {
-            Self::Fixed(api_resource, _) => api_resource,
+            Self::Fixed(backing, _) => &backing.api_resource,
             Self::Movable(place) => &place.api_resource,
         }
     }
 
+    #[inline]
     pub(crate) fn object(&self) -> &D::Resource {
         &self.api_resource().object
     }
 
     /// Byte of the API resource at which it begins.
+    #[inline]
     pub(crate) const fn offset(&self) -> u64 {
         match self {
             Self::Fixed(_, offset) => *offset,
@@ -208,25 +223,26 @@ impl<D: Device> HandleInner<D> {
         match self.held() {
             HandleBacking::Fixed(backing) => {
                 self.note_named();
-                PlaceRef::Fixed(&backing.api_resource, offset)
+                PlaceRef::Fixed(backing, offset)
             }
             HandleBacking::Movable(movable) => PlaceRef::Movable(movable.place()),
         }
     }
 
-    /// The API object, which stays the same as long as the holds live; commands write that part of it.
-    #[inline]
+    /// As [`place`](Self::place), which stays the same as long as the holds live; commands write that part of it.
+    #[inline(always)]
     pub(crate) fn hold(
         &self,
+        offset: u64,
         written: Option<Subresource>,
         holds: &mut PlaceHolds<D>,
-    ) -> Arc<ApiResource<D>> {
+    ) -> PlaceRef<'_, D> {
         match self.held() {
             HandleBacking::Fixed(backing) => {
                 self.note_named();
-                backing.api_resource.clone()
+                PlaceRef::Fixed(backing, offset)
             }
-            HandleBacking::Movable(movable) => holds.hold(movable, written).api_resource,
+            HandleBacking::Movable(movable) => hold_movable(movable, written, holds),
         }
     }
 
@@ -331,6 +347,16 @@ impl<D: Device> HandleInner<D> {
     pub(crate) fn keep(&self) -> Arc<ViewGuard<D>> {
         self.view_guard.get_or_init(|| Arc::new(ViewGuard::new(self.context()))).clone()
     }
+}
+
+/// Apart, so that the use of what does not move stays short.
+#[inline(never)]
+fn hold_movable<'a, D: Device>(
+    movable: &Arc<MovableBacking<D>>,
+    written: Option<Subresource>,
+    holds: &mut PlaceHolds<D>,
+) -> PlaceRef<'a, D> {
+    PlaceRef::Movable(holds.hold(movable, written))
 }
 
 impl<D: Device> Drop for HandleInner<D> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AccelerationStructure, Buffer, HandleInner, Reserved, Texture};
+use super::{AccelerationStructure, Buffer, HandleInner, PlaceRef, Reserved, Texture};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
 use crate::device::{Api, Device, State, Subresource, Usage};
@@ -32,6 +32,8 @@ pub struct Used<'a, D: Device> {
     inner: &'a HandleInner<D>,
     /// What the handle's own usage allows; the API buffer of a range may be more.
     allowed: State,
+    /// Byte of the API resource at which it begins, unless it moves.
+    offset: u64,
     is_shared_with_peers: bool,
     memory: MemoryUse,
 }
@@ -43,6 +45,7 @@ impl<'a, D: Device> From<&'a Buffer<D>> for Used<'a, D> {
         Self {
             inner: &buffer.inner,
             allowed: State::allowed_for(buffer.usage()),
+            offset: buffer.offset,
             is_shared_with_peers: buffer.usage().contains(Usage::SHARED),
             memory: buffer.memory(),
         }
@@ -52,7 +55,7 @@ impl<'a, D: Device> From<&'a Buffer<D>> for Used<'a, D> {
 impl<'a, D: Device> From<&'a AccelerationStructure<D>> for Used<'a, D> {
     fn from(structure: &'a AccelerationStructure<D>) -> Self {
         let (allowed, memory) = (State::ACCELERATION_STRUCTURE, MemoryUse::GpuOnly);
-        Self { inner: &structure.inner, allowed, is_shared_with_peers: false, memory }
+        Self { inner: &structure.inner, allowed, offset: 0, is_shared_with_peers: false, memory }
     }
 }
 
@@ -60,23 +63,48 @@ impl<'a, D: Device> From<&'a Texture<D>> for Used<'a, D> {
     fn from(texture: &'a Texture<D>) -> Self {
         let allowed = texture.inner.place(0).api_resource().states.allowed();
         let is_shared_with_peers = texture.info().usage.contains(Usage::SHARED);
-        Self { inner: &texture.inner, allowed, is_shared_with_peers, memory: MemoryUse::GpuOnly }
+        Self { inner: &texture.inner, allowed, offset: 0, is_shared_with_peers, memory: MemoryUse::GpuOnly }
     }
 }
 
 impl<'a, D: Device> From<&'a Reserved<D>> for Used<'a, D> {
     fn from(reserved: &'a Reserved<D>) -> Self {
         let allowed = reserved.inner.api_resource().states.allowed();
-        Self { inner: &reserved.inner, allowed, is_shared_with_peers: false, memory: MemoryUse::GpuOnly }
+        Self {
+            inner: &reserved.inner,
+            allowed,
+            offset: 0,
+            is_shared_with_peers: false,
+            memory: MemoryUse::GpuOnly,
+        }
     }
 }
 
-impl<D: Device> Used<'_, D> {
-    /// The API object, if commands of `context` may use it in `state`; it stays the same as long as the holds live.
+impl<'a, D: Device> Used<'a, D> {
+    /// The API object, if commands of `context` may use it in `state`, and where the resource is in it; both stay the
+    /// same as long as the holds live.
     ///
     /// # Errors
     /// [`Error::Foreign`], [`Error::State`], [`Error::FixedState`].
-    #[inline]
+    #[inline(always)]
+    pub(crate) fn check_place(
+        &self,
+        context: &Arc<Context<D>>,
+        part: Subresource,
+        state: State,
+        holds: &mut PlaceHolds<D>,
+    ) -> Result<PlaceRef<'a, D>, Error> {
+        self.check_handle(context, state)?;
+        let written = state.intersects(State::WRITES).then_some(part);
+        let place = self.inner.hold(self.offset, written, holds);
+        self.check_states(context, place.api_resource(), state)?;
+        Ok(place)
+    }
+
+    /// The API object of [`check_place`](Self::check_place), to be kept.
+    ///
+    /// # Errors
+    /// As that.
     pub(crate) fn check(
         &self,
         context: &Arc<Context<D>>,
@@ -84,13 +112,12 @@ impl<D: Device> Used<'_, D> {
         state: State,
         holds: &mut PlaceHolds<D>,
     ) -> Result<Tracked<D>, Error> {
-        self.check_handle(context, state)?;
-        let written = state.intersects(State::WRITES).then_some(part);
-        let api_resource = self.inner.hold(written, holds);
-        self.check_states(context, &api_resource, state)?;
-        Ok(Tracked(api_resource))
+        let place = self.check_place(context, part, state, holds)?;
+        Ok(Tracked(place.api_resource().clone()))
     }
+}
 
+impl<D: Device> Used<'_, D> {
     #[inline]
     fn check_handle(&self, context: &Arc<Context<D>>, state: State) -> Result<(), Error> {
         let name = || self.inner.name.clone();
@@ -112,6 +139,10 @@ impl<D: Device> Used<'_, D> {
         state: State,
     ) -> Result<(), Error> {
         let (name, api) = (|| self.inner.name.clone(), context.device().properties().api);
+        if api == Api::Vulkan {
+            // No memory and no usage fixes a state there.
+            return Ok(());
+        }
         let fixed = State::ACCELERATION_STRUCTURE;
         if api_resource.possible == fixed && state != fixed {
             return Err(Error::State { name: name(), source: StateError::Fixed { state, initial: fixed } });

@@ -68,7 +68,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         let first = self.previous_owners.len();
         self.previous_owners.extend_from_slice(previous_owners);
         let before = (previous_owners.len() == 1 && others.is_empty()).then_some(first);
-        let entry = self.find_or_insert(resource, cell);
+        let entry = self.find_or_insert(cell, || resource.clone());
         match self.activations.iter_mut().find(|other| other.entry == entry) {
             Some(other) => {
                 *other = Activation { entry, before: None, from: other.from | from, led: other.led | led };

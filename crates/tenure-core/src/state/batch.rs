@@ -52,6 +52,7 @@ impl<'a, H> Flush<'a, H> {
 impl<'a, H> Iterator for Flush<'a, H> {
     type Item = StateBarrier<&'a H>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let ready = self.ready.next()?;
         let resource = &self.entries.get(ready.entry())?.resource;

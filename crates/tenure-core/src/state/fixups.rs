@@ -1,7 +1,7 @@
 //! What has to be submitted so that a recording finds its resources as it expects them.
 
-use super::cell::{Released, Submitted};
-use super::{StateBarrier, StateCell};
+use super::cell::{Part, Parts, Released, Submitted};
+use super::{Recorded, StateBarrier, StateCell};
 use crate::device::{MAX_QUEUES, QueueId, QueueSerial};
 
 /// The submissions of other queues that one has to wait for.
@@ -62,10 +62,47 @@ pub struct Fixups<H> {
     /// for what is only read, those that changed the resource; for what is written or moved, all
     /// that used it. Kept for whole resources, so that subresources may wait for each other.
     pub waits: Waits,
-    /// The submitted states before, for [`undo`](Self::undo).
-    pub(super) before: Vec<(H, Submitted)>,
+    /// The submitted states before, for [`undo`](Self::undo), by the numbers of the recording's entries.
+    before: Vec<(usize, Submitted)>,
+    /// The same of resources of which one state stands for all.
+    before_whole: Vec<(usize, WholeBefore)>,
     /// Something was released without being acquired, at some time.
     has_released: bool,
+}
+
+/// What a submission to one queue changes of a resource of which one state stands for all.
+#[derive(Clone, Copy, Debug)]
+struct WholeBefore {
+    part: Part,
+    queue: QueueId,
+    epoch: u32,
+    last_use: u64,
+    last_change: u64,
+}
+
+impl WholeBefore {
+    #[inline]
+    fn of(queue: QueueId, submitted: &Submitted, part: Part) -> Self {
+        let last = |serials: &[u64; MAX_QUEUES]| serials.get(queue.index()).copied().unwrap_or(0);
+        let epoch = submitted.epochs.get(queue.index()).copied().unwrap_or(1);
+        let (last_use, last_change) = (last(&submitted.uses), last(&submitted.changes));
+        Self { part, queue, epoch, last_use, last_change }
+    }
+
+    fn restore(self, submitted: &mut Submitted) {
+        let index = self.queue.index();
+        submitted.parts = Parts::Whole(self.part);
+        if let Some(epoch) = submitted.epochs.get_mut(index) {
+            *epoch = self.epoch;
+        }
+        for (serials, last) in
+            [(&mut submitted.uses, self.last_use), (&mut submitted.changes, self.last_change)]
+        {
+            if let Some(serial) = serials.get_mut(index) {
+                *serial = last;
+            }
+        }
+    }
 }
 
 impl<H> Fixups<H> {
@@ -73,7 +110,14 @@ impl<H> Fixups<H> {
     #[must_use]
     pub const fn new() -> Self {
         let waits = Waits([0; MAX_QUEUES]);
-        Self { elsewhere: Vec::new(), here: Vec::new(), waits, before: Vec::new(), has_released: false }
+        Self {
+            elsewhere: Vec::new(),
+            here: Vec::new(),
+            waits,
+            before: Vec::new(),
+            before_whole: Vec::new(),
+            has_released: false,
+        }
     }
 
     /// True when there is no barrier and nothing to wait for.
@@ -94,7 +138,24 @@ impl<H> Fixups<H> {
         self.elsewhere.clear();
         self.here.clear();
         self.before.clear();
+        self.before_whole.clear();
         self.waits = Waits::default();
+    }
+
+    /// Keeps what a resource was before.
+    pub(super) fn note_before(&mut self, entry: usize, submitted: &Submitted) {
+        self.before.push((entry, submitted.clone()));
+    }
+
+    /// The same where one state, `part`, stands for all, and nothing changes but that and what is counted for `queue`.
+    pub(super) fn note_before_whole(
+        &mut self,
+        entry: usize,
+        queue: QueueId,
+        submitted: &Submitted,
+        part: Part,
+    ) {
+        self.before_whole.push((entry, WholeBefore::of(queue, submitted, part)));
     }
 
     /// The barriers for one other queue, begun if need be.
@@ -120,10 +181,17 @@ impl<H: AsRef<StateCell>> Fixups<H> {
     /// [`elsewhere`](Self::elsewhere): what they do stays noted, for it will be executed. What they
     /// release has to be acquired before it is used again: see [`unfinished`](super::unfinished).
     ///
-    /// Under the same lock as `resolve`, before anything else is resolved.
-    pub fn undo(&mut self, submitted: &[QueueSerial]) {
-        for (resource, before) in self.before.drain(..) {
-            *resource.as_ref().lock() = before;
+    /// Under the same lock as `resolve` of the same recording, before anything else is resolved.
+    pub fn undo(&mut self, recorded: &Recorded<H>, submitted: &[QueueSerial]) {
+        for (entry, before) in self.before.drain(..) {
+            if let Some(entry) = recorded.entries.get(entry) {
+                *entry.cell().lock() = before;
+            }
+        }
+        for (entry, before) in self.before_whole.drain(..) {
+            if let Some(entry) = recorded.entries.get(entry) {
+                before.restore(&mut entry.cell().lock());
+            }
         }
         for (other, at) in self.elsewhere.iter().zip(submitted) {
             for barrier in &other.barriers {

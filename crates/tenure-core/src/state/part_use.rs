@@ -70,41 +70,60 @@ impl Uses {
         unordered: 0,
     };
 
-    /// With one more use, and the barrier before it.
-    fn then(self, rules: Rules, wanted: State, ordered: bool, clock: Clock) -> (Self, Pending) {
-        let unordered = if is_unordered(wanted) { clock.batch } else { self.unordered };
+    /// Adds one more use. Returns the barrier before it.
+    #[inline(always)]
+    fn add(&mut self, rules: Rules, wanted: State, ordered: bool, clock: Clock) -> Pending {
         if !self.used {
             // An unordered barrier recorded for other subresources holds for all.
             let ordered = ordered && !(is_unordered(wanted) && clock.barrier > 0);
+            let unordered = if is_unordered(wanted) { clock.batch } else { 0 };
             let first = Self { used: true, first: wanted, current: wanted, ordered, ..Self::NONE };
-            return (Self { open: wanted, since: clock.batch, unordered, ..first }, Pending::No);
+            *self = Self { open: wanted, since: clock.batch, unordered, ..first };
+            return Pending::No;
+        }
+        if !self.left && rules.merges(self.first, wanted) {
+            self.first |= wanted;
+            (self.current, self.open) = (self.first, self.first);
+            return Pending::No;
+        }
+        let ordered = ordered && (!is_unordered(wanted) || self.is_unsettled(clock.barrier));
+        if is_unordered(wanted) {
+            self.unordered = clock.batch;
         }
         if self.awaits_use(rules) {
             // The aliasing barrier leads to the first use; only a layout is still to be changed. When
             // it came earlier it leads to all uses that there may be.
-            let promoted = rules.kind == ResourceKind::Buffer && !self.open.is_empty();
-            let used = Self { current: wanted, promoted, open: wanted, unordered, ..self };
-            let is_free = rules.promotes(wanted);
-            return (used, if is_free { Pending::No } else { Pending::Transition });
+            self.promoted = rules.kind == ResourceKind::Buffer && !self.open.is_empty();
+            (self.current, self.open) = (wanted, wanted);
+            return if rules.promotes(wanted) { Pending::No } else { Pending::Transition };
         }
-        if !self.left && rules.merges(self.first, wanted) {
-            let first = self.first | wanted;
-            return (Self { first, current: first, open: first, ..self }, Pending::No);
-        }
-        let ordered = ordered && (!is_unordered(wanted) || self.is_unsettled(clock.barrier));
-        let next = Self { unordered, open: self.open | wanted, ..self };
         match rules.step(self.current, self.promoted, wanted, ordered) {
-            Step::Keep => (next, Pending::No),
-            Step::Free(current) => {
-                let freed = Self { left: true, exact: self.exact || !self.left, ..next };
-                (Self { current, promoted: true, ..freed }, Pending::No)
+            Step::Keep => {
+                self.open |= wanted;
+                Pending::No
             }
-            Step::Unordered => (next, Pending::Unordered),
+            Step::Free(current) => {
+                self.leave(current, true);
+                self.open |= wanted;
+                Pending::No
+            }
+            Step::Unordered => {
+                self.open |= wanted;
+                Pending::Unordered
+            }
             Step::Transition(current) => {
-                let moved = Self { left: true, exact: self.exact || !self.left, ..next };
-                (Self { current, promoted: false, open: wanted, ..moved }, Pending::Transition)
+                self.leave(current, false);
+                self.open = wanted;
+                Pending::Transition
             }
         }
+    }
+
+    /// The state becomes another one.
+    fn leave(&mut self, current: State, promoted: bool) {
+        self.exact |= !self.left;
+        self.left = true;
+        (self.current, self.promoted) = (current, promoted);
     }
 
     /// After other resources' bytes were taken over. `found` is the state that the subresource is in
@@ -197,14 +216,18 @@ impl PartUse {
         batch: 0,
     };
 
-    /// Notes a request.
+    /// Notes a request. Inlined where there is one use for all, which is most of what is recorded.
+    #[inline(always)]
     pub(super) fn require(&mut self, rules: Rules, wanted: State, ordered: bool, clock: Clock) {
-        if self.batch != clock.batch {
-            *self = Self { base: self.now, batch: clock.batch, ..Self::UNUSED };
+        if self.batch == clock.batch {
+            self.asked = if rules.combines(self.asked, wanted) { self.asked | wanted } else { wanted };
+            self.ordered |= ordered;
+            self.now = self.base;
+        } else {
+            (self.base, self.batch) = (self.now, clock.batch);
+            (self.asked, self.ordered) = (wanted, ordered);
         }
-        self.asked = if rules.combines(self.asked, wanted) { self.asked | wanted } else { wanted };
-        self.ordered |= ordered;
-        (self.now, self.pending) = self.base.then(rules, self.asked, self.ordered, clock);
+        self.pending = self.now.add(rules, self.asked, self.ordered, clock);
     }
 
     /// A subresource that a peer has left in `state`, taken from it in front of all uses.

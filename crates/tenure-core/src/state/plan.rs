@@ -44,7 +44,7 @@ pub(super) struct Context<'a> {
 
 impl Context<'_> {
     /// What `part`, already settled, needs before `wanted`.
-    pub(super) fn plan(&self, part: Part, wanted: &Uses) -> Result<Plan, StateError> {
+    pub(super) fn plan(&self, part: &Part, wanted: &Uses) -> Result<Plan, StateError> {
         if wanted.fresh {
             return Ok(Plan::Keep);
         }
@@ -56,7 +56,7 @@ impl Context<'_> {
 
     /// D3D12: states are global, memory is ordered between submissions, and copy queues share
     /// `COMMON` and nothing else with the other queues.
-    fn plan_promotion(&self, part: Part, wanted: &Uses) -> Result<Plan, StateError> {
+    fn plan_promotion(&self, part: &Part, wanted: &Uses) -> Result<Plan, StateError> {
         let same_submission = part.at == Some(self.submission);
         if self.kind == QueueKind::Copy && !same_submission && !part.state.is_empty() {
             let queue = self.capable(part, part.state, |queue| queue.kind != QueueKind::Copy)?;
@@ -80,7 +80,7 @@ impl Context<'_> {
 
     /// Vulkan: memory is ordered by barriers within a queue and by waiting between queues, and
     /// contents belong to a queue family.
-    fn plan_explicit(&self, part: Part, wanted: &Uses) -> Result<Plan, StateError> {
+    fn plan_explicit(&self, part: &Part, wanted: &Uses) -> Result<Plan, StateError> {
         let before = self.found_by_this_queue(part);
         // What is undefined needs no handing over.
         let owner = part.at.filter(|_| !part.state.is_empty()).map(|at| at.queue);
@@ -117,7 +117,7 @@ impl Context<'_> {
     }
 
     /// The step of the rules, made exact where the recording names the state it begins with.
-    fn step(&self, part: Part, from: State, promoted: bool, wanted: &Uses) -> Step {
+    fn step(&self, part: &Part, from: State, promoted: bool, wanted: &Uses) -> Step {
         let to = wanted.first;
         let unsettled = !is_unordered(to) || part.unordered == self.epoch;
         let step = self.rules.step(from, promoted, to, wanted.ordered && unsettled);
@@ -133,7 +133,7 @@ impl Context<'_> {
 
     /// How this queue used the part since the last barrier. Not at all while it is undefined: what is
     /// open then was other resources'.
-    fn open(&self, part: Part) -> State {
+    fn open(&self, part: &Part) -> State {
         match part.state.is_empty() {
             true => State::COMMON,
             false if self.is_foreign(part) => self.own_reads(part),
@@ -147,26 +147,26 @@ impl Context<'_> {
     }
 
     /// The state as far as the submission's own queue is concerned.
-    fn found_by_this_queue(&self, part: Part) -> State {
+    fn found_by_this_queue(&self, part: &Part) -> State {
         if self.is_reader(part) { self.own_reads(part) } else { part.state }
     }
 
     /// True when the queue has only read since another one brought about the state.
-    fn is_reader(&self, part: Part) -> bool {
+    fn is_reader(&self, part: &Part) -> bool {
         self.is_foreign(part) && !self.own_reads(part).is_empty()
     }
 
     /// True when the queue has not touched the part since another one brought about the state,
     /// or none has.
-    fn is_fresh(&self, part: Part) -> bool {
+    fn is_fresh(&self, part: &Part) -> bool {
         part.at.is_none() || (self.is_foreign(part) && self.own_reads(part).is_empty())
     }
 
-    fn is_foreign(&self, part: Part) -> bool {
+    fn is_foreign(&self, part: &Part) -> bool {
         part.at.is_some_and(|at| at.queue != self.submission.queue)
     }
 
-    fn own_reads(&self, part: Part) -> State {
+    fn own_reads(&self, part: &Part) -> State {
         part.reads.get(self.submission.queue.index()).copied().unwrap_or_default()
     }
 
@@ -184,7 +184,7 @@ impl Context<'_> {
     /// A queue that may name `states`: the owner, else one of this family, else any.
     fn capable(
         &self,
-        part: Part,
+        part: &Part,
         states: State,
         fits: impl Fn(&QueueProperties) -> bool,
     ) -> Result<QueueId, StateError> {
@@ -211,8 +211,15 @@ impl Context<'_> {
         moved || wanted.changes()
     }
 
-    /// The part after the submission. `unordered` is what becomes of [`Part::unordered`].
-    pub(super) fn after(&self, part: Part, plan: Plan, wanted: &Uses, unordered: u32) -> Part {
+    /// The part after the submission, which [changes](Self::changes) it or not. `unordered` is what becomes of
+    /// [`Part::unordered`].
+    pub(super) fn after(
+        &self,
+        part: Part,
+        plan: Plan,
+        wanted: &Uses,
+        (changes, unordered): (bool, u32),
+    ) -> Part {
         if !wanted.changes() && self.rules.model == StateModel::Explicit {
             match plan {
                 // The other queue made the change; this one only reads.
@@ -229,25 +236,24 @@ impl Context<'_> {
                     };
                     return self.also_read(moved, wanted.first);
                 }
-                Plan::Keep | Plan::Free(_) if self.is_foreign(part) => {
+                Plan::Keep | Plan::Free(_) if self.is_foreign(&part) => {
                     return self.also_read(part, wanted.first);
                 }
                 _ => {}
             }
         }
-        let changes = self.changes(plan, wanted);
-        let open = self.left_open(part, plan, wanted);
+        let open = self.left_open(&part, plan, wanted);
         if !changes && plan == Plan::Keep {
             return Part { open, ..part };
         }
-        let (state, promoted) = self.left_in(part, plan, wanted);
+        let (state, promoted) = self.left_in(&part, plan, wanted);
         let reads = if changes { Part::NO_READS } else { part.reads };
         let copied = self.rules.model == StateModel::Promotion && self.kind == QueueKind::Copy;
         Part { state, promoted, open, reads, unordered, at: Some(self.submission), copied }
     }
 
     /// How the recording leaves [`Part::open`].
-    fn left_open(&self, part: Part, plan: Plan, wanted: &Uses) -> State {
+    fn left_open(&self, part: &Part, plan: Plan, wanted: &Uses) -> State {
         match plan {
             _ if self.rules.model == StateModel::Promotion => State::COMMON,
             Plan::Keep | Plan::Free(_) if !wanted.left => self.open(part) | wanted.first,
@@ -264,7 +270,7 @@ impl Context<'_> {
     }
 
     /// The state that the recording leaves, and whether no barrier led there.
-    fn left_in(&self, part: Part, plan: Plan, wanted: &Uses) -> (State, bool) {
+    fn left_in(&self, part: &Part, plan: Plan, wanted: &Uses) -> (State, bool) {
         if wanted.left {
             return (wanted.current, wanted.promoted);
         }

@@ -17,8 +17,6 @@ pub(super) struct Entry<H> {
     pub(super) pending: usize,
     /// The last batch with an unordered barrier on this resource; 0: none.
     pub(super) barrier: u32,
-    /// Such a barrier is already in the batch that is being put together.
-    pub(super) in_batch: bool,
     /// Where the last aliasing barrier for this resource leads, if there is one.
     pub(super) led: Option<State>,
 }

@@ -38,11 +38,12 @@ pub fn resolve<H: Clone + AsRef<StateCell>>(
     if queue.kind != recorded.kind {
         return Err(StateError::WrongQueue { recorded: recorded.kind, actual: queue.kind });
     }
-    for entry in &recorded.entries {
-        Resolution::new(recorded, entry, submission, queues).check(recorded)?;
-    }
-    for entry in &recorded.entries {
-        Resolution::new(recorded, entry, submission, queues).apply(fixups)?;
+    for (index, entry) in recorded.entries.iter().enumerate() {
+        let resolved = Resolution::new(recorded, (index, entry), submission, queues).apply(recorded, fixups);
+        if let Err(error) = resolved {
+            fixups.undo(recorded, &[]);
+            return Err(error);
+        }
     }
     for previous_owner in &recorded.previous_owners {
         fixups.waits.add(&previous_owner.as_ref().lock().uses, submission.queue);
@@ -52,6 +53,8 @@ pub fn resolve<H: Clone + AsRef<StateCell>>(
 
 /// One resource of a recording on its way to a queue.
 struct Resolution<'a, H> {
+    /// The number of the entry.
+    index: usize,
     entry: &'a Entry<H>,
     /// The uses of the subresources, or `None` while one stands for all.
     uses: Option<&'a [PartUse]>,
@@ -62,7 +65,7 @@ struct Resolution<'a, H> {
 impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
     fn new(
         recorded: &'a Recorded<H>,
-        entry: &'a Entry<H>,
+        (index, entry): (usize, &'a Entry<H>),
         submission: QueueSerial,
         queues: &'a [QueueProperties],
     ) -> Self {
@@ -75,7 +78,46 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
             kind: recorded.kind,
             epoch: submitted.epochs.get(submission.queue.index()).copied().unwrap_or(1),
         };
-        Self { entry, uses: entry.parts(&recorded.spill), context, submitted }
+        Self { index, entry, uses: entry.parts(&recorded.spill), context, submitted }
+    }
+
+    /// Brings the resource's submitted state up to date, and writes down what has to be submitted for that. What it
+    /// changes before it fails is taken back by [`Fixups::undo`].
+    fn apply(&mut self, recorded: &Recorded<H>, fixups: &mut Fixups<H>) -> Result<(), StateError> {
+        match (self.uses, &self.submitted.parts) {
+            (None, Parts::Whole(part)) if self.submitted.released.is_empty() && self.entry.led.is_none() => {
+                let part = *part;
+                self.apply_whole(part, fixups)
+            }
+            _ => {
+                self.check(recorded)?;
+                self.apply_parts(fixups)
+            }
+        }
+    }
+
+    /// Where one use and one state stand for all of the resource.
+    fn apply_whole(&mut self, part: Part, fixups: &mut Fixups<H>) -> Result<(), StateError> {
+        let (entry, wanted, queue) = (self.entry, &self.entry.whole.now, self.context.submission.queue);
+        let settled = self.settle(part);
+        let mut plan = self.context.plan(&settled, wanted)?;
+        self.check_plan(plan)?;
+        fixups.note_before_whole(self.index, queue, &self.submitted, part);
+        if plan == Plan::Unordered {
+            self.order_unordered(fixups);
+            plan = self.context.plan(&settled, wanted)?;
+        }
+        emit(entry, Subresource::All, plan, self.context.submission, fixups);
+        let epoch = self.epoch_after();
+        let unordered = if wanted.is_unsettled(entry.barrier) { epoch } else { 0 };
+        let changes = self.context.changes(plan, wanted);
+        let left = self.context.after(settled, plan, wanted, (changes, unordered));
+        self.submitted.parts = Parts::Whole(left);
+        if let Some(count) = self.submitted.epochs.get_mut(queue.index()) {
+            *count = epoch;
+        }
+        self.wait(changes, fixups);
+        Ok(())
     }
 
     /// Finds what would fail, before anything is changed.
@@ -85,18 +127,21 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         {
             return Err(StateError::Released { to: released.transfer.to });
         }
+        self.plans().try_for_each(|plan| self.check_plan(plan?))
+    }
+
+    /// Another queue makes no transitions for a submission that has used the resource already.
+    fn check_plan(&self, plan: Plan) -> Result<(), StateError> {
+        let elsewhere = match plan {
+            Plan::Transition { position, .. } => position != BarrierPosition::Here,
+            Plan::Keep | Plan::Free(_) | Plan::Unordered => false,
+        };
         let submission = self.context.submission;
-        let last_use = self.submitted.uses.get(submission.queue.index()).copied().unwrap_or(0);
-        for plan in self.plans() {
-            let elsewhere = match plan? {
-                Plan::Transition { position, .. } => position != BarrierPosition::Here,
-                Plan::Keep | Plan::Free(_) | Plan::Unordered => false,
-            };
-            if elsewhere && last_use >= submission.serial {
-                return Err(StateError::SplitSubmission { submission });
-            }
+        let last_use = || self.submitted.uses.get(submission.queue.index()).copied().unwrap_or(0);
+        match elsewhere && last_use() >= submission.serial {
+            true => Err(StateError::SplitSubmission { submission }),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// What each subresource that is told apart needs.
@@ -106,7 +151,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         (0..count).filter_map(|index| {
             let wanted = self.uses.map_or(Some(&self.entry.whole), |uses| uses.get(index))?;
             let part = self.submitted.parts.get(index).filter(|_| wanted.now.used)?;
-            Some(self.context.plan(self.settle(part), &wanted.now))
+            Some(self.context.plan(&self.settle(part), &wanted.now))
         })
     }
 
@@ -114,22 +159,23 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         part.settled(self.context.rules, self.context.submission)
     }
 
-    fn apply(mut self, fixups: &mut Fixups<H>) -> Result<(), StateError> {
-        fixups.before.push((self.entry.resource.clone(), self.submitted.clone()));
-        self.order_unordered(fixups);
-        let context = self.context;
-        // Unordered barriers within the recording are on all of the resource as well.
-        let epoch = if self.entry.barrier > 0 { next_epoch(context.epoch) } else { context.epoch };
+    fn apply_parts(&mut self, fixups: &mut Fixups<H>) -> Result<(), StateError> {
+        fixups.note_before(self.index, &self.submitted);
+        if self.plans().any(|plan| plan == Ok(Plan::Unordered)) {
+            self.order_unordered(fixups);
+        }
+        let (context, epoch) = (self.context, self.epoch_after());
         let mut changes = false;
         let entry = self.entry;
         for_each(entry, self.uses, &mut self.submitted.parts, |subresource, part, wanted| {
             let wanted = &wanted.now;
             let settled = part.settled(context.rules, context.submission);
-            let plan = context.plan(settled, wanted)?;
+            let plan = context.plan(&settled, wanted)?;
             emit(entry, subresource, plan, context.submission, fixups);
-            changes |= context.changes(plan, wanted);
+            let changes_part = context.changes(plan, wanted);
+            changes |= changes_part;
             let unordered = if wanted.is_unsettled(entry.barrier) { epoch } else { 0 };
-            *part = context.after(settled, plan, wanted, unordered);
+            *part = context.after(settled, plan, wanted, (changes_part, unordered));
             Ok(())
         })?;
         // What takes over bytes has nothing to acquire.
@@ -149,12 +195,15 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         Ok(())
     }
 
-    /// One unordered barrier if any subresource needs it.
+    /// One unordered barrier, for all subresources.
     fn order_unordered(&mut self, fixups: &mut Fixups<H>) {
-        if self.plans().any(|plan| plan == Ok(Plan::Unordered)) {
-            fixups.here.push(StateBarrier::Unordered { resource: self.entry.resource.clone() });
-            self.context.epoch = next_epoch(self.context.epoch);
-        }
+        fixups.here.push(StateBarrier::Unordered { resource: self.entry.resource.clone() });
+        self.context.epoch = next_epoch(self.context.epoch);
+    }
+
+    /// The count of unordered barriers after the recording, whose own are on all of the resource as well.
+    const fn epoch_after(&self) -> u32 {
+        if self.entry.barrier > 0 { next_epoch(self.context.epoch) } else { self.context.epoch }
     }
 
     /// Waits for the other queues' uses and counts this one.

@@ -98,6 +98,7 @@ impl Rules {
     ///
     /// `promoted`: further reads are free, because `from` was reached without a barrier.
     /// `ordered`: the use depends on the earlier one.
+    #[inline]
     pub(super) fn step(self, from: State, promoted: bool, to: State, ordered: bool) -> Step {
         if from == to && is_exclusive(to) {
             return self.repeat(to, ordered);

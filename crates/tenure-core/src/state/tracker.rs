@@ -89,7 +89,9 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         subresource: Subresource,
         state: State,
     ) -> Result<(), StateError> {
-        self.note(resource, subresource, state, true)
+        self.check(resource, subresource, state)?;
+        self.note(resource.as_ref(), || resource.clone(), subresource, state, true);
+        Ok(())
     }
 
     /// As [`require`](Self::require), but the command does not depend on the uses in the same
@@ -104,7 +106,9 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         subresource: Subresource,
         state: State,
     ) -> Result<(), StateError> {
-        self.note(resource, subresource, state, false)
+        self.check(resource, subresource, state)?;
+        self.note(resource.as_ref(), || resource.clone(), subresource, state, false);
+        Ok(())
     }
 
     /// From here on `resource` is in `state`, in which a peer has left all of it; what earlier recordings did with it
@@ -118,7 +122,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         if !state.is_empty() {
             cell.check(Subresource::All, state, self.model, self.kind)?;
         }
-        let index = self.find_or_insert(resource, cell);
+        let index = self.find_or_insert(cell, || resource.clone());
         let Some(entry) = self.entries.get_mut(index) else { return Ok(()) };
         let uses = entry.parts(&self.spill).unwrap_or(std::slice::from_ref(&entry.whole));
         if uses.iter().any(|part| part.now.used) {
@@ -133,7 +137,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     /// submission waits for all that has used it, also for what has only read it. To be called after the
     /// [`flush`](Self::flush) for that.
     pub fn release(&mut self, resource: &H) {
-        let index = self.find_or_insert(resource, resource.as_ref());
+        let index = self.find_or_insert(resource.as_ref(), || resource.clone());
         let batch = self.batch;
         if let Some(entry) = self.entries.get_mut(index) {
             entry.update(Subresource::All, &mut self.spill, |part| part.release(batch));
@@ -146,19 +150,19 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     /// O(requests since the last flush), and O(subresources) for what was activated.
     pub fn flush(&mut self) -> Flush<'_, H> {
         self.ready.clear();
-        self.flush_activations();
-        let mut pending = std::mem::take(&mut self.pending);
-        for (index, subresource) in pending.drain(..) {
-            if let Some(entry) = self.entries.get_mut(index) {
-                entry.flush(index, subresource, &mut self.spill, self.batch, &mut self.ready);
+        if !self.activations.is_empty() {
+            self.flush_activations();
+        }
+        let (batch, ready) = (self.batch, &mut self.ready);
+        for &(index, subresource) in &self.pending {
+            match self.entries.get_mut(index) {
+                Some(entry) if entry.pending == 0 => {}
+                Some(entry) if !entry.split => entry.flush_whole(index, batch, ready),
+                Some(entry) => entry.flush_parts(index, subresource, &mut self.spill, batch, ready),
+                None => {}
             }
         }
-        self.pending = pending;
-        for ready in &self.ready {
-            if let Some(entry) = self.entries.get_mut(ready.entry()) {
-                entry.in_batch = false;
-            }
-        }
+        self.pending.clear();
         self.batch = self.batch.saturating_add(1);
         Flush::new(&self.entries, &self.previous_owners, &self.ready)
     }
@@ -202,34 +206,31 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         }
     }
 
-    fn note(
+    /// Notes a request that was [checked](Self::check). `resource` makes a handle of it, for the first request.
+    ///
+    /// `ordered`: the command depends on the uses in the same state right before.
+    #[inline]
+    pub(crate) fn note(
         &mut self,
-        resource: &H,
+        cell: &StateCell,
+        resource: impl FnOnce() -> H,
         subresource: Subresource,
         state: State,
         ordered: bool,
-    ) -> Result<(), StateError> {
-        let cell = resource.as_ref();
-        cell.check(subresource, state, self.model, self.kind)?;
+    ) {
         let rules = Rules::of(self.model, cell);
         let state = rules.named(state);
         let subresource = if cell.count() == 1 { Subresource::All } else { subresource };
-        let index = self.find_or_insert(resource, cell);
-        let Some(entry) = self.entries.get_mut(index) else { return Ok(()) };
-        let clock = Clock { batch: self.batch, barrier: entry.barrier };
-        let mut added = false;
-        entry.update(subresource, &mut self.spill, |part| {
-            let was = part.pending;
-            part.require(rules, state, ordered, clock);
-            added |= was == Pending::No && part.pending != Pending::No;
-        });
-        if added {
-            self.pending.push((index, subresource));
+        let index = self.find_or_insert(cell, resource);
+        if let Some(entry) = self.entries.get_mut(index) {
+            let added = match subresource {
+                Subresource::All if !entry.split => entry.require_whole(rules, state, ordered, self.batch),
+                _ => entry.require(subresource, &mut self.spill, rules, state, ordered, self.batch),
+            };
+            if added {
+                self.pending.push((index, subresource));
+            }
         }
-        if subresource == Subresource::All {
-            entry.collapse(&self.spill, clock);
-        }
-        Ok(())
     }
 
     /// What [`require`](Self::require) would refuse. Nothing is noted. O(1).
@@ -237,7 +238,18 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     /// # Errors
     /// As [`require`](Self::require).
     pub fn check(&self, resource: &H, subresource: Subresource, state: State) -> Result<(), StateError> {
-        resource.as_ref().check(subresource, state, self.model, self.kind)
+        self.check_cell(resource.as_ref(), subresource, state)
+    }
+
+    /// As [`check`](Self::check), by the resource's cell.
+    #[inline]
+    pub(crate) fn check_cell(
+        &self,
+        cell: &StateCell,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<(), StateError> {
+        cell.check(subresource, state, self.model, self.kind)
     }
 
     /// Whether uses of this resource were asked for whose barriers are still to be recorded. O(1).
@@ -247,20 +259,23 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     }
 
     /// Where the resource's entry is, if it has one.
+    #[inline]
     pub(super) fn find(&self, cell: &StateCell) -> Option<usize> {
         let found = match &self.slot {
             Some(slot) => Some(cell.hints().get(slot)),
             None => self.map.get(&cell.id()).copied(),
         };
-        let is_here = |index: &usize| self.entries.get(*index).is_some_and(|e| e.cell().id() == cell.id());
+        let is_here = |index: &usize| self.entries.get(*index).is_some_and(|e| std::ptr::eq(e.cell(), cell));
         found.filter(is_here)
     }
 
     /// Where the resource's entry is.
-    pub(super) fn find_or_insert(&mut self, resource: &H, cell: &StateCell) -> usize {
-        if let Some(index) = self.find(cell) {
-            return index;
-        }
+    #[inline]
+    pub(super) fn find_or_insert(&mut self, cell: &StateCell, resource: impl FnOnce() -> H) -> usize {
+        self.find(cell).unwrap_or_else(|| self.insert(resource(), cell))
+    }
+
+    fn insert(&mut self, resource: H, cell: &StateCell) -> usize {
         let index = self.entries.len();
         match &self.slot {
             Some(slot) => cell.hints().set(slot, index),
@@ -269,13 +284,12 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             }
         }
         self.entries.push(Entry {
-            resource: resource.clone(),
+            resource,
             whole: PartUse::UNUSED,
             split: false,
             parts: None,
             pending: 0,
             barrier: 0,
-            in_batch: false,
             led: None,
         });
         index
@@ -283,6 +297,39 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
 }
 
 impl<H: AsRef<StateCell>> Entry<H> {
+    /// Notes a request for all subresources, for which one use stands. True if this has made something pending.
+    #[inline]
+    fn require_whole(&mut self, rules: Rules, state: State, ordered: bool, batch: u32) -> bool {
+        let was_pending = self.pending > 0;
+        self.whole.require(rules, state, ordered, Clock { batch, barrier: self.barrier });
+        let is_pending = self.whole.pending != Pending::No;
+        self.pending = if is_pending { self.cell().count() } else { 0 };
+        is_pending && !was_pending
+    }
+
+    /// Notes a request for all or one of the subresources. True if this has made something pending.
+    fn require(
+        &mut self,
+        subresource: Subresource,
+        spill: &mut Vec<PartUse>,
+        rules: Rules,
+        state: State,
+        ordered: bool,
+        batch: u32,
+    ) -> bool {
+        let clock = Clock { batch, barrier: self.barrier };
+        let mut added = false;
+        self.update(subresource, spill, |part| {
+            let was = part.pending;
+            part.require(rules, state, ordered, clock);
+            added |= was == Pending::No && part.pending != Pending::No;
+        });
+        if subresource == Subresource::All {
+            self.collapse(spill, clock);
+        }
+        added
+    }
+
     /// Applies a change to all or one of the subresources and keeps count of what is pending.
     pub(super) fn update(
         &mut self,
@@ -342,7 +389,7 @@ impl<H: AsRef<StateCell>> Entry<H> {
     }
 
     /// Moves what is pending for a request into the batch.
-    fn flush(
+    fn flush_parts(
         &mut self,
         index: usize,
         subresource: Subresource,
@@ -350,27 +397,35 @@ impl<H: AsRef<StateCell>> Entry<H> {
         batch: u32,
         ready: &mut Vec<Ready>,
     ) {
-        if self.pending == 0 {
-            return;
+        self.flush_agreeing(index, spill, ready);
+        let parts = match subresource {
+            Subresource::All => 0..self.cell().subresources(),
+            Subresource::One(part) => part..part.saturating_add(1),
+        };
+        for part in parts {
+            self.flush_one(index, part, spill, batch, ready);
         }
-        if self.split && self.pending == self.cell().count() {
-            self.flush_agreeing(index, spill, ready);
+    }
+
+    /// Moves what is pending for all subresources, for which one use stands, into the batch.
+    #[inline]
+    fn flush_whole(&mut self, index: usize, batch: u32, ready: &mut Vec<Ready>) {
+        if let Some((before, after)) = self.whole.transition() {
+            ready.push(Ready::Transition { entry: index, subresource: Subresource::All, before, after });
+        } else {
+            self.order(index, batch, ready);
         }
-        match subresource {
-            Subresource::All if self.split => {
-                for part in (0..self.cell().subresources()).map(Subresource::One) {
-                    self.flush_one(index, part, spill, batch, ready);
-                }
-            }
-            Subresource::One(_) if self.split => self.flush_one(index, subresource, spill, batch, ready),
-            _ => self.flush_one(index, Subresource::All, spill, batch, ready),
-        }
+        self.whole.flushed();
+        self.pending = 0;
     }
 
     /// One transition for the whole resource if the same is pending for every subresource.
     fn flush_agreeing(&mut self, index: usize, spill: &mut [PartUse], ready: &mut Vec<Ready>) {
-        let Some(parts) = self.parts.and_then(|start| spill.get_mut(start..start + self.cell().count()))
-        else {
+        let count = self.cell().count();
+        if self.pending < count {
+            return;
+        }
+        let Some(parts) = self.parts.and_then(|start| spill.get_mut(start..start + count)) else {
             return;
         };
         let Some((before, after)) = parts.first().and_then(PartUse::transition) else { return };
@@ -382,31 +437,39 @@ impl<H: AsRef<StateCell>> Entry<H> {
         ready.push(Ready::Transition { entry: index, subresource: Subresource::All, before, after });
     }
 
-    /// Moves what is pending for one subresource, or for all while they agree.
+    /// Moves what is pending for one subresource into the batch.
     fn flush_one(
         &mut self,
         index: usize,
-        subresource: Subresource,
+        part: u32,
         spill: &mut Vec<PartUse>,
         batch: u32,
         ready: &mut Vec<Ready>,
     ) {
-        let mut unordered = false;
-        self.update(subresource, spill, |part| {
-            if let Some((before, after)) = part.transition() {
-                ready.push(Ready::Transition { entry: index, subresource, before, after });
-            }
-            unordered |= part.pending == Pending::Unordered;
-            part.flushed();
-        });
-        if unordered && !self.in_batch {
-            ready.push(Ready::Unordered { entry: index });
-            self.in_batch = true;
-            self.barrier = batch;
-            if self.split {
-                self.split(spill).iter_mut().for_each(|part| part.covered_by(batch));
-            }
+        let Some(found) = self.split(spill).get_mut(part as usize) else { return };
+        let pending = found.pending;
+        if pending == Pending::No {
+            return;
         }
+        if let Some((before, after)) = found.transition() {
+            let subresource = Subresource::One(part);
+            ready.push(Ready::Transition { entry: index, subresource, before, after });
+        }
+        found.flushed();
+        self.pending -= 1;
+        if pending == Pending::Unordered && self.order(index, batch, ready) {
+            self.split(spill).iter_mut().for_each(|part| part.covered_by(batch));
+        }
+    }
+
+    /// Puts an unordered barrier into the batch, where there is none yet. True if it has.
+    fn order(&mut self, index: usize, batch: u32, ready: &mut Vec<Ready>) -> bool {
+        let is_new = self.barrier != batch;
+        if is_new {
+            ready.push(Ready::Unordered { entry: index });
+            self.barrier = batch;
+        }
+        is_new
     }
 }
 

@@ -70,19 +70,24 @@ pub(crate) enum Side {
 /// The dependency between two states.
 pub(crate) fn dependency(before: StateUse, after: StateUse, side: Side) -> Dependency {
     let layouts = [before.layout, after.layout];
-    let (from, to) = (Half::of(before).writes(), Half::of(after));
+    let (from, to) = (Half::of(before), Half::of(after));
     match side {
-        Side::Release(families) => Dependency { from, to: Half::CHAIN, layouts, families },
+        Side::Release(families) => Dependency { from: from.writes(), to: Half::CHAIN, layouts, families },
         Side::Acquire(families) => Dependency { from: Half::CHAIN, to, layouts, families },
         Side::Aliased(from) => Dependency { from, to, layouts, families: [vk::QUEUE_FAMILY_IGNORED; 2] },
         Side::Alone => {
-            // From `COMMON`: nothing was done with it, but something may have been with its memory,
-            // which a barrier or a semaphore orders before the same stages.
-            let fresh = Half { stages: after.stages, access: Access::empty() };
-            let from = if before.stages.is_empty() { fresh } else { from };
+            let [from, to] = halves(from, to);
             Dependency { from, to, layouts, families: [vk::QUEUE_FAMILY_IGNORED; 2] }
         }
     }
+}
+
+/// The dependency between two uses by one queue.
+pub(crate) fn halves(from: Half, to: Half) -> [Half; 2] {
+    // From `COMMON`: nothing was done with it, but something may have been with its memory,
+    // which a barrier or a semaphore orders before the same stages.
+    let fresh = Half { stages: to.stages, access: Access::empty() };
+    [if from.stages.is_empty() { fresh } else { from.writes() }, to]
 }
 
 /// Barriers recorded at once, none of which depends on another of them.
@@ -100,7 +105,15 @@ impl Batch {
         self.memory.is_empty() && self.buffers.is_empty() && self.images.is_empty()
     }
 
+    /// Adds a barrier for all memory, unless there is the same.
     fn push_memory(&mut self, from: Half, to: Half) {
+        let is_same = |each: &vk::MemoryBarrier2<'_>| {
+            (each.src_stage_mask, each.src_access_mask) == (from.stages, from.access)
+                && (each.dst_stage_mask, each.dst_access_mask) == (to.stages, to.access)
+        };
+        if self.memory.iter().any(is_same) {
+            return;
+        }
         self.memory.push(vk::MemoryBarrier2 {
             src_stage_mask: from.stages,
             src_access_mask: from.access,
@@ -131,8 +144,14 @@ impl Batch {
         }
     }
 
+    /// Orders the uses of a buffer, whose owner stays, by a barrier for all memory: drivers make none that is narrower,
+    /// and one serves all buffers of a batch that are used alike.
+    pub(crate) fn push_buffer(&mut self, [from, to]: [Half; 2]) {
+        self.push_memory(from, to);
+    }
+
     /// Buffers belong to all families, and change their owner between this device and another alone.
-    pub(crate) fn push_buffer(&mut self, buffer: vk::Buffer, dependency: Dependency) {
+    pub(crate) fn push_buffer_transfer(&mut self, buffer: vk::Buffer, dependency: Dependency) {
         let Dependency { from, to, families, .. } = dependency;
         self.buffers.push(vk::BufferMemoryBarrier2 {
             src_stage_mask: from.stages,
@@ -313,15 +332,35 @@ mod tests {
     }
 
     #[test]
+    fn buffers_that_are_used_alike_share_a_barrier() {
+        let mut batch = Batch::default();
+        let [copied, index] =
+            [State::COPY_DST, State::INDEX].map(|state| Half::of(vk_stage_access_layout(state)));
+        for [from, to] in [[copied, index], [index, copied], [copied, index]] {
+            batch.push_buffer(halves(from, to));
+        }
+        let scopes = |each: &vk::MemoryBarrier2<'_>| (each.src_access_mask, each.dst_access_mask);
+        let found: Vec<_> = batch.memory.iter().map(scopes).collect();
+        let written = Access::TRANSFER_WRITE;
+        assert_eq!(found, [(written, Access::INDEX_READ), (Access::empty(), written)]);
+        assert!(batch.buffers.is_empty());
+    }
+
+    #[test]
     fn older_barriers_name_the_union_of_stages() {
         let mut batch = Batch::default();
-        batch.push_buffer(vk::Buffer::null(), between(State::COPY_DST, State::INDEX, Side::Alone));
-        batch.push_buffer(vk::Buffer::null(), between(State::INDEX, State::COPY_DST, Side::Alone));
+        let peers = Side::Release([0, vk::QUEUE_FAMILY_EXTERNAL]);
+        batch.push_buffer_transfer(vk::Buffer::null(), between(State::COPY_DST, State::COPY_DST, peers));
+        let [copied, index] =
+            [State::COPY_DST, State::INDEX].map(|state| Half::of(vk_stage_access_layout(state)));
+        batch.push_buffer(halves(copied, index));
+        batch.push_buffer(halves(index, copied));
         let older = OlderBatch::of(&batch);
         let both = vk::PipelineStageFlags::TRANSFER | vk::PipelineStageFlags::VERTEX_INPUT;
-        assert_eq!((older.from, older.to), (both, both));
+        assert_eq!((older.from, older.to), (both, both | vk::PipelineStageFlags::ALL_COMMANDS));
         assert_eq!(older.buffers[0].src_access_mask, vk::AccessFlags::TRANSFER_WRITE);
-        assert_eq!(older.buffers[1].dst_access_mask, vk::AccessFlags::TRANSFER_WRITE);
+        assert_eq!(older.memory[0].src_access_mask, vk::AccessFlags::TRANSFER_WRITE);
+        assert_eq!(older.memory[1].dst_access_mask, vk::AccessFlags::TRANSFER_WRITE);
         let none = OlderBatch::of(&Batch::default());
         assert_eq!(none.from, vk::PipelineStageFlags::TOP_OF_PIPE);
         assert_eq!(none.to, vk::PipelineStageFlags::BOTTOM_OF_PIPE);

@@ -250,7 +250,8 @@ impl CommandList<Device> for List {
             self.keep_error(added);
         }
         batch.end_takeovers();
-        self.record(Ok(batch), |list, batch| list.record_batch(&batch));
+        // By reference: a batch is large.
+        self.record(Ok(&batch), |list, batch| list.record_batch(batch));
     }
 
     fn discard(&mut self, resource: &Resource, subresource: Subresource) {

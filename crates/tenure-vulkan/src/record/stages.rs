@@ -7,6 +7,7 @@ use ash::vk;
 use tenure_core::device::{State, Usage};
 use tenure_core::state::Layout;
 
+use super::barrier::Half;
 use crate::api::Api;
 use crate::setup::OptionalFeatures;
 
@@ -166,8 +167,12 @@ impl QueueStages {
 
     /// What a state means for a resource of that usage.
     pub(crate) fn of(&self, state: State, usage: Usage) -> StateUse {
-        let mut found =
-            StateUse { stages: Stages::empty(), access: Access::empty(), layout: image_layout(state, usage) };
+        let Half { stages, access } = self.half(state, usage);
+        StateUse { stages, access, layout: image_layout(state, usage) }
+    }
+
+    /// The same without the layout.
+    pub(crate) fn half(&self, state: State, usage: Usage) -> Half {
         let made;
         let meanings = if usage.contains(Usage::INPUT_ATTACHMENT) {
             made = self.meanings(usage);
@@ -176,9 +181,13 @@ impl QueueStages {
             let [usual, unordered] = &self.usual;
             if usage.contains(Usage::UNORDERED_ACCESS) { unordered } else { usual }
         };
-        for (stages, access) in state.iter().filter_map(|bit| meanings.get(index(bit))) {
-            found.stages |= *stages;
-            found.access |= *access;
+        let mut found = Half { stages: Stages::empty(), access: Access::empty() };
+        let mut left = state.bits() & State::all().bits();
+        while left != 0 {
+            let (stages, access) = meanings[left.trailing_zeros() as usize];
+            found.stages |= stages;
+            found.access |= access;
+            left &= left - 1;
         }
         let reads_structures = found.access.contains(Access::ACCELERATION_STRUCTURE_READ_KHR);
         if reads_structures && !self.shaders.ray_queries && found.stages.intersects(SHADERS) {

@@ -5,7 +5,7 @@ use tenure_core::device::{
     Barrier, CallRule, DeviceError, QueueId, QueueTransfer, State, Subresource, Usage, check,
 };
 
-use super::barrier::{Batch, Half, OlderBatch, Side, dependency, subresource_range};
+use super::barrier::{Batch, Dependency, Half, OlderBatch, Side, dependency, halves, subresource_range};
 use super::list::List;
 use crate::device::Device;
 use crate::resource::{Object, Resource};
@@ -50,9 +50,9 @@ impl List {
         let usage = before.map_or(Usage::UNORDERED_ACCESS, |before| before.desc.usage());
         let from = match from == State::all() {
             true => Half::EVERYTHING,
-            false => Half::of(self.stages.of(from, usage)),
+            false => self.stages.half(from, usage),
         };
-        let to = Half::of(self.stages.of(to, after.desc.usage()));
+        let to = self.stages.half(to, after.desc.usage());
         let to = if to.stages.is_empty() { Half::EVERYTHING } else { to };
         let image = match after.object {
             Object::Buffer(_) => None,
@@ -79,27 +79,44 @@ impl List {
         if is_peers && subresource != Subresource::All {
             return Err(DeviceError::broken_rule(CallRule::PeerTakesAll));
         }
-        let side = match resource.object {
-            Object::Image(image) if side == Side::Alone && states[0].is_empty() => {
-                batch.takeovers.of(image).map_or(side, Side::Aliased)
+        let usage = resource.desc.usage();
+        match resource.object {
+            Object::Buffer(_) if side == Side::Alone => {
+                let [before, after] = states;
+                let (from, to) = (self.stages.half(before, usage), self.stages.half(after, usage));
+                batch.push_buffer(halves(from, to));
             }
+            Object::Buffer(buffer) => {
+                let [before, after] = states.map(|state| self.stages.of(state, usage));
+                batch.push_buffer_transfer(buffer, dependency(before, after, side));
+            }
+            Object::Image(image) => {
+                let (_, info) = resource.as_image()?;
+                let range = subresource_range(info, subresource);
+                batch.push_image(image, range, self.image_dependency(image, usage, states, side, batch));
+            }
+        }
+        Ok(())
+    }
+
+    fn image_dependency(
+        &self,
+        image: vk::Image,
+        usage: Usage,
+        states: [State; 2],
+        side: Side,
+        batch: &Batch,
+    ) -> Dependency {
+        let side = match side {
+            Side::Alone if states[0].is_empty() => batch.takeovers.of(image).map_or(side, Side::Aliased),
             _ => side,
         };
-        let usage = resource.desc.usage();
         let [mut before, after] = states.map(|state| self.stages.of(state, usage));
         if states[0].is_empty() && usage.contains(Usage::PRESENT) {
             // These wait for the image to be acquired.
             before.stages = self.stages.of(State::PRESENT, usage).stages;
         }
-        let dependency = dependency(before, after, side);
-        match resource.object {
-            Object::Buffer(buffer) => batch.push_buffer(buffer, dependency),
-            Object::Image(image) => {
-                let (_, info) = resource.as_image()?;
-                batch.push_image(image, subresource_range(info, subresource), dependency);
-            }
-        }
-        Ok(())
+        dependency(before, after, side)
     }
 
     /// Which half of a transfer this queue records, if any; `None`: the other queue does it all.

@@ -162,9 +162,10 @@ fn buffers_take_turns() {
     let all = (Stages::ALL_COMMANDS, Access::MEMORY_WRITE);
     let memory: Vec<_> = calls.iter().flat_map(|call| call.memory.clone()).collect();
     assert_eq!(memory[0], [write, write]);
-    assert_eq!(memory[1], [(Stages::TRANSFER, Access::empty()), write]);
-    assert_eq!(memory[2], [all, (Stages::ALL_COMMANDS, Access::MEMORY_READ | Access::MEMORY_WRITE)]);
-    assert!(calls.iter().all(|call| call.images.is_empty()));
+    assert_eq!(memory[1], [write, (Stages::TRANSFER, Access::TRANSFER_READ)], "between two uses of a buffer");
+    assert_eq!(memory[2], [(Stages::TRANSFER, Access::empty()), write]);
+    assert_eq!(memory[3], [all, (Stages::ALL_COMMANDS, Access::MEMORY_READ | Access::MEMORY_WRITE)]);
+    assert!(calls.iter().all(|call| call.images.is_empty() && call.buffers.is_empty()));
     destroy(device, [staging, readback, hits, rays], heap);
     vulkan.end();
 }

@@ -345,9 +345,10 @@ fn a_refused_submission_leaves_everything_as_it_was() {
         let mut second = tracker(model, GRAPHICS);
         second.activate(&bloom, &[shadow], State::COMMON);
         used(&mut second, &bloom, State::RENDER_TARGET);
-        let mut fixups = submit(&second.close().unwrap(), GRAPHICS, 2);
+        let recorded = second.close().unwrap();
+        let mut fixups = submit(&recorded, GRAPHICS, 2);
         assert_eq!(bloom.submitted(0), Some(State::RENDER_TARGET));
-        fixups.undo(&[]);
+        fixups.undo(&recorded, &[]);
         assert_eq!(bloom.submitted(0), Some(State::UNORDERED_ACCESS));
     }
 }

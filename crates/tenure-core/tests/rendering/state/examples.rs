@@ -336,6 +336,31 @@ fn a_submission_is_cut_where_another_queue_has_to_step_in() {
     assert_eq!(submit(&parts[1], COMPUTE, 2, &queues).elsewhere.len(), 1);
 }
 
+/// Also not those that come before the one for which there is no queue.
+#[test]
+fn a_recording_that_cannot_be_resolved_changes_no_resource() {
+    let queues = &queues([0; 3])[1..2];
+    let usage = Usage::UNORDERED_ACCESS | Usage::COPY_DST;
+    let (data, image) = (buffer(usage), texture(1, usage | Usage::RENDER_TARGET));
+    let mut tracker = Tracker::new(StateModel::Promotion, QueueKind::Compute);
+    for resource in [&data, &image] {
+        tracker.require(resource, ALL, State::UNORDERED_ACCESS).unwrap();
+    }
+    assert_eq!(tracker.flush().len(), 0);
+    let recorded = tracker.close().unwrap();
+    let drawn = used(StateModel::Promotion, QueueKind::Graphics, &image, State::RENDER_TARGET);
+    let graphics = [QueueProperties { kind: QueueKind::Graphics, family: 0 }];
+    submit(&drawn, GRAPHICS, 1, &graphics);
+    let at = QueueSerial { queue: QueueId(0), serial: 2 };
+    let mut fixups = Fixups::new();
+    let refused = resolve(&recorded, at, queues, &mut fixups);
+    assert_eq!(refused, Err(StateError::NoCapableQueue { state: State::RENDER_TARGET }));
+    assert!(fixups.is_empty());
+    assert_eq!((data.submitted(0), data.owner(0)), (Some(State::COMMON), None));
+    assert_eq!(data.used().iter().count(), 0);
+    assert_eq!(image.submitted(0), Some(State::RENDER_TARGET));
+}
+
 #[test]
 fn wrong_requests_are_refused_and_change_nothing() {
     let image = texture(2, Usage::SHADER_READ | Usage::COPY_DST);
