@@ -237,6 +237,8 @@ const STATES_OF_USAGES: [State; Usage::all().bits().count_ones() as usize] = {
         (Usage::PRESENT, State::PRESENT),
         (Usage::INPUT_ATTACHMENT, State::PIXEL_SHADER),
     ];
+    let bits = Usage::all().bits();
+    assert!(bits & (bits + 1) == 0, "the bits of a usage leave no gap");
     let mut states = [State::COMMON; Usage::all().bits().count_ones() as usize];
     let mut row = 0;
     while row < TABLE.len() {
