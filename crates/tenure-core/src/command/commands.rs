@@ -274,12 +274,11 @@ impl<D: Device> Commands<D> {
         region: TextureRegion,
     ) -> Result<(), Error> {
         self.hold(src);
-        let from = src.place();
-        let bytes = self.check_texels((src.name(), from.offset()), layout, dst, region)?;
+        let bytes = self.check_texels((src.name(), src.place().offset()), layout, dst, region)?;
         check_range(src, layout.offset, bytes)?;
-        self.use_both((src, Subresource::All), (dst, subresource(dst, region)))?;
+        let (from, to) = self.use_both((src, Subresource::All), (dst, subresource(dst, region)))?;
         let layout = BufferLayout { offset: from.offset() + layout.offset, ..layout };
-        self.open.list.copy_buffer_to_texture(from.object(), layout, dst.place().object(), region);
+        self.open.list.copy_buffer_to_texture(from.object(), layout, to.object(), region);
         Ok(())
     }
 
@@ -296,12 +295,11 @@ impl<D: Device> Commands<D> {
         layout: BufferLayout,
     ) -> Result<(), Error> {
         self.hold(dst);
-        let to = dst.place();
-        let bytes = self.check_texels((dst.name(), to.offset()), layout, src, region)?;
+        let bytes = self.check_texels((dst.name(), dst.place().offset()), layout, src, region)?;
         check_range(dst, layout.offset, bytes)?;
-        self.use_both((src, subresource(src, region)), (dst, Subresource::All))?;
+        let (from, to) = self.use_both((src, subresource(src, region)), (dst, Subresource::All))?;
         let layout = BufferLayout { offset: to.offset() + layout.offset, ..layout };
-        self.open.list.copy_texture_to_buffer(src.place().object(), region, to.object(), layout);
+        self.open.list.copy_texture_to_buffer(from.object(), region, to.object(), layout);
         Ok(())
     }
 
@@ -347,8 +345,8 @@ impl<D: Device> Commands<D> {
             false => check::texture_copy((src.info(), dst.info()), subresource, kind),
         };
         checked.map_err(|source| Error::device(dst.name(), source))?;
-        self.use_both((src, subresource), (dst, subresource))?;
-        self.open.list.copy_texture(src.place().object(), dst.place().object(), subresource);
+        let (from, to) = self.use_both((src, subresource), (dst, subresource))?;
+        self.open.list.copy_texture(from.object(), to.object(), subresource);
         Ok(())
     }
 
