@@ -253,7 +253,8 @@ impl<D: Device> Commands<D> {
     ) -> Result<(), Error> {
         check_range(src, src_offset, size)?;
         check_range(dst, dst_offset, size)?;
-        let (from, to) = self.use_both((src, Subresource::All), (dst, Subresource::All))?;
+        let both = self.use_both((src, Subresource::All), (dst, Subresource::All));
+        let (from, to) = both.map_err(|error| self.why_not_copied(src, dst, error))?;
         let (src_offset, dst_offset) = (from.offset() + src_offset, to.offset() + dst_offset);
         self.open.list.copy_buffer(from.object(), src_offset, to.object(), dst_offset, size);
         Ok(())
@@ -516,6 +517,16 @@ impl<D: Device> Commands<D> {
         Ok(readback)
     }
 
+    /// A copy within one API buffer is refused for that, before what else is wrong with it.
+    #[cold]
+    fn why_not_copied(&mut self, src: &Buffer<D>, dst: &Buffer<D>, error: Error) -> Error {
+        [src, dst].into_iter().for_each(|buffer| self.hold(buffer));
+        match std::ptr::eq(src.place().object(), dst.place().object()) {
+            true => shared_buffer(dst.name()),
+            false => error,
+        }
+    }
+
     /// The barriers of a copy, and where its source and its destination are. When either use is refused, neither is
     /// noted.
     #[inline]
@@ -530,8 +541,7 @@ impl<D: Device> Commands<D> {
         let target = self.check(&dst, dst_part, State::COPY_DST)?;
         let (from, to) = (source.api_resource(), target.api_resource());
         if Arc::ptr_eq(from, to) {
-            let rule = "source and destination of a copy must not share an API buffer";
-            return Err(Error::device(dst.name(), DeviceError::broken_rule(rule)));
+            return Err(shared_buffer(dst.name()));
         }
         self.enter(&source);
         self.enter(&target);
@@ -578,6 +588,12 @@ impl<D: Device> Commands<D> {
 
 fn subresource<D: Device>(texture: &Texture<D>, region: TextureRegion) -> Subresource {
     Subresource::One(region.layer.saturating_mul(texture.info().mips).saturating_add(region.mip))
+}
+
+/// The refusal of a copy between ranges of one API buffer.
+fn shared_buffer(name: &Name) -> Error {
+    let rule = "source and destination of a copy must not share an API buffer";
+    Error::device(name, DeviceError::broken_rule(rule))
 }
 
 fn check_range<D: Device>(buffer: &Buffer<D>, offset: u64, size: u64) -> Result<(), Error> {
