@@ -7,4 +7,4 @@
 //! flags by their names; no number of an enum.
 //!
 //! Elsewhere are the tables of hazards (`crates/tenure-sim/tests/sim/hazards.txt`), of log lines
-//! (`crates/tenure-core/tests/log/`), and of the program's errors (`crates/tenure-cli/src/error.rs`).
+//! (`tests/log/`), and of the program's errors (`crates/tenure-cli/src/error.rs`).

@@ -259,6 +259,6 @@ impl<'ast> Visit<'ast> for Lines {
 
 /// The tables of what is logged.
 pub(crate) fn log_tables() -> [String; 2] {
-    let table = root().join("tenure-core/tests/log/snapshots/log__lines__lines.snap");
+    let table = root().join("messages/tests/log/snapshots/log__lines__lines.snap");
     [ON_DEVICES.to_owned(), fs::read_to_string(table).unwrap()]
 }

@@ -1,6 +1,4 @@
-//! The exact texts that a program's author reads: errors and hazards; and the report, as JSON.
+//! The exact texts that a program's author reads: errors and hazards.
 
 mod errors;
 mod hazards;
-#[cfg(feature = "serde")]
-mod report;

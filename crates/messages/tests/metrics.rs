@@ -1,5 +1,4 @@
 //! The metrics that a recorder gets at the end of frames, held against the statistics.
-#![cfg(feature = "metrics")]
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::collections::BTreeMap;
