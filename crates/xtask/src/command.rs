@@ -1,12 +1,14 @@
 //! Running programs at the workspace's root.
 
 use std::env;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use crate::failures::Failures;
 use crate::outcome::{Outcome, Trouble};
+use crate::times;
 
 /// The workspace's root.
 pub(crate) fn root() -> PathBuf {
@@ -58,10 +60,22 @@ fn pass_on(mut printed: impl BufRead) -> io::Result<Failures> {
     let mut line = Vec::new();
     while printed.read_until(b'\n', &mut line)? > 0 {
         io::stdout().write_all(&line)?;
-        failures.note(String::from_utf8_lossy(&line).trim_end());
+        let text = String::from_utf8_lossy(&line);
+        failures.note(text.trim_end());
+        times::note(text.trim_end());
         line.clear();
     }
     Ok(failures)
+}
+
+/// For who installs tools: waits for other steps that do. Held until it is dropped.
+pub(crate) fn installing() -> Result<File, Trouble> {
+    let path = target().join("installing.lock");
+    let failed = |error: io::Error| Trouble::Failed(format!("{}: {error}", path.display()));
+    fs::create_dir_all(target()).map_err(failed)?;
+    let file = File::create(&path).map_err(failed)?;
+    file.lock().map_err(failed)?;
+    Ok(file)
 }
 
 /// Runs cargo.
@@ -72,7 +86,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Outcome {
 /// Runs cargo with some environment variables set.
 pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, &str)]) -> Outcome {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    run(Command::new(cargo).args(arguments).envs(environment.iter().copied()))
+    run(Command::new(cargo).args(times::with_report(arguments)).envs(environment.iter().copied()))
 }
 
 /// True when a command succeeds; its output is not shown.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::command::{printed, run};
+use crate::command::{installing, printed, run};
 use crate::outcome::{Outcome, Trouble};
 
 /// True on Debian itself.
@@ -25,6 +25,8 @@ pub(crate) fn packages(names: &[&str]) -> Outcome {
     if !is_here() || !is_root() {
         return Err(Trouble::NoDevice(format!("as root on Debian: apt-get install {}", missing.join(" "))));
     }
+    // Another step may install what this one misses: then apt finds nothing to do.
+    let _alone = installing()?;
     run(&mut apt_get(&["update"]))?;
     run(apt_get(&["install", "--yes", "--no-install-recommends"]).args(missing))
 }

@@ -1,11 +1,12 @@
 //! The device lab of `lab/`: real Direct3D 12 and Vulkan calls on a machine without a GPU.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{cargo_with, root, run, succeeds, target};
 use crate::outcome::{Outcome, Trouble};
-use crate::{debian, lab_packages};
+use crate::{debian, lab_packages, times};
 
 /// For which system a program in the lab is built.
 #[derive(Clone, Copy)]
@@ -68,8 +69,10 @@ impl Lab {
         environment: &[(&str, &str)],
     ) -> Outcome {
         let triple = system.triple();
-        // A variable would be split at the spaces of a path; relative to the root there are none.
-        let runner = format!("target.{triple}.runner=\"lab/run\"");
+        let run = fs::canonicalize(root().join("lab/run"));
+        let run = run.map_err(|error| Trouble::Failed(format!("lab/run: {error}")))?;
+        let run = run.to_string_lossy();
+        let runner = format!("target.{triple}.runner={:?}", [times::RUNNER[0], times::RUNNER[1], &run]);
         let mut all = vec!["--config", &runner];
         let target = format!("build.target=\"{triple}\"");
         if matches!(system, System::Windows) {

@@ -2,6 +2,8 @@
 
 mod architecture;
 mod command;
+mod compiled;
+mod cpu;
 mod debian;
 mod devices;
 mod egui;
@@ -14,10 +16,13 @@ mod perfetto;
 mod record;
 mod records;
 mod runtime;
+mod schedule;
 mod soak;
 mod step;
+mod summary;
 mod supply;
 mod surface;
+mod times;
 mod toolchain;
 mod triangles;
 mod unsafe_code;
@@ -55,6 +60,17 @@ enum Command {
         native: bool,
         /// Removes after each step what only that step builds, for a disk with little room; the next run builds it
         /// anew.
+        #[arg(long)]
+        lean: bool,
+    },
+    /// Runs one step for `test`, and writes its report into a file.
+    #[command(hide = true)]
+    Step {
+        name: String,
+        #[arg(long)]
+        report: PathBuf,
+        #[arg(long)]
+        native: bool,
         #[arg(long)]
         lean: bool,
     },
@@ -106,6 +122,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = compiled::as_wrapper() {
+        return code;
+    }
     let done = match Arguments::parse().command {
         Command::Test { list: true, .. } => {
             step::list();
@@ -116,6 +135,10 @@ fn main() -> ExitCode {
             let is_strict = strict || is_ci;
             let settings = step::Settings { is_strict, is_native: native, is_lean: lean };
             step::run(&steps, settings).and_then(|(_, outcome)| outcome)
+        }
+        Command::Step { name, report, native, lean } => {
+            let settings = step::Settings { is_strict: false, is_native: native, is_lean: lean };
+            step::run_as_process(&name, settings, &report)
         }
         Command::Surface => surface::write().map_err(|trouble| trouble.to_string()),
         Command::Wgpu { suite: Some(suite), native, .. } => {

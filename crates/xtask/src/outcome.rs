@@ -2,11 +2,13 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A step passes, or says what is wrong.
 pub(crate) type Outcome = Result<(), Trouble>;
 
 /// Why a step did not pass.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Trouble {
     Failed(String),
     /// The tool cannot be had on this machine; what to do about it.

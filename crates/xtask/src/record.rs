@@ -5,7 +5,6 @@ use std::fs;
 use std::process::Command;
 
 use crate::command::{printed, root};
-use crate::outcome::Trouble;
 use crate::records::FOLDER;
 use crate::step::{self, Settings, StepResult};
 
@@ -78,10 +77,9 @@ fn page(
     };
     block(&mut text, devices);
     text.push_str("## Steps\n\n| step | result | seconds |\n| --- | --- | --- |\n");
-    for StepResult { name, outcome, time } in steps {
-        let said = outcome.as_ref().err().map_or_else(|| "passed".to_owned(), Trouble::to_string);
-        let said = said.replace('|', "\\|").replace('\n', " ");
-        let _never_fails = writeln!(text, "| {name} | {said} | {:.0} |", time.as_secs_f64());
+    for step in steps {
+        let said = step.said().replace('|', "\\|").replace('\n', " ");
+        let _never_fails = writeln!(text, "| {} | {said} | {:.0} |", step.name, step.time.as_secs_f64());
     }
     text.push('\n');
     for (figure, printed) in figures {
@@ -99,17 +97,15 @@ mod tests {
 
     use super::{StepResult, page};
     use crate::outcome::Trouble;
+    use crate::step::Report;
 
     #[test]
     fn a_page_says_what_became_of_each_step() {
-        let steps = [
-            StepResult { name: "vulkan", outcome: Ok(()), time: Duration::from_secs(61) },
-            StepResult {
-                name: "frames",
-                outcome: Err(Trouble::Failed("a | b\nc".to_owned())),
-                time: Duration::from_secs(2),
-            },
-        ];
+        let of = |name, outcome, seconds| {
+            let report = Report { outcome, ..Report::default() };
+            StepResult::new(name, report, Duration::from_secs(seconds), true)
+        };
+        let steps = [of("vulkan", Ok(()), 61), of("frames", Err(Trouble::Failed("a | b\nc".to_owned())), 2)];
         let text = page("card", "abc", "0: card\n", &steps, &[("create", "figures\n".to_owned())]);
         assert!(text.contains("| vulkan | passed | 61 |\n| frames | FAILED: a \\| b c | 2 |\n"), "{text}");
         assert!(text.contains("```text\n0: card\n```\n") && text.ends_with("figures\n```\n"), "{text}");

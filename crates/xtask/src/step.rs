@@ -1,14 +1,19 @@
 //! The steps of the test command.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
+use serde::{Deserialize, Serialize};
+
+use self::Lane::{Apart, Workspace};
 use crate::command::{cargo, cargo_with, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
+use crate::times::TestTime;
 use crate::{
-    architecture, debian, devices, egui, lab, package, perfetto, records, runtime, soak, supply, surface,
-    toolchain, triangles, unsafe_code, verify, wgpu, words,
+    architecture, cpu, debian, devices, egui, lab, package, perfetto, records, runtime, schedule, soak,
+    summary, supply, surface, times, toolchain, triangles, unsafe_code, verify, wgpu, words,
 };
 
 /// How to run the steps.
@@ -22,127 +27,178 @@ pub(crate) struct Settings {
     pub(crate) is_lean: bool,
 }
 
+/// Which steps do not run beside each other: see [`schedule`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// Builds in the target folder of the workspace, with the profile `dev`.
+    Workspace,
+    /// Builds elsewhere.
+    Apart,
+}
+
 /// One thing that must hold.
-struct Step {
-    name: &'static str,
-    what: &'static str,
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) lane: Lane,
     run: fn(Settings) -> Outcome,
 }
 
 const STEPS: &[Step] = &[
-    Step { name: "format", what: "rustfmt changes nothing", run: |_| format() },
-    Step { name: "lint", what: "clippy has nothing to say", run: |_| lint() },
+    Step { name: "format", what: "rustfmt changes nothing", lane: Workspace, run: |_| format() },
+    Step { name: "lint", what: "clippy has nothing to say", lane: Workspace, run: |_| lint() },
     Step {
         name: "architecture",
         what: "no crate or module uses one above it, and ARCHITECTURE.md says the same",
+        lane: Workspace,
         run: |_| architecture::check(),
     },
     Step {
         name: "words",
         what: "retired words are in no file, and each record of devices is linked to",
+        lane: Workspace,
         run: |_| words::check().and_then(|()| records::check()),
     },
     Step {
         name: "supply",
         what: "the licences and sources of all dependencies are those that deny.toml allows",
+        lane: Workspace,
         run: |_| supply::check(),
     },
     Step {
         name: "unsafe",
         what: "the inventory of unsafe code is what there is",
+        lane: Workspace,
         run: |_| unsafe_code::check(),
     },
-    Step { name: "docs", what: "the documentation builds without warnings", run: |_| docs() },
-    Step { name: "test", what: "all tests and doctests that need no device", run: |_| tests() },
+    Step {
+        name: "docs",
+        what: "the documentation builds without warnings",
+        lane: Workspace,
+        run: |_| docs(),
+    },
+    Step {
+        name: "test",
+        what: "all tests and doctests that need no device",
+        lane: Workspace,
+        run: |_| tests(),
+    },
     Step {
         name: "soak",
         what: "random programs over the whole interface",
+        lane: Apart,
         run: |_| soak::rules::check().and_then(|()| soak::run_in_test()),
     },
     Step {
         name: "drop-in",
         what: "the drop-in has the public surface of what it stands for",
+        lane: Apart,
         run: |_| surface::check(),
     },
     Step {
         name: "egui",
         what: "the panel compiles with every version of egui that it allows",
+        lane: Apart,
         run: |_| egui::check(),
     },
     Step {
         name: "package",
         what: "every published crate builds from its package alone",
+        lane: Apart,
         run: |_| package::check(),
     },
     Step {
         name: "perfetto",
         what: "the traces of a replay are what Perfetto publishes",
+        lane: Workspace,
         run: |_| perfetto::check(),
     },
     Step {
         name: "loom",
         what: "every interleaving of the release queue, of requests at a cap, and of moves with uses and drops",
+        lane: Apart,
         run: |_| verify::loom(),
     },
     Step {
         name: "miri",
         what: "the release queue and mapped memory on real threads, interpreted",
+        lane: Apart,
         run: |_| verify::miri(),
     },
     Step {
         name: "thread-sanitizer",
         what: "the tests of threads, watched for data races",
+        lane: Apart,
         run: |_| verify::thread_sanitizer(),
     },
     #[cfg(not(windows))]
-    Step { name: "lab", what: "the device lab is built, and runs programs", run: |_| lab::check() },
-    Step { name: "vulkan", what: "the Vulkan backend", run: |settings| devices::vulkan(settings.is_native) },
+    Step {
+        name: "lab",
+        what: "the device lab is built, and runs programs",
+        lane: Apart,
+        run: |_| lab::check(),
+    },
+    Step {
+        name: "vulkan",
+        what: "the Vulkan backend",
+        lane: Workspace,
+        run: |settings| devices::vulkan(settings.is_native),
+    },
     #[cfg(not(windows))]
     Step {
         name: "vulkan-host",
         what: "the Vulkan backend on this Debian's own software device",
+        lane: Workspace,
         run: |_| devices::vulkan_of_host(),
     },
-    Step { name: "d3d12", what: "the Direct3D 12 backend", run: |_| devices::d3d12() },
+    Step { name: "d3d12", what: "the Direct3D 12 backend", lane: Workspace, run: |_| devices::d3d12() },
     Step {
         name: "d3d12-runtime",
         what: "the Direct3D 12 backend on another runtime, whose folder TENURE_D3D12_RUNTIME names",
+        lane: Workspace,
         run: |_| runtime::d3d12(),
     },
     Step {
         name: "devices",
         what: "the program on real devices",
+        lane: Workspace,
         run: |settings| devices::program(settings.is_native),
     },
     Step {
         name: "pictures",
         what: "the voxel world, drawn by both APIs off screen and in a window",
+        lane: Workspace,
         run: |settings| devices::pictures(settings.is_native),
     },
     Step {
         name: "triangles",
         what: "the triangles, drawn by both APIs off screen and in a window",
+        lane: Workspace,
         run: |settings| triangles::check(settings.is_native),
     },
     Step {
         name: "frames",
         what: "frames of four recording threads and of a render graph, on both APIs, and a world streamed on Vulkan",
+        lane: Workspace,
         run: |settings| devices::frames(settings.is_native),
     },
     Step {
         name: "wgpu",
         what: "programs on wgpu draw the same with the original gpu-allocator and with the drop-in",
+        lane: Apart,
         run: |settings| wgpu::in_brief(settings.is_native),
     },
     Step {
         name: "report",
         what: "the HTML report in Chromium: figures, keys, clicks, a million events",
+        lane: Workspace,
         run: |_| report(),
     },
-    Step { name: "examples", what: "every example runs to its end", run: |_| examples() },
+    Step { name: "examples", what: "every example runs to its end", lane: Workspace, run: |_| examples() },
     Step {
         name: "main",
         what: "the main job: the default replay",
+        lane: Apart,
         run: |_| cargo(&["run", "--release", "--quiet"]),
     },
 ];
@@ -224,11 +280,38 @@ pub(crate) fn list() {
     }
 }
 
+/// What a step says at its end, in a process of its own as a file.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) outcome: Outcome,
+    /// Seconds of CPU time, where the system says.
+    pub(crate) cpu: Option<f64>,
+    pub(crate) tests: Vec<TestTime>,
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self { outcome: Ok(()), cpu: None, tests: Vec::new() }
+    }
+}
+
 /// What became of a step.
 pub(crate) struct StepResult {
     pub(crate) name: &'static str,
-    pub(crate) outcome: Outcome,
     pub(crate) time: Duration,
+    pub(crate) report: Report,
+}
+
+impl StepResult {
+    pub(crate) fn new(name: &'static str, report: Report, time: Duration, is_strict: bool) -> Self {
+        let outcome = report.outcome.map_err(|trouble| trouble.judged(is_strict));
+        Self { name, time, report: Report { outcome, ..report } }
+    }
+
+    /// In one line, unless it failed.
+    pub(crate) fn said(&self) -> String {
+        self.report.outcome.as_ref().err().map_or_else(|| "passed".to_owned(), Trouble::to_string)
+    }
 }
 
 /// Runs the named steps, or all, to the end, and says what became of each; an error for those that failed.
@@ -240,38 +323,62 @@ pub(crate) fn run(
     settings: Settings,
 ) -> Result<(Vec<StepResult>, Result<(), String>), String> {
     let steps = chosen(names)?;
-    let results: Vec<_> = steps.into_iter().map(|step| timed(step, settings)).collect();
-    println!();
-    for StepResult { name, outcome, time } in &results {
-        let said = outcome.as_ref().err().map_or_else(|| "passed".to_owned(), Trouble::to_string);
-        println!("{name:13} {:6.1} s  {said}", time.as_secs_f64());
-    }
-    let passed = results.iter().filter(|result| result.outcome.is_ok()).count();
-    let failed = results.iter().filter_map(|result| result.outcome.as_ref().err());
+    let start = Instant::now();
+    let results = match steps[..] {
+        [only] => vec![run_here(only, settings)],
+        _ => schedule::run(&steps, settings)
+            .map_err(|error| format!("{}: {error}", schedule::folder().display()))?,
+    };
+    print!("{}", summary::of(&results, start.elapsed(), &schedule::notes()));
+    let failed = results.iter().filter_map(|result| result.report.outcome.as_ref().err());
     let failed = failed.filter(|trouble| trouble.is_failure()).count();
-    println!("steps: {passed} passed, {failed} failed, {} not run", results.len() - passed - failed);
     let outcome =
         if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} steps failed", results.len())) };
     Ok((results, outcome))
 }
 
-/// The named steps in their usual order; all of them if none is named.
-fn chosen(names: &[String]) -> Result<Vec<&'static Step>, String> {
-    if let Some(unknown) = names.iter().find(|name| STEPS.iter().all(|step| step.name != *name)) {
-        return Err(format!("no step is called {unknown}; see `cargo xtask test --list`"));
-    }
-    let is_wanted = |step: &&Step| names.is_empty() || names.iter().any(|name| name == step.name);
-    Ok(STEPS.iter().filter(is_wanted).collect())
+/// Runs one step in this process.
+fn run_here(step: &Step, settings: Settings) -> StepResult {
+    println!("=== {}: {}", step.name, step.what);
+    let start = Instant::now();
+    let report = report_of(step, settings);
+    StepResult::new(step.name, report, start.elapsed(), settings.is_strict)
 }
 
-fn timed(step: &Step, settings: Settings) -> StepResult {
-    println!("\n=== {}: {}", step.name, step.what);
-    let start = Instant::now();
-    let outcome = (step.run)(settings).map_err(|trouble| trouble.judged(settings.is_strict));
+/// Runs one step, and writes its report into a file.
+///
+/// # Errors
+/// There is no step of this name, or the file cannot be written.
+pub(crate) fn run_as_process(name: &str, settings: Settings, file: &Path) -> Result<(), String> {
+    let step = named(name).ok_or_else(|| unknown(name))?;
+    let report = serde_json::to_vec(&report_of(step, settings)).map_err(|error| error.to_string())?;
+    fs::write(file, report).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+fn report_of(step: &Step, settings: Settings) -> Report {
+    let outcome = (step.run)(settings);
     if settings.is_lean {
         remove_own_folders(step.name);
     }
-    StepResult { name: step.name, outcome, time: start.elapsed() }
+    Report { outcome, cpu: cpu::of_children(), tests: times::taken() }
+}
+
+/// The step of a name.
+pub(crate) fn named(name: &str) -> Option<&'static Step> {
+    STEPS.iter().find(|step| step.name == name)
+}
+
+fn unknown(name: &str) -> String {
+    format!("no step is called {name}; see `cargo xtask test --list`")
+}
+
+/// The named steps in their usual order; all of them if none is named.
+fn chosen(names: &[String]) -> Result<Vec<&'static Step>, String> {
+    if let Some(unknown) = names.iter().find(|name| named(name).is_none()) {
+        return Err(self::unknown(unknown));
+    }
+    let is_wanted = |step: &&Step| names.is_empty() || names.iter().any(|name| name == step.name);
+    Ok(STEPS.iter().filter(is_wanted).collect())
 }
 
 /// Removes what only a step uses. What cannot be removed only takes room.

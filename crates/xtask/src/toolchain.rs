@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::command::{printed, succeeds};
+use crate::command::{installing, printed, succeeds};
 use crate::debian;
 use crate::outcome::{Outcome, Trouble};
 
@@ -12,11 +12,17 @@ use crate::outcome::{Outcome, Trouble};
 pub(crate) fn component(name: &str) -> Outcome {
     let subcommand = name.trim_start_matches("rust");
     let is_there = || succeeds("cargo", &[subcommand, "--version"]);
-    if is_there() || (succeeds("rustup", &["component", "add", name]) && is_there()) {
+    if is_there() || (rustup(&["component", "add", name])? && is_there()) {
         Ok(())
     } else {
         Err(Trouble::Failed(format!("needs {name}: rustup component add {name}")))
     }
+}
+
+/// True when rustup succeeds, which runs once at a time.
+fn rustup(arguments: &[&str]) -> Result<bool, Trouble> {
+    let _alone = installing()?;
+    Ok(succeeds("rustup", arguments))
 }
 
 /// A C++ compiler, which the benchmarks need for a peer that is written in it.
@@ -30,7 +36,7 @@ pub(crate) fn target(triple: &str) -> Outcome {
         printed("rustc", &["--print", "target-libdir", "--target", triple])
             .is_some_and(|folder| Path::new(&folder).is_dir())
     };
-    if is_there() || (succeeds("rustup", &["target", "add", triple]) && is_there()) {
+    if is_there() || (rustup(&["target", "add", triple])? && is_there()) {
         Ok(())
     } else {
         Err(Trouble::NoDevice(format!("needs the target {triple}: rustup target add {triple}")))
@@ -50,7 +56,7 @@ impl Release {
         if printed("rustc", &["--version"]).is_some_and(|said| said.starts_with(&prefix)) {
             return Ok(Self { version, is_at_hand: true });
         }
-        if succeeds("rustup", &["toolchain", "install", version, "--profile", "minimal"]) {
+        if rustup(&["toolchain", "install", version, "--profile", "minimal"])? {
             Ok(Self { version, is_at_hand: false })
         } else {
             Err(Trouble::NoTool(format!("rustup toolchain install {version} --profile minimal")))
@@ -72,7 +78,7 @@ impl Release {
         let add = ["target", "add", triple, "--toolchain", self.version];
         if self.is_at_hand {
             target(triple)
-        } else if succeeds("rustup", &add) {
+        } else if rustup(&add)? {
             Ok(())
         } else {
             Err(Trouble::NoDevice(format!("rustup {}", add.join(" "))))
@@ -104,9 +110,9 @@ pub(crate) fn nightly_source() -> Outcome {
 fn nightly(components: &[&str], is_there: impl Fn() -> bool) -> Outcome {
     let add = [&["component", "add", "--toolchain", "nightly"], components].concat();
     let installed = is_there()
-        || (succeeds("rustup", &add) && is_there())
-        || (succeeds("rustup", &["toolchain", "install", "nightly", "--profile", "minimal"])
-            && succeeds("rustup", &add)
+        || (rustup(&add)? && is_there())
+        || (rustup(&["toolchain", "install", "nightly", "--profile", "minimal"])?
+            && rustup(&add)?
             && is_there());
     let remedy = format!("rustup toolchain install nightly --component {}", components.join(","));
     if installed { Ok(()) } else { Err(Trouble::NoTool(remedy)) }

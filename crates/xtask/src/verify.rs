@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::command::{root, run, run_named_tests, succeeds, target};
 use crate::outcome::{Outcome, Trouble};
-use crate::toolchain;
+use crate::{compiled, times, toolchain};
 
 /// Model checking, in a target folder of its own because the flag rebuilds everything.
 pub(crate) fn loom() -> Outcome {
@@ -19,7 +19,8 @@ pub(crate) fn loom() -> Outcome {
         let folder = folder.to_string_lossy();
         let test = ["test", "--package", package, "--release", "--target-dir", &folder];
         let mut command = Command::new("cargo");
-        run_named_tests(command.args([&test[..], &tests].concat()).env("RUSTFLAGS", "--cfg loom"))?;
+        command.args(times::with_report(&[&test[..], &tests].concat()));
+        run_named_tests(command.env("RUSTFLAGS", "--cfg loom"))?;
     }
     Ok(())
 }
@@ -34,7 +35,8 @@ pub(crate) fn miri() -> Outcome {
         command
             .args(["miri", "test", "--package", "tenure-core", "--target-dir"])
             .arg(target().join("miri"))
-            .args(tests)
+            .args(times::reported(&tests))
+            .env_remove(compiled::WRAPPER)
             .env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance");
         run_named_tests(&mut command)?;
     }
@@ -71,7 +73,7 @@ pub(crate) fn thread_sanitizer() -> Outcome {
             .args(["test", "-Zbuild-std", "--target", TARGET, "--target-dir"])
             .arg(target().join("thread-sanitizer"))
             .args(package)
-            .args(tests)
+            .args(times::reported(tests))
             .env("RUSTFLAGS", "-Zsanitizer=thread --cfg tenure_portable_copies");
         run_named_tests(&mut command)?;
     }
