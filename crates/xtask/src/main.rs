@@ -62,6 +62,9 @@ enum Command {
         /// anew.
         #[arg(long)]
         lean: bool,
+        /// Only what a contributor runs before each commit: format, lints, rules of the repository, tests of the manager.
+        #[arg(long, conflicts_with = "steps")]
+        quick: bool,
     },
     /// Runs one step for `test`, and writes its report into a file.
     #[command(hide = true)]
@@ -73,6 +76,8 @@ enum Command {
         native: bool,
         #[arg(long)]
         lean: bool,
+        #[arg(long)]
+        quick: bool,
     },
     /// Writes down the public surface of the crate that the drop-in `gpu-allocator` stands for.
     Surface,
@@ -130,14 +135,15 @@ fn main() -> ExitCode {
             step::list();
             Ok(())
         }
-        Command::Test { steps, strict, native, lean, .. } => {
+        Command::Test { steps, strict, native, lean, quick, .. } => {
             let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
             let is_strict = strict || is_ci;
-            let settings = step::Settings { is_strict, is_native: native, is_lean: lean };
+            let settings = step::Settings { is_strict, is_native: native, is_lean: lean, is_quick: quick };
             step::run(&steps, settings).and_then(|(_, outcome)| outcome)
         }
-        Command::Step { name, report, native, lean } => {
-            let settings = step::Settings { is_strict: false, is_native: native, is_lean: lean };
+        Command::Step { name, report, native, lean, quick } => {
+            let settings =
+                step::Settings { is_strict: false, is_native: native, is_lean: lean, is_quick: quick };
             step::run_as_process(&name, settings, &report)
         }
         Command::Surface => surface::write().map_err(|trouble| trouble.to_string()),

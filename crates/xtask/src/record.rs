@@ -24,7 +24,7 @@ pub(crate) fn run(name: &str) -> Result<(), String> {
     if !is_name || name.starts_with('.') {
         return Err(format!("{name:?}: a name has ASCII characters, digits and -_."));
     }
-    let settings = Settings { is_strict: true, is_native: true, is_lean: false };
+    let settings = Settings { is_strict: true, is_native: true, is_lean: false, is_quick: false };
     let is_here = |step: &&str| cfg!(windows) || !ONLY_ON_WINDOWS.contains(step);
     let steps: Vec<_> = STEPS.into_iter().filter(is_here).map(str::to_owned).collect();
     let (results, mut outcome) = step::run(&steps, settings)?;

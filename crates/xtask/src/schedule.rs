@@ -68,7 +68,9 @@ pub(crate) fn run(steps: &[&'static Step], settings: Settings) -> io::Result<Vec
         for lane in [Lane::Workspace, Lane::Apart] {
             let (queues, results, program) = (&queues, &results, &program);
             scope.spawn(move || {
-                while let Some(step) = lock(queues).next(lane) {
+                // In a function, so that the lock is not held while the step runs.
+                let next = || lock(queues).next(lane);
+                while let Some(step) = next() {
                     println!("--- {} begins: {}", step.name, step.what);
                     let result = run_apart(program, step, settings);
                     lock(results).push(result);
@@ -112,6 +114,7 @@ fn run_process(program: &Path, name: &str, settings: Settings, log: &Path, repor
     let mut command = Command::new(program);
     command.args(["step", name, "--report"]).arg(report).current_dir(root());
     command.args(settings.is_native.then_some("--native")).args(settings.is_lean.then_some("--lean"));
+    command.args(settings.is_quick.then_some("--quick"));
     command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
     compiled::note_in(&mut command, program, &notes());
     let status = command.status();

@@ -25,6 +25,8 @@ pub(crate) struct Settings {
     pub(crate) is_native: bool,
     /// What only one step uses is removed after it.
     pub(crate) is_lean: bool,
+    /// Only what a contributor runs before each commit.
+    pub(crate) is_quick: bool,
 }
 
 /// Which steps do not run beside each other: see [`schedule`].
@@ -81,7 +83,7 @@ const STEPS: &[Step] = &[
         name: "test",
         what: "all tests and doctests that need no device",
         lane: Workspace,
-        run: |_| tests(),
+        run: |settings| if settings.is_quick { tests_in_brief() } else { tests() },
     },
     Step {
         name: "soak",
@@ -203,6 +205,21 @@ const STEPS: &[Step] = &[
     },
 ];
 
+/// The steps of `--quick`.
+const QUICK: [&str; 7] = ["format", "lint", "architecture", "words", "supply", "unsafe", "test"];
+
+/// The packages that `--quick` tests: all that the manager consists of, and the checks of texts and examples.
+const QUICKLY_TESTED: [&str; 8] = [
+    "conformance",
+    "guide",
+    "messages",
+    "tenure-core",
+    "tenure-heap",
+    "tenure-plan",
+    "tenure-sim",
+    "tenure-suballoc",
+];
+
 /// Folders of Cargo's target folder that only one step writes and reads.
 const OWN_FOLDERS: &[(&str, &str)] = &[
     ("docs", "doc"),
@@ -250,6 +267,11 @@ fn tests() -> Outcome {
     // Without the examples, which clippy compiles and later steps build to run them.
     cargo(&[&devices::TEST_ALL[..], &["--tests"]].concat())?;
     cargo(&[&devices::TEST_ALL[..], &["--doc"]].concat())
+}
+
+fn tests_in_brief() -> Outcome {
+    let packages = QUICKLY_TESTED.map(|package| ["--package", package]).concat();
+    cargo(&[&["test", "--all-features", "--tests", "--quiet"], &packages[..]].concat())
 }
 
 fn report() -> Outcome {
@@ -322,7 +344,7 @@ pub(crate) fn run(
     names: &[String],
     settings: Settings,
 ) -> Result<(Vec<StepResult>, Result<(), String>), String> {
-    let steps = chosen(names)?;
+    let steps = chosen(names, settings.is_quick)?;
     let start = Instant::now();
     let results = match steps[..] {
         [only] => vec![run_here(only, settings)],
@@ -373,11 +395,15 @@ fn unknown(name: &str) -> String {
 }
 
 /// The named steps in their usual order; all of them if none is named.
-fn chosen(names: &[String]) -> Result<Vec<&'static Step>, String> {
+fn chosen(names: &[String], is_quick: bool) -> Result<Vec<&'static Step>, String> {
     if let Some(unknown) = names.iter().find(|name| named(name).is_none()) {
         return Err(self::unknown(unknown));
     }
-    let is_wanted = |step: &&Step| names.is_empty() || names.iter().any(|name| name == step.name);
+    let is_wanted = |step: &&Step| match names {
+        [] if is_quick => QUICK.contains(&step.name),
+        [] => true,
+        names => names.iter().any(|name| name == step.name),
+    };
     Ok(STEPS.iter().filter(is_wanted).collect())
 }
 
@@ -396,11 +422,11 @@ fn remove_own_folders(step: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{OWN_FOLDERS, STEPS, chosen};
+    use super::{OWN_FOLDERS, QUICK, STEPS, chosen};
 
     fn names(of: &[&str]) -> Result<Vec<&'static str>, String> {
         let given: Vec<_> = of.iter().map(|&name| name.to_owned()).collect();
-        Ok(chosen(&given)?.iter().map(|step| step.name).collect())
+        Ok(chosen(&given, false)?.iter().map(|step| step.name).collect())
     }
 
     #[test]
@@ -408,6 +434,11 @@ mod tests {
         assert_eq!(names(&["vulkan", "format"]), Ok(vec!["format", "vulkan"]));
         assert_eq!(names(&[]).map(|all| all.len()), Ok(STEPS.len()));
         assert!(OWN_FOLDERS.iter().all(|(owner, _)| STEPS.iter().any(|step| step.name == *owner)));
+        let quick = chosen(&[], true);
+        assert_eq!(
+            quick.map(|quick| quick.iter().map(|step| step.name).collect::<Vec<_>>()),
+            Ok(QUICK.to_vec())
+        );
         assert!(names(&["vulkan", "metal"]).is_err_and(|reason| reason.contains("metal")));
     }
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{cargo, printed, root, run, succeeds, target};
-use crate::debian;
 use crate::outcome::{Outcome, Trouble};
+use crate::{debian, devices};
 
 /// Perfetto's published messages for Python. Its trace processor is not part of it: that is fetched when it is first
 /// used, from outside any registry.
@@ -22,7 +22,8 @@ const REPLAYS: &[(&str, &[&str])] = &[
 /// Writes traces and checks them.
 pub(crate) fn check() -> Outcome {
     let python = python()?;
-    cargo(&["build", "--package", "tenure-cli", "--quiet"])?;
+    // As the tests of the workspace build it, so that nothing is built twice.
+    cargo(&[&devices::TEST_ALL[..], &["--no-run", "--test", "devices"]].concat())?;
     let tenure = target().join("debug").join(format!("tenure{}", std::env::consts::EXE_SUFFIX));
     let mut reader = Command::new(python);
     reader.arg("crates/xtask/src/perfetto/check.py");
