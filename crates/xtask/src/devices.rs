@@ -110,7 +110,6 @@ pub(crate) fn d3d12() -> Outcome {
     let clippy = [&["clippy", "--all-targets"][..], &ON_WINDOWS, &DEVICE_TESTS, &["--", "-D", "warnings"]];
     cargo(&clippy.concat())?;
     cargo_with(&[&["doc", "--no-deps"][..], &ON_WINDOWS].concat(), &[("RUSTDOCFLAGS", "-D warnings")])?;
-    check_msvc()?;
     let test = |arguments: &[&str], environment: &[(&str, &str)]| {
         lab.cargo_with(System::Windows, &[&["test"][..], &ON_WINDOWS, arguments].concat(), environment)
     };
@@ -214,14 +213,4 @@ pub(crate) fn pictures(is_native: bool) -> Outcome {
     lab.run_built(System::Linux, "examples/voxel-vulkan", &VOXELS_IN_WINDOW)?;
     in_lab(&lab, System::Windows, "voxel-d3d12", &compare)?;
     lab.run_built(System::Windows, "examples/voxel-d3d12", &VOXELS_IN_WINDOW)
-}
-
-/// The other toolchain of Windows can be checked without its linker.
-fn check_msvc() -> Outcome {
-    let triple = "x86_64-pc-windows-msvc";
-    if let Err(trouble) = toolchain::target(triple) {
-        println!("not checked for {triple}: {trouble}");
-        return Ok(());
-    }
-    cargo(&["check", "--target", triple, "--package", "tenure-d3d12", "--all-features"])
 }

@@ -46,6 +46,7 @@ pub(crate) struct Step {
     run: fn(Settings) -> Outcome,
 }
 
+/// In each lane in the order in which they begin: what others wait for and what takes long comes first.
 const STEPS: &[Step] = &[
     Step { name: "format", what: "rustfmt changes nothing", lane: Workspace, run: |_| format() },
     Step { name: "lint", what: "clippy has nothing to say", lane: Workspace, run: |_| lint() },
@@ -86,59 +87,10 @@ const STEPS: &[Step] = &[
         run: |settings| if settings.is_quick { tests_in_brief() } else { tests() },
     },
     Step {
-        name: "soak",
-        what: "random programs over the whole interface",
-        lane: Apart,
-        run: |_| soak::rules::check().and_then(|()| soak::run_in_test()),
-    },
-    Step {
-        name: "drop-in",
-        what: "the drop-in has the public surface of what it stands for",
-        lane: Apart,
-        run: |_| surface::check(),
-    },
-    Step {
-        name: "egui",
-        what: "the panel compiles with every version of egui that it allows",
-        lane: Apart,
-        run: |_| egui::check(),
-    },
-    Step {
-        name: "package",
-        what: "every published crate builds from its package alone",
-        lane: Apart,
-        run: |_| package::check(),
-    },
-    Step {
         name: "perfetto",
         what: "the traces of a replay are what Perfetto publishes",
         lane: Workspace,
         run: |_| perfetto::check(),
-    },
-    Step {
-        name: "loom",
-        what: "every interleaving of the release queue, of requests at a cap, and of moves with uses and drops",
-        lane: Apart,
-        run: |_| verify::loom(),
-    },
-    Step {
-        name: "miri",
-        what: "the release queue and mapped memory on real threads, interpreted",
-        lane: Apart,
-        run: |_| verify::miri(),
-    },
-    Step {
-        name: "thread-sanitizer",
-        what: "the tests of threads, watched for data races",
-        lane: Apart,
-        run: |_| verify::thread_sanitizer(),
-    },
-    #[cfg(not(windows))]
-    Step {
-        name: "lab",
-        what: "the device lab is built, and runs programs",
-        lane: Apart,
-        run: |_| lab::check(),
     },
     Step {
         name: "vulkan",
@@ -185,23 +137,72 @@ const STEPS: &[Step] = &[
         run: |settings| devices::frames(settings.is_native),
     },
     Step {
-        name: "wgpu",
-        what: "programs on wgpu draw the same with the original gpu-allocator and with the drop-in",
-        lane: Apart,
-        run: |settings| wgpu::in_brief(settings.is_native),
-    },
-    Step {
         name: "report",
         what: "the HTML report in Chromium: figures, keys, clicks, a million events",
         lane: Workspace,
         run: |_| report(),
     },
     Step { name: "examples", what: "every example runs to its end", lane: Workspace, run: |_| examples() },
+    #[cfg(not(windows))]
+    Step {
+        name: "lab",
+        what: "the device lab is built, and runs programs",
+        lane: Apart,
+        run: |_| lab::check(),
+    },
+    Step {
+        name: "miri",
+        what: "the release queue and mapped memory on real threads, interpreted",
+        lane: Apart,
+        run: |_| verify::miri(),
+    },
+    Step {
+        name: "thread-sanitizer",
+        what: "the tests of threads, watched for data races",
+        lane: Apart,
+        run: |_| verify::thread_sanitizer(),
+    },
+    Step {
+        name: "loom",
+        what: "every interleaving of the release queue, of requests at a cap, and of moves with uses and drops",
+        lane: Apart,
+        run: |_| verify::loom(),
+    },
+    Step {
+        name: "wgpu",
+        what: "programs on wgpu draw the same with the original gpu-allocator and with the drop-in",
+        lane: Apart,
+        run: |settings| wgpu::in_brief(settings.is_native),
+    },
+    Step {
+        name: "soak",
+        what: "random programs over the whole interface",
+        lane: Apart,
+        run: |_| soak::rules::check().and_then(|()| soak::run_in_test()),
+    },
     Step {
         name: "main",
         what: "the main job: the default replay",
         lane: Apart,
         run: |_| cargo(&["run", "--release", "--quiet"]),
+    },
+    Step {
+        name: "drop-in",
+        what: "the drop-in has the public surface of what it stands for",
+        lane: Apart,
+        run: |_| surface::check(),
+    },
+    Step {
+        name: "egui",
+        what: "the panel compiles with every version of egui that it allows",
+        lane: Apart,
+        run: |_| egui::check(),
+    },
+    Step {
+        name: "package",
+        what: "every published crate builds from its package alone",
+        lane: Apart,
+        run: |_| package::check(),
     },
 ];
 
