@@ -19,9 +19,11 @@ mod runtime;
 mod schedule;
 mod soak;
 mod step;
+mod steps;
 mod summary;
 mod supply;
 mod surface;
+mod test;
 mod times;
 mod toolchain;
 mod triangles;
@@ -132,19 +134,19 @@ fn main() -> ExitCode {
     }
     let done = match Arguments::parse().command {
         Command::Test { list: true, .. } => {
-            step::list();
+            steps::list();
             Ok(())
         }
         Command::Test { steps, strict, native, lean, quick, .. } => {
             let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
             let is_strict = strict || is_ci;
             let settings = step::Settings { is_strict, is_native: native, is_lean: lean, is_quick: quick };
-            step::run(&steps, settings).and_then(|(_, outcome)| outcome)
+            test::run(&steps, settings).and_then(|(_, outcome)| outcome)
         }
         Command::Step { name, report, native, lean, quick } => {
             let settings =
                 step::Settings { is_strict: false, is_native: native, is_lean: lean, is_quick: quick };
-            step::run_as_process(&name, settings, &report)
+            test::run_as_process(&name, settings, &report)
         }
         Command::Surface => surface::write().map_err(|trouble| trouble.to_string()),
         Command::Wgpu { suite: Some(suite), native, .. } => {

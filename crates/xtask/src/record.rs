@@ -6,7 +6,8 @@ use std::process::Command;
 
 use crate::command::{printed, root};
 use crate::records::FOLDER;
-use crate::step::{self, Settings, StepResult};
+use crate::step::{Settings, StepResult};
+use crate::test;
 
 /// The steps that use devices; those that this system lacks are left out.
 const STEPS: [&str; 8] =
@@ -27,7 +28,7 @@ pub(crate) fn run(name: &str) -> Result<(), String> {
     let settings = Settings { is_strict: true, is_native: true, is_lean: false, is_quick: false };
     let is_here = |step: &&str| cfg!(windows) || !ONLY_ON_WINDOWS.contains(step);
     let steps: Vec<_> = STEPS.into_iter().filter(is_here).map(str::to_owned).collect();
-    let (results, mut outcome) = step::run(&steps, settings)?;
+    let (results, mut outcome) = test::run(&steps, settings)?;
     let mut said = |arguments: &[&str]| {
         said_by(arguments).unwrap_or_else(|error| {
             outcome = Err(error.clone());

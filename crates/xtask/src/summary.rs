@@ -1,19 +1,17 @@
 //! The end of the test command: what became of each step, and where the time went.
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::time::Duration;
 
-use crate::compiled;
 use crate::step::StepResult;
 
 /// Tests that are listed.
 const SLOWEST: usize = 20;
 
-pub(crate) fn of(results: &[StepResult], time: Duration, notes: &Path) -> String {
+pub(crate) fn of(results: &[StepResult], time: Duration, compiled: &str) -> String {
     let mut text = String::from("\n");
     text += &slowest_tests(results);
-    text += &compiled::summary(notes);
+    text += compiled;
     text.push('\n');
     for result in results {
         let cpu = result.report.cpu.map_or_else(|| "-".to_owned(), |cpu| format!("{cpu:.1}"));
@@ -46,7 +44,6 @@ fn slowest_tests(results: &[StepResult]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::time::Duration;
 
     use super::of;
@@ -72,7 +69,7 @@ mod tests {
                 false,
             ),
         ];
-        let text = of(&results, Duration::from_secs(90), Path::new("there is no such file"));
+        let text = of(&results, Duration::from_secs(90), "compiled: nothing\n");
         let lines: Vec<_> = text.trim().lines().collect();
         assert_eq!(
             lines,
@@ -80,6 +77,7 @@ mod tests {
                 "the slowest tests:",
                 "       7.0 s  loom: a::slow",
                 "       0.5 s  loom: a::quick",
+                "compiled: nothing",
                 "",
                 "loom                10.0 s  CPU     9.0 s  passed",
                 "miri                 0.0 s  CPU       - s  NOT RUN on this machine: install it",

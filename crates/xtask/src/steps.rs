@@ -1,0 +1,328 @@
+//! The steps of the test command, and what each runs.
+
+use std::process::Command;
+use std::{env, fs, io};
+
+use crate::command::{cargo, cargo_with, run as run_command, target};
+use crate::outcome::{Outcome, Trouble};
+use crate::step::Lane::{Apart, Workspace};
+use crate::step::Step;
+use crate::{
+    architecture, debian, devices, egui, lab, package, perfetto, records, runtime, soak, supply, surface,
+    toolchain, triangles, unsafe_code, verify, wgpu, words,
+};
+
+/// In each lane in the order in which they begin: what others wait for and what takes long comes first.
+const STEPS: &[Step] = &[
+    Step { name: "format", what: "rustfmt changes nothing", lane: Workspace, run: |_| format() },
+    Step { name: "lint", what: "clippy has nothing to say", lane: Workspace, run: |_| lint() },
+    Step {
+        name: "architecture",
+        what: "no crate or module uses one above it, and ARCHITECTURE.md says the same",
+        lane: Workspace,
+        run: |_| architecture::check(),
+    },
+    Step {
+        name: "words",
+        what: "retired words are in no file, and each record of devices is linked to",
+        lane: Workspace,
+        run: |_| words::check().and_then(|()| records::check()),
+    },
+    Step {
+        name: "supply",
+        what: "the licences and sources of all dependencies are those that deny.toml allows",
+        lane: Workspace,
+        run: |_| supply::check(),
+    },
+    Step {
+        name: "unsafe",
+        what: "the inventory of unsafe code is what there is",
+        lane: Workspace,
+        run: |_| unsafe_code::check(),
+    },
+    Step {
+        name: "docs",
+        what: "the documentation builds without warnings",
+        lane: Workspace,
+        run: |_| docs(),
+    },
+    Step {
+        name: "test",
+        what: "all tests and doctests that need no device",
+        lane: Workspace,
+        run: |settings| if settings.is_quick { tests_in_brief() } else { tests() },
+    },
+    Step {
+        name: "perfetto",
+        what: "the traces of a replay are what Perfetto publishes",
+        lane: Workspace,
+        run: |_| perfetto::check(),
+    },
+    Step {
+        name: "vulkan",
+        what: "the Vulkan backend",
+        lane: Workspace,
+        run: |settings| devices::vulkan(settings.is_native),
+    },
+    #[cfg(not(windows))]
+    Step {
+        name: "vulkan-host",
+        what: "the Vulkan backend on this Debian's own software device",
+        lane: Workspace,
+        run: |_| devices::vulkan_of_host(),
+    },
+    Step { name: "d3d12", what: "the Direct3D 12 backend", lane: Workspace, run: |_| devices::d3d12() },
+    Step {
+        name: "d3d12-runtime",
+        what: "the Direct3D 12 backend on another runtime, whose folder TENURE_D3D12_RUNTIME names",
+        lane: Workspace,
+        run: |_| runtime::d3d12(),
+    },
+    Step {
+        name: "devices",
+        what: "the program on real devices",
+        lane: Workspace,
+        run: |settings| devices::program(settings.is_native),
+    },
+    Step {
+        name: "pictures",
+        what: "the voxel world, drawn by both APIs off screen and in a window",
+        lane: Workspace,
+        run: |settings| devices::pictures(settings.is_native),
+    },
+    Step {
+        name: "triangles",
+        what: "the triangles, drawn by both APIs off screen and in a window",
+        lane: Workspace,
+        run: |settings| triangles::check(settings.is_native),
+    },
+    Step {
+        name: "frames",
+        what: "frames of four recording threads and of a render graph, on both APIs, and a world streamed on Vulkan",
+        lane: Workspace,
+        run: |settings| devices::frames(settings.is_native),
+    },
+    Step {
+        name: "report",
+        what: "the HTML report in Chromium: figures, keys, clicks, a million events",
+        lane: Workspace,
+        run: |_| report(),
+    },
+    Step { name: "examples", what: "every example runs to its end", lane: Workspace, run: |_| examples() },
+    #[cfg(not(windows))]
+    Step {
+        name: "lab",
+        what: "the device lab is built, and runs programs",
+        lane: Apart,
+        run: |_| lab::check(),
+    },
+    Step {
+        name: "miri",
+        what: "the release queue and mapped memory on real threads, interpreted",
+        lane: Apart,
+        run: |_| verify::miri(),
+    },
+    Step {
+        name: "thread-sanitizer",
+        what: "the tests of threads, watched for data races",
+        lane: Apart,
+        run: |_| verify::thread_sanitizer(),
+    },
+    Step {
+        name: "loom",
+        what: "every interleaving of the release queue, of requests at a cap, and of moves with uses and drops",
+        lane: Apart,
+        run: |_| verify::loom(),
+    },
+    Step {
+        name: "wgpu",
+        what: "programs on wgpu draw the same with the original gpu-allocator and with the drop-in",
+        lane: Apart,
+        run: |settings| wgpu::in_brief(settings.is_native),
+    },
+    Step {
+        name: "soak",
+        what: "random programs over the whole interface",
+        lane: Apart,
+        run: |_| soak::rules::check().and_then(|()| soak::run_in_test()),
+    },
+    Step {
+        name: "main",
+        what: "the main job: the default replay",
+        lane: Apart,
+        run: |_| cargo(&["run", "--release", "--quiet"]),
+    },
+    Step {
+        name: "drop-in",
+        what: "the drop-in has the public surface of what it stands for",
+        lane: Apart,
+        run: |_| surface::check(),
+    },
+    Step {
+        name: "egui",
+        what: "the panel compiles with every version of egui that it allows",
+        lane: Apart,
+        run: |_| egui::check(),
+    },
+    Step {
+        name: "package",
+        what: "every published crate builds from its package alone",
+        lane: Apart,
+        run: |_| package::check(),
+    },
+];
+
+/// The steps of `--quick`.
+const QUICK: [&str; 7] = ["format", "lint", "architecture", "words", "supply", "unsafe", "test"];
+
+/// The packages that `--quick` tests: all that the manager consists of, and the checks of texts and examples.
+const QUICKLY_TESTED: [&str; 8] = [
+    "conformance",
+    "guide",
+    "messages",
+    "tenure-core",
+    "tenure-heap",
+    "tenure-plan",
+    "tenure-sim",
+    "tenure-suballoc",
+];
+
+/// Folders of Cargo's target folder that only one step writes and reads.
+const OWN_FOLDERS: &[(&str, &str)] = &[
+    ("docs", "doc"),
+    ("drop-in", "surface"),
+    ("egui", "egui"),
+    ("package", "packages"),
+    ("loom", "loom"),
+    ("miri", "miri"),
+    ("thread-sanitizer", "thread-sanitizer"),
+];
+
+/// With what they are asked for.
+const EXAMPLES: &[(&str, &[&str])] = &[
+    ("voxel", &[]),
+    ("lifetimes", &[]),
+    ("frame", &[]),
+    ("render-graph", &["--resolution", "640x360", "--frames", "100"]),
+    ("streamer", &[]),
+];
+
+fn format() -> Outcome {
+    toolchain::component("rustfmt")?;
+    cargo(&["fmt", "--all", "--check"])?;
+    cargo(&["fmt", "--all", "--check", "--manifest-path", "programs/Cargo.toml"])
+}
+
+fn lint() -> Outcome {
+    toolchain::component("clippy")?;
+    toolchain::cpp()?;
+    let all = ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet"];
+    // These count among all targets only when they are named.
+    let named = ["vulkan", "vulkan_device", "d3d12_device", "devices", "browser"];
+    let with = named.map(|test| ["--test", test]).concat();
+    cargo(&[&all[..], &with, &["--", "-D", "warnings"]].concat())
+}
+
+fn docs() -> Outcome {
+    toolchain::cpp()?;
+    let arguments = ["doc", "--workspace", "--no-deps", "--all-features", "--quiet"];
+    cargo_with(&arguments, &[("RUSTDOCFLAGS", "-D warnings")])
+}
+
+fn tests() -> Outcome {
+    toolchain::cpp()?;
+    // Without the examples, which clippy compiles and later steps build to run them.
+    cargo(&[&devices::TEST_ALL[..], &["--tests"]].concat())?;
+    cargo(&[&devices::TEST_ALL[..], &["--doc"]].concat())
+}
+
+fn tests_in_brief() -> Outcome {
+    let packages = QUICKLY_TESTED.map(|package| ["--package", package]).concat();
+    cargo(&[&["test", "--all-features", "--tests", "--quiet"], &packages[..]].concat())
+}
+
+fn report() -> Outcome {
+    if env::var_os("TENURE_CHROMIUM").is_none() {
+        debian::packages(&["chromium"]).map_err(|trouble| match trouble {
+            Trouble::NoDevice(remedy) => {
+                Trouble::NoDevice(format!("{remedy}; or name Chromium's program in TENURE_CHROMIUM"))
+            }
+            other => other,
+        })?;
+    }
+    // With the crates and features of the other tests, so that nothing is built twice.
+    cargo(&[&devices::TEST_ALL[..], &["--test", "browser", "--", "--nocapture"]].concat())
+}
+
+fn examples() -> Outcome {
+    cargo(&[&devices::BUILD_ALL[..], &["--quiet", "--examples"]].concat())?;
+    let folder = target().join("debug/examples");
+    EXAMPLES
+        .iter()
+        .try_for_each(|(example, arguments)| run_command(Command::new(folder.join(example)).args(*arguments)))
+}
+
+/// Prints the steps.
+pub(crate) fn list() {
+    for step in STEPS {
+        println!("{:13} {}", step.name, step.what);
+    }
+}
+
+/// The step of a name.
+pub(crate) fn named(name: &str) -> Option<&'static Step> {
+    STEPS.iter().find(|step| step.name == name)
+}
+
+pub(crate) fn unknown(name: &str) -> String {
+    format!("no step is called {name}; see `cargo xtask test --list`")
+}
+
+/// The named steps in their usual order; all of them if none is named.
+pub(crate) fn chosen(names: &[String], is_quick: bool) -> Result<Vec<&'static Step>, String> {
+    if let Some(unknown) = names.iter().find(|name| named(name).is_none()) {
+        return Err(self::unknown(unknown));
+    }
+    let is_wanted = |step: &&Step| match names {
+        [] if is_quick => QUICK.contains(&step.name),
+        [] => true,
+        names => names.iter().any(|name| name == step.name),
+    };
+    Ok(STEPS.iter().filter(is_wanted).collect())
+}
+
+/// Removes what only a step uses. What cannot be removed only takes room.
+pub(crate) fn remove_own_folders(step: &str) {
+    for (_, folder) in OWN_FOLDERS.iter().filter(|(owner, _)| *owner == step) {
+        let folder = target().join(folder);
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                println!("{} is left: {error}", folder.display());
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OWN_FOLDERS, QUICK, STEPS, chosen};
+
+    fn names(of: &[&str]) -> Result<Vec<&'static str>, String> {
+        let given: Vec<_> = of.iter().map(|&name| name.to_owned()).collect();
+        Ok(chosen(&given, false)?.iter().map(|step| step.name).collect())
+    }
+
+    #[test]
+    fn steps_are_chosen_by_name_and_keep_their_order() {
+        assert_eq!(names(&["vulkan", "format"]), Ok(vec!["format", "vulkan"]));
+        assert_eq!(names(&[]).map(|all| all.len()), Ok(STEPS.len()));
+        assert!(OWN_FOLDERS.iter().all(|(owner, _)| STEPS.iter().any(|step| step.name == *owner)));
+        let quick = chosen(&[], true);
+        assert_eq!(
+            quick.map(|quick| quick.iter().map(|step| step.name).collect::<Vec<_>>()),
+            Ok(QUICK.to_vec())
+        );
+        assert!(names(&["vulkan", "metal"]).is_err_and(|reason| reason.contains("metal")));
+    }
+}
