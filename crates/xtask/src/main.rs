@@ -4,6 +4,7 @@ mod architecture;
 mod command;
 mod debian;
 mod devices;
+mod docs;
 mod egui;
 mod failures;
 mod lab;

@@ -4,11 +4,11 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-use crate::command::{cargo, cargo_with, run as run_command, target};
+use crate::command::{cargo, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{
-    architecture, debian, devices, egui, lab, package, perfetto, records, runtime, soak, supply, surface,
-    toolchain, triangles, unsafe_code, verify, wgpu, words,
+    architecture, debian, devices, docs, egui, lab, package, perfetto, records, runtime, soak, supply,
+    surface, toolchain, triangles, unsafe_code, verify, wgpu, words,
 };
 
 /// How to run the steps.
@@ -52,7 +52,7 @@ const STEPS: &[Step] = &[
         what: "the inventory of unsafe code is what there is",
         run: |_| unsafe_code::check(),
     },
-    Step { name: "docs", what: "the documentation builds without warnings", run: |_| docs() },
+    Step { name: "docs", what: "the documentation builds without warnings", run: |_| docs::check() },
     Step { name: "test", what: "all tests and doctests that need no device", run: |_| tests() },
     Step {
         name: "soak",
@@ -181,12 +181,6 @@ fn lint() -> Outcome {
     let named = ["vulkan", "vulkan_device", "d3d12_device", "devices", "browser"];
     let with = named.map(|test| ["--test", test]).concat();
     cargo(&[&all[..], &with, &["--", "-D", "warnings"]].concat())
-}
-
-fn docs() -> Outcome {
-    toolchain::cpp()?;
-    let arguments = ["doc", "--workspace", "--no-deps", "--all-features", "--quiet"];
-    cargo_with(&arguments, &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
 fn tests() -> Outcome {
