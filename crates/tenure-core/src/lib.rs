@@ -39,8 +39,6 @@ pub mod time;
 pub mod transient;
 mod upload;
 
-/// For [`Scratch::constants`], whose values are plain bytes: derive `bytemuck::NoUninit`, or `Pod`.
-pub use bytemuck;
 pub use command::{Commands, Needed, Recording};
 pub use compaction::{CompactionReport, CompactionStats, MovedResource};
 pub use config::{

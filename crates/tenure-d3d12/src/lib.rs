@@ -117,6 +117,7 @@ pub use device::{
     to_dxgi_format, to_resource_states,
 };
 #[cfg(all(windows, feature = "device"))]
+#[doc(no_inline)]
 pub use windows;
 
 /// The example of the package's front page.

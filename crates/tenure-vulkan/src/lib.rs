@@ -243,6 +243,7 @@ mod structure;
 mod tables;
 mod usage;
 
+#[doc(no_inline)]
 pub use ash;
 
 pub use descriptor::{DescriptorHeap, RawHandle, RawView, SetBlock, SetLayout};

@@ -1,16 +1,65 @@
-//! tenure: the GPU memory and lifetime manager for explicit graphics APIs.
+//! tenure manages GPU memory and the lifetimes of resources on Direct3D 12 and Vulkan. A resource is a value that
+//! the program owns: its memory is a range of a pool where that is possible, and after a drop it is reused only
+//! when the GPU has finished with it.
 //!
-//! On Direct3D 12 and Vulkan the program decides where each resource lives, and must keep it alive
-//! until the GPU has finished with it. tenure does both behind owned handles: create, use, drop.
+//! [`Gpu`] is the manager of one device. It creates resources and begins frames; a [`Frame`] hands out
+//! [`Recording`]s, one for each command list:
 //!
-//! Start with [`Gpu`]. The devices are modules, behind features of their names: `vulkan`, `d3d12`
-//! (on Windows), and, by default, [`sim`], a GPU in software that finds the hazards no driver
-//! reports. Each floor can be used alone, too: [`time`] for deferred release,
-//! [`suballoc`] for offsets, and, by the feature `plan` (a default), [`plan`] for arranging lifetimes in
-//! memory. [`prelude`] imports what a program that draws needs; [`device`] is for authors of backends.
+//! ```
+//! use tenure::{BufferDesc, Config, Gpu, Queue, State, Subresource, Usage, sim};
+//!
+//! let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+//! let rock = BufferDesc::new(4096, Usage::VERTEX).name("rock");
+//! let rock = gpu.create_buffer_with(&rock, &[1; 4096])?; // uploads are batched
+//!
+//! let frame = gpu.begin_frame()?; // waits only when the GPU is too far behind
+//! let mut list = frame.record(Queue::Graphics, "opaque")?; // from any thread
+//! list.use_resource(&rock, Subresource::All, State::VERTEX_OR_CONSTANT)?; // barriers follow from uses
+//! let (commands, scratch) = list.split();
+//! let camera = scratch.constants(&[1.0_f32; 16])?; // lives until the GPU has executed the list
+//! let _draw = (commands.raw(), rock.raw(), rock.offset(), camera.gpu_address()); // the API's own objects
+//! drop(rock); // its memory is reused when the GPU has executed the list
+//! frame.submit(list)?;
+//! frame.end()?;
+//! assert!(gpu.shutdown().is_clean()); // nothing leaked
+//! # Ok::<(), tenure::Error>(())
+//! ```
+//!
+//! # Devices
+//!
+//! Each device has a module, behind a feature of the same name:
+//! * `vulkan`: Vulkan 1.1 or newer. The feature `window` adds swap chains.
+//! * `d3d12`: Direct3D 12, on Windows only.
+//! * [`sim`] (on by default): a GPU in software that reports use after free, missing barriers and races.
+//!
+//! # Types
+//!
+//! * Resources: [`Buffer`], [`Texture`], [`Reserved`] (sparse) and [`AccelerationStructure`], each with a
+//!   description ([`BufferDesc`], [`TextureDesc`] and so on); [`Deferred`] for objects of the program's own.
+//! * Data of one frame: [`Scratch`] (constants), [`UploadRing`], [`Upload`], [`Readback`].
+//! * Descriptors: [`View`], [`Sampler`], [`DescriptorTable`], [`DescriptorSet`].
+//! * Render graphs: [`Graph`], with [`Transient`] resources that share memory.
+//! * Settings and errors: [`Config`], [`Error`].
+//! * Observation: [`Stats`] and [`Report`] (the feature `serde` serialises both), [`Recorder`], [`GpuTime`]. The
+//!   feature `metrics` hands the statistics to the crate `metrics`.
+//!
+//! # Modules
+//!
+//! * [`prelude`]: the types that most programs use, for one import.
+//! * [`memory`]: pools, the choice of memory, and the fallback chain when memory is short.
+//! * [`time`]: queues, serials, and deferred release, which also works without the rest of tenure.
+//! * [`state`]: tracking of resource states, and the barriers between them.
+//! * [`transient`]: render graphs, and transient resources acquired pass by pass.
+//! * [`present`]: images of swap chains, as frames use them.
+//! * [`device`]: the traits that a backend implements.
+//! * [`suballoc`] and [`plan`] (feature `plan`, on by default): suballocators for any range of numbers, and a
+//!   planner that places objects with known lifetimes in little memory. Neither knows of GPUs.
+//! * [`bytemuck`]: the crate whose traits mark the plain data of [`Scratch::constants`].
 
 #![warn(missing_debug_implementations)]
 
+#[doc(no_inline)]
+pub use bytemuck;
 pub use tenure_core::*;
 #[cfg(feature = "plan")]
 pub use tenure_plan as plan;

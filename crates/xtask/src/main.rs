@@ -6,6 +6,7 @@ mod compiled;
 mod cpu;
 mod debian;
 mod devices;
+mod docs;
 mod egui;
 mod failures;
 mod lab;
@@ -92,10 +93,6 @@ enum Command {
         /// How often each program runs with each allocator; what is printed are medians.
         #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
         rounds: u32,
-        /// Runs wgpu's own GPU tests instead: those of this checkout of wgpu 29 or 30. A test that passes with
-        /// the original alone is a failure.
-        #[arg(long, value_name = "DIR", conflicts_with_all = ["programs", "rounds"])]
-        suite: Option<PathBuf>,
         /// On this machine's own Vulkan driver instead of the device lab.
         #[arg(long)]
         native: bool,
@@ -149,10 +146,7 @@ fn main() -> ExitCode {
             test::run_as_process(&name, settings, &report)
         }
         Command::Surface => surface::write().map_err(|trouble| trouble.to_string()),
-        Command::Wgpu { suite: Some(suite), native, .. } => {
-            wgpu::suite(&suite, native).map_err(|trouble| trouble.to_string())
-        }
-        Command::Wgpu { programs, rounds, native, .. } => {
+        Command::Wgpu { programs, rounds, native } => {
             wgpu::programs(&programs, rounds, native).map_err(|trouble| trouble.to_string())
         }
         Command::Soak { rules: Some(wanted), .. } => {

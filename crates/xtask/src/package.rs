@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::command::{cargo_with, printed, root, target};
 use crate::outcome::{Outcome, Trouble};
+use crate::toolchain;
 
 /// What a package's manifest must say, in Cargo's words.
 const METADATA: [&str; 5] = ["description", "documentation", "license", "readme", "repository"];
@@ -31,6 +32,7 @@ fn folder() -> PathBuf {
 /// with the registry's index, and builds each from its package, with the others' packages in the registry's
 /// stead.
 pub(crate) fn check() -> Outcome {
+    toolchain::cpp()?;
     let missing = missing().map_err(Trouble::Failed)?;
     for missing in &missing {
         println!("{missing}");

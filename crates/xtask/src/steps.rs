@@ -3,13 +3,13 @@
 use std::process::Command;
 use std::{env, fs, io};
 
-use crate::command::{cargo, cargo_with, run as run_command, target};
+use crate::command::{cargo, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::step::Lane::{Apart, Workspace};
 use crate::step::Step;
 use crate::{
-    architecture, debian, devices, egui, lab, package, perfetto, records, runtime, soak, supply, surface,
-    toolchain, triangles, unsafe_code, verify, wgpu, words,
+    architecture, debian, devices, docs, egui, lab, package, perfetto, records, runtime, soak, supply,
+    surface, toolchain, triangles, unsafe_code, verify, wgpu, words,
 };
 
 /// In each lane in the order in which they begin: what others wait for and what takes long comes first.
@@ -44,7 +44,7 @@ const STEPS: &[Step] = &[
         name: "docs",
         what: "the documentation builds without warnings",
         lane: Workspace,
-        run: |_| docs(),
+        run: |_| docs::check(),
     },
     Step {
         name: "test",
@@ -221,12 +221,6 @@ fn lint() -> Outcome {
     let named = ["vulkan", "vulkan_device", "d3d12_device", "devices", "browser"];
     let with = named.map(|test| ["--test", test]).concat();
     cargo(&[&all[..], &with, &["--", "-D", "warnings"]].concat())
-}
-
-fn docs() -> Outcome {
-    toolchain::cpp()?;
-    let arguments = ["doc", "--workspace", "--no-deps", "--all-features", "--quiet"];
-    cargo_with(&arguments, &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
 fn tests() -> Outcome {

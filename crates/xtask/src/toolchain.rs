@@ -25,7 +25,7 @@ fn rustup(arguments: &[&str]) -> Result<bool, Trouble> {
     Ok(succeeds("rustup", arguments))
 }
 
-/// A C++ compiler, which the benchmarks need for a peer that is written in it.
+/// A C++ compiler: `vk-mem`, which the benchmarks have, and Tracy's client are written in it.
 pub(crate) fn cpp() -> Outcome {
     if cfg!(windows) || succeeds("c++", &["--version"]) { Ok(()) } else { debian::packages(&["g++"]) }
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 
 use crate::command::root;
-use crate::outcome::{Outcome, Trouble};
+use crate::outcome::Trouble;
 
 /// Programs that were built, and the allocators in them.
 #[derive(Default)]
@@ -65,17 +65,7 @@ pub(super) fn cargo(folder: &Path, arguments: &[&OsStr]) -> Command {
     command
 }
 
-/// Runs a command where it is to run.
-pub(super) fn run(command: &mut Command) -> Outcome {
-    let shown = format!("{command:?}");
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Trouble::Failed(format!("{status}: {shown}"))),
-        Err(error) => Err(Trouble::Failed(format!("{error}: {shown}"))),
-    }
-}
-
-/// Runs a `cargo build`, `cargo test --no-run`.
+/// Runs a `cargo build`.
 pub(super) fn build(mut command: Command) -> Result<Built, Trouble> {
     command.args(["--message-format", "json-render-diagnostics"]).stderr(Stdio::inherit());
     let shown = format!("{command:?}");

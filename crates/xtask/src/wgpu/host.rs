@@ -6,8 +6,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::command::root;
 use crate::lab::Lab;
 use crate::outcome::Trouble;
+
+/// Seconds that a program may take.
+const TIMEOUT: u32 = 600;
 
 /// Between two looks at whether a program has ended.
 const LOOK: Duration = Duration::from_millis(5);
@@ -23,24 +27,23 @@ impl Host {
         if is_native || cfg!(windows) { Ok(Self::Native) } else { Lab::ready().map(Self::Lab) }
     }
 
-    /// A program that may take these seconds.
-    fn command(&self, program: &Path, seconds: u32) -> Command {
+    fn command(&self, program: &Path) -> Command {
         match self {
             // It is this side that ends it, as it does elsewhere.
-            Self::Lab(lab) => lab.command(program, seconds.saturating_mul(2)),
+            Self::Lab(lab) => lab.command(program, 2 * TIMEOUT),
             Self::Native => Command::new(program),
         }
     }
 
     /// Runs a program, whose output goes to a file.
     pub(super) fn run(&self, run: &Run<'_>) -> Result<Ended, Trouble> {
-        let mut command = self.command(run.program, run.seconds);
-        command.args(run.arguments).envs(run.environment.iter().copied()).current_dir(run.folder);
+        let mut command = self.command(run.program);
+        command.args(run.arguments).envs(run.environment.iter().copied()).current_dir(root());
         let output = File::create(run.output).and_then(|file| Ok((file.try_clone()?, file)));
         let (output, errors) = output.map_err(|error| failed(run.output, &error))?;
         command.stdin(Stdio::null()).stdout(output).stderr(errors);
         let child = command.spawn().map_err(|error| failed(run.program, &error))?;
-        wait(child, Duration::from_secs(run.seconds.into())).map_err(|error| failed(run.program, &error))
+        wait(child, Duration::from_secs(TIMEOUT.into())).map_err(|error| failed(run.program, &error))
     }
 }
 
@@ -53,11 +56,8 @@ pub(super) struct Run<'a> {
     pub(super) program: &'a Path,
     pub(super) arguments: &'a [&'a str],
     pub(super) environment: &'a [(&'a str, &'a str)],
-    /// Where it runs.
-    pub(super) folder: &'a Path,
     /// Where its output goes.
     pub(super) output: &'a Path,
-    pub(super) seconds: u32,
 }
 
 /// How a program ended.

@@ -1,22 +1,20 @@
-//! Everything on wgpu allocates through the crate `gpu-allocator`: real programs, and wgpu's own tests, with the
-//! original and with tenure's drop-in for it.
+//! Everything on wgpu allocates through the crate `gpu-allocator`: real programs, with the original and with
+//! tenure's drop-in for it.
 
 mod build;
 mod figures;
 mod host;
 mod programs;
-mod suite;
 
 use comfy_table::{Table, presets};
 
 pub(crate) use programs::{in_brief, run as programs};
-pub(crate) use suite::run as suite;
 
 /// The version of tenure's drop-in.
 const DROP_IN: &str = "0.28.100";
 
 /// With whose memory.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Allocator {
     Original,
     Tenure,

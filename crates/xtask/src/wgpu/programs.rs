@@ -12,9 +12,6 @@ use crate::command::{self, root};
 use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
-/// Seconds that a program may take.
-const TIMEOUT: u32 = 600;
-
 /// A program of `programs/`.
 #[derive(Clone, Copy)]
 struct Program {
@@ -199,9 +196,7 @@ fn draw(
         arguments: &[program.name, &frames, &picture.to_string_lossy()],
         // One thread of lavapipe's: what shaders do atomically comes in the same order.
         environment: &[environment, &[("LP_NUM_THREADS", "1")]].concat(),
-        folder: &root(),
         output: &output,
-        seconds: TIMEOUT,
     })?;
     if !ended.is_success() {
         let said = fs::read_to_string(&output).unwrap_or_default();
