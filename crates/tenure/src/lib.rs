@@ -4,15 +4,14 @@
 //! until the GPU has finished with it. tenure does both behind owned handles: create, use, drop.
 //!
 //! Start with [`Gpu`]. The devices are modules, behind features of their names: `vulkan`, `d3d12`
-//! (on Windows), and, by default, [`sim`], a GPU in software that finds the hazards no driver
-//! reports. Each floor can be used alone, too: [`time`] for deferred release,
-//! [`suballoc`] for offsets, and, by the feature `plan` (a default), [`plan`] for arranging lifetimes in
-//! memory. [`prelude`] imports what a program that draws needs; [`device`] is for authors of backends.
+//! (on Windows), and `sim`, a GPU in software for tests, which finds the hazards no driver reports. No
+//! feature is on by default. Each floor can be used alone, too: [`time`] for deferred release,
+//! [`suballoc`] for offsets, and [`plan`] for arranging lifetimes in memory. [`prelude`] imports what a
+//! program that draws needs; [`device`] is for authors of backends.
 
 #![warn(missing_debug_implementations)]
 
 pub use tenure_core::*;
-#[cfg(feature = "plan")]
 pub use tenure_plan as plan;
 pub use tenure_suballoc as suballoc;
 

@@ -8,7 +8,7 @@ use crate::command::{cargo, cargo_with, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{
     architecture, debian, devices, egui, lab, package, perfetto, records, runtime, soak, supply, surface,
-    toolchain, triangles, unsafe_code, verify, wgpu, words,
+    toolchain, triangles, unsafe_code, verify, weight, wgpu, words,
 };
 
 /// How to run the steps.
@@ -52,6 +52,7 @@ const STEPS: &[Step] = &[
         what: "the inventory of unsafe code is what there is",
         run: |_| unsafe_code::check(),
     },
+    Step { name: "weight", what: "the crates a program compiles for tenure", run: |_| weight::check() },
     Step { name: "docs", what: "the documentation builds without warnings", run: |_| docs() },
     Step { name: "test", what: "all tests and doctests that need no device", run: |_| tests() },
     Step {

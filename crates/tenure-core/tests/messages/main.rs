@@ -2,5 +2,5 @@
 
 mod errors;
 mod hazards;
-#[cfg(feature = "serde")]
+#[cfg(feature = "schema")]
 mod report;
