@@ -10,6 +10,7 @@
 mod debug;
 
 mod api_resource;
+mod append_list;
 mod block_set;
 mod command;
 mod compaction;

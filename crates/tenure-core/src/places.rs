@@ -3,28 +3,28 @@
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
-use elsa::FrozenVec;
 use parking_lot::Mutex;
 
 use crate::api_resource::ApiResource;
+use crate::append_list::AppendList;
 use crate::device::{Device, QueueSerial};
 use crate::memory::{Holder, MovableBacking, PlaceHolds};
 use crate::time::SyncPoint;
 
 /// The API objects that a recording was told of; they stay what they are until it ends.
 pub(crate) struct RecordedPlaces<D: Device> {
-    api_resources: FrozenVec<Arc<ApiResource<D>>>,
-    heaps: FrozenVec<Arc<D::DescriptorHeap>>,
-    set_blocks: FrozenVec<Arc<D::SetBlock>>,
+    api_resources: AppendList<Arc<ApiResource<D>>>,
+    heaps: AppendList<Arc<D::DescriptorHeap>>,
+    set_blocks: AppendList<Arc<D::SetBlock>>,
     holds: RefCell<PlaceHolds<D>>,
 }
 
 impl<D: Device> RecordedPlaces<D> {
     fn new() -> Self {
         Self {
-            api_resources: FrozenVec::new(),
-            heaps: FrozenVec::new(),
-            set_blocks: FrozenVec::new(),
+            api_resources: AppendList::new(),
+            heaps: AppendList::new(),
+            set_blocks: AppendList::new(),
             holds: RefCell::new(PlaceHolds::new(Holder::NO_RECORDING)),
         }
     }
@@ -32,7 +32,7 @@ impl<D: Device> RecordedPlaces<D> {
     /// The resource stays where it is. Returns where that is.
     pub(crate) fn hold(&self, movable: &Arc<MovableBacking<D>>) -> (&ApiResource<D>, u64) {
         let place = self.holds.borrow_mut().hold(movable, None);
-        (self.api_resources.push_get(place.api_resource), place.offset)
+        (self.api_resources.push(place.api_resource), place.offset)
     }
 
     /// The submissions that have copied what is held to where it is.
@@ -47,12 +47,12 @@ impl<D: Device> RecordedPlaces<D> {
 
     /// A heap that does not go before this.
     pub(crate) fn keep_heap(&self, heap: Arc<D::DescriptorHeap>) -> &D::DescriptorHeap {
-        self.heaps.push_get(heap)
+        self.heaps.push(heap)
     }
 
     /// A block of sets that does not go before this.
     pub(crate) fn keep_set_block(&self, block: Arc<D::SetBlock>) -> &D::SetBlock {
-        self.set_blocks.push_get(block)
+        self.set_blocks.push(block)
     }
 }
 
@@ -77,9 +77,9 @@ impl<D: Device> PlacePool<D> {
     /// Of a recording that has ended: what it was told of may move again.
     pub(crate) fn put_back(&self, mut places: Box<RecordedPlaces<D>>) {
         places.holds.get_mut().end();
-        places.api_resources.as_mut().clear();
-        places.heaps.as_mut().clear();
-        places.set_blocks.as_mut().clear();
+        places.api_resources.drain(0).for_each(drop);
+        places.heaps.drain(0).for_each(drop);
+        places.set_blocks.drain(0).for_each(drop);
         self.0.lock().push(places);
     }
 }

@@ -30,7 +30,9 @@
 //! Each device has a module, behind a feature of the same name:
 //! * `vulkan`: Vulkan 1.1 or newer. The feature `window` adds swap chains.
 //! * `d3d12`: Direct3D 12, on Windows only.
-//! * [`sim`] (on by default): a GPU in software that reports use after free, missing barriers and races.
+//! * `sim`: a GPU in software, for tests, that reports use after free, missing barriers and races.
+//!
+//! No feature is on by default.
 //!
 //! # Types
 //!
@@ -52,8 +54,8 @@
 //! * [`transient`]: render graphs, and transient resources acquired pass by pass.
 //! * [`present`]: images of swap chains, as frames use them.
 //! * [`device`]: the traits that a backend implements.
-//! * [`suballoc`] and [`plan`] (feature `plan`, on by default): suballocators for any range of numbers, and a
-//!   planner that places objects with known lifetimes in little memory. Neither knows of GPUs.
+//! * [`suballoc`] and [`plan`]: suballocators for any range of numbers, and a planner that places objects with
+//!   known lifetimes in little memory. Neither knows of GPUs.
 //! * [`bytemuck`]: the crate whose traits mark the plain data of [`Scratch::constants`].
 
 #![warn(missing_debug_implementations)]
@@ -61,7 +63,6 @@
 #[doc(no_inline)]
 pub use bytemuck;
 pub use tenure_core::*;
-#[cfg(feature = "plan")]
 pub use tenure_plan as plan;
 pub use tenure_suballoc as suballoc;
 

@@ -1,4 +1,4 @@
-//! A program that depends on the crate `tenure` alone, with its default features and `serde`.
+//! A program that depends on the crate `tenure` alone, with the features `sim` and `serde`.
 
 use tenure::bytemuck::{Pod, Zeroable};
 use tenure::prelude::*;
@@ -27,7 +27,6 @@ fn constants_need_no_other_crate() {
     recording.submit().unwrap();
 }
 
-#[cfg(feature = "plan")]
 #[test]
 fn the_planner_needs_no_other_crate() {
     use tenure::plan::{Item, Options, plan};

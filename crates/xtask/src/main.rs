@@ -30,6 +30,7 @@ mod toolchain;
 mod triangles;
 mod unsafe_code;
 mod verify;
+mod weight;
 mod wgpu;
 mod words;
 

@@ -9,7 +9,7 @@ use crate::step::Lane::{Apart, Workspace};
 use crate::step::Step;
 use crate::{
     architecture, debian, devices, docs, egui, lab, package, perfetto, records, runtime, soak, supply,
-    surface, toolchain, triangles, unsafe_code, verify, wgpu, words,
+    surface, toolchain, triangles, unsafe_code, verify, weight, wgpu, words,
 };
 
 /// In each lane in the order in which they begin: what others wait for and what takes long comes first.
@@ -39,6 +39,12 @@ const STEPS: &[Step] = &[
         what: "the inventory of unsafe code is what there is",
         lane: Workspace,
         run: |_| unsafe_code::check(),
+    },
+    Step {
+        name: "weight",
+        what: "the crates a program compiles for tenure",
+        lane: Workspace,
+        run: |_| weight::check(),
     },
     Step {
         name: "docs",

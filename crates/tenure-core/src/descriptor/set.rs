@@ -3,13 +3,13 @@
 use std::cell::{OnceCell, RefCell};
 use std::sync::{Arc, OnceLock, Weak};
 
-use elsa::FrozenVec;
 use parking_lot::Mutex;
 
 use super::bind::{Bind, KeptBinds, Share, kept_source, shares};
 use super::movable_slot::Following;
 use super::set_layout::{LayoutInner, RecordedBlock, SetLayout, SetLayoutInner, Writes, release_block};
 use super::store::DescriptorService;
+use crate::append_list::AppendList;
 use crate::block_set::BlockKey;
 use crate::context::{Context, RetiredDescriptor};
 use crate::device::{Device, DeviceError, Permit, SetWrite};
@@ -385,14 +385,14 @@ const NONE: u32 = u32::MAX;
 
 /// Blocks of the layouts that a recording uses.
 pub(crate) struct RecordedSets<D: Device> {
-    blocks: FrozenVec<Box<RecordedBlock<D>>>,
+    blocks: AppendList<Box<RecordedBlock<D>>>,
     /// By the number of the layout: the index of the block that is being filled.
     current: RefCell<Vec<u32>>,
 }
 
 impl<D: Device> RecordedSets<D> {
     fn new() -> Self {
-        Self { blocks: FrozenVec::new(), current: RefCell::new(Vec::new()) }
+        Self { blocks: AppendList::new(), current: RefCell::new(Vec::new()) }
     }
 
     /// A set of a form that nobody else is given before the recording's submission is complete.
@@ -421,7 +421,7 @@ impl<D: Device> RecordedSets<D> {
     ) -> Result<(&D::SetBlock, u32), DeviceError> {
         let block = layout_inner.take_block(service, recording)?;
         let index = u32::try_from(self.blocks.len()).unwrap_or(NONE);
-        let block = self.blocks.push_get(block);
+        let block = self.blocks.push(block);
         let mut current = self.current.borrow_mut();
         if current.len() <= layout_inner.id {
             current.resize(layout_inner.id + 1, NONE);
@@ -435,7 +435,7 @@ impl<D: Device> RecordedSets<D> {
 
     /// Nothing uses the recording's sets any more: gives the blocks back to their layouts.
     fn release(&mut self, context: &Context<D>) {
-        for block in self.blocks.as_mut().drain(..) {
+        for block in self.blocks.drain(0) {
             if let Some(place) = block.form_id().and_then(|id| self.current.get_mut().get_mut(id)) {
                 *place = NONE;
             }

@@ -244,7 +244,8 @@ impl<D: Device> DescriptorService<D> {
 
 /// Descriptors of one kind, in heaps that shaders do not see or in one part of the heap that they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DescriptorHeapStats {
     /// What they are.
@@ -263,7 +264,8 @@ pub struct DescriptorHeapStats {
 
 /// Descriptors in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DescriptorStats {
     /// The heaps that were ever needed.

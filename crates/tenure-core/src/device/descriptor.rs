@@ -9,7 +9,8 @@ use super::{Allowed, Device, DeviceError, Format, Usage};
 
 /// What a heap of descriptors holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum DescriptorKind {
     /// Views of buffers and textures for shaders (D3D12: CBV, SRV, UAV).

@@ -13,7 +13,8 @@ macro_rules! pool_kinds {
         /// category, made on demand.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
         pub enum PoolKind { $($(#[$doc])* $kind,)* }
 

@@ -8,7 +8,8 @@ use crate::device::HeapBudget;
 /// How near the use of a memory heap is to what the operating system grants of it, or to the program's
 /// [cap](crate::Gpu::set_memory_cap). The limits are in [`PressureConfig`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Pressure {

@@ -14,7 +14,8 @@ const MOST_TIMES: usize = 1 << 14;
 
 /// How long the GPU took for a scope: see [`Commands::begin_gpu_time`](crate::Commands::begin_gpu_time).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct GpuTime {
     /// The scope.

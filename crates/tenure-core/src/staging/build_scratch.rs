@@ -3,12 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use elsa::FrozenVec;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::page_pool::{Gone, ThreadPages};
 use super::{Page, Scratch};
+use crate::append_list::AppendList;
 use crate::context::Context;
 use crate::device::{Allowed, Barrier, Device, DeviceError, Usage};
 use crate::{BufferDesc, Error, Name};
@@ -161,7 +161,7 @@ fn page_desc(size: u64, align: u64) -> BufferDesc {
 
 /// The pages in which the builds of one recording have scratch memory.
 pub(crate) struct BuildPages<D: Device> {
-    pages: FrozenVec<Box<Page<D>>>,
+    pages: AppendList<Box<Page<D>>>,
     /// Bytes of each that are handed out, since the memory was last reused.
     used: RefCell<SmallVec<[u64; 8]>>,
     /// The page that is being filled; its next byte, and its end. All 0 while there is none.
@@ -173,7 +173,7 @@ pub(crate) struct BuildPages<D: Device> {
 impl<D: Device> BuildPages<D> {
     fn new() -> Self {
         Self {
-            pages: FrozenVec::new(),
+            pages: AppendList::new(),
             used: RefCell::default(),
             current: Cell::new(0),
             next: Cell::new(0),
@@ -243,7 +243,7 @@ impl<D: Device> BuildPages<D> {
         self.current.set(0);
         self.next.set(0);
         self.end.set(0);
-        self.pages.as_mut().drain(..)
+        self.pages.drain(0)
     }
 }
 

@@ -3,8 +3,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use elsa::FrozenVec;
-
+use crate::append_list::AppendList;
 use crate::context::{Context, Retired};
 use crate::device::{Device, DeviceError, Mapping};
 use crate::memory::Backing;
@@ -127,7 +126,7 @@ impl<D: Device> Page<D> {
 pub(crate) struct Pages<D: Device> {
     /// The index of the pages in the [pool](super::PagePool) that they go back to.
     thread_pages: usize,
-    pages: FrozenVec<Box<Page<D>>>,
+    pages: AppendList<Box<Page<D>>>,
     current: Cell<usize>,
     /// The next free byte of the current page, and its end; both 0 while there is none.
     next: Cell<u64>,
@@ -138,7 +137,7 @@ impl<D: Device> Pages<D> {
     pub(super) fn new(thread_pages: usize) -> Self {
         Self {
             thread_pages,
-            pages: FrozenVec::new(),
+            pages: AppendList::new(),
             current: Cell::new(0),
             next: Cell::new(0),
             end: Cell::new(0),
@@ -166,7 +165,7 @@ impl<D: Device> Pages<D> {
 
     #[inline]
     pub(super) fn get(&self, index: usize) -> Option<&Page<D>> {
-        self.pages.get(index)
+        self.pages.get(index).map(|page| &**page)
     }
 
     /// Takes a page in, of which the first `used` bytes are given out and the rest is to be filled
@@ -182,7 +181,7 @@ impl<D: Device> Pages<D> {
 
     /// Takes a page in that is full from the beginning. Its index.
     pub(super) fn keep(&self, page: Box<Page<D>>) -> (usize, &Page<D>) {
-        (self.pages.len(), self.pages.push_get(page))
+        (self.pages.len(), self.pages.push(page))
     }
 
     /// The recording is over: gives back every page that was made for one thing, and makes the current one
@@ -195,17 +194,22 @@ impl<D: Device> Pages<D> {
         }
         let current = self.current.replace(0);
         let kept = self.kept();
-        let pages = self.pages.as_mut();
         if kept > 0 {
-            pages.swap(0, current);
+            self.pages.swap(0, current);
         }
-        pages.extract_if(kept.., |page| !page.is_common).for_each(|page| page.release(context));
+        for index in kept..self.pages.len() {
+            if self.pages.get(index).is_some_and(|page| !page.is_common)
+                && let Some(page) = self.pages.take(index)
+            {
+                page.release(context);
+            }
+        }
     }
 
-    /// Hands out the full pages of a recording that is over.
+    /// Hands out the full pages of a recording that is over. The iterator must run to its end.
     pub(super) fn take_filled(&mut self) -> impl Iterator<Item = Box<Page<D>>> {
         let kept = self.kept();
-        self.pages.as_mut().drain(kept..)
+        self.pages.drain(kept)
     }
 
     /// How many pages stay when the recording is over: the current one, if there is one.
@@ -215,6 +219,6 @@ impl<D: Device> Pages<D> {
 
     /// Gives back every page.
     pub(super) fn release(mut self, context: &Context<D>) {
-        self.pages.as_mut().drain(..).for_each(|page| page.release(context));
+        self.pages.drain(0).for_each(|page| page.release(context));
     }
 }

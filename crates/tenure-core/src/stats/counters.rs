@@ -15,7 +15,8 @@ use crate::transient::{TransientStats, Transients};
 /// `reserved` adds up over all pools. `used`, `requested` and `allocations` do so without
 /// [`PoolKind::SmallBufferSlots`]: what that pool gives out are the blocks of [`PoolKind::SmallBuffers`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PoolStats {
     /// What it is for.
@@ -90,7 +91,8 @@ impl PoolStats {
 /// did before. The parts are complete: a program that adds them up is not to miss one, so that a further part
 /// would be a breaking change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryParts {
     /// Blocks of pools: the sum of [`PoolStats::reserved`] over [`Stats::pools`].
     pub pools: u64,
@@ -123,7 +125,8 @@ impl MemoryParts {
 
 /// What happened in one frame, from the end of the one before to its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FrameStats {
     /// The frame.
@@ -189,7 +192,8 @@ pub(crate) struct StatsSources<'a, D: Device> {
 
 /// The state of a [`Gpu`](crate::Gpu) in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Stats {
     /// Frames begun.

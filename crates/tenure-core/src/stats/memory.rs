@@ -7,7 +7,8 @@ use crate::memory::{Class, Levels, PoolKind, PoolShard, Pressure};
 
 /// One memory heap: what the operating system grants of it, and what is used. Bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HeapMemory {
     /// All there is.
@@ -45,7 +46,8 @@ pub struct HeapMemory {
 
 /// One memory type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TypeMemory {
     /// The index of its heap.
@@ -59,7 +61,8 @@ pub struct TypeMemory {
 /// The parts are complete: the sums of `ours` over all heaps, and over all types, are each
 /// [`Stats::reserved`](crate::Stats::reserved) while nothing is created or given back on another thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MemoryReport {
     /// Each memory heap, by its index in the device's properties.

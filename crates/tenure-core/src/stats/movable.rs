@@ -9,7 +9,8 @@ use crate::registry::{RecordKey, RecordSlot};
 
 /// What keeps a [movable](crate::BufferDesc::movable) resource from moving, and how often it has moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MovableReport {
     /// It stays where it is for good: see [`Buffer::is_pinned`](crate::Buffer::is_pinned).

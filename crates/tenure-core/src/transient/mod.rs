@@ -105,7 +105,8 @@ use graph::Origin;
 
 /// Transient resources in numbers: what exists now, and what happened since the start. Sizes in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TransientStats {
     /// Heaps that resources may be placed in.

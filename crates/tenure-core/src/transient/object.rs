@@ -1,8 +1,7 @@
 //! Cached API resources, each with the views that were made of it.
 
-use std::sync::Arc;
-
-use elsa::sync::FrozenVec;
+use std::iter;
+use std::sync::{Arc, OnceLock};
 
 use crate::api_resource::ApiResource;
 use crate::descriptor::DescriptorService;
@@ -54,13 +53,22 @@ impl<D: Device> TransientResource<D> for Buffer<D> {
 
 /// An API resource and its views, each created once.
 pub(super) struct Cached<D: Device, R: TransientResource<D>> {
-    views: FrozenVec<Box<(R::ViewDesc, View<D>)>>,
+    /// The first of a list, at whose end any thread may add one.
+    views: NextView<D, R>,
     pub(super) resource: R,
+}
+
+type NextView<D, R> = OnceLock<Box<CachedView<D, R>>>;
+
+struct CachedView<D: Device, R: TransientResource<D>> {
+    desc: R::ViewDesc,
+    view: View<D>,
+    next: NextView<D, R>,
 }
 
 impl<D: Device, R: TransientResource<D>> Cached<D, R> {
     pub(super) fn new(resource: R) -> Self {
-        Self { views: FrozenVec::new(), resource }
+        Self { views: OnceLock::new(), resource }
     }
 
     /// The view of this description, created if there is none. O(views of the resource).
@@ -69,12 +77,24 @@ impl<D: Device, R: TransientResource<D>> Cached<D, R> {
         service: &Arc<DescriptorService<D>>,
         desc: &R::ViewDesc,
     ) -> Result<&View<D>, Error> {
-        let known = (0..self.views.len()).filter_map(|index| self.views.get(index));
-        if let Some((_, view)) = known.into_iter().find(|(known, _)| known == desc) {
-            return Ok(view);
+        let mut place = &self.views;
+        loop {
+            match place.get() {
+                Some(known) if known.desc == *desc => return Ok(&known.view),
+                Some(other) => place = &other.next,
+                None => {
+                    let view = self.resource.create_view(private::Views(service), desc)?;
+                    // Another thread may come first, with this description or another.
+                    place.get_or_init(|| {
+                        Box::new(CachedView { desc: desc.clone(), view, next: OnceLock::new() })
+                    });
+                }
+            }
         }
-        let view = self.resource.create_view(private::Views(service), desc)?;
-        Ok(&self.views.push_get(Box::new((desc.clone(), view))).1)
+    }
+
+    fn view_count(&self) -> usize {
+        iter::successors(self.views.get(), |view| view.next.get()).count()
     }
 }
 
@@ -129,8 +149,8 @@ impl<D: Device> Object<D> {
     /// How many views are kept with it.
     pub(super) fn views(&self) -> usize {
         match self {
-            Self::Texture(texture) => texture.views.len(),
-            Self::Buffer(buffer) => buffer.views.len(),
+            Self::Texture(texture) => texture.view_count(),
+            Self::Buffer(buffer) => buffer.view_count(),
         }
     }
 
