@@ -8,6 +8,7 @@ mod egui;
 mod failures;
 mod lab;
 mod lab_packages;
+mod main_job;
 mod outcome;
 mod package;
 mod perfetto;

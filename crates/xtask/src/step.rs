@@ -7,7 +7,7 @@ use std::{env, fs, io};
 use crate::command::{cargo, cargo_with, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{
-    architecture, debian, devices, egui, lab, package, perfetto, records, runtime, soak, supply, surface,
+    architecture, debian, devices, egui, lab, main_job, package, perfetto, records, runtime, soak, supply, surface,
     toolchain, triangles, unsafe_code, verify, wgpu, words,
 };
 
@@ -143,7 +143,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "main",
         what: "the main job: the default replay",
-        run: |_| cargo(&["run", "--release", "--quiet"]),
+        run: |_| main_job::check(),
     },
 ];
 

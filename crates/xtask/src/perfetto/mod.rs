@@ -22,7 +22,7 @@ const REPLAYS: &[(&str, &[&str])] = &[
 /// Writes traces and checks them.
 pub(crate) fn check() -> Outcome {
     let python = python()?;
-    cargo(&["build", "--package", "tenure-cli", "--quiet"])?;
+    cargo(&["build", "--package", "tenure-cli", "--features", "report", "--quiet"])?;
     let tenure = target().join("debug").join(format!("tenure{}", std::env::consts::EXE_SUFFIX));
     let mut reader = Command::new(python);
     reader.arg("crates/xtask/src/perfetto/check.py");
