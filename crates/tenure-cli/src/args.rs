@@ -1,10 +1,13 @@
 //! The command line.
 
 mod compare;
+#[cfg(feature = "report")]
 mod report;
 mod tune;
 
+use std::convert::Infallible;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -12,9 +15,9 @@ use tenure::{Config, FrameConfig, Strategy, UploadConfig, UploadSuballocator, si
 use tenure_plan::Options;
 use tenure_trace::Workload;
 
-use crate::pick::Pick;
 use crate::replay::Settings;
 pub(crate) use compare::CompareArgs;
+#[cfg(feature = "report")]
 pub(crate) use report::ReportArgs;
 pub(crate) use tune::TuneArgs;
 
@@ -57,6 +60,14 @@ pub(crate) enum Command {
     /// Exit status: 0 when there is a plan, within the capacity if there is one; 1 when the best one
     /// found passes it; 2 for bad usage or input.
     Plan(PlanArgs),
+}
+
+/// Any arguments, for the error of a program without this command.
+#[cfg(not(feature = "report"))]
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    _any: Vec<std::ffi::OsString>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -182,6 +193,21 @@ pub(crate) enum DeviceKind {
     /// Direct3D 12, on Windows and Wine
     #[value(name = "d3d12")]
     D3d12,
+}
+
+/// The choice of an adapter: by its number among those of its API, or by a part of its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Pick {
+    Number(usize),
+    Name(String),
+}
+
+impl FromStr for Pick {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(text.parse().map_or_else(|_| Self::Name(text.to_owned()), Self::Number))
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

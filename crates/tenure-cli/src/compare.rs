@@ -5,12 +5,10 @@ use std::io::Write;
 use tenure::Strategy;
 use tenure_trace::Trace;
 
-use crate::api::vulkan::Vulkan;
-use crate::api::{Chosen, d3d12};
 use crate::args::{DeviceKind, ReplayArgs};
 use crate::error::CliError;
 use crate::input::Input;
-use crate::replay::{Job, Outcome, Real, Settings, Simulated, Target, Verdict};
+use crate::replay::{Job, Outcome, Settings, Simulated, Target, Verdict};
 use crate::{output, table};
 
 /// All strategies, in the order of the table.
@@ -39,21 +37,23 @@ fn target(args: &ReplayArgs) -> Result<Box<dyn Target>, CliError> {
     let refuse = |is_given: bool, argument: &str, rule: &str| {
         if is_given { Err(CliError::Usage(format!("{argument} {rule}"))) } else { Ok(()) }
     };
-    let (pick, validation) = (args.adapter.clone(), args.validation.unwrap_or_default());
     if args.device == DeviceKind::Sim {
         let rule = "is for real devices: it needs --device vulkan or --device d3d12";
-        refuse(pick.is_some(), "--adapter", rule)?;
+        refuse(args.adapter.is_some(), "--adapter", rule)?;
         refuse(args.validation.is_some(), "--validation", rule)?;
     } else {
         refuse(args.profile.is_some(), "--profile", "is for the simulated device: it needs --device sim")?;
     }
     match args.device {
         DeviceKind::Sim => Ok(Box::new(Simulated { profile: args.profile.unwrap_or_default() })),
-        DeviceKind::Vulkan => Ok(Box::new(Real(Chosen::<Vulkan>::new(pick, validation)))),
-        #[cfg(windows)]
-        DeviceKind::D3d12 => Ok(Box::new(Real(Chosen::<d3d12::D3d12>::new(pick, validation)))),
-        #[cfg(not(windows))]
-        DeviceKind::D3d12 => Err(d3d12::missing().into()),
+        #[cfg(feature = "vulkan")]
+        DeviceKind::Vulkan => Ok(crate::api::chosen::<crate::api::vulkan::Vulkan>(args)),
+        #[cfg(not(feature = "vulkan"))]
+        DeviceKind::Vulkan => Err(crate::feature::Feature::Vulkan.no_device().into()),
+        #[cfg(all(windows, feature = "d3d12"))]
+        DeviceKind::D3d12 => Ok(crate::api::chosen::<crate::api::d3d12::D3d12>(args)),
+        #[cfg(not(all(windows, feature = "d3d12")))]
+        DeviceKind::D3d12 => Err(crate::feature::Feature::D3d12.no_device().into()),
     }
 }
 

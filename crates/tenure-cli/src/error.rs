@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use tenure_plan::PlanError;
 use tenure_plan::csv::{CsvError, Table};
+#[cfg(feature = "report")]
 use tenure_report::SnapshotError;
 use tenure_trace::TraceError;
 
+use crate::feature::Feature;
 use crate::replay::{NoDevice, ReplayError};
 
 /// The exit status when something failed, leaked or was hazardous.
@@ -20,7 +22,7 @@ const BAD_INPUT: u8 = 2;
 pub(crate) enum CliError {
     /// A recording cannot be read or written.
     #[error(transparent)]
-    Trace(#[from] TraceError),
+    Trace(TraceError),
     /// A list of resources cannot be planned, or the plan cannot be written.
     #[error(transparent)]
     Plan(#[from] PlanFileError),
@@ -46,6 +48,7 @@ pub(crate) enum CliError {
         error: serde_json::Error,
     },
     /// Snapshots cannot be read.
+    #[cfg(feature = "report")]
     #[error("{name}: {error}")]
     Snapshots {
         /// The file.
@@ -59,6 +62,9 @@ pub(crate) enum CliError {
     /// There is no such device.
     #[error(transparent)]
     NoDevice(#[from] NoDevice),
+    /// The program was built without the part that this needs.
+    #[error(transparent)]
+    NotBuilt(#[from] Feature),
     /// A replay was aborted.
     #[error("replay of {trace} ({strategy}): {source}{}", in_lines(hazards))]
     Broken {
@@ -77,6 +83,17 @@ fn in_lines(hazards: &[String]) -> String {
     hazards.iter().map(|hazard| format!("\nhazard: {hazard}")).collect()
 }
 
+impl From<TraceError> for CliError {
+    fn from(mut error: TraceError) -> Self {
+        if let TraceError::Read { encoding, error, .. } = &mut error
+            && !encoding.is_supported()
+        {
+            *error = Feature::Zstd.into();
+        }
+        Self::Trace(error)
+    }
+}
+
 impl CliError {
     pub(crate) const fn status(&self) -> u8 {
         match self {
@@ -85,9 +102,11 @@ impl CliError {
             | Self::Output(_)
             | Self::File { .. }
             | Self::Result { .. }
-            | Self::Snapshots { .. }
             | Self::Usage(_)
-            | Self::NoDevice(_) => BAD_INPUT,
+            | Self::NoDevice(_)
+            | Self::NotBuilt(_) => BAD_INPUT,
+            #[cfg(feature = "report")]
+            Self::Snapshots { .. } => BAD_INPUT,
             Self::Broken { .. } => FAULTY,
         }
     }
@@ -111,10 +130,12 @@ impl CliError {
             | Self::Plan(_)
             | Self::File { .. }
             | Self::Result { .. }
-            | Self::Snapshots { .. }
             | Self::Usage(_)
             | Self::NoDevice(_)
+            | Self::NotBuilt(_)
             | Self::Broken { .. } => false,
+            #[cfg(feature = "report")]
+            Self::Snapshots { .. } => false,
         }
     }
 }
@@ -174,6 +195,7 @@ mod tests {
     use tenure_plan::csv::read;
 
     use super::{CliError, PlanFileError};
+    use crate::feature::Feature;
     use crate::replay::NoDevice;
 
     /// A new error has to be added to the table below.
@@ -186,10 +208,12 @@ mod tests {
             | CliError::Output(_)
             | CliError::File { .. }
             | CliError::Result { .. }
-            | CliError::Snapshots { .. }
             | CliError::Usage(_)
             | CliError::NoDevice(_)
+            | CliError::NotBuilt(_)
             | CliError::Broken { .. } => true,
+            #[cfg(feature = "report")]
+            CliError::Snapshots { .. } => true,
         }
     }
 
@@ -241,6 +265,7 @@ mod tests {
                 },
                 "before.json:2: not a result of `tenure replay --json`: invalid type: map, expected u32 at line 1 column 0",
             ),
+            #[cfg(feature = "report")]
             (
                 CliError::Snapshots {
                     name: "run.jsonl".to_owned(),
@@ -250,6 +275,11 @@ mod tests {
             ),
             (CliError::Usage("--json needs one recording".to_owned()), "--json needs one recording"),
             (CliError::NoDevice(missing), "vulkan: no Vulkan loader; install the package libvulkan1"),
+            (
+                CliError::NotBuilt(Feature::Report),
+                "this program was built without `tenure report`: install the whole program with `cargo install \
+                 tenure-cli --features full`, or in a checkout use `cargo run --release --features report --`",
+            ),
             (
                 CliError::Broken {
                     trace: "a.csv".to_owned(),

@@ -2,12 +2,12 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use indicatif::ProgressBar;
 use tenure_trace::{Encoding, Event, TraceWriter, generate};
 
 use crate::args::GenArgs;
 use crate::error::CliError;
-use crate::output;
+use crate::feature::Feature;
+use crate::output::{self, ProgressBar};
 
 /// Allocations and frees between two reports of progress, which may cost a system call.
 const OPS_A_REPORT: u64 = 1024;
@@ -15,8 +15,12 @@ const OPS_A_REPORT: u64 = 1024;
 pub(crate) fn run(args: &GenArgs) -> Result<(), CliError> {
     match &args.out {
         Some(file) => {
+            let encoding = Encoding::of_name(file);
+            if !encoding.is_supported() {
+                return Err(CliError::File { file: file.clone(), error: Feature::Zstd.into() });
+            }
             let bar = output::progress(args.ops, "generating");
-            write(args, TraceWriter::create(file, Encoding::of_name(file))?, &bar)
+            write(args, TraceWriter::create(file, encoding)?, &bar)
         }
         None => {
             // A recording on the terminal is not to be mixed with the bar.

@@ -52,7 +52,7 @@ fn of_recording(args: &ReportArgs, name: &str, trace: &Trace) -> Result<(History
     let job = Job { name, summary, program, strategy, settings: &settings, progress: &progress };
     let mut watch = Watch { recorder: None, of_slot: vec![usize::MAX; program.slots] };
     let replayed = target.replay_watched(&mut watch, &job);
-    bar.finish_and_clear();
+    drop(bar);
     let outcome = replayed.map_err(|error| CliError::of_replay(name, strategy.name(), error))?;
     let outcomes = [outcome];
     compare::complain_of_findings(&outcomes);

@@ -22,6 +22,7 @@ pub(crate) enum Content {
 }
 
 /// What a file for a page has in it, with its name.
+#[cfg(feature = "report")]
 pub(crate) enum PageSource {
     Recording(String, Trace),
     Snapshots(String, Box<dyn Read>),
@@ -93,6 +94,7 @@ impl Input {
     }
 
     /// Reads a recording, or finds that the file has snapshots.
+    #[cfg(feature = "report")]
     pub(crate) fn recording_or_snapshots(self) -> Result<PageSource, CliError> {
         let _reading = output::working("reading");
         let (Self { name, source }, is_json) = self.told_apart()?;

@@ -4,6 +4,7 @@
 //! Exit status: 0 when nothing failed, leaked or was hazardous; 1 when something did; 2 for bad
 //! usage or input, or when a device is missing.
 
+#[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
 mod api;
 mod args;
 mod compare;
@@ -11,14 +12,17 @@ mod demo;
 mod devices;
 mod difference;
 mod error;
+pub mod feature;
 mod generate;
+#[cfg(feature = "report")]
 mod html;
 mod input;
 mod output;
+#[cfg(feature = "report")]
 pub mod perfetto;
-mod pick;
 mod plan;
 pub mod replay;
+#[cfg(feature = "report")]
 mod report;
 mod table;
 mod tune;
@@ -37,7 +41,10 @@ pub fn run(args: &Args) -> ExitCode {
     let done = match &args.command {
         None => demo::run(),
         Some(Command::Replay(args)) => compare::run(args),
+        #[cfg(feature = "report")]
         Some(Command::Report(args)) => report::run(args),
+        #[cfg(not(feature = "report"))]
+        Some(Command::Report(_)) => Err(feature::Feature::Report.into()),
         Some(Command::Compare(args)) => difference::run(args),
         Some(Command::Tune(args)) => tune::run(args),
         Some(Command::Gen(args)) => generate::run(args).map(|()| Verdict::Clean),

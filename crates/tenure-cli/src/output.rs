@@ -1,15 +1,20 @@
 //! Writing to the terminal.
 
+#[cfg(feature = "progress")]
+mod bars;
+#[cfg(not(feature = "progress"))]
+mod no_bars;
+
 use std::fmt::Display;
 use std::io::{self, BufWriter, StdoutLock, Write};
-use std::time::Duration;
-
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::replay::Verdict;
-
-/// How often the sign of work changes.
-const SPIN: Duration = Duration::from_millis(100);
+#[cfg(feature = "progress")]
+pub(crate) use bars::{progress, working};
+#[cfg(feature = "progress")]
+pub(crate) use indicatif::ProgressBar;
+#[cfg(not(feature = "progress"))]
+pub(crate) use no_bars::{ProgressBar, progress, working};
 
 /// Writes lines to standard error. Names in them may be of files: what would control the terminal is replaced. A
 /// failure to write is ignored.
@@ -17,30 +22,6 @@ pub(crate) fn complain(lines: impl Display) {
     for line in lines.to_string().lines() {
         let _ignored = writeln!(io::stderr(), "{}", printable(line));
     }
-}
-
-/// A progress bar on standard error, which goes when it is dropped; invisible if standard error is not a terminal.
-pub(crate) fn progress(steps: u64, message: &'static str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg:>10} {bar:40} {percent:>3} %");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    shown(ProgressBar::new(steps).with_style(style), message)
-}
-
-/// A sign, like a [progress bar](progress), that work goes on of which nobody knows how much is left.
-pub(crate) fn working(message: &'static str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg:>10} {spinner} {elapsed}");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-    let bar = shown(ProgressBar::new_spinner().with_style(style), message);
-    if !bar.is_hidden() {
-        bar.enable_steady_tick(SPIN);
-    }
-    bar
-}
-
-fn shown(bar: ProgressBar, message: &'static str) -> ProgressBar {
-    let bar = bar.with_finish(ProgressFinish::AndClear).with_message(message);
-    bar.tick();
-    bar
 }
 
 /// A name for the terminal: what would control it is replaced.

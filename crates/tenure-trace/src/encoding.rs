@@ -8,6 +8,9 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
+#[cfg(not(feature = "zstd"))]
+use crate::no_zstd as zstd;
+
 /// How the text of a recording is stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -18,7 +21,7 @@ pub enum Encoding {
     /// gzip (RFC 1952): 5 to 15 % of the text.
     Gzip,
     /// Zstandard (RFC 8878): about as small, and several times faster to write. Written with a
-    /// checksum.
+    /// checksum. Needs the feature `zstd` of this crate: see [`is_supported`](Self::is_supported).
     Zstd,
 }
 
@@ -43,6 +46,15 @@ impl Encoding {
             Some("zst" | "zstd") => Self::Zstd,
             _ => Self::Plain,
         }
+    }
+
+    /// Whether this build reads and writes the encoding: [`Zstd`](Self::Zstd) needs the feature `zstd` of this crate,
+    /// the others nothing.
+    ///
+    /// Without the feature, reading and writing zstd fails with [`io::ErrorKind::Unsupported`].
+    #[must_use]
+    pub const fn is_supported(self) -> bool {
+        !matches!(self, Self::Zstd) || cfg!(feature = "zstd")
     }
 
     /// The encoding of data that begins with `head`.
@@ -102,7 +114,8 @@ impl<R: Read> Decoder<R> {
     ///
     /// # Errors
     ///
-    /// The errors of the source, and a failed allocation of the zstd decoder.
+    /// The errors of the source, and a failed allocation of the zstd decoder. An encoding that is not
+    /// [supported](Encoding::is_supported) is an error of the first read.
     pub fn new(mut source: R) -> io::Result<Self> {
         let mut head = Vec::new();
         source.by_ref().take(4).read_to_end(&mut head)?;

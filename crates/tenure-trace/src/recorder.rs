@@ -35,14 +35,14 @@ const FRAMES_A_FLUSH: u32 = 32;
 /// use tenure_trace::{Encoding, TraceRecorder, TraceWriter, read_all};
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
-/// let recorder = TraceRecorder::new(TraceWriter::new(Vec::new(), Encoding::Zstd)?);
+/// let recorder = TraceRecorder::new(TraceWriter::new(Vec::new(), Encoding::Gzip)?);
 /// gpu.set_recorder(recorder.hook());
 ///
 /// let rock = gpu.create_buffer(&BufferDesc::new(48 * 1024, Usage::VERTEX))?;
 /// gpu.begin_frame()?.end()?;
 /// drop(rock);
 ///
-/// let trace = read_all(recorder.finish()?.as_slice(), "rock.csv.zst")?;
+/// let trace = read_all(recorder.finish()?.as_slice(), "rock.csv.gz")?;
 /// assert_eq!((trace.summary.allocs, trace.summary.frees, trace.summary.frames), (1, 1, 1));
 /// assert_eq!(trace.summary.peak_live_bytes, 48 * 1024);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

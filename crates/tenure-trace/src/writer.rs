@@ -57,6 +57,10 @@ impl TraceWriter<File> {
     ///
     /// [`TraceError::Open`], and those of [`new`](Self::new).
     pub fn create(path: impl AsRef<Path>, encoding: Encoding) -> Result<Self, TraceError> {
+        if !encoding.is_supported() {
+            // This fails, and a file that exists is not emptied.
+            TraceWriter::new(io::sink(), encoding).map(drop)?;
+        }
         let path = path.as_ref();
         match File::create(path) {
             Ok(file) => Self::new(file, encoding),
@@ -70,7 +74,8 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`TraceError::Write`] if the encoder cannot be set up.
+    /// [`TraceError::Write`] if the encoder cannot be set up, or the encoding is not
+    /// [supported](Encoding::is_supported).
     pub fn new(sink: W, encoding: Encoding) -> Result<Self, TraceError> {
         let sink = Encoder::new(sink, encoding).map_err(|error| TraceError::Write { error })?;
         let mut buffer = Vec::with_capacity(CHUNK + 256);

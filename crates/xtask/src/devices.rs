@@ -131,7 +131,8 @@ pub(crate) fn windows_in_lab() -> Result<Lab, Trouble> {
 pub(crate) fn program(is_native: bool) -> Outcome {
     let test = [&TEST_ALL[..], &PROGRAM].concat();
     if is_native || cfg!(windows) {
-        cargo(&["run", "--release", "--quiet", "--package", "tenure-cli", "--", "devices"])?;
+        let full = ["--package", "tenure-cli", "--features", "full"];
+        cargo(&[&["run", "--release", "--quiet"][..], &full, &["--", "devices"]].concat())?;
         return cargo(&test);
     }
     let lab = windows_in_lab()?;

@@ -11,6 +11,7 @@ mod egui;
 mod failures;
 mod lab;
 mod lab_packages;
+mod main_job;
 mod outcome;
 mod package;
 mod perfetto;

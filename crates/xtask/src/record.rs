@@ -17,7 +17,8 @@ const ONLY_ON_WINDOWS: [&str; 2] = ["d3d12", "d3d12-runtime"];
 /// What is measured, by the arguments of `bench`.
 const FIGURES: [&str; 2] = ["create", "pressure"];
 /// The program, which says what a device is and what tenure uses of it.
-const DEVICES: [&str; 7] = ["run", "--release", "--quiet", "--package", "tenure-cli", "--", "devices"];
+const DEVICES: [&str; 9] =
+    ["run", "--release", "--quiet", "--package", "tenure-cli", "--features", "full", "--", "devices"];
 
 /// Runs the steps and writes the file of that name. A step or a program that fails is in the file, and is an error afterwards.
 pub(crate) fn run(name: &str) -> Result<(), String> {

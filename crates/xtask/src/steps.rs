@@ -8,8 +8,8 @@ use crate::outcome::{Outcome, Trouble};
 use crate::step::Lane::{Apart, Workspace};
 use crate::step::Step;
 use crate::{
-    architecture, debian, devices, docs, egui, lab, package, perfetto, records, runtime, soak, supply,
-    surface, toolchain, triangles, unsafe_code, verify, weight, wgpu, words,
+    architecture, debian, devices, docs, egui, lab, main_job, package, perfetto, records, runtime, soak,
+    supply, surface, toolchain, triangles, unsafe_code, verify, weight, wgpu, words,
 };
 
 /// In each lane in the order in which they begin: what others wait for and what takes long comes first.
@@ -152,12 +152,7 @@ const STEPS: &[Step] = &[
         lane: Apart,
         run: |_| soak::rules::check().and_then(|()| soak::run_in_test()),
     },
-    Step {
-        name: "main",
-        what: "the main job: the default replay",
-        lane: Apart,
-        run: |_| cargo(&["run", "--release", "--quiet"]),
-    },
+    Step { name: "main", what: "the main job: the default replay", lane: Apart, run: |_| main_job::check() },
     Step {
         name: "drop-in",
         what: "the drop-in has the public surface of what it stands for",

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use tenure::d3d12::{LiveObjects, Options, Severity};
 use tenure::{DeviceError, d3d12};
 
-use super::{About, Api, Layer};
+use super::{Api, Layer};
 use crate::args::Validation;
+use crate::devices::About;
 use crate::replay::{Hazards, NoDevice, Opened, Watch};
 
 const NO_ADAPTER: &str = "install the driver of a GPU with feature level 11.0";

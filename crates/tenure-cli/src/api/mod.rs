@@ -1,21 +1,9 @@
 //! The graphics APIs, and opening their devices.
 
-#[cfg(windows)]
+#[cfg(all(windows, feature = "d3d12"))]
 pub(crate) mod d3d12;
-/// Direct3D 12 in programs that were not built for Windows.
-#[cfg(not(windows))]
-pub(crate) mod d3d12 {
-    use crate::replay::NoDevice;
-
-    /// The reason for the missing API, and the remedy.
-    pub(crate) fn missing() -> NoDevice {
-        NoDevice {
-            api: "d3d12",
-            reason: "this program was not built for Windows".to_owned(),
-            remedy: "build it with --target x86_64-pc-windows-msvc or -gnu; Wine runs it, too",
-        }
-    }
-}
+mod pick;
+#[cfg(feature = "vulkan")]
 pub(crate) mod vulkan;
 
 use std::marker::PhantomData;
@@ -23,9 +11,9 @@ use std::sync::Arc;
 
 use tenure::device::Device;
 
-use crate::args::Validation;
-use crate::pick::Pick;
-use crate::replay::{Hazards, NoDevice, Open, Opened};
+use crate::args::{Pick, ReplayArgs, Validation};
+use crate::devices::About;
+use crate::replay::{Hazards, NoDevice, Open, Opened, Real, Target};
 
 /// The use of the validation layer.
 pub(crate) struct Layer {
@@ -39,22 +27,6 @@ impl Layer {
     pub(crate) fn off() -> Self {
         Self { wanted: Validation::Off, hazards: Arc::default() }
     }
-}
-
-/// The properties of an adapter that [`Device`] does not have.
-pub(crate) struct About {
-    /// Discrete, integrated, …
-    pub(crate) kind: &'static str,
-    /// The API's version, or feature level.
-    pub(crate) version: String,
-    /// The driver's name and version.
-    pub(crate) driver: String,
-    /// The vendor's PCI number.
-    pub(crate) vendor: u32,
-    /// The device's PCI number.
-    pub(crate) device: u32,
-    /// The optional features of the API, and the workarounds, that tenure uses.
-    pub(crate) uses: Vec<String>,
 }
 
 /// A graphics API.
@@ -81,17 +53,16 @@ pub(crate) trait Api {
 }
 
 /// Opens devices on one adapter of an API.
-pub(crate) struct Chosen<A> {
+struct Chosen<A> {
     pick: Option<Pick>,
     validation: Validation,
     api: PhantomData<A>,
 }
 
-impl<A: Api> Chosen<A> {
-    /// The adapter that `pick` selects; by default the preferred one.
-    pub(crate) const fn new(pick: Option<Pick>, validation: Validation) -> Self {
-        Self { pick, validation, api: PhantomData }
-    }
+/// Replays on the adapter that the arguments select; by default the preferred one.
+pub(crate) fn chosen<A: Api + 'static>(args: &ReplayArgs) -> Box<dyn Target> {
+    let (pick, validation) = (args.adapter.clone(), args.validation.unwrap_or_default());
+    Box::new(Real(Chosen::<A> { pick, validation, api: PhantomData }))
 }
 
 impl<A: Api> Open for Chosen<A> {

@@ -1,6 +1,8 @@
 //! `tenure devices`: the devices of each API.
 
 mod found;
+#[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
+mod real;
 mod table;
 
 use std::io::Write;
@@ -8,14 +10,11 @@ use std::io::Write;
 use tenure::device::{Api as Rules, Device};
 use tenure::sim;
 
-#[cfg(windows)]
-use crate::api::d3d12::D3d12;
-use crate::api::vulkan::Vulkan;
-use crate::api::{About, Api, Layer};
 use crate::args::DevicesArgs;
 use crate::error::CliError;
 use crate::output;
 use crate::replay::{NoDevice, Verdict};
+pub(crate) use found::About;
 use found::Found;
 
 pub(crate) fn run(args: &DevicesArgs) -> Result<Verdict, CliError> {
@@ -49,40 +48,19 @@ impl Devices {
     /// Opens and closes every device of every API.
     fn gather(with_sim: bool) -> Self {
         let mut devices = Self::default();
-        devices.find_all::<Vulkan>();
-        #[cfg(windows)]
-        devices.find_all::<D3d12>();
-        #[cfg(not(windows))]
-        devices.missing.push(crate::api::d3d12::missing());
+        #[cfg(feature = "vulkan")]
+        devices.find_all::<crate::api::vulkan::Vulkan>();
+        #[cfg(not(feature = "vulkan"))]
+        devices.missing.push(crate::feature::Feature::Vulkan.no_device());
+        #[cfg(all(windows, feature = "d3d12"))]
+        devices.find_all::<crate::api::d3d12::D3d12>();
+        #[cfg(not(all(windows, feature = "d3d12")))]
+        devices.missing.push(crate::feature::Feature::D3d12.no_device());
         if with_sim {
             devices.found.extend(sim::Profile::ALL.iter().copied().filter_map(simulated));
         }
         devices
     }
-
-    fn find_all<A: Api>(&mut self) {
-        match A::adapters(&Layer::off()) {
-            Err(missing) => self.missing.push(missing),
-            Ok(adapters) => {
-                for (number, adapter) in adapters.iter().enumerate() {
-                    match open::<A>(number, adapter) {
-                        Ok(found) => self.found.push(found),
-                        Err(missing) => self.missing.push(missing),
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn open<A: Api>(number: usize, adapter: &A::Adapter) -> Result<Found, NoDevice> {
-    let name = A::name(adapter);
-    let describe =
-        |reason| NoDevice { api: A::NAME, reason: format!("{number} ({name}): {reason}"), remedy: "" };
-    let opened = A::open(adapter, &Layer::off()).map_err(|missing| describe(missing.reason))?;
-    let device = opened.device();
-    let about = A::about(adapter, device);
-    Found::new(number.to_string(), about, device).map_err(|error| describe(error.to_string()))
 }
 
 fn simulated(profile: sim::Profile) -> Option<Found> {

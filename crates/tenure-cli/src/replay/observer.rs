@@ -6,7 +6,7 @@ use tenure::device::Device;
 use super::program::What;
 
 /// A moment of a replay.
-pub(crate) enum Moment<'a, D: Device> {
+pub enum Moment<'a, D: Device> {
     /// The manager is asked for the next frame, and may wait for the GPU.
     FrameBegins,
     /// A frame has begun.
@@ -53,7 +53,7 @@ pub(crate) enum Moment<'a, D: Device> {
 }
 
 /// Follows a replay. The manager may be asked for its statistics, and is not to be changed.
-pub(crate) trait Observer<D: Device> {
+pub trait Observer<D: Device> {
     /// Called at each moment, in their order.
     fn observe(&mut self, gpu: &Gpu<D>, moment: Moment<'_, D>);
 }

@@ -11,7 +11,7 @@ use super::outcome::{Found, Outcome, Watch};
 use super::{Job, NoDevice, Program, ReplayError, Shape, Target, session};
 
 /// Ticks of simulated time in a frame of a replay: its submission, and a poll at either end.
-pub(crate) const TICKS_A_FRAME: u64 = 3;
+pub const TICKS_A_FRAME: u64 = 3;
 
 /// Simulated devices of one profile. The same job gives the same outcome, apart from the times
 /// measured.
@@ -35,7 +35,7 @@ impl Target for Simulated {
 
 impl Simulated {
     /// A new device for a job.
-    pub(crate) fn device(&self, job: &Job<'_>) -> sim::Device {
+    pub fn device(&self, job: &Job<'_>) -> sim::Device {
         let frames = u64::from(job.settings.config.frames.in_flight);
         let lag = sim::Lag::Random { max: frames.saturating_mul(TICKS_A_FRAME) };
         let options = sim::Options::new(self.profile).seed(job.settings.seed).lag(lag);
@@ -44,7 +44,7 @@ impl Simulated {
 
     /// As [`replay`](Target::replay), on a [`device`](Self::device) that is wrapped, with an observer. The outcome is the
     /// same.
-    pub(crate) fn replay_observed(
+    pub fn replay_observed(
         &self,
         device: Counted<sim::Device>,
         observer: &mut impl Observer<Counted<sim::Device>>,
@@ -55,7 +55,7 @@ impl Simulated {
     }
 
     /// As [`replay`](Target::replay), with an observer. The outcome is the same.
-    pub(crate) fn replay_watched(
+    pub fn replay_watched(
         &self,
         observer: &mut impl Observer<sim::Device>,
         job: &Job<'_>,

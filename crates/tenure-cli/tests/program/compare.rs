@@ -190,8 +190,12 @@ fn results_that_windows_wrote_are_read_or_named() {
         assert!(stderr(&output).starts_with(&format!("{wide}: the text is UTF-16")), "{}", stderr(&output));
     }
     // Where a recording is expected, results are named as what they are.
-    for arguments in [&["replay", &marked][..], &["tune", &marked], &["report", &marked, "--perfetto", &wide]]
-    {
+    for arguments in [
+        &["replay", &marked][..],
+        &["tune", &marked],
+        #[cfg(feature = "report")]
+        &["report", &marked, "--perfetto", &wide],
+    ] {
         let output = run(arguments);
         assert_eq!(status(&output), 2, "{arguments:?}");
         assert!(stderr(&output).starts_with(&format!("{marked}: this is JSON")), "{}", stderr(&output));
@@ -206,8 +210,12 @@ fn damage_is_said_with_the_encoding_that_hid_it() {
     let cut = folder.path().join("cut.csv.gz");
     let whole = fs::read(recording()).unwrap();
     fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
-    let (cut, page) = (cut.to_str().unwrap(), folder.path().join("page.html"));
-    for arguments in [&["compare", cut, cut][..], &["report", cut, "--html", page.to_str().unwrap()]] {
+    let cut = cut.to_str().unwrap();
+    for arguments in [
+        &["compare", cut, cut][..],
+        #[cfg(feature = "report")]
+        &["report", cut, "--html", folder.path().join("page.html").to_str().unwrap()],
+    ] {
         let output = run(arguments);
         assert_eq!(status(&output), 2);
         assert!(stderr(&output).contains(": cannot read (gzip): "), "{arguments:?}: {}", stderr(&output));

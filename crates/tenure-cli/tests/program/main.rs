@@ -6,12 +6,15 @@ mod cli;
 mod common;
 mod compare;
 mod counted;
+mod features;
+#[cfg(feature = "report")]
 mod html;
 mod inputs;
 mod plan;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "progress"))]
 mod progress;
 mod real;
 mod replay;
+#[cfg(feature = "report")]
 mod report;
 mod tune;

@@ -40,6 +40,7 @@ fn long_commands_show_progress_on_a_terminal_and_clear_it() {
         (&["gen", "frames", "--ops", "20000", "--out", &made], "generating"),
         (&["gen", "frames", "--ops", "20000"], "generating"),
         (&["replay", &recording], "committed"),
+        #[cfg(feature = "report")]
         (&["report", &recording, "--perfetto", &trace], "replaying"),
         (&["plan", &frame], "planning"),
         (&["compare", &recording, &recording], "pooled"),

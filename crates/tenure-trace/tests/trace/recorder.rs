@@ -45,7 +45,7 @@ fn threads_and_frames_are_recorded() {
     const THREADS: u64 = 4;
     const EACH: u64 = 200;
     const FRAMES: u64 = 10;
-    for encoding in Encoding::ALL {
+    for encoding in crate::common::encodings() {
         let gpu = gpu();
         let recorder = recorder(&gpu, encoding);
         let mut kept: Vec<Buffer<sim::Device>> = Vec::new();

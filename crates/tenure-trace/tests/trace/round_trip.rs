@@ -31,7 +31,7 @@ proptest! {
     #[test]
     fn events_come_back(events in crate::common::valid_events()) {
         let expected = Trace::from_events(events.iter().copied()).unwrap();
-        for encoding in Encoding::ALL {
+        for encoding in crate::common::encodings() {
             let file = crate::common::written(&events, encoding);
             let trace = read_all(file.as_slice(), "t").unwrap();
             prop_assert_eq!(&trace.events, &events);
@@ -51,16 +51,43 @@ proptest! {
         let text = crate::common::written(&events, Encoding::Plain);
         let (first, second) = text.split_at(cut.index(text.len()));
         let mut gzip = Vec::new();
-        let mut zstd = Vec::new();
         for part in [first, second] {
             let mut encoder = flate2::write::GzEncoder::new(&mut gzip, flate2::Compression::fast());
             encoder.write_all(part).unwrap();
             encoder.finish().unwrap();
-            zstd.extend(zstd::encode_all(part, 1).unwrap());
         }
         prop_assert_eq!(&read_all(gzip.as_slice(), "t").unwrap().events, &events);
-        prop_assert_eq!(&read_all(zstd.as_slice(), "t").unwrap().events, &events);
+        #[cfg(feature = "zstd")]
+        {
+            let zstd = [first, second].map(|part| zstd::encode_all(part, 1).unwrap()).concat();
+            prop_assert_eq!(&read_all(zstd.as_slice(), "t").unwrap().events, &events);
+        }
     }
+}
+
+/// Without its feature zstd is recognised, and refused with the way to get it.
+#[cfg(not(feature = "zstd"))]
+#[test]
+fn zstd_without_its_feature_is_an_error() {
+    const HEAD: [u8; 6] = [0x28, 0xb5, 0x2f, 0xfd, 4, 0];
+    let why = "this program was built without zstd (the feature `zstd` of the crate tenure-trace)";
+    match read_all(&HEAD[..], "game.csv.zst").unwrap_err() {
+        error @ TraceError::Read { encoding: Encoding::Zstd, .. } => {
+            assert_eq!(error.to_string(), format!("game.csv.zst:1: cannot read (zstd): {why}"));
+        }
+        other => panic!("{other}"),
+    }
+    match TraceWriter::new(Vec::new(), Encoding::Zstd).map(drop) {
+        Err(TraceError::Write { error }) => {
+            assert_eq!((error.kind(), error.to_string().as_str()), (io::ErrorKind::Unsupported, why));
+        }
+        other => panic!("{other:?}"),
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("game.csv.zst");
+    std::fs::write(&file, "what was there").unwrap();
+    assert!(matches!(TraceWriter::create(&file, Encoding::Zstd), Err(TraceError::Write { .. })));
+    assert_eq!(std::fs::read(&file).unwrap(), b"what was there");
 }
 
 #[test]
@@ -111,7 +138,7 @@ impl Write for Full {
 #[test]
 fn a_full_disk_is_reported_by_finish_at_the_latest() {
     let events: Vec<_> = (1..20_000).map(|number| Event::Frame { number }).collect();
-    for encoding in Encoding::ALL {
+    for encoding in crate::common::encodings() {
         let needed = crate::common::written(&events, encoding).len();
         for room in [0, 1, needed / 2, needed - 1] {
             let mut writer = TraceWriter::new(Full(room), encoding).unwrap();
@@ -133,7 +160,7 @@ fn a_full_disk_is_reported_by_finish_at_the_latest() {
 #[test]
 fn what_is_flushed_can_be_read_after_a_crash() {
     let events: Vec<_> = (1..1000).map(|number| Event::Frame { number }).collect();
-    for encoding in Encoding::ALL {
+    for encoding in crate::common::encodings() {
         let mut file = Vec::new();
         let mut writer = TraceWriter::new(&mut file, encoding).unwrap();
         for event in &events {

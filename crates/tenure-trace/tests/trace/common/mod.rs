@@ -61,6 +61,11 @@ pub(crate) fn valid_events() -> impl Strategy<Value = Vec<Event>> {
     })
 }
 
+/// The encodings that this build has.
+pub(crate) fn encodings() -> impl Iterator<Item = Encoding> {
+    Encoding::ALL.into_iter().filter(|encoding| encoding.is_supported())
+}
+
 /// The file that holds the events, which must be valid.
 pub(crate) fn written(events: &[Event], encoding: Encoding) -> Vec<u8> {
     let mut writer = TraceWriter::new(Vec::new(), encoding).unwrap();

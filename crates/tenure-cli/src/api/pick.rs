@@ -1,22 +1,6 @@
 //! Choosing one of several adapters.
 
-use std::convert::Infallible;
-use std::str::FromStr;
-
-/// The choice of an adapter: by its number among those of its API, or by a part of its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Pick {
-    Number(usize),
-    Name(String),
-}
-
-impl FromStr for Pick {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(text.parse().map_or_else(|_| Self::Name(text.to_owned()), Self::Number))
-    }
-}
+use crate::args::Pick;
 
 impl Pick {
     /// The index of the chosen adapter among those with these names; 0 without a choice.

@@ -1,0 +1,35 @@
+//! The main job, as it is compiled for a first look: the program without features.
+
+use std::process::Command;
+
+use crate::command::{cargo, root, target};
+use crate::outcome::{Outcome, Trouble};
+
+/// What needs a feature: arguments, and the text and the feature that are in the error.
+const ABSENT: [(&[&str], &str, &str); 4] = [
+    (&["devices"], "without Vulkan", "vulkan"),
+    (&["replay", "traces/egui_demo_app.csv.gz", "--device", "vulkan"], "without Vulkan", "vulkan"),
+    (&["report", "traces/egui_demo_app.csv.gz", "--html", "page.html"], "without `tenure report`", "report"),
+    (&["replay", "fuzz/seeds/recording/zstd-head.csv.zst"], "without zstd", "zstd"),
+];
+
+/// The default replay; and what that program lacks is refused with the way to get it.
+pub(crate) fn check() -> Outcome {
+    cargo(&["run", "--release", "--quiet"])?;
+    let program = target().join("release").join(format!("tenure{}", std::env::consts::EXE_SUFFIX));
+    for (arguments, missing, feature) in ABSENT {
+        let output = Command::new(&program).args(arguments).current_dir(root()).output();
+        let output = output.map_err(|error| Trouble::Failed(format!("{}: {error}", program.display())))?;
+        let said =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        let has = |wanted: &str| said.contains(wanted);
+        if output.status.success() || !has(missing) || !has(&format!("--features {feature} --`")) {
+            return Err(Trouble::Failed(format!(
+                "tenure {}: {}: {said}",
+                arguments.join(" "),
+                output.status
+            )));
+        }
+    }
+    Ok(())
+}
