@@ -68,10 +68,12 @@ pub(crate) fn thread_sanitizer() -> Outcome {
         "vulkan_nvidia::many_threads",
         "vulkan_nvidia::frames_of_many_threads",
     ];
-    let runs: [(&[&str], &[&str]); 4] = [
+    // Modules and names of tests that start threads.
+    let of_core = ["clones::", "devices::", "threads", "tiles::", "trimmed_queries::"];
+    let programs = ["--test", "lifetimes", "--test", "handles", "--test", "descriptors", "--"];
+    let runs: [(&[&str], &[&str]); 3] = [
         (&core, &["--lib", "device::mapped"]),
-        (&core, &["--test", "lifetimes", "--test", "handles"]),
-        (&core, &["--test", "descriptors", "threads"]),
+        (&core, &[&programs[..], &of_core].concat()),
         (&["--package", "conformance"], &[&["--tests", "--"], &threads[..]].concat()),
     ];
     for (package, tests) in runs {
