@@ -6,6 +6,7 @@ mod debian;
 mod devices;
 mod egui;
 mod failures;
+mod instances;
 mod lab;
 mod lab_packages;
 mod outcome;

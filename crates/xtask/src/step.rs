@@ -7,8 +7,8 @@ use std::{env, fs, io};
 use crate::command::{cargo, cargo_with, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{
-    architecture, debian, devices, egui, lab, package, perfetto, records, runtime, soak, supply, surface,
-    toolchain, triangles, unsafe_code, verify, wgpu, words,
+    architecture, debian, devices, egui, instances, lab, package, perfetto, records, runtime, soak, supply,
+    surface, toolchain, triangles, unsafe_code, verify, wgpu, words,
 };
 
 /// How to run the steps.
@@ -54,6 +54,11 @@ const STEPS: &[Step] = &[
     },
     Step { name: "docs", what: "the documentation builds without warnings", run: |_| docs() },
     Step { name: "test", what: "all tests and doctests that need no device", run: |_| tests() },
+    Step {
+        name: "published-instances",
+        what: "the planner on published instances, whose folder TENURE_PLAN_INSTANCES names",
+        run: |_| instances::published(),
+    },
     Step {
         name: "soak",
         what: "random programs over the whole interface",
