@@ -43,7 +43,7 @@ enum Command {
     Threads(threads::Args),
     /// The end of a frame and an allocation, by what lives and in how many blocks.
     Scale(scale::Args),
-    /// Peaks and times of planners on frames, published instances and random items.
+    /// Peaks and times of planners on frames, hard instances and random items.
     Plan(plan::Args),
     /// What residency policies page in when memory is short, beside Belady's bound.
     Pressure(pressure::Args),

@@ -64,7 +64,8 @@
 //! pass, which every plan takes. Frames of a renderer (100 items) take about 10 µs, the hardest published
 //! instances (150 to 450 items that fill their capacity) some milliseconds, a million random items some
 //! seconds. The memory of the search grows with the square of its items, to about 80 MiB for 2,048; the rest
-//! takes some hundred bytes an item. `cargo run --release -p bench -- plan` measures all this.
+//! takes some hundred bytes an item. `cargo run --release -p bench -- plan` measures all this, the published
+//! instances where `TENURE_PLAN_INSTANCES` names their folder.
 #![warn(missing_debug_implementations)]
 #![forbid(unsafe_code)]
 

@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{frames, mirrored, planned, scaled, shuffled, thinned};
+use common::planned;
+use common::sources::{frames, mirrored, scaled, shuffled, thinned};
 use tenure_plan::{Item, Options};
 
 fn ratio(items: &[Item], options: &Options) -> f64 {

@@ -6,7 +6,8 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Rng, frames, planned};
+use common::sources::frames;
+use common::{Rng, planned};
 use tenure_plan::{Item, MAX_BYTES, Options, PlanError, Stability, plan};
 
 fn refused(items: &[Item]) -> PlanError {

@@ -9,6 +9,7 @@ mod devices;
 mod docs;
 mod egui;
 mod failures;
+mod instances;
 mod lab;
 mod lab_packages;
 mod main_job;

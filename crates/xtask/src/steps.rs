@@ -8,8 +8,8 @@ use crate::outcome::{Outcome, Trouble};
 use crate::step::Lane::{Apart, Workspace};
 use crate::step::Step;
 use crate::{
-    architecture, debian, devices, docs, egui, lab, main_job, package, perfetto, records, runtime, soak,
-    supply, surface, toolchain, triangles, unsafe_code, verify, weight, wgpu, words,
+    architecture, debian, devices, docs, egui, instances, lab, main_job, package, perfetto, records, runtime,
+    soak, supply, surface, toolchain, triangles, unsafe_code, verify, weight, wgpu, words,
 };
 
 /// In each lane in the order in which they begin: what others wait for and what takes long comes first.
@@ -57,6 +57,12 @@ const STEPS: &[Step] = &[
         what: "all tests and doctests that need no device",
         lane: Workspace,
         run: |settings| if settings.is_quick { tests_in_brief() } else { tests() },
+    },
+    Step {
+        name: "published-instances",
+        what: "the planner on published instances, whose folder TENURE_PLAN_INSTANCES names",
+        lane: Workspace,
+        run: |_| instances::published(),
     },
     Step {
         name: "perfetto",

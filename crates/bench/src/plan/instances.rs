@@ -1,4 +1,4 @@
-//! Published instances, each with a capacity that is known to do.
+//! Hard instances, each with a capacity that is known to do.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -8,10 +8,15 @@ use std::path::{Path, PathBuf};
 use tenure_plan::{Item, Options, csv};
 
 use super::measure::{table, tenure};
+use super::planted::{CAPACITY, SHAPES, Shape};
 use super::{peers, sources};
 
 /// Placements that are tried at most: about a second.
 const NODES: u64 = 200_000;
+/// How many planted instances each shape has.
+const SEEDS: u64 = 20;
+/// How many instances of a group have variants.
+const VARIED: usize = 3;
 /// How often an instance is thinned.
 const THINNED: u64 = 30;
 
@@ -19,38 +24,61 @@ const THINNED: u64 = 30;
 type Variants = fn(&Instance) -> Vec<Instance>;
 
 struct Instance {
-    name: String,
     items: Vec<Item>,
     capacity: u64,
 }
 
-/// The folder that was named, or the one beside the repository.
-pub(super) fn folder(named: Option<&Path>) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/plan/minimalloc");
-    named.map(Path::to_path_buf).or_else(|| beside.is_dir().then_some(beside))
+/// A row of the report.
+struct Group {
+    name: String,
+    instances: Vec<Instance>,
 }
 
-pub(super) fn report(folder: &Path, rounds: usize) -> Result<String, String> {
-    let instances = read(folder)?;
-    let rows = instances.iter().map(|instance| of_instance(instance, rounds));
-    let header = ["instance", "resources", "solved", "ms", "placements", "best peer / capacity"];
-    let mut text =
-        format!("Challenging instances, at their capacity. One thread.\n\n{}\n\n", table(&header, rows));
+/// Planted instances, which have their capacity as the optimum.
+pub(super) fn planted() -> String {
+    let groups: Vec<Group> = SHAPES.iter().map(|shape| of_shape(shape, SEEDS)).collect();
+    report(&format!("Planted instances, {SEEDS} of each shape"), &groups, 1)
+}
+
+/// The instances in a folder.
+pub(super) fn published(folder: &Path, rounds: usize) -> Result<String, String> {
+    Ok(report("Published instances", &read(folder)?, rounds))
+}
+
+fn report(title: &str, groups: &[Group], rounds: usize) -> String {
+    let rows = groups.iter().map(|group| of_group(group, rounds));
+    let header = [
+        "instance",
+        "resources",
+        "solved",
+        "ms, median",
+        "placements, median",
+        "best peer / capacity, least",
+    ];
+    let mut text = format!("{title}, at their capacity. One thread.\n\n{}\n\n", table(&header, rows));
+    let varied = || groups.iter().flat_map(|group| group.instances.iter().take(VARIED));
     let variants: [(&str, Variants); 4] =
         [("mirrored", mirrored), ("shuffled", shuffled), ("scaled", scaled), ("3 to 10 % removed", thinned)];
-    let rows = variants.iter().map(|(name, make)| of_variants(name, instances.iter().flat_map(make)));
+    let rows = variants.iter().map(|(name, make)| of_variants(name, varied().flat_map(make)));
     let header = ["variant", "solved", "within 1 s", "ms, median", "ms, p90", "ms, max"];
-    let _infallible = writeln!(text, "Variants of them.\n\n{}\n", table(&header, rows));
-    Ok(text)
+    let _infallible =
+        writeln!(text, "Variants of {} of them.\n\n{}\n", varied().count(), table(&header, rows));
+    text
 }
 
-fn read(folder: &Path) -> Result<Vec<Instance>, String> {
+fn of_shape(shape: &Shape, seeds: u64) -> Group {
+    let instance = |seed| Instance { items: shape.instance(seed).0, capacity: CAPACITY };
+    Group { name: shape.name.to_owned(), instances: (0..seeds).map(instance).collect() }
+}
+
+/// The capacity is in the name of each file, before the ending.
+fn read(folder: &Path) -> Result<Vec<Group>, String> {
     let failed = |what: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", what.display());
     let entries = folder.read_dir().map_err(|error| failed(folder, &error))?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|file| file.extension().is_some_and(|ending| ending == "csv"));
     files.sort();
-    let mut instances = Vec::new();
+    let mut groups = Vec::new();
     for file in files {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let Some(capacity) = name.rsplit('.').next().and_then(|text| text.parse().ok()) else {
@@ -58,27 +86,44 @@ fn read(folder: &Path) -> Result<Vec<Instance>, String> {
         };
         let source = BufReader::new(File::open(&file).map_err(|error| failed(&file, &error))?);
         let items = csv::read(source).map_err(|error| failed(&file, &error))?.items;
-        instances.push(Instance { name, items, capacity });
+        groups.push(Group { name, instances: vec![Instance { items, capacity }] });
     }
-    Ok(instances)
+    Ok(groups)
 }
 
 fn options(instance: &Instance) -> Options {
     Options::new().capacity(instance.capacity).nodes(NODES)
 }
 
-fn of_instance(instance: &Instance, rounds: usize) -> Vec<String> {
-    let (micros, plan) = tenure(&instance.items, &options(instance), rounds);
-    let planners = peers::all().into_iter().filter(|peer| peer.is_planner);
-    let best = planners.map(|peer| (peer.peak)(&instance.items)).min().unwrap_or(0);
+fn of_group(group: &Group, rounds: usize) -> Vec<String> {
+    let (mut sizes, mut times, mut nodes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut solved, mut best) = (0, f64::INFINITY);
+    for instance in &group.instances {
+        let (micros, plan) = tenure(&instance.items, &options(instance), rounds);
+        sizes.push(instance.items.len());
+        times.push(micros / 1e3);
+        nodes.push(plan.nodes);
+        solved += u32::from(plan.peak <= instance.capacity);
+        best = best.min(best_peer(instance) as f64 / instance.capacity as f64);
+    }
+    sizes.sort_unstable();
+    times.sort_by(f64::total_cmp);
+    nodes.sort_unstable();
+    let middle = group.instances.len() / 2;
     vec![
-        instance.name.clone(),
-        instance.items.len().to_string(),
-        (if plan.peak <= instance.capacity { "yes" } else { "NO" }).to_owned(),
-        format!("{:.1}", micros / 1e3),
-        plan.nodes.to_string(),
-        format!("{:.3}", best as f64 / instance.capacity as f64),
+        group.name.clone(),
+        sizes[middle].to_string(),
+        format!("{solved} of {}", group.instances.len()),
+        format!("{:.1}", times[middle]),
+        nodes[middle].to_string(),
+        format!("{best:.3}"),
     ]
+}
+
+/// The lowest peak of the other planners.
+fn best_peer(instance: &Instance) -> u64 {
+    let planners = peers::all().into_iter().filter(|peer| peer.is_planner);
+    planners.map(|peer| (peer.peak)(&instance.items)).min().unwrap_or(0)
 }
 
 fn of_variants(name: &str, variants: impl Iterator<Item = Instance>) -> Vec<String> {
@@ -106,7 +151,7 @@ fn of_variants(name: &str, variants: impl Iterator<Item = Instance>) -> Vec<Stri
 }
 
 fn with(instance: &Instance, items: Vec<Item>) -> Instance {
-    Instance { name: instance.name.clone(), items, capacity: instance.capacity }
+    Instance { items, capacity: instance.capacity }
 }
 
 fn mirrored(instance: &Instance) -> Vec<Instance> {
@@ -119,12 +164,25 @@ fn shuffled(instance: &Instance) -> Vec<Instance> {
 
 fn scaled(instance: &Instance) -> Vec<Instance> {
     let scale = |by: u64| Instance {
+        items: sources::shuffled(&sources::scaled(&instance.items, 5, by), by),
         capacity: instance.capacity * by,
-        ..with(instance, sources::shuffled(&sources::scaled(&instance.items, 5, by), by))
     };
     vec![scale(3), scale(7919), scale(12_345)]
 }
 
 fn thinned(instance: &Instance) -> Vec<Instance> {
     (0..THINNED).map(|seed| with(instance, sources::thinned(&instance.items, seed))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SHAPES, best_peer, of_shape};
+
+    #[test]
+    fn no_peer_solves_a_planted_instance() {
+        for group in SHAPES.iter().map(|shape| of_shape(shape, 2)) {
+            let is_hard = group.instances.iter().all(|instance| best_peer(instance) > instance.capacity);
+            assert!(is_hard, "{}", group.name);
+        }
+    }
 }

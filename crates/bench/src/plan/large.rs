@@ -4,7 +4,7 @@ use tenure_plan::{Item, Options};
 
 use super::measure::{table, tenure, timed};
 use super::peers;
-use super::sources::{Lifetimes, random};
+use super::random::{Lifetimes, random};
 
 const SEEDS: u64 = 5;
 

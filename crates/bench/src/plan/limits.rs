@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use tenure_plan::{Item, Options, Stability, plan};
 
 use super::measure::{table, tenure};
-use super::sources::{self, Lifetimes, random};
+use super::random::{Lifetimes, random};
+use super::sources;
 use crate::suballoc::rng::Rng;
 
 /// The budgets that every case is given, in milliseconds.

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use tenure_plan::{Options, plan};
 
 use super::measure::table;
-use super::sources::{Lifetimes, random};
+use super::random::{Lifetimes, random};
 use crate::counting::Count;
 
 /// The most bytes that `run` had allocated at once, and what it returned. One at a time.

@@ -8,6 +8,10 @@ mod measure;
 mod memory;
 mod mixes;
 pub mod peers;
+#[path = "../../../tenure-plan/tests/common/planted.rs"]
+mod planted;
+mod random;
+#[path = "../../../tenure-plan/tests/common/sources.rs"]
 mod sources;
 
 use std::path::PathBuf;
@@ -16,8 +20,8 @@ use std::path::PathBuf;
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// A folder of instances (id,lower,upper,size) with their capacity before the ending, such as the
-    /// challenging ones published with MiniMalloc [default: ../shared/plan/minimalloc, if it exists]
-    #[arg(long, value_name = "DIR")]
+    /// challenging ones published with MiniMalloc
+    #[arg(long, value_name = "DIR", env = "TENURE_PLAN_INSTANCES")]
     pub instances: Option<PathBuf>,
     /// Rounds of timing; the result is their median.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
@@ -34,9 +38,11 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), String> {
     let rounds = args.rounds as usize;
     println!("{}", frames::report(rounds));
-    match instances::folder(args.instances.as_deref()) {
-        Some(folder) => println!("{}", instances::report(&folder, rounds)?),
-        None => println!("Challenging instances: not measured; name their folder with --instances.\n"),
+    println!("{}", instances::planted());
+    // A variable that is set to nothing names no folder.
+    match args.instances.as_deref().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => println!("{}", instances::published(folder, rounds)?),
+        None => println!("Published instances: not run; TENURE_PLAN_INSTANCES may name their folder.\n"),
     }
     println!("{}", large::report(rounds, !args.skip_million));
     println!("{}", limits::report(!args.skip_million));

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 pub(crate) mod brute;
+pub(crate) mod planted;
+pub(crate) mod sources;
 
 use tenure_plan::{Item, Options, Plan, check, plan};
 pub(crate) use test_random::Rng;
@@ -22,48 +24,4 @@ pub(crate) fn planned(items: &[Item], options: &Options) -> Plan {
 /// A log-uniform number in `[1, most]`.
 pub(crate) fn log_uniform(rng: &mut Rng, most: f64) -> u64 {
     most.powf(rng.unit()) as u64
-}
-
-/// The frames, with their names.
-pub(crate) fn frames() -> Vec<(String, Vec<Item>)> {
-    include_str!("../frames.txt").lines().map(frame).collect()
-}
-
-fn frame(line: &str) -> (String, Vec<Item>) {
-    let (name, items) = line.split_once(": ").unwrap();
-    let item = |text: &str| {
-        let (lifetime, size) = text.split_once('x').unwrap();
-        let (first, last) = lifetime.split_once('-').unwrap();
-        Item::new(first.parse().unwrap()..last.parse().unwrap(), size.parse().unwrap())
-    };
-    (name.to_owned(), items.split(' ').map(item).collect())
-}
-
-/// Time runs backwards.
-pub(crate) fn mirrored(items: &[Item]) -> Vec<Item> {
-    let end = items.iter().map(|item| item.last).max().unwrap_or(0);
-    items.iter().map(|item| Item { first: end - item.last, last: end - item.first, ..*item }).collect()
-}
-
-pub(crate) fn shuffled(items: &[Item], seed: u64) -> Vec<Item> {
-    let mut items = items.to_vec();
-    Rng::new(seed).shuffle(&mut items);
-    items
-}
-
-pub(crate) fn scaled(items: &[Item], time: u64, size: u64) -> Vec<Item> {
-    let scale = |item: &Item| Item {
-        first: item.first * time + 3,
-        last: item.last * time + 3,
-        size: item.size * size,
-        ..*item
-    };
-    items.iter().map(scale).collect()
-}
-
-/// Without 3 to 10 % of the items.
-pub(crate) fn thinned(items: &[Item], seed: u64) -> Vec<Item> {
-    let mut rng = Rng::new(seed);
-    let share = 0.03 + 0.07 * rng.unit();
-    items.iter().copied().filter(|_| rng.unit() > share).collect()
 }
