@@ -6,8 +6,8 @@ use tenure::d3d12::{LiveObjects, Options, Severity};
 use tenure::{DeviceError, d3d12};
 
 use super::{Api, Layer};
+use crate::about::About;
 use crate::args::Validation;
-use crate::devices::About;
 use crate::replay::{Hazards, NoDevice, Opened, Watch};
 
 const NO_ADAPTER: &str = "install the driver of a GPU with feature level 11.0";

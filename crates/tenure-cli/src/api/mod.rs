@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use tenure::device::Device;
 
+use crate::about::About;
 use crate::args::{Pick, ReplayArgs, Validation};
-use crate::devices::About;
 use crate::replay::{Hazards, NoDevice, Open, Opened, Real, Target};
 
 /// The use of the validation layer.

@@ -7,8 +7,8 @@ use tenure::vulkan::ash::vk;
 use tenure::vulkan::{AdapterKind, CreateError, Message, MessageKind, Options, Severity};
 
 use super::{Api, Layer};
+use crate::about::About;
 use crate::args::Validation;
-use crate::devices::About;
 use crate::replay::{NoDevice, Opened, Watch};
 
 const NO_LOADER: &str = "install a Vulkan driver and its loader; on Debian, with a device in software: apt \

@@ -9,21 +9,7 @@ use tenure::device::{
 };
 use tenure::{BufferInfo, DeviceError, Format, QueueKind, TextureDesc, Usage};
 
-/// The properties of an adapter that [`Device`] does not have.
-pub(crate) struct About {
-    /// Discrete, integrated, …
-    pub(crate) kind: &'static str,
-    /// The API's version, or feature level.
-    pub(crate) version: String,
-    /// The driver's name and version.
-    pub(crate) driver: String,
-    /// The vendor's PCI number.
-    pub(crate) vendor: u32,
-    /// The device's PCI number.
-    pub(crate) device: u32,
-    /// The optional features of the API, and the workarounds, that tenure uses.
-    pub(crate) uses: Vec<String>,
-}
+use crate::about::About;
 
 /// A device with its properties; serialised it is one JSON object. Sizes and alignments are bytes.
 #[derive(Debug, Serialize)]

@@ -10,11 +10,11 @@ use std::io::Write;
 use tenure::device::{Api as Rules, Device};
 use tenure::sim;
 
+use crate::about::About;
 use crate::args::DevicesArgs;
 use crate::error::CliError;
 use crate::output;
 use crate::replay::{NoDevice, Verdict};
-pub(crate) use found::About;
 use found::Found;
 
 pub(crate) fn run(args: &DevicesArgs) -> Result<Verdict, CliError> {
