@@ -222,6 +222,8 @@ impl<D: Device> State<D> {
         let alignment = plan.alignment.max(context.device().properties().heap_alignment);
         let slack = plan.size / 4;
         let most = plan.size.saturating_add(slack.max(step(plan.size)));
+        // Heaps have multiples of their alignment: one that was made for this plan is among them.
+        let most = most.checked_next_multiple_of(alignment.max(1)).unwrap_or(most);
         let at = match self.idle_heap(context, class, plan.size, most, alignment) {
             Some(at) => at,
             None => {

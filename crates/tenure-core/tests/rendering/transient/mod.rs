@@ -17,6 +17,7 @@ mod pending;
 mod refusals;
 mod shortage;
 mod small;
+mod steady;
 
 const PROFILES: &[Profile] = Profile::ALL;
 
