@@ -62,9 +62,10 @@ pub(crate) enum Command {
     Plan(PlanArgs),
 }
 
-/// Any arguments, for the error of a program without this command.
+/// Any arguments, also `--help`, for the error of a program without this command.
 #[cfg(not(feature = "report"))]
 #[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
 pub(crate) struct ReportArgs {
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     _any: Vec<std::ffi::OsString>,

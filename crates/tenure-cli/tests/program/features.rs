@@ -44,9 +44,12 @@ fn reports_that_were_left_out_are_refused_whatever_the_arguments() {
         return;
     }
     let wanted = format!("{}\n", Feature::Report);
-    for arguments in
-        [&["report"][..], &["report", "a.csv", "--html", "a.html"], &["report", "--perfetto", "t", "a", "-x"]]
-    {
+    for arguments in [
+        &["report"][..],
+        &["report", "a.csv", "--html", "a.html"],
+        &["report", "--help"],
+        &["report", "--perfetto", "t", "a", "-x"],
+    ] {
         let output = run(arguments);
         assert_eq!((status(&output), stdout(&output), stderr(&output)), (2, String::new(), wanted.clone()));
     }
