@@ -21,7 +21,7 @@ pub(crate) fn seed_of_clock() -> u64 {
 }
 
 /// Programs of each processor in the test command.
-const PROGRAMS: u64 = 10_000;
+const PROGRAMS: u64 = 5_000;
 
 /// The programs of the test command: the same each time, as far as the minutes allow.
 pub(crate) fn run_in_test() -> Outcome {
