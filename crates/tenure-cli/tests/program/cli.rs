@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use serde_json::Value;
-use tenure_cli::feature::Feature;
 use tenure_trace::{Encoding, TraceReader, Workload};
 
 use crate::common::{TINY, objects, recording, run, run_with_input, status, stderr, stdout, tenure};
@@ -205,7 +204,7 @@ fn without_a_device_the_reason_is_given_and_what_to_do() {
     let lines = stdout(&output);
     let lines: Vec<_> = lines.lines().collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    let remedy = if Feature::Vulkan.is_built() { "apt install" } else { "cargo install" };
+    let remedy = if tenure_cli::feature::Feature::Vulkan.is_built() { "apt install" } else { "cargo install" };
     assert!(lines[0].starts_with("vulkan: ") && lines[0].contains(remedy), "{lines:?}");
     assert!(lines[1].starts_with("d3d12: ") && lines[1].contains("--target"), "{lines:?}");
 
