@@ -204,7 +204,8 @@ fn without_a_device_the_reason_is_given_and_what_to_do() {
     let lines = stdout(&output);
     let lines: Vec<_> = lines.lines().collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    let remedy = if tenure_cli::feature::Feature::Vulkan.is_built() { "apt install" } else { "cargo install" };
+    let remedy =
+        if tenure_cli::feature::Feature::Vulkan.is_built() { "apt install" } else { "cargo install" };
     assert!(lines[0].starts_with("vulkan: ") && lines[0].contains(remedy), "{lines:?}");
     assert!(lines[1].starts_with("d3d12: ") && lines[1].contains("--target"), "{lines:?}");
 
