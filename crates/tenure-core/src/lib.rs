@@ -18,6 +18,7 @@ mod config;
 mod context;
 mod descriptor;
 pub mod device;
+mod entry_points;
 mod error;
 mod gpu;
 pub mod memory;
@@ -59,6 +60,8 @@ pub use device::{
     Format, Plane, QueryKind, QueueId, QueueKind, SamplerInfo, SetBinding, State, Subresource, TextureAccess,
     TextureInfo, TextureRegion, TileRegion, Usage, ViewShape,
 };
+#[doc(hidden)]
+pub use entry_points::entry_points;
 pub use error::{
     Awaited, ContractRule, DescriptorPart, DescriptorUser, Error, NoDescriptors, OutOfMemory, QueryRule,
     StructureRule, SwapchainRule, TileRule, TransientRule,

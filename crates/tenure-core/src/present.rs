@@ -185,6 +185,7 @@ impl<D: Device> SwapchainImage<D> {
     /// another manager. Vulkan: [`SwapchainRule::FinishedOnce`] when a recording that was not
     /// discarded has finished it; [`SwapchainRule::BegunFirst`] while the recording that began with it is open, and
     /// for another queue than this one.
+    #[inline(never)]
     pub fn finish(&self, recording: &mut Recording<D>) -> Result<(), Error> {
         self.check_recording(recording)?;
         let points = &mut *self.shared.points.lock();
@@ -222,6 +223,7 @@ pub struct SharedImage<D: Device> {
 }
 
 impl<D: Device> Drop for SharedImage<D> {
+    #[inline(never)]
     fn drop(&mut self) {
         if !self.is_recorded() {
             self.share = None;
@@ -294,6 +296,7 @@ impl<D: Device> Points<D> {
         }
     }
 
+    #[inline(never)]
     fn finish(&mut self, recording: &mut Recording<D>) {
         self.finished = Some(Step::of(recording));
         if let Some(point) = self.rendered.clone() {

@@ -120,6 +120,14 @@ pub use device::{
 #[doc(no_inline)]
 pub use windows;
 
+/// Has the manager's functions compiled for this device here, so that programs need not compile them again.
+#[doc(hidden)]
+#[cfg(all(windows, feature = "device"))]
+#[inline(never)]
+pub fn entry_points() {
+    tenure_core::entry_points::<Device>();
+}
+
 /// The example of the package's front page.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

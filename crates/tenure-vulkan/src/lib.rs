@@ -266,6 +266,13 @@ pub use sharing::{DeviceIds, ExportInfo, HandleKind, HostMemory, NoExportInfo, R
 pub use sharing::{Exported, ImportError, SharedSemaphore, Sharing};
 pub use structure::AccelerationStructure;
 
+/// Has the manager's functions compiled for this device here, so that programs need not compile them again.
+#[doc(hidden)]
+#[inline(never)]
+pub fn entry_points() {
+    tenure_core::entry_points::<Device>();
+}
+
 /// The example of the package's front page.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -2,6 +2,7 @@
 
 mod architecture;
 mod command;
+mod compile_time;
 mod compiled;
 mod cpu;
 mod debian;
@@ -120,6 +121,16 @@ enum Command {
         /// Of the file: such as the card and the system.
         name: String,
     },
+    /// Compiles examples on Vulkan after their dependencies, and prints the processor time of it: what a program takes each
+    /// time that it is changed.
+    CompileTime {
+        /// Compiles them at this revision as well, and prints both side by side.
+        #[arg(long, value_name = "REVISION")]
+        against: Option<String>,
+        /// How often each is compiled; what is printed are medians.
+        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+        rounds: u32,
+    },
     /// Runs each fuzz target for a while. Needs `cargo-fuzz` and a nightly toolchain.
     Fuzz {
         /// Seconds for each target.
@@ -158,6 +169,9 @@ fn main() -> ExitCode {
         Command::Soak { seed, minutes, .. } => soak::run(seed.unwrap_or_else(soak::seed_of_clock), minutes)
             .map_err(|trouble| trouble.to_string()),
         Command::Record { name } => record::run(&name),
+        Command::CompileTime { against, rounds } => {
+            compile_time::run_and_print(against.as_deref(), rounds).map_err(|trouble| trouble.to_string())
+        }
         Command::Fuzz { seconds } => verify::fuzz(seconds),
     };
     match done {

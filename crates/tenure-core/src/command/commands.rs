@@ -128,6 +128,7 @@ impl<D: Device> Commands<D> {
     /// [`Error::State`] when the resource, or this queue, does not allow the state,
     /// [`Error::FixedState`] when its memory does not, [`Error::Foreign`] for a resource of another
     /// manager.
+    #[inline(never)]
     pub fn use_resource<'a>(
         &mut self,
         resource: impl Into<Used<'a, D>>,
@@ -222,6 +223,7 @@ impl<D: Device> Commands<D> {
     /// # Errors
     /// [`Error::Device`] on a queue for copies alone, which runs no shaders; for a shortage, when the
     /// heaps are made now; or a lost device.
+    #[inline(never)]
     pub fn set_descriptor_heaps(&mut self) -> Result<(), Error> {
         if self.open.tracker.queue_kind() == QueueKind::Copy {
             let rule = "queues for copies alone run no shaders (queue)";
@@ -243,6 +245,7 @@ impl<D: Device> Commands<D> {
     /// # Errors
     /// [`Error::OutOfRange`], [`Error::State`]; [`Error::Device`] when both are ranges of the same
     /// API buffer, which cannot be source and destination at once.
+    #[inline(never)]
     pub fn copy_buffer(
         &mut self,
         src: &Buffer<D>,
@@ -267,6 +270,7 @@ impl<D: Device> Commands<D> {
     /// As [`use_resource`](Self::use_resource); [`Error::OutOfRange`] when the texels leave the
     /// buffer; [`Error::Device`] for a region outside the texture, or an offset or pitch that is not
     /// aligned as the device's properties ask.
+    #[inline(never)]
     pub fn copy_buffer_to_texture(
         &mut self,
         src: &Buffer<D>,
@@ -288,6 +292,7 @@ impl<D: Device> Commands<D> {
     ///
     /// # Errors
     /// As [`copy_buffer_to_texture`](Self::copy_buffer_to_texture).
+    #[inline(never)]
     pub fn copy_texture_to_buffer(
         &mut self,
         src: &Texture<D>,
@@ -334,6 +339,7 @@ impl<D: Device> Commands<D> {
     /// assert_eq!(texels.wait(Duration::from_secs(1))?, [1, 2, 3, 4]);
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn copy_texture(
         &mut self,
         src: &Texture<D>,
@@ -376,6 +382,7 @@ impl<D: Device> Commands<D> {
     /// frame.end()?;
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn discard(&mut self, texture: &Texture<D>, subresource: Subresource) -> Result<(), Error> {
         let usage = texture.info().usage;
         let Some(state) = State::to_discard(usage, self.open.tracker.queue_kind()) else {
@@ -393,6 +400,7 @@ impl<D: Device> Commands<D> {
     ///
     /// # Errors
     /// As [`copy_buffer`](Self::copy_buffer).
+    #[inline(never)]
     pub fn copy_slice(
         &mut self,
         src: &RingSlice<'_, D>,
@@ -417,6 +425,7 @@ impl<D: Device> Commands<D> {
     ///
     /// # Errors
     /// As [`copy_buffer_to_texture`](Self::copy_buffer_to_texture).
+    #[inline(never)]
     pub fn copy_slice_to_texture(
         &mut self,
         src: &RingSlice<'_, D>,
@@ -458,6 +467,7 @@ impl<D: Device> Commands<D> {
     /// assert_eq!(readback.wait(Duration::from_secs(1))?, 7_u32.to_le_bytes());
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn read_back(&mut self, buffer: &Buffer<D>, offset: u64, size: u64) -> Result<Readback<D>, Error> {
         /// Bytes; where a readback begins.
         const ALIGNMENT: u64 = 16;
@@ -488,6 +498,7 @@ impl<D: Device> Commands<D> {
     /// # Errors
     /// As [`read_back`](Self::read_back), and as
     /// [`copy_texture_to_buffer`](Self::copy_texture_to_buffer) for the region.
+    #[inline(never)]
     pub fn read_back_texture(
         &mut self,
         texture: &Texture<D>,

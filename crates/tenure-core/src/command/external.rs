@@ -67,6 +67,7 @@ impl<D: Device> Recording<D> {
     /// assert!(gpu.wait(&point, std::time::Duration::from_secs(1))?);
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn wait_for_external(&mut self, point: D::ExternalPoint) {
         self.external().waits.push(point);
     }
@@ -75,6 +76,7 @@ impl<D: Device> Recording<D> {
     /// recording is done.
     ///
     /// Nothing is signalled when the recording is discarded, or its submission is refused.
+    #[inline(never)]
     pub fn signal_external(&mut self, point: D::ExternalPoint) {
         self.external().signals.push(point);
     }

@@ -144,6 +144,7 @@ impl<D: Device> Open<D> {
         }
     }
 
+    #[inline(never)]
     fn record_barriers(&mut self) {
         self.is_due = false;
         record::<D>(&mut self.list, self.tracker.flush());

@@ -24,6 +24,7 @@ impl<D: Device> Commands<D> {
     ///
     /// # Errors
     /// As [`use_resource`](Self::use_resource); [`Error::State`] for a resource that is not shared.
+    #[inline(never)]
     pub fn release_to_peer<'a>(
         &mut self,
         resource: impl Into<Used<'a, D>>,
@@ -53,6 +54,7 @@ impl<D: Device> Commands<D> {
     /// # Errors
     /// As [`use_resource`](Self::use_resource); [`Error::State`] for a resource that is not shared, or that this
     /// recording has used already.
+    #[inline(never)]
     pub fn acquire_from_peer<'a>(
         &mut self,
         resource: impl Into<Used<'a, D>>,

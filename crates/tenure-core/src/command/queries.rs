@@ -41,6 +41,7 @@ impl<D: Device> Commands<D> {
     /// println!("{:?}", end.wait(second)?.since(&begin.wait(second)?));
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn write_timestamp(&mut self) -> Result<QueryTicket<D, Timestamp>, Error> {
         let slot = self.timestamp()?;
         self.ticket(slot)
@@ -92,6 +93,7 @@ impl<D: Device> Commands<D> {
     /// assert_eq!(ticket.wait(Duration::from_secs(1))?, SampleCount(0));
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn end_query<V: QueryValue>(&mut self, query: OpenQuery<V>) -> Result<QueryTicket<D, V>, Error> {
         let OpenQuery { recording, slot, .. } = query;
         self.check_recording(recording)?;
@@ -125,13 +127,18 @@ impl<D: Device> Commands<D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn begin_gpu_time(&mut self, name: impl Into<Name>) -> Result<GpuTimeScope, Error> {
+        self.begin_scope(name.into())
+    }
+
+    #[inline(never)]
+    pub(crate) fn begin_scope(&mut self, name: Name) -> Result<GpuTimeScope, Error> {
         let context = &self.service.context;
         if !context.device().properties().has_queries(QueryKind::Timestamp, self.queue) {
             return Ok(GpuTimeScope { recording: self.id, index: NOT_MEASURED });
         }
         let frame = context.current_frame();
         let slot = self.timestamp()?;
-        let index = self.recorded().begin_scope(name.into(), frame, slot);
+        let index = self.recorded().begin_scope(name, frame, slot);
         Ok(GpuTimeScope { recording: self.id, index })
     }
 
@@ -139,6 +146,7 @@ impl<D: Device> Commands<D> {
     ///
     /// # Errors
     /// As [`begin_gpu_time`](Self::begin_gpu_time); [`Error::Query`] for a scope of another recording.
+    #[inline(never)]
     pub fn end_gpu_time(&mut self, scope: GpuTimeScope) -> Result<(), Error> {
         let GpuTimeScope { recording, index } = scope;
         self.check_recording(recording)?;
@@ -177,6 +185,7 @@ impl<D: Device> Commands<D> {
         Ok(recorded)
     }
 
+    #[inline(never)]
     fn begin<V: QueryValue>(&mut self, kind: QueryKind) -> Result<OpenQuery<V>, Error> {
         if let Some(begun) = self.open.begun(kind) {
             return Err(self.broken(QueryRule::AlreadyBegun { kind, begun }));
@@ -218,6 +227,7 @@ impl<D: Device> Commands<D> {
 
     /// A query of a chunk more.
     #[cold]
+    #[inline(never)]
     fn take_chunk(&mut self, kind: QueryKind) -> Result<Slot, Error> {
         let (queue, name) = (self.queue, self.name.clone());
         let service = self.service.clone();
@@ -298,6 +308,7 @@ impl<D: Device> Open<D> {
         }
     }
 
+    #[inline(never)]
     fn end_query(&mut self, slot: Slot) {
         let Some(queries) = &mut self.queries else { return };
         *queries.begun(slot.kind) = None;

@@ -50,6 +50,7 @@ pub struct Recording<D: Device> {
 debug_fields!([D: Device] Recording<D>, "Recording", this, name: this.name, commands: this.commands);
 
 impl<D: Device> Recording<D> {
+    #[inline(never)]
     pub(crate) fn open(service: &Arc<CommandService<D>>, queue: QueueId, name: Name) -> Result<Self, Error> {
         let context = &service.context;
         context.clock.check()?;
@@ -90,6 +91,7 @@ impl<D: Device> Recording<D> {
     /// hands the same bytes out again. What [`Scratch::build_scratch`] has handed out before cannot be used
     /// any more. So loading thousands of acceleration structures takes as much scratch memory as is used
     /// between two such calls.
+    #[inline(never)]
     pub fn reuse_build_scratch(&mut self) {
         if let (Some(builds), Some(commands)) = (self.builds.get_mut(), &mut self.commands) {
             commands.open.record_pending();
@@ -102,6 +104,7 @@ impl<D: Device> Recording<D> {
     /// # Errors
     /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
     /// one of another manager.
+    #[inline(never)]
     pub fn wait_for(&mut self, point: &SyncPoint) -> Result<(), Error> {
         self.service.context.check_submitted(point)?;
         self.waits.merge(point);
@@ -163,6 +166,7 @@ impl<D: Device> DerefMut for Recording<D> {
 }
 
 impl<D: Device> Drop for Recording<D> {
+    #[inline(never)]
     fn drop(&mut self) {
         if let Some(Commands { mut open, queue, id, holds, .. }) = self.commands.take() {
             drop(holds);

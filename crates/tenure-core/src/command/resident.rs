@@ -85,6 +85,7 @@ impl<D: Device> Commands<D> {
     /// recording.submit()?;
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn make_resident<'a>(&mut self, needed: impl Into<Needed<'a, D>>) -> Result<(), Error> {
         let Needed { name, context, blocks, movables } = needed.into();
         if !Arc::ptr_eq(context, self.context()) {

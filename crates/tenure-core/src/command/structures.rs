@@ -42,6 +42,7 @@ impl<D: Device> Commands<D> {
     ///
     /// # Errors
     /// As [`use_resource`](Self::use_resource) and [`write_timestamp`](Self::write_timestamp).
+    #[inline(never)]
     pub fn query_compacted_size(
         &mut self,
         structure: &AccelerationStructure<D>,
@@ -100,6 +101,7 @@ impl<D: Device> Commands<D> {
     /// assert_eq!((small.size(), small.name().as_str()), (1000, "rock"));
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn compact(
         &mut self,
         src: &AccelerationStructure<D>,
@@ -137,6 +139,7 @@ impl<D: Device> Commands<D> {
     /// # Errors
     /// As [`use_resource`](Self::use_resource); [`Error::AccelerationStructure`] when the other one is too
     /// small, of another kind, or the same.
+    #[inline(never)]
     pub fn compact_into(
         &mut self,
         src: &AccelerationStructure<D>,
@@ -151,6 +154,7 @@ impl<D: Device> Commands<D> {
     ///
     /// # Errors
     /// As [`compact_into`](Self::compact_into).
+    #[inline(never)]
     pub fn copy_acceleration_structure(
         &mut self,
         src: &AccelerationStructure<D>,

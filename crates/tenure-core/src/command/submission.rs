@@ -49,6 +49,7 @@ impl<D: Device> Recording<D> {
     /// has begun and not ended, [`Error::State`] when no queue can bring a resource into its first state; those of
     /// [`Gpu::flush_uploads`](crate::Gpu::flush_uploads) when uploads are pending, which go first. The
     /// recording is discarded then.
+    #[inline(never)]
     pub fn submit(mut self) -> Result<SyncPoint, Error> {
         self.service.context.flush_pending_uploads()?;
         self.end_queries()?;

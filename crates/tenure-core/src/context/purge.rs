@@ -219,6 +219,7 @@ impl<D: Device> Context<D> {
 impl<D: Device> Drop for Context<D> {
     /// The last handle is gone. The manager has waited for the GPU; a recording may have been
     /// submitted since.
+    #[inline(never)]
     fn drop(&mut self) {
         let timeout = self.config.frames.shutdown_timeout;
         let waited = self.clock.wait(self.device(), &self.clock.submitted(), timeout);

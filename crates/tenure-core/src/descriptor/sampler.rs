@@ -228,6 +228,7 @@ impl<D: Device> DescriptorService<D> {
 }
 
 impl<D: Device> Drop for SamplerInner<D> {
+    #[inline(never)]
     fn drop(&mut self) {
         let Some(slot) = self.slot.take() else { return };
         let this: *const Self = self;

@@ -317,6 +317,7 @@ impl<D: Device> DescriptorSet<D> {
 }
 
 impl<D: Device> Drop for DescriptorSet<D> {
+    #[inline(never)]
     fn drop(&mut self) {
         if let Some(set) = self.set.take() {
             self.service.context.registry.remove(self.record);

@@ -190,6 +190,7 @@ impl<D: Device> LayoutInner<D> {
 }
 
 impl<D: Device> Drop for LayoutInner<D> {
+    #[inline(never)]
     fn drop(&mut self) {
         if let Some(layout_inner) = self.layout_inner.take() {
             self.service.context.registry.remove(self.record);

@@ -291,6 +291,7 @@ impl<D: Device> DescriptorTable<D> {
 }
 
 impl<D: Device> Drop for DescriptorTable<D> {
+    #[inline(never)]
     fn drop(&mut self) {
         self.service.context.registry.remove(self.record);
         match &self.row {

@@ -247,6 +247,7 @@ fn check_owner<D: Device>(service: &Arc<DescriptorService<D>>, held: &HandleInne
 }
 
 impl<D: Device> Drop for ViewInner<D> {
+    #[inline(never)]
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
             self.service.context.registry.remove(self.record);

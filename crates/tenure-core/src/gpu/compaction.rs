@@ -52,6 +52,7 @@ impl<D: Device> Gpu<D> {
     /// # drop(rocks);
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn compact(&self, budget: CompactionBudget) -> Result<CompactionReport, Error> {
         self.shared.check_open()?;
         self.shared.compactor.run(&self.shared.context, budget)
@@ -91,12 +92,14 @@ impl<D: Device> Gpu<D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     #[must_use]
+    #[inline(never)]
     pub fn take_moved(&self) -> Vec<MovedResource> {
         self.shared.compactor.take_moved()
     }
 
     /// What compaction came to so far, at the ends of frames and by hand. O(1).
     #[must_use]
+    #[inline(never)]
     pub fn compaction_stats(&self) -> CompactionStats {
         self.shared.compactor.stats()
     }

@@ -29,6 +29,7 @@ impl<D: Device> Gpu<D> {
     /// # drop(first);
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn buffer_cost(&self, desc: &BufferDesc) -> Result<Cost, Error> {
         self.shared.check_open()?;
         Buffer::cost(&self.shared.context, desc)
@@ -49,6 +50,7 @@ impl<D: Device> Gpu<D> {
     /// assert_eq!((cost.size, cost.heap, cost.is_within_budget), (32 << 20, 0, false));
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn texture_cost(&self, desc: &TextureDesc) -> Result<Cost, Error> {
         self.shared.check_open()?;
         Texture::cost(&self.shared.context, desc)

@@ -16,6 +16,7 @@ impl<D: Device> Gpu<D> {
     /// that are no whole elements, an offset that is not aligned, more than the device shows at once,
     /// a usage that the buffer was not created for, a format that buffers cannot have, a shortage, or a
     /// lost device; [`Error::Foreign`]. Nothing is left allocated.
+    #[inline(never)]
     pub fn create_buffer_view(&self, buffer: &Buffer<D>, desc: &BufferViewDesc) -> Result<View<D>, Error> {
         self.shared.check_open()?;
         View::of_buffer(&self.shared.commands.descriptors, buffer, desc)
@@ -28,6 +29,7 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Device`] for mips or layers that the texture does not have, a shape that they do not
     /// make, a format that is not its own nor one of its `view_formats`, a usage that it was not created
     /// for, a shortage, or a lost device; [`Error::Foreign`]. Nothing is left allocated.
+    #[inline(never)]
     pub fn create_texture_view(
         &self,
         texture: &Texture<D>,
@@ -42,6 +44,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::NoDescriptors`] when as many different ones live as the device takes;
     /// [`Error::Device`] for a field out of range, a shortage, or a lost device.
+    #[inline(never)]
     pub fn create_sampler(&self, desc: &SamplerDesc) -> Result<Sampler<D>, Error> {
         self.shared.check_open()?;
         Sampler::create(&self.shared.commands.descriptors, desc)
@@ -55,6 +58,7 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Device`] for no descriptors at all, views beside samplers, views of targets, constants
     /// of a recording, `Unsupported` on a device without descriptor indexing, a shortage, or a lost
     /// device; [`Error::Foreign`]. Nothing is left allocated.
+    #[inline(never)]
     pub fn create_descriptor_table(
         &self,
         desc: &DescriptorTableDesc<'_, D>,
@@ -68,6 +72,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::Device`] for no bindings at all, two of one number, one without descriptors,
     /// `Unsupported` on a device without sets, a shortage, or a lost device.
+    #[inline(never)]
     pub fn create_set_layout(&self, desc: &SetLayoutDesc<'_>) -> Result<SetLayout<D>, Error> {
         self.shared.check_open()?;
         SetLayout::create(&self.shared.commands.descriptors, desc)
@@ -80,6 +85,7 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Device`] for a binding, an element or a kind that the layout does not have, a descriptor
     /// that is given twice, constants of a recording, a shortage, or a lost device;
     /// [`Error::Foreign`]. Nothing is left allocated.
+    #[inline(never)]
     pub fn create_descriptor_set(&self, desc: &DescriptorSetDesc<'_, D>) -> Result<DescriptorSet<D>, Error> {
         self.shared.check_open()?;
         DescriptorSet::create(&self.shared.commands.descriptors, desc)
@@ -105,6 +111,7 @@ impl<D: Device> Gpu<D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     #[must_use]
+    #[inline(never)]
     pub fn descriptor_owner(&self, kind: DescriptorKind, index: u32) -> DescriptorOwner {
         self.shared.commands.descriptors.owner(kind, index)
     }

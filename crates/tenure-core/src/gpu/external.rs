@@ -90,6 +90,7 @@ impl<D: Device> Gpu<D> {
     /// [`Error::State`] for a state that the resource's usage forbids, a subresource that it lacks, or a buffer
     /// that shares its API buffer with others (see [`BufferDesc::own_resource`](crate::BufferDesc::own_resource)),
     /// [`Error::FixedState`], [`Error::Foreign`]; [`Error::NeverSubmitted`] for `at`.
+    #[inline(never)]
     pub fn declare_state<'a>(
         &self,
         resource: impl Into<Used<'a, D>>,

@@ -47,6 +47,7 @@ impl<D: Device> Gpu<D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     #[must_use]
+    #[inline(never)]
     pub fn depth_stencil_format(&self, wanted: Format, usage: Usage) -> Option<Format> {
         let usage = usage | Usage::DEPTH_STENCIL;
         let mut candidates = wanted.depth_candidates().iter().copied();

@@ -48,6 +48,7 @@ impl<D: Device> Frame<D> {
     /// # Errors
     /// As [`Recording::submit`]; [`Error::Foreign`] for a recording of another manager, which is
     /// discarded.
+    #[inline(never)]
     pub fn submit(&self, recording: Recording<D>) -> Result<SyncPoint, Error> {
         if !Arc::ptr_eq(recording.context(), &self.gpu.shared.context) {
             return Err(Error::Foreign { name: recording.name().clone() });
@@ -87,6 +88,7 @@ impl<D: Device> Frame<D> {
     ///
     /// # Panics
     /// As [`Gpu::purge`]; with the panic of the listener for [pressure](Gpu::on_pressure), or of the recorder of metrics.
+    #[inline(never)]
     pub fn end(mut self) -> Result<(), Error> {
         self.has_ended = true;
         let context = &self.gpu.shared.context;
@@ -132,6 +134,7 @@ impl<D: Device> Frame<D> {
 }
 
 impl<D: Device> Drop for Frame<D> {
+    #[inline(never)]
     fn drop(&mut self) {
         if self.has_ended {
             return;
@@ -153,6 +156,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::Graph`] for what is wrong with the graph; [`Error::Device`] for a description that the
     /// device refuses, or a lost device.
+    #[inline(never)]
     pub fn plan_graph(&self, graph: &Graph) -> Result<Arc<Compiled>, Error> {
         self.shared.transients.compile(graph)
     }

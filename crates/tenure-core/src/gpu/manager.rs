@@ -65,6 +65,7 @@ impl<D: Device> Gpu<D> {
     /// [`Error::DeviceInUse`] when the device has a manager, or handles of one are left;
     /// [`Error::Config`] for a field out of range, [`Error::Contract`] when the device's tables
     /// contradict the contract.
+    #[inline(never)]
     pub fn new(device: D, config: Config) -> Result<Self, Error> {
         let context = Context::new(device, config)?;
         let (commands, uploads, compactor) = services::link(&context)?;
@@ -105,6 +106,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::OutOfMemory`] after the whole [fallback chain](crate::memory); [`Error::Device`] for an
     /// invalid description or a lost device. Nothing is left allocated.
+    #[inline(never)]
     pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
         self.shared.check_open()?;
         Buffer::create(&self.shared.context, desc)
@@ -115,6 +117,7 @@ impl<D: Device> Gpu<D> {
     ///
     /// # Errors
     /// As [`create_buffer`](Self::create_buffer).
+    #[inline(never)]
     pub fn create_texture(&self, desc: &TextureDesc) -> Result<Texture<D>, Error> {
         self.shared.check_open()?;
         Texture::create(&self.shared.context, desc)
@@ -124,6 +127,7 @@ impl<D: Device> Gpu<D> {
     ///
     /// # Errors
     /// As [`create_buffer`](Self::create_buffer).
+    #[inline(never)]
     pub fn create_readback_texture(&self, desc: &TextureDesc) -> Result<ReadbackTexture<D>, Error> {
         self.shared.check_open()?;
         ReadbackTexture::create(&self.shared.context, desc)
@@ -170,6 +174,7 @@ impl<D: Device> Gpu<D> {
     /// # device.check_clean().expect("nothing is wrong, nothing is left");
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn create_acceleration_structure(
         &self,
         desc: &AccelerationStructureDesc,
@@ -183,6 +188,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::Device`]: `Unsupported` naming the feature where the device lacks it, a shortage
     /// when there is none of addresses or objects even after giving back what is done with.
+    #[inline(never)]
     pub fn create_reserved(&self, desc: &ReservedDesc) -> Result<Reserved<D>, Error> {
         self.shared.check_open()?;
         Reserved::create(&self.shared.context, desc)
@@ -214,6 +220,7 @@ impl<D: Device> Gpu<D> {
     /// assert_eq!(adopted.location(), LocationKind::Adopted);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline(never)]
     pub fn adopt_buffer(
         &self,
         object: D::Resource,
@@ -270,6 +277,7 @@ impl<D: Device> Gpu<D> {
     ///
     /// # Errors
     /// As [`adopt_buffer`](Self::adopt_buffer).
+    #[inline(never)]
     pub fn adopt_texture(
         &self,
         object: D::Resource,
@@ -284,6 +292,7 @@ impl<D: Device> Gpu<D> {
 
     /// Creates a page allocator. Takes no memory yet.
     #[must_use]
+    #[inline(never)]
     pub fn create_pages(&self, desc: &PageAllocatorDesc) -> PageAllocator<D> {
         PageAllocator::new(&self.shared.context, desc)
     }
@@ -293,6 +302,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// As [`create_buffer`](Self::create_buffer); [`Error::Device`] for a size of 0 or one that is not
     /// aligned, memory that is not for uploads, or a usage in which the GPU writes.
+    #[inline(never)]
     pub fn create_upload_ring(&self, desc: &UploadRingDesc) -> Result<UploadRing<D>, Error> {
         self.shared.check_open()?;
         UploadRing::create(&self.shared.commands.staging, desc)
@@ -321,8 +331,13 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::Device`] when the driver has no list, or is lost.
     pub fn record(&self, queue: Queue, name: impl Into<Name>) -> Result<Recording<D>, Error> {
+        self.open_recording(queue, name.into())
+    }
+
+    #[inline(never)]
+    pub(crate) fn open_recording(&self, queue: Queue, name: Name) -> Result<Recording<D>, Error> {
         self.shared.check_open()?;
-        Recording::open(&self.shared.commands, queue.id(self.device().properties()), name.into())
+        Recording::open(&self.shared.commands, queue.id(self.device().properties()), name)
     }
 
     /// Has command lists made beforehand: as many as it takes for `count` recordings of a queue to be open or
@@ -347,6 +362,7 @@ impl<D: Device> Gpu<D> {
     /// # drop(all);
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn reserve_recordings(&self, queue: Queue, count: usize) -> Result<(), Error> {
         // All are open at once, and then dropped: their lists serve the recordings to come.
         let mut open = Vec::new();
@@ -361,6 +377,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::Timeout`] when the GPU does not keep up, [`Error::TooManyFrames`] when that many have
     /// begun and not ended, [`Error::Device`] when the device is lost; then no frame has begun.
+    #[inline(never)]
     pub fn begin_frame(&self) -> Result<Frame<D>, Error> {
         self.shared.check_open()?;
         let context = &self.shared.context;
@@ -411,6 +428,7 @@ impl<D: Device> Gpu<D> {
     ///
     /// # Errors
     /// [`Error::Device`] when it is lost.
+    #[inline(never)]
     pub fn completed(&self) -> Result<SyncPoint, Error> {
         Ok(self.shared.context.poll()?)
     }
@@ -420,6 +438,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
     /// one of another manager; [`Error::Device`] when the device is lost.
+    #[inline(never)]
     pub fn wait(&self, point: &SyncPoint, timeout: Duration) -> Result<bool, Error> {
         self.shared.context.check_submitted(point)?;
         let waited = self.shared.context.clock.wait(self.device(), point, timeout);
@@ -439,6 +458,7 @@ impl<D: Device> Gpu<D> {
     ///
     /// # Panics
     /// With the panic of a deferred object's own destructor, after all else was given back.
+    #[inline(never)]
     pub fn purge(&self) -> Result<(), Error> {
         let flushed = self.shared.context.flush_pending_uploads();
         let (polled, panicked) = self.shared.context.poll_and_purge();
@@ -459,6 +479,7 @@ impl<D: Device> Gpu<D> {
     /// uses go, all of them, and all transient heaps that are not in use; so do idle pages for uploads,
     /// readbacks and constants, and heaps of queries none of which is in use. Uploads that are pending are submitted,
     /// and what the GPU is done with is given back before, but for objects of the program's own.
+    #[inline(never)]
     pub fn trim(&self) {
         // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
         // refusal their `Upload` says so.
@@ -492,6 +513,7 @@ impl<D: Device> Gpu<D> {
 
     /// Counters, in O(pools). See [`Stats`].
     #[must_use]
+    #[inline(never)]
     pub fn stats(&self) -> Stats {
         Stats::collect(&self.sources())
     }
@@ -499,12 +521,14 @@ impl<D: Device> Gpu<D> {
     /// Each pool block by block, without a walk over what lives in them: in O(blocks). In the order of
     /// [`Stats::pools`].
     #[must_use]
+    #[inline(never)]
     pub fn pool_reports(&self) -> Vec<PoolReport> {
         PoolReport::collect(&self.shared.context)
     }
 
     /// A detailed walk over everything. See [`Report`].
     #[must_use]
+    #[inline(never)]
     pub fn report(&self) -> Report {
         Report::collect(&self.sources(), self.memory())
     }
@@ -534,6 +558,7 @@ impl<D: Device> Gpu<D> {
     /// assert!(gpu.shutdown().is_clean());
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn shutdown(&self) -> ShutdownReport {
         self.shared.shut_down()
     }

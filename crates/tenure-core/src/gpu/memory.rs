@@ -65,6 +65,7 @@ impl<D: Device> Gpu<D> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
+    #[inline(never)]
     pub fn memory(&self) -> MemoryReport {
         let context = &self.shared.context;
         let budgets = context.pools.objects.budgets.current(context.device());
@@ -93,6 +94,7 @@ impl<D: Device> Gpu<D> {
     /// assert!(gpu.memory().heaps[0].headroom.is_some_and(|bytes| bytes <= 6 << 20));
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn set_memory_cap(&self, heap: usize, bytes: Option<u64>) -> Result<(), Error> {
         let context = &self.shared.context;
         if context.pools.objects.limits.set_cap(heap, bytes) {

@@ -88,6 +88,7 @@ impl<D: Device> Shared<D> {
 }
 
 impl<D: Device> Drop for Shared<D> {
+    #[inline(never)]
     fn drop(&mut self) {
         if !self.is_closed.load(Ordering::Acquire) {
             self.shut_down().log();

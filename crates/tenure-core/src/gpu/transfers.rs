@@ -41,6 +41,7 @@ impl<D: Device> Gpu<D> {
     /// assert_eq!(gpu.upload_stats().copies, 1);
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn upload(&self, buffer: &Buffer<D>, offset: u64, bytes: &[u8]) -> Result<Upload, Error> {
         self.shared.check_open()?;
         let upload = self.shared.uploads.upload(&self.shared.context, buffer, offset, bytes)?;
@@ -70,6 +71,7 @@ impl<D: Device> Gpu<D> {
     /// gpu.flush_uploads()?;
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn upload_texture(
         &self,
         texture: &Texture<D>,
@@ -100,6 +102,7 @@ impl<D: Device> Gpu<D> {
     /// # let _ = quad;
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn create_buffer_with(&self, desc: &BufferDesc, bytes: &[u8]) -> Result<Buffer<D>, Error> {
         if desc.memory.is_mapped() {
             let buffer = self.create_buffer(desc)?;
@@ -118,6 +121,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// As [`create_texture`](Self::create_texture) and [`upload_texture`](Self::upload_texture);
     /// [`Error::Device`] for another number of subresources. Nothing is left allocated, or uploaded.
+    #[inline(never)]
     pub fn create_texture_with(
         &self,
         desc: &TextureDesc,
@@ -136,6 +140,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::Device`]: a shortage, and the uploads stay pending; anything else, and they are given
     /// up, as their [`Upload::error`]s tell.
+    #[inline(never)]
     pub fn flush_uploads(&self) -> Result<SyncPoint, Error> {
         self.shared.context.clock.check()?;
         self.shared.uploads.flush(&self.shared.context)
@@ -147,6 +152,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// As [`flush_uploads`](Self::flush_uploads), the upload's own [`error`](Upload::error), and
     /// [`Error::Foreign`] for an upload of another manager.
+    #[inline(never)]
     pub fn wait_upload(&self, upload: &Upload, timeout: Duration) -> Result<bool, Error> {
         if upload.outcome().is_none() {
             self.shared.uploads.flush(&self.shared.context)?;
@@ -164,6 +170,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// As [`Commands::read_back`](crate::Commands::read_back) and
     /// [`Recording::submit`](crate::Recording::submit).
+    #[inline(never)]
     pub fn read_back(&self, buffer: &Buffer<D>, offset: u64, size: u64) -> Result<Readback<D>, Error> {
         let mut recording = self.record(Queue::Graphics, "readback")?;
         let readback = recording.read_back(buffer, offset, size)?;
@@ -176,6 +183,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// As [`Commands::read_back_texture`](crate::Commands::read_back_texture) and
     /// [`Recording::submit`](crate::Recording::submit).
+    #[inline(never)]
     pub fn read_back_texture(
         &self,
         texture: &Texture<D>,
@@ -189,6 +197,7 @@ impl<D: Device> Gpu<D> {
 
     /// What uploads came to.
     #[must_use]
+    #[inline(never)]
     pub fn upload_stats(&self) -> UploadStats {
         self.shared.uploads.stats()
     }

@@ -50,6 +50,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
     ///
     /// # Errors
     /// [`Error::Discarded`] when the recording was not submitted, [`Error::Device`].
+    #[inline(never)]
     pub fn poll(&self) -> Result<Option<V>, Error> {
         let context = &self.lease.service.context;
         let point = match self.lease.chunk.ticket.progress() {
@@ -69,6 +70,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
     /// # Errors
     /// [`Error::Timeout`] when the time is over before, also when nobody has submitted the recording;
     /// those of [`poll`](Self::poll).
+    #[inline(never)]
     pub fn wait(&self, timeout: Duration) -> Result<V, Error> {
         let context = &self.lease.service.context;
         context.clock.check().map_err(|source| self.refused(source))?;

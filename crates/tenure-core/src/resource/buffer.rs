@@ -170,6 +170,7 @@ impl<D: Device> Buffer<D> {
     /// The offset in elements of `stride` bytes, for a draw's base vertex or first index; `None`
     /// when it is not whole (create the buffer with that stride) or the stride is 0.
     #[must_use]
+    #[inline(never)]
     pub fn first_element(&self, stride: u32) -> Option<u64> {
         let stride = u64::from(stride);
         let offset = self.offset();
@@ -225,6 +226,7 @@ impl<D: Device> Buffer<D> {
 
     /// Where its bytes are.
     #[must_use]
+    #[inline(never)]
     pub fn location(&self) -> LocationKind {
         self.inner.location_kind()
     }
@@ -238,6 +240,7 @@ impl<D: Device> Buffer<D> {
     /// # Errors
     /// [`Error::NotMapped`] unless it was created for the CPU, [`Error::OutOfRange`],
     /// [`Error::Device`].
+    #[inline(never)]
     pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         let mapping = self.mapping(offset, bytes.len() as u64)?;
         mapping.write(self.offset + offset, bytes).map_err(|source| self.refused(source))
@@ -248,6 +251,7 @@ impl<D: Device> Buffer<D> {
     ///
     /// # Errors
     /// As [`write`](Self::write).
+    #[inline(never)]
     pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), Error> {
         let mapping = self.mapping(offset, out.len() as u64)?;
         mapping.read(self.offset + offset, out).map_err(|source| self.refused(source))
@@ -261,6 +265,7 @@ impl<D: Device> Buffer<D> {
     /// read), and where memory must be flushed or invalidated (Vulkan memory that is not
     /// `HOST_COHERENT`): [`write`](Self::write) and [`read`](Self::read) do what is needed there.
     #[must_use]
+    #[inline(never)]
     pub fn mapped_ptr(&self) -> Option<std::ptr::NonNull<u8>> {
         let base = self.program_mapping()?.as_ptr()?;
         let offset = usize::try_from(self.offset).ok()?;

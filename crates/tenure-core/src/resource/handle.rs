@@ -322,6 +322,7 @@ impl<D: Device> HandleInner<D> {
     }
 
     /// What its location is.
+    #[inline(never)]
     pub(crate) fn location_kind(&self) -> LocationKind {
         match self.held() {
             HandleBacking::Fixed(backing) => backing.location.kind(),
@@ -360,7 +361,7 @@ fn hold_movable<'a, D: Device>(
 }
 
 impl<D: Device> Drop for HandleInner<D> {
-    #[inline]
+    #[inline(never)]
     fn drop(&mut self) {
         // In place: most handles are ranges that nobody has a view of.
         if let (Some(HandleBacking::Fixed(Backing { location: Location::Range(suballocation), .. })), None) =
@@ -382,6 +383,7 @@ impl<D: Device> Drop for HandleInner<D> {
 }
 
 impl<D: Device> HandleInner<D> {
+    #[inline(never)]
     fn drop_whole(&mut self) {
         let Some(held) = self.held.take() else { return };
         let (record, born, trace, size) = (self.record, self.born, self.trace, self.size);

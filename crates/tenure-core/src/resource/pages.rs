@@ -94,6 +94,7 @@ impl<D: Device> PageAllocator<D> {
     ///
     /// # Errors
     /// As [`Gpu::create_buffer`](crate::Gpu::create_buffer).
+    #[inline(never)]
     pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
         let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
         buffer_alignment(&self.context, desc)?;
@@ -115,6 +116,7 @@ impl<D: Device> PageAllocator<D> {
     ///
     /// # Errors
     /// As [`Gpu::create_texture`](crate::Gpu::create_texture).
+    #[inline(never)]
     pub fn create_texture(&self, desc: &TextureDesc) -> Result<Texture<D>, Error> {
         let resource = ResourceDesc::Texture(desc.info.clone());
         let needs = self.context.requirements(&desc.name, &resource)?;
@@ -133,6 +135,7 @@ impl<D: Device> PageAllocator<D> {
 
     /// What it holds. Cost: its pages.
     #[must_use]
+    #[inline(never)]
     pub fn stats(&self) -> PageStats {
         let pages = self.pages.lock();
         pages.iter().fold(PageStats::default(), |sum, page| {
@@ -283,6 +286,7 @@ impl<D: Device> PageAllocator<D> {
 }
 
 impl<D: Device> Drop for PageAllocator<D> {
+    #[inline(never)]
     fn drop(&mut self) {
         self.context.registry.remove(self.record);
         // The resources of an empty page have been through the release queue: the GPU does not use them.

@@ -68,6 +68,7 @@ struct TileRun<D: Device> {
 }
 
 impl<D: Device> Drop for TileRun<D> {
+    #[inline(never)]
     fn drop(&mut self) {
         // Tiles are used through resources: by all that was ever submitted, also before they were
         // mapped, for it may be done only now.
@@ -189,6 +190,7 @@ impl<D: Device> Reserved<D> {
 
     /// Tiles that are mapped to memory.
     #[must_use]
+    #[inline(never)]
     pub fn mapped_tiles(&self) -> usize {
         self.mappings.lock().runs.iter().flatten().count()
     }
@@ -199,6 +201,7 @@ impl<D: Device> Reserved<D> {
     /// # Errors
     /// [`Error::Tiles`] when the box leaves the resource, [`Error::OutOfMemory`],
     /// [`Error::NeverSubmitted`], [`Error::Device`]; then nothing has changed.
+    #[inline(never)]
     pub fn map(&self, on: impl Into<TileQueue>, region: TileRegion) -> Result<QueueSerial, Error> {
         let tiles = self.tiles(region)?;
         let run = self.take_run(tiles.len())?;
@@ -221,6 +224,7 @@ impl<D: Device> Reserved<D> {
     ///
     /// # Errors
     /// As [`map`](Self::map).
+    #[inline(never)]
     pub fn unmap(&self, on: impl Into<TileQueue>, region: TileRegion) -> Result<QueueSerial, Error> {
         let tiles = self.tiles(region)?;
         let mut mappings = self.mappings.lock();
@@ -238,6 +242,7 @@ impl<D: Device> Reserved<D> {
     /// # Errors
     /// As [`map`](Self::map); [`Error::Tiles`] when the boxes differ in shape or both are of one
     /// resource; [`Error::Foreign`] when `source` belongs to another manager.
+    #[inline(never)]
     pub fn copy_mappings(
         &self,
         on: impl Into<TileQueue>,

@@ -175,6 +175,7 @@ impl<D: Device> AccelerationStructure<D> {
 
     /// Where its bytes are.
     #[must_use]
+    #[inline(never)]
     pub fn location(&self) -> LocationKind {
         self.inner.location_kind()
     }

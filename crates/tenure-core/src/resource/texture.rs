@@ -405,6 +405,7 @@ impl<D: Device> Texture<D> {
 
     /// Where its bytes are.
     #[must_use]
+    #[inline(never)]
     pub fn location(&self) -> LocationKind {
         self.inner.location_kind()
     }

@@ -53,6 +53,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// table.first();
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn descriptors(&self, binds: &[Bind<'_, D>]) -> Result<Descriptors<'r, D>, Error> {
         let taken =
             Descriptors::take(&self.service.descriptors, self.chunks, self.name, self.places(), binds)?;
@@ -106,6 +107,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// set.index();
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn set(&self, layout: &SetLayout<D>, binds: &[(u32, u32, Bind<'_, D>)]) -> Result<Set<'r, D>, Error> {
         let taken = {
             let (service, places) = (&*self.service.descriptors, self.places());

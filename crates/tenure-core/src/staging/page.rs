@@ -96,6 +96,7 @@ impl<D: Device> Page<D> {
 
     /// What no page answers: its memory is of a use that is mapped.
     #[cold]
+    #[inline(never)]
     fn not_mapped(&self, offset: u64) -> DeviceError {
         DeviceError::invalid_call("pages are mapped", offset, self.size)
     }

@@ -21,6 +21,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     ///
     /// # Errors
     /// [`Error::Foreign`] for a buffer of another manager.
+    #[inline(never)]
     pub fn buffer(&self, buffer: &'r Buffer<D>) -> Result<BufferSlice<'r, D>, Error> {
         self.check_owner(&buffer.inner)?;
         let (api_resource, offset) = match buffer.inner.as_movable() {
@@ -55,6 +56,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// assert!(!grass.is_pinned());
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn texture(&self, texture: &'r Texture<D>) -> Result<&'r D::Resource, Error> {
         self.check_owner(&texture.inner)?;
         let api_resource = match texture.inner.as_movable() {
@@ -71,6 +73,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     ///
     /// # Errors
     /// [`Error::Foreign`] for a view of another manager.
+    #[inline(never)]
     pub fn view(&self, view: &'r View<D>) -> Result<Descriptors<'r, D>, Error> {
         self.check_context(view.context(), view.name())?;
         let descriptor = view.hold(self.places());
@@ -107,6 +110,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// assert!(!grass.is_pinned());
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn table(&self, table: &'r DescriptorTable<D>) -> Result<Descriptors<'r, D>, Error> {
         self.check_context(table.context(), table.name())?;
         let row = table.hold(self.places());
@@ -121,6 +125,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     ///
     /// # Errors
     /// [`Error::Foreign`] for a set of another manager.
+    #[inline(never)]
     pub fn lasting_set(&self, set: &'r DescriptorSet<D>) -> Result<Set<'r, D>, Error> {
         self.check_context(set.context(), set.name())?;
         let found = set.hold(self.places());

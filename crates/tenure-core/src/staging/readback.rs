@@ -135,6 +135,7 @@ impl<D: Device> Readback<D> {
     ///
     /// # Errors
     /// [`Error::Discarded`] when the recording was not submitted, [`Error::Device`].
+    #[inline(never)]
     pub fn poll(&self) -> Result<Option<Vec<u8>>, Error> {
         if self.is_complete()? { self.bytes().map(Some) } else { Ok(None) }
     }
@@ -144,6 +145,7 @@ impl<D: Device> Readback<D> {
     ///
     /// # Errors
     /// As [`poll`](Self::poll); [`Error::WrongLength`] unless `out` is as long as they are.
+    #[inline(never)]
     pub fn read(&self, out: &mut [u8]) -> Result<bool, Error> {
         let (given, needed) = (out.len() as u64, self.size());
         if given != needed {
@@ -161,6 +163,7 @@ impl<D: Device> Readback<D> {
     /// # Errors
     /// [`Error::Timeout`] when the time is over before, also when nobody has submitted the recording;
     /// those of [`poll`](Self::poll).
+    #[inline(never)]
     pub fn wait(&self, timeout: Duration) -> Result<Vec<u8>, Error> {
         self.service.context.clock.check().map_err(|source| self.refused(source))?;
         let begun = Instant::now();
@@ -225,6 +228,7 @@ impl<D: Device> Readback<D> {
 impl<D: Device> Future for Readback<D> {
     type Output = Result<Vec<u8>, Error>;
 
+    #[inline(never)]
     fn poll(self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<Self::Output> {
         let this = &*self;
         if let Some(outcome) = Self::poll(this).transpose() {
@@ -242,6 +246,7 @@ impl<D: Device> Future for Readback<D> {
 }
 
 impl<D: Device> Drop for Readback<D> {
+    #[inline(never)]
     fn drop(&mut self) {
         self.service.context.registry.remove(self.record);
         if let Some(part) = self.part.take() {

@@ -213,6 +213,7 @@ impl<D: Device> UploadRing<D> {
     /// Ends what counts as one frame. The end of each frame does this, and each
     /// [`Gpu::purge`](crate::Gpu::purge); call it where one frame needs more than the ring holds,
     /// between its recordings.
+    #[inline(never)]
     pub fn close(&self) {
         let context = self.context();
         self.frames.lock().close(&context.recordings, &context.clock);
@@ -220,6 +221,7 @@ impl<D: Device> UploadRing<D> {
 
     /// What it has been through.
     #[must_use]
+    #[inline(never)]
     pub fn stats(&self) -> RingStats {
         self.frames.lock().stats()
     }

@@ -140,6 +140,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// assert_eq!(error.to_string(), why);
     /// # Ok::<(), tenure::Error>(())
     /// ```
+    #[inline(never)]
     pub fn untyped_constants(&self, bytes: &[u8]) -> Result<UntypedConstant, Error> {
         let Room { page, index, offset } = self.push(bytes)?;
         let (recording, name, size) = (self.id, self.name.as_static(), bytes.len() as u64);
@@ -150,6 +151,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     ///
     /// # Errors
     /// [`Error::OtherRecording`], with the names, for those of another one.
+    #[inline(never)]
     pub fn find(&self, constants: UntypedConstant) -> Result<Constant<'r, D>, Error> {
         let UntypedConstant { recording, page, page_id, offset, size, .. } = constants;
         let found = self.pages.get().and_then(|pages| pages.get(page));
@@ -198,6 +200,7 @@ impl<'r, D: Device> Scratch<'r, D> {
 
     /// Room for `size` bytes in the page that an earlier recording left, or in a new one.
     #[cold]
+    #[inline(never)]
     fn make_room(&self, size: u64) -> Result<Room<'r, D>, Error> {
         if size == 0 {
             return Err(self.refused(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1))));
@@ -234,6 +237,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     }
 
     #[cold]
+    #[inline(never)]
     fn refused(&self, source: DeviceError) -> Error {
         self.service.context.refused(&Name::from(NAME), source)
     }

@@ -77,6 +77,7 @@ impl<'r, D: Device> RingSlice<'r, D> {
     ///
     /// # Errors
     /// [`Error::OutOfRange`], [`Error::Device`].
+    #[inline(never)]
     pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         self.check(offset, bytes.len() as u64)?;
         let written = self.mapping.write(self.offset + offset, bytes);

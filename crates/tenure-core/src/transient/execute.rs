@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use super::graph::{Graph, PassId, PassPlan, PassUse, ResourceId, TransientDesc};
+use super::graph::{Batch, Graph, PassId, PassPlan, PassUse, ResourceId, TransientDesc};
 use super::heap::Requester;
 use super::object::Object;
 use super::pool::{Attempt, EntryRef, Inner, queue_kind, wrong_type};
 use super::prepare::Prepared;
 use crate::descriptor::DescriptorService;
 use crate::device::{Device, State, Subresource};
-use crate::time::SyncPoint;
-use crate::{Buffer, BufferViewDesc, Error, Name, Recording, Texture, TextureViewDesc, TransientRule, View};
+use crate::time::{RecordingId, SyncPoint};
+use crate::{
+    Buffer, BufferViewDesc, Error, GpuTimeScope, Name, Recording, Texture, TextureViewDesc, TransientRule,
+    View,
+};
 
 impl<D: Device> Inner<D> {
     /// Records and submits the passes of a graph; see [`Frame::execute`](crate::Frame::execute).
@@ -21,23 +24,23 @@ impl<D: Device> Inner<D> {
     ) -> Result<SyncPoint, E> {
         let mut run = Run::new(self, graph)?;
         let prepared = run.prepared.clone();
-        let mut points: Vec<SyncPoint> = Vec::with_capacity(prepared.compiled.batches().len());
         for batch in prepared.compiled.batches() {
-            let name = batch.passes.first().and_then(|pass| prepared.compiled.pass(*pass));
-            let name = name.map_or_else(|| "graph".into(), |pass| pass.name.clone());
-            let mut recording = Recording::open(&self.commands, batch.queue, name)?;
-            for wait in batch.waits.iter().filter_map(|wait| points.get(*wait)) {
-                recording.wait_for(wait)?;
+            let mut recording = run.open(batch)?;
+            for id in &batch.passes {
+                let Some(pass) = prepared.compiled.pass(*id) else { continue };
+                let begun = run.begin(&pass, &mut recording)?;
+                let resources = Resources {
+                    graph: prepared.compiled.graph(),
+                    uses: pass.uses,
+                    slots: &run.slots,
+                    descriptors: &self.commands.descriptors,
+                };
+                record(*id, &mut recording, &resources)?;
+                run.end(&pass, &mut recording, begun)?;
             }
-            for pass in &batch.passes {
-                run.pass(*pass, &mut recording, &mut record)?;
-            }
-            points.push(recording.submit()?);
+            run.submit(recording)?;
         }
-        Ok(points.iter().fold(SyncPoint::NONE, |mut all, point| {
-            all.merge(point);
-            all
-        }))
+        Ok(run.point())
     }
 }
 
@@ -49,9 +52,18 @@ struct Run<'p, D: Device> {
     heaps: Vec<Option<u64>>,
     /// The acquired resources, by resource id.
     slots: Vec<Option<Slot<D>>>,
+    /// By batch, its submission.
+    points: Vec<SyncPoint>,
+}
+
+/// A pass whose commands are recorded next.
+struct Begun {
+    recording: RecordingId,
+    scope: Option<GpuTimeScope>,
 }
 
 impl<'p, D: Device> Run<'p, D> {
+    #[inline(never)]
     fn new(pool: &'p Inner<D>, graph: &Graph) -> Result<Self, Error> {
         let (prepared, heaps) = pool.try_twice(|attempt| {
             let state = &mut *pool.state.lock();
@@ -60,37 +72,44 @@ impl<'p, D: Device> Run<'p, D> {
             state.claim(&pool.context, graph, attempt)
         })?;
         let slots = (0..graph.resources()).map(|_| None).collect();
-        Ok(Self { pool, prepared, heaps, slots })
+        let points = Vec::with_capacity(prepared.compiled.batches().len());
+        Ok(Self { pool, prepared, heaps, slots, points })
     }
 
-    fn pass<E: From<Error>>(
-        &mut self,
-        id: PassId,
-        recording: &mut Recording<D>,
-        record: &mut impl FnMut(PassId, &mut Recording<D>, &Resources<'_, D>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let prepared = self.prepared.clone();
-        let Some(pass) = prepared.compiled.pass(id) else { return Ok(()) };
+    /// The recording of a batch, which waits for those of other queues.
+    #[inline(never)]
+    fn open(&self, batch: &Batch) -> Result<Recording<D>, Error> {
+        let name = batch.passes.first().and_then(|pass| self.prepared.compiled.pass(*pass));
+        let name = name.map_or_else(|| "graph".into(), |pass| pass.name.clone());
+        let mut recording = Recording::open(&self.pool.commands, batch.queue, name)?;
+        for wait in batch.waits.iter().filter_map(|wait| self.points.get(*wait)) {
+            recording.wait_for(wait)?;
+        }
+        Ok(recording)
+    }
+
+    /// All that goes before the commands of a pass.
+    #[inline(never)]
+    fn begin(&mut self, pass: &PassPlan<'_>, recording: &mut Recording<D>) -> Result<Begun, Error> {
         let is_timed = self.pool.context.config.transient.gpu_times;
         // Before its barriers: what they cost belongs to the pass that needs them.
         let scope = is_timed.then(|| recording.begin_gpu_time(pass.name.clone())).transpose()?;
-        self.acquire(&pass, recording)?;
+        self.acquire(pass, recording)?;
         for used in pass.uses.iter().filter(|used| used.automatic) {
             self.require(used.resource, recording, used.states)?;
         }
         recording.barriers();
-        let number = recording.id();
-        let resources = Resources {
-            graph: prepared.compiled.graph(),
-            uses: pass.uses,
-            slots: &self.slots,
-            descriptors: &self.pool.commands.descriptors,
-        };
-        record(id, recording, &resources)?;
+        Ok(Begun { recording: recording.id(), scope })
+    }
+
+    /// All that follows the commands of a pass.
+    #[inline(never)]
+    fn end(&mut self, pass: &PassPlan<'_>, recording: &mut Recording<D>, begun: Begun) -> Result<(), Error> {
+        let Begun { recording: number, scope } = begun;
         let is_same = recording.id() == number && Arc::ptr_eq(recording.context(), &self.pool.context);
         if !is_same {
             let rule = TransientRule::OtherRecording;
-            return Err(Error::Transient { name: pass.name.clone(), rule }.into());
+            return Err(Error::Transient { name: pass.name.clone(), rule });
         }
         // The last uses noted by the pass must not be merged with those that follow.
         recording.barriers();
@@ -101,6 +120,20 @@ impl<'p, D: Device> Run<'p, D> {
         scope.map(|scope| recording.end_gpu_time(scope)).transpose()?;
         self.discard(pass.discards);
         Ok(())
+    }
+
+    #[inline(never)]
+    fn submit(&mut self, recording: Recording<D>) -> Result<(), Error> {
+        self.points.push(recording.submit()?);
+        Ok(())
+    }
+
+    /// What must be complete before all of its submissions are.
+    fn point(&self) -> SyncPoint {
+        self.points.iter().fold(SyncPoint::NONE, |mut all, point| {
+            all.merge(point);
+            all
+        })
     }
 
     /// Brings all of a resource into a state.
@@ -164,6 +197,7 @@ impl<'p, D: Device> Run<'p, D> {
 }
 
 impl<D: Device> Drop for Run<'_, D> {
+    #[inline(never)]
     fn drop(&mut self) {
         for slot in self.slots.drain(..).flatten() {
             self.pool.release(slot.entry_ref);
@@ -218,6 +252,7 @@ impl<D: Device> Resources<'_, D> {
     /// # Errors
     /// As [`texture`](Self::texture) and
     /// [`Gpu::create_texture_view`](crate::Gpu::create_texture_view).
+    #[inline(never)]
     pub fn texture_view(&self, id: ResourceId, desc: &TextureViewDesc) -> Result<&View<D>, Error> {
         match self.object(id)? {
             Object::Texture(texture) => texture.view(self.descriptors, desc),
@@ -229,6 +264,7 @@ impl<D: Device> Resources<'_, D> {
     ///
     /// # Errors
     /// As [`buffer`](Self::buffer) and [`Gpu::create_buffer_view`](crate::Gpu::create_buffer_view).
+    #[inline(never)]
     pub fn buffer_view(&self, id: ResourceId, desc: &BufferViewDesc) -> Result<&View<D>, Error> {
         match self.object(id)? {
             Object::Buffer(buffer) => buffer.view(self.descriptors, desc),

@@ -64,6 +64,7 @@ impl<D: Device, R: TransientResource<D>> Transient<D, R> {
     /// # Errors
     /// As [`Gpu::create_texture_view`](crate::Gpu::create_texture_view) and
     /// [`Gpu::create_buffer_view`](crate::Gpu::create_buffer_view).
+    #[inline(never)]
     pub fn view(&self, desc: &R::ViewDesc) -> Result<&View<D>, Error> {
         self.cached.view(&self.pool.commands.descriptors, desc)
     }
@@ -90,6 +91,7 @@ impl<'a, D: Device> From<&'a TransientBuffer<D>> for Used<'a, D> {
 }
 
 impl<D: Device, R: TransientResource<D>> Drop for Transient<D, R> {
+    #[inline(never)]
     fn drop(&mut self) {
         self.pool.release(self.entry_ref);
     }
@@ -102,6 +104,7 @@ impl<D: Device> Recording<D> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Device`] for an invalid description or a lost device.
+    #[inline(never)]
     pub fn transient_texture(&self, desc: &TextureDesc) -> Result<TransientTexture<D>, Error> {
         self.transients(&desc.name)?.texture(self.id(), self.queue(), desc)
     }
@@ -112,6 +115,7 @@ impl<D: Device> Recording<D> {
     /// # Errors
     /// As [`transient_texture`](Self::transient_texture); [`Error::Transient`] for memory other than the
     /// GPU's.
+    #[inline(never)]
     pub fn transient_buffer(&self, desc: &BufferDesc) -> Result<TransientBuffer<D>, Error> {
         self.transients(&desc.name)?.buffer(self.id(), self.queue(), desc)
     }
