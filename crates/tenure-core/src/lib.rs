@@ -63,8 +63,8 @@ pub use device::{
 #[doc(hidden)]
 pub use entry_points::entry_points;
 pub use error::{
-    Awaited, ContractRule, DescriptorPart, DescriptorUser, Error, NoDescriptors, OutOfMemory, QueryRule,
-    StructureRule, SwapchainRule, TileRule, TransientRule,
+    Awaited, ContractRule, DescriptorPart, DescriptorUser, Error, ErrorKind, NoDescriptors, OutOfMemory,
+    QueryRule, StructureRule, SwapchainRule, TileRule, TransientRule,
 };
 pub use gpu::{Frame, Gpu, ShutdownReport};
 #[doc(inline)]

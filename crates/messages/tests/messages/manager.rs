@@ -169,6 +169,7 @@ fn rules(table: &mut Table, id: RecordingId) {
     for rule in [
         QueryRule::NotEnded { kind: QueryKind::Occlusion },
         QueryRule::AlreadyBegun { kind: QueryKind::Occlusion, begun: QueryKind::PipelineStatistics },
+        QueryRule::NotBegun,
         QueryRule::OtherRecording { begun_in: id },
     ] {
         table.error(&Error::Query { recording: "draw".into(), id, rule });

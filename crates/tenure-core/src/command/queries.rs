@@ -97,6 +97,9 @@ impl<D: Device> Commands<D> {
     pub fn end_query<V: QueryValue>(&mut self, query: OpenQuery<V>) -> Result<QueryTicket<D, V>, Error> {
         let OpenQuery { recording, slot, .. } = query;
         self.check_recording(recording)?;
+        if *self.recorded().begun(slot.kind) != Some(slot) {
+            return Err(self.broken(QueryRule::NotBegun));
+        }
         self.open.record_pending();
         self.open.end_query(slot);
         self.ticket(slot)
@@ -151,6 +154,9 @@ impl<D: Device> Commands<D> {
         let GpuTimeScope { recording, index } = scope;
         self.check_recording(recording)?;
         if index != NOT_MEASURED {
+            if !self.recorded().is_open(index) {
+                return Err(self.broken(QueryRule::NotBegun));
+            }
             let slot = self.timestamp()?;
             self.recorded().end_scope(index, slot);
         }

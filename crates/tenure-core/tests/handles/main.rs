@@ -22,6 +22,7 @@ mod hung;
 mod names;
 mod open_frames;
 mod pages;
+mod raw_values;
 mod refusals;
 mod texels;
 mod tiles;
