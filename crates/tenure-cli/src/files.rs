@@ -64,9 +64,9 @@ pub(crate) fn check(args: &Args) -> Result<(), CliError> {
     if let (Some((a, _)), Some((b, _))) = (from_input.next(), from_input.next()) {
         return Err(CliError::Usage(format!("standard input can be {a} or {b}, not both")));
     }
-    let mut taken: Vec<(&str, Place)> =
-        read.iter().filter_map(|(name, path)| Some((*name, Place::of_input(path)?))).collect();
-    if tells && let Some(place) = Place::of_output() {
+    let mut taken: Vec<(&str, Identity)> =
+        read.iter().filter_map(|(name, path)| Some((*name, Identity::of_input(path)?))).collect();
+    if tells && let Some(place) = Identity::of_output() {
         taken.push(("standard output", place));
     }
     for (name, path) in written {
@@ -75,7 +75,7 @@ pub(crate) fn check(args: &Args) -> Result<(), CliError> {
                 "{name} needs a file: on standard output is a line that says what was written"
             )));
         }
-        let Some(place) = Place::of_file(path) else { continue };
+        let Some(place) = Identity::of_file(path) else { continue };
         if let Some((other, _)) = taken.iter().find(|(_, taken)| *taken == place) {
             let path = path.display();
             return Err(CliError::Usage(format!(
@@ -90,13 +90,13 @@ pub(crate) fn check(args: &Args) -> Result<(), CliError> {
 /// The identity of a regular file, or the path of one that does not exist yet. Devices and pipes have none: they can be
 /// written more than once.
 #[derive(PartialEq, Eq)]
-enum Place {
+enum Identity {
     #[cfg(unix)]
     Inode(u64, u64),
     Path(PathBuf),
 }
 
-impl Place {
+impl Identity {
     fn of_input(path: &Path) -> Option<Self> {
         if path == Path::new(STANDARD_INPUT) {
             Self::of_stream(std::io::stdin())
