@@ -39,14 +39,14 @@ impl<D: Device> Dedicated<D> {
     pub(super) fn acquire(
         &mut self,
         context: &Arc<Context<D>>,
-        requester: Requester,
+        requester: Requester<'_>,
         description: &Arc<Description>,
         name: &Name,
     ) -> Result<Acquired<D>, Error> {
         let is_free = |entry: &Entry<D>| {
             entry.description.id == description.id
                 && !entry.is_in_use
-                && entry.newest < requester.oldest_other
+                && (entry.newest < requester.oldest_other || entry.object.is_idle())
         };
         if let Some((key, entry)) = self.entries.iter_mut().find(|(_, entry)| is_free(entry)) {
             entry.is_in_use = true;

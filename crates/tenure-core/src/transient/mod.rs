@@ -68,8 +68,8 @@
 //! # Order
 //!
 //! On one queue, bytes are handed on from pass to pass and from frame to frame in the order of submission,
-//! however many frames are in flight: no frame has memory of its own. Bytes that were dropped while recordings
-//! were open can be taken by the newest of those alone until the others are submitted. Passes that different
+//! however many frames are in flight: no frame has memory of its own. Bytes that were dropped can be taken by the
+//! recording that acquired them, and by others once it is submitted. Passes that different
 //! queues may run at the same time share no bytes. Destruction goes through the release queue like everywhere
 //! else.
 //!

@@ -8,7 +8,7 @@ use tenure_heap::MemoryCounter;
 use super::dedicated::Dedicated;
 use super::desc_table::{Description, ResourceDescTable};
 use super::graph::{PlanCache, PlanOptions};
-use super::heap::{Acquired, Heap, Requester};
+use super::heap::{Acquired, Heap, Requester, is_over};
 use super::hints::{AcquisitionId, HeapOffset, Hints};
 use super::object::Object;
 use super::prepare::Prepared;
@@ -169,6 +169,7 @@ impl<D: Device> Inner<D> {
             recording: recording.0,
             queue: queue_kind(context, queue),
             oldest_other: context.recordings.oldest_open_but(recording),
+            recordings: &context.recordings,
         };
         let state = &mut *self.state.lock();
         state.check_open()?;
@@ -196,7 +197,7 @@ impl<D: Device> Inner<D> {
     }
 
     pub(super) fn release(&self, entry_ref: EntryRef) {
-        let (newest, oldest) = (self.context.recordings.newest(), self.context.recordings.oldest_open());
+        let recordings = &self.context.recordings;
         let state = &mut *self.state.lock();
         let frame = state.frame;
         match entry_ref {
@@ -205,10 +206,10 @@ impl<D: Device> Inner<D> {
                     state.hints.dropped(acquisition);
                 }
                 if let Some(heap) = state.heaps.iter_mut().find(|known| known.id == heap) {
-                    heap.release(key, (newest, oldest), frame);
+                    heap.release(key, recordings, frame);
                 }
             }
-            EntryRef::Dedicated { key } => state.dedicated.release(key, newest, frame),
+            EntryRef::Dedicated { key } => state.dedicated.release(key, recordings.newest(), frame),
         }
     }
 
@@ -305,14 +306,15 @@ impl<D: Device> State<D> {
         &mut self,
         description: &Description,
         alignment: u64,
-        requester: Requester,
+        requester: Requester<'_>,
     ) -> Option<(usize, u64)> {
         let HeapOffset { heap, offset } = self.hints.next(description.id)?;
         let at = self.heaps.iter().position(|known| known.id == heap)?;
         let heap = self.heaps.get(at).filter(|heap| heap.suits(description) && !heap.is_claimed)?;
         let range = offset..offset.checked_add(description.needs.size)?;
         let is_there = range.end <= heap.size() && offset.is_multiple_of(alignment);
-        (is_there && heap.used.is_free(&range, requester.oldest_other)).then_some((at, offset))
+        (is_there && heap.used.is_free(&range, |users| requester.is_blocked_by(users)))
+            .then_some((at, offset))
     }
 
     /// The first heap, by its index, and the lowest offset that is free for a resource of this description.
@@ -321,7 +323,7 @@ impl<D: Device> State<D> {
         context: &Context<D>,
         description: &Description,
         alignment: u64,
-        requester: Requester,
+        requester: Requester<'_>,
     ) -> Option<(usize, u64)> {
         let order = context.pools.order(MemoryUse::GpuOnly);
         order.iter().find_map(|memory| {
@@ -329,12 +331,9 @@ impl<D: Device> State<D> {
             let suits =
                 |heap: &Heap<D>| heap.memory == *memory && heap.suits(description) && !heap.is_claimed;
             heaps.filter(|(_, heap)| suits(heap)).find_map(|(at, heap)| {
-                let offset = heap.used.first_fit(
-                    description.needs.size,
-                    alignment,
-                    heap.size(),
-                    requester.oldest_other,
-                )?;
+                let size = description.needs.size;
+                let blocks = |users| requester.is_blocked_by(users);
+                let offset = heap.used.first_fit(size, alignment, heap.size(), blocks)?;
                 Some((at, offset))
             })
         })
@@ -345,7 +344,7 @@ impl<D: Device> State<D> {
         &mut self,
         context: &Arc<Context<D>>,
         at: usize,
-        requester: Requester,
+        requester: Requester<'_>,
         description: &Arc<Description>,
         name: &Name,
         offset: u64,
@@ -366,7 +365,7 @@ impl<D: Device> State<D> {
     pub(super) fn acquire_dedicated(
         &mut self,
         context: &Arc<Context<D>>,
-        requester: Requester,
+        requester: Requester<'_>,
         description: &Arc<Description>,
         name: &Name,
     ) -> Result<(Object<D>, EntryRef), Error> {
@@ -422,14 +421,13 @@ impl<D: Device> State<D> {
 
     /// Destroys resources that were not used for `latency` frames, and returns the heaps that were not.
     fn evict(&mut self, context: &Context<D>, latency: u64, capacity: usize) -> Vec<Heap<D>> {
-        let oldest = context.recordings.oldest_open();
-        let frame = self.frame;
-        let is_over =
-            |heap: &mut Heap<D>| frame.saturating_sub(heap.last_used) >= latency && heap.is_idle(oldest);
-        let retired: Vec<_> = self.heaps.extract_if(.., is_over).collect();
+        let (recordings, frame) = (&context.recordings, self.frame);
+        let is_unused =
+            |heap: &mut Heap<D>| frame.saturating_sub(heap.last_used) >= latency && heap.is_idle(recordings);
+        let retired: Vec<_> = self.heaps.extract_if(.., is_unused).collect();
         let mut evicted: u64 = retired.iter().map(|heap| heap.cached() as u64).sum();
         for heap in &mut self.heaps {
-            heap.used.forget(oldest);
+            heap.used.forget(|users| is_over(recordings, users));
             evicted += heap.evict(frame, latency, capacity);
         }
         self.stats.evicted += evicted + self.dedicated.evict(frame, latency);
@@ -446,9 +444,8 @@ impl<D: Device> State<D> {
 
     /// Removes and returns every heap that is not in use, and was not since the given frame.
     fn trim(&mut self, context: &Context<D>, since: u64) -> Vec<Heap<D>> {
-        let oldest = context.recordings.oldest_open();
-        let is_over = |heap: &mut Heap<D>| heap.last_used <= since && heap.is_idle(oldest);
-        let retired: Vec<_> = self.heaps.extract_if(.., is_over).collect();
+        let is_unused = |heap: &mut Heap<D>| heap.last_used <= since && heap.is_idle(&context.recordings);
+        let retired: Vec<_> = self.heaps.extract_if(.., is_unused).collect();
         self.stats.evicted += retired.iter().map(|heap| heap.cached() as u64).sum::<u64>();
         retired
     }

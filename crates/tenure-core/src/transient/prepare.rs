@@ -259,11 +259,10 @@ impl<D: Device> State<D> {
         most: u64,
         alignment: u64,
     ) -> Option<usize> {
-        let oldest = context.recordings.oldest_open();
         let suits = self.heaps.iter_mut().enumerate().filter_map(|(at, heap)| {
             let is_such = (heap.memory, heap.category) == (class.memory, class.category);
             let is_large = (least..=most).contains(&heap.size()) && heap.alignment >= alignment;
-            (is_such && is_large && heap.is_idle(oldest)).then(|| (heap.size(), at))
+            (is_such && is_large && heap.is_idle(&context.recordings)).then(|| (heap.size(), at))
         });
         suits.min().map(|(_, at)| at)
     }

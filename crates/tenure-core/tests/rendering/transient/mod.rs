@@ -13,6 +13,7 @@ mod frameless;
 mod graphs;
 mod memoryless;
 mod online;
+mod open;
 mod pending;
 mod refusals;
 mod shortage;
