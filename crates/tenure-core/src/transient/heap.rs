@@ -21,6 +21,14 @@ use crate::memory::{
 use crate::time::Recordings;
 use crate::{Buffer, Error, Name, Texture};
 
+/// The two ways to transient memory. They share no heaps: a handle that a program keeps would hold back the heap of a
+/// whole graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Road {
+    Graph,
+    PassByPass,
+}
+
 /// The recording that acquires a resource.
 #[derive(Clone, Copy)]
 pub(super) struct Requester<'a> {
@@ -120,13 +128,26 @@ pub(super) struct Heap<D: Device> {
     /// The frame in which a resource was last acquired or given back in it.
     pub(super) last_used: u64,
     /// The end of the highest range acquired since the last frame.
-    pub(super) top: u64,
+    top: u64,
+    /// The same, of the last frame.
+    last_top: u64,
+    /// The highest of those in the last two periods of frames; `u64::MAX` for one in which it was not there yet.
+    tops: [u64; 2],
+    /// The frame in which the second of them began.
+    period_began: u64,
+    pub(super) road: Road,
     /// A running graph uses it: other requests must not acquire from it.
     pub(super) is_claimed: bool,
 }
 
 impl<D: Device> Heap<D> {
-    pub(super) fn new(id: u64, heap: D::Heap, desc: &crate::device::HeapDesc) -> Self {
+    pub(super) fn new(
+        id: u64,
+        heap: D::Heap,
+        desc: &crate::device::HeapDesc,
+        road: Road,
+        frame: u64,
+    ) -> Self {
         Self {
             id,
             share: Arc::new(SharedHeap { heap, own: MemorySize { memory: desc.memory, size: desc.size } }),
@@ -137,8 +158,12 @@ impl<D: Device> Heap<D> {
             owners: Owners::default(),
             entries: Slab::new(),
             by_key: FxHashMap::default(),
-            last_used: 0,
+            last_used: frame,
             top: 0,
+            last_top: 0,
+            tops: [u64::MAX, 0],
+            period_began: frame,
+            road,
             is_claimed: false,
         }
     }
@@ -150,6 +175,34 @@ impl<D: Device> Heap<D> {
     /// Bytes.
     pub(super) fn size(&self) -> u64 {
         self.share.own.size
+    }
+
+    /// Ends a frame. Returns the end of the highest range acquired in it.
+    pub(super) fn end_frame(&mut self, frame: u64, period: u64) -> u64 {
+        let top = std::mem::take(&mut self.top);
+        self.last_top = top;
+        self.tops[1] = self.tops[1].max(top);
+        if frame.saturating_sub(self.period_began) >= period {
+            self.tops = [self.tops[1], 0];
+            self.period_began = frame;
+        }
+        top
+    }
+
+    /// The end of the highest range acquired since the last frame.
+    pub(super) const fn top(&self) -> u64 {
+        self.top
+    }
+
+    /// The end of the highest range acquired in the last frame.
+    pub(super) const fn last_top(&self) -> u64 {
+        self.last_top
+    }
+
+    /// The end of the highest range acquired in the last two periods; `u64::MAX` in the first ones.
+    pub(super) fn needed(&self) -> u64 {
+        let [before, now] = self.tops;
+        before.max(now)
     }
 
     /// The number of API resources that it keeps.
