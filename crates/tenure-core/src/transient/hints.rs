@@ -15,6 +15,9 @@ use super::heap::Requester;
 use super::used_ranges::Users;
 use crate::device::{HeapCategory, MemoryTypeId};
 
+/// Heaps are replaced by smaller ones after this many times the latency.
+const SHRINK_AFTER: u64 = 4;
+
 /// A resource acquired in the frame.
 #[derive(Clone, Copy, Debug)]
 struct Acquisition {
@@ -103,12 +106,14 @@ pub(super) struct Hints {
     previous: Vec<Acquisition>,
     /// The hint for each of `previous`.
     hinted: Vec<Hint>,
+    /// The heaps that were made by a plan.
+    made: Vec<u64>,
     /// The heaps that hints lead to and that are not there yet.
     new_heaps: Vec<NewHeap>,
-    /// Frames like `previous` have been planned into new heaps, or need none.
-    is_settled: bool,
-    /// The frame before which no new heaps are planned again.
-    next_merge: u64,
+    /// Frames like `previous` have been planned into fewer heaps, or need none.
+    is_merged: bool,
+    /// Frames like `previous` in a row, since the last one that was planned into smaller heaps.
+    alike: u64,
     /// Index of the next hint to give.
     next: usize,
 }
@@ -193,6 +198,7 @@ impl Hints {
     pub(super) fn note_made(&mut self, index: usize, heap: Option<u64>) {
         match heap {
             Some(heap) => {
+                self.made.push(heap);
                 let hints = self.hinted.iter_mut().filter(|hint| hint.heap == HintedHeap::New(index));
                 hints.for_each(|hint| hint.heap = HintedHeap::Known(heap));
             }
@@ -207,20 +213,28 @@ impl Hints {
         heaps: impl Iterator<Item = HeapInfo>,
         limit: HeapLimit,
         latency: u64,
+        may_merge: bool,
     ) {
         if std::mem::take(&mut self.has_overflowed) {
             self.current.clear();
         }
+        let heaps: Vec<HeapInfo> = heaps.collect();
+        self.made.retain(|made| heaps.iter().any(|heap| heap.heap == *made));
         let shapes = self.current.iter().map(Acquisition::shape);
         if !shapes.eq(self.previous.iter().map(Acquisition::shape)) {
-            self.hinted = self.planned(&heaps.collect::<Vec<_>>()).unwrap_or_else(|| self.hints_as_placed());
+            self.hinted = self.planned(&heaps).unwrap_or_else(|| self.hints_as_placed());
             std::mem::swap(&mut self.previous, &mut self.current);
-            self.is_settled = false;
-        } else if !self.is_settled && self.frame >= self.next_merge {
-            self.is_settled = true;
-            if let Some((hints, new_heaps)) = self.merged(&heaps.collect::<Vec<_>>(), limit) {
-                (self.hinted, self.new_heaps) = (hints, new_heaps);
-                self.next_merge = self.frame + latency;
+            (self.is_merged, self.alike) = (false, 0);
+        } else {
+            self.alike += 1;
+            // Heaps by first fit at once; those by a plan only where frames have been alike for long: memory holds both until the
+            // GPU has finished with the larger.
+            let shrinks = self.alike.is_multiple_of(SHRINK_AFTER * latency);
+            if may_merge && (!self.is_merged || shrinks) {
+                self.is_merged = true;
+                if let Some((hints, new_heaps)) = self.merged(&heaps, limit, shrinks) {
+                    (self.hinted, self.new_heaps) = (hints, new_heaps);
+                }
             }
         }
         self.current.clear();
@@ -268,8 +282,13 @@ impl Hints {
     }
 
     /// A plan into new heaps, for the classes in which they are smaller together than those that the current frame
-    /// uses; `None` if there are no such classes.
-    fn merged(&self, heaps: &[HeapInfo], limit: HeapLimit) -> Option<(Vec<Hint>, Vec<NewHeap>)> {
+    /// uses, some of which are by first fit if `shrinks` is false; `None` if there are no such classes.
+    fn merged(
+        &self,
+        heaps: &[HeapInfo],
+        limit: HeapLimit,
+        shrinks: bool,
+    ) -> Option<(Vec<Hint>, Vec<NewHeap>)> {
         let (mut hints, mut new_heaps) = (self.hinted.clone(), Vec::new());
         for class in self.classes() {
             let all = self.of_class(class);
@@ -288,8 +307,10 @@ impl Hints {
                 made.push(NewHeap { class, size, alignment });
             }
             let placed: Vec<Hint> = acquisitions().map(|acquisition| acquisition.offset.into()).collect();
+            let used = || used_heaps(heaps, &placed);
             let sizes = made.iter().map(|heap| heap.size).sum::<u64>();
-            if reserved(heaps, &placed) > limit.small.max(sizes + sizes / 20) {
+            let is_smaller = used().map(|heap| heap.size).sum::<u64>() > limit.small.max(sizes + sizes / 20);
+            if is_smaller && (shrinks || used().any(|heap| !self.made.contains(&heap.heap))) {
                 hints = planned;
                 new_heaps.append(&mut made);
             }
@@ -344,8 +365,12 @@ impl From<HeapOffset> for Hint {
     }
 }
 
-/// Bytes of the heaps that hints lead to.
+/// The heaps that hints lead to.
+fn used_heaps<'a>(heaps: &'a [HeapInfo], hints: &'a [Hint]) -> impl Iterator<Item = &'a HeapInfo> {
+    heaps.iter().filter(|heap| hints.iter().any(|hint| hint.heap == HintedHeap::Known(heap.heap)))
+}
+
+/// Bytes of those.
 fn reserved(heaps: &[HeapInfo], hints: &[Hint]) -> u64 {
-    let is_used = |heap: &&HeapInfo| hints.iter().any(|hint| hint.heap == HintedHeap::Known(heap.heap));
-    heaps.iter().filter(is_used).map(|heap| heap.size).sum()
+    used_heaps(heaps, hints).map(|heap| heap.size).sum()
 }

@@ -244,6 +244,8 @@ impl<D: Device> State<D> {
         let most = most.min(context.config.transient.heap);
         let limit = HeapLimit { most, alignment, small: FIRST_HEAP };
         let heaps = self.heaps.iter().filter(|heap| heap.road == Road::PassByPass);
-        self.hints.end_frame(heaps.map(Heap::heap_info), limit, latency);
+        // Memory does not hold three generations of heaps.
+        let may_merge = self.replaced.is_covered_by(&context.clock.completed());
+        self.hints.end_frame(heaps.map(Heap::heap_info), limit, latency, may_merge);
     }
 }

@@ -43,6 +43,8 @@ pub(super) struct State<D: Device> {
     pub(super) descriptions: ResourceDescTable,
     /// In order of creation.
     pub(super) heaps: Vec<Heap<D>>,
+    /// Once this is complete, the GPU has finished with the heaps that others took the place of.
+    pub(super) replaced: SyncPoint,
     last_heap: u64,
     dedicated: Dedicated<D>,
     pub(super) hints: Hints,
@@ -87,6 +89,7 @@ impl<D: Device> Inner<D> {
             prepared: Vec::new(),
             descriptions: ResourceDescTable::default(),
             heaps: Vec::new(),
+            replaced: SyncPoint::NONE,
             last_heap: 0,
             dedicated: Dedicated::default(),
             frame: 0,
@@ -309,6 +312,7 @@ impl<D: Device> State<D> {
             self.stats.evicted += heaps.iter().map(|heap| heap.cached() as u64).sum::<u64>();
             heaps.into_iter().for_each(|heap| heap.retire(context));
             context.reclaim();
+            self.replaced = context.clock.submitted();
         }
     }
 

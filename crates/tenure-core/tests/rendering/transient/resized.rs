@@ -6,9 +6,12 @@ use tenure_sim::{Device, Lag, Options, Profile};
 
 use super::{MIB, PROFILES, finish, gpu_with, sample_counts, target};
 
-/// Frames in which the size changes, and frames after that.
+/// Frames in which the size changes.
 const CHANGING: u32 = 32;
-const FRAMES: u32 = 64;
+/// Equal frames after that.
+const EQUAL: u32 = 32;
+/// Equal frames after which what is acquired pass by pass has smaller heaps than before.
+const EQUAL_TO_SHRINK: u32 = 66;
 
 /// A way to have targets for the passes of a frame.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +66,9 @@ fn frame(gpu: &Gpu<Device>, road: Road, targets: [TextureDesc; 2]) {
 /// frame asked for.
 fn run(gpu: &Gpu<Device>, device: &Device, road: Road, drag: Drag) -> [u64; 4] {
     let (mut most, mut largest) = (0, 0);
-    for number in 0..FRAMES {
+    let grows = drag(0)[0] < drag(CHANGING - 1)[0] && drag(1)[0] < drag(2)[0];
+    let equal = if grows || matches!(road, Road::Graph) { EQUAL } else { EQUAL_TO_SHRINK };
+    for number in 0..CHANGING + equal {
         frame(gpu, road, targets(device, drag(number.min(CHANGING - 1))));
         let stats = gpu.stats().transient;
         (most, largest) = (stats.reserved.max(most), stats.requested.max(largest));
