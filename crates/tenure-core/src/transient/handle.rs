@@ -20,7 +20,8 @@ use crate::{Buffer, BufferDesc, Error, Name, Recording, Texture, TextureDesc, Tr
 ///
 /// Until the recording that acquired it is submitted, no other recording may use it:
 /// [`Error::NotAcquired`]. After the handle is dropped, the same recording can acquire the bytes again, and
-/// others can once the recordings open at that time have ended.
+/// others can once it is submitted. If other recordings that are open have used the resource as well, its bytes are
+/// available once all those open at that time have ended.
 ///
 /// With Direct3D 12's legacy barriers, leave a texture that was acquired on a compute queue, and used last
 /// in a state that only graphics queues know, in [`State::COMMON`](crate::device::State::COMMON): otherwise

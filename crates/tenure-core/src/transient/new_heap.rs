@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use tenure_heap::{Fallback, Round, ShortageRules, Spill};
 
-use super::heap::Heap;
 use super::pool::{Attempt, HeapRequest, State};
 use crate::Error;
 use crate::Name;
@@ -71,7 +70,7 @@ impl<D: Device> Steps<'_, D> {
         let objects = &self.context.pools.objects;
         let heap =
             objects.create_heap(self.context.device(), &desc, "transient heap", &objects.transient_memory)?;
-        Ok(self.state.push_heap(|number| Heap::new(number, heap, &desc)))
+        Ok(self.state.push_heap(heap, &desc, self.request.road))
     }
 }
 
