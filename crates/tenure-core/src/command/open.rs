@@ -169,8 +169,7 @@ impl<D: Device> ListPool<D> {
     /// An open list with its tracker, recycled where there are such.
     pub(crate) fn take_open(&self, context: &Context<D>, queue: QueueId) -> Result<Open<D>, DeviceError> {
         let tracker = self.take_tracker(queue)?;
-        // Without asking the driver: a list more is made at worst.
-        match self.take_list(context.device(), queue, &context.clock.completed()) {
+        match self.take_list(&context.clock, context.device(), queue) {
             Ok(list) => Ok(Open::new(list, tracker, context.pools.residency.take_set())),
             Err(error) => {
                 self.return_tracker(queue, tracker);

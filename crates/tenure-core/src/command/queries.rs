@@ -347,7 +347,7 @@ impl<D: Device> ListPool<D> {
         queue: QueueId,
         record: impl FnOnce(&mut D::List),
     ) -> Result<u64, DeviceError> {
-        let mut list = self.take_list(context.device(), queue, &context.clock.completed())?;
+        let mut list = self.take_list(&context.clock, context.device(), queue)?;
         record(&mut list);
         if let Err(error) = list.close() {
             self.return_list(context, queue, list, false);

@@ -276,7 +276,7 @@ impl<D: Device> ListPool<D> {
         queue: QueueId,
         barriers: &[StateBarrier<Tracked<D>>],
     ) -> Result<D::List, DeviceError> {
-        let mut list = self.take_list(context.device(), queue, &context.clock.completed())?;
+        let mut list = self.take_list(&context.clock, context.device(), queue)?;
         record::<D>(&mut list, barriers.iter().map(StateBarrier::by_ref));
         match list.close() {
             Ok(()) => Ok(list),

@@ -12,7 +12,7 @@ use std::any::Any;
 use std::backtrace::Backtrace;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
 use tenure_heap::InvalidProperties;
@@ -380,6 +380,18 @@ impl<D: Device> Context<D> {
         polled
     }
 
+    /// Blocks until `point` is complete or the time is over; true when it is complete. Gives back what the GPU is
+    /// done with on any queue, because a program may only ever wait.
+    ///
+    /// # Errors
+    /// [`DeviceError::Lost`].
+    pub(crate) fn wait(&self, point: &SyncPoint, timeout: Duration) -> Result<bool, DeviceError> {
+        let waited = self.clock.wait(self.device(), point, timeout);
+        self.reclaim();
+        self.note_polled();
+        waited
+    }
+
     /// Wakes the tasks whose readbacks are complete, as far as the clock knows.
     pub(crate) fn note_polled(&self) {
         if let Some(services) = self.services() {
@@ -394,7 +406,7 @@ impl<D: Device> Context<D> {
     }
 
     /// Polls the clock.
-    fn poll_clock(&self) {
+    pub(crate) fn poll_clock(&self) {
         // The clock notes a loss of the device, and the next call reports it.
         let _noted = self.clock.poll(self.device());
     }

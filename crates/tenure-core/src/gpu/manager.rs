@@ -433,7 +433,8 @@ impl<D: Device> Gpu<D> {
         Ok(self.shared.context.poll()?)
     }
 
-    /// Blocks until `point` is complete or the time is over; true when it is complete.
+    /// Blocks until `point` is complete or the time is over; true when it is complete. Gives back what the GPU is done
+    /// with, except for objects of the program's own.
     ///
     /// # Errors
     /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
@@ -441,9 +442,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn wait(&self, point: &SyncPoint, timeout: Duration) -> Result<bool, Error> {
         self.shared.context.check_submitted(point)?;
-        let waited = self.shared.context.clock.wait(self.device(), point, timeout);
-        self.shared.commands.staging.store.readbacks.wake(&self.shared.context.clock);
-        Ok(waited?)
+        Ok(self.shared.context.wait(point, timeout)?)
     }
 
     /// Submits the uploads that are pending, asks how far the GPU is and gives back what it is done with.

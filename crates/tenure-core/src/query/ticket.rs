@@ -83,8 +83,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
             Progress::Open => return Err(late(Awaited::QuerySubmission)),
         };
         let left = timeout.saturating_sub(begun.elapsed());
-        let waited = context.clock.wait(context.device(), &point, left);
-        context.note_polled();
+        let waited = context.wait(&point, left);
         if !waited.map_err(|source| self.refused(source))? {
             return Err(late(Awaited::Query));
         }

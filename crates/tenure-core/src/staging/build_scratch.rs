@@ -285,6 +285,7 @@ impl<D: Device> BuildScratchPool<D> {
         if needed > largest {
             return Err(needed);
         }
+        context.poll_clock();
         let mut small = SmallVec::<[_; 2]>::new();
         let mut state = self.state.lock();
         let grown = if is_further { state.size.saturating_mul(2) } else { state.size };

@@ -176,8 +176,7 @@ impl<D: Device> Readback<D> {
         };
         let context = &self.service.context;
         let left = timeout.saturating_sub(begun.elapsed());
-        let waited = context.clock.wait(context.device(), &point, left);
-        self.service.store.readbacks.wake(&context.clock);
+        let waited = context.wait(&point, left);
         if !waited.map_err(|source| self.refused(source))? {
             return Err(late(Awaited::Readback));
         }

@@ -121,6 +121,8 @@ impl<D: Device> SharedPages<D> {
         if let Some(part) = self.bump(size, align, frame) {
             return Ok(part);
         }
+        // A program without frames may do nothing else by which pages come back.
+        context.reclaim();
         let (spare, wanted) = {
             let mut state = self.state.lock();
             (state.take_spare(context, size), state.next_size(size, page_size))
