@@ -7,6 +7,8 @@
 #![deny(unsafe_code)]
 
 #[macro_use]
+mod callback;
+#[macro_use]
 mod debug;
 
 mod api_resource;

@@ -232,6 +232,7 @@ impl<D: Device> Commands<D> {
         let (queue, name) = (self.queue, self.name.clone());
         let service = self.service.clone();
         let (context, store) = (&service.context, &service.queries.store);
+        let _call = context.call();
         context.clock.check().map_err(|source| Error::device(&name, source))?;
         if !context.device().properties().has_queries(kind, queue) {
             let source = DeviceError::Unsupported { feature: unsupported_queries(kind) };

@@ -108,7 +108,7 @@ impl<D: Device> Gpu<D> {
     /// invalid description or a lost device. Nothing is left allocated.
     #[inline(never)]
     pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         Buffer::create(&self.shared.context, desc)
     }
 
@@ -119,7 +119,7 @@ impl<D: Device> Gpu<D> {
     /// As [`create_buffer`](Self::create_buffer).
     #[inline(never)]
     pub fn create_texture(&self, desc: &TextureDesc) -> Result<Texture<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         Texture::create(&self.shared.context, desc)
     }
 
@@ -129,7 +129,7 @@ impl<D: Device> Gpu<D> {
     /// As [`create_buffer`](Self::create_buffer).
     #[inline(never)]
     pub fn create_readback_texture(&self, desc: &TextureDesc) -> Result<ReadbackTexture<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         ReadbackTexture::create(&self.shared.context, desc)
     }
 
@@ -179,7 +179,7 @@ impl<D: Device> Gpu<D> {
         &self,
         desc: &AccelerationStructureDesc,
     ) -> Result<AccelerationStructure<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         AccelerationStructure::create(&self.shared.context, desc)
     }
 
@@ -190,7 +190,7 @@ impl<D: Device> Gpu<D> {
     /// when there is none of addresses or objects even after giving back what is done with.
     #[inline(never)]
     pub fn create_reserved(&self, desc: &ReservedDesc) -> Result<Reserved<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         Reserved::create(&self.shared.context, desc)
     }
 
@@ -304,7 +304,7 @@ impl<D: Device> Gpu<D> {
     /// aligned, memory that is not for uploads, or a usage in which the GPU writes.
     #[inline(never)]
     pub fn create_upload_ring(&self, desc: &UploadRingDesc) -> Result<UploadRing<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         UploadRing::create(&self.shared.commands.staging, desc)
     }
 
@@ -336,7 +336,7 @@ impl<D: Device> Gpu<D> {
 
     #[inline(never)]
     pub(crate) fn open_recording(&self, queue: Queue, name: Name) -> Result<Recording<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         Recording::open(&self.shared.commands, queue.id(self.device().properties()), name)
     }
 
@@ -379,7 +379,7 @@ impl<D: Device> Gpu<D> {
     /// begun and not ended, [`Error::Device`] when the device is lost; then no frame has begun.
     #[inline(never)]
     pub fn begin_frame(&self) -> Result<Frame<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         let context = &self.shared.context;
         let mut has_waited = false;
         loop {
@@ -410,7 +410,7 @@ impl<D: Device> Gpu<D> {
             let times = context.waits.frames.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
             context.waits.nanoseconds.fetch_add(nanoseconds(waited), Ordering::Relaxed);
             if times.is_power_of_two() || !is_complete {
-                tracing::debug!(target: "tenure", ?waited, is_complete, times, "a frame waited for an earlier one");
+                event!(debug, ?waited, is_complete, times, "a frame waited for an earlier one");
             }
             if !is_complete {
                 return Err(Error::Timeout { what: Awaited::EarlierFrame, waited_ms: milliseconds(waited) });
@@ -430,6 +430,7 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Device`] when it is lost.
     #[inline(never)]
     pub fn completed(&self) -> Result<SyncPoint, Error> {
+        let _call = self.shared.context.call();
         Ok(self.shared.context.poll()?)
     }
 
@@ -441,6 +442,7 @@ impl<D: Device> Gpu<D> {
     /// one of another manager; [`Error::Device`] when the device is lost.
     #[inline(never)]
     pub fn wait(&self, point: &SyncPoint, timeout: Duration) -> Result<bool, Error> {
+        let _call = self.shared.context.call();
         self.shared.context.check_submitted(point)?;
         Ok(self.shared.context.wait(point, timeout)?)
     }
@@ -459,6 +461,7 @@ impl<D: Device> Gpu<D> {
     /// With the panic of a deferred object's own destructor, after all else was given back.
     #[inline(never)]
     pub fn purge(&self) -> Result<(), Error> {
+        let _call = self.shared.context.call();
         let flushed = self.shared.context.flush_pending_uploads();
         let (polled, panicked) = self.shared.context.poll_and_purge();
         self.shared.transients.end_purge();
@@ -480,6 +483,7 @@ impl<D: Device> Gpu<D> {
     /// and what the GPU is done with is given back before, but for objects of the program's own.
     #[inline(never)]
     pub fn trim(&self) {
+        let _call = self.shared.context.call();
         // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
         // refusal their `Upload` says so.
         let _told_later = self.shared.context.flush_pending_uploads();

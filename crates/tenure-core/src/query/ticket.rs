@@ -53,6 +53,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
     #[inline(never)]
     pub fn poll(&self) -> Result<Option<V>, Error> {
         let context = &self.lease.service.context;
+        let _call = context.call();
         let point = match self.lease.chunk.ticket.progress() {
             Progress::Submitted(point) => point,
             Progress::Discarded => return Err(self.discarded()),
@@ -73,6 +74,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
     #[inline(never)]
     pub fn wait(&self, timeout: Duration) -> Result<V, Error> {
         let context = &self.lease.service.context;
+        let _call = context.call();
         context.clock.check().map_err(|source| self.refused(source))?;
         let begun = Instant::now();
         let late = |what| Error::Timeout { what, waited_ms: milliseconds(begun.elapsed()) };

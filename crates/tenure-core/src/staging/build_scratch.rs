@@ -129,6 +129,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     #[cold]
     fn make_build_room(&self, size: u64, align: u64) -> Result<BuildScratch<'r, D>, Error> {
         let context = &*self.service.context;
+        let _call = context.call();
         let refused = |source| context.refused(&Name::from(NAME), source);
         if size == 0 {
             return Err(refused(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1))));

@@ -22,6 +22,7 @@ mod hung;
 mod names;
 mod open_frames;
 mod pages;
+mod recorders;
 mod refusals;
 mod texels;
 mod tiles;

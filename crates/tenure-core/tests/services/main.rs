@@ -23,6 +23,7 @@ mod uploads;
 mod visible;
 #[path = "../support/waits.rs"]
 mod waits;
+mod wakers;
 mod without_frames;
 
 const SECOND: Duration = Duration::from_secs(1);
