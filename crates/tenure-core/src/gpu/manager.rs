@@ -15,8 +15,8 @@ use crate::stats::{PoolReport, StatsSources};
 use crate::time::{BackPressure, SyncPoint, milliseconds, nanoseconds};
 use crate::{
     AccelerationStructure, AccelerationStructureDesc, Awaited, Buffer, BufferDesc, Config, Deferred, Error,
-    Name, PageAllocator, PageAllocatorDesc, Queue, Recording, Rejected, Report, Reserved, ReservedDesc,
-    Stats, Texture, TextureDesc, UploadRing, UploadRingDesc,
+    Name, NotReleased, PageAllocator, PageAllocatorDesc, Queue, Recording, Rejected, Report, Reserved,
+    ReservedDesc, Stats, Texture, TextureDesc, UploadRing, UploadRingDesc,
 };
 
 /// The memory and lifetime manager of one device.
@@ -317,10 +317,23 @@ impl<D: Device> Gpu<D> {
     /// nothing else: the caller knows all its uses.
     ///
     /// # Errors
-    /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
-    /// one of another manager; the value is dropped.
-    pub fn release_after<T: Send + 'static>(&self, value: T, point: SyncPoint) -> Result<(), Error> {
-        self.shared.context.check_submitted(&point)?;
+    /// [`NotReleased`], with the value: [`Error::NeverSubmitted`] for a point that no submission will complete,
+    /// [`Error::Foreign`] for one of another manager.
+    ///
+    /// ```
+    /// use tenure::{Config, Gpu, sim};
+    ///
+    /// let make = || Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default());
+    /// let (gpu, other) = (make()?, make()?);
+    /// other.record(tenure::Queue::Graphics, "frame")?.submit()?;
+    /// let refused = gpu.release_after("a pipeline", other.submitted()).unwrap_err();
+    /// assert_eq!(refused.value, "a pipeline");
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn release_after<T: Send + 'static>(&self, value: T, point: SyncPoint) -> Result<(), NotReleased<T>> {
+        if let Err(error) = self.shared.context.check_submitted(&point) {
+            return Err(NotReleased { error, value });
+        }
         self.shared.context.releases.push_after(Retired::User(Box::new(value)), point, 0);
         Ok(())
     }
