@@ -24,7 +24,7 @@ use crate::device::Device;
 
 pub use build_scratch::BuildScratch;
 pub(crate) use build_scratch::{BuildPages, BuildScratchPool};
-pub(crate) use page::{Page, Pages};
+pub(crate) use page::{Page, Pages, Uses};
 pub(crate) use page_pool::PagePool;
 pub use readback::Readback;
 pub(crate) use readback::{Readbacks, Rows};

@@ -10,7 +10,7 @@ use super::awaited::AwaitedTickets;
 use super::shared_pages::{Part, Purpose, SharedPages};
 use super::texel_data::Footprint;
 use super::ticket::{Progress, Ticket};
-use super::{Page, StagingService};
+use super::{Page, StagingService, Uses};
 use crate::context::Context;
 use crate::device::{Allowed, Device, DeviceError};
 use crate::registry::{ObjectKind, RecordKey};
@@ -262,7 +262,12 @@ impl<D: Device> Drop for Readback<D> {
     fn drop(&mut self) {
         self.service.context.registry.remove(self.record);
         if let Some(part) = self.part.take() {
-            self.service.store.readbacks.let_go(&self.service.context, part);
+            let uses = match self.ticket.progress() {
+                Progress::Open => Uses::Recordings,
+                Progress::Submitted(point) => Uses::Submitted(point),
+                Progress::Discarded => Uses::NONE,
+            };
+            self.service.store.readbacks.let_go(&self.service.context, part, uses);
         }
     }
 }
@@ -284,8 +289,8 @@ impl<D: Device> Readbacks<D> {
     }
 
     /// Lets go of the bytes of a readback: the GPU may still be writing them.
-    pub(super) fn let_go(&self, context: &Context<D>, part: Part<D>) {
-        self.pages.let_go(context, part.page);
+    pub(super) fn let_go(&self, context: &Context<D>, part: Part<D>, uses: Uses) {
+        self.pages.let_go(context, part.page, uses);
     }
 
     /// Wakes the tasks whose readbacks are complete as far as the clock knows; all, once the device is lost.

@@ -12,6 +12,7 @@ mod beside_pages;
 mod constants;
 mod contexts;
 mod frames;
+mod growth;
 mod in_place;
 mod in_place_textures;
 mod model;
