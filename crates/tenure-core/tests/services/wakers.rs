@@ -17,6 +17,9 @@ use super::{SECOND, device, end, gpu};
 
 const PROFILES: [Profile; 3] = [Profile::DISCRETE, Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2];
 
+/// A task that awaits a readback.
+type Task = Pin<Box<Readback<Device>>>;
+
 struct Panics;
 
 impl Wake for Panics {
@@ -60,11 +63,11 @@ fn source(gpu: &Gpu<Device>) -> Buffer<Device> {
     gpu.create_buffer_with(&BufferDesc::new(4096, usage).name("source"), &[7; 4096]).unwrap()
 }
 
-fn poll(task: &mut Pin<Box<Readback<Device>>>, waker: &Waker) -> Poll<Result<Vec<u8>, Error>> {
+fn poll(task: &mut Task, waker: &Waker) -> Poll<Result<Vec<u8>, Error>> {
     task.as_mut().poll(&mut Context::from_waker(waker))
 }
 
-fn is_pending(task: &mut Pin<Box<Readback<Device>>>, waker: &Waker) -> bool {
+fn is_pending(task: &mut Task, waker: &Waker) -> bool {
     poll(task, waker).is_pending()
 }
 
@@ -72,7 +75,7 @@ fn record<'a>(
     gpu: &Gpu<Device>,
     source: &Buffer<Device>,
     wakers: impl IntoIterator<Item = &'a Waker>,
-) -> (Recording<Device>, Vec<Pin<Box<Readback<Device>>>>) {
+) -> (Recording<Device>, Vec<Task>) {
     let mut recording = gpu.record(Queue::Graphics, "read").unwrap();
     let read = |waker| {
         let mut task = Box::pin(recording.read_back(source, 0, 16).unwrap());
