@@ -249,7 +249,8 @@ struct Lines(BTreeSet<String>);
 
 impl<'ast> Visit<'ast> for Lines {
     fn visit_macro(&mut self, found: &'ast syn::Macro) {
-        if found.path.segments.first().is_some_and(|first| first.ident == "tracing") {
+        let logs = |first: &syn::PathSegment| first.ident == "tracing" || first.ident == "event";
+        if found.path.segments.first().is_some_and(logs) {
             // The target is the first text, the message the last.
             let line = literals(&found.tokens).pop().unwrap_or_default();
             self.0.insert(line);

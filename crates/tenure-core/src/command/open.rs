@@ -14,7 +14,7 @@ use crate::device::{CommandList, Device, DeviceError, QueueId, State, Subresourc
 use crate::memory::AliasedRange;
 use crate::query::RecordedQueries;
 use crate::resource::Tracked;
-use crate::staging::{Progress, Ticket};
+use crate::staging::Ticket;
 use crate::state::{Recorded, StateError, Tracker};
 use crate::time::SyncPoint;
 use crate::{Error, Name};
@@ -169,8 +169,7 @@ impl<D: Device> ListPool<D> {
     /// An open list with its tracker, recycled where there are such.
     pub(crate) fn take_open(&self, context: &Context<D>, queue: QueueId) -> Result<Open<D>, DeviceError> {
         let tracker = self.take_tracker(queue)?;
-        // Without asking the driver: a list more is made at worst.
-        match self.take_list(context.device(), queue, &context.clock.completed()) {
+        match self.take_list(&context.clock, context.device(), queue) {
             Ok(list) => Ok(Open::new(list, tracker, context.pools.residency.take_set())),
             Err(error) => {
                 self.return_tracker(queue, tracker);
@@ -190,13 +189,12 @@ impl<D: Device> ListPool<D> {
 
     /// Returns what is not going to be submitted.
     pub(crate) fn discard_open(&self, context: &Context<D>, queue: QueueId, open: Open<D>) {
-        let Open { mut list, tracker, tickets, aliased_ranges, blocks, .. } = open;
+        let Open { mut list, tracker, aliased_ranges, blocks, .. } = open;
         context.pools.residency.return_set(blocks);
         Open::<D>::rewind_handoffs(&aliased_ranges, &context.clock.submitted());
         // A list must be closed before it can be begun again.
         let is_closed = list.close().is_ok();
         self.return_list(context, queue, list, is_closed);
         self.return_tracker(queue, tracker);
-        tickets.iter().for_each(|ticket| ticket.settle(Progress::Discarded));
     }
 }

@@ -238,6 +238,7 @@ impl<D: Device> Commands<D> {
         let (queue, name) = (self.queue, self.name.clone());
         let service = self.service.clone();
         let (context, store) = (&service.context, &service.queries.store);
+        let _call = context.call();
         context.clock.check().map_err(|source| Error::device(&name, source))?;
         if !context.device().properties().has_queries(kind, queue) {
             let source = DeviceError::Unsupported { feature: unsupported_queries(kind) };
@@ -353,7 +354,7 @@ impl<D: Device> ListPool<D> {
         queue: QueueId,
         record: impl FnOnce(&mut D::List),
     ) -> Result<u64, DeviceError> {
-        let mut list = self.take_list(context.device(), queue, &context.clock.completed())?;
+        let mut list = self.take_list(&context.clock, context.device(), queue)?;
         record(&mut list);
         if let Err(error) = list.close() {
             self.return_list(context, queue, list, false);

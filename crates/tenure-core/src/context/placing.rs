@@ -170,7 +170,7 @@ impl<D: Device> Context<D> {
             AllocationFailure::Short { class, answers } => {
                 let error = self.shortage(name, size, alignment, class, answers);
                 if let Some(times) = self.pools.notices.failure(class) {
-                    tracing::warn!(target: "tenure", %error, times, "allocation failed");
+                    event!(warn, %error, times, "allocation failed");
                 }
                 Error::OutOfMemory(Box::new(error))
             }

@@ -9,7 +9,7 @@ use super::memory::PressureWatch;
 use super::shutdown::{self, ShutdownReport};
 use crate::command::CommandService;
 use crate::compaction::Compactor;
-use crate::context::{Context, RefShards};
+use crate::context::{Call, Context, RefShards};
 use crate::device::Device;
 use crate::error::Error;
 use crate::stats::FrameMeter;
@@ -66,6 +66,13 @@ impl<D: Device> Shared<D> {
     #[inline]
     pub(super) fn check_open(&self) -> Result<(), Error> {
         if self.is_closed.load(Ordering::Acquire) { Err(Error::ShutDown) } else { Ok(()) }
+    }
+
+    /// Begins a call that creates, records or uploads.
+    #[inline]
+    pub(super) fn call(&self) -> Result<Call<'_, D>, Error> {
+        self.check_open()?;
+        Ok(self.context.call())
     }
 
     /// Submits an upload that another thread's shutdown may have missed: nobody else would.

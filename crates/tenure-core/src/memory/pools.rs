@@ -461,7 +461,7 @@ impl<D: Device> Pools<D> {
                 let Some(shards) = shards else { return Err(left(buffer)) };
                 let buffer = buffer.take_apart().map_err(left)?;
                 self.residency.remove(buffer.block, &self.objects);
-                tracing::debug!(target: "tenure", bytes = size, "block destroyed");
+                event!(debug, bytes = size, "block destroyed");
                 self.objects.destroy_committed(device, buffer, (shards.own(size), false), &shards.memory);
             }
             Store::Slot { buffer, size, suballocation } => {

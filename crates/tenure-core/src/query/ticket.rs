@@ -81,6 +81,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
     #[inline(never)]
     pub fn poll(&self) -> Result<Option<V>, Error> {
         let context = &self.lease.service.context;
+        let _call = context.call();
         let point = match self.lease.chunk.ticket.progress() {
             Progress::Submitted(point) => point,
             Progress::Discarded => return Err(self.discarded()),
@@ -101,6 +102,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
     #[inline(never)]
     pub fn wait(&self, timeout: Duration) -> Result<V, Error> {
         let context = &self.lease.service.context;
+        let _call = context.call();
         context.clock.check().map_err(|source| self.refused(source))?;
         let begun = Instant::now();
         let late = |what| Error::Timeout { what, waited_ms: milliseconds(begun.elapsed()) };
@@ -111,8 +113,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
             Progress::Open => return Err(late(Awaited::QuerySubmission)),
         };
         let left = timeout.saturating_sub(begun.elapsed());
-        let waited = context.clock.wait(context.device(), &point, left);
-        context.note_polled();
+        let waited = context.wait(&point, left);
         if !waited.map_err(|source| self.refused(source))? {
             return Err(late(Awaited::Query));
         }

@@ -203,6 +203,7 @@ impl<D: Device> Reserved<D> {
     /// [`Error::NeverSubmitted`], [`Error::Device`]; then nothing has changed.
     #[inline(never)]
     pub fn map(&self, on: impl Into<TileQueue>, region: TileRegion) -> Result<QueueSerial, Error> {
+        let _call = self.inner.context().call();
         let tiles = self.tiles(region)?;
         let run = self.take_run(tiles.len())?;
         let Store::Heap { heap: block, .. } = &run.store else {
@@ -226,6 +227,7 @@ impl<D: Device> Reserved<D> {
     /// As [`map`](Self::map).
     #[inline(never)]
     pub fn unmap(&self, on: impl Into<TileQueue>, region: TileRegion) -> Result<QueueSerial, Error> {
+        let _call = self.inner.context().call();
         let tiles = self.tiles(region)?;
         let mut mappings = self.mappings.lock();
         let at = self.update(on.into(), region, TileSource::Unmapped, &mut mappings.changed)?;
@@ -250,6 +252,7 @@ impl<D: Device> Reserved<D> {
         source: &Self,
         source_region: TileRegion,
     ) -> Result<QueueSerial, Error> {
+        let _call = self.inner.context().call();
         if !Arc::ptr_eq(self.inner.context(), source.inner.context()) {
             return Err(Error::Foreign { name: source.inner.name.clone() });
         }

@@ -166,8 +166,7 @@ impl Recordings {
         registry.warned = oldest.id.0;
         drop(registry);
         let OpenRecording { id, name, .. } = oldest;
-        tracing::warn!(
-            target: "tenure", %name, %id, frames,
+        event!(warn, %name, %id, frames,
             "a recording is still open, and nothing dropped since it was opened can be released"
         );
     }

@@ -107,6 +107,7 @@ impl<D: Device> Recording<D> {
     /// [`Error::OutOfMemory`], [`Error::Device`] for an invalid description or a lost device.
     #[inline(never)]
     pub fn transient_texture(&self, desc: &TextureDesc) -> Result<TransientTexture<D>, Error> {
+        let _call = self.context().call();
         self.transients(&desc.name)?.texture(self.id(), self.queue(), desc)
     }
 
@@ -118,6 +119,7 @@ impl<D: Device> Recording<D> {
     /// GPU's.
     #[inline(never)]
     pub fn transient_buffer(&self, desc: &BufferDesc) -> Result<TransientBuffer<D>, Error> {
+        let _call = self.context().call();
         self.transients(&desc.name)?.buffer(self.id(), self.queue(), desc)
     }
 

@@ -111,7 +111,7 @@ impl<D: Device> Fallback for Steps<'_, D> {
         Wanted::note_refusal(&mut self.wanted, memory, refusal);
         if let Some(times) = self.context.pools.notices.refusal(class_of(self.request)(memory)) {
             let (name, bytes) = (self.name, self.request.least);
-            tracing::debug!(target: "tenure", %name, bytes, %refusal, times, "no memory of this type for a transient heap; the next step follows");
+            event!(debug, %name, bytes, %refusal, times, "no memory of this type for a transient heap; the next step follows");
         }
     }
 

@@ -23,6 +23,7 @@ mod names;
 mod open_frames;
 mod pages;
 mod raw_values;
+mod recorders;
 mod refusals;
 mod texels;
 mod tiles;
