@@ -11,13 +11,16 @@ use tenure_core::{Error, PresentMode, Queue, SyncPoint, TextureDesc};
 
 use super::chain::Chain;
 use super::choose;
-use super::swapchain::{Current, Retired, Swapchain, Window};
+use super::swapchain::{Current, Retired, Swapchain, Window, timed_out};
 use crate::format::to_vk_format;
 use crate::resource::Resource;
-use crate::setup::OptionalFeatures;
 
 /// More chains than these are not kept: then their presentations are waited for.
 const MOST_RETIRED: usize = 4;
+
+/// How long the fences of presentations are waited for after the GPU is done: several images at a slow screen's rate.
+/// Layers that drop presentations, as gamescope's, do not signal them at all.
+const FENCE_GRACE: Duration = Duration::from_millis(500);
 
 /// The time after which a swap chain that is dropped looks again whether its images are given back.
 const RETRY: Duration = Duration::from_millis(1);
@@ -40,9 +43,13 @@ impl Swapchain {
         self.window = Window::Outdated;
         let Some(plan) = self.plan()? else { return Ok(()) };
         if self.retired.len() >= MOST_RETIRED {
-            let timeout = self.gpu.config().frames.shutdown_timeout;
-            self.settle_retired(timeout)?;
+            let timeout = self.gpu.config().frames.timeout;
+            if !self.settle_retired(timeout)? {
+                return Err(timed_out(timeout));
+            }
         }
+        // A chain goes with its last image, and without frames nothing else gives images back.
+        self.gpu.purge()?;
         let old = self.current.take();
         let made = self.make(&plan, old.as_ref().map_or_else(Default::default, |old| old.chain.handle));
         if let Some(old) = old {
@@ -176,13 +183,10 @@ impl Swapchain {
         if let Some(current) = &self.current {
             current.chain.poll_fences()?;
         }
-        let has_fences = shared.api.uses(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
         let mut failed = Ok(());
         self.retired.retain(|retired| {
-            let is_over = match has_fences {
-                true => retired.chain.poll_fences(),
-                false => Ok(retired.over_at.is_some_and(|point| point.is_covered_by(&completed))),
-            };
+            let is_proven = retired.over_at.is_some_and(|point| point.is_covered_by(&completed));
+            let is_over = retired.chain.poll_fences().map(|are_signalled| are_signalled || is_proven);
             let is_over = is_over.unwrap_or_else(|error| {
                 failed = Err(Error::from(error));
                 false
@@ -201,13 +205,13 @@ impl Swapchain {
             return Ok(false);
         }
         let shared = self.shared().clone();
-        if shared.api.uses(OptionalFeatures::SWAPCHAIN_MAINTENANCE1) {
-            for retired in &self.retired {
-                if !retired.chain.wait_fences(timeout)? {
-                    return Ok(false);
-                }
-            }
-        } else {
+        let grace = if shared.sync.has_lost_fences() { Duration::ZERO } else { timeout.min(FENCE_GRACE) };
+        let begun = Instant::now();
+        let mut are_signalled = true;
+        for retired in &self.retired {
+            are_signalled &= retired.chain.wait_fences(grace.saturating_sub(begun.elapsed()))?;
+        }
+        if !are_signalled {
             // Tenure's own work is done: what is left are presentations.
             for (queue, _) in shared.queues.iter().zip(&self.can_present).filter(|(_, can)| **can) {
                 // SAFETY: this thread alone uses the queue.

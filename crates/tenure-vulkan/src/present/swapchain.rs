@@ -2,6 +2,7 @@
 
 use core::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ash::vk;
 use smallvec::SmallVec;
@@ -285,10 +286,7 @@ impl Swapchain {
             Err(result) => {
                 shared.sync.return_semaphores([semaphore]);
                 return match result {
-                    vk::Result::NOT_READY | vk::Result::TIMEOUT => Err(Error::Timeout {
-                        what: Awaited::SwapchainImage,
-                        waited_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX),
-                    }),
+                    vk::Result::NOT_READY | vk::Result::TIMEOUT => Err(timed_out(timeout)),
                     result if is_outdating(result) => {
                         self.window = Window::Outdated;
                         Ok(None)
@@ -383,7 +381,8 @@ impl Swapchain {
     ) -> Result<Result<bool, vk::Result>, Error> {
         let shared = self.shared();
         let queue = shared.queue(queue).map_err(|source| self.device_error(source))?;
-        let has_fences = shared.api.uses(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
+        let has_fences =
+            shared.api.uses(OptionalFeatures::SWAPCHAIN_MAINTENANCE1) && !shared.sync.has_lost_fences();
         let fence = has_fences.then(|| shared.take_fence()).transpose();
         let fence = fence.map_err(|source| self.device_error(source))?;
         let (waits, handles, indices) = ([chain.rendered(index as usize)], [chain.handle], [index]);
@@ -439,6 +438,7 @@ impl Swapchain {
     ///
     /// # Errors
     /// [`SwapchainRule::ImageHeld`] while the program has an image, or a recording that uses it is open;
+    /// [`Error::Timeout`] when several chains were replaced and the GPU does not finish with them;
     /// those of [`new`](Self::new). After one that is not the program's mistake there may be no images; it can be called again.
     pub fn resize(&mut self, size: [u32; 2]) -> Result<(), Error> {
         self.alive()?;
@@ -523,6 +523,12 @@ impl Lent {
     pub(super) fn is_out(&self) -> bool {
         Arc::strong_count(&self.image) > 2
     }
+}
+
+/// Images of the swap chain were waited for in vain.
+pub(super) fn timed_out(timeout: Duration) -> Error {
+    let waited_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+    Error::Timeout { what: Awaited::SwapchainImage, waited_ms }
 }
 
 /// True for results that ask for new images.

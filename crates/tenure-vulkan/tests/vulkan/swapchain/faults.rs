@@ -157,3 +157,37 @@ fn a_wait_for_an_image_ends() {
         assert!(swapchain.acquire().unwrap().is_some());
     });
 }
+
+/// Fences of presentations that the driver never signals, and presentations that a layer drops, as gamescope's does: nothing
+/// waits for them for long, and nothing is kept for them.
+#[test]
+fn fences_that_are_never_signalled_hold_nothing_up() {
+    let outdated = vk::Result::ERROR_OUT_OF_DATE_KHR;
+    for drops in [false, true] {
+        on_all(|gpu, headless, disguise| {
+            disguise.lose_presents();
+            let begun = Instant::now();
+            let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+            let mut painter = Painter::new(gpu.device(), swapchain.format());
+            for number in 0..200 {
+                if drops && number % 5 == 4 {
+                    disguise.fail("vkQueuePresentKHR", outdated);
+                }
+                assert!(frame(gpu, &mut swapchain, &mut painter, number).unwrap());
+                let is_resized = number > 150 && number % 7 == 0;
+                if swapchain.is_outdated() || is_resized {
+                    swapchain.resize([16 + number % 3, 16]).unwrap();
+                }
+                assert!(disguise.chains() <= 5, "{number}: {}", disguise.chains());
+            }
+            // No frame proves that the presentations are over.
+            for size in 1..10 {
+                swapchain.resize([size, 16]).unwrap();
+                assert!(disguise.chains() <= 6, "{size}: {}", disguise.chains());
+            }
+            gpu.wait(&gpu.submitted(), Duration::from_secs(5)).unwrap();
+            drop(swapchain);
+            assert!(begun.elapsed() < Duration::from_secs(4), "{drops}: {:?}", begun.elapsed());
+        });
+    }
+}
