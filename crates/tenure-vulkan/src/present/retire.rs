@@ -10,8 +10,8 @@ use tenure_core::present::{ImageProgress, SharedImage};
 use tenure_core::{Error, PresentMode, Queue, SyncPoint, TextureDesc};
 
 use super::chain::Chain;
-use super::choose;
-use super::swapchain::{Current, Retired, Swapchain, Window, timed_out};
+use super::choose::{self, Shape};
+use super::swapchain::{Call, Current, Retired, Swapchain, Window, timed_out};
 use crate::format::to_vk_format;
 use crate::resource::Resource;
 
@@ -27,8 +27,7 @@ const RETRY: Duration = Duration::from_millis(1);
 
 /// What a chain is made with.
 struct Plan {
-    capabilities: vk::SurfaceCapabilitiesKHR,
-    extent: [u32; 2],
+    shape: Shape,
     mode: PresentMode,
 }
 
@@ -66,8 +65,8 @@ impl Swapchain {
         let capabilities = calls.capabilities(physical, surface);
         let capabilities = capabilities
             .map_err(|result| self.failed("vkGetPhysicalDeviceSurfaceCapabilitiesKHR", result))?;
-        let extent = choose::extent(self.desc.size, &capabilities);
-        if extent.contains(&0) {
+        let shape = Shape::new(&self.desc, &capabilities);
+        if shape.extent.contains(&0) {
             return Ok(None);
         }
         let format = self.format;
@@ -80,22 +79,23 @@ impl Swapchain {
         let modes =
             modes.map_err(|result| self.failed("vkGetPhysicalDeviceSurfacePresentModesKHR", result))?;
         let mode = choose::mode(self.desc.mode, &modes);
-        Ok(Some(Plan { capabilities, extent, mode }))
+        Ok(Some(Plan { shape, mode }))
     }
 
     fn make(&self, plan: &Plan, old: vk::SwapchainKHR) -> Result<Current, Error> {
-        let Plan { capabilities, extent, mode } = plan;
+        let Plan { shape, mode } = plan;
+        let [width, height] = shape.extent;
         let info = vk::SwapchainCreateInfoKHR::default()
             .surface(self.surface)
-            .min_image_count(choose::images(self.desc.images, capabilities))
+            .min_image_count(shape.images)
             .image_format(to_vk_format(self.format))
             .image_color_space(vk::ColorSpaceKHR::SRGB_NONLINEAR)
-            .image_extent(vk::Extent2D { width: extent[0], height: extent[1] })
+            .image_extent(vk::Extent2D { width, height })
             .image_array_layers(1)
             .image_usage(choose::flags(&self.desc))
             .image_sharing_mode(vk::SharingMode::EXCLUSIVE)
-            .pre_transform(choose::transform(capabilities))
-            .composite_alpha(choose::alpha(capabilities))
+            .pre_transform(shape.transform)
+            .composite_alpha(shape.alpha)
             .present_mode(choose::vk_mode(*mode))
             .clipped(true)
             .old_swapchain(old);
@@ -107,7 +107,7 @@ impl Swapchain {
         let adopted = (0..).zip(images).map(|(index, image)| self.adopt(&chain, plan, (index, image)));
         let images = adopted.collect::<Result<Vec<_>, Error>>()?;
         let was_presented = vec![false; images.len()];
-        Ok(Current { chain, images, was_presented, extent: *extent, mode: *mode })
+        Ok(Current { chain, images, was_presented, shape: *shape, mode: *mode, was_optimal: [false; 2] })
     }
 
     fn adopt(
@@ -117,7 +117,7 @@ impl Swapchain {
         (index, image): (u32, vk::Image),
     ) -> Result<Arc<SharedImage<crate::Device>>, Error> {
         chain.add_rendered().map_err(|source| self.device_error(source))?;
-        let [width, height] = plan.extent;
+        let [width, height] = plan.shape.extent;
         let desc = TextureDesc::d2(width, height, self.format, choose::usage(&self.desc))
             .name(format!("{} image {index}", self.desc.name));
         let created = (desc.info.clone(), choose::flags(&self.desc), to_vk_format(self.format));
@@ -125,6 +125,25 @@ impl Swapchain {
         let texture = self.gpu.adopt_texture(resource, &desc, State::COMMON);
         let texture = texture.map_err(|rejected| rejected.error)?;
         SharedImage::new(&self.gpu, texture, self.format, index)
+    }
+
+    /// Notes whether the window is as the images are, as `call` says. Where it never was, and another chain would be the
+    /// same, this one stays: Android says so of each frame while the screen is rotated and the images are not.
+    pub(super) fn note_optimal(&mut self, call: Call, is_optimal: bool) {
+        let Some(current) = &mut self.current else { return };
+        let was_optimal = &mut current.was_optimal[call as usize];
+        if is_optimal {
+            *was_optimal = true;
+            return;
+        }
+        let is_same = !*was_optimal && {
+            let shape = current.shape;
+            let found = self.calls.capabilities(self.shared().api.physical, self.surface);
+            found.is_ok_and(|found| Shape::new(&self.desc, &found) == shape)
+        };
+        if !is_same {
+            self.window = Window::Suboptimal;
+        }
     }
 
     /// Keeps a chain until its presentations are over. Its images go when the GPU is done with them.

@@ -14,9 +14,10 @@ use tenure_core::{
 
 use super::calls::Calls;
 use super::chain::Chain;
-use super::choose;
+use super::choose::{self, Shape};
 use super::semaphores::Waited;
 use crate::device::Device;
+use crate::format::to_vk_format;
 use crate::queue::{ExternalSemaphore, nanoseconds};
 use crate::record::PRESENT_STAGES;
 use crate::setup::OptionalFeatures;
@@ -41,8 +42,17 @@ pub(super) struct Current {
     pub(super) images: Vec<Arc<SharedImage<Device>>>,
     /// Of each image.
     pub(super) was_presented: Vec<bool>,
-    pub(super) extent: [u32; 2],
+    pub(super) shape: Shape,
     pub(super) mode: PresentMode,
+    /// Of each [`Call`]: it has not always said that the window has changed.
+    pub(super) was_optimal: [bool; 2],
+}
+
+/// What says that the window has changed.
+#[derive(Clone, Copy)]
+pub(super) enum Call {
+    Acquire,
+    Present,
 }
 
 /// The image that was handed out.
@@ -238,7 +248,10 @@ impl Swapchain {
             unsafe { self.calls.surface.get_physical_device_surface_formats(physical, self.surface) };
         let offered =
             offered.map_err(|result| self.failed("vkGetPhysicalDeviceSurfaceFormatsKHR", result))?;
-        choose::format(self.desc.format, &offered).ok_or_else(|| self.broken(SwapchainRule::Format))
+        let usage = choose::flags(&self.desc);
+        let is_usable = |format| self.shared().has_images(to_vk_format(format), usage).unwrap_or(false);
+        choose::format(self.desc.format, &offered, is_usable)
+            .ok_or_else(|| self.broken(SwapchainRule::Format))
     }
 
     /// An image to draw to. `None`: the window is minimised, or [is outdated](Self::is_outdated) so that nothing can
@@ -295,10 +308,9 @@ impl Swapchain {
                 };
             }
         };
-        if is_suboptimal {
-            self.window = Window::Suboptimal;
-        }
+        self.note_optimal(Call::Acquire, !is_suboptimal);
         let slot = index as usize;
+        let Some(current) = &self.current else { return Ok(None) };
         let Some((image, was_presented)) =
             current.images.get(slot).cloned().zip(current.was_presented.get(slot))
         else {
@@ -360,8 +372,7 @@ impl Swapchain {
         let (chain, slot) = (current.chain.clone(), index as usize);
         let result = self.queue_present(queue, &chain, index)?;
         match result {
-            Ok(false) => {}
-            Ok(true) => self.window = Window::Suboptimal,
+            Ok(is_suboptimal) => self.note_optimal(Call::Present, !is_suboptimal),
             Err(result) if is_outdating(result) => self.window = Window::Outdated,
             Err(_) => {}
         }
@@ -458,7 +469,7 @@ impl Swapchain {
     #[must_use]
     pub fn extent(&self) -> [u32; 2] {
         match &self.current {
-            Some(current) if self.window != Window::Empty => current.extent,
+            Some(current) if self.window != Window::Empty => current.shape.extent,
             _ => [0; 2],
         }
     }

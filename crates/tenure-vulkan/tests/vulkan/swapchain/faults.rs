@@ -93,6 +93,30 @@ fn changes_of_the_window_are_one_event() {
     }
 }
 
+/// A window that every presentation finds changed, and whose chains would all be the same, keeps its chain: Android's while
+/// the screen is rotated. One that was as its images are has changed.
+#[test]
+fn a_window_that_never_fits_keeps_its_images() {
+    let suboptimal = vk::Result::SUBOPTIMAL_KHR;
+    for call in ["vkAcquireNextImageKHR", "vkQueuePresentKHR"] {
+        on_all(|gpu, headless, disguise| {
+            let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+            let mut painter = Painter::new(gpu.device(), swapchain.format());
+            for number in 0..20 {
+                disguise.fail(call, suboptimal);
+                assert!(frame(gpu, &mut swapchain, &mut painter, number).unwrap());
+                assert!(!swapchain.is_outdated(), "{call} {number}");
+            }
+            assert!(frame(gpu, &mut swapchain, &mut painter, 20).unwrap());
+            disguise.fail(call, suboptimal);
+            assert!(frame(gpu, &mut swapchain, &mut painter, 21).unwrap());
+            assert!(swapchain.is_outdated(), "{call}");
+            gpu.wait(&gpu.submitted(), Duration::from_secs(5)).unwrap();
+            drop(swapchain);
+        });
+    }
+}
+
 /// What a call refuses for want of memory changes nothing: the next one does it.
 #[test]
 fn shortages_are_survived() {
