@@ -354,6 +354,10 @@ impl Swapchain {
     /// When the window has changed meanwhile, the image may not be shown, and [`is_outdated`](Self::is_outdated)
     /// says so. An image that is refused is handed out again by the next [`acquire`](Self::acquire).
     ///
+    /// All that the image waits for has been submitted. Where a recording of the frame waits for a value of a
+    /// [timeline semaphore](ExternalSemaphore::timeline) of the program's own, its signal comes before this call, on the GPU or
+    /// by the CPU (VUID-vkQueuePresentKHR-pWaitSemaphores-03268).
+    ///
     /// # Errors
     /// [`SwapchainRule::NotFinished`], [`SwapchainRule::BegunFirst`], [`SwapchainRule::OtherSwapchain`];
     /// [`SwapchainRule::NoQueue`]: the queue that finished it cannot present; [`SwapchainRule::WindowLost`];
