@@ -1,7 +1,7 @@
 //! What everything made by one device shares.
 
 use core::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -49,6 +49,8 @@ pub(crate) struct Shared {
     pub(crate) samplers: SamplerCount,
     pub(crate) descriptor_space: DescriptorSpace,
     pub(crate) sync: SyncPool,
+    /// Bytes of the address space that all sparse resources have.
+    pub(crate) sparse_bytes: AtomicU64,
     /// Held while tile mappings change, so that they change in the order of submission.
     pub(crate) tile_order: Mutex<()>,
     lost: OnceLock<String>,
@@ -83,6 +85,7 @@ impl Shared {
             samplers: SamplerCount::default(),
             descriptor_space: DescriptorSpace::default(),
             sync: SyncPool::default(),
+            sparse_bytes: AtomicU64::new(0),
             tile_order: Mutex::new(()),
             lost: OnceLock::new(),
             has_input_attachments: AtomicBool::new(false),
