@@ -38,7 +38,7 @@ pub(crate) struct Open<D: Device> {
     pub(super) external: Option<Box<ExternalPoints<D>>>,
     /// The evictable blocks that it uses.
     pub(crate) blocks: BlockSet,
-    /// How memory is written that the CPU maps.
+    /// How memory is written that the CPU reads.
     written: State,
     /// Uses were noted, and the barriers that they need not recorded yet.
     is_due: bool,
@@ -114,16 +114,16 @@ impl<D: Device> Open<D> {
         if let Some(block) = resource.block {
             self.blocks.note(block);
         }
-        if resource.mapping.is_some() {
+        if resource.is_read_by_cpu {
             self.written |= state & MAY_WRITE;
         }
     }
 
-    /// Notes that a peer has left all of a resource in `state`. What it wrote is shown to the CPU where the memory is
-    /// mapped.
+    /// Notes that a peer has left all of a resource in `state`. What it wrote is shown to the CPU where the CPU
+    /// reads the memory.
     pub(super) fn acquire(&mut self, resource: &Tracked<D>, state: State) -> Result<(), StateError> {
         self.tracker.acquire(resource, state)?;
-        if resource.0.mapping.is_some() {
+        if resource.0.is_read_by_cpu {
             self.written |= state;
         }
         Ok(())

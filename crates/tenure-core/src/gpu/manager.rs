@@ -237,6 +237,9 @@ impl<D: Device> Gpu<D> {
     /// dropped when the buffer has been destroyed, as what was [deferred](Self::defer) is: by an end of a frame or a purge,
     /// never inside a creation. When the buffer is rejected, it is dropped at once.
     ///
+    /// The program may read the memory by a pointer of its own: what a submission writes to the buffer is there for the CPU
+    /// when the submission is complete.
+    ///
     /// # Errors
     /// As [`adopt_buffer`](Self::adopt_buffer).
     ///

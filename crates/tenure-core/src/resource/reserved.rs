@@ -130,7 +130,15 @@ debug_fields!([D: Device] Reserved<D>, "Reserved", this, name: this.name(), layo
 impl<D: Device> Reserved<D> {
     pub(crate) fn create(context: &Arc<Context<D>>, desc: &ReservedDesc) -> Result<Self, Error> {
         let refuse = |source| context.refused(&desc.name, source);
-        let mut needs = context.requirements(&desc.name, &desc.resource)?;
+        // Memory is taken by tiles, and these need the same of a buffer that is larger than one allocation.
+        let mut asked = desc.resource.clone();
+        let mut size = 0;
+        if let ResourceDesc::Buffer(info) = &mut asked {
+            size = info.size;
+            info.size = size.min(context.max_buffer_size);
+        }
+        let mut needs = context.requirements(&desc.name, &asked)?;
+        needs.size = needs.size.max(size);
         let objects = &context.pools.objects;
         let reserve = || objects.create_reserved(context.device(), &desc.resource, &desc.name);
         let api_resource = match reserve() {
