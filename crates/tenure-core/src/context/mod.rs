@@ -73,6 +73,8 @@ pub(crate) struct Context<D: Device> {
     pub(crate) external_work: RwLock<()>,
     /// Batches of uploads that are open: they are submitted before anything else.
     pub(crate) pending_uploads: AtomicUsize,
+    /// Set by the first call of `shutdown`: from then on nothing is created, begun or recorded.
+    pub(crate) is_closed: AtomicBool,
     /// Set once the manager is gone: objects that are dropped later are released as early as possible.
     pub(crate) is_shut_down: AtomicBool,
     /// How many threads give back what they have taken out of `releases`.
@@ -210,6 +212,7 @@ impl<D: Device> Context<D> {
             waits: Waits::default(),
             external_work: RwLock::default(),
             pending_uploads: AtomicUsize::new(0),
+            is_closed: AtomicBool::new(false),
             is_shut_down: AtomicBool::new(false),
             giving_back: AtomicUsize::new(0),
             users: UserObjects::default(),
@@ -240,6 +243,12 @@ impl<D: Device> Context<D> {
         let is_over = self.is_shut_down.load(Ordering::Acquire);
         let transients = self.transients.get().filter(|_| !is_over).and_then(Weak::upgrade);
         transients.and_then(|transients| transients.downcast().ok())
+    }
+
+    /// Refuses what a program may not do after the shutdown.
+    #[inline]
+    pub(crate) fn check_open(&self) -> Result<(), Error> {
+        if self.is_closed.load(Ordering::Acquire) { Err(Error::ShutDown) } else { Ok(()) }
     }
 
     /// The device.

@@ -311,7 +311,8 @@ impl<D: Device> Gpu<D> {
         UploadRing::create(&self.shared.commands.staging, desc)
     }
 
-    /// Puts any object under the care of the release queue.
+    /// Puts any object under the care of the release queue. Never refused, also not after a
+    /// [`shutdown`](Self::shutdown): a recording that is open may be submitted later still, and use it.
     pub fn defer<T: Send + 'static>(&self, name: impl Into<Name>, value: T) -> Deferred<D, T> {
         Deferred::new(&self.shared.context, &name.into(), value)
     }
