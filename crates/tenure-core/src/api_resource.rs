@@ -59,7 +59,7 @@ impl<D: Device> ApiResource<D> {
         let initial = state.unwrap_or_else(|| initial_state(device, desc));
         Self {
             object,
-            states: StateCell::on_device(desc, initial, device.properties()),
+            states: StateCell::on_device(desc, initial, device.properties(), state.is_none()),
             mapping,
             address,
             possible: possible_states(device, desc),
