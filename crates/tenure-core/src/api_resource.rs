@@ -61,7 +61,7 @@ impl<D: Device> ApiResource<D> {
         let initial = state.unwrap_or_else(|| initial_state(device, desc));
         Self {
             object,
-            states: StateCell::on_device(desc, initial, device.properties()),
+            states: StateCell::on_device(desc, initial, device.properties(), state.is_none()),
             is_read_by_cpu: mapping.is_some(),
             mapping,
             address,

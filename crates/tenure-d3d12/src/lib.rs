@@ -68,7 +68,8 @@
 //! `StateModel::Explicit`; all queues are of one family. Textures that shaders read and copies use then
 //! stay in the layout `COMMON`, in which every queue uses them, and which is also what a swap chain presents:
 //! `to_barrier_layout` says which layout a state means. Before its first use on a queue that is no
-//! copy queue, a texture is discarded, which sets up its compression.
+//! copy queue, a texture is discarded, which sets up its compression: with enhanced barriers by the flag of its first
+//! barrier or by a command, with resource states by a command, for render targets and depth buffers.
 //!
 //! # Swap chains
 //!

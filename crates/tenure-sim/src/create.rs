@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use parking_lot::Mutex;
 use tenure_core::device::{
     Allowed, CallRule, DeviceError, Features, HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId,
-    Requirements, ResourceDesc, Usage, check,
+    Requirements, ResourceDesc, StateModel, Usage, check,
 };
 
 use crate::calls::CallKind;
@@ -304,11 +304,18 @@ impl Shared {
             Memory::Placed { tenant, .. } => Arc::clone(&tenant.states),
             _ => Arc::new(Mutex::new(States::new(&self.properties, desc, flags))),
         };
+        // Those of swap chains are initialised, and so are those that another device has had.
+        let is_target = desc.usage().intersects(Usage::RENDER_TARGET | Usage::DEPTH_STENCIL)
+            && !desc.usage().contains(Usage::PRESENT)
+            && sharing.is_none()
+            && self.properties.state_model == StateModel::Promotion;
+        let initialized = is_target.then(|| Written::new(layout.bytes()));
         Resource {
             state: Arc::new(ResourceState {
                 label,
                 desc: desc.clone(),
                 layout,
+                initialized,
                 memory,
                 flags,
                 address: has_address.then_some(address),

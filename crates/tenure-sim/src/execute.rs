@@ -208,6 +208,7 @@ impl<'a> Execution<'a> {
             }
             Command::CopySubresources { src, dst, subresource } => {
                 let span = Span::Subresource(*subresource);
+                self.initialize(dst, &span);
                 if self.uses((src, span, State::COPY_SRC), (dst, span, State::COPY_DST)) {
                     copy_ranges(
                         (&src.memory, src.layout.ranges(&span)),
@@ -222,6 +223,7 @@ impl<'a> Execution<'a> {
             }
             Command::ClearTexture { resource, subresource, pattern } => {
                 let span = Span::Subresource(*subresource);
+                self.initialize(resource, &span);
                 if self.uses_one(resource, span, clear_state(resource)) {
                     for range in resource.layout.ranges(&span) {
                         fill_pattern(&resource.memory, range, pattern);
@@ -236,6 +238,9 @@ impl<'a> Execution<'a> {
             }
             Command::Use { resource, span, state } => {
                 self.count_use(*state);
+                if *state == State::COPY_DST {
+                    self.initialize(resource, span);
+                }
                 self.uses_one(resource, *span, *state);
             }
             Command::KeepUnwritten => self.keeps_unwritten = true,
@@ -293,6 +298,7 @@ impl<'a> Execution<'a> {
         let texels = Span::Region(*region);
         let (read, written) = (State::COPY_SRC, State::COPY_DST);
         let legal = if to_texture {
+            self.initialize_by_copy(texture, region);
             self.uses((buffer, rows, read), (texture, texels, written))
         } else {
             self.uses((texture, texels, read), (buffer, rows, written))
@@ -400,6 +406,7 @@ impl<'a> Execution<'a> {
             };
             table.lock().set(tile, target);
             change.resource.written.remove(bytes.clone());
+            change.resource.initialized.iter().for_each(|initialized| initialized.remove(bytes.clone()));
             match &change.origin {
                 TileOrigin::Unmapped if self.shared.reads_unmapped_tiles() => {
                     change.resource.written.insert(bytes);

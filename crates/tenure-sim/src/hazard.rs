@@ -14,7 +14,7 @@ bitflags! {
     pub struct Checks: u32 {
         /// Use of destroyed objects, destruction of objects in use, wrong order of destruction.
         const LIFETIME = 1 << 0;
-        /// Reads of bytes that were never written.
+        /// Reads of bytes that were never written, and targets that were not initialised.
         const INITIALIZED = 1 << 1;
         /// Overlapping placed resources used without an aliasing barrier between them.
         const ALIASING = 1 << 2;
@@ -61,6 +61,9 @@ pub enum HazardKind {
     ListInUse,
     /// Bytes are read that were never written.
     UninitializedRead,
+    /// A target is written before its compression data is set up: by a clear, a discard, or a copy to all of a
+    /// subresource, after it was created or had new memory (Direct3D 12's legacy barriers).
+    UninitializedTarget,
     /// A resource is used whose bytes another live resource used last, without an aliasing
     /// barrier.
     MissingAliasingBarrier,
@@ -131,6 +134,7 @@ impl fmt::Display for HazardKind {
             Self::HeapDestroyedFirst => "heap destroyed before its resources",
             Self::ListInUse => "command list reset in use",
             Self::UninitializedRead => "read of bytes never written",
+            Self::UninitializedTarget => "target not initialised",
             Self::MissingAliasingBarrier => "missing aliasing barrier",
             Self::WrongState => "wrong state",
             Self::MissingBarrier => "missing barrier",

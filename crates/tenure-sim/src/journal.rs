@@ -49,6 +49,14 @@ pub enum Step {
         /// How the resource is used next.
         to: State,
     },
+    /// The contents of subresources do not matter any more. With Direct3D 12's legacy barriers the commands before it
+    /// are in order with those after it. A [`Use`](Self::Use) comes before it.
+    Discard {
+        /// The resource.
+        resource: u64,
+        /// The subresources, as indices.
+        subresources: Range<u32>,
+    },
     /// What was written in these states becomes visible to the CPU.
     MakeVisible {
         /// The states.

@@ -92,6 +92,7 @@
 //! | `HeapDestroyedFirst` | a heap destroyed with resources in it |
 //! | `ListInUse` | a list begun anew while in flight |
 //! | `UninitializedRead` | bytes read that were never written, to the byte, by the GPU or the CPU |
+//! | `UninitializedTarget` | Direct3D 12's legacy barriers: a render target or depth buffer written before a clear, a discard or a copy to all of a subresource initialised it, after creation, an aliasing barrier or new tile mappings |
 //! | `MissingAliasingBarrier` | a resource used, or a texture moved, whose bytes another live one used last; on Vulkan an aliasing barrier that does not come after how they were used, or does not lead to how they are used next |
 //! | `WrongState` | a use in a state, or a barrier from a state, that the subresource is not in, or that does not come after what was done before; the CPU writes texels from a state that they are not in; a queue family uses what another owns; a queue uses what is in a state that it does not know |
 //! | `MissingBarrier` | unordered accesses, or on Vulkan copies, to the same bytes with no barrier between |

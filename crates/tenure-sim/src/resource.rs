@@ -158,6 +158,8 @@ pub(crate) struct ResourceState {
     pub(crate) mapped: AtomicBool,
     pub(crate) last_use: SharedClock,
     pub(crate) written: Arc<Written>,
+    /// Which bytes of a target may be written, where that takes an initialisation.
+    pub(crate) initialized: Option<Written>,
     /// What it shares with other devices.
     pub(crate) sharing: Option<Arc<SharedMemory>>,
     /// The number of the device that made it.

@@ -124,7 +124,9 @@ impl Shared {
                 texture.memory.write(run.offset, bytes);
             }
             if self.checks.contains(Checks::INITIALIZED) {
-                texture.written.insert(run.offset..run.offset + run.bytes);
+                let written = run.offset..run.offset + run.bytes;
+                texture.initialized.iter().for_each(|initialized| initialized.insert(written.clone()));
+                texture.written.insert(written);
             }
         });
     }

@@ -8,7 +8,8 @@ use tenure_core::memory::{MemoryUse, type_order};
 use tenure_core::time::SyncPoint;
 use tenure_core::{
     Buffer, BufferDesc, BufferInfo, Config, Format, FrameConfig, LocationKind, PageAllocator,
-    PageAllocatorDesc, PoolConfig, Queue, Recording, ReservedDesc, State, TextureDesc, TileRegion, Usage,
+    PageAllocatorDesc, PoolConfig, Queue, Recording, ReservedDesc, State, Subresource, TextureDesc,
+    TileRegion, Usage,
 };
 
 use crate::Harness;
@@ -70,7 +71,7 @@ impl<H: Harness> Program<'_, '_, H> {
     }
 
     /// A resource of a random kind.
-    fn make(&mut self) -> Thing<H::Device> {
+    fn make(&mut self, recording: &mut Recording<H::Device>) -> Thing<H::Device> {
         let gpu = &self.bench.gpu;
         match self.rng.below(12) {
             0 | 1 => Thing::Buffer(gpu.create_buffer(&self.buffer_desc(Usage::VERTEX, 14)).unwrap()),
@@ -87,7 +88,7 @@ impl<H: Harness> Program<'_, '_, H> {
                 Thing::Texture(gpu.create_texture(&desc.name("thing")).unwrap())
             }
             9 => self.make_in_page(),
-            10 => self.make_adopted(),
+            10 => self.make_adopted(recording),
             _ => self.make_reserved(),
         }
     }
@@ -103,7 +104,7 @@ impl<H: Harness> Program<'_, '_, H> {
     }
 
     /// A resource that the program created without tenure and passes to it.
-    fn make_adopted(&mut self) -> Thing<H::Device> {
+    fn make_adopted(&mut self, recording: &mut Recording<H::Device>) -> Thing<H::Device> {
         let gpu = &self.bench.gpu;
         let commit = |resource: &ResourceDesc| {
             let needs = gpu.device().requirements(resource).unwrap();
@@ -118,7 +119,11 @@ impl<H: Harness> Program<'_, '_, H> {
         } else {
             let desc = self.texture_desc();
             let object = commit(&ResourceDesc::Texture(desc.info.clone()));
-            Thing::Texture(gpu.adopt_texture(object, &desc, State::COMMON).unwrap())
+            let texture = gpu.adopt_texture(object, &desc, State::COMMON).unwrap();
+            if desc.info.usage.contains(Usage::RENDER_TARGET) {
+                recording.discard(&texture, Subresource::All).unwrap();
+            }
+            Thing::Texture(texture)
         }
     }
 
@@ -150,7 +155,7 @@ impl<H: Harness> Program<'_, '_, H> {
     }
 
     fn create(&mut self, recording: &mut Recording<H::Device>) {
-        let thing = self.make();
+        let thing = self.make(recording);
         let kind = thing.kind();
         let edges = EDGES.map(|edge| self.write(recording, &thing, edge));
         self.kept.push(Kept { thing, kind, edges });

@@ -361,8 +361,8 @@ impl<D: Device> Commands<D> {
     }
 
     /// Gives up the contents of a texture's subresources, barriers included: they are undefined from
-    /// here on. What is rendered to after its memory was another texture's starts so, unless a clear or
-    /// a copy writes all of it: Direct3D 12 sets up the compression of targets then.
+    /// here on, and Direct3D 12 need not keep them. What is new, or has new memory, is discarded by the manager before
+    /// its first use.
     ///
     /// The texture is left in the state that [`State::to_discard`] names: that of a target, or for
     /// unordered access.

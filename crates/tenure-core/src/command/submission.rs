@@ -14,7 +14,7 @@ use crate::device::{
 use crate::memory::PlaceHolds;
 use crate::resource::Tracked;
 use crate::staging::{Progress, Ticket};
-use crate::state::{Fixups, Recorded, StateBarrier, resolve, unfinished};
+use crate::state::{self, Fixups, Recorded, StateBarrier, resolve, unfinished};
 use crate::time::{Clock, SyncPoint};
 use crate::{Error, Name};
 
@@ -112,13 +112,9 @@ pub(super) fn record<'a, D: Device>(
     list: &mut D::List,
     barriers: impl ExactSizeIterator<Item = StateBarrier<&'a Tracked<D>>>,
 ) {
-    if barriers.len() == 0 {
-        return;
+    if barriers.len() > 0 {
+        state::record::<D, _>(list, barriers, |handle| &handle.0.object);
     }
-    // Made where it stays: it is large.
-    let mut in_api: SmallVec<[_; 16]> = SmallVec::new();
-    in_api.extend(barriers.map(|barrier| barrier.into_device::<D>(|handle| &handle.0.object)));
-    list.barriers(&in_api);
 }
 
 impl<D: Device> ListPool<D> {

@@ -262,8 +262,9 @@ pub trait CommandList<D: Device>: Send {
     /// The contents of a texture's subresources do not matter any more: they are undefined from here
     /// on. The subresources are in the state that [`State::to_discard`] says.
     ///
-    /// Direct3D 12 asks for it, or for a clear, a copy or a barrier that discards, before the first use
-    /// of a target whose memory was another resource's; on Vulkan, where leaving `COMMON` does that,
+    /// Direct3D 12 asks for it, or for a clear, a copy or a barrier that discards, before the first use of a target that
+    /// was created, or whose memory was another resource's; with legacy barriers no barrier does it. It is in order with
+    /// the commands before and after it. On Vulkan, where leaving `COMMON` does that,
     /// nothing is recorded.
     fn discard(&mut self, resource: &D::Resource, subresource: Subresource);
 

@@ -185,8 +185,13 @@ impl State {
     /// ```
     #[must_use]
     pub fn to_discard(usage: Usage, queue: super::QueueKind) -> Option<Self> {
+        Self::discarded_in(Self::allowed_for(usage), queue)
+    }
+
+    /// The same for a texture that may enter those states.
+    pub(crate) fn discarded_in(allowed: Self, queue: super::QueueKind) -> Option<Self> {
         let states = [Self::RENDER_TARGET, Self::DEPTH_WRITE, Self::UNORDERED_ACCESS];
-        let possible = Self::allowed_for(usage) & Self::allowed_on(queue);
+        let possible = allowed & Self::allowed_on(queue);
         states.into_iter().find(|state| possible.contains(*state))
     }
 

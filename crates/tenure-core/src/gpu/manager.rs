@@ -276,7 +276,9 @@ impl<D: Device> Gpu<D> {
 
     /// Takes a texture that the program made into tenure's care, as
     /// [`adopt_buffer`](Self::adopt_buffer) does. `state` is that of all its subresources;
-    /// [`State::COMMON`] on Vulkan: it has no contents.
+    /// [`State::COMMON`] on Vulkan: it has no contents. On Direct3D 12 with legacy barriers a target has been cleared,
+    /// discarded or copied to since it was created, or is so before any other use: nothing here knows whether it has
+    /// contents.
     ///
     /// # Errors
     /// As [`adopt_buffer`](Self::adopt_buffer).

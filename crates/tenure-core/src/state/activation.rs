@@ -48,7 +48,8 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     ///   until that flush: when that is not a request for every subresource, all that its usage and
     ///   the queue allow.
     /// * On [`StateModel::Explicit`] all subresources are in [`State::COMMON`], as if new. On
-    ///   [`StateModel::Promotion`] they stay what they are. Either way no barrier in front of the
+    ///   [`StateModel::Promotion`] they stay what they are, and those of a [target](StateCell::with_initialization)
+    ///   are initialized by the barrier before their next use. Either way no barrier in front of the
     ///   recording touches what is not used before.
     /// * The submission waits for what the previous owners did on other queues.
     /// * What was requested of `resource` since the last flush is forgotten.
@@ -75,15 +76,15 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             }
             None => self.activations.push(Activation { entry, before, from, led }),
         }
-        let (model, batch) = (self.model, self.batch);
+        let (rules, batch) = (Rules::of(self.model, cell, self.kind), self.batch);
         if let Some(entry) = self.entries.get_mut(entry) {
-            entry.take_over(model, batch, &mut self.spill);
+            entry.take_over(rules, batch, &mut self.spill);
         }
     }
 
     /// How a resource was used on this queue since it was last put in order.
     fn uses_of(&self, cell: &StateCell) -> State {
-        let rules = Rules::of(self.model, cell);
+        let rules = Rules::of(self.model, cell, self.kind);
         let known = State::allowed_on(self.kind);
         let earlier = |part: &Part| match self.model {
             StateModel::Explicit => part.open_on(self.queue) & known,
@@ -134,7 +135,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             let Activation { entry: index, before, from, .. } = activation;
             let Some(entry) = self.entries.get_mut(index) else { continue };
             let cell = entry.resource.as_ref();
-            let rules = Rules::of(self.model, cell);
+            let rules = Rules::of(self.model, cell, self.kind);
             let on_queue = State::allowed_on(self.kind);
             let allowed = cell.allowed() & on_queue;
             // Never empty: should it not be used at all, the next to have the bytes come after these.
@@ -157,21 +158,20 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
 
 impl<H: AsRef<StateCell>> Entry<H> {
     /// Takes over bytes with all subresources.
-    fn take_over(&mut self, model: StateModel, batch: u32, spill: &mut Vec<PartUse>) {
+    fn take_over(&mut self, rules: Rules, batch: u32, spill: &mut Vec<PartUse>) {
         let clock = Clock { batch, barrier: self.barrier };
-        let rules = Rules::of(model, self.cell());
         // What a subresource that is not used yet will be in when the recording begins.
-        let found = match model {
+        let found = match rules.model {
             StateModel::Explicit => Parts::Whole(State::COMMON),
             StateModel::Promotion => self.cell().lock().parts.map(|part| part.settled_after(rules).state),
         };
         match &found {
             Parts::Whole(found) => {
-                self.update(Subresource::All, spill, |part| part.take_over(model, *found, clock));
+                self.update(Subresource::All, spill, |part| part.take_over(rules, *found, clock));
             }
             Parts::Each(found) => {
                 for (index, found) in (0..).zip(found) {
-                    self.update(Subresource::One(index), spill, |part| part.take_over(model, *found, clock));
+                    self.update(Subresource::One(index), spill, |part| part.take_over(rules, *found, clock));
                 }
             }
         }

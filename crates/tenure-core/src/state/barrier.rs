@@ -1,6 +1,8 @@
 //! Barriers that name resources by the caller's handle.
 
-use crate::device::{Barrier, Device, QueueTransfer, State, Subresource};
+use smallvec::SmallVec;
+
+use crate::device::{Barrier, CommandList, Device, QueueTransfer, State, Subresource};
 
 /// A [`Barrier`] before the handle of its resource is looked through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +19,21 @@ pub enum StateBarrier<H> {
         after: State,
         /// The change of owner, if any.
         transfer: Option<QueueTransfer>,
+    },
+    /// A change of state of a render target or depth buffer that is new, or has new memory: from `before` to
+    /// `discarded_in`, if that is another state, a [`discard`](CommandList::discard), and on to `after`, likewise. See
+    /// [`StateCell::with_initialization`](super::StateCell::with_initialization).
+    Initialize {
+        /// The resource.
+        resource: H,
+        /// Which part of it.
+        subresource: Subresource,
+        /// The state it is in.
+        before: State,
+        /// The state in which the queue discards it.
+        discarded_in: State,
+        /// How it will be used.
+        after: State,
     },
     /// Unordered accesses before it are done before those after it.
     Unordered {
@@ -42,6 +59,7 @@ impl<H> StateBarrier<H> {
     pub const fn resource(&self) -> &H {
         match self {
             Self::Transition { resource, .. }
+            | Self::Initialize { resource, .. }
             | Self::Unordered { resource }
             | Self::Aliasing { resource, .. } => resource,
         }
@@ -57,23 +75,76 @@ impl<H> StateBarrier<H> {
                 after: *after,
                 transfer: *transfer,
             },
+            Self::Initialize { resource, subresource, before, discarded_in, after } => {
+                StateBarrier::Initialize {
+                    resource,
+                    subresource: *subresource,
+                    before: *before,
+                    discarded_in: *discarded_in,
+                    after: *after,
+                }
+            }
             Self::Unordered { resource } => StateBarrier::Unordered { resource },
             Self::Aliasing { before, resource, from, to } => {
                 StateBarrier::Aliasing { before: before.as_ref(), resource, from: *from, to: *to }
             }
         }
     }
+}
 
-    /// The barrier as a command list takes it; `object` finds the device's resource in the handle.
-    pub fn into_device<'a, D: Device>(self, object: impl Fn(H) -> &'a D::Resource) -> Barrier<'a, D> {
-        match self {
-            Self::Transition { resource, subresource, before, after, transfer } => {
-                Barrier::Transition { resource: object(resource), subresource, before, after, transfer }
-            }
-            Self::Unordered { resource } => Barrier::Unordered { resource: object(resource) },
-            Self::Aliasing { before, resource, from, to } => {
-                Barrier::Aliasing { before: before.map(&object), after: object(resource), from, to }
-            }
+/// A discard, and the state after it.
+struct Discard<'a, D: Device> {
+    resource: &'a D::Resource,
+    subresource: Subresource,
+    discarded_in: State,
+    after: State,
+}
+
+/// Records barriers in a command list, and the discards of those that initialize; `object` finds the device's resource
+/// in a handle. Allocates for more than 16 of them alone.
+pub fn record<'a, D: Device, H>(
+    list: &mut D::List,
+    barriers: impl Iterator<Item = StateBarrier<H>>,
+    object: impl Fn(H) -> &'a D::Resource,
+) {
+    // Made where it stays: it is large.
+    let mut in_api: SmallVec<[Barrier<'a, D>; 16]> = SmallVec::new();
+    let mut discards: SmallVec<[Discard<'a, D>; 2]> = SmallVec::new();
+    let transition = |resource, subresource, before, after| Barrier::Transition {
+        resource,
+        subresource,
+        before,
+        after,
+        transfer: None,
+    };
+    in_api.extend(barriers.filter_map(|barrier| match barrier {
+        StateBarrier::Transition { resource, subresource, before, after, transfer } => {
+            Some(Barrier::Transition { resource: object(resource), subresource, before, after, transfer })
         }
+        StateBarrier::Initialize { resource, subresource, before, discarded_in, after } => {
+            let resource = object(resource);
+            discards.push(Discard { resource, subresource, discarded_in, after });
+            (before != discarded_in).then(|| transition(resource, subresource, before, discarded_in))
+        }
+        StateBarrier::Unordered { resource } => Some(Barrier::Unordered { resource: object(resource) }),
+        StateBarrier::Aliasing { before, resource, from, to } => {
+            Some(Barrier::Aliasing { before: before.map(&object), after: object(resource), from, to })
+        }
+    }));
+    if !in_api.is_empty() {
+        list.barriers(&in_api);
+    }
+    if discards.is_empty() {
+        return;
+    }
+    in_api.clear();
+    for Discard { resource, subresource, discarded_in, after } in discards {
+        list.discard(resource, subresource);
+        if discarded_in != after {
+            in_api.push(transition(resource, subresource, discarded_in, after));
+        }
+    }
+    if !in_api.is_empty() {
+        list.barriers(&in_api);
     }
 }

@@ -1,8 +1,8 @@
 //! The barriers that a flush hands out.
 
-use super::StateBarrier;
 use super::recorded::Entry;
-use crate::device::{State, Subresource};
+use super::{StateBarrier, StateCell};
+use crate::device::{QueueKind, State, Subresource};
 
 /// A barrier, by the number of its resource's entry.
 #[derive(Clone, Copy, Debug)]
@@ -10,8 +10,8 @@ pub(super) enum Ready {
     Transition {
         entry: usize,
         subresource: Subresource,
-        before: State,
-        after: State,
+        /// Before and after, and whether the contents are discarded in between.
+        states: (State, State, bool),
     },
     Unordered {
         entry: usize,
@@ -41,15 +41,20 @@ pub struct Flush<'a, H> {
     entries: &'a [Entry<H>],
     previous_owners: &'a [H],
     ready: std::slice::Iter<'a, Ready>,
+    kind: QueueKind,
 }
 
 impl<'a, H> Flush<'a, H> {
-    pub(super) fn new(entries: &'a [Entry<H>], previous_owners: &'a [H], ready: &'a [Ready]) -> Self {
-        Self { entries, previous_owners, ready: ready.iter() }
+    pub(super) fn new(
+        (entries, previous_owners): (&'a [Entry<H>], &'a [H]),
+        ready: &'a [Ready],
+        kind: QueueKind,
+    ) -> Self {
+        Self { entries, previous_owners, ready: ready.iter(), kind }
     }
 }
 
-impl<'a, H> Iterator for Flush<'a, H> {
+impl<'a, H: AsRef<StateCell>> Iterator for Flush<'a, H> {
     type Item = StateBarrier<&'a H>;
 
     #[inline]
@@ -57,8 +62,14 @@ impl<'a, H> Iterator for Flush<'a, H> {
         let ready = self.ready.next()?;
         let resource = &self.entries.get(ready.entry())?.resource;
         Some(match *ready {
-            Ready::Transition { subresource, before, after, .. } => {
-                StateBarrier::Transition { resource, subresource, before, after, transfer: None }
+            Ready::Transition { subresource, states: (before, after, discards), .. } => {
+                let discarded_in = || resource.as_ref().discarded_in(self.kind);
+                match if discards { discarded_in() } else { None } {
+                    Some(discarded_in) => {
+                        StateBarrier::Initialize { resource, subresource, before, discarded_in, after }
+                    }
+                    None => StateBarrier::Transition { resource, subresource, before, after, transfer: None },
+                }
             }
             Ready::Unordered { .. } => StateBarrier::Unordered { resource },
             Ready::Aliasing { before, from, to, .. } => {
@@ -73,4 +84,4 @@ impl<'a, H> Iterator for Flush<'a, H> {
     }
 }
 
-impl<H> ExactSizeIterator for Flush<'_, H> {}
+impl<H: AsRef<StateCell>> ExactSizeIterator for Flush<'_, H> {}

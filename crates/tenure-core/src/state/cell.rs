@@ -38,10 +38,26 @@ pub(super) struct Part {
     pub(super) at: Option<QueueSerial>,
     /// On `Promotion`: that was on a copy queue.
     pub(super) copied: bool,
+    /// A target that was not discarded since it was created or had new memory, and not written either.
+    pub(super) uninitialized: bool,
 }
 
 impl Part {
     pub(super) const NO_READS: [State; MAX_QUEUES] = [State::COMMON; MAX_QUEUES];
+
+    /// Brought into a state, and not used since.
+    pub(super) const fn in_state(state: State, at: Option<QueueSerial>) -> Self {
+        Self {
+            state,
+            promoted: false,
+            open: State::COMMON,
+            reads: Self::NO_READS,
+            unordered: 0,
+            at,
+            copied: false,
+            uninitialized: false,
+        }
+    }
 
     /// The part as a later submission finds it, after D3D12's decay.
     ///
@@ -126,8 +142,14 @@ pub struct StateCell {
     initial: State,
     layouts: Api,
     reads_are_copied: bool,
+    needs_initialization: bool,
     hints: Hints,
     submitted: Mutex<Submitted>,
+}
+
+/// True for what has compression data of its own on Direct3D 12.
+const fn is_target(usage: Usage) -> bool {
+    usage.intersects(Usage::RENDER_TARGET.union(Usage::DEPTH_STENCIL))
 }
 
 /// What the device has to do with the states of a resource.
@@ -135,6 +157,7 @@ pub struct StateCell {
 struct DeviceRules {
     api: Api,
     reads_are_copied: bool,
+    needs_initialization: bool,
     /// What it may enter beside the states of its usage.
     also_allowed: State,
 }
@@ -156,7 +179,12 @@ impl StateCell {
     /// ```
     #[must_use]
     pub fn new(kind: ResourceKind, subresources: u32, usage: Usage, initial: State) -> Self {
-        let rules = DeviceRules { api: Api::Vulkan, reads_are_copied: false, also_allowed: State::empty() };
+        let rules = DeviceRules {
+            api: Api::Vulkan,
+            reads_are_copied: false,
+            needs_initialization: false,
+            also_allowed: State::empty(),
+        };
         Self::with_rules(kind, subresources, usage, initial, rules)
     }
 
@@ -167,17 +195,9 @@ impl StateCell {
         subresources: u32,
         usage: Usage,
         initial: State,
-        DeviceRules { api, reads_are_copied, also_allowed }: DeviceRules,
+        DeviceRules { api, reads_are_copied, needs_initialization, also_allowed }: DeviceRules,
     ) -> Self {
-        let whole = Part {
-            state: initial,
-            promoted: false,
-            open: State::COMMON,
-            reads: Part::NO_READS,
-            unordered: 0,
-            at: None,
-            copied: false,
-        };
+        let whole = Part { uninitialized: needs_initialization, ..Part::in_state(initial, None) };
         Self {
             id: LAST_ID.fetch_add(1, Ordering::Relaxed) + 1,
             kind,
@@ -186,6 +206,7 @@ impl StateCell {
             initial,
             layouts: api,
             reads_are_copied,
+            needs_initialization,
             hints: Hints::default(),
             submitted: Mutex::new(Submitted {
                 parts: Parts::Whole(whole),
@@ -205,18 +226,51 @@ impl StateCell {
     }
 
     /// The cell of a resource on a device: as [`for_resource`](Self::for_resource), with what the device's API and
-    /// features ask for ([`with_layouts_of`](Self::with_layouts_of), [`with_copied_reads`](Self::with_copied_reads)).
+    /// features ask for ([`with_layouts_of`](Self::with_layouts_of), [`with_copied_reads`](Self::with_copied_reads),
+    /// for one `is_new` [`with_initialization`](Self::with_initialization)).
     #[inline(always)]
-    pub(crate) fn on_device(desc: &ResourceDesc, initial: State, properties: &Properties) -> Self {
+    pub(crate) fn on_device(
+        desc: &ResourceDesc,
+        initial: State,
+        properties: &Properties,
+        is_new: bool,
+    ) -> Self {
         let kind = ResourceKind::of(desc);
+        let usage = desc.usage();
         let is_copied = properties.features.contains(Features::COPY_SRC_WITH_READS);
         let reads_are_copied = is_copied && kind == ResourceKind::Texture;
         let api = properties.api;
-        let hands_over = desc.usage().contains(Usage::SHARED) && api == Api::Direct3D12;
+        let is_shared = usage.contains(Usage::SHARED);
         // A peer gets a texture in the state of swap chains, which is `COMMON`.
-        let also_allowed = if hands_over { State::PRESENT } else { State::empty() };
-        let rules = DeviceRules { api, reads_are_copied, also_allowed };
-        Self::with_rules(kind, desc.subresources(), desc.usage(), initial, rules)
+        let also_allowed = if is_shared && api == Api::Direct3D12 { State::PRESENT } else { State::empty() };
+        // What is shared is created zeroed, and a peer may have written it.
+        let needs_initialization =
+            is_new && !is_shared && properties.state_model == StateModel::Promotion && is_target(usage);
+        let rules = DeviceRules { api, reads_are_copied, needs_initialization, also_allowed };
+        Self::with_rules(kind, desc.subresources(), usage, initial, rules)
+    }
+
+    /// The cell of a new render target or depth buffer on a device that asks for a discard, a clear or a copy before
+    /// any other use of it, and again whenever it has [taken over](super::Tracker::activate) memory: on
+    /// [`StateModel::Promotion`], each subresource is [initialized](super::StateBarrier::Initialize) before its first
+    /// use, on every queue that can. Of no effect on what is no target.
+    #[must_use]
+    pub fn with_initialization(mut self) -> Self {
+        self.needs_initialization = self.allowed.intersects(State::RENDER_TARGET | State::DEPTH_WRITE);
+        let uninitialized = self.needs_initialization;
+        let submitted = self.submitted.get_mut();
+        submitted.parts = submitted.parts.map(|part| Part { uninitialized, ..part });
+        self
+    }
+
+    /// True for one made [`with_initialization`](Self::with_initialization).
+    pub(super) const fn needs_initialization(&self) -> bool {
+        self.needs_initialization
+    }
+
+    /// The state in which such a queue discards it, if it can.
+    pub(super) fn discarded_in(&self, queue: QueueKind) -> Option<State> {
+        State::discarded_in(self.allowed, queue)
     }
 
     /// The cell of a texture on a device with
@@ -288,7 +342,8 @@ impl StateCell {
     /// The state in which every later submission finds a subresource: on [`StateModel::Promotion`] after its decay.
     /// `None` when there is no such subresource. Takes the lock.
     pub(crate) fn at_rest(&self, subresource: u32, model: StateModel) -> Option<State> {
-        self.part(subresource).map(|part| part.settled_after(Rules::of(model, self)).state)
+        self.part(subresource)
+            .map(|part| part.settled_after(Rules::of(model, self, QueueKind::Graphics)).state)
     }
 
     /// The queue that owns the contents of a subresource: the one that last changed it, or first
@@ -319,7 +374,7 @@ impl StateCell {
         if model == StateModel::Explicit {
             return true;
         }
-        let rules = Rules::of(model, self);
+        let rules = Rules::of(model, self, kind);
         // Copy queues find everything in `COMMON`.
         let known = if kind == QueueKind::Copy { State::COMMON } else { State::allowed_on(kind) };
         let parts = &self.lock().parts;
@@ -419,7 +474,7 @@ impl StateCell {
         at: &SyncPoint,
         owner: Option<QueueSerial>,
     ) {
-        self.set(subresource, state, owner);
+        self.set(subresource, |_| Part::in_state(state, owner));
         let submitted = &mut *self.lock();
         // What is open there was between other states.
         submitted.released.clear();
@@ -428,26 +483,20 @@ impl StateCell {
 
     /// Notes a transition that another submission makes.
     pub(super) fn note(&self, subresource: Subresource, state: State, at: QueueSerial) {
-        self.set(subresource, state, Some(at));
+        self.set(subresource, |part| Part {
+            uninitialized: part.uninitialized,
+            ..Part::in_state(state, Some(at))
+        });
         self.lock().count(at);
     }
 
-    fn set(&self, subresource: Subresource, state: State, at: Option<QueueSerial>) {
-        let reached = Part {
-            state,
-            promoted: false,
-            open: State::COMMON,
-            reads: Part::NO_READS,
-            unordered: 0,
-            at,
-            copied: false,
-        };
+    fn set(&self, subresource: Subresource, reach: impl Fn(Part) -> Part) {
         let submitted = &mut *self.lock();
         match subresource {
-            Subresource::All => submitted.parts = Parts::Whole(reached),
+            Subresource::All => submitted.parts = submitted.parts.map(reach),
             Subresource::One(index) => {
                 if let Some(part) = submitted.parts.split(self.count()).get_mut(index as usize) {
-                    *part = reached;
+                    *part = reach(*part);
                 }
             }
         }

@@ -49,6 +49,14 @@
 //!   only reads is content with more. `COMMON` on Vulkan is only ever the state of what was never
 //!   used: as `before` it means `UNDEFINED`, and asking for it is an error.
 //!
+//! # Targets without contents
+//!
+//! Direct3D 12 keeps compression data beside render targets and depth buffers. Enhanced barriers set it up as they leave
+//! `COMMON`; with `Promotion` no barrier does, and drawing over all of the target does not either. So the first use of
+//! each subresource of a [target](StateCell::with_initialization), and the first after it has taken over memory, comes
+//! after an [`Initialize`](StateBarrier::Initialize) in place of a transition. Copy queues, and compute queues without
+//! unordered access to it, cannot discard; the first write there is taken to be a copy to the whole subresource.
+//!
 //! # Bytes that change hands
 //!
 //! Resources that share memory use it one after the other. A resource that gets bytes of previous owners
@@ -123,7 +131,7 @@ mod resolve;
 mod rules;
 mod tracker;
 
-pub use barrier::StateBarrier;
+pub use barrier::{StateBarrier, record};
 pub use batch::Flush;
 pub use cell::{MAX_SUBRESOURCES, StateCell};
 pub use error::StateError;

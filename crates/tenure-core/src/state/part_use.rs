@@ -11,6 +11,8 @@ pub(super) enum Pending {
     No,
     /// A transition.
     Transition,
+    /// A transition that discards the contents.
+    Discard,
     /// An unordered barrier.
     Unordered,
 }
@@ -42,6 +44,10 @@ pub(super) struct Uses {
     pub(super) fresh: bool,
     /// Other resources' bytes were taken over, or a peer had the resource: contents changed.
     taken: bool,
+    /// On `Promotion`: other resources' bytes were taken over before the first use.
+    pub(super) begins_taken: bool,
+    /// A discard or a write came since the recording began, or since the bytes were taken over; or it needs none.
+    pub(super) initialized: bool,
     /// The state now. On `Explicit`, `COMMON` from the taking over to the next use.
     pub(super) current: State,
     /// `current` was reached without a barrier since `COMMON`.
@@ -63,6 +69,8 @@ impl Uses {
         exact: false,
         fresh: false,
         taken: false,
+        begins_taken: false,
+        initialized: false,
         current: State::COMMON,
         promoted: false,
         open: State::COMMON,
@@ -78,8 +86,19 @@ impl Uses {
             let ordered = ordered && !(is_unordered(wanted) && clock.barrier > 0);
             let unordered = if is_unordered(wanted) { clock.batch } else { 0 };
             let first = Self { used: true, first: wanted, current: wanted, ordered, ..Self::NONE };
-            *self = Self { open: wanted, since: clock.batch, unordered, ..first };
+            let initialized = !rules.needs_initialization || wanted.is_write();
+            *self = Self { open: wanted, since: clock.batch, unordered, initialized, ..first };
             return Pending::No;
+        }
+        if !self.initialized {
+            if self.taken && rules.discarded_in.is_some() {
+                self.initialized = true;
+                self.unordered = if is_unordered(wanted) { clock.batch } else { 0 };
+                self.leave(wanted, false);
+                self.open = wanted;
+                return Pending::Discard;
+            }
+            self.initialized = wanted.is_write();
         }
         if !self.left && rules.merges(self.first, wanted) {
             self.first |= wanted;
@@ -128,20 +147,22 @@ impl Uses {
 
     /// After other resources' bytes were taken over. `found` is the state that the subresource is in
     /// on `Promotion` when the recording has not used it yet.
-    fn taken_over(self, model: StateModel, found: State) -> Self {
-        match model {
+    fn taken_over(self, rules: Rules, found: State) -> Self {
+        let initialized = !rules.needs_initialization;
+        match rules.model {
             StateModel::Explicit => Self {
                 used: true,
                 left: true,
                 fresh: self.fresh || !self.used,
                 taken: true,
+                initialized,
                 current: State::COMMON,
                 promoted: false,
                 open: State::COMMON,
                 unordered: 0,
                 ..self
             },
-            StateModel::Promotion if self.used => Self { taken: true, unordered: 0, ..self },
+            StateModel::Promotion if self.used => Self { taken: true, initialized, unordered: 0, ..self },
             // With `first` named no transition is put in front of the recording.
             StateModel::Promotion => Self {
                 used: true,
@@ -149,6 +170,8 @@ impl Uses {
                 left: true,
                 exact: true,
                 taken: true,
+                begins_taken: true,
+                initialized,
                 current: found,
                 ..Self::NONE
             },
@@ -168,6 +191,11 @@ impl Uses {
     /// True when the recording changes the subresource for others: it writes, or moves it.
     pub(super) const fn changes(&self) -> bool {
         self.left || self.taken || !is_read(self.first)
+    }
+
+    /// True when other resources' bytes were taken over in it, or a peer had the resource.
+    pub(super) const fn is_taken(&self) -> bool {
+        self.taken
     }
 
     /// True when uses of earlier recordings may be open beside those of this one: it has only read.
@@ -238,6 +266,7 @@ impl PartUse {
             left: true,
             fresh: true,
             taken: true,
+            initialized: true,
             current: state,
             open: state,
             since: batch,
@@ -258,9 +287,9 @@ impl PartUse {
 
     /// Notes that other resources' bytes are taken over. What was requested since the last flush is
     /// forgotten: no command has come in between.
-    pub(super) fn take_over(&mut self, model: StateModel, found: State, clock: Clock) {
+    pub(super) fn take_over(&mut self, rules: Rules, found: State, clock: Clock) {
         let base = if self.batch == clock.batch { self.base } else { self.now };
-        let base = base.taken_over(model, found);
+        let base = base.taken_over(rules, found);
         *self = Self { base, now: base, batch: clock.batch, ..Self::UNUSED };
     }
 
@@ -279,9 +308,14 @@ impl PartUse {
         }
     }
 
-    /// The transition that is pending, if it is one.
-    pub(super) fn transition(&self) -> Option<(State, State)> {
-        (self.pending == Pending::Transition).then_some((self.base.current, self.now.current))
+    /// The transition that is pending, if it is one: the states before and after, and whether it discards.
+    pub(super) fn transition(&self) -> Option<(State, State, bool)> {
+        let discards = match self.pending {
+            Pending::Transition => false,
+            Pending::Discard => true,
+            Pending::No | Pending::Unordered => return None,
+        };
+        Some((self.base.current, self.now.current, discards))
     }
 
     /// What was pending has been handed out.

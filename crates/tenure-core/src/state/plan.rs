@@ -26,8 +26,15 @@ pub(super) enum Plan {
     Free(State),
     /// An unordered barrier.
     Unordered,
-    /// A transition.
-    Transition { position: BarrierPosition, before: State, after: State },
+    /// A transition. `discarded`: in front of the recording, and on the way the contents are discarded in that state.
+    Transition { position: BarrierPosition, before: State, after: State, discarded: Option<State> },
+}
+
+impl Plan {
+    /// True for a transition on whose way the contents are discarded.
+    const fn discards(&self) -> bool {
+        matches!(self, Self::Transition { discarded: Some(_), .. })
+    }
 }
 
 /// A submission in the making, seen by one resource.
@@ -61,17 +68,32 @@ impl Context<'_> {
         if self.kind == QueueKind::Copy && !same_submission && !part.state.is_empty() {
             let queue = self.capable(part, part.state, |queue| queue.kind != QueueKind::Copy)?;
             let position = BarrierPosition::Elsewhere(queue);
-            return Ok(Plan::Transition { position, before: part.state, after: State::COMMON });
+            return Ok(Plan::Transition {
+                position,
+                before: part.state,
+                after: State::COMMON,
+                discarded: None,
+            });
         }
         let before = part.state;
+        // What the recording begins with taking over bytes is another's before it.
+        let is_new = part.uninitialized && !wanted.begins_taken;
+        let discarded = self.rules.discarded_in.filter(|_| is_new);
         if !self.may_name(before) {
             // Not even what the state contains may be used here, and what it would grow to neither.
             let after = wanted.first;
             let queue = self.capable(part, before | after, |queue| queue.kind != QueueKind::Copy)?;
-            return Ok(Plan::Transition { position: BarrierPosition::Elsewhere(queue), before, after });
+            let position = BarrierPosition::Elsewhere(queue);
+            return Ok(Plan::Transition { position, before, after, discarded });
+        }
+        if discarded.is_some() {
+            let after = wanted.first;
+            return Ok(Plan::Transition { position: BarrierPosition::Here, before, after, discarded });
         }
         Ok(match self.step(part, before, part.promoted, wanted) {
-            Step::Transition(after) => Plan::Transition { position: BarrierPosition::Here, before, after },
+            Step::Transition(after) => {
+                Plan::Transition { position: BarrierPosition::Here, before, after, discarded: None }
+            }
             Step::Free(state) => Plan::Free(state),
             Step::Unordered => Plan::Unordered,
             Step::Keep => Plan::Keep,
@@ -86,7 +108,8 @@ impl Context<'_> {
         let owner = part.at.filter(|_| !part.state.is_empty()).map(|at| at.queue);
         if let Some(owner) = owner.filter(|owner| self.is_handed_over_from(*owner)) {
             let position = BarrierPosition::Handover(owner);
-            return Ok(Plan::Transition { position, before: part.state, after: wanted.first });
+            let (before, after) = (part.state, wanted.first);
+            return Ok(Plan::Transition { position, before, after, discarded: None });
         }
         let step = if self.is_fresh(part) {
             // Nothing was used, or waiting for the other queue made everything visible: only the
@@ -105,7 +128,7 @@ impl Context<'_> {
             Step::Keep => return Ok(Plan::Keep),
         };
         if self.may_name(before) {
-            return Ok(Plan::Transition { position: BarrierPosition::Here, before, after });
+            return Ok(Plan::Transition { position: BarrierPosition::Here, before, after, discarded: None });
         }
         let queue = self.capable(part, before, |_| true)?;
         let position = if self.is_handed_over_from(queue) {
@@ -113,7 +136,7 @@ impl Context<'_> {
         } else {
             BarrierPosition::Elsewhere(queue)
         };
-        Ok(Plan::Transition { position, before, after: wanted.first })
+        Ok(Plan::Transition { position, before, after: wanted.first, discarded: None })
     }
 
     /// The step of the rules, made exact where the recording names the state it begins with.
@@ -202,7 +225,7 @@ impl Context<'_> {
     /// True when, with this plan, the recording writes or moves the part.
     pub(super) fn changes(&self, plan: Plan, wanted: &Uses) -> bool {
         let moved = match plan {
-            Plan::Transition { position: BarrierPosition::Here, before, after } => {
+            Plan::Transition { position: BarrierPosition::Here, before, after, .. } => {
                 self.rules.model == StateModel::Promotion || !self.rules.same_layout(before, after)
             }
             Plan::Transition { .. } => true,
@@ -224,16 +247,7 @@ impl Context<'_> {
             match plan {
                 // The other queue made the change; this one only reads.
                 Plan::Transition { position: BarrierPosition::Elsewhere(queue), after, .. } => {
-                    let at = Some(QueueSerial { queue, serial: 0 });
-                    let moved = Part {
-                        state: after,
-                        promoted: false,
-                        open: State::COMMON,
-                        reads: Part::NO_READS,
-                        unordered: 0,
-                        at,
-                        copied: false,
-                    };
+                    let moved = Part::in_state(after, Some(QueueSerial { queue, serial: 0 }));
                     return self.also_read(moved, wanted.first);
                 }
                 Plan::Keep | Plan::Free(_) if self.is_foreign(&part) => {
@@ -249,7 +263,10 @@ impl Context<'_> {
         let (state, promoted) = self.left_in(&part, plan, wanted);
         let reads = if changes { Part::NO_READS } else { part.reads };
         let copied = self.rules.model == StateModel::Promotion && self.kind == QueueKind::Copy;
-        Part { state, promoted, open, reads, unordered, at: Some(self.submission), copied }
+        // What was written has contents, whether or not it was discarded before.
+        let was_new = wanted.is_taken() || (part.uninitialized && !plan.discards());
+        let uninitialized = was_new && !wanted.initialized;
+        Part { state, promoted, open, reads, unordered, at: Some(self.submission), copied, uninitialized }
     }
 
     /// How the recording leaves [`Part::open`].

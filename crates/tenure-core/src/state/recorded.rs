@@ -89,7 +89,7 @@ impl<H: AsRef<StateCell>> Recorded<H> {
     }
 
     /// The rules for one of its resources.
-    pub(super) const fn rules(&self, cell: &StateCell) -> super::rules::Rules {
-        super::rules::Rules::of(self.model, cell)
+    pub(super) fn rules(&self, cell: &StateCell) -> super::rules::Rules {
+        super::rules::Rules::of(self.model, cell, self.kind)
     }
 }

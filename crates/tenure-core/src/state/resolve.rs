@@ -262,21 +262,26 @@ fn emit<H: Clone>(
     submission: QueueSerial,
     fixups: &mut Fixups<H>,
 ) {
-    let Plan::Transition { position, before, after } = plan else { return };
+    let Plan::Transition { position, before, after, discarded } = plan else { return };
     let transfer = match position {
         BarrierPosition::Handover(from) => Some(QueueTransfer { from, to: submission.queue }),
         BarrierPosition::Here | BarrierPosition::Elsewhere(_) => None,
     };
-    let barrier = || {
-        let resource = entry.resource.clone();
-        StateBarrier::Transition { resource, subresource, before, after, transfer }
-    };
+    let resource = || entry.resource.clone();
+    let barrier = || StateBarrier::Transition { resource: resource(), subresource, before, after, transfer };
+    if let Some(discarded_in) = discarded {
+        let before = if position == BarrierPosition::Here { before } else { after };
+        let resource = resource();
+        fixups.here.push(StateBarrier::Initialize { resource, subresource, before, discarded_in, after });
+    }
     if let BarrierPosition::Elsewhere(queue) | BarrierPosition::Handover(queue) = position
         && let Some(other) = fixups.on(queue)
     {
         other.barriers.push(barrier());
     }
-    if let BarrierPosition::Here | BarrierPosition::Handover(_) = position {
+    if let BarrierPosition::Here | BarrierPosition::Handover(_) = position
+        && discarded.is_none()
+    {
         fixups.here.push(barrier());
     }
 }
@@ -288,23 +293,30 @@ fn merge<H: AsRef<StateCell>>(barriers: &mut Vec<StateBarrier<H>>, cell: &StateC
     let Some(agreed) = barriers.last().and_then(|last| moves(last, cell)) else { return };
     if barriers.iter().skip(tail).all(|barrier| moves(barrier, cell) == Some(agreed)) {
         barriers.truncate(tail + 1);
-        if let Some(StateBarrier::Transition { subresource, .. }) = barriers.last_mut() {
+        if let Some(
+            StateBarrier::Transition { subresource, .. } | StateBarrier::Initialize { subresource, .. },
+        ) = barriers.last_mut()
+        {
             *subresource = Subresource::All;
         }
     }
 }
 
-/// What a transition of one subresource of `cell` does.
+/// What a transition of one subresource of `cell` does: from one state through another to a third.
 fn moves<H: AsRef<StateCell>>(
     barrier: &StateBarrier<H>,
     cell: &StateCell,
-) -> Option<(State, State, Option<QueueTransfer>)> {
-    match barrier {
-        StateBarrier::Transition { resource, subresource: Subresource::One(_), before, after, transfer }
-            if resource.as_ref().id() == cell.id() =>
-        {
-            Some((*before, *after, *transfer))
+) -> Option<([State; 2], Option<State>, Option<QueueTransfer>)> {
+    if barrier.resource().as_ref().id() != cell.id() {
+        return None;
+    }
+    match *barrier {
+        StateBarrier::Transition { subresource: Subresource::One(_), before, after, transfer, .. } => {
+            Some(([before, after], None, transfer))
         }
+        StateBarrier::Initialize {
+            subresource: Subresource::One(_), before, discarded_in, after, ..
+        } => Some(([before, after], Some(discarded_in), None)),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 //! The table is in the documentation of [`state`](super).
 
 use super::{D3d12Layout, Layout, StateCell};
-use crate::device::{Api, ResourceDesc, State, StateModel};
+use crate::device::{Api, QueueKind, ResourceDesc, State, StateModel};
 
 /// Which rules a resource follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,13 +76,22 @@ pub(super) struct Rules {
     layouts: Api,
     /// Reads by shaders take a barrier that names the source of copies, too.
     pub(super) reads_are_copied: bool,
+    /// A target that has new memory is discarded before it is used.
+    pub(super) needs_initialization: bool,
+    /// The state in which the queue does so; none where it cannot, or need not.
+    pub(super) discarded_in: Option<State>,
 }
 
 impl Rules {
     /// The rules for the resource of a cell.
-    pub(super) const fn of(model: StateModel, cell: &StateCell) -> Self {
-        let reads_are_copied = cell.reads_are_copied() && matches!(model, StateModel::Promotion);
-        Self { model, kind: cell.kind(), layouts: cell.layouts(), reads_are_copied }
+    #[inline]
+    pub(super) fn of(model: StateModel, cell: &StateCell, queue: QueueKind) -> Self {
+        let is_promotion = model == StateModel::Promotion;
+        let reads_are_copied = cell.reads_are_copied() && is_promotion;
+        let needs_initialization = cell.needs_initialization() && is_promotion;
+        let discarded_in = if needs_initialization { cell.discarded_in(queue) } else { None };
+        let (kind, layouts) = (cell.kind(), cell.layouts());
+        Self { model, kind, layouts, reads_are_copied, needs_initialization, discarded_in }
     }
 
     /// The state that is asked for where a use wants `state`.

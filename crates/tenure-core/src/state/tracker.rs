@@ -164,7 +164,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         }
         self.pending.clear();
         self.batch = self.batch.saturating_add(1);
-        Flush::new(&self.entries, &self.previous_owners, &self.ready)
+        Flush::new((&self.entries, &self.previous_owners), &self.ready, self.kind)
     }
 
     /// Ends the recording; the tracker is empty and ready for the next one.
@@ -218,7 +218,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         state: State,
         ordered: bool,
     ) {
-        let rules = Rules::of(self.model, cell);
+        let rules = Rules::of(self.model, cell, self.kind);
         let state = rules.named(state);
         let subresource = if cell.count() == 1 { Subresource::All } else { subresource };
         let index = self.find_or_insert(cell, resource);
@@ -410,8 +410,8 @@ impl<H: AsRef<StateCell>> Entry<H> {
     /// Moves what is pending for all subresources, for which one use stands, into the batch.
     #[inline]
     fn flush_whole(&mut self, index: usize, batch: u32, ready: &mut Vec<Ready>) {
-        if let Some((before, after)) = self.whole.transition() {
-            ready.push(Ready::Transition { entry: index, subresource: Subresource::All, before, after });
+        if let Some(states) = self.whole.transition() {
+            ready.push(Ready::Transition { entry: index, subresource: Subresource::All, states });
         } else {
             self.order(index, batch, ready);
         }
@@ -428,13 +428,13 @@ impl<H: AsRef<StateCell>> Entry<H> {
         let Some(parts) = self.parts.and_then(|start| spill.get_mut(start..start + count)) else {
             return;
         };
-        let Some((before, after)) = parts.first().and_then(PartUse::transition) else { return };
-        if parts.iter().any(|part| part.transition() != Some((before, after))) {
+        let Some(states) = parts.first().and_then(PartUse::transition) else { return };
+        if parts.iter().any(|part| part.transition() != Some(states)) {
             return;
         }
         parts.iter_mut().for_each(PartUse::flushed);
         self.pending = 0;
-        ready.push(Ready::Transition { entry: index, subresource: Subresource::All, before, after });
+        ready.push(Ready::Transition { entry: index, subresource: Subresource::All, states });
     }
 
     /// Moves what is pending for one subresource into the batch.
@@ -451,9 +451,8 @@ impl<H: AsRef<StateCell>> Entry<H> {
         if pending == Pending::No {
             return;
         }
-        if let Some((before, after)) = found.transition() {
-            let subresource = Subresource::One(part);
-            ready.push(Ready::Transition { entry: index, subresource, before, after });
+        if let Some(states) = found.transition() {
+            ready.push(Ready::Transition { entry: index, subresource: Subresource::One(part), states });
         }
         found.flushed();
         self.pending -= 1;

@@ -14,7 +14,7 @@ use crate::{Buffer, BufferDesc, Error, Name, Recording, Texture, TextureDesc, Tr
 /// [`Recording::transient_buffer`](crate::Recording::transient_buffer).
 ///
 /// It is used as any [`Texture`] or [`Buffer`], which it leads to. Its contents are undefined at first:
-/// the first use must clear, discard or fully write it. The barrier that hands the memory over comes
+/// the first use must clear or fully write it. The barrier that hands the memory over comes
 /// with its first use ([`use_resource`](crate::Commands::use_resource), and all that asks for states by
 /// itself).
 ///

@@ -40,9 +40,9 @@
 //!
 //! # Contents
 //!
-//! The contents of a resource are undefined when it is acquired: the first use must clear, discard
-//! ([`Commands::discard`](crate::Commands::discard)) or fully write it. A graph in which a pass reads
-//! first is refused; the simulated device finds every byte that is read before it is written.
+//! The contents of a resource are undefined when it is acquired: the first use must write all of it, or clear it. The
+//! compression data that Direct3D 12 keeps beside targets is set up before that, by a barrier or by a discard. A graph in
+//! which a pass reads first is refused; the simulated device finds every byte that is read before it is written.
 //!
 //! # Barriers
 //!

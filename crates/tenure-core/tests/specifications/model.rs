@@ -193,6 +193,7 @@ impl Model {
             Step::Transition { resource, .. }
             | Step::Unordered { resource }
             | Step::Aliasing { resource, .. }
+            | Step::Discard { resource, .. }
             | Step::Use { resource, .. } => resource,
             Step::Submission { .. } | Step::MakeVisible { .. } => return Ok(()),
         };
@@ -225,6 +226,16 @@ impl Model {
                     }
                 };
                 resource.parts[range].iter_mut().try_for_each(moved)
+            }
+            // Microsoft's specification of enhanced barriers, "Synchronous Copy, Discard and Resolve".
+            Step::Discard { subresources, .. } => {
+                let range = subresources.start as usize..subresources.end as usize;
+                let (at, state) = (now.at, State::UNORDERED_ACCESS);
+                let over = rules.done(false);
+                let barrier = Event::Barrier { at, before: state, after: state, wrote: false, over };
+                let discarded = resource.parts[range].iter_mut().filter(|_| legacy);
+                discarded.for_each(|part| part.events.push(barrier.clone()));
+                Ok(())
             }
             Step::Unordered { .. } => {
                 let (at, state) = (now.at, State::UNORDERED_ACCESS);

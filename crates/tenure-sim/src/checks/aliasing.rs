@@ -7,8 +7,9 @@ use tenure_core::device::{State, Subresource};
 use super::state::Shown;
 use crate::execute::Execution;
 use crate::hazard::{Checks, HazardKind};
+use crate::journal::Step;
 use crate::layout::Span;
-use crate::resource::{Memory, ResourceState};
+use crate::resource::{Memory, ResourceState, Written};
 
 impl Execution<'_> {
     /// A use: no other live resource may have used the bytes since.
@@ -62,7 +63,15 @@ impl Execution<'_> {
     /// `discard`: the contents do not matter any more. A write of nothing in particular.
     pub(crate) fn discard(&mut self, resource: &Arc<ResourceState>, which: Subresource, state: State) {
         let span = Span::Subresource(which);
-        if self.uses_one(resource, span, state) && self.is_on(Checks::INITIALIZED) {
+        self.initialize(resource, &span);
+        let is_alive = self.uses_one(resource, span, state);
+        let (discarded, subresources) = (resource.label.id, resource.layout.subresources(&span));
+        self.shared.journal.note(|| Step::Discard { resource: discarded, subresources });
+        if self.shared.promotes() {
+            // "Synchronous Copy, Discard and Resolve" of the specification of enhanced barriers.
+            self.settle_unordered(resource, &resource.layout.ranges(&span), (state, state), true);
+        }
+        if is_alive && self.is_on(Checks::INITIALIZED) {
             for range in resource.layout.ranges(&span) {
                 resource.written.remove(range);
             }
@@ -72,6 +81,7 @@ impl Execution<'_> {
     fn forget_contents(&self, resource: &ResourceState) {
         if self.is_on(Checks::INITIALIZED) {
             resource.written.clear();
+            resource.initialized.iter().for_each(Written::clear);
         }
     }
 }

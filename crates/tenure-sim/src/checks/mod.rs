@@ -12,6 +12,7 @@ mod lifetime;
 mod race;
 mod sharing;
 pub(crate) mod state;
+mod target;
 pub(crate) mod unordered;
 pub(crate) mod visible;
 mod written;
@@ -46,6 +47,7 @@ impl Execution<'_> {
         let ranges = used.resource.layout.ranges(&used.span);
         self.check_unordered(used, &ranges);
         self.check_race(used.resource, &ranges, used.writes());
+        self.check_initialized(used, &ranges);
         self.check_written(used, &ranges);
         self.note_hidden(used, &ranges);
         true

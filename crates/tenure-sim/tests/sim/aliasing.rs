@@ -48,10 +48,10 @@ fn an_aliasing_barrier_comes_after_what_was_done_with_the_bytes() {
     ] {
         let (device, [bloom, shadow], _heap) = pair(profile, &targets());
         submit(&device, GRAPHICS, 1, &[], |list| {
-            transition(list, &bloom, State::COMMON, TARGET);
+            become_target(list, &bloom);
             list.use_texture(&bloom, Subresource::All, TARGET);
             list.barriers(&[between(&shadow, from, TARGET)]);
-            transition(list, &shadow, State::COMMON, TARGET);
+            become_target(list, &shadow);
             list.use_texture(&shadow, Subresource::All, TARGET);
         });
         let found = hazards(&device);
@@ -107,10 +107,15 @@ fn the_first_use_is_what_the_aliasing_barrier_leads_to() {
     ] {
         let (device, [bloom, shadow], _heap) = pair(profile, &targets());
         submit(&device, GRAPHICS, 1, &[], |list| {
-            transition(list, &bloom, State::COMMON, TARGET);
+            become_target(list, &bloom);
             list.use_texture(&bloom, Subresource::All, TARGET);
             list.barriers(&[between(&shadow, TARGET, to)]);
-            transition(list, &shadow, State::COMMON, STORAGE);
+            if profile == Profile::DISCRETE {
+                become_target(list, &shadow);
+                transition(list, &shadow, TARGET, STORAGE);
+            } else {
+                transition(list, &shadow, State::COMMON, STORAGE);
+            }
             list.use_texture(&shadow, Subresource::All, STORAGE);
         });
         let found = hazards(&device);

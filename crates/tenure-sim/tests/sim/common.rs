@@ -123,6 +123,12 @@ pub(crate) fn transition(list: &mut List, resource: &Resource, before: State, af
     }]);
 }
 
+/// A target without contents is made ready to be drawn to.
+pub(crate) fn become_target(list: &mut List, target: &Resource) {
+    transition(list, target, State::COMMON, State::RENDER_TARGET);
+    list.discard(target, Subresource::All);
+}
+
 /// An aliasing barrier from and to anything.
 pub(crate) fn aliasing<'a>(before: Option<&'a Resource>, after: &'a Resource) -> Barrier<'a, Device> {
     Barrier::Aliasing { before, after, from: State::all(), to: State::COMMON }

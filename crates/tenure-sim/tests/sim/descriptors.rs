@@ -334,7 +334,7 @@ fn targets_are_found_where_they_were_made() {
         let at = DescriptorAt::Heap { heap: &targets, index: 3 };
         let draw = |serial| {
             submit(&device, GRAPHICS, serial, &[], |list| {
-                transition(list, &rock, State::COMMON, State::RENDER_TARGET);
+                become_target(list, &rock);
                 list.use_descriptor(at, State::RENDER_TARGET);
             });
         };

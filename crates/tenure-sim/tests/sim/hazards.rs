@@ -232,6 +232,7 @@ fn an_aliasing_barrier_leaves_the_contents_undefined() {
                 if cleared {
                     list.clear_texture(texture, Subresource::All, &[1]);
                 } else {
+                    list.discard(texture, Subresource::All);
                     list.use_texture(texture, Subresource::All, State::RENDER_TARGET);
                 }
                 transition(list, texture, target, State::COMMON);

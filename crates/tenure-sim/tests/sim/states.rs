@@ -55,8 +55,7 @@ fn buffers_are_promoted_from_common_and_decay_when_the_submission_ends() {
 fn textures_are_promoted_to_copies_and_shader_reads_only() {
     let device = manual(Profile::DISCRETE);
     let rock = rock(&device, true);
-    let found =
-        run(&device, GRAPHICS, 1, |list| list.use_texture(&rock, Subresource::All, State::RENDER_TARGET));
+    let found = run(&device, GRAPHICS, 1, |list| list.clear_texture(&rock, Subresource::All, &[1]));
     assert_one(&found, HazardKind::WrongState, &["rock"]);
     assert_clean(&run(&device, GRAPHICS, 2, |list| {
         transition(list, &rock, State::RENDER_TARGET, State::COMMON)
@@ -101,9 +100,7 @@ fn subresources_decay_one_by_one() {
 fn what_a_barrier_set_stays_for_textures() {
     let device = manual(Profile::DISCRETE);
     let rock = rock(&device, true);
-    assert_clean(&run(&device, GRAPHICS, 1, |list| {
-        transition(list, &rock, State::COMMON, State::RENDER_TARGET)
-    }));
+    assert_clean(&run(&device, GRAPHICS, 1, |list| become_target(list, &rock)));
     assert_clean(&run(&device, GRAPHICS, 2, |list| {
         list.use_texture(&rock, Subresource::All, State::RENDER_TARGET)
     }));
@@ -145,6 +142,7 @@ fn subresources_have_their_own_states() {
             for mip in 1..3 {
                 to(list, mip - 1, State::RENDER_TARGET, State::PIXEL_SHADER);
                 to(list, mip, State::COMMON, State::RENDER_TARGET);
+                list.discard(&chain, Subresource::One(mip));
                 list.use_texture(&chain, Subresource::One(mip - 1), State::PIXEL_SHADER);
                 list.use_texture(&chain, Subresource::One(mip), State::RENDER_TARGET);
             }

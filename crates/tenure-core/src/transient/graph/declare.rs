@@ -12,8 +12,8 @@ use crate::{BufferDesc, Name, Queue, TextureDesc};
 ///
 /// Passes on one queue run in the order of declaration. Between queues, a pass waits for an earlier
 /// one if both use a resource and one of them may write it, or if it is declared to run
-/// [`after`](PassBuilder::after) it. The first pass that uses a resource must clear, discard or write
-/// all of it, so it must use it in a write state.
+/// [`after`](PassBuilder::after) it. The first pass that uses a resource must clear or write all of
+/// it, so it must use it in a write state.
 ///
 /// ```
 /// use tenure::{BufferDesc, Format, Graph, Queue, State, TextureDesc, Usage};

@@ -40,6 +40,7 @@ enum Short {
     /// Whether one former owner is named, and the scopes.
     Aliasing(bool, State, State),
     Transition(Subresource, State, State),
+    Initialize(Subresource, [State; 3]),
     Unordered,
 }
 
@@ -48,6 +49,9 @@ fn short<H>(barrier: &StateBarrier<H>) -> Short {
         StateBarrier::Aliasing { ref before, from, to, .. } => Short::Aliasing(before.is_some(), from, to),
         StateBarrier::Transition { subresource, before, after, .. } => {
             Short::Transition(subresource, before, after)
+        }
+        StateBarrier::Initialize { subresource, before, discarded_in, after, .. } => {
+            Short::Initialize(subresource, [before, discarded_in, after])
         }
         StateBarrier::Unordered { .. } => Short::Unordered,
     }
@@ -84,6 +88,40 @@ fn a_target_follows_another_within_a_recording() {
         assert_eq!(fixups.here.len(), 1, "bloom's first transition alone");
         assert_eq!(fixups.here[0].resource().id(), bloom.id());
     }
+}
+
+/// Direct3D 12's legacy barriers do not set up a target's compression.
+#[test]
+fn a_target_is_discarded_before_its_first_use_and_after_it_takes_over_bytes() {
+    let new = |count| {
+        Arc::new(StateCell::new(ResourceKind::Texture, count, TARGET, State::COMMON).with_initialization())
+    };
+    let (bloom, shadow) = (new(2), new(1));
+    let mut tracker = tracker(StateModel::Promotion, GRAPHICS);
+    tracker.activate(&shadow, &[], State::COMMON);
+    let aliasing = Short::Aliasing(false, State::COMMON, State::PIXEL_SHADER);
+    let through = [State::COMMON, State::RENDER_TARGET, State::PIXEL_SHADER];
+    assert_eq!(used(&mut tracker, &shadow, State::PIXEL_SHADER), [aliasing, Short::Initialize(ALL, through)]);
+    tracker.require(&bloom, Subresource::One(1), State::RENDER_TARGET).unwrap();
+    assert_eq!(flush(&mut tracker), []);
+    let fixups = submit(&tracker.close().unwrap(), GRAPHICS, 1);
+    let here: Vec<Short> = fixups.here.iter().map(short).collect();
+    let through = [State::COMMON, State::RENDER_TARGET, State::RENDER_TARGET];
+    assert_eq!(here, [Short::Initialize(Subresource::One(1), through)]);
+    // The other mip is new: a compute queue discards it in the state that it knows.
+    let mut tracker = super::activation::tracker(StateModel::Promotion, COMPUTE);
+    tracker.require(&bloom, Subresource::One(0), State::UNORDERED_ACCESS).unwrap();
+    assert_eq!(flush(&mut tracker), []);
+    let fixups = submit(&tracker.close().unwrap(), COMPUTE, 1);
+    let here: Vec<Short> = fixups.here.iter().map(short).collect();
+    let through = [State::COMMON, State::UNORDERED_ACCESS, State::UNORDERED_ACCESS];
+    assert_eq!(here, [Short::Initialize(Subresource::One(0), through)]);
+    // What has contents keeps them.
+    let mut tracker = super::activation::tracker(StateModel::Promotion, GRAPHICS);
+    used(&mut tracker, &bloom, State::RENDER_TARGET);
+    let fixups = submit(&tracker.close().unwrap(), GRAPHICS, 2);
+    let here: Vec<Short> = fixups.here.iter().map(short).collect();
+    assert_eq!(here, [Short::Transition(Subresource::One(0), State::UNORDERED_ACCESS, State::RENDER_TARGET)]);
 }
 
 /// What takes over bytes is inactive in front of the recording.

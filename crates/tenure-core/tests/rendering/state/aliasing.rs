@@ -189,7 +189,9 @@ fn is_in_vain(program: &Program, skipped: usize) -> bool {
     let Some(Event::Aliasing { resource, .. }) = rest.next() else { return false };
     for event in rest {
         match event {
-            Event::Use { resource: used, .. } | Event::Transition { resource: used, .. }
+            Event::Use { resource: used, .. }
+            | Event::Transition { resource: used, .. }
+            | Event::Initialize { resource: used, .. }
                 if used == resource =>
             {
                 return false;

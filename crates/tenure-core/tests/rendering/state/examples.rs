@@ -42,6 +42,7 @@ fn transition<H>(barrier: &StateBarrier<H>) -> (Subresource, State, State) {
     match barrier {
         StateBarrier::Transition { subresource, before, after, .. } => (*subresource, *before, *after),
         StateBarrier::Unordered { .. } => panic!("an unordered barrier"),
+        StateBarrier::Initialize { .. } => panic!("a target without contents"),
         StateBarrier::Aliasing { .. } => panic!("an aliasing barrier"),
     }
 }

@@ -113,6 +113,7 @@ pub(crate) fn judge(rules: Rules, program: &Program, skipped: Option<usize>) -> 
                         .map_err(explain)?;
                     }
                 }
+                Event::Initialize { .. } => return Err(format!("{event:?}: leaving `COMMON` does that")),
                 Event::Unordered { resource } => {
                     let both = [State::UNORDERED_ACCESS, State::ACCELERATION_STRUCTURE];
                     for sub in &mut subs[resource] {

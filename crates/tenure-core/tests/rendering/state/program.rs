@@ -18,6 +18,8 @@ pub(crate) enum Event {
         after: State,
         transfer: Option<QueueTransfer>,
     },
+    /// A transition that discards the contents on the way.
+    Initialize { resource: usize, subresource: Subresource, before: State, discarded_in: State, after: State },
     /// An unordered barrier that one of them asked for.
     Unordered { resource: usize },
     /// The resource takes over bytes.
@@ -85,6 +87,9 @@ impl Program {
         match *barrier {
             StateBarrier::Transition { subresource, before, after, transfer, .. } => {
                 Event::Transition { resource, subresource, before, after, transfer }
+            }
+            StateBarrier::Initialize { subresource, before, discarded_in, after, .. } => {
+                Event::Initialize { resource, subresource, before, discarded_in, after }
             }
             StateBarrier::Unordered { .. } => Event::Unordered { resource },
             StateBarrier::Aliasing { from, to, .. } => Event::Aliasing { resource, from, to },

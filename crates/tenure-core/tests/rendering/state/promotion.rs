@@ -1,6 +1,6 @@
 //! A naive simulation of D3D12's rules.
 
-use tenure_core::state::ResourceKind;
+use tenure_core::state::{ResourceKind, StateCell};
 use tenure_core::{QueueKind, State};
 
 use super::program::{Clocks, Event, Owners, Program, Verdict, writes};
@@ -8,6 +8,8 @@ use super::program::{Clocks, Event, Owners, Program, Verdict, writes};
 #[derive(Clone, Default)]
 struct Sub {
     state: State,
+    /// A target whose compression was not set up.
+    raw: bool,
     promoted: bool,
     /// Unordered accesses of this submission without a barrier after them.
     unordered: bool,
@@ -22,7 +24,10 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
     let mut subs: Vec<Vec<Sub>> = program
         .resources
         .iter()
-        .map(|cell| vec![Sub { state: cell.initial(), ..Sub::default() }; cell.subresources() as usize])
+        .map(|cell| {
+            let sub = Sub { state: cell.initial(), raw: is_initialized(cell), ..Sub::default() };
+            vec![sub; cell.subresources() as usize]
+        })
         .collect();
     let mut owners = Owners::new();
     for (batch, events) in program.events(skipped) {
@@ -39,13 +44,24 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
                     for index in program.range(resource, subresource) {
                         let sub = &mut subs[resource][index];
                         sub.enter(kind)?;
-                        if sub.state != before {
-                            return Err(format!("{event:?}, but it is {:?}", sub.state));
-                        }
+                        sub.go(before, after).map_err(|error| format!("{event:?}: {error}"))?;
                         sub.visit(batch.queue, batch.serial, &known, true)?;
-                        sub.state = after;
-                        sub.promoted = false;
-                        sub.unordered = false;
+                    }
+                }
+                Event::Initialize { resource, subresource, before, discarded_in, after } => {
+                    let may = discards_in(&program.resources[resource], kind);
+                    if !State::allowed_on(kind).contains(before | after) || may != Some(discarded_in) {
+                        return Err(format!("illegal on {kind:?}: {event:?}"));
+                    }
+                    owners.check(resource, program.bytes[resource].clone())?;
+                    for index in program.range(resource, subresource) {
+                        let sub = &mut subs[resource][index];
+                        sub.enter(kind)?;
+                        if !std::mem::take(&mut sub.raw) {
+                            return Err(format!("{event:?} discards contents"));
+                        }
+                        sub.go(before, after).map_err(|error| format!("{event:?}: {error}"))?;
+                        sub.visit(batch.queue, batch.serial, &known, true)?;
                     }
                 }
                 Event::Unordered { resource } => {
@@ -59,6 +75,7 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
                         }
                     }
                     for sub in &mut subs[resource] {
+                        sub.raw = is_initialized(&program.resources[resource]);
                         sub.visit(batch.queue, batch.serial, &known, true)?;
                         sub.unordered = false;
                     }
@@ -67,6 +84,10 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
                     owners.check(resource, program.bytes[resource].clone())?;
                     let sub = &mut subs[resource][subresource as usize];
                     sub.enter(kind)?;
+                    if sub.raw && discards_in(&program.resources[resource], kind).is_some() {
+                        return Err(format!("{event:?}, and it was not discarded"));
+                    }
+                    sub.raw &= !writes(state);
                     sub.visit(batch.queue, batch.serial, &known, writes(state))?;
                     sub.access(program.resources[resource].kind(), state, ordered)
                         .map_err(|error| format!("{event:?}: {error}"))?;
@@ -80,7 +101,31 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
     Ok(())
 }
 
+/// True for targets, but those that the program made itself.
+fn is_initialized(cell: &StateCell) -> bool {
+    cell.initial().is_empty() && cell.allowed().intersects(State::RENDER_TARGET | State::DEPTH_WRITE)
+}
+
+/// The state in which such a queue discards a texture.
+fn discards_in(cell: &StateCell, kind: QueueKind) -> Option<State> {
+    let possible = cell.allowed() & State::allowed_on(kind);
+    [State::RENDER_TARGET, State::DEPTH_WRITE, State::UNORDERED_ACCESS]
+        .into_iter()
+        .find(|state| possible.contains(*state))
+}
+
 impl Sub {
+    /// A transition.
+    fn go(&mut self, before: State, after: State) -> Verdict {
+        if self.state != before {
+            return Err(format!("it is {:?}", self.state));
+        }
+        self.state = after;
+        self.promoted = false;
+        self.unordered = false;
+        Ok(())
+    }
+
     /// Copy queues find everything in `COMMON`, compute queues in states that they know.
     fn enter(&mut self, kind: QueueKind) -> Verdict {
         if kind == QueueKind::Copy && !self.touched && !self.state.is_empty() {

@@ -80,7 +80,8 @@ pub(crate) fn resource(rules: Rules, random: &mut Random) -> Handle {
             (ResourceKind::Texture, count, usage, State::COMMON)
         }
         4 => {
-            let usage = Usage::UNORDERED_ACCESS | Usage::SHADER_READ | copies;
+            let target = if random.percent(50) { Usage::RENDER_TARGET } else { Usage::empty() };
+            let usage = Usage::UNORDERED_ACCESS | Usage::SHADER_READ | copies | target;
             (ResourceKind::Texture, count, usage, State::COMMON)
         }
         _ => {
@@ -91,7 +92,9 @@ pub(crate) fn resource(rules: Rules, random: &mut Random) -> Handle {
     };
     let unused = rules != Rules::Legacy && kind == ResourceKind::Buffer;
     let initial = if unused { State::COMMON } else { initial };
-    Arc::new(StateCell::new(kind, count, usage, initial).with_layouts_of(rules.api()))
+    let cell = StateCell::new(kind, count, usage, initial).with_layouts_of(rules.api());
+    // The others were made by the program itself.
+    Arc::new(if initial.is_empty() { cell.with_initialization() } else { cell })
 }
 
 /// A state that the resource may be used in on such a queue, if there is one.
