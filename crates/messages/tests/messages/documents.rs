@@ -39,7 +39,7 @@ fn texts(errors: &Table) -> Vec<String> {
     }
     let logs = sources::log_tables().concat();
     // After the level, and the target where there is one.
-    let logs = logs.lines().filter_map(|line| line.split_once(": ").map(|(level, text)| (level, text)));
+    let logs = logs.lines().filter_map(|line| line.split_once(": "));
     texts.extend(logs.map(|(level, text)| match level.contains(' ') {
         true => text.to_owned(),
         false => text.strip_prefix("tenure: ").unwrap_or(text).to_owned(),
