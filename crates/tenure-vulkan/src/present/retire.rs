@@ -20,7 +20,7 @@ const MOST_RETIRED: usize = 4;
 
 /// How long the fences of presentations are waited for after the GPU is done: several images at a slow screen's rate.
 /// Layers that drop presentations, as gamescope's, do not signal them at all.
-const FENCE_GRACE: Duration = Duration::from_millis(500);
+const FENCE_WAIT: Duration = Duration::from_millis(500);
 
 /// The time after which a swap chain that is dropped looks again whether its images are given back.
 const RETRY: Duration = Duration::from_millis(1);
@@ -224,11 +224,11 @@ impl Swapchain {
             return Ok(false);
         }
         let shared = self.shared().clone();
-        let grace = if shared.sync.has_lost_fences() { Duration::ZERO } else { timeout.min(FENCE_GRACE) };
+        let longest = if shared.sync.has_lost_fences() { Duration::ZERO } else { timeout.min(FENCE_WAIT) };
         let begun = Instant::now();
         let mut are_signalled = true;
         for retired in &self.retired {
-            are_signalled &= retired.chain.wait_fences(grace.saturating_sub(begun.elapsed()))?;
+            are_signalled &= retired.chain.wait_fences(longest.saturating_sub(begun.elapsed()))?;
         }
         if !are_signalled {
             // Tenure's own work is done: what is left are presentations.
