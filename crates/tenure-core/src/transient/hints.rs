@@ -7,8 +7,8 @@
 
 use tenure_plan::{Item, Options, plan};
 
-use super::desc_table::{Description, DescriptionId};
-use crate::device::{HeapCategory, MemoryTypeId};
+use super::desc_table::{Description, DescriptionId, Tenants};
+use crate::device::MemoryTypeId;
 
 /// A resource acquired in the frame.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ impl Acquisition {
     }
 }
 
-type HeapClass = (MemoryTypeId, HeapCategory);
+type HeapClass = (MemoryTypeId, Tenants);
 
 /// An offset in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

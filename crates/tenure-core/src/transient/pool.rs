@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use tenure_heap::MemoryCounter;
 
 use super::dedicated::Dedicated;
-use super::desc_table::{Description, ResourceDescTable};
+use super::desc_table::{Description, ResourceDescTable, Tenants};
 use super::graph::{PlanCache, PlanOptions};
 use super::heap::{Acquired, Heap, Requester};
 use super::hints::{AcquisitionId, HeapOffset, Hints};
@@ -16,9 +16,7 @@ use super::shortage::HeapClass;
 use super::{TransientBuffer, TransientStats, TransientTexture};
 use crate::command::CommandService;
 use crate::context::{Context, IdleHeaps};
-use crate::device::{
-    Allowed, BufferInfo, Device, DeviceError, HeapCategory, Properties, QueueId, ResourceDesc, Usage,
-};
+use crate::device::{Allowed, BufferInfo, Device, DeviceError, Properties, QueueId, ResourceDesc, Usage};
 use crate::memory::{MakeRoom as _, MemoryUse};
 use crate::time::{RecordingId, SyncPoint};
 use crate::{BufferDesc, Error, Name, TextureDesc, TransientRule};
@@ -190,7 +188,7 @@ impl<D: Device> Inner<D> {
         let (object, mut entry_ref) = state.acquire_in(context, at, requester, &description, name, offset)?;
         if let (Some(heap), EntryRef::Heap { acquisition, .. }) = (state.heaps.get(at), &mut entry_ref) {
             let place = HeapOffset { heap: heap.id, offset };
-            *acquisition = state.hints.acquired(&description, alignment, (heap.memory, heap.category), place);
+            *acquisition = state.hints.acquired(&description, alignment, (heap.memory, heap.tenants), place);
         }
         Ok((object, entry_ref))
     }
@@ -393,7 +391,7 @@ impl<D: Device> State<D> {
         name: &Name,
     ) -> Result<usize, Error> {
         let request = HeapRequest {
-            category: description.needs.category,
+            tenants: description.tenants,
             memory_types: description.needs.memory_types,
             alignment: description.heap_alignment,
             least: description.needs.size,
@@ -475,7 +473,7 @@ pub(super) enum Attempt {
 
 /// A request for a new heap. Sizes in bytes.
 pub(super) struct HeapRequest {
-    pub(super) category: HeapCategory,
+    pub(super) tenants: Tenants,
     pub(super) memory_types: u32,
     pub(super) alignment: u64,
     /// The smallest size that is enough.

@@ -32,11 +32,10 @@ impl<D: Device> Needs<'_, D> {
         let (Some(memory), false) = (memory, description.needs.requires_dedicated) else {
             return Need::ALONE;
         };
-        let category = description.needs.category;
-        let known =
-            self.classes.iter().position(|class| (class.memory, class.category) == (memory, category));
+        let tenants = description.tenants;
+        let known = self.classes.iter().position(|class| (class.memory, class.tenants) == (memory, tenants));
         let index = known.unwrap_or_else(|| {
-            self.classes.push(HeapClass::new(memory, category, self.context.device().properties()));
+            self.classes.push(HeapClass::new(memory, tenants, self.context.device().properties()));
             self.classes.len() - 1
         });
         u32::try_from(index).unwrap_or(Need::ALONE)
@@ -228,7 +227,7 @@ impl<D: Device> State<D> {
             Some(at) => at,
             None => {
                 let request = HeapRequest {
-                    category: class.category,
+                    tenants: class.tenants,
                     memory_types: 1 << class.memory.0.min(31),
                     alignment,
                     least: plan.size,
@@ -261,7 +260,7 @@ impl<D: Device> State<D> {
     ) -> Option<usize> {
         let oldest = context.recordings.oldest_open();
         let suits = self.heaps.iter_mut().enumerate().filter_map(|(at, heap)| {
-            let is_such = (heap.memory, heap.category) == (class.memory, class.category);
+            let is_such = (heap.memory, heap.tenants) == (class.memory, class.tenants);
             let is_large = (least..=most).contains(&heap.size()) && heap.alignment >= alignment;
             (is_such && is_large && heap.is_idle(oldest)).then(|| (heap.size(), at))
         });

@@ -1,17 +1,18 @@
 //! How large heaps for graphs may be planned while memory is short, and when larger ones are tried again.
 
-use crate::device::{HeapCategory, MemoryTypeId, Properties};
+use super::desc_table::Tenants;
+use crate::device::{MemoryTypeId, Properties};
 
 /// The number of frames after which a heap as large as before is tried for the first time.
 const FIRST_WAIT: u64 = 64;
 /// Each failed trial doubles the wait, up to this number of frames.
 const LONGEST_WAIT: u64 = 4096;
 
-/// A memory type and heap category; resources of one class may share a heap.
+/// A memory type, and what may share its heaps; resources of one class may share a heap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeapClass {
     pub(super) memory: MemoryTypeId,
-    pub(super) category: HeapCategory,
+    pub(super) tenants: Tenants,
     /// Bytes of the largest heap that the device allows.
     largest: u64,
     shortage: Option<Shortage>,
@@ -31,10 +32,10 @@ struct Shortage {
 }
 
 impl HeapClass {
-    pub(super) const fn new(memory: MemoryTypeId, category: HeapCategory, properties: &Properties) -> Self {
+    pub(super) const fn new(memory: MemoryTypeId, tenants: Tenants, properties: &Properties) -> Self {
         let granule = if properties.heap_alignment > 0 { properties.heap_alignment } else { 1 };
         let largest = properties.max_heap_size - properties.max_heap_size % granule;
-        Self { memory, category, largest, shortage: None }
+        Self { memory, tenants, largest, shortage: None }
     }
 
     /// Bytes of the largest heap that the device allows.
@@ -99,11 +100,13 @@ impl HeapClass {
 mod tests {
     use super::{FIRST_WAIT, HeapClass, LONGEST_WAIT};
     use crate::device::{HeapCategory, MemoryTypeId};
+    use crate::transient::desc_table::Tenants;
 
     const LARGEST: u64 = 1000;
 
     fn class() -> HeapClass {
-        HeapClass { memory: MemoryTypeId(0), category: HeapCategory::Any, largest: LARGEST, shortage: None }
+        let tenants = Tenants { category: HeapCategory::Any, are_structures: false };
+        HeapClass { memory: MemoryTypeId(0), tenants, largest: LARGEST, shortage: None }
     }
 
     #[test]
