@@ -268,6 +268,8 @@ fn profile(name: &str) -> Result<sim::Profile, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use clap::{CommandFactory, Parser};
 
     use super::{Args, Command};
@@ -291,6 +293,46 @@ mod tests {
             Args::command().render_long_help().to_string().contains("plan")
                 && plan_help().contains(&Options::default().nodes.to_string())
         );
+    }
+
+    /// Rows of the table of defaults in docs/program.md: option, default, commands.
+    type Defaults = BTreeMap<(String, String), BTreeSet<String>>;
+
+    /// What each option of each command is if it is not given: its value, or what its help says.
+    fn defaults() -> Defaults {
+        let mut found = Defaults::new();
+        for command in Args::command().get_subcommands() {
+            for option in command.get_arguments() {
+                let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+                let said = help.split("[default: ").nth(1).and_then(|rest| rest.split(']').next());
+                let values: Vec<_> =
+                    option.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+                let default = said.map_or_else(|| values.join(" "), str::to_owned);
+                if let Some(name) = option.get_long().filter(|_| !default.is_empty() && default != "false") {
+                    let commands = found.entry((format!("--{name}"), default)).or_default();
+                    commands.insert(command.get_name().to_owned());
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn the_document_has_the_defaults() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/program.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let mut documented = Defaults::new();
+        for row in text.lines().filter(|row| row.starts_with("| `--")) {
+            let cells: Vec<_> = row.trim_matches('|').split('|').map(|cell| cell.replace('`', "")).collect();
+            let [option, commands, default] = [0, 1, 2].map(|column| cells[column].trim().to_owned());
+            let is_built = |command: &str| cfg!(feature = "report") || command != "report";
+            let commands: BTreeSet<_> =
+                commands.split(", ").filter(|command| is_built(command)).map(str::to_owned).collect();
+            if !commands.is_empty() {
+                documented.insert((option, default), commands);
+            }
+        }
+        assert_eq!(documented, defaults());
     }
 
     fn plan_help() -> String {

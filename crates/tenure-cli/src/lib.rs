@@ -14,6 +14,7 @@ mod devices;
 mod difference;
 mod error;
 pub mod feature;
+mod files;
 mod generate;
 #[cfg(feature = "report")]
 mod html;
@@ -28,18 +29,45 @@ mod report;
 mod table;
 mod tune;
 
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 pub use args::Args;
 use args::Command;
-use error::FAULTY;
+use clap::Parser as _;
+use error::{CliError, FAULTY};
 use replay::Verdict;
+
+/// Parses the arguments of the process and executes their command.
+#[must_use]
+pub fn main() -> ExitCode {
+    match Args::try_parse() {
+        Ok(args) => run(&args),
+        // Help and the version: what cannot be printed is an error, as for every other output.
+        Err(text) if !text.use_stderr() => match text.print().and_then(|()| io::stdout().flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => failed(&error.into()),
+            _ => ExitCode::SUCCESS,
+        },
+        Err(error) => error.exit(),
+    }
+}
 
 /// Executes the command in the arguments, with the standard streams of the process. Never panics,
 /// whatever the arguments and the files contain, and also if a pipe is closed.
 #[must_use]
 pub fn run(args: &Args) -> ExitCode {
-    let done = match &args.command {
+    let done = files::check(args).and_then(|()| execute(args));
+    match done {
+        Ok(Verdict::Clean) => ExitCode::SUCCESS,
+        Ok(Verdict::Faulty) => ExitCode::from(FAULTY),
+        // The process that reads the generated recording closed the pipe.
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(error) => failed(&error),
+    }
+}
+
+fn execute(args: &Args) -> Result<Verdict, CliError> {
+    match &args.command {
         None => demo::run(),
         Some(Command::Replay(args)) => compare::run(args),
         #[cfg(feature = "report")]
@@ -51,15 +79,10 @@ pub fn run(args: &Args) -> ExitCode {
         Some(Command::Gen(args)) => generate::run(args).map(|()| Verdict::Clean),
         Some(Command::Devices(args)) => devices::run(args),
         Some(Command::Plan(args)) => plan::run(args),
-    };
-    match done {
-        Ok(Verdict::Clean) => ExitCode::SUCCESS,
-        Ok(Verdict::Faulty) => ExitCode::from(FAULTY),
-        // The process that reads the generated recording closed the pipe.
-        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
-        Err(error) => {
-            output::complain(&error);
-            ExitCode::from(error.status())
-        }
     }
+}
+
+fn failed(error: &CliError) -> ExitCode {
+    output::complain(error);
+    ExitCode::from(error.status())
 }

@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    tenure_cli::run(&tenure_cli::Args::parse())
+    tenure_cli::main()
 }

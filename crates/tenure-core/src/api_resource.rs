@@ -16,6 +16,8 @@ pub(crate) struct ApiResource<D: Device> {
     pub(crate) object: D::Resource,
     pub(crate) states: StateCell,
     pub(crate) mapping: Option<D::Mapping>,
+    /// The CPU reads what commands write to it: it is mapped, or in memory of the program's own.
+    pub(crate) is_read_by_cpu: bool,
     pub(crate) address: Option<u64>,
     /// The states that its memory and its usage leave it, on Direct3D 12 fewer than all.
     pub(crate) possible: State,
@@ -60,6 +62,7 @@ impl<D: Device> ApiResource<D> {
         Self {
             object,
             states: StateCell::on_device(desc, initial, device.properties(), state.is_none()),
+            is_read_by_cpu: mapping.is_some(),
             mapping,
             address,
             possible: possible_states(device, desc),

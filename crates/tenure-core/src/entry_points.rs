@@ -1,11 +1,11 @@
 //! The manager's functions for one device, compiled in the crate of that device.
 //!
-//! A generic function is compiled again in each crate that calls it, unless it is `#[inline(never)]` and a crate below has
-//! it compiled for the same types (since Rust 1.85, in optimised builds too). So what programs call and what is not short is
-//! `#[inline(never)]`, and the crate of each device has it compiled by [`entry_points`]: programs link to it. What those
-//! functions call in turn is compiled there with them.
+//! A generic function is compiled again in each crate that calls it, unless it is `#[inline(never)]` and a dependency has an
+//! instance of it for the same types (since Rust 1.85, in optimised builds too). So the longer functions that programs call
+//! are `#[inline(never)]`, and the crate of each device makes their instances by [`entry_points`]. Functions that those call
+//! in turn are compiled there with them.
 //!
-//! A function that is missing here is only compiled in more places. `cargo xtask compile-time` shows what that costs.
+//! A function that is missing here is only compiled in more places. `cargo xtask compile-time` shows the cost.
 
 use std::hint::black_box;
 
@@ -25,7 +25,7 @@ macro_rules! compile {
     ($($function:expr),* $(,)?) => { black_box([$($function as *const ()),*]) };
 }
 
-/// Has the functions compiled where this is compiled for a device. Nothing calls it.
+/// Makes the instances for a device in the crate that names this function. Nothing calls it.
 pub fn entry_points<D: Device>() {
     gpu::<D>();
     resources::<D>();

@@ -7,6 +7,8 @@
 #![deny(unsafe_code)]
 
 #[macro_use]
+mod callback;
+#[macro_use]
 mod debug;
 
 mod api_resource;
@@ -63,8 +65,8 @@ pub use device::{
 #[doc(hidden)]
 pub use entry_points::entry_points;
 pub use error::{
-    Awaited, ContractRule, DescriptorPart, DescriptorUser, Error, NoDescriptors, OutOfMemory, QueryRule,
-    StructureRule, SwapchainRule, TileRule, TransientRule,
+    Awaited, ContractRule, DescriptorPart, DescriptorUser, Error, ErrorKind, NoDescriptors, OutOfMemory,
+    QueryRule, StructureRule, SwapchainRule, TileRule, TransientRule,
 };
 pub use gpu::{Frame, Gpu, ShutdownReport};
 #[doc(inline)]
@@ -79,8 +81,8 @@ pub use record::{RecordedAllocation, RecordedPlace, RecordedPlacement, Recorder}
 pub use registry::{Leak, ObjectKind};
 pub use resource::{
     AccelerationStructure, AccelerationStructureDesc, Buffer, BufferDesc, BufferSlice, Constant, Deferred,
-    PageAllocator, PageAllocatorDesc, PageStats, ReadbackTexture, Rejected, Reserved, ReservedDesc,
-    SubresourceLayout, Texture, TextureDesc, TileQueue, Used,
+    NotReleased, PageAllocator, PageAllocatorDesc, PageStats, ReadbackTexture, Rejected, Reserved,
+    ReservedDesc, SubresourceLayout, Texture, TextureDesc, TileQueue, Used,
 };
 pub use staging::{
     BuildScratch, Readback, RingSlice, RingStats, Scratch, TexelData, UntypedConstant, UploadRing,

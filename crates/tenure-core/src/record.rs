@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::callback::run_caught;
 use crate::memory::{LocationKind, MemoryUse};
 use crate::registry::ObjectKind;
 
@@ -63,7 +64,7 @@ pub struct RecordedPlacement<'a> {
 /// so a recorder calls nothing of it, and has no lock that is held elsewhere while the manager is called: each would wait for
 /// the other. What happens to an allocation is told in order: its creation, its place, its moves, its drop. A place is given
 /// back after that, and before it is told of as another one's; apart from that, calls of different threads may come in any
-/// order.
+/// order. A panic is caught and logged: the call that tells has other work to finish.
 /// The crate `tenure-trace` has one that writes a file.
 pub trait Recorder: Send + Sync {
     /// A resource was created.
@@ -104,6 +105,11 @@ impl TraceId {
     }
 }
 
+/// Calls the recorder. What it panics with is no reason to leave what it is told of half done.
+fn tell(call: impl FnOnce()) {
+    run_caught("a recorder", call);
+}
+
 /// The recorder, if there is one.
 #[derive(Default)]
 pub(crate) struct RecorderSlot {
@@ -127,26 +133,37 @@ impl RecorderSlot {
     ) -> TraceId {
         let Some(recorder) = self.recorder.get() else { return TraceId::default() };
         let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
-        recorder.allocated(&RecordedAllocation { id, size, alignment, memory_use, is_texture });
+        let allocation = RecordedAllocation { id, size, alignment, memory_use, is_texture };
+        tell(|| recorder.allocated(&allocation));
         TraceId(id)
     }
 
     #[inline]
     pub(crate) fn free(&self, id: TraceId, size: u64) {
         if let Some(recorder) = self.recorder.get().filter(|_| id.0 > 0) {
-            recorder.freed(id.0, size);
+            tell(|| recorder.freed(id.0, size));
         }
     }
 
-    /// The recorder, for what takes some work to tell.
+    pub(crate) fn is_set(&self) -> bool {
+        self.recorder.get().is_some()
+    }
+
+    /// Tells what takes some work to find out.
     #[inline]
-    pub(crate) fn get(&self) -> Option<&dyn Recorder> {
-        self.recorder.get().map(|recorder| &**recorder)
+    pub(crate) fn tell_with(&self, call: impl FnOnce(&dyn Recorder)) {
+        if let Some(recorder) = self.recorder.get() {
+            tell(|| call(&**recorder));
+        }
+    }
+
+    pub(crate) fn release(&self, key: u64) {
+        self.tell_with(|recorder| recorder.released(key));
     }
 
     pub(crate) fn end_frame(&self, frame: u64) {
         if let Some(recorder) = self.recorder.get() {
-            recorder.frame_ended(frame);
+            tell(|| recorder.frame_ended(frame));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What the fallback chain must not exceed, and what was taken from the driver so far.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 #[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicU64, Ordering};
 #[cfg(not(all(test, loom)))]
@@ -220,18 +222,19 @@ impl MemoryLimits {
         make: impl FnOnce(&D, &HeapDesc) -> Result<D::Heap, D::Error>,
     ) -> Result<D::Heap, D::Error> {
         let heap = make(device, desc)?;
-        device.set_name(&heap, name);
+        // Nobody has the heap yet.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| device.set_name(&heap, name))) {
+            device.destroy_heap(heap);
+            resume_unwind(panic);
+        }
         self.note_allocation(desc.memory, desc.size);
-        let (bytes, memory_type) = (desc.size, desc.memory.0);
-        tracing::debug!(target: "tenure", name, bytes, memory_type, category = ?desc.category, "heap created");
         Ok(heap)
     }
 
     /// Gives a heap of `size` bytes of a memory type back to the driver, and counts that.
     pub fn destroy_heap<D: HeapDevice>(&self, device: &D, heap: D::Heap, memory: MemoryTypeId, size: u64) {
+        let _counted = OnDrop(|| self.note_release(memory, size));
         device.destroy_heap(heap);
-        self.note_release(memory, size);
-        tracing::debug!(target: "tenure", bytes = size, memory_type = memory.0, "heap destroyed");
     }
 
     /// Asks the operating system for each budget again before it next matters. For the end of a frame or of a
@@ -320,7 +323,7 @@ impl MemoryLimits {
         if bytes > self.max_heap_size || !self.reserve(memory, bytes, round, budget) {
             return Err(E::not_granted(bytes, memory));
         }
-        self.cancel_unless(make(), memory, bytes)
+        self.make_reserved(memory, bytes, make)
     }
 
     /// Has `make` make a block of the first of the `sizes` that the limits allow and the driver does not refuse, and
@@ -343,7 +346,7 @@ impl MemoryLimits {
                 refusal.get_or_insert_with(|| E::not_granted(size, memory));
                 continue;
             }
-            match self.cancel_unless(make(size), memory, size) {
+            match self.make_reserved(memory, size, || make(size)) {
                 Ok(block) => return Ok((block, size)),
                 Err(error) if error.is_shortage() => refusal = Some(error),
                 Err(error) => return Err(error),
@@ -352,13 +355,31 @@ impl MemoryLimits {
         Err(refusal.unwrap_or_else(|| E::not_granted(0, memory)))
     }
 
-    /// Gives up what was reserved for something that was not made.
-    fn cancel_unless<T, E>(&self, made: Result<T, E>, memory: MemoryTypeId, bytes: u64) -> Result<T, E> {
-        made.inspect_err(|_| {
+    /// Makes something that bytes were reserved for, and gives those up if it is not made.
+    fn make_reserved<T, E>(
+        &self,
+        memory: MemoryTypeId,
+        bytes: u64,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        // On a panic of the device, too.
+        let reserved = OnDrop(|| {
             if let Some((_, heap)) = self.heap(memory) {
                 heap.cancel(bytes);
             }
-        })
+        });
+        let made = make()?;
+        std::mem::forget(reserved);
+        Ok(made)
+    }
+}
+
+/// Calls something when it is dropped, also by a panic.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
     }
 }
 

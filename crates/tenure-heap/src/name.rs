@@ -32,6 +32,19 @@ impl Default for Text {
 }
 
 impl Name {
+    /// A copy of text that is not a literal, in one allocation; `String::from(text).into()` makes two.
+    ///
+    /// ```
+    /// # use tenure_heap::Name;
+    /// let read = [114, 111, 99, 107];
+    /// assert_eq!(Name::copied(std::str::from_utf8(&read)?), "rock");
+    /// # Ok::<(), std::str::Utf8Error>(())
+    /// ```
+    #[must_use]
+    pub fn copied(text: &str) -> Self {
+        Self(Text::Shared(text.into()))
+    }
+
     /// The text; empty for an object without a name.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -17,11 +17,21 @@ struct Card {
     properties: HeapProperties,
     live: RefCell<Vec<u64>>,
     made: Cell<u64>,
+    /// The call that panics, counted from now on.
+    panics_at: Cell<u64>,
 }
 
 impl Card {
     fn new(properties: HeapProperties) -> Self {
-        Self { properties, live: RefCell::default(), made: Cell::new(0) }
+        Self { properties, live: RefCell::default(), made: Cell::new(0), panics_at: Cell::new(0) }
+    }
+}
+
+impl Card {
+    fn call(&self) {
+        let left = self.panics_at.get();
+        self.panics_at.set(left.saturating_sub(1));
+        assert!(left != 1, "a device of the test");
     }
 }
 
@@ -34,6 +44,7 @@ impl HeapDevice for &Card {
     }
 
     fn create_heap(&self, _: &HeapDesc) -> Result<u64, HeapError> {
+        self.call();
         self.made.set(self.made.get() + 1);
         self.live.borrow_mut().push(self.made.get());
         Ok(self.made.get())
@@ -43,6 +54,12 @@ impl HeapDevice for &Card {
         let mut live = self.live.borrow_mut();
         let found = live.iter().position(|other| *other == heap).expect("destroyed once");
         live.remove(found);
+        drop(live);
+        self.call();
+    }
+
+    fn set_name(&self, _: &u64, _: &str) {
+        self.call();
     }
 }
 
@@ -146,4 +163,35 @@ fn a_pool_whose_ranges_are_mixed_up_has_wrong_totals_and_does_not_panic() {
     pool.take_back(first).expect("it lives");
     assert!(pool.take_back(first).is_err());
     assert_eq!(pool.totals().used, 0);
+}
+
+/// Whichever call of the device panics: every heap is given back in the end, and nothing stays reserved.
+#[test]
+fn a_device_that_panics_loses_nothing() {
+    for panics_at in 1..30 {
+        let card = Card::new(properties(64 << 20));
+        let mut pools = HeapPools::new(&card, HeapPoolsConfig::default()).expect("valid");
+        card.panics_at.set(panics_at);
+        let mut live = Vec::new();
+        for round in 0..30_u64 {
+            // Every third has a heap of its own.
+            let size = if round % 3 == 0 { 40 << 20 } else { 100 << 10 };
+            let made = catch_unwind(AssertUnwindSafe(|| pools.allocate(request(size), |_| ())));
+            live.extend(made.ok().and_then(Result::ok).map(|(range, ())| range));
+            if live.len() > 3 {
+                let range = live.remove(0);
+                let _freed = catch_unwind(AssertUnwindSafe(|| pools.free(&range)));
+            }
+            let _trimmed = catch_unwind(AssertUnwindSafe(|| pools.trim()));
+        }
+        let left = card.panics_at.replace(0);
+        assert_eq!(left, 0, "all calls were made");
+        live.iter().for_each(|range| pools.free(range).expect("it lives"));
+        pools.trim();
+        // Nothing of the heap is counted as taken.
+        let (whole, ()) = pools.allocate(request(60 << 20), |_| ()).expect("all of it is free");
+        pools.free(&whole).expect("it lives");
+        drop(pools);
+        assert!(card.live.borrow().is_empty(), "{panics_at}: {:?}", card.live);
+    }
 }

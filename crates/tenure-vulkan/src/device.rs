@@ -122,6 +122,7 @@ impl Device {
     /// Wraps a device that the program made, and destroys nothing of the program's.
     ///
     /// Its queues become tenure's to submit to: the program submits to them only inside
+    /// [`Gpu::submit_external`](tenure_core::Gpu::submit_external), and uses them otherwise inside
     /// [`with_queue`](Self::with_queue).
     ///
     /// # Errors
@@ -134,7 +135,8 @@ impl Device {
     /// What `raw` says is true: the objects belong together, and versions, features and extensions
     /// are those they were created with. They live until this device, its clones and all that was
     /// made with it are gone. Meanwhile the program uses the queues only inside
-    /// [`with_queue`](Self::with_queue), also for `vkDeviceWaitIdle`.
+    /// [`Gpu::submit_external`](tenure_core::Gpu::submit_external) or [`with_queue`](Self::with_queue).
+    /// `vkDeviceWaitIdle` uses all queues.
     pub unsafe fn from_raw(raw: Raw, options: &Options) -> Result<Self, CreateError> {
         // SAFETY: the caller promises just this.
         let shared = unsafe { setup::wrap(raw, options) }?;
@@ -238,6 +240,8 @@ impl Device {
     /// are not tenure's. What is submitted here is not counted, so that deferred release does not know of
     /// it: submit with [`Gpu::submit_external`](tenure_core::Gpu::submit_external). `run` must not submit
     /// through tenure, or it waits for itself.
+    ///
+    /// `vkDeviceWaitIdle` uses all queues: call it inside `with_queue` of each of them, in the order of their numbers.
     pub fn with_queue<T>(&self, queue: QueueId, run: impl FnOnce(vk::Queue) -> T) -> Option<T> {
         self.shared.queues.get(queue.index()).map(|queue| queue.with(run))
     }

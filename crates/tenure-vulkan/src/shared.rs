@@ -1,13 +1,14 @@
 //! What everything made by one device shares.
 
 use core::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ash::vk;
 use parking_lot::Mutex;
 use tenure_core::device::{
-    CallRule, DeviceError, ManagerSlot, MemoryTypeId, QueueId, QueueSerial, TextureCache,
+    CallRule, DeviceError, ManagerSlot, MemoryTypeId, QueueId, QueueSerial, TextureCache, Usage,
 };
 
 use crate::api::Api;
@@ -48,9 +49,13 @@ pub(crate) struct Shared {
     pub(crate) samplers: SamplerCount,
     pub(crate) descriptor_space: DescriptorSpace,
     pub(crate) sync: SyncPool,
+    /// Bytes of the address space that all sparse resources have.
+    pub(crate) sparse_bytes: AtomicU64,
     /// Held while tile mappings change, so that they change in the order of submission.
     pub(crate) tile_order: Mutex<()>,
     lost: OnceLock<String>,
+    /// A texture was created that is an input attachment.
+    has_input_attachments: AtomicBool,
     owner: Owner,
 }
 
@@ -80,10 +85,24 @@ impl Shared {
             samplers: SamplerCount::default(),
             descriptor_space: DescriptorSpace::default(),
             sync: SyncPool::default(),
+            sparse_bytes: AtomicU64::new(0),
             tile_order: Mutex::new(()),
             lost: OnceLock::new(),
+            has_input_attachments: AtomicBool::new(false),
             owner,
         }
+    }
+
+    /// A texture may be an input attachment.
+    pub(crate) fn note_usage(&self, usage: Usage) {
+        if usage.contains(Usage::INPUT_ATTACHMENT) {
+            self.has_input_attachments.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether any texture may be an input attachment. Whoever records uses of one knows of its creation.
+    pub(crate) fn has_input_attachments(&self) -> bool {
+        self.has_input_attachments.load(Ordering::Relaxed)
     }
 
     /// `Err` once the device is lost.

@@ -1,6 +1,6 @@
-//! What a program on Vulkan takes to compile, beside what it takes at another revision.
+//! The processor time to compile programs on Vulkan, here and at another revision.
 //!
-//! What tenure and the other dependencies take is left out: they are compiled once, the program after each change.
+//! The time of tenure and the other dependencies is left out: they are compiled once, the program after each change.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,7 +17,7 @@ const PROGRAMS: [(&str, &str); 3] = [
     ("render-graph", "examples/render-graph/main.rs"),
 ];
 
-/// What a release build of a program is by default, whatever this workspace's profile is.
+/// Cargo's defaults for a release build, instead of this workspace's profile.
 const PROFILE: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "false"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),

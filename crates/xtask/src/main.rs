@@ -10,6 +10,7 @@ mod devices;
 mod docs;
 mod egui;
 mod failures;
+mod figures;
 mod instances;
 mod lab;
 mod lab_packages;

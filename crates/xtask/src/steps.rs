@@ -8,8 +8,8 @@ use crate::outcome::{Outcome, Trouble};
 use crate::step::Lane::{Apart, Workspace};
 use crate::step::Step;
 use crate::{
-    architecture, debian, devices, docs, egui, instances, lab, main_job, package, perfetto, records, runtime,
-    soak, supply, surface, toolchain, triangles, unsafe_code, verify, weight, wgpu, words,
+    architecture, debian, devices, docs, egui, figures, instances, lab, main_job, package, perfetto, records,
+    runtime, soak, supply, surface, toolchain, triangles, unsafe_code, verify, weight, wgpu, words,
 };
 
 /// In each lane in the order in which they begin: what others wait for and what takes long comes first.
@@ -205,9 +205,8 @@ const OWN_FOLDERS: &[(&str, &str)] = &[
     ("thread-sanitizer", "thread-sanitizer"),
 ];
 
-/// With what they are asked for.
+/// Those that print no figures of documents, with what they are asked for.
 const EXAMPLES: &[(&str, &[&str])] = &[
-    ("voxel", &[]),
     ("lifetimes", &[]),
     ("frame", &[]),
     ("render-graph", &["--resolution", "640x360", "--frames", "100"]),
@@ -258,6 +257,7 @@ fn report() -> Outcome {
 fn examples() -> Outcome {
     cargo(&[&devices::BUILD_ALL[..], &["--quiet", "--examples"]].concat())?;
     let folder = target().join("debug/examples");
+    figures::voxel(&folder.join("voxel"))?;
     EXAMPLES
         .iter()
         .try_for_each(|(example, arguments)| run_command(Command::new(folder.join(example)).args(*arguments)))

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tenure_core::{
     BufferDesc, BufferViewDesc, CompactionBudget, CompactionConfig, Config, DescriptorConfig,
     DescriptorTableDesc, Format, FrameConfig, Gpu, Graph, MemoryUse, PoolConfig, PressureConfig, Queue,
-    State, TextureDesc, UploadRingDesc, Usage,
+    RecordedAllocation, Recorder, State, TextureDesc, UploadRingDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Paging, Profile};
 
@@ -209,6 +209,23 @@ fn panics() {
     drop(gpu.defer("pipeline", Panics));
 }
 
+/// A recorder that panics.
+fn recorder() {
+    struct Panics;
+    impl Recorder for Panics {
+        fn allocated(&self, _: &RecordedAllocation) {
+            std::panic::resume_unwind(Box::new("on purpose"));
+        }
+
+        fn freed(&self, _: u64, _: u64) {}
+
+        fn frame_ended(&self, _: u64) {}
+    }
+    let gpu = gpu(Options::new(Profile::DISCRETE), Config::default());
+    assert!(gpu.set_recorder(Box::new(Panics)));
+    drop(gpu.create_buffer(&BufferDesc::new(256, Usage::VERTEX).name("rock")).unwrap());
+}
+
 /// A buffer for the CPU: its block is a buffer of the driver's own.
 fn mapped() {
     let gpu = gpu(Options::new(Profile::DISCRETE), PoolConfig::default());
@@ -235,7 +252,8 @@ fn steady(line: &str) -> String {
 
 #[test]
 fn every_line_has_its_exact_text() {
-    let programs: [fn(); 13] = [
+    let programs: [fn(); 14] = [
+        recorder,
         memory,
         budgets,
         transient,

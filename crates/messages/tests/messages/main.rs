@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 mod devices;
+mod documents;
 mod manager;
 mod parts;
 mod sources;
@@ -9,13 +10,18 @@ mod table;
 
 use table::Table;
 
-#[test]
-fn every_error_has_its_exact_text() {
+fn all_errors() -> Table {
     let mut table = Table::default();
     manager::provoke(&mut table);
     manager::make(&mut table);
     devices::make(&mut table);
     parts::make(&mut table);
+    table
+}
+
+#[test]
+fn every_error_has_its_exact_text() {
+    let table = all_errors();
     let missing: Vec<_> = sources::messages().into_iter().filter(|key| !table.has(key)).collect();
     assert_eq!(missing, [] as [String; 0], "these have no row");
     insta::assert_snapshot!("errors", table.to_string());
@@ -50,11 +56,7 @@ fn every_place_that_logs_has_a_line_in_a_table() {
 
 #[test]
 fn no_message_prints_flags_or_options_as_code() {
-    let mut table = Table::default();
-    manager::provoke(&mut table);
-    manager::make(&mut table);
-    devices::make(&mut table);
-    parts::make(&mut table);
+    let table = all_errors();
     for text in table.texts() {
         for code in ["Some(", "None", "State(", "Usage(", "Name(", "{", "0x0"] {
             assert!(!text.contains(code), "{code:?} in {text:?}");

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{AccelerationStructureKind, DeviceError, MAX_QUEUES, QueryKind, QueueKind};
+use tenure_core::device::{
+    AccelerationStructureKind, Device as _, DeviceError, MAX_QUEUES, MemoryTypeId, QueryKind, QueueKind,
+    ResourceDesc,
+};
 use tenure_core::time::NotIdle;
 use tenure_core::*;
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
@@ -33,6 +36,7 @@ fn configurations(table: &mut Table) {
     table
         .refused(refused(DescriptorConfig { static_resources: Some(u32::MAX), ..Default::default() }.into()));
     table.refused(refused(PoolConfig { min_block: 5000, ..Default::default() }.into()));
+    table.refused(refused(PressureConfig { high: 96, ..Default::default() }.into()));
     let device = Device::new(Profile::DISCRETE);
     let _first = Gpu::new(device.clone(), Config::default()).unwrap();
     table.refused(Gpu::new(device, Config::default()));
@@ -81,6 +85,13 @@ fn recordings(table: &mut Table) {
         Subresource::All,
         State::COPY_DST | State::VERTEX_OR_CONSTANT,
     ));
+    let object = ResourceDesc::Buffer(BufferInfo { size: 64, usage: Usage::VERTEX });
+    let object = gpu.device().create_committed(&object, MemoryTypeId(0)).unwrap();
+    let rejected =
+        gpu.adopt_buffer(object, &BufferDesc::new(64, Usage::VERTEX).name("terrain"), State::INDEX);
+    table.add(&rejected.unwrap_err());
+    table.refused(gpu.read_back(&rock, 0, 16));
+    table.refused(gpu.create_upload_ring(&UploadRingDesc::new(1000).name("ring")));
     let ring = gpu.create_upload_ring(&UploadRingDesc::new(1024).name("ring")).unwrap();
     table.refused(ring.allocate(recording.split().1, 4096, 4).map(drop));
     let _held = ring.allocate(recording.split().1, 900, 4).map(drop);
@@ -169,6 +180,7 @@ fn rules(table: &mut Table, id: RecordingId) {
     for rule in [
         QueryRule::NotEnded { kind: QueryKind::Occlusion },
         QueryRule::AlreadyBegun { kind: QueryKind::Occlusion, begun: QueryKind::PipelineStatistics },
+        QueryRule::NotBegun,
         QueryRule::OtherRecording { begun_in: id },
     ] {
         table.error(&Error::Query { recording: "draw".into(), id, rule });

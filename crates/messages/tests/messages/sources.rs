@@ -21,7 +21,7 @@ const CRATES: [&str; 8] = [
 ];
 
 /// Names of things, which are no messages, and what has its table elsewhere.
-const ELSEWHERE: [&str; 12] = [
+const ELSEWHERE: [&str; 11] = [
     // Their texts are in the table of rules.
     "CallRule",
     // In the table of hazards.
@@ -35,9 +35,8 @@ const ELSEWHERE: [&str; 12] = [
     "Allowed",
     // Exists on Windows alone.
     "FeatureLevel",
-    // An error of tenure itself, of one free text each; and a wrapper of another error.
+    // An error of tenure itself, of one free text each.
     "Inconsistency",
-    "Rejected",
     // Its texts are those of the device's errors.
     "ShutdownReport",
 ];
@@ -57,7 +56,7 @@ warn: no Direct3D 12 device on this adapter
 error, warn, debug, trace: {text}
 ";
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
@@ -236,6 +235,61 @@ pub(crate) fn hazard_tables() -> String {
     fs::read_to_string(root().join("tenure-sim/tests/sim/hazards.txt")).unwrap()
 }
 
+/// The lines of hazards in the tests of acceleration structures.
+pub(crate) fn hazards_of_rays() -> BTreeSet<String> {
+    let mut paths = Vec::new();
+    rust_files(&root().join("tenure-core/tests/rays"), &mut paths);
+    let mut texts = Texts::default();
+    paths
+        .iter()
+        .for_each(|path| texts.visit_file(&syn::parse_file(&fs::read_to_string(path).unwrap()).unwrap()));
+    texts.0.retain(|text| text.contains("acceleration structure '"));
+    texts.0
+}
+
+#[derive(Default)]
+struct Texts(BTreeSet<String>);
+
+impl Visit<'_> for Texts {
+    fn visit_lit_str(&mut self, text: &syn::LitStr) {
+        self.0.insert(text.value());
+    }
+
+    fn visit_macro(&mut self, found: &syn::Macro) {
+        self.0.extend(literals(&found.tokens));
+    }
+}
+
+/// `PoolConfig::min_block` and so on, with what its documentation says behind "Default".
+pub(crate) fn documented_defaults() -> Vec<(String, String)> {
+    let items = files().into_iter().flat_map(|file| file.items);
+    let structs = items.filter_map(|item| match item {
+        Item::Struct(item) if item.ident.to_string().ends_with("Config") => Some(item),
+        _ => None,
+    });
+    let mut found = Vec::new();
+    for part in structs {
+        for field in &part.fields {
+            let documentation: String = field.attrs.iter().filter_map(documentation).collect();
+            if let (Some(name), Some((_, default))) = (&field.ident, documentation.split_once("Default ")) {
+                found.push((format!("{}::{name}", part.ident), default.replace('`', "")));
+            }
+        }
+    }
+    found
+}
+
+/// A line of `///`.
+fn documentation(attribute: &syn::Attribute) -> Option<String> {
+    let syn::Meta::NameValue(line) = &attribute.meta else { return None };
+    match &line.value {
+        Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. }) if line.path.is_ident("doc") => {
+            Some(text.value())
+        }
+        _ => None,
+    }
+}
+
 /// The message of each place that logs.
 pub(crate) fn log_lines() -> BTreeSet<String> {
     let mut lines = Lines::default();
@@ -249,7 +303,8 @@ struct Lines(BTreeSet<String>);
 
 impl<'ast> Visit<'ast> for Lines {
     fn visit_macro(&mut self, found: &'ast syn::Macro) {
-        if found.path.segments.first().is_some_and(|first| first.ident == "tracing") {
+        let logs = |first: &syn::PathSegment| first.ident == "tracing" || first.ident == "event";
+        if found.path.segments.first().is_some_and(logs) {
             // The target is the first text, the message the last.
             let line = literals(&found.tokens).pop().unwrap_or_default();
             self.0.insert(line);

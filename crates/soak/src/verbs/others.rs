@@ -64,7 +64,7 @@ pub(super) fn defer(world: &mut World, rng: &mut Rng) -> Checked {
         0 => world.kept.push(Box::new(value)),
         1 => drop(value),
         _ => {
-            let released = world.gpu.release_after(rng.bytes(8), world.gpu.submitted());
+            let released = world.gpu.release_after(rng.bytes(8), world.gpu.submitted()).map_err(Error::from);
             world.allow("release after a point", released)?;
         }
     }

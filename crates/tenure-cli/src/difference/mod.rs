@@ -18,9 +18,6 @@ use figures::FIGURES;
 use run::Run;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Verdict, CliError> {
-    if args.a == args.b && args.a == Path::new("-") {
-        return Err(CliError::Usage("standard input can be one of the two runs, not both".to_owned()));
-    }
     let (a, b) = (runs(args, &args.a)?, runs(args, &args.b)?);
     let pairs = pairs(&a, &b);
     if pairs.is_empty() {

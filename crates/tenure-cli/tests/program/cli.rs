@@ -30,6 +30,66 @@ fn without_arguments_three_strategies_are_compared() {
     }
 }
 
+/// The cells of the row of a table in docs/benchmarks.md that begins with `first`.
+fn documented(first: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/benchmarks.md");
+    let text = fs::read_to_string(path).unwrap();
+    let section = text.split("## A recorded program").nth(1).unwrap();
+    let row = section.lines().find_map(|line| line.strip_prefix(&format!("| {first} |"))).unwrap();
+    row.trim_matches('|').split('|').map(|cell| cell.replace('*', "").trim().to_owned()).collect()
+}
+
+/// Those that are the same on every machine: no times of this one.
+#[test]
+fn the_documents_have_the_figures_that_the_program_prints() {
+    let text = stdout(&run(&[]));
+    let printed = |row: &str| {
+        let line = text.lines().find(|line| line.contains(row)).unwrap_or_else(|| panic!("{row} in {text}"));
+        line.split(['│', '┆']).skip(2).map(|cell| cell.trim().to_owned()).take(3).collect::<Vec<_>>()
+    };
+    for (printed_as, documented_as) in [
+        ("peak live (MiB)", "peak live, MiB"),
+        ("peak reserved (MiB)", "peak reserved, MiB"),
+        ("driver memory allocations", "driver memory allocations"),
+        ("driver creates", "driver creates"),
+        ("driver time, modelled (ms)", "driver time, modelled, ms"),
+    ] {
+        assert_eq!(documented(documented_as), printed(printed_as), "{printed_as}");
+    }
+    let [resources, _, objects_created] = &printed("driver creates")[..] else { panic!("{text}") };
+    let said = format!("{resources} resources takes {objects_created} objects created by the driver");
+    let front_page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    assert!(fs::read_to_string(front_page).unwrap().contains(&said), "{said}");
+}
+
+#[test]
+fn the_documents_have_the_figures_of_each_recording_of_the_repository() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut count = 0;
+    for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "gz")) {
+        let replayed = |strategy| {
+            let output = run(&["replay", file.to_str().unwrap(), "--strategy", strategy, "--json"]);
+            objects(&output).remove(0)
+        };
+        let (ours, committed) = (replayed("pooled"), replayed("committed"));
+        let of = |run: &Value, field: &str| run[field].as_u64().unwrap();
+        let bytes = |run: &Value, field: &str| of(run, field) as f64;
+        let (live, reserved) = (bytes(&ours, "peak_live_bytes"), bytes(&ours, "peak_reserved_bytes"));
+        let printed = [
+            format!("{:.1}", live / f64::from(1 << 20)),
+            format!("{:.3}", live / reserved),
+            format!("{:.2}", reserved / bytes(&committed, "peak_reserved_bytes")),
+            format!("{} ({})", of(&ours, "driver_allocations"), of(&ours, "steady_state_driver_allocations")),
+        ];
+        let name = file.file_name().unwrap().to_str().unwrap().trim_end_matches(".csv.gz");
+        let cells = documented(name);
+        assert_eq!([&cells[0], &cells[1], &cells[2], &cells[4]], printed.each_ref(), "{name}");
+        count += 1;
+    }
+    assert!(count > 5, "{count} recordings");
+}
+
 #[test]
 fn json_has_a_line_for_each_strategy_with_every_field() {
     let output = run(&["replay", &recording(), "--json"]);

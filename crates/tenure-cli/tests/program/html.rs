@@ -1,6 +1,7 @@
 //! `tenure report`: what it writes, and what it says of bad input.
 
 use std::fs;
+use std::path::Path;
 
 use super::common::{FAILING, TINY, recording, run, run_with_input, status, stderr, stdout};
 
@@ -47,6 +48,33 @@ fn snapshots_are_told_from_recordings_and_bad_ones_are_named() {
     let output = run_with_input(&args, b"nonsense\n");
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).starts_with("stdin:1: "), "{}", stderr(&output));
+}
+
+/// The chapter names files in capitals.
+#[test]
+fn the_guide_quotes_what_the_program_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let page = folder.path().join("page.html").to_str().unwrap().to_owned();
+    let (recording, snapshots) =
+        (written("a", b"nonsense\n"), written("b", b"{\"stats\":{}}\n{\"stats\":\n"));
+    let utf16 = written("c", b"\xff\xfeo\0p\0");
+    let chapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/seeing-memory.md");
+    let chapter = fs::read_to_string(chapter).unwrap();
+    for (file, page, quote, said) in [
+        (&recording, &page, "FILE:LINE: ...", format!("{recording}:1: ")),
+        (&snapshots, &page, "FILE: line LINE: ...", format!("{snapshots}: line 2: ")),
+        (&utf16, &page, "FILE: the text is UTF-16", format!("{utf16}: the text is UTF-16")),
+        (&utf16, &utf16, "--html FILE: that file is read", format!("--html {utf16}: that file is read")),
+    ] {
+        assert!(chapter.contains(&format!("- `{quote}`: ")), "{quote}");
+        let output = run(&["report", file, "--html", page]);
+        assert!(stderr(&output).starts_with(&said), "{quote}: {}", stderr(&output));
+    }
 }
 
 #[test]

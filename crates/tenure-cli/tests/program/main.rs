@@ -7,6 +7,7 @@ mod common;
 mod compare;
 mod counted;
 mod features;
+mod files;
 #[cfg(feature = "report")]
 mod html;
 mod inputs;

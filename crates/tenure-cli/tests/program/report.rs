@@ -245,29 +245,6 @@ fn a_creation_that_fails_leaves_the_others_with_their_ids() {
 }
 
 #[test]
-fn what_is_read_is_never_overwritten() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (file, plan) = (path("run.csv"), path("frame.csv"));
-    let same =
-        format!("{}/../{}/run.csv", folder.path().display(), folder.path().file_name().unwrap().display());
-    fs::write(&file, TINY).unwrap();
-    fs::write(&plan, "id,lower,upper,size\na,0,2,16\n").unwrap();
-    for arguments in [
-        &["--html", &file][..],
-        &["--perfetto", &file],
-        &["--html", &same],
-        &["--html", &plan, "--plan", &plan],
-    ] {
-        let output = run(&[&["report", &file], arguments].concat());
-        assert_eq!((status(&output), stdout(&output)), (2, String::new()), "{arguments:?}");
-        assert!(stderr(&output).contains("that file is read"), "{}", stderr(&output));
-    }
-    assert_eq!(fs::read_to_string(&file).unwrap(), TINY);
-    assert!(fs::read_to_string(&plan).unwrap().starts_with("id,"));
-}
-
-#[test]
 fn arguments_without_a_meaning_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");

@@ -84,7 +84,8 @@ impl<D: Device> Commands<D> {
 
     /// The API's command list, to record into. The barriers that uses noted by
     /// [`use_resource`](Self::use_resource) need have been recorded: ask for the list between noting what a
-    /// command uses and recording the command.
+    /// command uses and recording the command. Inside a render pass neither API allows them: name every use of
+    /// the pass before it begins.
     ///
     /// It stays in its recording: what was dropped meanwhile is kept for that. Two recordings cannot
     /// swap their lists:
@@ -120,6 +121,8 @@ impl<D: Device> Commands<D> {
     /// It is a promise that the next command makes that use: do not name one that is skipped. On Direct3D 12
     /// with resource states the first use in a submission is what brings a resource into its state, so that
     /// barriers after a use that was named and not made begin from a state that it is not in.
+    ///
+    /// Name all uses of a render pass before it begins, because neither API allows these barriers inside one.
     ///
     /// What commands write to a mapped buffer in a state noted so is visible to the CPU when the submission
     /// is complete.

@@ -102,6 +102,7 @@ pub(crate) fn submit_external<D: Device, T, E: From<Error>>(
     waits: &SyncPoint,
     run: impl FnOnce(D::NativeQueue<'_>) -> Result<T, E>,
 ) -> Result<(T, SyncPoint), E> {
+    let _call = context.call();
     context.check_submitted(waits)?;
     Clock::check_outside().map_err(Error::from)?;
     context.flush_pending_uploads()?;

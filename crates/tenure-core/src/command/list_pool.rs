@@ -10,7 +10,7 @@ use crate::device::{
 };
 use crate::resource::Tracked;
 use crate::state::{Fixups, Tracker};
-use crate::time::SyncPoint;
+use crate::time::Clock;
 
 /// Lists of a queue up to which some are made beforehand, however many a frame submits: one that loads may
 /// wait for each of a thousand submissions, and use one list for all.
@@ -32,6 +32,13 @@ struct Lists<D: Device> {
 impl<D: Device> Lists<D> {
     const fn new() -> Self {
         Self { free: Vec::new(), busy: VecDeque::new(), existing: 0, submitted: 0, most: 0 }
+    }
+
+    /// A list whose submission is complete, or that was not submitted.
+    fn recycle(&mut self, completed: u64) -> Option<D::List> {
+        let is_done = self.busy.front().is_some_and(|(serial, _)| *serial <= completed);
+        let done = if is_done { self.busy.pop_front() } else { None };
+        done.map(|(_, list)| list).or_else(|| self.free.pop())
     }
 
     /// Ends a frame: how many lists more it takes for `frames` like it to be on the GPU at once.
@@ -78,19 +85,21 @@ impl<D: Device> ListPool<D> {
         })
     }
 
-    /// An open list: one whose submission is complete, or else a new one.
+    /// An open list: one whose submission is complete, or else a new one. Asks the driver how far the GPU is only
+    /// where a list would be made.
     pub(super) fn take_list(
         &self,
+        clock: &Clock,
         device: &D,
         queue: QueueId,
-        completed: &SyncPoint,
     ) -> Result<D::List, DeviceError> {
-        let recycled = {
-            let mut lists = self.queue(queue)?.lists.lock();
-            let is_done = |(serial, _): &(u64, D::List)| *serial <= completed.serial(queue);
-            let done = if lists.busy.front().is_some_and(is_done) { lists.busy.pop_front() } else { None };
-            done.map(|(_, list)| list).or_else(|| lists.free.pop())
-        };
+        let contexts = self.queue(queue)?;
+        let recycle = || contexts.lists.lock().recycle(clock.completed().serial(queue));
+        let mut recycled = recycle();
+        if recycled.is_none() {
+            clock.poll(device)?;
+            recycled = recycle();
+        }
         let mut list = recycled.map_or_else(|| self.make_list(device, queue), Ok)?;
         match list.begin() {
             Ok(()) => Ok(list),

@@ -14,7 +14,7 @@ use crate::device::{CommandList, Device, DeviceError, QueueId, State, Subresourc
 use crate::memory::AliasedRange;
 use crate::query::RecordedQueries;
 use crate::resource::Tracked;
-use crate::staging::{Progress, Ticket};
+use crate::staging::Ticket;
 use crate::state::{Recorded, StateError, Tracker};
 use crate::time::SyncPoint;
 use crate::{Error, Name};
@@ -38,7 +38,7 @@ pub(crate) struct Open<D: Device> {
     pub(super) external: Option<Box<ExternalPoints<D>>>,
     /// The evictable blocks that it uses.
     pub(crate) blocks: BlockSet,
-    /// How memory is written that the CPU maps.
+    /// How memory is written that the CPU reads.
     written: State,
     /// Uses were noted, and the barriers that they need not recorded yet.
     is_due: bool,
@@ -114,16 +114,16 @@ impl<D: Device> Open<D> {
         if let Some(block) = resource.block {
             self.blocks.note(block);
         }
-        if resource.mapping.is_some() {
+        if resource.is_read_by_cpu {
             self.written |= state & MAY_WRITE;
         }
     }
 
-    /// Notes that a peer has left all of a resource in `state`. What it wrote is shown to the CPU where the memory is
-    /// mapped.
+    /// Notes that a peer has left all of a resource in `state`. What it wrote is shown to the CPU where the CPU
+    /// reads the memory.
     pub(super) fn acquire(&mut self, resource: &Tracked<D>, state: State) -> Result<(), StateError> {
         self.tracker.acquire(resource, state)?;
-        if resource.0.mapping.is_some() {
+        if resource.0.is_read_by_cpu {
             self.written |= state;
         }
         Ok(())
@@ -169,8 +169,7 @@ impl<D: Device> ListPool<D> {
     /// An open list with its tracker, recycled where there are such.
     pub(crate) fn take_open(&self, context: &Context<D>, queue: QueueId) -> Result<Open<D>, DeviceError> {
         let tracker = self.take_tracker(queue)?;
-        // Without asking the driver: a list more is made at worst.
-        match self.take_list(context.device(), queue, &context.clock.completed()) {
+        match self.take_list(&context.clock, context.device(), queue) {
             Ok(list) => Ok(Open::new(list, tracker, context.pools.residency.take_set())),
             Err(error) => {
                 self.return_tracker(queue, tracker);
@@ -190,13 +189,12 @@ impl<D: Device> ListPool<D> {
 
     /// Returns what is not going to be submitted.
     pub(crate) fn discard_open(&self, context: &Context<D>, queue: QueueId, open: Open<D>) {
-        let Open { mut list, tracker, tickets, aliased_ranges, blocks, .. } = open;
+        let Open { mut list, tracker, aliased_ranges, blocks, .. } = open;
         context.pools.residency.return_set(blocks);
         Open::<D>::rewind_handoffs(&aliased_ranges, &context.clock.submitted());
         // A list must be closed before it can be begun again.
         let is_closed = list.close().is_ok();
         self.return_list(context, queue, list, is_closed);
         self.return_tracker(queue, tracker);
-        tickets.iter().for_each(|ticket| ticket.settle(Progress::Discarded));
     }
 }

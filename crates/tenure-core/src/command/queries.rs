@@ -97,6 +97,9 @@ impl<D: Device> Commands<D> {
     pub fn end_query<V: QueryValue>(&mut self, query: OpenQuery<V>) -> Result<QueryTicket<D, V>, Error> {
         let OpenQuery { recording, slot, .. } = query;
         self.check_recording(recording)?;
+        if *self.recorded().begun(slot.kind) != Some(slot) {
+            return Err(self.broken(QueryRule::NotBegun));
+        }
         self.open.record_pending();
         self.open.end_query(slot);
         self.ticket(slot)
@@ -151,6 +154,9 @@ impl<D: Device> Commands<D> {
         let GpuTimeScope { recording, index } = scope;
         self.check_recording(recording)?;
         if index != NOT_MEASURED {
+            if !self.recorded().is_open(index) {
+                return Err(self.broken(QueryRule::NotBegun));
+            }
             let slot = self.timestamp()?;
             self.recorded().end_scope(index, slot);
         }
@@ -232,6 +238,7 @@ impl<D: Device> Commands<D> {
         let (queue, name) = (self.queue, self.name.clone());
         let service = self.service.clone();
         let (context, store) = (&service.context, &service.queries.store);
+        let _call = context.call();
         context.clock.check().map_err(|source| Error::device(&name, source))?;
         if !context.device().properties().has_queries(kind, queue) {
             let source = DeviceError::Unsupported { feature: unsupported_queries(kind) };
@@ -347,7 +354,7 @@ impl<D: Device> ListPool<D> {
         queue: QueueId,
         record: impl FnOnce(&mut D::List),
     ) -> Result<u64, DeviceError> {
-        let mut list = self.take_list(context.device(), queue, &context.clock.completed())?;
+        let mut list = self.take_list(&context.clock, context.device(), queue)?;
         record(&mut list);
         if let Err(error) = list.close() {
             self.return_list(context, queue, list, false);

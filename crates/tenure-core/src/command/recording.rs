@@ -4,13 +4,14 @@ use std::cell::OnceCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+use super::submission::settle;
 use super::{CommandService, Commands};
 use crate::block_set::NotedBlocks;
 use crate::context::RetiredDescriptor;
 use crate::descriptor::{RecordedChunks, RecordedSets};
 use crate::device::{CommandList, Device, QueueId, QueueSerial};
 use crate::places::RecordedPlaces;
-use crate::staging::{BuildPages, Pages, Scratch};
+use crate::staging::{BuildPages, Pages, Progress, Scratch};
 use crate::time::{RecordingId, SyncPoint};
 use crate::{Error, Name};
 
@@ -169,13 +170,16 @@ impl<D: Device> Drop for Recording<D> {
     #[inline(never)]
     fn drop(&mut self) {
         if let Some(Commands { mut open, queue, id, holds, .. }) = self.commands.take() {
+            let service = self.service.clone();
+            let _call = service.context.call();
             drop(holds);
-            let queries = open.queries.take();
+            let (queries, tickets) = (open.queries.take(), std::mem::take(&mut open.tickets));
             self.service.lists.discard_open(&self.service.context, queue, open);
             if let Some(queries) = queries {
                 queries.end(&self.service.queries.store, None);
             }
             self.end(id, SyncPoint::NONE);
+            settle(&tickets, Progress::Discarded);
             self.service.context.settle();
         }
     }

@@ -1,5 +1,7 @@
 //! From a recording to a submission: barriers in front of it, waits, and one step on the clock.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::external::ExternalPoints;
@@ -11,7 +13,7 @@ use crate::device::{
 };
 use crate::memory::PlaceHolds;
 use crate::resource::Tracked;
-use crate::staging::Progress;
+use crate::staging::{Progress, Ticket};
 use crate::state::{self, Fixups, Recorded, StateBarrier, resolve, unfinished};
 use crate::time::{Clock, SyncPoint};
 use crate::{Error, Name};
@@ -51,6 +53,8 @@ impl<D: Device> Recording<D> {
     /// recording is discarded then.
     #[inline(never)]
     pub fn submit(mut self) -> Result<SyncPoint, Error> {
+        let service = self.service.clone();
+        let _call = service.context.call();
         self.service.context.flush_pending_uploads()?;
         self.end_queries()?;
         let context = &self.service.context;
@@ -59,7 +63,7 @@ impl<D: Device> Recording<D> {
         };
         self.shown.move_to(&mut open.blocks);
         self.waits.merge(&self.copied(&holds));
-        let queries = open.queries.take();
+        let (queries, tickets) = (open.queries.take(), std::mem::take(&mut open.tickets));
         let submitted = self.service.lists.submit_open(context, queue, open, &self.waits);
         if let Some(queries) = queries {
             queries.end(&self.service.queries.store, submitted.as_ref().ok().copied());
@@ -71,9 +75,19 @@ impl<D: Device> Recording<D> {
         // Only now: until here the recording protects what it uses, and keeps it where it is.
         drop(holds);
         self.end(id, submitted.as_ref().map_or(SyncPoint::NONE, |at| SyncPoint::from(*at)));
+        settle(
+            &tickets,
+            submitted.as_ref().map_or(Progress::Discarded, |at| Progress::Submitted((*at).into())),
+        );
         self.service.context.settle_submission();
         submitted.map(|at| self.service.context.clock.point_at(at)).map_err(|error| error.named(&self.name))
     }
+}
+
+/// Says what became of a recording that has ended, and wakes who waits for that: the program's code, which may do
+/// anything.
+pub(super) fn settle(tickets: &[Arc<Ticket>], progress: Progress) {
+    tickets.iter().for_each(|ticket| ticket.settle(progress));
 }
 
 impl<D: Device> Recording<D> {
@@ -120,21 +134,16 @@ impl<D: Device> ListPool<D> {
             open.tracker.recycle(recorded);
             submitted
         });
-        let Open { list, tracker, tickets, aliased_ranges, blocks, is_closed, .. } = open;
+        let Open { list, tracker, aliased_ranges, blocks, is_closed, .. } = open;
         context.pools.residency.return_set(blocks);
-        let progress = match &submitted {
-            Ok(at) => {
-                self.return_submitted(queue, list, at.serial);
-                Progress::Submitted(SyncPoint::from(*at))
-            }
+        match &submitted {
+            Ok(at) => self.return_submitted(queue, list, at.serial),
             Err(_) => {
                 self.return_list(context, queue, list, is_closed);
                 Open::<D>::rewind_handoffs(&aliased_ranges, &context.clock.submitted());
-                Progress::Discarded
             }
-        };
+        }
         self.return_tracker(queue, tracker);
-        tickets.iter().for_each(|ticket| ticket.settle(progress));
         submitted
     }
 
@@ -272,7 +281,7 @@ impl<D: Device> ListPool<D> {
         queue: QueueId,
         barriers: &[StateBarrier<Tracked<D>>],
     ) -> Result<D::List, DeviceError> {
-        let mut list = self.take_list(context.device(), queue, &context.clock.completed())?;
+        let mut list = self.take_list(&context.clock, context.device(), queue)?;
         record::<D>(&mut list, barriers.iter().map(StateBarrier::by_ref));
         match list.close() {
             Ok(()) => Ok(list),

@@ -191,7 +191,7 @@ impl<D: Device> Compactor<D> {
             }
             // A loss of the device is reported by the next call; a shortage ends by itself.
             Err(error) => {
-                tracing::debug!(target: "tenure", %error, "nothing was moved at the end of this frame");
+                event!(debug, %error, "nothing was moved at the end of this frame");
                 true
             }
         };
@@ -369,7 +369,7 @@ impl<D: Device> Compactor<D> {
         // Once for each power of two: memory may be compacted in every frame.
         if before.checked_ilog2() != stats.moves.checked_ilog2() {
             let (all_moves, all_bytes) = (stats.moves, stats.bytes);
-            tracing::debug!(target: "tenure", moves, bytes, all_moves, all_bytes, "memory was compacted");
+            event!(debug, moves, bytes, all_moves, all_bytes, "memory was compacted");
         }
     }
 

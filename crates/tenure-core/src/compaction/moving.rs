@@ -261,9 +261,11 @@ fn state_after_move<D: Device>(buffer: &ApiResource<D>, before: State) -> State 
 
 /// Tells the recorder, if there is one, of a move.
 fn record_move<D: Device>(context: &Context<D>, from: &Current<D>, to: &ApiPlace<D>, location: &Location<D>) {
-    if let (Some(recorder), Some(left)) = (context.recorder.get(), &from.location) {
-        let place = context.recorded_place(location.key(&to.api_resource), location);
-        recorder.moved(left.key(&from.place.api_resource), &place);
+    if let Some(left) = &from.location {
+        context.recorder.tell_with(|recorder| {
+            let place = context.recorded_place(location.key(&to.api_resource), location);
+            recorder.moved(left.key(&from.place.api_resource), &place);
+        });
     }
 }
 

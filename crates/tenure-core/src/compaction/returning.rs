@@ -7,7 +7,7 @@ use super::{CompactionReport, Compactor};
 use crate::Error;
 use crate::context::Context;
 use crate::device::{Device, QueueId};
-use crate::memory::{ApiPlace, Backing, CompactionBudget, MemoryUse, MovableBacking};
+use crate::memory::{AllocationFlags, ApiPlace, Backing, CompactionBudget, MemoryUse, MovableBacking};
 
 /// The part of a budget that stays free: what came back is not the reason why the next thing finds no room.
 const RESERVE: u64 = 16;
@@ -31,8 +31,9 @@ impl<D: Device> Compactor<D> {
         if !context.pools.has_spilled() {
             return Ok(());
         }
-        let mut room = room(context);
-        let spilled = context.pools.spilled(room.min(*largest));
+        let mut room = Room::of(context);
+        let most = room.new_blocks.min(*largest).max(room.blocks.min(room.largest));
+        let spilled = context.pools.spilled(most);
         if spilled.is_empty() {
             return Ok(());
         }
@@ -41,27 +42,37 @@ impl<D: Device> Compactor<D> {
         for movable in &spilled {
             let size = movable.needs.size;
             let is_free = movable.current.read(|current| !current.is_planned);
+            let is_new = size <= room.new_blocks && size <= *largest;
             // There may be room for what is smaller.
-            if size > room || size > *largest || !is_free || !can_move(movable) {
+            if !(is_new || size <= room.blocks.min(room.largest)) || !is_free || !can_move(movable) {
                 continue;
             }
             if report.moves + made.len() >= budget.moves || (bytes + size > budget.bytes && bytes > 0) {
                 report.is_done = false;
                 break;
             }
-            let Some(backing) = context.place_again(movable) else {
-                report.refused += 1;
-                *largest = below(size);
+            let flags = if is_new { AllocationFlags::empty() } else { AllocationFlags::NEVER_ALLOCATE };
+            let found = context.place_again(movable, flags).and_then(|backing| {
+                let is_slow = context.pools.is_slow(Some(&backing.location), movable.needs.memory_types);
+                if is_slow {
+                    Left::made(backing.api_resource, backing.location).give_back(context);
+                    return None;
+                }
+                Some(backing)
+            });
+            let Some(backing) = found else {
+                room.largest = room.largest.min(below(size));
+                if is_new {
+                    report.refused += 1;
+                    *largest = below(size);
+                }
                 continue;
             };
-            if context.pools.is_slow(Some(&backing.location), movable.needs.memory_types) {
-                Left::made(backing.api_resource, backing.location).give_back(context);
-                report.refused += 1;
-                *largest = below(size);
-                continue;
-            }
             bytes += size;
-            room = self::room(context).saturating_sub(bytes - report.bytes);
+            let largest_before = room.largest;
+            room = Room::of(context);
+            room.largest = room.largest.min(largest_before);
+            room.new_blocks = room.new_blocks.saturating_sub(bytes - report.bytes);
             made.push((self.queue_of(context, movable), movable, backing));
         }
         made.sort_by_key(|(queue, ..)| *queue);
@@ -114,11 +125,28 @@ fn can_move<D: Device>(movable: &MovableBacking<D>) -> bool {
 }
 
 /// Bytes for which the memory that suits best has room, so that a part of its budget stays free.
-fn room<D: Device>(context: &Context<D>) -> u64 {
-    let objects = &context.pools.objects;
-    let best = context.pools.order(MemoryUse::GpuOnly).first().copied();
-    let Some(heap) = best.and_then(|memory| objects.budgets.heap_index(memory)) else { return 0 };
-    let budgets = objects.budgets.current(context.device());
-    let reserve = budgets.get(heap).map_or(0, |found| found.budget / RESERVE);
-    objects.headroom(context.device(), heap).saturating_sub(reserve)
+#[derive(Clone, Copy, Debug, Default)]
+struct Room {
+    /// In memory that the driver is asked for.
+    new_blocks: u64,
+    /// In blocks that are there.
+    blocks: u64,
+    /// The most at once in those.
+    largest: u64,
+}
+
+impl Room {
+    fn of<D: Device>(context: &Context<D>) -> Self {
+        let objects = &context.pools.objects;
+        let Some(best) = context.pools.order(MemoryUse::GpuOnly).first().copied() else {
+            return Self::default();
+        };
+        let Some(heap) = objects.budgets.heap_index(best) else { return Self::default() };
+        let budgets = objects.budgets.current(context.device());
+        let reserve = budgets.get(heap).map_or(0, |found| found.budget / RESERVE);
+        let headroom = objects.headroom(context.device(), heap);
+        let (free, largest) = context.pools.free_for_movable(best);
+        let blocks = free.min(headroom.saturating_add(free).saturating_sub(reserve));
+        Self { new_blocks: headroom.saturating_sub(reserve), blocks, largest }
+    }
 }

@@ -12,7 +12,7 @@ use std::any::Any;
 use std::backtrace::Backtrace;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
 use tenure_heap::InvalidProperties;
@@ -24,6 +24,7 @@ use retired::UserObjects;
 pub(crate) use retired::{CpuSlot, PieceId, Retired, RetiredDescriptor, StaticRange};
 
 use crate::Name;
+use crate::callback::InCall;
 use crate::config::Config;
 use crate::device::{
     Device, DeviceError, MAX_QUEUES, ManagerClaim, QueueId, QueueSerial, Requirements, TextureCache,
@@ -72,6 +73,8 @@ pub(crate) struct Context<D: Device> {
     pub(crate) external_work: RwLock<()>,
     /// Batches of uploads that are open: they are submitted before anything else.
     pub(crate) pending_uploads: AtomicUsize,
+    /// Set by the first call of `shutdown`: from then on nothing is created, begun or recorded.
+    pub(crate) is_closed: AtomicBool,
     /// Set once the manager is gone: objects that are dropped later are released as early as possible.
     pub(crate) is_shut_down: AtomicBool,
     /// How many threads give back what they have taken out of `releases`.
@@ -88,6 +91,20 @@ pub(crate) struct Context<D: Device> {
     /// Declared last, because everything above belongs to it. Shared, so that it can be kept
     /// alive for good when the GPU does not finish.
     device: Arc<D>,
+}
+
+/// A call of the program. At its end, when no lock is held any more, whoever waits for what it has found out is told.
+#[must_use = "the call ends when it is dropped"]
+pub(crate) struct Call<'a, D: Device> {
+    context: &'a Context<D>,
+    _events: InCall,
+}
+
+impl<D: Device> Drop for Call<'_, D> {
+    #[inline]
+    fn drop(&mut self) {
+        self.context.tell_news();
+    }
 }
 
 /// How often and how long the CPU waited for the GPU.
@@ -112,8 +129,11 @@ pub(crate) enum IdleHeaps {
 /// The services above the context. The manager links them once, when it is made. All calls are on cold
 /// paths: at the end of a frame, when memory is short, after a loss of the device, or at the end.
 pub(crate) trait Services<D: Device>: Send + Sync {
-    /// The clock was polled: wakes the readbacks that are complete.
-    fn note_polled(&self, context: &Context<D>);
+    /// Wakes the tasks whose readbacks are complete as far as the clock knows; all, once the device is lost.
+    fn wake_readbacks(&self, clock: &Clock);
+
+    /// Wakes the tasks of all readbacks: the manager has ended, and the GPU has not finished.
+    fn give_up_readbacks(&self);
 
     /// Gives back the pages and the heaps of queries that nothing uses any more.
     fn release_free_pages(&self, context: &Context<D>);
@@ -192,6 +212,7 @@ impl<D: Device> Context<D> {
             waits: Waits::default(),
             external_work: RwLock::default(),
             pending_uploads: AtomicUsize::new(0),
+            is_closed: AtomicBool::new(false),
             is_shut_down: AtomicBool::new(false),
             giving_back: AtomicUsize::new(0),
             users: UserObjects::default(),
@@ -222,6 +243,12 @@ impl<D: Device> Context<D> {
         let is_over = self.is_shut_down.load(Ordering::Acquire);
         let transients = self.transients.get().filter(|_| !is_over).and_then(Weak::upgrade);
         transients.and_then(|transients| transients.downcast().ok())
+    }
+
+    /// Refuses what a program may not do after the shutdown.
+    #[inline]
+    pub(crate) fn check_open(&self) -> Result<(), Error> {
+        if self.is_closed.load(Ordering::Acquire) { Err(Error::ShutDown) } else { Ok(()) }
     }
 
     /// The device.
@@ -277,8 +304,8 @@ impl<D: Device> Context<D> {
         kind: ObjectKind,
         backing: &Backing<D>,
     ) {
-        if let (Some(recorder), Some(id)) = (self.recorder.get(), trace.get()) {
-            recorder.placed(&self.placement(id, labels, kind, backing));
+        if let Some(id) = trace.get() {
+            self.recorder.tell_with(|recorder| recorder.placed(&self.placement(id, labels, kind, backing)));
         }
     }
 
@@ -376,14 +403,41 @@ impl<D: Device> Context<D> {
     /// Polls the clock, and wakes the tasks whose readbacks are complete.
     pub(crate) fn poll(&self) -> Result<SyncPoint, DeviceError> {
         let polled = self.clock.poll(self.device());
-        self.note_polled();
+        self.tell_news();
         polled
     }
 
-    /// Wakes the tasks whose readbacks are complete, as far as the clock knows.
-    pub(crate) fn note_polled(&self) {
+    /// Blocks until `point` is complete or the time is over; true when it is complete. Gives back what the GPU is
+    /// done with on any queue, because a program may only ever wait.
+    ///
+    /// # Errors
+    /// [`DeviceError::Lost`].
+    pub(crate) fn wait(&self, point: &SyncPoint, timeout: Duration) -> Result<bool, DeviceError> {
+        let waited = self.clock.wait(self.device(), point, timeout);
+        self.reclaim();
+        self.tell_news();
+        waited
+    }
+
+    /// Begins a call of the program.
+    #[inline]
+    pub(crate) fn call(&self) -> Call<'_, D> {
+        Call { context: self, _events: InCall::begin() }
+    }
+
+    /// Wakes the tasks whose readbacks are complete as far as the clock knows; all, once the device is lost. Called without
+    /// a lock, because wakers are the program's code. One atomic load when there is nothing new.
+    #[inline]
+    pub(crate) fn tell_news(&self) {
+        if self.clock.take_news() {
+            self.tell();
+        }
+    }
+
+    #[cold]
+    fn tell(&self) {
         if let Some(services) = self.services() {
-            services.note_polled(self);
+            services.wake_readbacks(&self.clock);
         }
     }
 
@@ -394,7 +448,7 @@ impl<D: Device> Context<D> {
     }
 
     /// Polls the clock.
-    fn poll_clock(&self) {
+    pub(crate) fn poll_clock(&self) {
         // The clock notes a loss of the device, and the next call reports it.
         let _noted = self.clock.poll(self.device());
     }
@@ -462,7 +516,7 @@ impl<D: Device> MakeRoom for Context<D> {
         // The clock notes a loss of the device, and the next call reports it.
         let is_complete = self.clock.wait(self.device(), &submitted, self.config.pools.max_wait) == Ok(true);
         if let Some(times) = self.waits.allocations.note() {
-            tracing::debug!(target: "tenure", waited = ?start.elapsed(), is_complete, times, "an allocation waited for the GPU to finish with memory");
+            event!(debug, waited = ?start.elapsed(), is_complete, times, "an allocation waited for the GPU to finish with memory");
         }
         self.make_room(wanted);
         true

@@ -91,10 +91,16 @@ impl<D: Device> Context<D> {
     }
 
     /// Another place for something that can move, in the memory that suits it best and within the budget, without a wait,
-    /// and without anything else having to leave. `None` where there is none, which is no failure.
-    pub(crate) fn place_again(&self, movable: &MovableBacking<D>) -> Option<Backing<D>> {
-        let flags =
-            AllocationFlags::WITHIN_BUDGET | AllocationFlags::DEVICE_LOCAL_ONLY | AllocationFlags::NEVER_WAIT;
+    /// and without anything else having to leave; with further `flags`. `None` where there is none, which is no failure.
+    pub(crate) fn place_again(
+        &self,
+        movable: &MovableBacking<D>,
+        flags: AllocationFlags,
+    ) -> Option<Backing<D>> {
+        let flags = flags
+            | AllocationFlags::WITHIN_BUDGET
+            | AllocationFlags::DEVICE_LOCAL_ONLY
+            | AllocationFlags::NEVER_WAIT;
         let (needs, name, device) = (&movable.needs, &movable.name, self.device());
         let (traits, memory_use) = (needs.traits, MemoryUse::GpuOnly);
         let room = &RoomToMove { context: self, evicts: false };
@@ -164,7 +170,7 @@ impl<D: Device> Context<D> {
             AllocationFailure::Short { class, answers } => {
                 let error = self.shortage(name, size, alignment, class, answers);
                 if let Some(times) = self.pools.notices.failure(class) {
-                    tracing::warn!(target: "tenure", %error, times, "allocation failed");
+                    event!(warn, %error, times, "allocation failed");
                 }
                 Error::OutOfMemory(Box::new(error))
             }

@@ -40,7 +40,7 @@ impl Panicked {
     /// Ends the panic here: for callers that are being dropped themselves.
     pub(crate) fn log(self) {
         if self.0.is_some() {
-            tracing::error!(target: "tenure", "a destructor or a listener of the program panicked");
+            event!(error, "a destructor or a listener of the program panicked");
         }
     }
 }
@@ -121,6 +121,7 @@ impl<D: Device> Context<D> {
     /// the next call, a panic of the program's own destructors is logged.
     #[cold]
     pub(crate) fn end_quietly(&self) {
+        let _call = self.call();
         let (_reported_by_the_next_call, panicked) = self.poll_and_purge();
         panicked.log();
     }
@@ -147,10 +148,21 @@ impl<D: Device> Context<D> {
     /// As [`settle`](Self::settle), after a submission: nobody else would wait for it.
     pub(crate) fn settle_submission(&self) {
         if self.is_shut_down.load(Ordering::Acquire) {
+            let _call = self.call();
             let timeout = self.config.frames.shutdown_timeout;
             // When the time is over, the last handle to go waits once more.
-            let _is_complete = self.clock.wait(self.device(), &self.clock.submitted(), timeout);
+            let waited = self.clock.wait(self.device(), &self.clock.submitted(), timeout);
             self.end_quietly();
+            if waited == Ok(false) {
+                self.give_up_readbacks();
+            }
+        }
+    }
+
+    /// Wakes the tasks of all readbacks: nobody finds out any more when the GPU finishes.
+    pub(crate) fn give_up_readbacks(&self) {
+        if let Some(services) = self.services() {
+            services.give_up_readbacks();
         }
     }
 
@@ -179,9 +191,11 @@ impl<D: Device> Context<D> {
 
     /// Tells the recorder, if there is one, which ranges are given back.
     fn record_ranges(&self, ready: &[Batch<Retired<D>>]) {
-        let Some(recorder) = self.recorder.get() else { return };
+        if !self.recorder.is_set() {
+            return;
+        }
         let ranges = ready.iter().flat_map(|batch| batch.runs(RUN)).flatten().filter_map(Retired::as_range);
-        ranges.for_each(|range| recorder.released(range.key()));
+        ranges.for_each(|range| self.recorder.release(range.key()));
     }
 
     fn give_back_other(&self, retired: Retired<D>) {
@@ -200,7 +214,7 @@ impl<D: Device> Context<D> {
 
     fn give_back_backing(&self, backing: Backing<D>) {
         let key = backing.key();
-        let tell = || self.recorder.get().into_iter().for_each(|recorder| recorder.released(key));
+        let tell = || self.recorder.release(key);
         match self.pools.release(self.device(), backing, tell) {
             Ok(owner) => owner.into_iter().for_each(|owner| self.users.push(owner)),
             // A recording that was just submitted has not quite let go of it: once more, next time.
@@ -242,7 +256,7 @@ impl<D: Device> Drop for Context<D> {
 impl<D: Device> Context<D> {
     /// Leaves everything to the driver, for good, the device included: the GPU may still use it.
     fn abandon(&mut self) {
-        tracing::error!(target: "tenure", "the GPU did not finish; its objects are left alone");
+        event!(error, "the GPU did not finish; its objects are left alone");
         self.drop_users().log();
         self.pools.abandon();
         std::mem::forget(self.services.take());

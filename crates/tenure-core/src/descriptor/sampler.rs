@@ -221,7 +221,7 @@ impl<D: Device> DescriptorService<D> {
             users: users_by_name(alive.iter().map(|sampler| (sampler.name.clone(), 1))),
         };
         if let Some(times) = self.store.refused_samplers.note() {
-            tracing::warn!(target: "tenure", %error, times, "out of descriptors");
+            event!(warn, %error, times, "out of descriptors");
         }
         error.into()
     }

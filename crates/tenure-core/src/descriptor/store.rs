@@ -53,7 +53,7 @@ impl<D: Device> DescriptorStore<D> {
     #[cold]
     pub(super) fn note_stuck(&self, error: &impl std::fmt::Display) {
         if let Some(times) = self.stuck.note() {
-            tracing::debug!(target: "tenure", %error, times, "a view, table or set keeps its resource from moving");
+            event!(debug, %error, times, "a view, table or set keeps its resource from moving");
         }
     }
 

@@ -122,7 +122,7 @@ impl<D: Device> VisibleHeap<D> {
         let error =
             NoDescriptors { name, kind, part, requested, capacity, free, largest_free, waiting, users };
         if let Some(times) = self.refused.note() {
-            tracing::warn!(target: "tenure", %error, times, "out of descriptors");
+            event!(warn, %error, times, "out of descriptors");
         }
         error.into()
     }

@@ -3,11 +3,13 @@
 mod awaited;
 mod descriptors;
 mod graph;
+mod kind;
 mod rules;
 
 pub use awaited::Awaited;
 pub use descriptors::{DescriptorPart, DescriptorUser, NoDescriptors};
 pub use graph::GraphError;
+pub use kind::ErrorKind;
 pub use rules::{ContractRule, QueryRule, StructureRule, SwapchainRule, TileRule, TransientRule};
 
 use std::fmt;

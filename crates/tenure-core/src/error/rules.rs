@@ -100,6 +100,9 @@ pub enum QueryRule {
         /// What the one measures that has begun.
         begun: QueryKind,
     },
+    /// A query or a scope was ended that is none of those that have begun in the recording and not ended.
+    #[error("the query or scope has not begun in this recording, or has ended")]
+    NotBegun,
     /// A query or a scope of one recording was ended in another.
     #[error("what has begun in recording {begun_in} ends there")]
     OtherRecording {

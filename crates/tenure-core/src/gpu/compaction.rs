@@ -54,7 +54,7 @@ impl<D: Device> Gpu<D> {
     /// ```
     #[inline(never)]
     pub fn compact(&self, budget: CompactionBudget) -> Result<CompactionReport, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         self.shared.compactor.run(&self.shared.context, budget)
     }
 

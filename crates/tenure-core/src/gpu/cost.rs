@@ -31,7 +31,7 @@ impl<D: Device> Gpu<D> {
     /// ```
     #[inline(never)]
     pub fn buffer_cost(&self, desc: &BufferDesc) -> Result<Cost, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         Buffer::cost(&self.shared.context, desc)
     }
 
@@ -52,7 +52,7 @@ impl<D: Device> Gpu<D> {
     /// ```
     #[inline(never)]
     pub fn texture_cost(&self, desc: &TextureDesc) -> Result<Cost, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         Texture::cost(&self.shared.context, desc)
     }
 }

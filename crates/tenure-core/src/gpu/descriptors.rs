@@ -18,7 +18,7 @@ impl<D: Device> Gpu<D> {
     /// lost device; [`Error::Foreign`]. Nothing is left allocated.
     #[inline(never)]
     pub fn create_buffer_view(&self, buffer: &Buffer<D>, desc: &BufferViewDesc) -> Result<View<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         View::of_buffer(&self.shared.commands.descriptors, buffer, desc)
     }
 
@@ -35,7 +35,7 @@ impl<D: Device> Gpu<D> {
         texture: &Texture<D>,
         desc: &TextureViewDesc,
     ) -> Result<View<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         View::of_texture(&self.shared.commands.descriptors, texture, desc)
     }
 
@@ -46,7 +46,7 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Device`] for a field out of range, a shortage, or a lost device.
     #[inline(never)]
     pub fn create_sampler(&self, desc: &SamplerDesc) -> Result<Sampler<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         Sampler::create(&self.shared.commands.descriptors, desc)
     }
 
@@ -63,7 +63,7 @@ impl<D: Device> Gpu<D> {
         &self,
         desc: &DescriptorTableDesc<'_, D>,
     ) -> Result<DescriptorTable<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         DescriptorTable::create(&self.shared.commands.descriptors, desc)
     }
 
@@ -74,7 +74,7 @@ impl<D: Device> Gpu<D> {
     /// `Unsupported` on a device without sets, a shortage, or a lost device.
     #[inline(never)]
     pub fn create_set_layout(&self, desc: &SetLayoutDesc<'_>) -> Result<SetLayout<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         SetLayout::create(&self.shared.commands.descriptors, desc)
     }
 
@@ -87,7 +87,7 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Foreign`]. Nothing is left allocated.
     #[inline(never)]
     pub fn create_descriptor_set(&self, desc: &DescriptorSetDesc<'_, D>) -> Result<DescriptorSet<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         DescriptorSet::create(&self.shared.commands.descriptors, desc)
     }
 

@@ -66,7 +66,7 @@ impl<D: Device> Gpu<D> {
         waits: &SyncPoint,
         run: impl FnOnce(D::NativeQueue<'_>) -> Result<T, E>,
     ) -> Result<(T, SyncPoint), E> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         let queue = queue.id(self.shared.context.device().properties());
         submit_external(&self.shared.context, queue, waits, run)
     }

@@ -76,7 +76,7 @@ impl<D: Device> Frame<D> {
         graph: &Graph,
         record: impl FnMut(PassId, &mut Recording<D>, &Resources<'_, D>) -> Result<(), E>,
     ) -> Result<SyncPoint, E> {
-        self.gpu.shared.check_open()?;
+        let _call = self.gpu.shared.call()?;
         self.gpu.shared.transients.execute(graph, record)
     }
 
@@ -91,7 +91,9 @@ impl<D: Device> Frame<D> {
     #[inline(never)]
     pub fn end(mut self) -> Result<(), Error> {
         self.has_ended = true;
-        let context = &self.gpu.shared.context;
+        let shared = self.gpu.shared.clone();
+        let context = &shared.context;
+        let _call = context.call();
         let flushed = context.flush_pending_uploads();
         context.pacer.lock().end(context.clock.submitted());
         let (polled, panicked) = context.poll_and_purge();
@@ -140,6 +142,7 @@ impl<D: Device> Drop for Frame<D> {
             return;
         }
         let context = &self.gpu.shared.context;
+        let _call = context.call();
         // Uploads that were refused for lack of memory stay pending, and the next submission reports the error.
         let _told_later = context.flush_pending_uploads();
         context.pacer.lock().end(context.clock.submitted());

@@ -15,8 +15,8 @@ use crate::stats::{PoolReport, StatsSources};
 use crate::time::{BackPressure, SyncPoint, milliseconds, nanoseconds};
 use crate::{
     AccelerationStructure, AccelerationStructureDesc, Awaited, Buffer, BufferDesc, Config, Deferred, Error,
-    Name, PageAllocator, PageAllocatorDesc, Queue, Recording, Rejected, Report, Reserved, ReservedDesc,
-    Stats, Texture, TextureDesc, UploadRing, UploadRingDesc,
+    Name, NotReleased, PageAllocator, PageAllocatorDesc, Queue, Recording, Rejected, Report, Reserved,
+    ReservedDesc, Stats, Texture, TextureDesc, UploadRing, UploadRingDesc,
 };
 
 /// The memory and lifetime manager of one device.
@@ -108,7 +108,7 @@ impl<D: Device> Gpu<D> {
     /// invalid description or a lost device. Nothing is left allocated.
     #[inline(never)]
     pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         Buffer::create(&self.shared.context, desc)
     }
 
@@ -119,7 +119,7 @@ impl<D: Device> Gpu<D> {
     /// As [`create_buffer`](Self::create_buffer).
     #[inline(never)]
     pub fn create_texture(&self, desc: &TextureDesc) -> Result<Texture<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         Texture::create(&self.shared.context, desc)
     }
 
@@ -129,7 +129,7 @@ impl<D: Device> Gpu<D> {
     /// As [`create_buffer`](Self::create_buffer).
     #[inline(never)]
     pub fn create_readback_texture(&self, desc: &TextureDesc) -> Result<ReadbackTexture<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         ReadbackTexture::create(&self.shared.context, desc)
     }
 
@@ -179,7 +179,7 @@ impl<D: Device> Gpu<D> {
         &self,
         desc: &AccelerationStructureDesc,
     ) -> Result<AccelerationStructure<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         AccelerationStructure::create(&self.shared.context, desc)
     }
 
@@ -190,7 +190,7 @@ impl<D: Device> Gpu<D> {
     /// when there is none of addresses or objects even after giving back what is done with.
     #[inline(never)]
     pub fn create_reserved(&self, desc: &ReservedDesc) -> Result<Reserved<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         Reserved::create(&self.shared.context, desc)
     }
 
@@ -236,6 +236,9 @@ impl<D: Device> Gpu<D> {
     /// As [`adopt_buffer`](Self::adopt_buffer), with what keeps the program's memory that the buffer is in. `owner` is
     /// dropped when the buffer has been destroyed, as what was [deferred](Self::defer) is: by an end of a frame or a purge,
     /// never inside a creation. When the buffer is rejected, it is dropped at once.
+    ///
+    /// The program may read the memory by a pointer of its own: what a submission writes to the buffer is there for the CPU
+    /// when the submission is complete.
     ///
     /// # Errors
     /// As [`adopt_buffer`](Self::adopt_buffer).
@@ -306,11 +309,12 @@ impl<D: Device> Gpu<D> {
     /// aligned, memory that is not for uploads, or a usage in which the GPU writes.
     #[inline(never)]
     pub fn create_upload_ring(&self, desc: &UploadRingDesc) -> Result<UploadRing<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         UploadRing::create(&self.shared.commands.staging, desc)
     }
 
-    /// Puts any object under the care of the release queue.
+    /// Puts any object under the care of the release queue. Never refused, also not after a
+    /// [`shutdown`](Self::shutdown): a recording that is open may be submitted later still, and use it.
     pub fn defer<T: Send + 'static>(&self, name: impl Into<Name>, value: T) -> Deferred<D, T> {
         Deferred::new(&self.shared.context, &name.into(), value)
     }
@@ -319,10 +323,23 @@ impl<D: Device> Gpu<D> {
     /// nothing else: the caller knows all its uses.
     ///
     /// # Errors
-    /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
-    /// one of another manager; the value is dropped.
-    pub fn release_after<T: Send + 'static>(&self, value: T, point: SyncPoint) -> Result<(), Error> {
-        self.shared.context.check_submitted(&point)?;
+    /// [`NotReleased`], with the value: [`Error::NeverSubmitted`] for a point that no submission will complete,
+    /// [`Error::Foreign`] for one of another manager.
+    ///
+    /// ```
+    /// use tenure::{Config, Gpu, sim};
+    ///
+    /// let make = || Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default());
+    /// let (gpu, other) = (make()?, make()?);
+    /// other.record(tenure::Queue::Graphics, "frame")?.submit()?;
+    /// let refused = gpu.release_after("a pipeline", other.submitted()).unwrap_err();
+    /// assert_eq!(refused.value, "a pipeline");
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn release_after<T: Send + 'static>(&self, value: T, point: SyncPoint) -> Result<(), NotReleased<T>> {
+        if let Err(error) = self.shared.context.check_submitted(&point) {
+            return Err(NotReleased { error, value });
+        }
         self.shared.context.releases.push_after(Retired::User(Box::new(value)), point, 0);
         Ok(())
     }
@@ -338,7 +355,7 @@ impl<D: Device> Gpu<D> {
 
     #[inline(never)]
     pub(crate) fn open_recording(&self, queue: Queue, name: Name) -> Result<Recording<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         Recording::open(&self.shared.commands, queue.id(self.device().properties()), name)
     }
 
@@ -381,7 +398,7 @@ impl<D: Device> Gpu<D> {
     /// begun and not ended, [`Error::Device`] when the device is lost; then no frame has begun.
     #[inline(never)]
     pub fn begin_frame(&self) -> Result<Frame<D>, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         let context = &self.shared.context;
         let mut has_waited = false;
         loop {
@@ -412,7 +429,7 @@ impl<D: Device> Gpu<D> {
             let times = context.waits.frames.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
             context.waits.nanoseconds.fetch_add(nanoseconds(waited), Ordering::Relaxed);
             if times.is_power_of_two() || !is_complete {
-                tracing::debug!(target: "tenure", ?waited, is_complete, times, "a frame waited for an earlier one");
+                event!(debug, ?waited, is_complete, times, "a frame waited for an earlier one");
             }
             if !is_complete {
                 return Err(Error::Timeout { what: Awaited::EarlierFrame, waited_ms: milliseconds(waited) });
@@ -432,20 +449,21 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Device`] when it is lost.
     #[inline(never)]
     pub fn completed(&self) -> Result<SyncPoint, Error> {
+        let _call = self.shared.context.call();
         Ok(self.shared.context.poll()?)
     }
 
-    /// Blocks until `point` is complete or the time is over; true when it is complete.
+    /// Blocks until `point` is complete or the time is over; true when it is complete. Gives back what the GPU is done
+    /// with, except for objects of the program's own.
     ///
     /// # Errors
     /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
     /// one of another manager; [`Error::Device`] when the device is lost.
     #[inline(never)]
     pub fn wait(&self, point: &SyncPoint, timeout: Duration) -> Result<bool, Error> {
+        let _call = self.shared.context.call();
         self.shared.context.check_submitted(point)?;
-        let waited = self.shared.context.clock.wait(self.device(), point, timeout);
-        self.shared.commands.staging.store.readbacks.wake(&self.shared.context.clock);
-        Ok(waited?)
+        Ok(self.shared.context.wait(point, timeout)?)
     }
 
     /// Submits the uploads that are pending, asks how far the GPU is and gives back what it is done with.
@@ -462,6 +480,7 @@ impl<D: Device> Gpu<D> {
     /// With the panic of a deferred object's own destructor, after all else was given back.
     #[inline(never)]
     pub fn purge(&self) -> Result<(), Error> {
+        let _call = self.shared.context.call();
         let flushed = self.shared.context.flush_pending_uploads();
         let (polled, panicked) = self.shared.context.poll_and_purge();
         self.shared.transients.end_purge();
@@ -483,6 +502,7 @@ impl<D: Device> Gpu<D> {
     /// and what the GPU is done with is given back before, but for objects of the program's own.
     #[inline(never)]
     pub fn trim(&self) {
+        let _call = self.shared.context.call();
         // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
         // refusal their `Upload` says so.
         let _told_later = self.shared.context.flush_pending_uploads();

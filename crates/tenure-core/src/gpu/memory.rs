@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::Gpu;
 use crate::context::Panicked;
-use crate::device::{Allowed, Device, DeviceError};
+use crate::device::{Allowed, Device, DeviceError, HeapBudget};
 use crate::memory::Levels;
 use crate::stats::{MemoryReport, PressureChange};
 use crate::{Error, Name};
@@ -158,18 +158,13 @@ impl<D: Device> Gpu<D> {
         let mut panicked = Panicked::none();
         for (heap, before, now) in changes {
             let (found, budget) = (device.properties().memory_heaps.get(heap), known.get(heap));
-            let (Some(found), Some(budget)) = (found, budget) else { continue };
-            tracing::debug!(target: "tenure", heap, %before, %now, budget = budget.budget, usage = budget.usage, "memory pressure changed");
+            let (Some(found), Some(HeapBudget { budget, usage })) = (found, budget.copied()) else {
+                continue;
+            };
+            event!(debug, heap, %before, %now, budget, usage, "memory pressure changed");
             let Some(listener) = &listener else { continue };
             let device_local = found.device_local;
-            let change = PressureChange {
-                heap,
-                device_local,
-                before,
-                now,
-                budget: budget.budget,
-                usage: budget.usage,
-            };
+            let change = PressureChange { heap, device_local, before, now, budget, usage };
             // Without any lock: it may call whatever it wants.
             let called = catch_unwind(AssertUnwindSafe(|| listener(self, &change)));
             panicked = panicked.or(called);

@@ -1,7 +1,7 @@
 //! What all clones of a `Gpu` share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
 
@@ -9,7 +9,7 @@ use super::memory::PressureWatch;
 use super::shutdown::{self, ShutdownReport};
 use crate::command::CommandService;
 use crate::compaction::Compactor;
-use crate::context::{Context, RefShards};
+use crate::context::{Call, Context, RefShards};
 use crate::device::Device;
 use crate::error::Error;
 use crate::stats::FrameMeter;
@@ -28,8 +28,6 @@ pub(super) struct Shared<D: Device> {
     #[cfg(feature = "metrics")]
     pub(super) published: Mutex<super::metrics::Published>,
     pub(super) context: Arc<Context<D>>,
-    /// Set by the first call of `shutdown`: from then on nothing is created, begun or recorded.
-    is_closed: AtomicBool,
     _ref_shards: RefShards<D>,
 }
 
@@ -45,7 +43,6 @@ impl<D: Device> Shared<D> {
         context.link_transients(weak);
         let ref_shards = RefShards::new(&context);
         let meter = Mutex::new(FrameMeter::default());
-        let is_closed = AtomicBool::new(false);
         let pressure = PressureWatch::new();
         Self {
             transients,
@@ -57,7 +54,6 @@ impl<D: Device> Shared<D> {
             #[cfg(feature = "metrics")]
             published: Mutex::default(),
             context,
-            is_closed,
             _ref_shards: ref_shards,
         }
     }
@@ -65,13 +61,20 @@ impl<D: Device> Shared<D> {
     /// Refuses what a program may not do after the shutdown.
     #[inline]
     pub(super) fn check_open(&self) -> Result<(), Error> {
-        if self.is_closed.load(Ordering::Acquire) { Err(Error::ShutDown) } else { Ok(()) }
+        self.context.check_open()
+    }
+
+    /// Begins a call that creates, records or uploads.
+    #[inline]
+    pub(super) fn call(&self) -> Result<Call<'_, D>, Error> {
+        self.check_open()?;
+        Ok(self.context.call())
     }
 
     /// Submits an upload that another thread's shutdown may have missed: nobody else would.
     #[inline]
     pub(super) fn settle_uploads(&self) -> Result<(), Error> {
-        if self.is_closed.load(Ordering::Acquire) {
+        if self.context.is_closed.load(Ordering::Acquire) {
             self.uploads.flush(&self.context).map(drop)
         } else {
             Ok(())
@@ -80,7 +83,7 @@ impl<D: Device> Shared<D> {
 
     /// Without a lock, because a destructor of the program may call it inside another call of it.
     pub(super) fn shut_down(&self) -> ShutdownReport {
-        self.is_closed.store(true, Ordering::Release);
+        self.context.is_closed.store(true, Ordering::Release);
         self.transients.close();
         self.pressure.close();
         shutdown::shut_down(self)
@@ -90,7 +93,7 @@ impl<D: Device> Shared<D> {
 impl<D: Device> Drop for Shared<D> {
     #[inline(never)]
     fn drop(&mut self) {
-        if !self.is_closed.load(Ordering::Acquire) {
+        if !self.context.is_closed.load(Ordering::Acquire) {
             self.shut_down().log();
         }
     }

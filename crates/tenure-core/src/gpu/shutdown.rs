@@ -61,20 +61,20 @@ impl ShutdownReport {
     pub(super) fn log(&self) {
         for leak in self.leaks.iter().take(MOST_LOGGED) {
             let Leak { name, kind, bytes, frame, .. } = leak;
-            tracing::warn!(target: "tenure", %name, %kind, bytes, frame, "a handle still lives after the shutdown");
+            event!(warn, %name, %kind, bytes = *bytes, frame = *frame, "a handle still lives after the shutdown");
         }
         if let Some(rest) = self.leaks.get(MOST_LOGGED..).filter(|rest| !rest.is_empty()) {
             let bytes = rest.iter().map(|leak| leak.bytes).fold(0, u64::saturating_add);
-            tracing::warn!(target: "tenure", handles = rest.len(), bytes, "more handles still live after the shutdown");
+            event!(warn, handles = rest.len(), bytes, "more handles still live after the shutdown");
         }
         for name in self.open_recordings.iter().take(MOST_LOGGED) {
-            tracing::warn!(target: "tenure", %name, "a recording is still open after the shutdown");
+            event!(warn, %name, "a recording is still open after the shutdown");
         }
         if let Some(rest) = self.open_recordings.get(MOST_LOGGED..).filter(|rest| !rest.is_empty()) {
-            tracing::warn!(target: "tenure", recordings = rest.len(), "more recordings are still open after the shutdown");
+            event!(warn, recordings = rest.len(), "more recordings are still open after the shutdown");
         }
         if self.timed_out {
-            tracing::error!(target: "tenure", waited = ?self.waited, "the GPU did not finish; its objects are left alone");
+            event!(error, waited = ?self.waited, "the GPU did not finish; its objects are left alone");
         }
     }
 }
@@ -100,6 +100,7 @@ impl std::error::Error for ShutdownReport {}
 pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
     let start = Instant::now();
     let context = &gpu.context;
+    let _call = context.call();
     if let Err(error) = gpu.uploads.flush(context) {
         gpu.uploads.give_up_all(context, &error);
     }
@@ -112,6 +113,7 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
     if timed_out {
         // Whatever is destroyed now the GPU might still read: it all stays, with its device.
         std::mem::forget(context.clone());
+        context.give_up_readbacks();
     } else {
         context.is_shut_down.store(true, Ordering::Release);
         gpu.commands.staging.store.constants.release_all(context);

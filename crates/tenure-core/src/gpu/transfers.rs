@@ -43,7 +43,7 @@ impl<D: Device> Gpu<D> {
     /// ```
     #[inline(never)]
     pub fn upload(&self, buffer: &Buffer<D>, offset: u64, bytes: &[u8]) -> Result<Upload, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         let upload = self.shared.uploads.upload(&self.shared.context, buffer, offset, bytes)?;
         self.shared.settle_uploads()?;
         Ok(upload)
@@ -78,7 +78,7 @@ impl<D: Device> Gpu<D> {
         region: TextureRegion,
         data: TexelData<'_>,
     ) -> Result<Upload, Error> {
-        self.shared.check_open()?;
+        let _call = self.shared.call()?;
         let upload = self.shared.uploads.upload_texture(&self.shared.context, texture, region, data)?;
         self.shared.settle_uploads()?;
         Ok(upload)
@@ -129,6 +129,7 @@ impl<D: Device> Gpu<D> {
     ) -> Result<Texture<D>, Error> {
         let mut desc = desc.clone().filled();
         desc.info.usage |= Usage::COPY_DST;
+        let _call = self.shared.call()?;
         let texture = self.create_texture(&desc)?;
         self.shared.uploads.upload_all(&self.shared.context, &texture, data)?;
         self.shared.settle_uploads()?;
@@ -142,6 +143,7 @@ impl<D: Device> Gpu<D> {
     /// up, as their [`Upload::error`]s tell.
     #[inline(never)]
     pub fn flush_uploads(&self) -> Result<SyncPoint, Error> {
+        let _call = self.shared.context.call();
         self.shared.context.clock.check()?;
         self.shared.uploads.flush(&self.shared.context)
     }
@@ -154,6 +156,7 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Foreign`] for an upload of another manager.
     #[inline(never)]
     pub fn wait_upload(&self, upload: &Upload, timeout: Duration) -> Result<bool, Error> {
+        let _call = self.shared.context.call();
         if upload.outcome().is_none() {
             self.shared.uploads.flush(&self.shared.context)?;
         }

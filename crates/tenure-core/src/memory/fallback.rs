@@ -87,7 +87,7 @@ where
         Wanted::note_refusal(&mut self.wanted, memory, refusal);
         let class = (self.class)(memory);
         if let Some(times) = self.pools.notices.refusal(class) {
-            tracing::debug!(target: "tenure", %class, %refusal, times, "no memory of this class; the next step follows");
+            event!(debug, %class, %refusal, times, "no memory of this class; the next step follows");
         }
     }
 
@@ -151,7 +151,7 @@ impl<D: Device> Pools<D> {
     pub(crate) fn note_spill(&self, class: Class, found: MemoryTypeId) {
         if let Some(times) = self.notices.spill(class) {
             let memory_type = found.0;
-            tracing::warn!(target: "tenure", %class, memory_type, times, "memory was short, and a resource went to another memory type, which the GPU or the CPU reaches more slowly");
+            event!(warn, %class, memory_type, times, "memory was short, and a resource went to another memory type, which the GPU or the CPU reaches more slowly");
         }
     }
 

@@ -311,8 +311,8 @@ pub(crate) struct AliasedRange<D: Device> {
     pub(crate) share: Arc<SharedHeap<D>>,
     /// The next use has something to be ordered after.
     is_pending: AtomicBool,
-    /// The recording that acquired it: it alone may use it until it is submitted. 0: the order is the acquirer's
-    /// part.
+    /// The recording that acquired it, or to which the current pass of a graph goes: it alone may use it until it is
+    /// submitted.
     acquired_by: AtomicU64,
     pending: Mutex<Pending<D>>,
 }
@@ -345,9 +345,14 @@ impl<D: Device> AliasedRange<D> {
         }
     }
 
-    /// The number of the recording that acquired it; 0: none in particular.
+    /// The number of the recording that acquired it.
     pub(crate) fn acquired_by(&self) -> u64 {
         self.acquired_by.load(Ordering::Relaxed)
+    }
+
+    /// The next pass of a graph goes to another recording.
+    pub(crate) fn pass_to(&self, recording: u64) {
+        self.acquired_by.store(recording, Ordering::Relaxed);
     }
 
     /// The resource has the bytes from now on.

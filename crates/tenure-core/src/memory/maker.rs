@@ -297,7 +297,7 @@ impl<'a, D: Device> Maker<'a, D> {
         let own = CommittedMemory { memory, size, is_memoryless: false, wish, priority, part };
         let buffer = self.objects().create_committed(self.device, &desc, &own, &name)?;
         let buffer = self.share(buffer, own, is_evictable);
-        tracing::debug!(target: "tenure", pool = kind.as_str(), bytes = size, memory_type = memory.0, "block created");
+        event!(debug, pool = kind.as_str(), bytes = size, memory_type = memory.0, "block created");
         Ok(Store::Buffer { buffer, size, pool: pool.id })
     }
 

@@ -254,6 +254,14 @@ impl<D: Device> Current<D> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MovableId(pub(crate) u64);
 
+impl MovableId {
+    /// The number, which no other movable resource of the manager ever has.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
 /// What a resource needs of a place.
 #[derive(Clone, Debug)]
 pub(crate) struct PlaceNeeds {

@@ -232,6 +232,7 @@ impl Objects {
         self.heaps.fetch_add(1, Ordering::Relaxed);
         self.heaps_made.fetch_add(1, Ordering::Relaxed);
         part.add(desc.memory, desc.size);
+        event!(debug, name = ?name, bytes = desc.size, memory_type = desc.memory.0, category = ?desc.category, "heap created");
         Ok(heap)
     }
 
@@ -249,6 +250,7 @@ impl Objects {
         self.budgets.end_release(memory, size);
         self.heaps.fetch_sub(1, Ordering::Relaxed);
         part.remove(memory, size);
+        event!(debug, bytes = size, memory_type = memory.0, "heap destroyed");
     }
 
     /// Creates a resource with memory of its own.
@@ -350,7 +352,7 @@ impl Objects {
                     return Err(error);
                 }
                 Err(error) => {
-                    tracing::debug!(target: "tenure", %error, "a resource could not be mapped: its uploads are staged");
+                    event!(debug, %error, "a resource could not be mapped: its uploads are staged");
                     None
                 }
             },

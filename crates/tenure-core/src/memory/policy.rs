@@ -5,21 +5,21 @@
 //!
 //! | subject | up to | goes to |
 //! | --- | --- | --- |
-//! | dynamic buffer | `max_small_upload` | with the buddy suballocator: a range of the small upload pool |
-//! | | `max_pooled_upload` | a range of the upload pool |
+//! | upload buffer | `uploads.max_small` | with the buddy suballocator: a range of the small upload pool |
+//! | | `uploads.max_pooled` | a range of the upload pool |
 //! | | any | committed, mapped |
-//! | readback buffer | `max_pooled_buffer` | a range of the readback pool |
+//! | readback buffer | `pools.max_pooled_buffer` | a range of the readback pool |
 //! | | any | committed, mapped |
-//! | vertex/index buffer | `small_buffer_slot` | a range of the small-buffer pool |
-//! | read-only buffer | `max_pooled_buffer` | a range of the read-only pool |
+//! | vertex/index buffer | `pools.small_buffer_slot` | a range of the small-buffer pool |
+//! | read-only buffer | `pools.max_pooled_buffer` | a range of the read-only pool |
 //! | | any | committed |
-//! | indirect arguments | `max_pooled_buffer` | a range of the indirect pool |
+//! | indirect arguments | `pools.max_pooled_buffer` | a range of the indirect pool |
 //! | | any | committed |
-//! | acceleration structure, read by shaders at most | `max_pooled_buffer` | a range of the acceleration structure pool |
+//! | acceleration structure, read by shaders at most | `pools.max_pooled_buffer` | a range of the acceleration structure pool |
 //! | | any | committed |
-//! | buffer the GPU writes | `max_pooled_buffer` | placed: it has a state of its own |
+//! | buffer the GPU writes | `pools.max_pooled_buffer` | placed: it has a state of its own |
 //! | | any | committed |
-//! | texture | `max_texture_block` | placed, in the pool of its kind |
+//! | texture | `pools.max_texture_block` | placed, in the pool of its kind |
 //! | | any | committed |
 //!
 //! Pages that the manager fills itself go where dynamic and readback buffers go, but for pools of their own

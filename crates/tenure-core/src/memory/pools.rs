@@ -291,6 +291,20 @@ impl<D: Device> Pools<D> {
         (0..made).filter_map(|number| self.shards(number)).for_each(visit);
     }
 
+    /// Bytes that are free in blocks of this memory type for what can move: all, and the largest range.
+    pub(crate) fn free_for_movable(&self, memory: MemoryTypeId) -> (u64, u64) {
+        let (mut free, mut largest) = (0, 0);
+        self.each_class(|shards| {
+            let class = shards.first().class;
+            if class.is_movable && class.memory == memory {
+                let totals = shards.totals().pool;
+                free += totals.capacity.saturating_sub(totals.used);
+                largest = totals.largest_free.max(largest);
+            }
+        });
+        (free, largest)
+    }
+
     /// Every pool that was made, in the order in which their classes were needed.
     pub(super) fn each(&self, mut visit: impl FnMut(&PoolShard<D>)) {
         self.each_class(|shards| shards.each().for_each(&mut visit));
@@ -447,7 +461,7 @@ impl<D: Device> Pools<D> {
                 let Some(shards) = shards else { return Err(left(buffer)) };
                 let buffer = buffer.take_apart().map_err(left)?;
                 self.residency.remove(buffer.block, &self.objects);
-                tracing::debug!(target: "tenure", bytes = size, "block destroyed");
+                event!(debug, bytes = size, "block destroyed");
                 self.objects.destroy_committed(device, buffer, (shards.own(size), false), &shards.memory);
             }
             Store::Slot { buffer, size, suballocation } => {

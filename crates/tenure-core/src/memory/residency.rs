@@ -195,7 +195,7 @@ impl<D: Device> ResidentBlocks<D> {
         let before = self.evictions.fetch_add(blocks as u64, Ordering::Relaxed);
         let times = before.wrapping_add(blocks as u64);
         if before.checked_ilog2() != times.checked_ilog2() {
-            tracing::debug!(target: "tenure", blocks, bytes, times, "blocks of memory were evicted");
+            event!(debug, blocks, bytes, times, "blocks of memory were evicted");
         }
     }
 
@@ -204,7 +204,7 @@ impl<D: Device> ResidentBlocks<D> {
         let before = self.returns.fetch_add(blocks as u64, Ordering::Relaxed);
         let times = before.wrapping_add(blocks as u64);
         if before.checked_ilog2() != times.checked_ilog2() {
-            tracing::debug!(target: "tenure", blocks, times, "evicted blocks of memory came back");
+            event!(debug, blocks, times, "evicted blocks of memory came back");
         }
     }
 

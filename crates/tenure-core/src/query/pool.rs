@@ -258,7 +258,8 @@ impl<D: Device> QueryStore<D> {
         self.made.load(Ordering::Relaxed)
     }
 
-    /// A chunk for a recording, from those that there are.
+    /// A chunk for a recording, from those that there are. Asks the driver how far the GPU is where there is none as
+    /// far as is known.
     pub(crate) fn take(
         &self,
         context: &Context<D>,
@@ -266,8 +267,12 @@ impl<D: Device> QueryStore<D> {
         queue: QueueId,
         recording: &Name,
     ) -> Option<Arc<Chunk<D>>> {
-        let completed = context.clock.completed().serial(queue);
-        let mut chunk = self.chunks(kind, queue)?.lock().take(completed)?;
+        let chunks = self.chunks(kind, queue)?;
+        let find = || chunks.lock().take(context.clock.completed().serial(queue));
+        let mut chunk = find().or_else(|| {
+            context.poll_clock();
+            find()
+        })?;
         if let Some(chunk) = Arc::get_mut(&mut chunk) {
             chunk.ticket = Ticket::new(recording.clone());
         }

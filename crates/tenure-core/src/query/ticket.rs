@@ -27,6 +27,34 @@ impl<V: QueryValue> OpenQuery<V> {
     pub(crate) const fn new(recording: RecordingId, slot: Slot) -> Self {
         Self { recording, slot, _value: PhantomData }
     }
+
+    /// The number of the recording, and of the query in it: plain values for other languages. The query still has to
+    /// be ended: give both to [`from_raw`](Self::from_raw).
+    #[must_use = "a recording whose query has not ended is refused"]
+    pub const fn into_raw(self) -> [u64; 2] {
+        let Slot { chunk, query, .. } = self.slot;
+        [self.recording.get(), (chunk as u64) << 32 | query as u64]
+    }
+
+    /// A query from the values of [`into_raw`](Self::into_raw). Other values are safe: ending a query that has
+    /// not begun, or that has ended, is an error.
+    ///
+    /// ```
+    /// use tenure::{Config, Gpu, OpenQuery, Queue, SampleCount, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let mut recording = gpu.record(Queue::Graphics, "main")?;
+    /// let raw = recording.begin_occlusion()?.into_raw();
+    /// // … draws …
+    /// let ticket = recording.end_query(OpenQuery::<SampleCount>::from_raw(raw))?;
+    /// assert!(recording.end_query(OpenQuery::<SampleCount>::from_raw(raw)).is_err());
+    /// # drop(ticket);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub const fn from_raw([recording, query]: [u64; 2]) -> Self {
+        let slot = Slot { kind: V::KIND, chunk: (query >> 32) as u32, query: query as u32 };
+        Self::new(RecordingId(recording), slot)
+    }
 }
 
 /// The result of a query, which is there when the submission is complete.
@@ -53,6 +81,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
     #[inline(never)]
     pub fn poll(&self) -> Result<Option<V>, Error> {
         let context = &self.lease.service.context;
+        let _call = context.call();
         let point = match self.lease.chunk.ticket.progress() {
             Progress::Submitted(point) => point,
             Progress::Discarded => return Err(self.discarded()),
@@ -73,6 +102,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
     #[inline(never)]
     pub fn wait(&self, timeout: Duration) -> Result<V, Error> {
         let context = &self.lease.service.context;
+        let _call = context.call();
         context.clock.check().map_err(|source| self.refused(source))?;
         let begun = Instant::now();
         let late = |what| Error::Timeout { what, waited_ms: milliseconds(begun.elapsed()) };
@@ -83,8 +113,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
             Progress::Open => return Err(late(Awaited::QuerySubmission)),
         };
         let left = timeout.saturating_sub(begun.elapsed());
-        let waited = context.clock.wait(context.device(), &point, left);
-        context.note_polled();
+        let waited = context.wait(&point, left);
         if !waited.map_err(|source| self.refused(source))? {
             return Err(late(Awaited::Query));
         }

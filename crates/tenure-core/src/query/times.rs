@@ -40,6 +40,23 @@ pub struct GpuTimeScope {
     pub(crate) index: u32,
 }
 
+impl GpuTimeScope {
+    /// The number of the recording, and of the scope in it: plain values for other languages. Give both to
+    /// [`from_raw`](Self::from_raw).
+    #[must_use = "the scope ends with its recording otherwise"]
+    pub const fn into_raw(self) -> [u64; 2] {
+        [self.recording.get(), self.index as u64]
+    }
+
+    /// A scope from the values of [`into_raw`](Self::into_raw). Other values are safe: ending a scope that has
+    /// not begun, or that has ended, is an error.
+    pub const fn from_raw([recording, index]: [u64; 2]) -> Self {
+        // An index that is too large is that of no scope.
+        let index = if index > u32::MAX as u64 { u32::MAX - 1 } else { index as u32 };
+        Self { recording: RecordingId(recording), index }
+    }
+}
+
 /// A scope of a recording.
 pub(super) struct Scope {
     name: Name,
@@ -56,6 +73,11 @@ impl<D: Device> RecordedQueries<D> {
         self.scopes.push(Scope { name, frame, depth: self.open_scopes, begin, end: None });
         self.open_scopes += 1;
         index
+    }
+
+    /// Whether a scope has begun and not ended.
+    pub(crate) fn is_open(&self, index: u32) -> bool {
+        self.scopes.get(index as usize).is_some_and(|scope| scope.end.is_none())
     }
 
     /// A scope ends at a timestamp.

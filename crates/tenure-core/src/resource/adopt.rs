@@ -46,6 +46,8 @@ struct Adoption<'a> {
     name: &'a Name,
     resource: ResourceDesc,
     is_mapped: bool,
+    /// Its memory is the program's, which may read it by a pointer of its own.
+    has_owner: bool,
     /// The state that its last use, before it was adopted, left it in.
     state: State,
 }
@@ -92,8 +94,9 @@ impl Adoption<'_> {
             context.device().set_name(Permit::own(), ObjectRef::Resource(&object), self.name.as_str());
         }
         context.pools.objects.note_adopted();
-        let api_resource =
+        let mut api_resource =
             ApiResource::new(context.device(), object, &self.resource, mapping, Some(self.state));
+        api_resource.is_read_by_cpu |= self.has_owner;
         Ok(Backing { api_resource: Arc::new(api_resource), location: Location::Adopted(None) })
     }
 }
@@ -107,7 +110,8 @@ impl<D: Device> Buffer<D> {
         owner: Option<AdoptedOwner>,
     ) -> Result<Self, Rejected<D>> {
         let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
-        let adoption = Adoption { name: &desc.name, resource, is_mapped: desc.memory.is_mapped(), state };
+        let (is_mapped, has_owner) = (desc.memory.is_mapped(), owner.is_some());
+        let adoption = Adoption { name: &desc.name, resource, is_mapped, has_owner, state };
         let mut backing =
             adoption.take_in(context, object).map_err(|(error, object)| Rejected { error, object })?;
         backing.location = Location::Adopted(owner);
@@ -133,7 +137,7 @@ impl<D: Device> Texture<D> {
         state: State,
     ) -> Result<Self, Rejected<D>> {
         let resource = ResourceDesc::Texture(desc.info.clone());
-        let adoption = Adoption { name: &desc.name, resource, is_mapped: false, state };
+        let adoption = Adoption { name: &desc.name, resource, is_mapped: false, has_owner: false, state };
         let backing =
             adoption.take_in(context, object).map_err(|(error, object)| Rejected { error, object })?;
         let size = desc.info.packed_bytes().unwrap_or(u64::MAX);

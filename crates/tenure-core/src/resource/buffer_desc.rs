@@ -123,8 +123,8 @@ impl BufferDesc {
     /// It has an effect where a program decides what is resident, or says so by priorities
     /// ([`Properties::residency`](crate::device::Properties::residency)), and none for memory that the CPU maps, nor for
     /// what is adopted, transient, or in a page of a [`PageAllocator`](crate::PageAllocator).
-    /// What is evicted shares blocks of at most 4 MiB with nothing else, and has memory of its own from 1 MiB on, so
-    /// that little is moved that is not needed.
+    /// Evictable resources share blocks with each other alone. Those of 1 MiB or more have memory of their own, and
+    /// smaller ones share blocks of at most 1 MiB, so that little is moved that is not needed.
     ///
     /// [`Gpu::submit_external`]: crate::Gpu::submit_external
     #[must_use]

@@ -1,13 +1,14 @@
 //! Any object that must outlive the GPU's use of it.
 
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::Name;
 use crate::context::{Context, Retired};
 use crate::device::Device;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::time::Stamp;
+use crate::{Error, Name};
 
 /// Keeps a value that GPU work may use: a pipeline state, a query heap, a swap chain view. Dropping
 /// it drops the value once every recording open now is submitted or discarded, and all that was
@@ -62,5 +63,38 @@ impl<D: Device, T: Send + 'static> Drop for Deferred<D, T> {
             self.context.registry.remove(self.record);
             self.context.release(Retired::User(value), self.born, 0);
         }
+    }
+}
+
+/// A value that was not released: the reason, and the value itself.
+pub struct NotReleased<T> {
+    /// Why.
+    pub error: Error,
+    /// What was to be released.
+    pub value: T,
+}
+
+impl<T> fmt::Debug for NotReleased<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NotReleased").field("error", &self.error).finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Display for NotReleased<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not released: {}", self.error)
+    }
+}
+
+impl<T> std::error::Error for NotReleased<T> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// The reason alone; the value is dropped.
+impl<T> From<NotReleased<T>> for Error {
+    fn from(refused: NotReleased<T>) -> Self {
+        refused.error
     }
 }

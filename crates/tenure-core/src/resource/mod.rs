@@ -19,7 +19,7 @@ pub use buffer::Buffer;
 pub use buffer_desc::BufferDesc;
 pub(crate) use buffer_place::place_page;
 pub use constant::{BufferSlice, Constant};
-pub use deferred::Deferred;
+pub use deferred::{Deferred, NotReleased};
 pub(crate) use handle::ViewGuard;
 pub(crate) use handle::{HandleInner, Labels, PlaceRef};
 pub use pages::{PageAllocator, PageAllocatorDesc, PageStats};

@@ -96,6 +96,8 @@ impl<D: Device> PageAllocator<D> {
     /// As [`Gpu::create_buffer`](crate::Gpu::create_buffer).
     #[inline(never)]
     pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
+        let _call = self.context.call();
+        self.context.check_open()?;
         let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
         buffer_alignment(&self.context, desc)?;
         let needs = placed_needs(&self.context, desc, &resource)?;
@@ -118,6 +120,8 @@ impl<D: Device> PageAllocator<D> {
     /// As [`Gpu::create_texture`](crate::Gpu::create_texture).
     #[inline(never)]
     pub fn create_texture(&self, desc: &TextureDesc) -> Result<Texture<D>, Error> {
+        let _call = self.context.call();
+        self.context.check_open()?;
         let resource = ResourceDesc::Texture(desc.info.clone());
         let needs = self.context.requirements(&desc.name, &resource)?;
         let backing = self.create(&resource, &needs, (MemoryUse::GpuOnly, desc.allocation), &desc.name)?;

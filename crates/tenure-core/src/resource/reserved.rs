@@ -130,7 +130,15 @@ debug_fields!([D: Device] Reserved<D>, "Reserved", this, name: this.name(), layo
 impl<D: Device> Reserved<D> {
     pub(crate) fn create(context: &Arc<Context<D>>, desc: &ReservedDesc) -> Result<Self, Error> {
         let refuse = |source| context.refused(&desc.name, source);
-        let mut needs = context.requirements(&desc.name, &desc.resource)?;
+        // Memory is taken by tiles, and these need the same of a buffer that is larger than one allocation.
+        let mut asked = desc.resource.clone();
+        let mut size = 0;
+        if let ResourceDesc::Buffer(info) = &mut asked {
+            size = info.size;
+            info.size = size.min(context.max_buffer_size);
+        }
+        let mut needs = context.requirements(&desc.name, &asked)?;
+        needs.size = needs.size.max(size);
         let objects = &context.pools.objects;
         let reserve = || objects.create_reserved(context.device(), &desc.resource, &desc.name);
         let api_resource = match reserve() {
@@ -203,6 +211,7 @@ impl<D: Device> Reserved<D> {
     /// [`Error::NeverSubmitted`], [`Error::Device`]; then nothing has changed.
     #[inline(never)]
     pub fn map(&self, on: impl Into<TileQueue>, region: TileRegion) -> Result<QueueSerial, Error> {
+        let _call = self.inner.context().call();
         let tiles = self.tiles(region)?;
         let run = self.take_run(tiles.len())?;
         let Store::Heap { heap: block, .. } = &run.store else {
@@ -226,6 +235,7 @@ impl<D: Device> Reserved<D> {
     /// As [`map`](Self::map).
     #[inline(never)]
     pub fn unmap(&self, on: impl Into<TileQueue>, region: TileRegion) -> Result<QueueSerial, Error> {
+        let _call = self.inner.context().call();
         let tiles = self.tiles(region)?;
         let mut mappings = self.mappings.lock();
         let at = self.update(on.into(), region, TileSource::Unmapped, &mut mappings.changed)?;
@@ -250,6 +260,7 @@ impl<D: Device> Reserved<D> {
         source: &Self,
         source_region: TileRegion,
     ) -> Result<QueueSerial, Error> {
+        let _call = self.inner.context().call();
         if !Arc::ptr_eq(self.inner.context(), source.inner.context()) {
             return Err(Error::Foreign { name: source.inner.name.clone() });
         }

@@ -129,6 +129,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     #[cold]
     fn make_build_room(&self, size: u64, align: u64) -> Result<BuildScratch<'r, D>, Error> {
         let context = &*self.service.context;
+        let _call = context.call();
         let refused = |source| context.refused(&Name::from(NAME), source);
         if size == 0 {
             return Err(refused(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1))));
@@ -285,6 +286,7 @@ impl<D: Device> BuildScratchPool<D> {
         if needed > largest {
             return Err(needed);
         }
+        context.poll_clock();
         let mut small = SmallVec::<[_; 2]>::new();
         let mut state = self.state.lock();
         let grown = if is_further { state.size.saturating_mul(2) } else { state.size };

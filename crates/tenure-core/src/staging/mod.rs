@@ -1,6 +1,7 @@
 //! What a frame sends to the GPU and what comes back: constants, rings, readbacks, and the pages of
 //! mapped memory behind them.
 
+mod awaited;
 mod build_scratch;
 mod descriptors;
 mod page;
@@ -13,6 +14,7 @@ mod scratch;
 mod shared_pages;
 mod slice;
 mod texel_data;
+mod ticket;
 
 use std::sync::Arc;
 
@@ -22,10 +24,10 @@ use crate::device::Device;
 
 pub use build_scratch::BuildScratch;
 pub(crate) use build_scratch::{BuildPages, BuildScratchPool};
-pub(crate) use page::{Page, Pages};
+pub(crate) use page::{Page, Pages, Uses};
 pub(crate) use page_pool::PagePool;
 pub use readback::Readback;
-pub(crate) use readback::{Progress, Readbacks, Rows, Ticket};
+pub(crate) use readback::{Readbacks, Rows};
 pub(crate) use ring::Rings;
 pub use ring::{UploadRing, UploadRingDesc, WhenTooLarge};
 pub use ring_frames::RingStats;
@@ -34,6 +36,7 @@ pub(crate) use shared_pages::{Part, Purpose, SharedPages};
 pub use slice::{RingSlice, UntypedConstant};
 pub(crate) use texel_data::Footprint;
 pub use texel_data::TexelData;
+pub(crate) use ticket::{Progress, Ticket};
 
 /// The staging memory of a manager: pages of constants between recordings, upload rings, and readbacks.
 pub(crate) struct StagingStore<D: Device> {

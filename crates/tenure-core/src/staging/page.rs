@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::Mutex;
+
 use crate::append_list::AppendList;
 use crate::context::{Context, Retired};
 use crate::device::{Device, DeviceError, Mapping};
@@ -30,6 +32,29 @@ pub(crate) struct Page<D: Device> {
     born: Stamp,
     /// It is filled from front to back, and may be again.
     pub(super) is_common: bool,
+    /// What has used it, as far as those say who share it.
+    uses: Mutex<Uses>,
+}
+
+/// What uses a page that is let go of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Uses {
+    /// These submissions, and no recording that is open.
+    Submitted(SyncPoint),
+    /// Recordings that are open, perhaps.
+    Recordings,
+}
+
+impl Uses {
+    /// None.
+    pub(crate) const NONE: Self = Self::Submitted(SyncPoint::NONE);
+
+    fn merge(&mut self, other: Self) {
+        match (&mut *self, other) {
+            (Self::Submitted(point), Self::Submitted(other)) => point.merge(&other),
+            _ => *self = Self::Recordings,
+        }
+    }
 }
 
 impl<D: Device> Page<D> {
@@ -47,6 +72,7 @@ impl<D: Device> Page<D> {
             address,
             born: context.clock.stamp(),
             is_common: false,
+            uses: Mutex::new(Uses::NONE),
         })
     }
 
@@ -114,6 +140,22 @@ impl<D: Device> Page<D> {
     /// Nothing uses it any more: whatever is submitted from now on counts alone.
     pub(super) fn begin_anew(&mut self, context: &Context<D>) {
         self.born = context.clock.stamp();
+    }
+
+    /// Notes what has used it, for whoever shares it.
+    pub(super) fn note_uses(&self, uses: Uses) {
+        self.uses.lock().merge(uses);
+    }
+
+    /// What has used it since it was last taken; nothing from now on.
+    pub(super) fn take_uses(&mut self) -> Uses {
+        std::mem::replace(self.uses.get_mut(), Uses::NONE)
+    }
+
+    /// Gives it back once `point` is complete: the caller knows all its uses.
+    pub(super) fn release_after(self, context: &Context<D>, point: SyncPoint) {
+        let bytes = self.backing.location.reserved();
+        context.release_after(Retired::from(self.backing), point, bytes);
     }
 
     /// Gives it back once no recording and no GPU work can use it any more.

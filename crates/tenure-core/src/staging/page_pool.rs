@@ -47,15 +47,20 @@ impl<D: Device> PagePool<D> {
         pages
     }
 
-    /// A page that was filled before and that nothing uses any more; of the thread `own`, if it has one.
+    /// A page that was filled before and that nothing uses any more; of the thread `own`, if it has one. Asks the
+    /// driver how far the GPU is where there is none as far as is known.
     pub(super) fn take_free(&self, own: usize, context: &Context<D>) -> Option<Box<Page<D>>> {
-        let page = self.threads[own].0.lock().take_free(context);
-        let page =
-            page.or_else(|| self.of_others(own).find_map(|mut thread_pages| thread_pages.take_free(context)));
-        page.map(|mut page| {
-            page.begin_anew(context);
-            page
-        })
+        let find = || {
+            let page = self.threads[own].0.lock().take_free(context);
+            let of_others = || self.of_others(own).find_map(|mut pages| pages.take_free(context));
+            page.or_else(of_others)
+        };
+        let mut page = find().or_else(|| {
+            context.poll_clock();
+            find()
+        })?;
+        page.begin_anew(context);
+        Some(page)
     }
 
     /// The pages of other threads, where there may be any and their lock is free.

@@ -3,30 +3,31 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{self, Poll, Waker};
+use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
-use smallvec::SmallVec;
-
+use super::awaited::AwaitedTickets;
 use super::shared_pages::{Part, Purpose, SharedPages};
 use super::texel_data::Footprint;
-use super::{Page, StagingService};
+use super::ticket::{Progress, Ticket};
+use super::{Page, StagingService, Uses};
 use crate::context::Context;
 use crate::device::{Allowed, Device, DeviceError};
 use crate::registry::{ObjectKind, RecordKey};
-use crate::time::{Clock, SyncPoint, milliseconds};
+use crate::time::{Clock, milliseconds};
 use crate::{Awaited, Error, Name};
 
 /// Bytes that a recording copies for the CPU: from [`Commands::read_back`](crate::Commands::read_back)
 /// or [`Gpu::read_back`](crate::Gpu::read_back).
 ///
 /// It can be [polled](Self::poll), [waited for](Self::wait), or awaited: as a `Future` it wakes its
-/// task when the manager learns that the submission is complete, which is at the end of a frame, in
-/// [`Gpu::purge`](crate::Gpu::purge), [`completed`](crate::Gpu::completed),
-/// [`wait`](crate::Gpu::wait), and when any readback is polled or waited for. There is no thread that
-/// would wake it otherwise.
+/// task when the manager learns that the submission is complete, or the device lost, at the end of the call that does.
+/// Beginnings and ends of frames, [`Gpu::wait`](crate::Gpu::wait), [`purge`](crate::Gpu::purge),
+/// [`completed`](crate::Gpu::completed), and polling or waiting for any readback or query always ask the driver; creations,
+/// uploads and submissions do where they need memory or a command list. There is no thread that would wake it otherwise. A
+/// [`shutdown`](crate::Gpu::shutdown) wakes every task: those whose readbacks the GPU did not finish get [`Error::Timeout`].
+///
+/// A panic of a waker is caught and logged, because the call that wakes a task has nothing to do with it.
 ///
 /// Texels come without padding between rows and slices. Dropping it is fine at any time.
 ///
@@ -92,6 +93,7 @@ impl<D: Device> Readback<D> {
         align: u64,
     ) -> Result<Self, Error> {
         let context = &service.context;
+        let _call = context.call();
         context.clock.check().map_err(|source| Error::device(name, source))?;
         let part = service.store.readbacks.reserve(context, rows.padded(), align)?;
         let record = context.register(name, ObjectKind::Readback, rows.tight());
@@ -137,6 +139,7 @@ impl<D: Device> Readback<D> {
     /// [`Error::Discarded`] when the recording was not submitted, [`Error::Device`].
     #[inline(never)]
     pub fn poll(&self) -> Result<Option<Vec<u8>>, Error> {
+        let _call = self.service.context.call();
         if self.is_complete()? { self.bytes().map(Some) } else { Ok(None) }
     }
 
@@ -151,6 +154,7 @@ impl<D: Device> Readback<D> {
         if given != needed {
             return Err(Error::WrongLength { name: self.name.clone(), needed, given });
         }
+        let _call = self.service.context.call();
         let is_complete = self.is_complete()?;
         if is_complete {
             self.copy_to(out)?;
@@ -165,6 +169,7 @@ impl<D: Device> Readback<D> {
     /// those of [`poll`](Self::poll).
     #[inline(never)]
     pub fn wait(&self, timeout: Duration) -> Result<Vec<u8>, Error> {
+        let _call = self.service.context.call();
         self.service.context.clock.check().map_err(|source| self.refused(source))?;
         let begun = Instant::now();
         let late = |what| Error::Timeout { what, waited_ms: milliseconds(begun.elapsed()) };
@@ -176,8 +181,7 @@ impl<D: Device> Readback<D> {
         };
         let context = &self.service.context;
         let left = timeout.saturating_sub(begun.elapsed());
-        let waited = context.clock.wait(context.device(), &point, left);
-        self.service.store.readbacks.wake(&context.clock);
+        let waited = context.wait(&point, left);
         if !waited.map_err(|source| self.refused(source))? {
             return Err(late(Awaited::Readback));
         }
@@ -216,6 +220,11 @@ impl<D: Device> Readback<D> {
         copied.map_err(|source| self.refused(source))
     }
 
+    fn given_up(&self) -> Error {
+        let waited = self.service.context.config.frames.shutdown_timeout;
+        Error::Timeout { what: Awaited::Readback, waited_ms: milliseconds(waited) }
+    }
+
     fn discarded(&self) -> Error {
         Error::Discarded { name: self.name.clone(), recording: self.ticket.recording.clone() }
     }
@@ -234,12 +243,15 @@ impl<D: Device> Future for Readback<D> {
         if let Some(outcome) = Self::poll(this).transpose() {
             return Poll::Ready(outcome);
         }
-        if this.ticket.register(task.waker()) {
-            this.service.store.readbacks.list(&this.ticket);
+        let awaited = &this.service.store.readbacks.awaited;
+        if let Some(progress) = this.ticket.register(task.waker()) {
+            awaited.list(&this.ticket, progress);
         }
         // Once more, for what happened before the waker was there.
+        let is_given_up = awaited.is_given_up();
         match Self::poll(this).transpose() {
             Some(outcome) => Poll::Ready(outcome),
+            None if is_given_up => Poll::Ready(Err(this.given_up())),
             None => Poll::Pending,
         }
     }
@@ -250,7 +262,12 @@ impl<D: Device> Drop for Readback<D> {
     fn drop(&mut self) {
         self.service.context.registry.remove(self.record);
         if let Some(part) = self.part.take() {
-            self.service.store.readbacks.let_go(&self.service.context, part);
+            let uses = match self.ticket.progress() {
+                Progress::Open => Uses::Recordings,
+                Progress::Submitted(point) => Uses::Submitted(point),
+                Progress::Discarded => Uses::NONE,
+            };
+            self.service.store.readbacks.let_go(&self.service.context, part, uses);
         }
     }
 }
@@ -258,18 +275,12 @@ impl<D: Device> Drop for Readback<D> {
 /// The readbacks of a manager.
 pub(crate) struct Readbacks<D: Device> {
     pages: SharedPages<D>,
-    /// Submitted, with somebody to wake.
-    waiting: Mutex<Vec<Arc<Ticket>>>,
-    has_waiting: AtomicBool,
+    awaited: AwaitedTickets,
 }
 
 impl<D: Device> Readbacks<D> {
-    pub(crate) const fn new() -> Self {
-        Self {
-            pages: SharedPages::new(Purpose::Readbacks),
-            waiting: Mutex::new(Vec::new()),
-            has_waiting: AtomicBool::new(false),
-        }
+    pub(crate) fn new() -> Self {
+        Self { pages: SharedPages::new(Purpose::Readbacks), awaited: AwaitedTickets::default() }
     }
 
     /// Bytes for one readback.
@@ -278,33 +289,19 @@ impl<D: Device> Readbacks<D> {
     }
 
     /// Lets go of the bytes of a readback: the GPU may still be writing them.
-    pub(super) fn let_go(&self, context: &Context<D>, part: Part<D>) {
-        self.pages.let_go(context, part.page);
+    pub(super) fn let_go(&self, context: &Context<D>, part: Part<D>, uses: Uses) {
+        self.pages.let_go(context, part.page, uses);
     }
 
-    /// Wakes whoever waits for it once the clock knows that it is complete.
-    pub(super) fn list(&self, ticket: &Arc<Ticket>) {
-        let mut waiting = self.waiting.lock();
-        waiting.push(ticket.clone());
-        self.has_waiting.store(true, Ordering::Release);
-    }
-
-    /// Wakes whoever waits for what the clock knows to be complete; everybody, once the device is
-    /// lost. One atomic load when nobody waits.
+    /// Wakes the tasks whose readbacks are complete as far as the clock knows; all, once the device is lost.
     pub(crate) fn wake(&self, clock: &Clock) {
-        if !self.has_waiting.load(Ordering::Acquire) {
-            return;
-        }
-        let (completed, is_lost) = (clock.completed(), clock.loss().is_some());
-        let wakers: SmallVec<[Waker; 8]> = {
-            let mut waiting = self.waiting.lock();
-            let is_due = |ticket: &mut Arc<Ticket>| is_lost || ticket.point().is_covered_by(&completed);
-            let wakers = waiting.extract_if(.., is_due).filter_map(|ticket| ticket.unlist()).collect();
-            self.has_waiting.store(!waiting.is_empty(), Ordering::Release);
-            wakers
-        };
-        // Without the lock: a waker runs the program's code.
-        wakers.into_iter().for_each(Waker::wake);
+        self.awaited.wake(clock);
+    }
+
+    /// Wakes all tasks, with an error for those whose readbacks are not complete: the manager has ended, and the GPU has
+    /// not finished.
+    pub(crate) fn give_up(&self) {
+        self.awaited.give_up();
     }
 
     /// Gives memory back that nobody has used for the configured frames.
@@ -315,102 +312,5 @@ impl<D: Device> Readbacks<D> {
     /// Gives the memory back that no readback uses.
     pub(crate) fn release(&self, context: &Context<D>) {
         self.pages.release(context);
-    }
-}
-
-/// How far the recording of a readback is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
-    /// It is open.
-    Open,
-    /// It is submitted: this must be complete.
-    Submitted(SyncPoint),
-    /// It was not submitted, and will not be.
-    Discarded,
-}
-
-#[derive(Debug)]
-struct State {
-    progress: Progress,
-    /// Whoever is to be woken when it gets on.
-    waker: Option<Waker>,
-    /// It is among those that are woken when their submission is complete.
-    is_listed: bool,
-}
-
-/// Shared by a readback, its recording, and the manager while somebody waits for it to be woken.
-#[derive(Debug)]
-pub(crate) struct Ticket {
-    /// The recording.
-    pub(crate) recording: Name,
-    state: Mutex<State>,
-    settled: Condvar,
-}
-
-impl Ticket {
-    pub(crate) fn new(recording: Name) -> Self {
-        let state = State { progress: Progress::Open, waker: None, is_listed: false };
-        Self { recording, state: Mutex::new(state), settled: Condvar::new() }
-    }
-
-    /// The recording was submitted or discarded.
-    pub(crate) fn settle(&self, progress: Progress) {
-        let waker = {
-            let mut state = self.state.lock();
-            state.progress = progress;
-            state.waker.take()
-        };
-        self.settled.notify_all();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    pub(crate) fn progress(&self) -> Progress {
-        self.state.lock().progress
-    }
-
-    /// Blocks until the recording is submitted or discarded, or the time is over.
-    pub(crate) fn wait_until(&self, deadline: Option<Instant>) -> Progress {
-        let mut state = self.state.lock();
-        while state.progress == Progress::Open {
-            match deadline {
-                Some(deadline) => {
-                    if self.settled.wait_until(&mut state, deadline).timed_out() {
-                        break;
-                    }
-                }
-                None => self.settled.wait(&mut state),
-            }
-        }
-        state.progress
-    }
-
-    /// Stores the waker of the task that polls. True when the ticket must be added to the list of submitted
-    /// tickets, in which it is not yet.
-    pub(super) fn register(&self, waker: &Waker) -> bool {
-        let mut state = self.state.lock();
-        match &mut state.waker {
-            Some(known) => known.clone_from(waker),
-            none => *none = Some(waker.clone()),
-        }
-        let is_new = !state.is_listed && matches!(state.progress, Progress::Submitted(_));
-        state.is_listed |= is_new;
-        is_new
-    }
-
-    /// What must be complete, while it is listed.
-    pub(super) fn point(&self) -> SyncPoint {
-        match self.progress() {
-            Progress::Submitted(point) => point,
-            Progress::Open | Progress::Discarded => SyncPoint::NONE,
-        }
-    }
-
-    /// Takes it off the list, with whoever is to be woken.
-    pub(super) fn unlist(&self) -> Option<Waker> {
-        let mut state = self.state.lock();
-        state.is_listed = false;
-        state.waker.take()
     }
 }

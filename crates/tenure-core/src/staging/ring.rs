@@ -276,6 +276,7 @@ impl<D: Device> UploadRing<D> {
             return self.allocate_too_large(scratch, size, align);
         }
         let context = self.context();
+        let _call = context.call();
         let begun = Instant::now();
         let mut has_flushed = false;
         loop {
@@ -312,7 +313,7 @@ impl<D: Device> UploadRing<D> {
         frames.stats.waited_ns = frames.stats.waited_ns.saturating_add(nanoseconds(start.elapsed()));
         drop(frames);
         if times.is_power_of_two() {
-            tracing::debug!(target: "tenure", name = %self.name(), waited = ?start.elapsed(), times, "an upload ring was full and waited for the GPU");
+            event!(debug, name = %self.name(), waited = ?start.elapsed(), times, "an upload ring was full and waited for the GPU");
         }
         if waited.map_err(|source| context.refused(self.name(), source))? {
             return Ok(());

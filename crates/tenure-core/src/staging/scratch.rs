@@ -202,6 +202,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     #[cold]
     #[inline(never)]
     fn make_room(&self, size: u64) -> Result<Room<'r, D>, Error> {
+        let _call = self.service.context.call();
         if size == 0 {
             return Err(self.refused(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1))));
         }
@@ -231,6 +232,7 @@ impl<'r, D: Device> Scratch<'r, D> {
 
     /// A page for one thing alone, of this recording.
     pub(super) fn dedicate(&self, desc: &BufferDesc) -> Result<&'r Page<D>, Error> {
+        let _call = self.service.context.call();
         let page = Box::new(Page::new(self.context(), desc)?);
         let pages: &'r Pages<D> = self.pages.get_or_init(|| self.service.store.constants.take());
         Ok(pages.keep(page).1)

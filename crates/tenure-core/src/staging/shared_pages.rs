@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use parking_lot::Mutex;
 
 use super::Page;
+use super::page::Uses;
 use crate::context::Context;
 use crate::device::{Device, DeviceError, Usage};
 use crate::time::SyncPoint;
@@ -66,6 +67,15 @@ struct Spare<D: Device> {
     point: Option<SyncPoint>,
 }
 
+impl<D: Device> Spare<D> {
+    fn release(self, context: &Context<D>) {
+        match self.point {
+            Some(point) => self.page.release_after(context, point),
+            None => self.page.release(context),
+        }
+    }
+}
+
 struct State<D: Device> {
     current: Option<Current<D>>,
     spare: Option<Spare<D>>,
@@ -121,6 +131,8 @@ impl<D: Device> SharedPages<D> {
         if let Some(part) = self.bump(size, align, frame) {
             return Ok(part);
         }
+        // A program without frames may do nothing else by which pages come back.
+        context.reclaim();
         let (spare, wanted) = {
             let mut state = self.state.lock();
             (state.take_spare(context, size), state.next_size(size, page_size))
@@ -140,10 +152,10 @@ impl<D: Device> SharedPages<D> {
         let full = state.current.replace(Current { page, next: size, frame });
         drop(state);
         if let Some(full) = full {
-            self.let_go(context, full.page);
+            self.let_go(context, full.page, Uses::NONE);
         }
-        if let Some(page) = outgrown {
-            page.release(context);
+        if let Some(spare) = outgrown {
+            spare.release(context);
         }
         Ok(part)
     }
@@ -157,19 +169,29 @@ impl<D: Device> SharedPages<D> {
         Some(Part { page: current.page.clone(), offset })
     }
 
-    /// Lets go of a share in a page; the last one gives it back, or keeps it as the spare one.
-    pub(crate) fn let_go(&self, context: &Context<D>, page: Arc<Page<D>>) {
-        let Some(page) = Arc::into_inner(page) else { return };
+    /// Lets go of a share in a page; the last one gives it back, or keeps it as the spare one. What has used it is told by
+    /// each, so that other recordings that are open need not be waited for.
+    pub(crate) fn let_go(&self, context: &Context<D>, page: Arc<Page<D>>, uses: Uses) {
+        page.note_uses(uses);
+        let Some(mut page) = Arc::into_inner(page) else { return };
+        let uses = page.take_uses();
         if page.is_common {
             let mut state = self.state.lock();
             let is_kept = page.size() == state.size && state.current.is_some() && state.spare.is_none();
             if is_kept && !context.is_shut_down.load(Ordering::Acquire) {
-                state.spare = Some(Spare { page, tag: context.recordings.newest(), point: None });
+                let point = match uses {
+                    Uses::Submitted(point) => Some(point),
+                    Uses::Recordings => None,
+                };
+                state.spare = Some(Spare { page, tag: context.recordings.newest(), point });
                 return;
             }
             state.alive = state.alive.saturating_sub(1);
         }
-        page.release(context);
+        match uses {
+            Uses::Submitted(point) => page.release_after(context, point),
+            Uses::Recordings => page.release(context),
+        }
     }
 
     /// Finds out what the spare page must outlive, and gives the pages back if nothing was taken from
@@ -194,13 +216,13 @@ impl<D: Device> SharedPages<D> {
             (state.current.take(), state.spare.take())
         };
         if let Some(current) = current {
-            self.let_go(context, current.page);
+            self.let_go(context, current.page, Uses::NONE);
         }
         if let Some(spare) = spare {
             let mut state = self.state.lock();
             state.alive = state.alive.saturating_sub(1);
             drop(state);
-            spare.page.release(context);
+            spare.release(context);
         }
     }
 
@@ -236,11 +258,11 @@ impl<D: Device> State<D> {
     }
 
     /// The spare page, if it is smaller than pages are now.
-    fn take_outgrown(&mut self) -> Option<Page<D>> {
+    fn take_outgrown(&mut self) -> Option<Spare<D>> {
         let size = self.size;
         let spare = self.spare.take_if(|spare| spare.page.size() < size)?;
         self.alive = self.alive.saturating_sub(1);
-        Some(spare.page)
+        Some(spare)
     }
 
     /// The spare page, if it has `size` bytes and no recording and no GPU work can use it any more.

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::SyncPoint;
 use super::sync_point::ClockId;
 use crate::device::{CallRule, Device, DeviceError, MAX_QUEUES, QueueId, QueueSerial};
-use crate::sync::{AtomicU64, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering};
 
 thread_local! {
     /// The thread runs the program's own code inside a submission.
@@ -73,6 +73,8 @@ pub struct Clock {
     queues: Vec<QueueClock>,
     stamps: AtomicU64,
     lost: OnceLock<String>,
+    /// Something has become complete, or the device was lost, since somebody last asked.
+    has_news: AtomicBool,
 }
 
 impl Clock {
@@ -97,6 +99,7 @@ impl Clock {
             queues: completed.iter().take(MAX_QUEUES).map(queue).collect(),
             stamps: AtomicU64::new(0),
             lost: OnceLock::new(),
+            has_news: AtomicBool::new(false),
         }
     }
 
@@ -240,9 +243,17 @@ impl Clock {
     /// Notes that the queue has completed all serials up to `serial`. A lower serial than the known one is
     /// ignored.
     pub fn note_completed(&self, queue: QueueId, serial: u64) {
-        if let Some(clock) = self.queues.get(queue.index()) {
-            clock.completed.fetch_max(serial, Ordering::AcqRel);
+        if let Some(clock) = self.queues.get(queue.index())
+            && clock.completed.fetch_max(serial, Ordering::AcqRel) < serial
+        {
+            self.has_news.store(true, Ordering::Release);
         }
+    }
+
+    /// Whether anything has become complete, or the device was lost, since this was last asked. What was noted before is
+    /// then seen by whoever has asked.
+    pub(crate) fn take_news(&self) -> bool {
+        self.has_news.load(Ordering::Relaxed) && self.has_news.swap(false, Ordering::Acquire)
     }
 
     /// Blocks until `point` is complete or `timeout` is over; true when it is complete.
@@ -265,7 +276,7 @@ impl Clock {
             }
             let left = timeout.saturating_sub(start.elapsed());
             let is_complete = self.note_loss(device.wait(target, left))?;
-            tracing::trace!(target: "tenure", queue = target.queue.0, serial = target.serial, waited = ?start.elapsed(), is_complete, "the CPU waited for a submission");
+            event!(trace, queue = target.queue.0, serial = target.serial, waited = ?start.elapsed(), is_complete, "the CPU waited for a submission");
             if !is_complete {
                 return Ok(false);
             }
@@ -318,7 +329,8 @@ impl Clock {
         if let Err(DeviceError::Lost { reason }) = &answer {
             // The first reason stays: later calls only repeat it in other words.
             if self.lost.set(reason.clone()).is_ok() {
-                tracing::error!(target: "tenure", reason, "the device is lost: nothing works any more");
+                self.has_news.store(true, Ordering::Release);
+                event!(error, reason = ?reason, "the device is lost: nothing works any more");
             }
         }
         answer

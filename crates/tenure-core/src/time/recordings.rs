@@ -10,6 +10,14 @@ use crate::sync::{AtomicU64, Mutex, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordingId(pub(crate) u64);
 
+impl RecordingId {
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
 impl fmt::Display for RecordingId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "#{}", self.0)
@@ -158,8 +166,7 @@ impl Recordings {
         registry.warned = oldest.id.0;
         drop(registry);
         let OpenRecording { id, name, .. } = oldest;
-        tracing::warn!(
-            target: "tenure", %name, %id, frames,
+        event!(warn, %name, %id, frames,
             "a recording is still open, and nothing dropped since it was opened can be released"
         );
     }

@@ -129,6 +129,28 @@ impl SyncPoint {
         self.serials.iter().zip(other.serials).all(|(mine, theirs)| *mine <= theirs)
     }
 
+    /// The serial of each queue, and the number of the clock that counted them: plain values for other languages. Give
+    /// both to [`from_raw`](Self::from_raw).
+    #[must_use]
+    pub const fn to_raw(&self) -> ([u64; MAX_QUEUES], u32) {
+        (self.serials, self.clock.0)
+    }
+
+    /// A sync point from the values of [`to_raw`](Self::to_raw). Other values are safe: a wait for serials that
+    /// were never submitted, or that another clock has counted, is an error.
+    ///
+    /// ```
+    /// use tenure::{QueueId, SyncPoint};
+    ///
+    /// let point = SyncPoint::at(QueueId(1), 7);
+    /// let (serials, clock) = point.to_raw();
+    /// assert_eq!((serials[1], SyncPoint::from_raw(serials, clock)), (7, point));
+    /// ```
+    #[must_use]
+    pub const fn from_raw(serials: [u64; MAX_QUEUES], clock: u32) -> Self {
+        Self { serials, clock: ClockId(clock) }
+    }
+
     /// The submissions to wait for, without those complete from the start.
     pub fn iter(&self) -> impl Iterator<Item = QueueSerial> + '_ {
         (0_u8..)

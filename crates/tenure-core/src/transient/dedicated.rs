@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use slab::Slab;
 
-use super::desc_table::Description;
+use super::desc_table::{Description, DescriptionId};
 use super::heap::{Acquired, Requester, object};
 use super::object::Object;
 use crate::context::Context;
@@ -21,37 +21,49 @@ struct Entry<D: Device> {
     newest: u64,
     /// The frame in which it was given back.
     last_used: u64,
+    /// One like it had to go for others shortly before: they are needed in turn.
+    is_in_turn: bool,
+}
+
+impl<D: Device> Entry<D> {
+    /// Whether a recording may use it of which others are at least this old.
+    fn is_free(&self, oldest_other: u64) -> bool {
+        !self.is_in_use && (self.newest < oldest_other || self.object.is_idle())
+    }
 }
 
 /// Committed resources, found by description: they share no bytes, but are reused.
 pub(super) struct Dedicated<D: Device> {
     entries: Slab<Entry<D>>,
+    /// The descriptions of those that went for others, and in which frame.
+    superseded: Vec<(DescriptionId, u64)>,
 }
 
 impl<D: Device> Default for Dedicated<D> {
     fn default() -> Self {
-        Self { entries: Slab::new() }
+        Self { entries: Slab::new(), superseded: Vec::new() }
     }
 }
 
 impl<D: Device> Dedicated<D> {
-    /// A resource of this description that is not in use, created if there is none.
+    /// A resource of this description that is not in use, created if there is none. Then those go that this frame has not
+    /// used, unless they are needed in turn.
     pub(super) fn acquire(
         &mut self,
         context: &Arc<Context<D>>,
-        requester: Requester,
+        requester: Requester<'_>,
         description: &Arc<Description>,
         name: &Name,
+        frame: u64,
     ) -> Result<Acquired<D>, Error> {
-        let is_free = |entry: &Entry<D>| {
-            entry.description.id == description.id
-                && !entry.is_in_use
-                && entry.newest < requester.oldest_other
-        };
-        if let Some((key, entry)) = self.entries.iter_mut().find(|(_, entry)| is_free(entry)) {
+        let id = description.id;
+        let suits = |entry: &Entry<D>| entry.description.id == id && entry.is_free(requester.oldest_other);
+        if let Some((key, entry)) = self.entries.iter_mut().find(|(_, entry)| suits(entry)) {
             entry.is_in_use = true;
             return Ok(Acquired { key, object: entry.object.clone(), is_new: false });
         }
+        let is_in_turn = self.superseded.iter().any(|(known, _)| *known == id);
+        self.supersede(context, requester, frame);
         let backing = context.place_resource(ResourceRequest {
             desc: &description.desc,
             needs: &description.needs,
@@ -71,8 +83,27 @@ impl<D: Device> Dedicated<D> {
             is_in_use: true,
             newest: 0,
             last_used: 0,
+            is_in_turn,
         };
         Ok(Acquired { key: self.entries.insert(entry), object, is_new: true })
+    }
+
+    /// Destroys the resources that this frame has not used, as far as they are not needed in turn with others: where the
+    /// GPU has finished with them, at once.
+    fn supersede(&mut self, context: &Context<D>, requester: Requester<'_>, frame: u64) {
+        let superseded = &mut self.superseded;
+        let before = self.entries.len();
+        self.entries.retain(|_, entry| {
+            let stays =
+                entry.is_in_turn || entry.last_used >= frame || !entry.is_free(requester.oldest_other);
+            if !stays {
+                superseded.push((entry.description.id, frame));
+            }
+            stays
+        });
+        if self.entries.len() < before {
+            context.reclaim();
+        }
     }
 
     /// Gives a resource back; recordings up to `newest` may still use it.
@@ -84,6 +115,7 @@ impl<D: Device> Dedicated<D> {
 
     /// Destroys resources that were not acquired for `latency` frames. Returns how many.
     pub(super) fn evict(&mut self, frame: u64, latency: u64) -> u64 {
+        self.superseded.retain(|(_, last)| frame.saturating_sub(*last) < latency);
         let before = self.entries.len();
         self.entries.retain(|_, entry| entry.is_in_use || frame.saturating_sub(entry.last_used) < latency);
         (before - self.entries.len()) as u64

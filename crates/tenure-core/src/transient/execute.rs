@@ -95,6 +95,7 @@ impl<'p, D: Device> Run<'p, D> {
         // Before its barriers: what they cost belongs to the pass that needs them.
         let scope = is_timed.then(|| recording.begin_gpu_time(pass.name.clone())).transpose()?;
         self.acquire(pass, recording)?;
+        self.pass_to(pass, recording);
         for used in pass.uses.iter().filter(|used| used.automatic) {
             self.require(used.resource, recording, used.states)?;
         }
@@ -144,13 +145,22 @@ impl<'p, D: Device> Run<'p, D> {
         }
     }
 
+    /// Notes that the recording alone may use the resources of the pass.
+    fn pass_to(&self, pass: &PassPlan<'_>, recording: &Recording<D>) {
+        let slots = pass.uses.iter().filter_map(|used| self.slots.get(used.resource.index())?.as_ref());
+        for aliased_range in slots.filter_map(|slot| slot.object.aliased_range()) {
+            aliased_range.pass_to(recording.id().0);
+        }
+    }
+
     fn acquire(&mut self, pass: &PassPlan<'_>, recording: &Recording<D>) -> Result<(), Error> {
         if pass.acquires.is_empty() {
             return Ok(());
         }
         let oldest_other = self.pool.context.recordings.oldest_open_but(recording.id());
         let queue = queue_kind(&self.pool.context, recording.queue());
-        let requester = Requester { recording: 0, queue, oldest_other };
+        let recordings = &self.pool.context.recordings;
+        let requester = Requester { recording: recording.id().0, queue, oldest_other, recordings };
         for id in pass.acquires {
             let slot = self.acquire_one(*id, requester)?;
             if let Some(place) = self.slots.get_mut(id.index()) {
@@ -160,7 +170,7 @@ impl<'p, D: Device> Run<'p, D> {
         Ok(())
     }
 
-    fn acquire_one(&self, id: ResourceId, requester: Requester) -> Result<Option<Slot<D>>, Error> {
+    fn acquire_one(&self, id: ResourceId, requester: Requester<'_>) -> Result<Option<Slot<D>>, Error> {
         let compiled = &self.prepared.compiled;
         let description = self.prepared.descriptions.get(id.index()).and_then(Option::as_ref);
         let (Some(description), Some(place)) = (description, compiled.placement(id)) else { return Ok(None) };

@@ -20,7 +20,8 @@ use crate::{Buffer, BufferDesc, Error, Name, Recording, Texture, TextureDesc, Tr
 ///
 /// Until the recording that acquired it is submitted, no other recording may use it:
 /// [`Error::NotAcquired`]. After the handle is dropped, the same recording can acquire the bytes again, and
-/// others can once the recordings open at that time have ended.
+/// others can once it is submitted. If other recordings that are open have used the resource as well, its bytes are
+/// available once all those open at that time have ended.
 ///
 /// With Direct3D 12's legacy barriers, leave a texture that was acquired on a compute queue, and used last
 /// in a state that only graphics queues know, in [`State::COMMON`](crate::device::State::COMMON): otherwise
@@ -106,6 +107,7 @@ impl<D: Device> Recording<D> {
     /// [`Error::OutOfMemory`], [`Error::Device`] for an invalid description or a lost device.
     #[inline(never)]
     pub fn transient_texture(&self, desc: &TextureDesc) -> Result<TransientTexture<D>, Error> {
+        let _call = self.context().call();
         self.transients(&desc.name)?.texture(self.id(), self.queue(), desc)
     }
 
@@ -117,6 +119,7 @@ impl<D: Device> Recording<D> {
     /// GPU's.
     #[inline(never)]
     pub fn transient_buffer(&self, desc: &BufferDesc) -> Result<TransientBuffer<D>, Error> {
+        let _call = self.context().call();
         self.transients(&desc.name)?.buffer(self.id(), self.queue(), desc)
     }
 

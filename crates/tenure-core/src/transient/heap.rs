@@ -10,23 +10,53 @@ use super::desc_table::{Description, DescriptionId, Tenants};
 use super::hints::HeapInfo;
 use super::object::{Cached, Object};
 use super::owners::{Owner, Owners, Segment};
-use super::used_ranges::UsedRanges;
+use super::used_ranges::{UsedRanges, Users};
 use crate::context::Context;
 use crate::device::{Device, MemoryTypeId, ObjectRef, Permit, QueueKind, ResourceDesc, State, StateModel};
 use crate::memory::{
     AliasedRange, AliasingHandoff, Backing, HeapPlace, Location, MapWish, MemorySize, SharedHeap,
 };
+use crate::time::Recordings;
 use crate::{Buffer, Error, Name, Texture};
 
-/// The recording, or graph, that acquires a resource.
+/// The two ways to transient memory. They share no heaps: a handle that a program keeps would hold back the heap of a
+/// whole graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Road {
+    Graph,
+    PassByPass,
+}
+
+/// The recording that acquires a resource.
 #[derive(Clone, Copy)]
-pub(super) struct Requester {
-    /// The number of the recording; 0 for a graph, whose plan already orders uses.
+pub(super) struct Requester<'a> {
+    /// Its number.
     pub(super) recording: u64,
-    /// The kind of the recording's queue.
+    /// The kind of its queue.
     pub(super) queue: QueueKind,
     /// The oldest open recording other than this one.
     pub(super) oldest_other: u64,
+    pub(super) recordings: &'a Recordings,
+}
+
+impl Requester<'_> {
+    /// Whether another recording may use what these used, and is open.
+    pub(super) fn is_blocked_by(&self, users: Users) -> bool {
+        match users {
+            Users::UpTo(newest) => newest >= self.oldest_other,
+            Users::One(number) => {
+                number != self.recording && number >= self.oldest_other && self.recordings.is_open(number)
+            }
+        }
+    }
+}
+
+/// Whether all of these recordings have ended.
+pub(super) fn is_over(recordings: &Recordings, users: Users) -> bool {
+    match users {
+        Users::UpTo(newest) => newest < recordings.oldest_open(),
+        Users::One(number) => !recordings.is_open(number),
+    }
 }
 
 /// The key of a cached resource: description, offset, and the kind of queue that acquires it. Where resources
@@ -36,7 +66,7 @@ type Key = (DescriptionId, u64, QueueKind);
 
 fn key_of<D: Device>(
     context: &Context<D>,
-    requester: Requester,
+    requester: Requester<'_>,
     description: &Description,
     offset: u64,
 ) -> Key {
@@ -58,6 +88,19 @@ struct Entry<D: Device> {
     is_in_use: bool,
     /// It can no longer be found, and is destroyed as soon as it is idle.
     is_stale: bool,
+}
+
+impl<D: Device> Entry<D> {
+    /// The recordings that may use it once its handle is dropped; `None` for none.
+    fn users(&self, recordings: &Recordings) -> Option<Users> {
+        let acquired_by = self.object.aliased_range().map_or(0, |aliased_range| aliased_range.acquired_by());
+        match self.object.is_recorded() {
+            // No other may have used it before that one is submitted.
+            _ if recordings.is_open(acquired_by) => Some(Users::One(acquired_by)),
+            true => Some(Users::UpTo(recordings.newest())),
+            false => None,
+        }
+    }
 }
 
 /// A resource that was acquired: the key of its entry, and whether it was created for that.
@@ -83,13 +126,26 @@ pub(super) struct Heap<D: Device> {
     /// The frame in which a resource was last acquired or given back in it.
     pub(super) last_used: u64,
     /// The end of the highest range acquired since the last frame.
-    pub(super) top: u64,
+    top: u64,
+    /// The same, of the last frame.
+    last_top: u64,
+    /// The highest of those in the last two periods of frames; `u64::MAX` for one in which it was not there yet.
+    tops: [u64; 2],
+    /// The frame in which the second of them began.
+    period_began: u64,
+    pub(super) road: Road,
     /// A running graph uses it: other requests must not acquire from it.
     pub(super) is_claimed: bool,
 }
 
 impl<D: Device> Heap<D> {
-    pub(super) fn new(id: u64, heap: D::Heap, desc: &crate::device::HeapDesc, tenants: Tenants) -> Self {
+    pub(super) fn new(
+        id: u64,
+        heap: D::Heap,
+        desc: &crate::device::HeapDesc,
+        (road, tenants): (Road, Tenants),
+        frame: u64,
+    ) -> Self {
         Self {
             id,
             share: Arc::new(SharedHeap { heap, own: MemorySize { memory: desc.memory, size: desc.size } }),
@@ -100,8 +156,12 @@ impl<D: Device> Heap<D> {
             owners: Owners::default(),
             entries: Slab::new(),
             by_key: FxHashMap::default(),
-            last_used: 0,
+            last_used: frame,
             top: 0,
+            last_top: 0,
+            tops: [u64::MAX, 0],
+            period_began: frame,
+            road,
             is_claimed: false,
         }
     }
@@ -113,6 +173,34 @@ impl<D: Device> Heap<D> {
     /// Bytes.
     pub(super) fn size(&self) -> u64 {
         self.share.own.size
+    }
+
+    /// Ends a frame. Returns the end of the highest range acquired in it.
+    pub(super) fn end_frame(&mut self, frame: u64, period: u64) -> u64 {
+        let top = std::mem::take(&mut self.top);
+        self.last_top = top;
+        self.tops[1] = self.tops[1].max(top);
+        if frame.saturating_sub(self.period_began) >= period {
+            self.tops = [self.tops[1], 0];
+            self.period_began = frame;
+        }
+        top
+    }
+
+    /// The end of the highest range acquired since the last frame.
+    pub(super) const fn top(&self) -> u64 {
+        self.top
+    }
+
+    /// The end of the highest range acquired in the last frame.
+    pub(super) const fn last_top(&self) -> u64 {
+        self.last_top
+    }
+
+    /// The end of the highest range acquired in the last two periods; `u64::MAX` in the first ones.
+    pub(super) fn needed(&self) -> u64 {
+        let [before, now] = self.tops;
+        before.max(now)
     }
 
     /// The number of API resources that it keeps.
@@ -143,7 +231,7 @@ impl<D: Device> Heap<D> {
     pub(super) fn acquire(
         &mut self,
         context: &Arc<Context<D>>,
-        requester: Requester,
+        requester: Requester<'_>,
         description: &Arc<Description>,
         name: &Name,
         offset: u64,
@@ -185,7 +273,7 @@ impl<D: Device> Heap<D> {
     fn find(
         &mut self,
         context: &Context<D>,
-        requester: Requester,
+        requester: Requester<'_>,
         description: &Description,
         offset: u64,
     ) -> Option<usize> {
@@ -204,7 +292,7 @@ impl<D: Device> Heap<D> {
     fn make(
         &mut self,
         context: &Arc<Context<D>>,
-        requester: Requester,
+        requester: Requester<'_>,
         description: &Arc<Description>,
         name: &Name,
         offset: u64,
@@ -251,14 +339,14 @@ impl<D: Device> Heap<D> {
         }
     }
 
-    /// Gives a resource back; recordings up to `newest` that are open may still use it.
-    pub(super) fn release(&mut self, key: usize, (newest, oldest): (u64, u64), frame: u64) {
+    /// Gives a resource back, which the recordings that are open may still use.
+    pub(super) fn release(&mut self, key: usize, recordings: &Recordings, frame: u64) {
         if let Some(entry) = self.entries.get_mut(key) {
             entry.is_in_use = false;
             entry.last_used = frame;
             self.last_used = frame;
             let range = range_of(entry);
-            self.used.drop_range(&range, newest, oldest);
+            self.used.drop_range(&range, entry.users(recordings), |users| is_over(recordings, users));
             if entry.object.aliased_range().is_some_and(|aliased_range| aliased_range.release()) {
                 self.owners.give_back(range, &entry.before);
             }
@@ -313,8 +401,8 @@ impl<D: Device> Heap<D> {
     }
 
     /// True when none of its resources is acquired, or may be used by an open recording.
-    pub(super) fn is_idle(&mut self, oldest: u64) -> bool {
-        self.used.forget(oldest);
+    pub(super) fn is_idle(&mut self, recordings: &Recordings) -> bool {
+        self.used.forget(|users| is_over(recordings, users));
         self.used.is_empty() && !self.is_claimed
     }
 

@@ -4,11 +4,19 @@
 //! each other. What one frame acquired, when, and how long it kept it is planned as if it were a graph, and
 //! the next frame is offered those offsets, in that order. A hint is taken only if its bytes are free at that
 //! time, so a frame that turns out different is merely placed by first fit.
+//!
+//! A frame that differs from the one before is planned into the heaps that are there. Once two are alike, and a plan into
+//! new heaps takes less memory than the heaps that they use, the next one is offered those.
 
 use tenure_plan::{Item, Options, plan};
 
 use super::desc_table::{Description, DescriptionId, Tenants};
+use super::heap::Requester;
+use super::used_ranges::Users;
 use crate::device::MemoryTypeId;
+
+/// Heaps are replaced by smaller ones after this many times the latency.
+const SHRINK_AFTER: u64 = 4;
 
 /// A resource acquired in the frame.
 #[derive(Clone, Copy, Debug)]
@@ -16,11 +24,15 @@ struct Acquisition {
     description: DescriptionId,
     size: u64,
     alignment: u64,
+    /// Of the heap itself.
+    heap_alignment: u64,
     class: HeapClass,
     offset: HeapOffset,
+    /// The number of the recording.
+    recording: u64,
     /// The number of acquires and drops in the frame when it was acquired.
     first: u64,
-    /// The same when it was dropped; `None` if that was not within the frame.
+    /// The same when its bytes were available to others again; `None` if that was not within the frame.
     last: Option<u64>,
 }
 
@@ -48,6 +60,40 @@ pub(super) struct HeapInfo {
     pub(super) size: u64,
 }
 
+/// The limits of new heaps, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeapLimit {
+    /// The largest, unless a resource is larger by itself.
+    pub(super) most: u64,
+    /// Sizes are multiples of this.
+    pub(super) alignment: u64,
+    /// Where no more than this is reserved, new heaps are not worth their creation.
+    pub(super) small: u64,
+}
+
+/// A heap that is planned in place of several.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewHeap {
+    pub(super) class: HeapClass,
+    pub(super) size: u64,
+    pub(super) alignment: u64,
+}
+
+/// Where a hint leads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hint {
+    pub(super) heap: HintedHeap,
+    pub(super) offset: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HintedHeap {
+    /// The number of a heap.
+    Known(u64),
+    /// The index of a heap that is planned.
+    New(usize),
+}
+
 /// The acquisitions of the current frame, and the hints made from those of the last.
 #[derive(Debug, Default)]
 pub(super) struct Hints {
@@ -59,7 +105,15 @@ pub(super) struct Hints {
     /// The acquisitions of the frame that hints were made from.
     previous: Vec<Acquisition>,
     /// The hint for each of `previous`.
-    hinted: Vec<HeapOffset>,
+    hinted: Vec<Hint>,
+    /// The heaps that were made by a plan.
+    made: Vec<u64>,
+    /// The heaps that hints lead to and that are not there yet.
+    new_heaps: Vec<NewHeap>,
+    /// Frames like `previous` have been planned into fewer heaps, or need none.
+    is_merged: bool,
+    /// Frames like `previous` in a row, since the last one that was planned into smaller heaps.
+    alike: u64,
     /// Index of the next hint to give.
     next: usize,
 }
@@ -73,7 +127,7 @@ pub(super) struct AcquisitionId {
 
 impl Hints {
     /// The hint for a resource of this description. Hints before it that the frame skipped are given up.
-    pub(super) fn next(&mut self, description: DescriptionId) -> Option<HeapOffset> {
+    pub(super) fn next(&mut self, description: DescriptionId) -> Option<Hint> {
         /// How many acquisitions a frame may skip and still count as similar to the last.
         const MAX_SKIPPED: usize = 8;
         let ahead = self.previous.get(self.next..)?.iter().take(MAX_SKIPPED);
@@ -90,15 +144,33 @@ impl Hints {
         alignment: u64,
         class: HeapClass,
         offset: HeapOffset,
+        requester: Requester<'_>,
     ) -> Option<AcquisitionId> {
         const MAX_PLANNED: usize = 1024;
         if self.current.len() >= MAX_PLANNED {
             self.has_overflowed = true;
             return None;
         }
+        let needs = &description.needs;
         let first = self.tick();
-        let (description, size) = (description.id, description.needs.size);
-        self.current.push(Acquisition { description, size, alignment, class, offset, first, last: None });
+        if requester.oldest_other <= requester.recordings.newest() {
+            let is_held_back = |other: &&mut Acquisition| {
+                other.last.is_some() && requester.is_blocked_by(Users::One(other.recording))
+            };
+            self.current.iter_mut().filter(is_held_back).for_each(|other| other.last = Some(first + 1));
+        }
+        let Description { id: description, heap_alignment, .. } = *description;
+        self.current.push(Acquisition {
+            description,
+            size: needs.size,
+            alignment,
+            heap_alignment,
+            class,
+            offset,
+            recording: requester.recording,
+            first,
+            last: None,
+        });
         Some(AcquisitionId { frame: self.frame, index: self.current.len() - 1 })
     }
 
@@ -117,59 +189,154 @@ impl Hints {
         self.events
     }
 
-    /// Ends the frame, and plans it for the next one if it differs from the frame before it.
-    pub(super) fn end_frame(&mut self, heaps: impl Iterator<Item = HeapInfo>) {
+    /// The heap that is planned, by its index.
+    pub(super) fn new_heap(&self, index: usize) -> Option<NewHeap> {
+        self.new_heaps.get(index).copied()
+    }
+
+    /// The heap that was planned is there; `None` where there is no memory for it.
+    pub(super) fn note_made(&mut self, index: usize, heap: Option<u64>) {
+        match heap {
+            Some(heap) => {
+                self.made.push(heap);
+                let hints = self.hinted.iter_mut().filter(|hint| hint.heap == HintedHeap::New(index));
+                hints.for_each(|hint| hint.heap = HintedHeap::Known(heap));
+            }
+            None => self.hinted.clear(),
+        }
+    }
+
+    /// Ends the frame, and plans it for the next one: into the heaps that are there if it differs from the frame before
+    /// it, and if it does not, once into new heaps.
+    pub(super) fn end_frame(
+        &mut self,
+        heaps: impl Iterator<Item = HeapInfo>,
+        limit: HeapLimit,
+        latency: u64,
+        may_merge: bool,
+    ) {
         if std::mem::take(&mut self.has_overflowed) {
             self.current.clear();
         }
+        let heaps: Vec<HeapInfo> = heaps.collect();
+        self.made.retain(|made| heaps.iter().any(|heap| heap.heap == *made));
         let shapes = self.current.iter().map(Acquisition::shape);
         if !shapes.eq(self.previous.iter().map(Acquisition::shape)) {
-            self.hinted = self
-                .planned(&heaps.collect::<Vec<_>>())
-                .unwrap_or_else(|| self.current.iter().map(|acquisition| acquisition.offset).collect());
+            self.hinted = self.planned(&heaps).unwrap_or_else(|| self.hints_as_placed());
             std::mem::swap(&mut self.previous, &mut self.current);
+            (self.is_merged, self.alike) = (false, 0);
+        } else {
+            self.alike += 1;
+            // Heaps by first fit at once; those by a plan only where frames have been alike for long: memory holds both until the
+            // GPU has finished with the larger.
+            let shrinks = self.alike.is_multiple_of(SHRINK_AFTER * latency);
+            if may_merge && (!self.is_merged || shrinks) {
+                self.is_merged = true;
+                if let Some((hints, new_heaps)) = self.merged(&heaps, limit, shrinks) {
+                    (self.hinted, self.new_heaps) = (hints, new_heaps);
+                }
+            }
         }
         self.current.clear();
         (self.events, self.next) = (0, 0);
         self.frame += 1;
     }
 
-    /// Offsets that take fewer bytes than those of the current frame; `None` if the gain is too small.
-    fn planned(&self, heaps: &[HeapInfo]) -> Option<Vec<HeapOffset>> {
-        let mut offsets: Vec<HeapOffset> =
-            self.current.iter().map(|acquisition| acquisition.offset).collect();
-        let before = self.footprint(&offsets);
+    fn hints_as_placed(&self) -> Vec<Hint> {
+        self.current.iter().map(|acquisition| acquisition.offset.into()).collect()
+    }
+
+    /// The classes of what was acquired in the current frame.
+    fn classes(&self) -> Vec<HeapClass> {
         let mut classes: Vec<HeapClass> = self.current.iter().map(|acquisition| acquisition.class).collect();
         classes.sort_unstable();
         classes.dedup();
-        for class in classes {
-            self.plan_class(class, heaps, &mut offsets)?;
-        }
-        // An API resource that moves must be created again.
-        (self.footprint(&offsets) < before - before / 64).then_some(offsets)
+        classes
     }
 
-    /// Plans the acquisitions of one class into the heaps of that class, the largest heap first.
-    fn plan_class(&self, class: HeapClass, heaps: &[HeapInfo], offsets: &mut [HeapOffset]) -> Option<()> {
-        let mut heaps: Vec<HeapInfo> = heaps.iter().copied().filter(|heap| heap.class == class).collect();
-        heaps.sort_by_key(|heap| (std::cmp::Reverse(heap.size), heap.heap));
+    /// The acquisitions of a class, by index.
+    fn of_class(&self, class: HeapClass) -> Vec<usize> {
         let all = (0..).zip(&self.current).filter(|(_, acquisition)| acquisition.class == class);
-        let mut rest: Vec<usize> = all.map(|(index, _)| index).collect();
-        for heap in heaps {
-            let items: Vec<Item> = rest.iter().filter_map(|index| self.item(*index)).collect();
-            let planned = plan(&items, &Options::new().nodes(0)).ok()?.offsets;
-            let placed: Vec<(usize, u64)> = rest.iter().copied().zip(planned).collect();
-            rest.clear();
-            for (index, offset) in placed {
-                let end = offset.saturating_add(self.current.get(index)?.size);
-                if end <= heap.size {
-                    *offsets.get_mut(index)? = HeapOffset { heap: heap.heap, offset };
-                } else {
-                    rest.push(index);
-                }
+        all.map(|(index, _)| index).collect()
+    }
+
+    /// Offsets that take fewer bytes than those of the current frame; `None` if the gain is too small.
+    fn planned(&self, heaps: &[HeapInfo]) -> Option<Vec<Hint>> {
+        let mut hints = self.hints_as_placed();
+        let (before, before_heaps) = (self.footprint(&hints), reserved(heaps, &hints));
+        for class in self.classes() {
+            let mut heaps: Vec<HeapInfo> = heaps.iter().copied().filter(|heap| heap.class == class).collect();
+            heaps.sort_by_key(|heap| (std::cmp::Reverse(heap.size), heap.heap));
+            let mut rest = self.of_class(class);
+            for heap in heaps {
+                rest = self.plan_heap(rest, HintedHeap::Known(heap.heap), heap.size, &mut hints)?;
+            }
+            if !rest.is_empty() {
+                return None;
             }
         }
-        rest.is_empty().then_some(())
+        // An API resource that moves must be created again.
+        let gains = self.footprint(&hints) < before - before / 64
+            || reserved(heaps, &hints) < before_heaps - before_heaps / 20;
+        gains.then_some(hints)
+    }
+
+    /// A plan into new heaps, for the classes in which they are smaller together than those that the current frame
+    /// uses, some of which are by first fit if `shrinks` is false; `None` if there are no such classes.
+    fn merged(
+        &self,
+        heaps: &[HeapInfo],
+        limit: HeapLimit,
+        shrinks: bool,
+    ) -> Option<(Vec<Hint>, Vec<NewHeap>)> {
+        let (mut hints, mut new_heaps) = (self.hinted.clone(), Vec::new());
+        for class in self.classes() {
+            let all = self.of_class(class);
+            let acquisitions = || all.iter().filter_map(|index| self.current.get(*index));
+            let heap_alignments = acquisitions().map(|acquisition| acquisition.heap_alignment);
+            let alignment = heap_alignments.fold(limit.alignment, u64::max);
+            let largest = acquisitions().map(|acquisition| acquisition.size).max()?;
+            let (mut planned, mut made) = (hints.clone(), Vec::new());
+            let mut rest = all.clone();
+            while !rest.is_empty() {
+                let heap = HintedHeap::New(new_heaps.len() + made.len());
+                rest = self.plan_heap(rest, heap, limit.most.max(largest), &mut planned)?;
+                let placed = self.current.iter().zip(&planned).filter(|(_, hint)| hint.heap == heap);
+                let end = placed.map(|(acquisition, hint)| hint.offset + acquisition.size).max()?;
+                let size = end.checked_next_multiple_of(alignment)?;
+                made.push(NewHeap { class, size, alignment });
+            }
+            let placed: Vec<Hint> = acquisitions().map(|acquisition| acquisition.offset.into()).collect();
+            let used = || used_heaps(heaps, &placed);
+            let sizes = made.iter().map(|heap| heap.size).sum::<u64>();
+            let is_smaller = used().map(|heap| heap.size).sum::<u64>() > limit.small.max(sizes + sizes / 20);
+            if is_smaller && (shrinks || used().any(|heap| !self.made.contains(&heap.heap))) {
+                hints = planned;
+                new_heaps.append(&mut made);
+            }
+        }
+        (!new_heaps.is_empty()).then_some((hints, new_heaps))
+    }
+
+    /// Plans acquisitions into a heap of this size, and returns those that do not fit.
+    fn plan_heap(
+        &self,
+        all: Vec<usize>,
+        heap: HintedHeap,
+        size: u64,
+        hints: &mut [Hint],
+    ) -> Option<Vec<usize>> {
+        let items: Vec<Item> = all.iter().filter_map(|index| self.item(*index)).collect();
+        let planned = plan(&items, &Options::new().nodes(0)).ok()?.offsets;
+        let mut rest = Vec::new();
+        for (index, offset) in all.into_iter().zip(planned) {
+            if offset.saturating_add(self.current.get(index)?.size) <= size {
+                *hints.get_mut(index)? = Hint { heap, offset };
+            } else {
+                rest.push(index);
+            }
+        }
+        Some(rest)
     }
 
     fn item(&self, index: usize) -> Option<Item> {
@@ -179,15 +346,31 @@ impl Hints {
     }
 
     /// Bytes up to the highest end in each heap, added over all heaps.
-    fn footprint(&self, offsets: &[HeapOffset]) -> u64 {
-        let mut tops: Vec<(u64, u64)> = Vec::new();
-        for (acquisition, at) in self.current.iter().zip(offsets) {
-            let end = at.offset.saturating_add(acquisition.size);
-            match tops.iter_mut().find(|(heap, _)| *heap == at.heap) {
+    fn footprint(&self, hints: &[Hint]) -> u64 {
+        let mut tops: Vec<(HintedHeap, u64)> = Vec::new();
+        for (acquisition, hint) in self.current.iter().zip(hints) {
+            let end = hint.offset.saturating_add(acquisition.size);
+            match tops.iter_mut().find(|(heap, _)| *heap == hint.heap) {
                 Some((_, top)) => *top = end.max(*top),
-                None => tops.push((at.heap, end)),
+                None => tops.push((hint.heap, end)),
             }
         }
         tops.iter().fold(0, |sum, (_, top)| sum.saturating_add(*top))
     }
+}
+
+impl From<HeapOffset> for Hint {
+    fn from(place: HeapOffset) -> Self {
+        Self { heap: HintedHeap::Known(place.heap), offset: place.offset }
+    }
+}
+
+/// The heaps that hints lead to.
+fn used_heaps<'a>(heaps: &'a [HeapInfo], hints: &'a [Hint]) -> impl Iterator<Item = &'a HeapInfo> {
+    heaps.iter().filter(|heap| hints.iter().any(|hint| hint.heap == HintedHeap::Known(heap.heap)))
+}
+
+/// Bytes of those.
+fn reserved(heaps: &[HeapInfo], hints: &[Hint]) -> u64 {
+    used_heaps(heaps, hints).map(|heap| heap.size).sum()
 }

@@ -11,8 +11,9 @@
 //!   without planning, a changed one keeps its resources where they were as far as that costs next to nothing.
 //! * **Pass by pass**: [`Recording::transient_texture`](crate::Recording::transient_texture) and
 //!   [`transient_buffer`](crate::Recording::transient_buffer) acquire a resource, dropping the handle discards
-//!   it. Offsets are found by first fit, and from the second frame on by a plan of the frame before
-//!   (heaps grow with what there is, up to [`TransientConfig::heap`](crate::TransientConfig::heap) bytes).
+//!   it. Offsets are found by first fit, and from the second frame on by a plan of the frame before. Heaps grow with
+//!   what there is, up to [`TransientConfig::heap`](crate::TransientConfig::heap) bytes; after two equal frames, the third
+//!   has them replaced by those that a graph would have, if these are smaller.
 //!
 //! ```
 //! use tenure::{Config, Format, Gpu, Queue, State, Subresource, TextureDesc, Usage};
@@ -61,15 +62,19 @@
 //! than [`TransientConfig::cache`](crate::TransientConfig::cache), oldest first; and heaps that have not been
 //! used for so long are destroyed, with all resources in them. [`Gpu::trim`](crate::Gpu::trim) does not wait.
 //!
-//! Heaps for graphs are as large as the plan, rounded up by about a sixteenth at most. Where memory is short,
+//! Where sizes change, as while a window is dragged larger, heaps that a new one takes the place of go as soon as the GPU
+//! has finished with them, without that latency. Graphs that run one after the other share the largest heap.
+//!
+//! Heaps for graphs are as large as the plan, rounded up by about a sixteenth at most; while plans grow from frame to frame,
+//! by a quarter. A heap of which graphs have used much less for the latency is replaced by a smaller one. Where memory is short,
 //! graphs are planned for several heaps of a half, a quarter and an eighth of that. A larger heap is tried again
 //! after 64 frames, then ever more rarely, and after [`Gpu::trim`](crate::Gpu::trim).
 //!
 //! # Order
 //!
 //! On one queue, bytes are handed on from pass to pass and from frame to frame in the order of submission,
-//! however many frames are in flight: no frame has memory of its own. Bytes that were dropped while recordings
-//! were open can be taken by the newest of those alone until the others are submitted. Passes that different
+//! however many frames are in flight: no frame has memory of its own. Bytes that were dropped can be taken by the
+//! recording that acquired them, and by others once it is submitted. Passes that different
 //! queues may run at the same time share no bytes. Destruction goes through the release queue like everywhere
 //! else.
 //!
@@ -89,6 +94,7 @@ mod hints;
 mod new_heap;
 mod object;
 mod owners;
+mod pass_by_pass;
 mod pool;
 mod prepare;
 mod shortage;

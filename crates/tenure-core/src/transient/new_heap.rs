@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use tenure_heap::{Fallback, Round, ShortageRules, Spill};
 
-use super::heap::Heap;
 use super::pool::{Attempt, HeapRequest, State};
 use crate::Error;
 use crate::Name;
@@ -66,13 +65,13 @@ struct Steps<'a, D: Device> {
 
 impl<D: Device> Steps<'_, D> {
     fn create(&mut self, memory: MemoryTypeId, size: u64) -> Result<usize, DeviceError> {
-        let HeapRequest { alignment, tenants, .. } = *self.request;
+        let HeapRequest { alignment, tenants, road, .. } = *self.request;
         let category = tenants.category;
         let desc = HeapDesc { size, alignment, memory, category, priority: Priority::High };
         let objects = &self.context.pools.objects;
         let heap =
             objects.create_heap(self.context.device(), &desc, "transient heap", &objects.transient_memory)?;
-        Ok(self.state.push_heap(|number| Heap::new(number, heap, &desc, tenants)))
+        Ok(self.state.push_heap(heap, &desc, (road, tenants)))
     }
 }
 
@@ -113,7 +112,7 @@ impl<D: Device> Fallback for Steps<'_, D> {
         Wanted::note_refusal(&mut self.wanted, memory, refusal);
         if let Some(times) = self.context.pools.notices.refusal(class_of(self.request)(memory)) {
             let (name, bytes) = (self.name, self.request.least);
-            tracing::debug!(target: "tenure", %name, bytes, %refusal, times, "no memory of this type for a transient heap; the next step follows");
+            event!(debug, %name, bytes, %refusal, times, "no memory of this type for a transient heap; the next step follows");
         }
     }
 

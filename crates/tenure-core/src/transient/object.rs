@@ -164,6 +164,11 @@ impl<D: Device> Object<D> {
             Self::Texture(texture) => Arc::strong_count(texture),
             Self::Buffer(buffer) => Arc::strong_count(buffer),
         };
-        handles == 1 && Arc::strong_count(self.api_resource()) == 1
+        handles == 1 && !self.is_recorded()
+    }
+
+    /// Whether a recording that is open has used it.
+    pub(super) fn is_recorded(&self) -> bool {
+        Arc::strong_count(self.api_resource()) > 1
     }
 }

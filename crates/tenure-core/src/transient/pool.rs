@@ -5,24 +5,23 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tenure_heap::MemoryCounter;
 
+use super::TransientStats;
 use super::dedicated::Dedicated;
 use super::desc_table::{Description, ResourceDescTable, Tenants};
 use super::graph::{PlanCache, PlanOptions};
-use super::heap::{Acquired, Heap, Requester};
-use super::hints::{AcquisitionId, HeapOffset, Hints};
+use super::heap::{Acquired, Heap, Requester, Road, is_over};
+use super::hints::{AcquisitionId, Hints};
 use super::object::Object;
-use super::prepare::Prepared;
+use super::prepare::{Prepared, is_too_large};
 use super::shortage::HeapClass;
-use super::{TransientBuffer, TransientStats, TransientTexture};
 use crate::command::CommandService;
 use crate::context::{Context, IdleHeaps};
-use crate::device::{Allowed, BufferInfo, Device, DeviceError, Properties, QueueId, ResourceDesc, Usage};
+use crate::device::{
+    Allowed, BufferInfo, Device, DeviceError, HeapDesc, Properties, QueueId, ResourceDesc, Usage,
+};
 use crate::memory::{MakeRoom as _, MemoryUse};
-use crate::time::{RecordingId, SyncPoint};
-use crate::{BufferDesc, Error, Name, TextureDesc, TransientRule};
-
-/// Bytes of the first heap of a class, unless the first resource is larger.
-const FIRST_HEAP: u64 = 1 << 20;
+use crate::time::SyncPoint;
+use crate::{BufferDesc, Error, Name, TransientRule};
 
 /// The cache entry of an acquired resource.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +42,11 @@ pub(super) struct State<D: Device> {
     pub(super) descriptions: ResourceDescTable,
     /// In order of creation.
     pub(super) heaps: Vec<Heap<D>>,
+    /// Once this is complete, the GPU has finished with the heaps that others took the place of.
+    pub(super) replaced: SyncPoint,
     last_heap: u64,
     dedicated: Dedicated<D>,
-    hints: Hints,
+    pub(super) hints: Hints,
     /// The classes of resources of graphs that may share heaps.
     pub(super) classes: Vec<HeapClass>,
     pub(super) plans: PlanCache,
@@ -87,6 +88,7 @@ impl<D: Device> Inner<D> {
             prepared: Vec::new(),
             descriptions: ResourceDescTable::default(),
             heaps: Vec::new(),
+            replaced: SyncPoint::NONE,
             last_heap: 0,
             dedicated: Dedicated::default(),
             frame: 0,
@@ -96,49 +98,6 @@ impl<D: Device> Inner<D> {
             stats: TransientStats::default(),
         };
         Self { state: Mutex::new(state), commands, context }
-    }
-
-    pub(crate) fn texture(
-        self: &Arc<Self>,
-        recording: RecordingId,
-        queue: QueueId,
-        desc: &TextureDesc,
-    ) -> Result<TransientTexture<D>, Error> {
-        check_usage(&desc.name, desc.info.usage)?;
-        let resource = ResourceDesc::Texture(desc.info.clone());
-        match self.acquire(recording, queue, &desc.name, &resource, 1)? {
-            (Object::Texture(texture), entry_ref) => {
-                Ok(TransientTexture::new(self.clone(), texture, desc.name.clone(), entry_ref))
-            }
-            (Object::Buffer(_), _) => Err(wrong_type(&desc.name)),
-        }
-    }
-
-    pub(crate) fn buffer(
-        self: &Arc<Self>,
-        recording: RecordingId,
-        queue: QueueId,
-        desc: &BufferDesc,
-    ) -> Result<TransientBuffer<D>, Error> {
-        let resource = buffer_resource(desc)?;
-        match self.acquire(recording, queue, &desc.name, &resource, desc.alignment)? {
-            (Object::Buffer(buffer), entry_ref) => {
-                Ok(TransientBuffer::new(self.clone(), buffer, desc.name.clone(), entry_ref))
-            }
-            (Object::Texture(_), _) => Err(wrong_type(&desc.name)),
-        }
-    }
-
-    /// Acquires the lowest free bytes of the oldest heap that has some, or else those of a new heap.
-    fn acquire(
-        &self,
-        recording: RecordingId,
-        queue: QueueId,
-        name: &Name,
-        desc: &ResourceDesc,
-        alignment: u64,
-    ) -> Result<(Object<D>, EntryRef), Error> {
-        self.try_twice(|attempt| self.try_acquire(recording, queue, name, (desc, alignment), attempt))
     }
 
     /// Where memory is short, tries again once everything is given back that nothing uses, and once what the GPU
@@ -154,47 +113,8 @@ impl<D: Device> Inner<D> {
         }
     }
 
-    fn try_acquire(
-        &self,
-        recording: RecordingId,
-        queue: QueueId,
-        name: &Name,
-        (desc, alignment): (&ResourceDesc, u64),
-        attempt: Attempt,
-    ) -> Result<(Object<D>, EntryRef), Error> {
-        let context = &self.context;
-        let requester = Requester {
-            recording: recording.0,
-            queue: queue_kind(context, queue),
-            oldest_other: context.recordings.oldest_open_but(recording),
-        };
-        let state = &mut *self.state.lock();
-        state.check_open()?;
-        let description = state.descriptions.get_or_add(context, name, desc)?;
-        if attempt == Attempt::First {
-            state.note_request(description.needs.size);
-        }
-        if description.needs.requires_dedicated {
-            return state.acquire_dedicated(context, requester, &description, name);
-        }
-        let alignment = description.needs.alignment.max(alignment);
-        let (at, offset) = match state.hinted(&description, alignment, requester) {
-            Some(hinted) => hinted,
-            None => match state.find(context, &description, alignment, requester) {
-                Some(found) => found,
-                None => (state.add_heap_for(context, &description, attempt, name)?, 0),
-            },
-        };
-        let (object, mut entry_ref) = state.acquire_in(context, at, requester, &description, name, offset)?;
-        if let (Some(heap), EntryRef::Heap { acquisition, .. }) = (state.heaps.get(at), &mut entry_ref) {
-            let place = HeapOffset { heap: heap.id, offset };
-            *acquisition = state.hints.acquired(&description, alignment, (heap.memory, heap.tenants), place);
-        }
-        Ok((object, entry_ref))
-    }
-
     pub(super) fn release(&self, entry_ref: EntryRef) {
-        let (newest, oldest) = (self.context.recordings.newest(), self.context.recordings.oldest_open());
+        let recordings = &self.context.recordings;
         let state = &mut *self.state.lock();
         let frame = state.frame;
         match entry_ref {
@@ -203,10 +123,10 @@ impl<D: Device> Inner<D> {
                     state.hints.dropped(acquisition);
                 }
                 if let Some(heap) = state.heaps.iter_mut().find(|known| known.id == heap) {
-                    heap.release(key, (newest, oldest), frame);
+                    heap.release(key, recordings, frame);
                 }
             }
-            EntryRef::Dedicated { key } => state.dedicated.release(key, newest, frame),
+            EntryRef::Dedicated { key } => state.dedicated.release(key, recordings.newest(), frame),
         }
     }
 
@@ -228,11 +148,12 @@ impl<D: Device> Inner<D> {
     pub(crate) fn end_frame(&self) {
         let config = &self.context.config;
         let state = &mut *self.state.lock();
-        state.hints.end_frame(state.heaps.iter().map(Heap::heap_info));
         state.stats.requested = std::mem::take(&mut state.requested);
-        state.stats.footprint = state.heaps.iter_mut().map(|heap| std::mem::take(&mut heap.top)).sum();
         let capacity = usize::try_from(config.transient.cache).unwrap_or(usize::MAX);
         let latency = u64::from(config.transient.latency.max(1));
+        state.end_hints(&self.context, latency);
+        let (frame, period) = (state.frame, latency.div_ceil(2));
+        state.stats.footprint = state.heaps.iter_mut().map(|heap| heap.end_frame(frame, period)).sum();
         let retired = state.evict(&self.context, latency, capacity);
         state.frame += 1;
         retired.into_iter().for_each(|heap| heap.retire(&self.context));
@@ -298,52 +219,12 @@ impl<D: Device> State<D> {
         self.requested = self.requested.saturating_add(bytes);
     }
 
-    /// The heap, by its index, and the offset that the last frame's plan proposes, if it is free.
-    fn hinted(
-        &mut self,
-        description: &Description,
-        alignment: u64,
-        requester: Requester,
-    ) -> Option<(usize, u64)> {
-        let HeapOffset { heap, offset } = self.hints.next(description.id)?;
-        let at = self.heaps.iter().position(|known| known.id == heap)?;
-        let heap = self.heaps.get(at).filter(|heap| heap.suits(description) && !heap.is_claimed)?;
-        let range = offset..offset.checked_add(description.needs.size)?;
-        let is_there = range.end <= heap.size() && offset.is_multiple_of(alignment);
-        (is_there && heap.used.is_free(&range, requester.oldest_other)).then_some((at, offset))
-    }
-
-    /// The first heap, by its index, and the lowest offset that is free for a resource of this description.
-    fn find(
-        &self,
-        context: &Context<D>,
-        description: &Description,
-        alignment: u64,
-        requester: Requester,
-    ) -> Option<(usize, u64)> {
-        let order = context.pools.order(MemoryUse::GpuOnly);
-        order.iter().find_map(|memory| {
-            let heaps = self.heaps.iter().enumerate();
-            let suits =
-                |heap: &Heap<D>| heap.memory == *memory && heap.suits(description) && !heap.is_claimed;
-            heaps.filter(|(_, heap)| suits(heap)).find_map(|(at, heap)| {
-                let offset = heap.used.first_fit(
-                    description.needs.size,
-                    alignment,
-                    heap.size(),
-                    requester.oldest_other,
-                )?;
-                Some((at, offset))
-            })
-        })
-    }
-
     /// Acquires at an offset that is free.
     pub(super) fn acquire_in(
         &mut self,
         context: &Arc<Context<D>>,
         at: usize,
-        requester: Requester,
+        requester: Requester<'_>,
         description: &Arc<Description>,
         name: &Name,
         offset: u64,
@@ -364,12 +245,12 @@ impl<D: Device> State<D> {
     pub(super) fn acquire_dedicated(
         &mut self,
         context: &Arc<Context<D>>,
-        requester: Requester,
+        requester: Requester<'_>,
         description: &Arc<Description>,
         name: &Name,
     ) -> Result<(Object<D>, EntryRef), Error> {
         let Acquired { key, object, is_new } =
-            self.dedicated.acquire(context, requester, description, name)?;
+            self.dedicated.acquire(context, requester, description, name, self.frame)?;
         self.note_created(is_new, description);
         Ok((object, EntryRef::Dedicated { key }))
     }
@@ -382,52 +263,26 @@ impl<D: Device> State<D> {
         }
     }
 
-    /// A new heap, when first fit found no free range in the others.
-    fn add_heap_for(
-        &mut self,
-        context: &Arc<Context<D>>,
-        description: &Description,
-        attempt: Attempt,
-        name: &Name,
-    ) -> Result<usize, Error> {
-        let request = HeapRequest {
-            tenants: description.tenants,
-            memory_types: description.needs.memory_types,
-            alignment: description.heap_alignment,
-            least: description.needs.size,
-            best: self.growth(context, description),
-            is_trial: false,
-        };
-        self.add_heap(context, &request, attempt, name)
-    }
-
-    /// Bytes of the next heap in which a resource of this description is the first: half of what there is for
-    /// such resources, in whole resources, because they come in series.
-    fn growth(&self, context: &Context<D>, description: &Description) -> u64 {
-        let each = description.needs.size.max(1);
-        let held: u64 = self.heaps.iter().filter(|heap| heap.suits(description)).map(Heap::size).sum();
-        let wanted = (held / 2).max(FIRST_HEAP).min(context.config.transient.heap);
-        if wanted < each { each } else { wanted - wanted % each }
-    }
-
-    /// Takes a new heap, which `make` makes of its number, and returns its index.
-    pub(super) fn push_heap(&mut self, make: impl FnOnce(u64) -> Heap<D>) -> usize {
+    /// Takes a new heap, and returns its index.
+    pub(super) fn push_heap(&mut self, heap: D::Heap, desc: &HeapDesc, kind: (Road, Tenants)) -> usize {
         self.last_heap += 1;
-        self.heaps.push(make(self.last_heap));
+        self.heaps.push(Heap::new(self.last_heap, heap, desc, kind, self.frame));
         self.stats.heaps_created += 1;
         self.heaps.len() - 1
     }
 
-    /// Destroys resources that were not used for `latency` frames, and returns the heaps that were not.
+    /// Destroys resources that were not used for `latency` frames, and returns the heaps that were not, and those of
+    /// graphs that are much larger than what was used of them.
     fn evict(&mut self, context: &Context<D>, latency: u64, capacity: usize) -> Vec<Heap<D>> {
-        let oldest = context.recordings.oldest_open();
-        let frame = self.frame;
-        let is_over =
-            |heap: &mut Heap<D>| frame.saturating_sub(heap.last_used) >= latency && heap.is_idle(oldest);
-        let retired: Vec<_> = self.heaps.extract_if(.., is_over).collect();
+        let (recordings, frame) = (&context.recordings, self.frame);
+        let is_unused = |heap: &mut Heap<D>| {
+            let is_old = frame.saturating_sub(heap.last_used) >= latency;
+            (is_old || is_too_large(context, heap)) && heap.is_idle(recordings)
+        };
+        let retired: Vec<_> = self.heaps.extract_if(.., is_unused).collect();
         let mut evicted: u64 = retired.iter().map(|heap| heap.cached() as u64).sum();
         for heap in &mut self.heaps {
-            heap.used.forget(oldest);
+            heap.used.forget(|users| is_over(recordings, users));
             evicted += heap.evict(frame, latency, capacity);
         }
         self.stats.evicted += evicted + self.dedicated.evict(frame, latency);
@@ -444,11 +299,20 @@ impl<D: Device> State<D> {
 
     /// Removes and returns every heap that is not in use, and was not since the given frame.
     fn trim(&mut self, context: &Context<D>, since: u64) -> Vec<Heap<D>> {
-        let oldest = context.recordings.oldest_open();
-        let is_over = |heap: &mut Heap<D>| heap.last_used <= since && heap.is_idle(oldest);
-        let retired: Vec<_> = self.heaps.extract_if(.., is_over).collect();
+        let is_unused = |heap: &mut Heap<D>| heap.last_used <= since && heap.is_idle(&context.recordings);
+        let retired: Vec<_> = self.heaps.extract_if(.., is_unused).collect();
         self.stats.evicted += retired.iter().map(|heap| heap.cached() as u64).sum::<u64>();
         retired
+    }
+
+    /// Destroys heaps that were taken out because others take their place: where the GPU has finished with them, at once.
+    pub(super) fn replace(&mut self, context: &Context<D>, heaps: Vec<Heap<D>>) {
+        if !heaps.is_empty() {
+            self.stats.evicted += heaps.iter().map(|heap| heap.cached() as u64).sum::<u64>();
+            heaps.into_iter().for_each(|heap| heap.retire(context));
+            context.reclaim();
+            self.replaced = context.clock.submitted();
+        }
     }
 
     fn totals(&self, memory: &MemoryCounter) -> TransientStats {
@@ -481,6 +345,7 @@ pub(super) struct HeapRequest {
     pub(super) best: u64,
     /// Nothing is destroyed to make room for it, and a refusal is not reported to the program.
     pub(super) is_trial: bool,
+    pub(super) road: Road,
 }
 
 impl HeapRequest {

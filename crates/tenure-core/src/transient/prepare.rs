@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::desc_table::{Description, ResourceDescTable};
 use super::graph::{Compiled, Found, Graph, HeapPlan, Memory, Need, TransientDesc};
+use super::heap::{Heap, Road};
 use super::pool::{Attempt, HeapRequest, Inner, State, buffer_resource, check_usage};
 use super::shortage::HeapClass;
 use crate::context::Context;
@@ -186,10 +187,12 @@ impl<D: Device> State<D> {
     ) -> Result<Vec<Option<u64>>, (Box<HeapPlan>, Error)> {
         let mut claimed = Vec::with_capacity(compiled.heaps().len());
         for plan in compiled.heaps() {
+            let of_class = compiled.heaps().iter().filter(|other| other.class == plan.class);
+            let smallest = of_class.map(|other| other.size).min().unwrap_or(plan.size);
             let found = match self.classes.get(plan.class as usize) {
                 Some(class) if plan.class != Need::ALONE => {
                     let class = *class;
-                    self.claim_heap(context, class, plan, attempt).map(Some)
+                    self.claim_heap(context, class, plan, smallest, attempt).map(Some)
                 }
                 _ => Ok(None),
             };
@@ -209,38 +212,26 @@ impl<D: Device> State<D> {
         Ok(claimed)
     }
 
-    /// The smallest idle heap that is large enough, but not much too large; else a new one; else any
-    /// that is large enough.
+    /// The smallest idle heap that is large enough; else a new one; else any that is large enough. Where graphs run at the
+    /// same time, one that needs little leaves heaps to the others that are much too large for it.
+    ///
+    /// Heaps smaller than `smallest` are of no use to the plan.
     fn claim_heap(
         &mut self,
         context: &Arc<Context<D>>,
         class: HeapClass,
         plan: &HeapPlan,
+        smallest: u64,
         attempt: Attempt,
     ) -> Result<u64, Error> {
         let alignment = plan.alignment.max(context.device().properties().heap_alignment);
-        let slack = plan.size / 4;
-        let most = plan.size.saturating_add(slack.max(step(plan.size)));
-        // Heaps have multiples of their alignment: one that was made for this plan is among them.
-        let most = most.checked_next_multiple_of(alignment.max(1)).unwrap_or(most);
+        let most = if class.is_shared(self.frame) { roomy(plan.size, alignment) } else { u64::MAX };
         let at = match self.idle_heap(context, class, plan.size, most, alignment) {
             Some(at) => at,
-            None => {
-                let request = HeapRequest {
-                    tenants: class.tenants,
-                    memory_types: 1 << class.memory.0.min(31),
-                    alignment,
-                    least: plan.size,
-                    best: plan.size.checked_next_multiple_of(step(plan.size)).unwrap_or(plan.size),
-                    is_trial: class.is_trial(plan.size),
-                };
-                match self.add_heap(context, &request, attempt, &Name::from("transient heap")) {
-                    Ok(at) => at,
-                    Err(error) => {
-                        self.idle_heap(context, class, plan.size, u64::MAX, alignment).ok_or(error)?
-                    }
-                }
-            }
+            None => match self.add_planned_heap(context, plan, alignment, smallest, attempt) {
+                Ok(at) => at,
+                Err(error) => self.idle_heap(context, class, plan.size, u64::MAX, alignment).ok_or(error)?,
+            },
         };
         let Some(heap) = self.heaps.get_mut(at) else {
             return Err(Error::Internal { what: "a transient heap that was found does not exist" });
@@ -248,6 +239,54 @@ impl<D: Device> State<D> {
         heap.is_claimed = true;
         heap.last_used = self.frame;
         Ok(heap.id)
+    }
+
+    /// A new heap for a plan, in place of the idle ones that are too small for it. Those go first, so that the GPU's
+    /// memory does not hold both where it has finished with them.
+    fn add_planned_heap(
+        &mut self,
+        context: &Arc<Context<D>>,
+        plan: &HeapPlan,
+        alignment: u64,
+        smallest: u64,
+        attempt: Attempt,
+    ) -> Result<usize, Error> {
+        let (frame, latency) = (self.frame, u64::from(context.config.transient.latency));
+        let Some(class) = self.classes.get_mut(plan.class as usize) else {
+            return Err(Error::Internal {
+                what: "a class of transient heaps that was planned for is unknown",
+            });
+        };
+        let is_in_use = |heap: &Heap<D>| heap.is_claimed && heap.size() >= plan.size && is_of(class, heap);
+        if plan.ordinal == 0 && self.heaps.iter().any(is_in_use) {
+            class.note_shared(frame);
+        }
+        let is_too_small = |heap: &mut Heap<D>| {
+            is_of(class, heap) && heap.size() < smallest && heap.is_idle(&context.recordings)
+        };
+        let mut best = planned_size(plan.size, alignment);
+        let is_trial = class.is_trial(plan.size);
+        let superseded: Vec<_> = match is_trial {
+            true => Vec::new(),
+            false => self.heaps.extract_if(.., is_too_small).collect(),
+        };
+        // One heap for all of them.
+        let alignment = superseded.iter().map(|heap| heap.alignment).fold(alignment, u64::max);
+        if !superseded.is_empty() && class.note_growth(frame, latency) {
+            // Plans grow from frame to frame: one heap should serve several.
+            best = best.max(plan.size.saturating_add(plan.size / 4)).min(class.preferred().max(best));
+        }
+        let request = HeapRequest {
+            tenants: class.tenants,
+            memory_types: 1 << class.memory.0.min(31),
+            alignment,
+            least: plan.size,
+            best,
+            is_trial,
+            road: Road::Graph,
+        };
+        self.replace(context, superseded);
+        self.add_heap(context, &request, attempt, &Name::from("transient heap"))
     }
 
     fn idle_heap(
@@ -258,11 +297,9 @@ impl<D: Device> State<D> {
         most: u64,
         alignment: u64,
     ) -> Option<usize> {
-        let oldest = context.recordings.oldest_open();
         let suits = self.heaps.iter_mut().enumerate().filter_map(|(at, heap)| {
-            let is_such = (heap.memory, heap.tenants) == (class.memory, class.tenants);
             let is_large = (least..=most).contains(&heap.size()) && heap.alignment >= alignment;
-            (is_such && is_large && heap.is_idle(oldest)).then(|| (heap.size(), at))
+            (is_of(&class, heap) && is_large && heap.is_idle(&context.recordings)).then(|| (heap.size(), at))
         });
         suits.min().map(|(_, at)| at)
     }
@@ -278,7 +315,30 @@ impl<D: Device> State<D> {
     }
 }
 
+/// Whether it is a heap for graphs, of this class.
+fn is_of<D: Device>(class: &HeapClass, heap: &Heap<D>) -> bool {
+    heap.road == Road::Graph && (heap.memory, heap.tenants) == (class.memory, class.tenants)
+}
+
 /// Heaps for plans grow in steps of about a sixteenth, of 64 KiB to 2 MiB.
 fn step(size: u64) -> u64 {
     (size / 16).clamp(64 << 10, 2 << 20).next_power_of_two()
+}
+
+/// Bytes of a heap that is made for a plan of this size.
+fn planned_size(size: u64, alignment: u64) -> u64 {
+    let stepped = size.checked_next_multiple_of(step(size)).unwrap_or(size);
+    stepped.checked_next_multiple_of(alignment.max(1)).unwrap_or(stepped)
+}
+
+/// Bytes of the largest heap that is not much too large for a plan of this size.
+fn roomy(size: u64, alignment: u64) -> u64 {
+    let roomy = size.saturating_add(size / 8);
+    roomy.checked_next_multiple_of(alignment.max(1)).unwrap_or(roomy).max(planned_size(size, alignment))
+}
+
+/// Whether graphs have used little of their heap for a while.
+pub(super) fn is_too_large<D: Device>(context: &Context<D>, heap: &Heap<D>) -> bool {
+    let alignment = heap.alignment.max(context.device().properties().heap_alignment);
+    heap.road == Road::Graph && heap.needed() > 0 && heap.size() > roomy(heap.needed(), alignment)
 }

@@ -1,14 +1,17 @@
-//! How large heaps for graphs may be planned while memory is short, and when larger ones are tried again.
+//! Classes of heaps for graphs: how large they may be planned while memory is short, when larger ones are tried again, and
+//! how they are shared.
 
 use super::desc_table::Tenants;
 use crate::device::{MemoryTypeId, Properties};
 
 /// The number of frames after which a heap as large as before is tried for the first time.
 const FIRST_WAIT: u64 = 64;
+/// For so many frames graphs count as running at the same time after two did.
+const SHARED_FOR: u64 = 64;
 /// Each failed trial doubles the wait, up to this number of frames.
 const LONGEST_WAIT: u64 = 4096;
 
-/// A memory type, and what may share its heaps; resources of one class may share a heap.
+/// A memory type and the resources that may share its heaps: those of one class.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeapClass {
     pub(super) memory: MemoryTypeId,
@@ -16,6 +19,10 @@ pub(super) struct HeapClass {
     /// Bytes of the largest heap that the device allows.
     largest: u64,
     shortage: Option<Shortage>,
+    /// The last frame in which a graph needed a heap that another one had at the same time.
+    shared: Option<u64>,
+    /// The last frame in which a larger heap took the place of others.
+    grown: Option<u64>,
 }
 
 /// A heap was refused for lack of memory.
@@ -35,7 +42,7 @@ impl HeapClass {
     pub(super) const fn new(memory: MemoryTypeId, tenants: Tenants, properties: &Properties) -> Self {
         let granule = if properties.heap_alignment > 0 { properties.heap_alignment } else { 1 };
         let largest = properties.max_heap_size - properties.max_heap_size % granule;
-        Self { memory, tenants, largest, shortage: None }
+        Self { memory, tenants, largest, shortage: None, shared: None, grown: None }
     }
 
     /// Bytes of the largest heap that the device allows.
@@ -88,6 +95,22 @@ impl HeapClass {
         is_trial
     }
 
+    /// Notes that a graph needs a heap which another one has at the same time.
+    pub(super) fn note_shared(&mut self, frame: u64) {
+        self.shared = Some(frame);
+    }
+
+    /// Whether graphs need these heaps at the same time.
+    pub(super) fn is_shared(&self, frame: u64) -> bool {
+        self.shared.is_some_and(|last| frame.saturating_sub(last) <= SHARED_FOR)
+    }
+
+    /// Notes that a larger heap takes the place of others. True where that happened in the last `latency` frames, too.
+    pub(super) fn note_growth(&mut self, frame: u64, latency: u64) -> bool {
+        let last = self.grown.replace(frame);
+        last.is_some_and(|last| frame.saturating_sub(last) <= latency)
+    }
+
     /// Memory may have been given back: larger heaps are tried as soon as they are needed.
     pub(super) fn retry_soon(&mut self) {
         if let Some(shortage) = &mut self.shortage {
@@ -105,8 +128,9 @@ mod tests {
     const LARGEST: u64 = 1000;
 
     fn class() -> HeapClass {
+        let memory = MemoryTypeId(0);
         let tenants = Tenants { category: HeapCategory::Any, are_structures: false };
-        HeapClass { memory: MemoryTypeId(0), tenants, largest: LARGEST, shortage: None }
+        HeapClass { memory, tenants, largest: LARGEST, shortage: None, shared: None, grown: None }
     }
 
     #[test]

@@ -1,17 +1,35 @@
 //! Which ranges of a heap are in use, and which can be acquired again.
 //!
-//! A range that was given back may still be used by the recordings that were open at that time. A recording
-//! that is submitted after all of those can take it: one that was opened after they ended, or the only one
-//! of them that is still open.
+//! A range that was given back may still be used by recordings that are open. A recording that is submitted after
+//! all of those can take it: one that asks after they have ended, or the only one of them that is still open.
 
 use std::ops::Range;
+
+/// The recordings that may use bytes that were given back, as long as they are open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Users {
+    /// The recording with this number.
+    One(u64),
+    /// The recording with this number, and all older ones.
+    UpTo(u64),
+}
+
+impl Users {
+    /// Whether these are among those.
+    const fn are_among(self, those: Self) -> bool {
+        match (self, those) {
+            (Self::One(one) | Self::UpTo(one), Self::UpTo(newest)) => one <= newest,
+            (Self::One(one), Self::One(other)) => one == other,
+            (Self::UpTo(_), Self::One(_)) => false,
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Dropped {
     start: u64,
     end: u64,
-    /// The newest recording that was open.
-    newest: u64,
+    users: Users,
 }
 
 /// The ranges of a heap that are in use.
@@ -32,17 +50,18 @@ pub(super) struct UsedRanges {
 const MIN_SWEEP: usize = 32;
 
 impl UsedRanges {
-    /// The lowest offset at which `size` bytes are free. `oldest_other` is the oldest open recording
-    /// other than the one that asks.
+    /// The lowest offset at which `size` bytes are free. `blocks` tells which users are open, other than the
+    /// recording that asks.
     pub(super) fn first_fit(
         &self,
         size: u64,
         alignment: u64,
         capacity: u64,
-        oldest_other: u64,
+        blocks: impl Fn(Users) -> bool,
     ) -> Option<u64> {
         let mut live = self.live.iter().map(|range| (range.start, range.end)).peekable();
-        let mut dropped = self.blocking(oldest_other).map(|dropped| (dropped.start, dropped.end)).peekable();
+        let blocking = self.dropped.iter().filter(|dropped| blocks(dropped.users));
+        let mut dropped = blocking.map(|dropped| (dropped.start, dropped.end)).peekable();
         let mut offset = 0_u64;
         loop {
             let next = match (live.peek(), dropped.peek()) {
@@ -62,15 +81,11 @@ impl UsedRanges {
     }
 
     /// True when no recording but the one that asks can use any byte of the range.
-    pub(super) fn is_free(&self, range: &Range<u64>, oldest_other: u64) -> bool {
+    pub(super) fn is_free(&self, range: &Range<u64>, blocks: impl Fn(Users) -> bool) -> bool {
         let first = self.live.partition_point(|live| live.end <= range.start);
         let is_live = self.live.get(first).is_some_and(|live| live.start < range.end);
         let overlaps = |dropped: &Dropped| dropped.start < range.end && range.start < dropped.end;
-        !is_live && !self.blocking(oldest_other).any(overlaps)
-    }
-
-    fn blocking(&self, oldest_other: u64) -> impl Iterator<Item = &Dropped> {
-        self.dropped.iter().filter(move |dropped| dropped.newest >= oldest_other)
+        !is_live && !self.dropped.iter().any(|dropped| overlaps(dropped) && blocks(dropped.users))
     }
 
     /// Takes a range that is free.
@@ -79,35 +94,42 @@ impl UsedRanges {
         self.live.insert(at, range);
     }
 
-    /// Gives a range back that the recording `newest`, and every older one that is open, may use; `oldest` is
-    /// the oldest open recording. O(ranges).
-    pub(super) fn drop_range(&mut self, range: &Range<u64>, newest: u64, oldest: u64) {
+    /// Gives a range back that `users` may use, `None` for no recording; `is_over` tells which users have all
+    /// ended. O(ranges).
+    pub(super) fn drop_range(
+        &mut self,
+        range: &Range<u64>,
+        users: Option<Users>,
+        is_over: impl Fn(Users) -> bool,
+    ) {
         let Some(at) = self.live.iter().position(|live| live == range) else { return };
         self.live.remove(at);
+        let Some(users) = users else { return };
         // Ranges dropped at the same time are joined, and older ones inside the range are replaced, so that a
         // long recording adds few.
-        let mut joined = Dropped { start: range.start, end: range.end, newest };
+        let mut joined = Dropped { start: range.start, end: range.end, users };
         self.dropped.retain(|other| {
-            let joins = other.newest == newest && other.start <= joined.end && joined.start <= other.end;
+            let joins = other.users == users && other.start <= joined.end && joined.start <= other.end;
             if joins {
                 joined.start = joined.start.min(other.start);
                 joined.end = joined.end.max(other.end);
             }
-            let is_covered = other.newest <= newest && joined.start <= other.start && other.end <= joined.end;
+            let is_inside = joined.start <= other.start && other.end <= joined.end;
+            let is_covered = is_inside && other.users.are_among(users);
             !joins && !is_covered
         });
         let at = self.dropped.partition_point(|other| other.start < joined.start);
         self.dropped.insert(at, joined);
         // The end of a frame removes them, too; but not every program has frames.
         if self.dropped.len() >= self.next_sweep.max(MIN_SWEEP) {
-            self.forget(oldest);
+            self.forget(is_over);
             self.next_sweep = 2 * self.dropped.len();
         }
     }
 
-    /// Removes the dropped ranges that no open recording can use; `oldest` is the oldest open one.
-    pub(super) fn forget(&mut self, oldest: u64) {
-        self.dropped.retain(|dropped| dropped.newest >= oldest);
+    /// Removes the dropped ranges that no open recording can use; `is_over` tells which users have all ended.
+    pub(super) fn forget(&mut self, is_over: impl Fn(Users) -> bool) {
+        self.dropped.retain(|dropped| !is_over(dropped.users));
     }
 
     /// True when no range is in use, or may be used by an open recording.
@@ -120,29 +142,68 @@ impl UsedRanges {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{MIN_SWEEP, UsedRanges};
+    use super::{MIN_SWEEP, UsedRanges, Users};
+
+    /// Recordings up to this one have ended.
+    fn before(oldest: u64) -> impl Fn(Users) -> bool + Copy {
+        move |users| match users {
+            Users::One(number) | Users::UpTo(number) => number < oldest,
+        }
+    }
+
+    /// Recordings from this one on are open.
+    fn from(oldest: u64) -> impl Fn(Users) -> bool + Copy {
+        move |users| !before(oldest)(users)
+    }
 
     #[test]
     fn only_the_recording_that_may_use_a_dropped_range_takes_it_again() {
         let mut used = UsedRanges::default();
         used.take(0..100);
-        used.drop_range(&(0..100), 7, 7);
+        used.drop_range(&(0..100), Some(Users::UpTo(7)), before(7));
         // Recording 7 asks, and nothing older is open.
-        assert_eq!(used.first_fit(100, 1, 200, 8), Some(0));
+        assert_eq!(used.first_fit(100, 1, 200, from(8)), Some(0));
         // Recording 8 asks while 7 is open.
-        assert_eq!(used.first_fit(100, 1, 200, 7), Some(100));
-        assert!(!used.is_free(&(99..120), 7) && used.is_free(&(99..120), 8));
-        used.forget(8);
+        assert_eq!(used.first_fit(100, 1, 200, from(7)), Some(100));
+        assert!(!used.is_free(&(99..120), from(7)) && used.is_free(&(99..120), from(8)));
+        used.forget(before(8));
         assert!(used.is_empty());
+    }
+
+    #[test]
+    fn a_range_that_no_recording_uses_is_free_at_once() {
+        let mut used = UsedRanges::default();
+        used.take(0..100);
+        used.drop_range(&(0..100), None, before(0));
+        assert!(used.is_empty());
+    }
+
+    /// The users of a dropped range that lies inside another one, and whether that stands for both.
+    #[test]
+    fn a_range_replaces_one_inside_it_whose_users_are_among_its_own() {
+        for (inside, outside, replaces) in [
+            (Users::One(3), Users::UpTo(3), true),
+            (Users::One(4), Users::UpTo(3), false),
+            (Users::UpTo(2), Users::UpTo(3), true),
+            (Users::UpTo(2), Users::One(3), false),
+            (Users::One(2), Users::One(3), false),
+        ] {
+            let mut used = UsedRanges::default();
+            for (range, users) in [(10..20, inside), (0..100, outside)] {
+                used.take(range.clone());
+                used.drop_range(&range, Some(users), before(0));
+            }
+            assert_eq!(used.dropped.len(), if replaces { 1 } else { 2 }, "{inside:?} in {outside:?}");
+        }
     }
 
     #[test]
     fn what_does_not_fit_is_refused_without_overflow() {
         let mut used = UsedRanges::default();
-        assert_eq!(used.first_fit(101, 1, 100, 1), None);
-        assert_eq!(used.first_fit(u64::MAX, 1, u64::MAX, 1), Some(0));
+        assert_eq!(used.first_fit(101, 1, 100, from(1)), None);
+        assert_eq!(used.first_fit(u64::MAX, 1, u64::MAX, from(1)), Some(0));
         used.take(0..u64::MAX);
-        assert_eq!(used.first_fit(1, 4096, u64::MAX, 1), None);
+        assert_eq!(used.first_fit(1, 4096, u64::MAX, from(1)), None);
     }
 
     /// Without calls of `forget`, as in a program without frames: ranges that no open recording can use do not
@@ -153,7 +214,7 @@ mod tests {
         for recording in 1..10_000_u64 {
             let range = recording % 100 * 7..recording % 100 * 7 + 9;
             used.take(range.clone());
-            used.drop_range(&range, recording, recording);
+            used.drop_range(&range, Some(Users::UpTo(recording)), before(recording));
             assert!(used.dropped.len() <= MIN_SWEEP, "{}", used.dropped.len());
         }
     }
@@ -178,23 +239,23 @@ mod tests {
                 let best = (0..=100 - size)
                     .filter(|offset: &u64| offset.is_multiple_of(alignment))
                     .find(|offset| is_free(&(*offset..offset + size)));
-                let found = used.first_fit(size, alignment, 100, oldest_other);
+                let found = used.first_fit(size, alignment, 100, from(oldest_other));
                 prop_assert_eq!(found, best);
                 match found {
                     Some(offset) => {
                         let range = offset..offset + size;
-                        prop_assert!(used.is_free(&range, oldest_other));
+                        prop_assert!(used.is_free(&range, from(oldest_other)));
                         used.take(range.clone());
                         live.push(range);
                     }
                     None if live.is_empty() => {}
                     None => {
                         let range = live.swap_remove(which.index(live.len()));
-                        used.drop_range(&range, newest, 0);
+                        used.drop_range(&range, Some(Users::UpTo(newest)), before(0));
                         dropped.push((range, newest));
                     }
                 }
-                prop_assert!(live.iter().all(|range| !used.is_free(range, oldest_other)));
+                prop_assert!(live.iter().all(|range| !used.is_free(range, from(oldest_other))));
             }
         }
     }

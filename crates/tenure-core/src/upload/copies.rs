@@ -1,5 +1,6 @@
 //! Copies that wait for their batch to be submitted.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::command::Open;
@@ -27,8 +28,8 @@ pub(super) struct Copy<D: Device> {
     pub(super) target: Target,
     /// Only graphics queues can, or it comes after such a one.
     pub(super) on_graphics: bool,
-    /// It writes what another copy of its batch writes, too: their order matters.
-    pub(super) is_ordered: bool,
+    /// How many copies of its batch come before it, one after the other, because they write the same.
+    pub(super) layer: usize,
     /// Its place among those of its batch.
     pub(super) number: usize,
     /// What it goes to stays where it is until it is submitted.
@@ -43,7 +44,7 @@ impl<D: Device> Copy<D> {
         on_graphics: bool,
     ) -> Self {
         let (Part { page, offset: from }, holds) = (staged, holds.into_inner());
-        Self { page, from, to, target, on_graphics, is_ordered: false, number: 0, _holds: holds }
+        Self { page, from, to, target, on_graphics, layer: 0, number: 0, _holds: holds }
     }
 
     pub(super) fn into_part(self) -> Part<D> {
@@ -95,75 +96,142 @@ impl<D: Device> Copy<D> {
         }
     }
 
-    /// What it writes, in units of its own kind.
-    fn span(&self) -> Span {
+    /// Where the bytes that it writes begin and end.
+    fn bytes(&self) -> Option<(u64, u64)> {
         match self.target {
-            Target::Bytes { offset, size } => {
-                Span { part: 0, start: [offset, 0, 0], end: [offset + size, 1, 1] }
-            }
-            Target::Texels { region, subresource, .. } => {
-                let start = region.origin.map(u64::from);
-                let size = region.extent.map(u64::from);
-                let end = std::array::from_fn(|axis| start[axis] + size[axis]);
-                Span { part: subresource, start, end }
-            }
+            Target::Bytes { offset, size } => Some((offset, offset + size)),
+            Target::Texels { .. } => None,
         }
     }
-}
 
-/// A box of bytes or texels in one subresource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Span {
-    part: u32,
-    start: [u64; 3],
-    end: [u64; 3],
-}
-
-impl Span {
-    fn overlaps(&self, other: &Self) -> bool {
-        let axis = |axis: usize| self.start[axis] < other.end[axis] && other.start[axis] < self.end[axis];
-        self.part == other.part && (0..3).all(axis)
+    /// Adds the texels that it writes, slice by slice.
+    fn add_spans(&self, spans: &mut Vec<Span>) {
+        let Target::Texels { region, subresource: part, .. } = self.target else { return };
+        let ([x, y, z], [width, height, depth]) = (region.origin, region.extent);
+        spans.extend((z..z + depth).map(|slice| Span { part, slice, x: (x, x + width), y: (y, y + height) }));
     }
 }
 
-/// Finds out which copies of a batch depend on each other; vectors are kept from batch to batch.
+/// Texels of one slice of a subresource that a copy writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Span {
+    part: u32,
+    slice: u32,
+    /// From the first to behind the last.
+    x: (u32, u32),
+    y: (u32, u32),
+}
+
+/// Finds out which copies of a batch depend on each other; memory is kept from batch to batch.
 #[derive(Default)]
 pub(super) struct Sorter {
+    /// Where bytes begin and end.
+    bytes: Vec<(u64, u64)>,
     spans: Vec<Span>,
-    /// Those that reach beyond where the sweep is.
-    active: Vec<Span>,
+    /// Subresources in which copies overlap, with the number of their copies so far.
+    overlapping: Vec<(u32, usize)>,
 }
 
 impl Sorter {
     /// Sorts copies by where they go, and by number among those of one resource; says of each
-    /// resource which queue takes its copies, and whether their order matters.
+    /// resource which queue takes its copies, and of each copy how many come before it.
     ///
-    /// O(n log n) for n copies, times those beside each other in one texture.
+    /// O(n log n) for n copies to buffers and n slices of copies to textures.
     pub(super) fn sort<D: Device>(&mut self, copies: &mut [Copy<D>]) {
         copies.sort_unstable_by_key(|copy| (copy.cell(), copy.number));
         for group in copies.chunk_by_mut(|one, other| one.cell() == other.cell()) {
             let on_graphics = group.iter().any(|copy| copy.on_graphics);
-            let is_ordered = self.has_overlaps(group);
-            for copy in group {
+            for copy in &mut *group {
                 copy.on_graphics = on_graphics;
-                copy.is_ordered = is_ordered;
+                copy.layer = 0;
+            }
+            if group.len() > 1 {
+                self.order_bytes(group);
+                self.order_texels(group);
             }
         }
     }
 
-    /// Whether any two copies to one resource touch the same bytes or texels: a sweep along x.
-    fn has_overlaps<D: Device>(&mut self, group: &[Copy<D>]) -> bool {
+    /// Copies to a buffer: each comes after those that write bytes of its own.
+    fn order_bytes<D: Device>(&mut self, group: &mut [Copy<D>]) {
+        self.bytes.clear();
+        self.bytes.extend(group.iter().filter_map(Copy::bytes));
+        self.bytes.sort_unstable();
+        let overlap = |pair: &[(u64, u64)]| matches!(pair, [one, next] if next.0 < one.1);
+        if self.bytes.windows(2).any(overlap) {
+            let mut written = Written::default();
+            for copy in group {
+                copy.layer = copy.bytes().map_or(0, |bytes| written.write(bytes));
+            }
+        }
+    }
+
+    /// Copies to a texture: where any two to a subresource overlap, all to that one are in order.
+    fn order_texels<D: Device>(&mut self, group: &mut [Copy<D>]) {
         self.spans.clear();
-        self.spans.extend(group.iter().map(Copy::span));
-        self.spans.sort_unstable_by_key(|span| (span.part, span.start));
-        self.active.clear();
-        for span in &self.spans {
-            self.active.retain(|other| other.part == span.part && other.end[0] > span.start[0]);
-            if self.active.iter().any(|other| other.overlaps(span)) {
+        group.iter().for_each(|copy| copy.add_spans(&mut self.spans));
+        self.spans.sort_unstable();
+        self.overlapping.clear();
+        for part in self.spans.chunk_by(|one, other| one.part == other.part) {
+            let mut slices = part.chunk_by(|one, other| one.slice == other.slice);
+            if slices.any(has_overlaps) {
+                self.overlapping.extend(part.first().map(|span| (span.part, 0)));
+            }
+        }
+        for copy in group {
+            let Target::Texels { subresource, .. } = copy.target else { continue };
+            let found = self.overlapping.binary_search_by_key(&subresource, |(part, _)| *part);
+            if let Some((_, count)) = found.ok().and_then(|index| self.overlapping.get_mut(index)) {
+                copy.layer = *count;
+                *count += 1;
+            }
+        }
+    }
+}
+
+/// Whether any two spans of a slice overlap, which are sorted by where they begin along x: a sweep. Those that it has found do
+/// not overlap along y, so that a new one has to be compared with its neighbours alone.
+fn has_overlaps(slice: &[Span]) -> bool {
+    // By where they begin along y; some may have ended along x.
+    let mut active = BTreeMap::new();
+    for span in slice {
+        while let Some((&start, &(end, right))) = active.range(..span.y.1).next_back() {
+            if end <= span.y.0 {
+                break;
+            }
+            if right > span.x.0 {
                 return true;
             }
-            self.active.push(*span);
+            active.remove(&start);
         }
-        false
+        active.insert(span.y.0, (span.y.1, span.x.1));
+    }
+    false
+}
+
+/// Ranges of bytes that copies have written, by where they begin: where each ends, and how many copies came before the one
+/// that wrote it last.
+#[derive(Default)]
+struct Written(BTreeMap<u64, (u64, usize)>);
+
+impl Written {
+    /// A copy writes bytes. How many copies, one after the other, come before it.
+    fn write(&mut self, (start, end): (u64, u64)) -> usize {
+        let mut layer = 0;
+        while let Some((&from, &(to, before))) = self.0.range(..end).next_back() {
+            if to <= start {
+                break;
+            }
+            layer = layer.max(before + 1);
+            self.0.remove(&from);
+            if to > end {
+                self.0.insert(end, (to, before));
+            }
+            if from < start {
+                self.0.insert(from, (start, before));
+            }
+        }
+        self.0.insert(start, (end, layer));
+        layer
     }
 }

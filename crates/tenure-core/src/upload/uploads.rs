@@ -13,7 +13,7 @@ use crate::command::{ListPool, Open};
 use crate::context::Context;
 use crate::device::{Device, DeviceError, Properties, QueueId, QueueKind, QueueSerial};
 use crate::repeated::Repeated;
-use crate::staging::{Part, Purpose, SharedPages};
+use crate::staging::{Part, Purpose, SharedPages, Uses};
 use crate::state::StateError;
 use crate::time::{Clock, SyncPoint};
 use crate::{Error, Name, Queue};
@@ -104,7 +104,7 @@ impl<D: Device> Uploads<D> {
 
     /// Gives up what was staged.
     pub(super) fn unstage(&self, context: &Context<D>, staged: Part<D>) {
-        self.staging.let_go(context, staged.page);
+        self.staging.let_go(context, staged.page, Uses::NONE);
     }
 
     /// Adds copies of `bytes` bytes to the batch that is submitted next; with the bytes of all of it.
@@ -213,7 +213,7 @@ impl<D: Device> Uploads<D> {
         let submitted = batch.copies.extract_if(.., |copy| copy.on_graphics == on_graphics).take(count);
         for copy in submitted {
             self.copies.fetch_add(1, Ordering::Relaxed);
-            self.staging.let_go(context, copy.page);
+            self.staging.let_go(context, copy.page, Uses::Submitted(at));
         }
     }
 
@@ -222,7 +222,7 @@ impl<D: Device> Uploads<D> {
     fn drop_unread(&self, context: &Context<D>, batch: &mut Batch<D>, on_graphics: bool) -> bool {
         let unread = batch.take_unread(on_graphics);
         let is_any = !unread.is_empty();
-        unread.into_iter().for_each(|copy| self.staging.let_go(context, copy.page));
+        unread.into_iter().for_each(|copy| self.staging.let_go(context, copy.page, Uses::NONE));
         is_any
     }
 
@@ -247,11 +247,11 @@ impl<D: Device> Uploads<D> {
 
     fn give_up(&self, context: &Context<D>, mut batch: Batch<D>, error: Error) {
         if let Some(times) = self.given_up.note() {
-            tracing::warn!(target: "tenure", %error, copies = batch.copies.len(), times, "uploads were given up: their destinations keep what they had");
+            event!(warn, %error, copies = batch.copies.len(), times, "uploads were given up: their destinations keep what they had");
         }
         batch.state.settle(Err(error));
         for copy in batch.copies.drain(..) {
-            self.staging.let_go(context, copy.page);
+            self.staging.let_go(context, copy.page, Uses::NONE);
         }
         self.end(context, batch);
     }
@@ -301,20 +301,26 @@ impl<D: Device> Uploads<D> {
     }
 }
 
-/// Records copies: at once those whose order does not matter, with all barriers in front of them,
-/// then the others one by one.
+/// Records copies: at once those that come after none of the others, with all barriers in front of them, then those that
+/// come after those, and so on.
 fn record<'a, D: Device, I: Iterator<Item = &'a Copy<D>>>(
     open: &mut Open<D>,
     copies: impl Fn() -> I,
 ) -> Result<(), StateError> {
-    copies().filter(|copy| !copy.is_ordered).try_for_each(|copy| copy.require(open))?;
+    record_layer(open, || copies().filter(|copy| copy.layer == 0))?;
+    let mut later: Vec<_> = copies().filter(|copy| copy.layer > 0).collect();
+    later.sort_by_key(|copy| copy.layer);
+    let mut layers = later.chunk_by(|one, other| one.layer == other.layer);
+    layers.try_for_each(|layer| record_layer(open, || layer.iter().copied()))
+}
+
+fn record_layer<'a, D: Device, I: Iterator<Item = &'a Copy<D>>>(
+    open: &mut Open<D>,
+    copies: impl Fn() -> I,
+) -> Result<(), StateError> {
+    copies().try_for_each(|copy| copy.require(open))?;
     open.record_pending();
-    copies().filter(|copy| !copy.is_ordered).for_each(|copy| copy.record(&mut open.list));
-    for copy in copies().filter(|copy| copy.is_ordered) {
-        copy.require(open)?;
-        open.record_pending();
-        copy.record(&mut open.list);
-    }
+    copies().for_each(|copy| copy.record(&mut open.list));
     Ok(())
 }
 

@@ -118,6 +118,11 @@ fn frame(gpu: &Gpu<Device>, scene: &Scene, graph: &Graph, number: u64) -> Result
     if number == 2 {
         let query = recording.begin_occlusion()?;
         let _counted = recording.end_query(query)?;
+        // Committed, and in a new block that is mapped.
+        for memory in [MemoryUse::GpuOnly, MemoryUse::Upload] {
+            let large = BufferDesc::new(40 << 20, Usage::SHADER_READ).memory(memory).name("large");
+            let _ = gpu.create_buffer(&large)?;
+        }
     }
     frame.submit(recording)?;
     let mut recording = frame.record(Queue::Compute, "cull")?;

@@ -216,7 +216,7 @@ fn points_of_another_manager_are_refused() {
     for (what, point) in points {
         is_foreign(what, mine.wait(&point, SECOND));
         is_foreign(what, it.wait_for(&point));
-        is_foreign(what, mine.release_after((), point));
+        is_foreign(what, mine.release_after((), point).map_err(Error::from));
         is_foreign(what, sparse.map((Queue::Graphics, point), TILE));
         is_foreign(what, sparse.unmap((Queue::Graphics, point), TILE));
         is_foreign(what, sparse.copy_mappings((Queue::Graphics, point), TILE, &copied, TILE));

@@ -22,6 +22,8 @@ mod hung;
 mod names;
 mod open_frames;
 mod pages;
+mod raw_values;
+mod recorders;
 mod refusals;
 mod texels;
 mod tiles;

@@ -45,8 +45,11 @@ fn nothing_waits_for_what_was_never_submitted() {
         assert_eq!(never(sparse.unmap((Queue::Copy, point), TILE)), expected);
         assert_eq!(never(other.copy_mappings((Queue::Compute, point), TILE, &sparse, TILE)), expected);
         let (counted, dropped) = Counted::new();
-        assert_eq!(never(gpu.release_after(counted, point)), expected);
-        assert_eq!(count(&dropped), 1, "dropped at once");
+        let refused = gpu.release_after(counted, point).unwrap_err();
+        assert_eq!(never(Err::<(), _>(refused.error)), expected);
+        assert_eq!(count(&dropped), 0, "the program has it again");
+        drop(refused.value);
+        assert_eq!(count(&dropped), 1);
     }
     gpu.purge().unwrap();
     assert_eq!(tiles_used(&gpu), used, "what was refused has given its tiles back");

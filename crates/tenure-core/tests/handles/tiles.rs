@@ -218,3 +218,21 @@ fn tiles_are_mapped_to_memory_that_they_may_have() {
     drop(reserved);
     assert!(gpu.shutdown().is_clean());
 }
+
+/// Its memory is taken by tiles, so a reserved buffer may be larger than any allocation.
+#[test]
+fn reserved_buffers_are_larger_than_allocations() {
+    let device = device(Profile::VULKAN_NVIDIA, Lag::None);
+    let gpu = super::gpu(&device);
+    let most = device::Device::properties(&device).max_buffer_size;
+    let size = 3 * most / 2;
+    let desc = ReservedDesc::buffer(size, Usage::COPY_SRC | Usage::COPY_DST).name("world");
+    let world = gpu.create_reserved(&desc).unwrap();
+    let tiles = u32::try_from(size / world.layout().tile_size).unwrap();
+    world.map(Queue::Graphics, TileRegion::buffer(tiles - 1, 1)).unwrap();
+    assert_eq!(world.mapped_tiles(), 1);
+    drop(world);
+    assert!(gpu.shutdown().is_clean());
+    drop(gpu);
+    device.check_clean().unwrap();
+}

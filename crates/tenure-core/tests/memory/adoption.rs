@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{Allowed, Device as _, MemoryTypeId, Permit, ResourceDesc};
+use tenure_core::device::{
+    Allowed, Device as _, Mapping as _, MemoryFlags, MemoryTypeId, Permit, ResourceDesc,
+};
 use tenure_core::{
     BufferDesc, BufferInfo, Config, DeviceError, Error, Format, Gpu, LocationKind, MemoryUse, Queue, State,
     TextureDesc, Usage,
@@ -55,6 +57,32 @@ fn adopted_buffers_live_like_others() {
         drop(gpu);
         device.check_clean().unwrap();
     }
+}
+
+/// The program reads its own memory by a pointer of its own, and sees what submissions wrote to it.
+#[test]
+fn memory_of_the_program_is_read_by_the_cpu() {
+    let device = device(Profile::VULKAN_NVIDIA);
+    let types = &device.properties().memory_types;
+    let cached = types.iter().position(|found| found.flags.contains(MemoryFlags::HOST_CACHED)).unwrap();
+    let object = made(&device, Usage::COPY_DST, u8::try_from(cached).unwrap());
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let desc = BufferDesc::new(SIZE, Usage::COPY_DST).name("mapped file");
+    let file = gpu.adopt_buffer_in("the file", object, &desc, State::COMMON).unwrap();
+    let staging = BufferDesc::new(64, Usage::COPY_SRC).memory(MemoryUse::Upload);
+    let staging = gpu.create_buffer(&staging).unwrap();
+    staging.write(0, &[7; 64]).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "results").unwrap();
+    recording.copy_buffer(&staging, 0, &file, 0, 64).unwrap();
+    let done = recording.submit().unwrap();
+    assert!(gpu.wait(&done, Duration::from_secs(10)).unwrap());
+    let mut found = [0; 64];
+    device.map(file.raw()).unwrap().read(0, &mut found).unwrap();
+    assert_eq!(found, [7; 64]);
+    drop((staging, file));
+    assert!(gpu.shutdown().is_clean());
+    drop(gpu);
+    device.check_clean().unwrap();
 }
 
 /// A dynamic buffer is mapped; memory that the CPU cannot reach is refused and handed back.

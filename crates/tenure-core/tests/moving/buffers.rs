@@ -251,15 +251,23 @@ fn a_refused_copy_moves_nothing() {
         let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(2)));
         let kept = sparse(&gpu, 400, 100 * KIB);
         gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfHostMemory).of(call).onwards());
-        let mut refused = 0;
+        let moves = || kept.iter().map(|(buffer, _)| buffer.moves()).sum::<u64>();
+        let (mut refused, mut moved) = (0, 0);
         for _ in 0..10 {
-            refused += usize::from(gpu.compact(BUDGET).is_err());
+            let before = moves();
+            match gpu.compact(BUDGET) {
+                Ok(compacted) => moved += compacted.moves,
+                Err(_) => {
+                    refused += 1;
+                    assert_eq!(moves(), before);
+                }
+            }
         }
         gpu.device().faults().clear();
+        // Where no list can be made, those that are complete do.
         assert!(refused > 0 || call == CallKind::CreateList);
-        assert!(kept.iter().all(|(buffer, _)| buffer.moves() == 0) || refused == 0);
         kept.iter().for_each(|(buffer, byte)| assert_holds(&gpu, buffer, *byte));
-        assert!(compact(&gpu).moves > 0 || refused == 0);
+        assert!(moved > 0 || compact(&gpu).moves > 0);
         kept.iter().for_each(|(buffer, byte)| assert_holds(&gpu, buffer, *byte));
         drop(kept);
         end(gpu);

@@ -236,3 +236,41 @@ fn what_never_spills_is_left_alone() {
     drop(all);
     end(gpu);
 }
+
+/// Holes that others left in blocks are room, though the budget has none for further blocks: a tenth of what filled the card
+/// is dropped here and there.
+#[test]
+fn what_spilled_comes_back_to_holes() {
+    let granted = 64 * MIB;
+    let card = Options::new(Profile::VULKAN_NVIDIA).heap_sizes([granted, 1 << 30, MIB]);
+    for by_hand_alone in [false, true] {
+        let mut config = Config::default();
+        config.compaction.is_automatic = !by_hand_alone;
+        let gpu = Gpu::new(Device::with_options(card.clone()), config).unwrap();
+        let desc = TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::SHADER_READ).movable().name("tile");
+        let size = gpu.texture_cost(&desc).unwrap().size;
+        let budget = gpu.memory().heaps[0].budget.unwrap();
+        let mut tiles: Vec<_> =
+            (0..budget * 102 / 100 / size).map(|_| Some(gpu.create_texture(&desc).unwrap())).collect();
+        let before = slow(&gpu, "tile");
+        assert!(before > 0);
+        tiles.iter_mut().step_by(10).for_each(|tile| *tile = None);
+        for _ in 0..100 {
+            let submitted = gpu.record(Queue::Graphics, "frame").unwrap().submit().unwrap();
+            gpu.wait(&submitted, SOON).unwrap();
+            end_frame(&gpu);
+        }
+        if by_hand_alone {
+            assert!(slow(&gpu, "tile") >= before * 3 / 4);
+            let all = CompactionBudget { bytes: 1 << 30, moves: 100_000, pieces: 10_000_000 };
+            while !gpu.compact(all).unwrap().is_done {
+                end_frame(&gpu);
+            }
+        }
+        assert_eq!(slow(&gpu, "tile"), 0, "of {before}");
+        let heap = &gpu.memory().heaps[0];
+        assert!(heap.usage <= budget, "{heap:?}");
+        drop(tiles);
+        end(gpu);
+    }
+}

@@ -12,6 +12,7 @@ mod beside_pages;
 mod constants;
 mod contexts;
 mod frames;
+mod growth;
 mod in_place;
 mod in_place_textures;
 mod model;
@@ -23,6 +24,8 @@ mod uploads;
 mod visible;
 #[path = "../support/waits.rs"]
 mod waits;
+mod wakers;
+mod without_frames;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -11,7 +11,7 @@ use tenure_core::{
     PoolConfig, Queue, QueueId, QueueKind, StagingConfig, State, Strategy as Placing, Subresource,
     UploadStats, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile, Step};
 
 use super::in_place::STAGED;
 use super::{SECOND, device, end, finish, gpu, live};
@@ -536,5 +536,67 @@ fn upload_heaps_are_no_destination() {
         buffer.write(0, &[1; 64]).unwrap();
         drop(buffer);
         end(gpu, &device);
+    }
+}
+
+/// Small buffers share a buffer of the API: one that is written twice orders its own copies alone.
+#[test]
+fn only_what_overlaps_is_ordered() {
+    for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::D3D12_ENHANCED] {
+        let barriers = |twice: usize| {
+            let device = Device::with_options(Options::new(profile).journal(true));
+            let mut config = Config::default();
+            config.in_place.max_over_bus = 0;
+            let gpu = gpu(&device, config);
+            let desc = BufferDesc::new(1024, Usage::SHADER_READ | Usage::COPY_SRC).name("light");
+            let all: Vec<_> = (0..1000).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
+            for buffer in all.iter().rev() {
+                gpu.upload(buffer, 0, &[1; 1024]).unwrap();
+            }
+            for buffer in all.iter().take(twice) {
+                gpu.upload(buffer, 0, &[2; 1024]).unwrap();
+            }
+            gpu.flush_uploads().unwrap();
+            device.run_until_idle();
+            let is_barrier = |step: &&Step| matches!(step, Step::Transition { .. } | Step::Unordered { .. });
+            let count = device.take_journal().iter().filter(is_barrier).count();
+            for (number, buffer) in all.iter().enumerate().take(10) {
+                let found = gpu.read_back(buffer, 0, 1024).unwrap().wait(SECOND).unwrap();
+                assert_eq!(found, [if number < twice { 2 } else { 1 }; 1024]);
+            }
+            drop(all);
+            end(gpu, &device);
+            count
+        };
+        let once = barriers(0);
+        for twice in [1, 1000] {
+            let found = barriers(twice);
+            // A barrier for each buffer of the API.
+            assert!(found <= once + 16, "{}: {once} barriers, and {found}", profile.name());
+        }
+    }
+}
+
+/// Nothing but the submissions of uploads uses the manager's own pages.
+#[test]
+fn an_open_recording_holds_no_staging_memory() {
+    for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2] {
+        let reserved = |is_open: bool| {
+            let device = device(profile, Lag::Submissions(2));
+            let gpu = gpu(&device, Config::from(STAGED));
+            let open = is_open.then(|| gpu.record(Queue::Graphics, "open").unwrap());
+            let mesh = mesh(&gpu, 4096);
+            for _ in 0..1000 {
+                gpu.upload(&mesh, 0, &[3; 4096]).unwrap();
+                let frame = gpu.begin_frame().unwrap();
+                drop(gpu.read_back(&mesh, 0, 4096).unwrap());
+                frame.end().unwrap();
+            }
+            let reserved = device.calls().peak_reserved_bytes;
+            drop((open, mesh));
+            end(gpu, &device);
+            reserved
+        };
+        assert_eq!(reserved(true), reserved(false), "{}", profile.name());
     }
 }

@@ -49,6 +49,8 @@ enum Event {
         before: State,
         after: State,
         wrote: bool,
+        /// The newest submission of its queue that is over before it, and what that wrote available.
+        over: u64,
     },
 }
 
@@ -229,14 +231,16 @@ impl Model {
             Step::Discard { subresources, .. } => {
                 let range = subresources.start as usize..subresources.end as usize;
                 let (at, state) = (now.at, State::UNORDERED_ACCESS);
-                let barrier = Event::Barrier { at, before: state, after: state, wrote: false };
+                let over = rules.done(false);
+                let barrier = Event::Barrier { at, before: state, after: state, wrote: false, over };
                 let discarded = resource.parts[range].iter_mut().filter(|_| legacy);
                 discarded.for_each(|part| part.events.push(barrier.clone()));
                 Ok(())
             }
             Step::Unordered { .. } => {
                 let (at, state) = (now.at, State::UNORDERED_ACCESS);
-                let barrier = Event::Barrier { at, before: state, after: state, wrote: false };
+                let barrier =
+                    Event::Barrier { at, before: state, after: state, wrote: false, over: rules.done(false) };
                 resource.parts.iter_mut().for_each(|part| part.events.push(barrier.clone()));
                 Ok(())
             }
@@ -345,7 +349,7 @@ impl Rules<'_> {
             return Err(format!("is {:?}", part.state));
         }
         (part.state, part.is_promoted) = (after, false);
-        part.events = vec![Event::Barrier { at: self.now.at, before, after, wrote: true }];
+        part.events = vec![self.barrier(before, after, true)];
         Ok(())
     }
 
@@ -402,9 +406,9 @@ impl Rules<'_> {
             }
             let mut seen_by = if matches!(event, Event::Access { .. }) { State::COMMON } else { led };
             for later in &part.events[index + 1..] {
-                if let Event::Barrier { at, before, after, .. } = later
-                    && at.queue == mine
-                    && before.intersects(led)
+                if let Event::Barrier { at: barrier, before, after, over, .. } = later
+                    && barrier.queue == mine
+                    && (before.intersects(led) || at.serial <= *over)
                 {
                     led |= *after;
                     seen_by |= *after;
@@ -412,6 +416,10 @@ impl Rules<'_> {
             }
             Some((event, seen_by))
         })
+    }
+
+    fn barrier(&self, before: State, after: State, wrote: bool) -> Event {
+        Event::Barrier { at: self.now.at, before, after, wrote, over: self.done(false) }
     }
 
     /// The newest submission of this queue after which nothing needs a barrier: not to be seen, and not
@@ -507,7 +515,7 @@ impl Rules<'_> {
         part.is_undefined = false;
         part.state = after;
         part.led = Some((self.now.at, after));
-        part.events.push(Event::Barrier { at: self.now.at, before: from, after, wrote });
+        part.events.push(self.barrier(from, after, wrote));
         Ok(())
     }
 
@@ -531,8 +539,7 @@ impl Rules<'_> {
         self.follows(part, before)?;
         self.race(part, true)?;
         part.released = Some((transfer, before, after));
-        let at = self.now.at;
-        part.events = vec![Event::Barrier { at, before, after: State::COMMON, wrote: true }];
+        part.events = vec![self.barrier(before, State::COMMON, true)];
         Ok(())
     }
 
@@ -544,7 +551,7 @@ impl Rules<'_> {
         part.owner = Some(self.now.family);
         part.state = after;
         part.led = None;
-        part.events = vec![Event::Barrier { at: self.now.at, before, after, wrote: true }];
+        part.events = vec![self.barrier(before, after, true)];
         Ok(())
     }
 }

@@ -92,7 +92,7 @@ impl<D: HeapDevice> HeapPools<D> {
         let (memory, category, priority) = (key.memory, key.category, key.priority());
         let make = |size| {
             let desc = HeapDesc { size, alignment, memory, category, priority };
-            self.limits.create_heap(&self.device, &desc, key.name(), D::create_heap)
+            self.create_heap(&desc, key.name(), D::create_heap)
         };
         match self.limits.make_block(memory, sizes, round, || self.device.budget(), make) {
             Ok((heap, size)) => self.add_block(key, heap, size, request),
@@ -196,7 +196,7 @@ impl<D: HeapDevice> Fallback for Attempt<'_, '_, D> {
             Steps::All => device.create_heap(desc),
             Steps::Dedicated(make) => make(device, desc),
         };
-        let create = || pools.limits.create_heap(&pools.device, &desc, request.name.as_str(), make);
+        let create = || pools.create_heap(&desc, request.name.as_str(), make);
         let heap = pools.limits.make_alone(memory, size, round, || pools.device.budget(), create)?;
         Ok((memory, Backing::Dedicated(HeapBlock { heap, size, memory })))
     }

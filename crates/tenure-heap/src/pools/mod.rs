@@ -9,6 +9,7 @@ mod table;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use allocations::{LiveMemory, MemoryBlock, MemoryBlockId, MemoryTotals};
@@ -238,7 +239,7 @@ impl<D: HeapDevice> HeapPools<D> {
         let suballocation = match self.allocations.remove(range) {
             Some(Backing::Pooled(suballocation)) => suballocation,
             Some(Backing::Dedicated(block)) => {
-                self.limits.destroy_heap(&self.device, block.heap, block.memory, block.size);
+                destroy_heap(&self.limits, &self.device, block);
                 return Ok(());
             }
             None => return Err(MemoryError::DoubleFree),
@@ -354,12 +355,38 @@ impl<D: HeapDevice> HeapPools<D> {
         self.limits.set_cap(heap, bytes)
     }
 
+    fn create_heap(
+        &self,
+        desc: &HeapDesc,
+        name: &str,
+        make: impl FnOnce(&D, &HeapDesc) -> Result<D::Heap, D::Error>,
+    ) -> Result<D::Heap, D::Error> {
+        let heap = self.limits.create_heap(&self.device, desc, name, make)?;
+        let (bytes, memory_type) = (desc.size, desc.memory.0);
+        log(
+            || tracing::debug!(target: "tenure", name, bytes, memory_type, category = ?desc.category, "heap created"),
+        );
+        Ok(heap)
+    }
+
     /// Gives the heaps of retired blocks back.
     fn destroy_retired(&mut self) {
-        for HeapBlock { heap, size, memory } in self.retired.drain(..) {
-            self.limits.destroy_heap(&self.device, heap, memory, size);
+        // One by one: when the device panics, the others are still there.
+        while let Some(block) = self.retired.pop() {
+            destroy_heap(&self.limits, &self.device, block);
         }
     }
+}
+
+fn destroy_heap<D: HeapDevice>(limits: &MemoryLimits, device: &D, block: HeapBlock<D::Heap>) {
+    let HeapBlock { heap, size, memory } = block;
+    limits.destroy_heap(device, heap, memory, size);
+    log(|| tracing::debug!(target: "tenure", bytes = size, memory_type = memory.0, "heap destroyed"));
+}
+
+/// Logs an event. A panic of the program's subscriber ends here: it would lose what the event is about.
+fn log(event: impl FnOnce()) {
+    let _reported_by_the_panic_hook = catch_unwind(AssertUnwindSafe(event));
 }
 
 impl<D: HeapDevice> Drop for HeapPools<D> {

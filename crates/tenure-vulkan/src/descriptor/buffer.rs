@@ -266,9 +266,11 @@ impl Shared {
         usage: vk::BufferUsageFlags,
     ) -> Result<(vk::Buffer, Arc<Memory>, Address), DeviceError> {
         let device = &self.api.device;
-        let info = vk::BufferCreateInfo::default().size(size).usage(usage);
-        // SAFETY: `info` is valid: the usages belong to what is enabled.
-        let buffer = unsafe { device.create_buffer(&info, None) };
+        let flags = vk::BufferCreateFlags::empty();
+        let buffer = self.with_buffer_info(size, usage, flags, HandleTypes::empty(), |info| {
+            // SAFETY: `info` is valid: the usages belong to what is enabled.
+            unsafe { device.create_buffer(info, None) }
+        });
         let buffer = buffer.map_err(|result| self.error("vkCreateBuffer", result))?;
         let made = self.map_new(buffer).inspect_err(|_| {
             // SAFETY: it is new, and nothing uses it.

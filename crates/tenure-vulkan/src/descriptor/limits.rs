@@ -100,14 +100,22 @@ impl DescriptorTables {
     }
 
     /// Heaps that shaders see are buffers, and there are no sets. `is_robust`: accesses of buffers are checked.
-    /// `stages`: those that the device has.
+    /// `stages`: those that the device has. Layouts for buffers are not updated after they are bound, so `limits` hold for
+    /// them.
     pub(crate) fn use_buffers(
         &mut self,
+        limits: &vk::PhysicalDeviceLimits,
         found: &vk::PhysicalDeviceDescriptorBufferPropertiesEXT<'_>,
         is_robust: bool,
         stages: vk::ShaderStageFlags,
     ) {
         self.stages = stages;
+        let plain = plain(limits);
+        self.visible_constants = self.visible_constants.min(share(most_constants(&plain)));
+        let contract = &mut self.contract;
+        let resources = share(most_resources(&plain, self.visible_constants, self.is_mutable));
+        contract.visible_resources = contract.visible_resources.min(resources);
+        contract.visible_samplers = contract.visible_samplers.min(share(most_samplers(&plain)));
         let sizes = DescriptorSizes::new(found, is_robust);
         let stride = if self.is_mutable { sizes.largest(&RESOURCES) } else { sizes.sum(&RESOURCES) };
         let most = |range: u64, stride: u64| {
@@ -115,7 +123,6 @@ impl DescriptorTables {
             let most = range.saturating_sub(4096) / stride.max(1);
             u32::try_from(most).unwrap_or(u32::MAX)
         };
-        let contract = &mut self.contract;
         let resources = found.max_resource_descriptor_buffer_range;
         let samplers = found.max_sampler_descriptor_buffer_range;
         let (alone, constants) = (most(resources, stride), self.visible_constants);
@@ -170,6 +177,29 @@ impl DescriptorTables {
             }
         }
         Ok(())
+    }
+}
+
+/// The limits of layouts that are not updated after they are bound, as those of such that are.
+fn plain(limits: &vk::PhysicalDeviceLimits) -> Indexing<'static> {
+    Indexing {
+        max_update_after_bind_descriptors_in_all_pools: u32::MAX,
+        max_per_stage_update_after_bind_resources: limits.max_per_stage_resources,
+        max_per_stage_descriptor_update_after_bind_samplers: limits.max_per_stage_descriptor_samplers,
+        max_descriptor_set_update_after_bind_samplers: limits.max_descriptor_set_samplers,
+        max_per_stage_descriptor_update_after_bind_uniform_buffers: limits
+            .max_per_stage_descriptor_uniform_buffers,
+        max_descriptor_set_update_after_bind_uniform_buffers: limits.max_descriptor_set_uniform_buffers,
+        max_per_stage_descriptor_update_after_bind_storage_buffers: limits
+            .max_per_stage_descriptor_storage_buffers,
+        max_descriptor_set_update_after_bind_storage_buffers: limits.max_descriptor_set_storage_buffers,
+        max_per_stage_descriptor_update_after_bind_sampled_images: limits
+            .max_per_stage_descriptor_sampled_images,
+        max_descriptor_set_update_after_bind_sampled_images: limits.max_descriptor_set_sampled_images,
+        max_per_stage_descriptor_update_after_bind_storage_images: limits
+            .max_per_stage_descriptor_storage_images,
+        max_descriptor_set_update_after_bind_storage_images: limits.max_descriptor_set_storage_images,
+        ..Indexing::default()
     }
 }
 
@@ -253,6 +283,24 @@ mod tests {
         }
     }
 
+    /// Of layouts that are not updated after they are bound.
+    fn plentiful() -> vk::PhysicalDeviceLimits {
+        vk::PhysicalDeviceLimits {
+            max_per_stage_resources: u32::MAX,
+            max_per_stage_descriptor_samplers: MANY,
+            max_descriptor_set_samplers: MANY,
+            max_per_stage_descriptor_uniform_buffers: MANY,
+            max_descriptor_set_uniform_buffers: MANY,
+            max_per_stage_descriptor_storage_buffers: MANY,
+            max_descriptor_set_storage_buffers: MANY,
+            max_per_stage_descriptor_sampled_images: MANY,
+            max_descriptor_set_sampled_images: MANY,
+            max_per_stage_descriptor_storage_images: MANY,
+            max_descriptor_set_storage_images: MANY,
+            ..Default::default()
+        }
+    }
+
     fn tables(indexing: Option<(&Indexing<'_>, bool)>) -> DescriptorTables {
         let limits = vk::PhysicalDeviceLimits {
             max_per_stage_descriptor_samplers: 16,
@@ -327,18 +375,27 @@ mod tests {
             max_sampler_descriptor_buffer_range: 4096 + 1600,
             ..Default::default()
         };
-        let of = |enabled: OptionalFeatures, is_robust| {
-            let (limits, features) = Default::default();
+        let of = |limits: &vk::PhysicalDeviceLimits, enabled: OptionalFeatures, is_robust| {
+            let features = vk::PhysicalDeviceFeatures::default();
             let indexing = indexing();
-            let mut tables = DescriptorTables::new(&limits, &features, Some((&indexing, false)), enabled, 0);
-            tables.use_buffers(&found, is_robust, vk::ShaderStageFlags::COMPUTE);
+            let mut tables = DescriptorTables::new(limits, &features, Some((&indexing, false)), enabled, 0);
+            tables.use_buffers(limits, &found, is_robust, vk::ShaderStageFlags::COMPUTE);
             assert!(!tables.contract.sets);
             (tables.contract.visible_resources, tables.contract.visible_samplers)
         };
         let mutable = OptionalFeatures::MUTABLE_DESCRIPTORS;
-        assert_eq!(of(mutable, false), (1000, 100), "as large as the largest");
-        assert_eq!(of(mutable, true), (500, 100));
-        assert_eq!(of(OptionalFeatures::empty(), false), (64_000 / 160, 100), "one of each");
+        let limits = plentiful();
+        assert_eq!(of(&limits, mutable, false), (1000, 100), "as large as the largest");
+        assert_eq!(of(&limits, mutable, true), (500, 100));
+        assert_eq!(of(&limits, OptionalFeatures::empty(), false), (64_000 / 160, 100), "one of each");
+        // Their layouts are not updated after they are bound.
+        let few = vk::PhysicalDeviceLimits {
+            max_per_stage_descriptor_sampled_images: 200,
+            max_per_stage_descriptor_samplers: 64,
+            ..limits
+        };
+        assert_eq!(of(&few, mutable, false), (share(200), share(64)));
+        assert_eq!(of(&few, OptionalFeatures::empty(), false), (share(100), share(64)));
     }
 
     /// An array of constants beside the mutable descriptors is in the same buffer, and in its range.
@@ -355,14 +412,14 @@ mod tests {
             ..Default::default()
         };
         for most_constants in [0, 64, 400, 600, 1000, 1200, MANY] {
-            let (limits, features) = Default::default();
+            let (limits, features) = (plentiful(), vk::PhysicalDeviceFeatures::default());
             let indexing = Indexing {
                 max_per_stage_descriptor_update_after_bind_uniform_buffers: most_constants,
                 ..indexing()
             };
             let enabled = OptionalFeatures::MUTABLE_DESCRIPTORS;
             let mut tables = DescriptorTables::new(&limits, &features, Some((&indexing, true)), enabled, 0);
-            tables.use_buffers(&found, false, vk::ShaderStageFlags::COMPUTE);
+            tables.use_buffers(&limits, &found, false, vk::ShaderStageFlags::COMPUTE);
             let arrays = tables.arrays(DescriptorKind::Resource, tables.contract.visible_resources);
             let bytes = arrays.total() * 64;
             assert!(bytes <= 64_000, "{bytes} B with {most_constants} constants");

@@ -14,6 +14,9 @@ use super::calls::Calls;
 use crate::queue::{SLICE, nanoseconds};
 use crate::shared::Shared;
 
+/// The most fences that a chain waits for: images are acquired again long before that, so the oldest fence is lost.
+const MOST_FENCES: usize = 64;
+
 /// What the presentations use.
 #[derive(Default)]
 struct Presents {
@@ -23,6 +26,25 @@ struct Presents {
     abandoned: Vec<vk::Semaphore>,
     /// Of presentations that may not be over, the oldest first.
     fences: VecDeque<vk::Fence>,
+    /// A presentation had no fence, or one that was lost.
+    is_unfenced: bool,
+}
+
+impl Presents {
+    /// Stops waiting for the fences. The driver may still signal them.
+    fn lose_fences(&mut self, shared: &Shared) {
+        if self.fences.is_empty() {
+            return;
+        }
+        self.is_unfenced = true;
+        if !shared.sync.has_lost_fences() {
+            tracing::warn!(
+                target: "tenure_vulkan",
+                "the driver does not signal the fence of a presentation: presentations have none from now on"
+            );
+        }
+        shared.sync.lose_fences(self.fences.drain(..));
+    }
 }
 
 /// A chain. The swap chain holds it, and each of its images that is not destroyed.
@@ -85,13 +107,18 @@ impl Chain {
         abandoned.extend(rendered.drain(..).chain(acquired));
     }
 
-    /// A presentation was made, whose end that fence tells.
+    /// A presentation was made; the fence tells its end.
     pub(super) fn note_present(&self, fence: Option<vk::Fence>) {
         self.is_settled.store(false, Ordering::Release);
-        self.presents.lock().fences.extend(fence);
+        let presents = &mut *self.presents.lock();
+        presents.is_unfenced |= fence.is_none();
+        presents.fences.extend(fence);
+        if presents.fences.len() > MOST_FENCES {
+            presents.lose_fences(&self.shared);
+        }
     }
 
-    /// Takes back the fences that are signalled; true when that are all.
+    /// Takes back the fences that are signalled; true when the fences of all presentations were.
     pub(super) fn poll_fences(&self) -> Result<bool, DeviceError> {
         let presents = &mut *self.presents.lock();
         while let Some(fence) = presents.fences.front() {
@@ -103,10 +130,10 @@ impl Chain {
             let done = presents.fences.pop_front();
             done.into_iter().for_each(|fence| self.shared.sync.return_fence(fence));
         }
-        Ok(true)
+        Ok(!presents.is_unfenced)
     }
 
-    /// Waits until all its presentations have told their end; false when the time is over.
+    /// Waits until the fences of all presentations are signalled; false when one has none, or the time is over.
     pub(super) fn wait_fences(&self, timeout: Duration) -> Result<bool, DeviceError> {
         let begun = Instant::now();
         loop {
@@ -115,10 +142,8 @@ impl Chain {
                 return Ok(true);
             }
             let left = timeout.saturating_sub(begun.elapsed());
-            if left.is_zero() {
-                return Ok(false);
-            }
-            let Some(fence) = self.presents.lock().fences.front().copied() else { continue };
+            let fence = self.presents.lock().fences.front().copied().filter(|_| !left.is_zero());
+            let Some(fence) = fence else { return Ok(false) };
             let slice = nanoseconds(left.min(SLICE));
             // SAFETY: the fence is ours, and stays until the swap chain polls it.
             match unsafe { self.shared.api.device.wait_for_fences(&[fence], true, slice) } {
@@ -131,14 +156,15 @@ impl Chain {
     /// No more presentations will come, and all are over.
     pub(super) fn settle(&self) {
         self.is_settled.store(true, Ordering::Release);
+        self.presents.lock().lose_fences(&self.shared);
     }
 
     fn destroy(&mut self) {
         let presents = self.presents.get_mut();
-        presents.fences.drain(..).for_each(|fence| self.shared.sync.return_fence(fence));
-        self.shared.sync.return_semaphores(presents.rendered.drain(..));
-        for semaphore in presents.abandoned.drain(..) {
-            // SAFETY: the recordings that use it are complete: they had an image of the chain.
+        presents.lose_fences(&self.shared);
+        // Not used again: what nothing waits for is signalled, and so is what a layer dropped with its presentation.
+        for semaphore in presents.rendered.drain(..).chain(presents.abandoned.drain(..)) {
+            // SAFETY: the recordings that use it are complete: they had an image of the chain. So are its presentations.
             unsafe { self.shared.api.device.destroy_semaphore(semaphore, None) };
         }
         // SAFETY: its images are gone, and its presentations are over.

@@ -23,14 +23,19 @@ pub(super) fn flags(desc: &SwapchainDesc) -> vk::ImageUsageFlags {
     image_usage(usage(desc))
 }
 
-/// The format asked for, or the best of the surface's.
-pub(super) fn format(wanted: Option<Format>, offered: &[vk::SurfaceFormatKHR]) -> Option<Format> {
+/// The format asked for, or the best of the surface's, with images that can be used as they are to be.
+pub(super) fn format(
+    wanted: Option<Format>,
+    offered: &[vk::SurfaceFormatKHR],
+    is_usable: impl Fn(Format) -> bool,
+) -> Option<Format> {
     let is_offered = |format: &Format| {
-        offered.iter().any(|offered| {
+        let is_found = offered.iter().any(|offered| {
             let any = offered.format == vk::Format::UNDEFINED;
             (any || offered.format == to_vk_format(*format))
                 && offered.color_space == vk::ColorSpaceKHR::SRGB_NONLINEAR
-        })
+        });
+        is_found && is_usable(*format)
     };
     match wanted {
         Some(wanted) => Some(wanted).filter(is_offered),
@@ -53,7 +58,7 @@ pub(super) fn mode(wanted: PresentMode, offered: &[vk::PresentModeKHR]) -> Prese
 }
 
 /// As many images as asked for, within what the surface has.
-pub(super) fn images(wanted: u32, capabilities: &vk::SurfaceCapabilitiesKHR) -> u32 {
+fn images(wanted: u32, capabilities: &vk::SurfaceCapabilitiesKHR) -> u32 {
     let most = match capabilities.max_image_count {
         0 => u32::MAX,
         most => most,
@@ -62,7 +67,7 @@ pub(super) fn images(wanted: u32, capabilities: &vk::SurfaceCapabilitiesKHR) -> 
 }
 
 /// The window's extent, or the one asked for where the window takes any.
-pub(super) fn extent(wanted: [u32; 2], capabilities: &vk::SurfaceCapabilitiesKHR) -> [u32; 2] {
+fn extent(wanted: [u32; 2], capabilities: &vk::SurfaceCapabilitiesKHR) -> [u32; 2] {
     let vk::SurfaceCapabilitiesKHR { current_extent, min_image_extent, max_image_extent, .. } = *capabilities;
     if (current_extent.width, current_extent.height) != (ANY, ANY) {
         return [current_extent.width, current_extent.height];
@@ -74,8 +79,28 @@ pub(super) fn extent(wanted: [u32; 2], capabilities: &vk::SurfaceCapabilitiesKHR
     ]
 }
 
+/// What a chain for the window has. Another chain of the same shape is no better.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) extent: [u32; 2],
+    pub(super) images: u32,
+    pub(super) transform: vk::SurfaceTransformFlagsKHR,
+    pub(super) alpha: vk::CompositeAlphaFlagsKHR,
+}
+
+impl Shape {
+    pub(super) fn new(desc: &SwapchainDesc, capabilities: &vk::SurfaceCapabilitiesKHR) -> Self {
+        Self {
+            extent: extent(desc.size, capabilities),
+            images: images(desc.images, capabilities),
+            transform: transform(capabilities),
+            alpha: alpha(capabilities),
+        }
+    }
+}
+
 /// Images are shown as they are drawn, where the window can do that.
-pub(super) fn transform(capabilities: &vk::SurfaceCapabilitiesKHR) -> vk::SurfaceTransformFlagsKHR {
+fn transform(capabilities: &vk::SurfaceCapabilitiesKHR) -> vk::SurfaceTransformFlagsKHR {
     let identity = vk::SurfaceTransformFlagsKHR::IDENTITY;
     match capabilities.supported_transforms.contains(identity) {
         true => identity,
@@ -84,7 +109,7 @@ pub(super) fn transform(capabilities: &vk::SurfaceCapabilitiesKHR) -> vk::Surfac
 }
 
 /// Opaque, where the window can be.
-pub(super) fn alpha(capabilities: &vk::SurfaceCapabilitiesKHR) -> vk::CompositeAlphaFlagsKHR {
+fn alpha(capabilities: &vk::SurfaceCapabilitiesKHR) -> vk::CompositeAlphaFlagsKHR {
     use vk::CompositeAlphaFlagsKHR as Alpha;
     let order = [Alpha::OPAQUE, Alpha::INHERIT, Alpha::PRE_MULTIPLIED, Alpha::POST_MULTIPLIED];
     let offered = |alpha: &Alpha| capabilities.supported_composite_alpha.contains(*alpha);
@@ -102,6 +127,7 @@ mod tests {
 
     #[test]
     fn the_format_is_exact_or_the_best() {
+        let format = |wanted, offered: &[_]| super::format(wanted, offered, |_| true);
         let both = [offered(Format::Rgba8Unorm), offered(Format::Rgba8Srgb)];
         assert_eq!(format(None, &both), Some(Format::Rgba8Srgb));
         assert_eq!(format(None, &both[..1]), Some(Format::Rgba8Unorm));
@@ -109,6 +135,9 @@ mod tests {
         assert_eq!(format(Some(Format::Bgra8Srgb), &both), None);
         assert_eq!(format(None, &[offered(Format::Rgb10A2Unorm)]), Some(Format::Rgb10A2Unorm));
         assert_eq!(format(None, &[]), None);
+        let is_linear = |format| format == Format::Rgba8Unorm;
+        assert_eq!(super::format(None, &both, is_linear), Some(Format::Rgba8Unorm), "for storage");
+        assert_eq!(super::format(Some(Format::Rgba8Srgb), &both, is_linear), None);
         let hdr = vk::ColorSpaceKHR::HDR10_ST2084_EXT;
         let hdr = vk::SurfaceFormatKHR { color_space: hdr, ..offered(Format::Rgb10A2Unorm) };
         assert_eq!(format(None, &[hdr]), None);

@@ -10,22 +10,24 @@ use tenure_core::present::{ImageProgress, SharedImage};
 use tenure_core::{Error, PresentMode, Queue, SyncPoint, TextureDesc};
 
 use super::chain::Chain;
-use super::choose;
-use super::swapchain::{Current, Retired, Swapchain, Window};
+use super::choose::{self, Shape};
+use super::swapchain::{Call, Current, Retired, Swapchain, Window, timed_out};
 use crate::format::to_vk_format;
 use crate::resource::Resource;
-use crate::setup::OptionalFeatures;
 
 /// More chains than these are not kept: then their presentations are waited for.
 const MOST_RETIRED: usize = 4;
+
+/// How long the fences of presentations are waited for after the GPU is done: several images at a slow screen's rate.
+/// Layers that drop presentations, as gamescope's, do not signal them at all.
+const FENCE_WAIT: Duration = Duration::from_millis(500);
 
 /// The time after which a swap chain that is dropped looks again whether its images are given back.
 const RETRY: Duration = Duration::from_millis(1);
 
 /// What a chain is made with.
 struct Plan {
-    capabilities: vk::SurfaceCapabilitiesKHR,
-    extent: [u32; 2],
+    shape: Shape,
     mode: PresentMode,
 }
 
@@ -40,9 +42,13 @@ impl Swapchain {
         self.window = Window::Outdated;
         let Some(plan) = self.plan()? else { return Ok(()) };
         if self.retired.len() >= MOST_RETIRED {
-            let timeout = self.gpu.config().frames.shutdown_timeout;
-            self.settle_retired(timeout)?;
+            let timeout = self.gpu.config().frames.timeout;
+            if !self.settle_retired(timeout)? {
+                return Err(timed_out(timeout));
+            }
         }
+        // A chain goes with its last image, and without frames nothing else gives images back.
+        self.gpu.purge()?;
         let old = self.current.take();
         let made = self.make(&plan, old.as_ref().map_or_else(Default::default, |old| old.chain.handle));
         if let Some(old) = old {
@@ -59,8 +65,8 @@ impl Swapchain {
         let capabilities = calls.capabilities(physical, surface);
         let capabilities = capabilities
             .map_err(|result| self.failed("vkGetPhysicalDeviceSurfaceCapabilitiesKHR", result))?;
-        let extent = choose::extent(self.desc.size, &capabilities);
-        if extent.contains(&0) {
+        let shape = Shape::new(&self.desc, &capabilities);
+        if shape.extent.contains(&0) {
             return Ok(None);
         }
         let format = self.format;
@@ -73,22 +79,23 @@ impl Swapchain {
         let modes =
             modes.map_err(|result| self.failed("vkGetPhysicalDeviceSurfacePresentModesKHR", result))?;
         let mode = choose::mode(self.desc.mode, &modes);
-        Ok(Some(Plan { capabilities, extent, mode }))
+        Ok(Some(Plan { shape, mode }))
     }
 
     fn make(&self, plan: &Plan, old: vk::SwapchainKHR) -> Result<Current, Error> {
-        let Plan { capabilities, extent, mode } = plan;
+        let Plan { shape, mode } = plan;
+        let [width, height] = shape.extent;
         let info = vk::SwapchainCreateInfoKHR::default()
             .surface(self.surface)
-            .min_image_count(choose::images(self.desc.images, capabilities))
+            .min_image_count(shape.images)
             .image_format(to_vk_format(self.format))
             .image_color_space(vk::ColorSpaceKHR::SRGB_NONLINEAR)
-            .image_extent(vk::Extent2D { width: extent[0], height: extent[1] })
+            .image_extent(vk::Extent2D { width, height })
             .image_array_layers(1)
             .image_usage(choose::flags(&self.desc))
             .image_sharing_mode(vk::SharingMode::EXCLUSIVE)
-            .pre_transform(choose::transform(capabilities))
-            .composite_alpha(choose::alpha(capabilities))
+            .pre_transform(shape.transform)
+            .composite_alpha(shape.alpha)
             .present_mode(choose::vk_mode(*mode))
             .clipped(true)
             .old_swapchain(old);
@@ -100,7 +107,7 @@ impl Swapchain {
         let adopted = (0..).zip(images).map(|(index, image)| self.adopt(&chain, plan, (index, image)));
         let images = adopted.collect::<Result<Vec<_>, Error>>()?;
         let was_presented = vec![false; images.len()];
-        Ok(Current { chain, images, was_presented, extent: *extent, mode: *mode })
+        Ok(Current { chain, images, was_presented, shape: *shape, mode: *mode, was_optimal: [false; 2] })
     }
 
     fn adopt(
@@ -110,7 +117,7 @@ impl Swapchain {
         (index, image): (u32, vk::Image),
     ) -> Result<Arc<SharedImage<crate::Device>>, Error> {
         chain.add_rendered().map_err(|source| self.device_error(source))?;
-        let [width, height] = plan.extent;
+        let [width, height] = plan.shape.extent;
         let desc = TextureDesc::d2(width, height, self.format, choose::usage(&self.desc))
             .name(format!("{} image {index}", self.desc.name));
         let created = (desc.info.clone(), choose::flags(&self.desc), to_vk_format(self.format));
@@ -118,6 +125,25 @@ impl Swapchain {
         let texture = self.gpu.adopt_texture(resource, &desc, State::COMMON);
         let texture = texture.map_err(|rejected| rejected.error)?;
         SharedImage::new(&self.gpu, texture, self.format, index)
+    }
+
+    /// Notes whether the window is as the images are, as `call` says. Where it never was, and another chain would be the
+    /// same, this one stays: Android says so of each frame while the screen is rotated and the images are not.
+    pub(super) fn note_optimal(&mut self, call: Call, is_optimal: bool) {
+        let Some(current) = &mut self.current else { return };
+        let was_optimal = &mut current.was_optimal[call as usize];
+        if is_optimal {
+            *was_optimal = true;
+            return;
+        }
+        let is_same = !*was_optimal && {
+            let shape = current.shape;
+            let found = self.calls.capabilities(self.shared().api.physical, self.surface);
+            found.is_ok_and(|found| Shape::new(&self.desc, &found) == shape)
+        };
+        if !is_same {
+            self.window = Window::Suboptimal;
+        }
     }
 
     /// Keeps a chain until its presentations are over. Its images go when the GPU is done with them.
@@ -176,13 +202,10 @@ impl Swapchain {
         if let Some(current) = &self.current {
             current.chain.poll_fences()?;
         }
-        let has_fences = shared.api.uses(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
         let mut failed = Ok(());
         self.retired.retain(|retired| {
-            let is_over = match has_fences {
-                true => retired.chain.poll_fences(),
-                false => Ok(retired.over_at.is_some_and(|point| point.is_covered_by(&completed))),
-            };
+            let is_proven = retired.over_at.is_some_and(|point| point.is_covered_by(&completed));
+            let is_over = retired.chain.poll_fences().map(|are_signalled| are_signalled || is_proven);
             let is_over = is_over.unwrap_or_else(|error| {
                 failed = Err(Error::from(error));
                 false
@@ -201,13 +224,13 @@ impl Swapchain {
             return Ok(false);
         }
         let shared = self.shared().clone();
-        if shared.api.uses(OptionalFeatures::SWAPCHAIN_MAINTENANCE1) {
-            for retired in &self.retired {
-                if !retired.chain.wait_fences(timeout)? {
-                    return Ok(false);
-                }
-            }
-        } else {
+        let longest = if shared.sync.has_lost_fences() { Duration::ZERO } else { timeout.min(FENCE_WAIT) };
+        let begun = Instant::now();
+        let mut are_signalled = true;
+        for retired in &self.retired {
+            are_signalled &= retired.chain.wait_fences(longest.saturating_sub(begun.elapsed()))?;
+        }
+        if !are_signalled {
             // Tenure's own work is done: what is left are presentations.
             for (queue, _) in shared.queues.iter().zip(&self.can_present).filter(|(_, can)| **can) {
                 // SAFETY: this thread alone uses the queue.

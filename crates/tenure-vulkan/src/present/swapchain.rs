@@ -2,6 +2,7 @@
 
 use core::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ash::vk;
 use smallvec::SmallVec;
@@ -13,9 +14,10 @@ use tenure_core::{
 
 use super::calls::Calls;
 use super::chain::Chain;
-use super::choose;
+use super::choose::{self, Shape};
 use super::semaphores::Waited;
 use crate::device::Device;
+use crate::format::to_vk_format;
 use crate::queue::{ExternalSemaphore, nanoseconds};
 use crate::record::PRESENT_STAGES;
 use crate::setup::OptionalFeatures;
@@ -40,8 +42,17 @@ pub(super) struct Current {
     pub(super) images: Vec<Arc<SharedImage<Device>>>,
     /// Of each image.
     pub(super) was_presented: Vec<bool>,
-    pub(super) extent: [u32; 2],
+    pub(super) shape: Shape,
     pub(super) mode: PresentMode,
+    /// Of each [`Call`]: it has not always said that the window has changed.
+    pub(super) was_optimal: [bool; 2],
+}
+
+/// What says that the window has changed.
+#[derive(Clone, Copy)]
+pub(super) enum Call {
+    Acquire,
+    Present,
 }
 
 /// The image that was handed out.
@@ -237,7 +248,10 @@ impl Swapchain {
             unsafe { self.calls.surface.get_physical_device_surface_formats(physical, self.surface) };
         let offered =
             offered.map_err(|result| self.failed("vkGetPhysicalDeviceSurfaceFormatsKHR", result))?;
-        choose::format(self.desc.format, &offered).ok_or_else(|| self.broken(SwapchainRule::Format))
+        let usage = choose::flags(&self.desc);
+        let is_usable = |format| self.shared().has_images(to_vk_format(format), usage).unwrap_or(false);
+        choose::format(self.desc.format, &offered, is_usable)
+            .ok_or_else(|| self.broken(SwapchainRule::Format))
     }
 
     /// An image to draw to. `None`: the window is minimised, or [is outdated](Self::is_outdated) so that nothing can
@@ -285,10 +299,7 @@ impl Swapchain {
             Err(result) => {
                 shared.sync.return_semaphores([semaphore]);
                 return match result {
-                    vk::Result::NOT_READY | vk::Result::TIMEOUT => Err(Error::Timeout {
-                        what: Awaited::SwapchainImage,
-                        waited_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX),
-                    }),
+                    vk::Result::NOT_READY | vk::Result::TIMEOUT => Err(timed_out(timeout)),
                     result if is_outdating(result) => {
                         self.window = Window::Outdated;
                         Ok(None)
@@ -297,10 +308,9 @@ impl Swapchain {
                 };
             }
         };
-        if is_suboptimal {
-            self.window = Window::Suboptimal;
-        }
+        self.note_optimal(Call::Acquire, !is_suboptimal);
         let slot = index as usize;
+        let Some(current) = &self.current else { return Ok(None) };
         let Some((image, was_presented)) =
             current.images.get(slot).cloned().zip(current.was_presented.get(slot))
         else {
@@ -344,6 +354,10 @@ impl Swapchain {
     /// When the window has changed meanwhile, the image may not be shown, and [`is_outdated`](Self::is_outdated)
     /// says so. An image that is refused is handed out again by the next [`acquire`](Self::acquire).
     ///
+    /// All that the image waits for has been submitted. Where a recording of the frame waits for a value of a
+    /// [timeline semaphore](ExternalSemaphore::timeline) of the program's own, its signal comes before this call, on the GPU or
+    /// by the CPU (VUID-vkQueuePresentKHR-pWaitSemaphores-03268).
+    ///
     /// # Errors
     /// [`SwapchainRule::NotFinished`], [`SwapchainRule::BegunFirst`], [`SwapchainRule::OtherSwapchain`];
     /// [`SwapchainRule::NoQueue`]: the queue that finished it cannot present; [`SwapchainRule::WindowLost`];
@@ -362,8 +376,7 @@ impl Swapchain {
         let (chain, slot) = (current.chain.clone(), index as usize);
         let result = self.queue_present(queue, &chain, index)?;
         match result {
-            Ok(false) => {}
-            Ok(true) => self.window = Window::Suboptimal,
+            Ok(is_suboptimal) => self.note_optimal(Call::Present, !is_suboptimal),
             Err(result) if is_outdating(result) => self.window = Window::Outdated,
             Err(_) => {}
         }
@@ -383,7 +396,8 @@ impl Swapchain {
     ) -> Result<Result<bool, vk::Result>, Error> {
         let shared = self.shared();
         let queue = shared.queue(queue).map_err(|source| self.device_error(source))?;
-        let has_fences = shared.api.uses(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
+        let has_fences =
+            shared.api.uses(OptionalFeatures::SWAPCHAIN_MAINTENANCE1) && !shared.sync.has_lost_fences();
         let fence = has_fences.then(|| shared.take_fence()).transpose();
         let fence = fence.map_err(|source| self.device_error(source))?;
         let (waits, handles, indices) = ([chain.rendered(index as usize)], [chain.handle], [index]);
@@ -439,6 +453,7 @@ impl Swapchain {
     ///
     /// # Errors
     /// [`SwapchainRule::ImageHeld`] while the program has an image, or a recording that uses it is open;
+    /// [`Error::Timeout`] when several chains were replaced and the GPU does not finish with them;
     /// those of [`new`](Self::new). After one that is not the program's mistake there may be no images; it can be called again.
     pub fn resize(&mut self, size: [u32; 2]) -> Result<(), Error> {
         self.alive()?;
@@ -458,7 +473,7 @@ impl Swapchain {
     #[must_use]
     pub fn extent(&self) -> [u32; 2] {
         match &self.current {
-            Some(current) if self.window != Window::Empty => current.extent,
+            Some(current) if self.window != Window::Empty => current.shape.extent,
             _ => [0; 2],
         }
     }
@@ -523,6 +538,12 @@ impl Lent {
     pub(super) fn is_out(&self) -> bool {
         Arc::strong_count(&self.image) > 2
     }
+}
+
+/// Images of the swap chain were waited for in vain.
+pub(super) fn timed_out(timeout: Duration) -> Error {
+    let waited_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+    Error::Timeout { what: Awaited::SwapchainImage, waited_ms }
 }
 
 /// True for results that ask for new images.

@@ -49,7 +49,8 @@ impl ExternalSemaphore {
     /// # Safety
     /// It belongs to the device that it is used with, and lives until the submissions that use it are
     /// complete. Values that are signalled rise, and none is more than the device's
-    /// `maxTimelineSemaphoreValueDifference` away.
+    /// `maxTimelineSemaphoreValueDifference` away. The signal of a value that an image of a swap chain waits for, directly or
+    /// through other submissions, is submitted or made before the image is presented.
     #[must_use]
     pub const unsafe fn timeline(semaphore: vk::Semaphore, value: u64) -> Self {
         Self { semaphore, value: Some(value), stages: vk::PipelineStageFlags2::ALL_COMMANDS }

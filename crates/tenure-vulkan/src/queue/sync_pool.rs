@@ -1,5 +1,5 @@
-//! Fences and binary semaphores that are used again and again, where there are no timeline
-//! semaphores.
+//! Fences and binary semaphores that are used again and again: those of presentations, and of submissions where there are
+//! no timeline semaphores.
 
 use ash::vk;
 use parking_lot::Mutex;
@@ -14,11 +14,23 @@ pub(crate) struct SyncPool {
     fences: Mutex<Vec<vk::Fence>>,
     /// Not signalled.
     semaphores: Mutex<Vec<vk::Semaphore>>,
+    /// Of presentations, and not signalled in time. The driver may still signal them.
+    lost_fences: Mutex<Vec<vk::Fence>>,
 }
 
 impl SyncPool {
     pub(crate) fn return_fence(&self, fence: vk::Fence) {
         self.fences.lock().push(fence);
+    }
+
+    /// Keeps fences of presentations that were not signalled in time until the end.
+    pub(crate) fn lose_fences(&self, fences: impl IntoIterator<Item = vk::Fence>) {
+        self.lost_fences.lock().extend(fences);
+    }
+
+    /// True when the driver does not signal all fences of presentations.
+    pub(crate) fn has_lost_fences(&self) -> bool {
+        !self.lost_fences.lock().is_empty()
     }
 
     pub(crate) fn return_semaphores(&self, semaphores: impl IntoIterator<Item = vk::Semaphore>) {
@@ -27,7 +39,7 @@ impl SyncPool {
 
     /// Destroys all. Everything else that was taken from here was returned.
     pub(crate) fn destroy(&mut self, device: &ash::Device) {
-        for fence in self.fences.get_mut().drain(..) {
+        for fence in self.fences.get_mut().drain(..).chain(self.lost_fences.get_mut().drain(..)) {
             // SAFETY: it is ours, and nothing uses what is in the pool.
             unsafe { device.destroy_fence(fence, None) };
         }

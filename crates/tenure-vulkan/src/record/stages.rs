@@ -198,6 +198,16 @@ impl QueueStages {
         found
     }
 
+    /// What a state means for resources whose usages are not known. `are_inputs`: they may be input attachments, which
+    /// render passes write where they store them.
+    pub(crate) fn half_of_unknown(&self, state: State, are_inputs: bool) -> Half {
+        let half = self.half(state, Usage::UNORDERED_ACCESS);
+        let inputs =
+            [Usage::RENDER_TARGET, Usage::DEPTH_STENCIL].map(|usage| usage | Usage::INPUT_ATTACHMENT);
+        let inputs = inputs.into_iter().filter(|_| are_inputs);
+        inputs.fold(half, |half, usage| half.or(self.half(state, usage)))
+    }
+
     /// The stages of unordered accesses, builds of acceleration structures included.
     pub(crate) fn unordered(&self, usage: Usage) -> StateUse {
         self.of(State::UNORDERED_ACCESS | (State::ACCELERATION_STRUCTURE & State::allowed_for(usage)), usage)

@@ -46,11 +46,10 @@ impl List {
         for resource in before.into_iter().chain([after]) {
             resource.check_device(&self.shared)?;
         }
-        // The usages of former owners that the barrier does not name are unknown.
-        let usage = before.map_or(Usage::UNORDERED_ACCESS, |before| before.desc.usage());
-        let from = match from == State::all() {
-            true => Half::EVERYTHING,
-            false => self.stages.half(from, usage),
+        let from = match before {
+            _ if from == State::all() => Half::EVERYTHING,
+            Some(before) => self.stages.half(from, before.desc.usage()),
+            None => self.stages.half_of_unknown(from, self.shared.has_input_attachments()),
         };
         let to = self.stages.half(to, after.desc.usage());
         let to = if to.stages.is_empty() { Half::EVERYTHING } else { to };

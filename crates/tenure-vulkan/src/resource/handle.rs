@@ -186,8 +186,10 @@ impl Resource {
         if self.is_ours {
             self.shared.destroy_object(self.object);
         }
-        if let Backing::Committed { memory, .. } = self.backing {
-            memory.destroy();
+        match self.backing {
+            Backing::Committed { memory, .. } => memory.destroy(),
+            Backing::Reserved(sparse) => self.shared.give_sparse(sparse.bytes),
+            Backing::Placed { .. } | Backing::Swapchain(_) | Backing::Unknown => {}
         }
     }
 }

@@ -115,6 +115,17 @@ impl Shared {
         Ok(answer)
     }
 
+    /// Whether there are plain 2D images of a format and usage.
+    pub(crate) fn has_images(
+        &self,
+        format: vk::Format,
+        usage: vk::ImageUsageFlags,
+    ) -> Result<bool, DeviceError> {
+        let (kind, flags) = (vk::ImageType::TYPE_2D, vk::ImageCreateFlags::empty());
+        let question = Question { format, kind, usage, flags, external: HandleTypes::empty() };
+        self.image_support(question).map(|found| found.is_some())
+    }
+
     /// Whether the CPU can write images of a format as the GPU has them.
     fn copies_format(&self, format: vk::Format) -> bool {
         let mut newer = vk::FormatProperties3::default();
@@ -165,6 +176,10 @@ impl Shared {
         }
         if info.usage.contains(Usage::CPU_WRITE) && self.api.host_images.is_none() {
             return Err(unsupported(TEXTURE_WRITES));
+        }
+        let has_storage = self.api.features.shader_storage_image_multisample == vk::TRUE;
+        if info.samples > 1 && info.usage.contains(Usage::UNORDERED_ACCESS) && !has_storage {
+            return Err(unsupported("multisampled storage textures (shaderStorageImageMultisample)"));
         }
         if info.samples > 1 && info.layers() > 1 && !self.api.portability.multisampled_arrays {
             return Err(unsupported("multisampled arrays (multisampleArrayImage)"));

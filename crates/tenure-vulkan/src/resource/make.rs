@@ -78,7 +78,7 @@ impl Shared {
             kind,
             priority: desc.usage().priority(),
             holds_buffers: matches!(bare.object, Object::Buffer(_)),
-            dedicated: is_dedicated.then(|| dedicated_to(bare.object)),
+            dedicated: (is_dedicated || needs.requires_dedicated).then(|| dedicated_to(bare.object)),
             exported: HandleTypes::empty(),
             import: Some(import),
         })?;
@@ -153,6 +153,7 @@ impl Shared {
         plan: &Plan<'_>,
         backing: Backing,
     ) -> Resource {
+        self.note_usage(desc.usage());
         Resource {
             address: self.address_of(object),
             shared: self.clone(),

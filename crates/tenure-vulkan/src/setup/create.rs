@@ -290,7 +290,12 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
     let mut descriptors = DescriptorTables::new(&properties.limits, features, indexing, *enabled, traced);
     if has_buffers {
         let has = |name: &CStr| handles.extensions.iter().any(|known| known.as_c_str() == name);
-        descriptors.use_buffers(&buffers, features.robust_buffer_access == vk::TRUE, buffer_stages(has));
+        descriptors.use_buffers(
+            &properties.limits,
+            &buffers,
+            features.robust_buffer_access == vk::TRUE,
+            buffer_stages(has),
+        );
     }
     descriptors.cut(maintenance3.max_per_set_descriptors, |layout| {
         let mut support = vk::DescriptorSetLayoutSupport::default();

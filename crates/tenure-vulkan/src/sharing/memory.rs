@@ -300,7 +300,10 @@ impl Shared {
         let copy = handle.try_clone();
         let copy = copy.map_err(|error| ShareError::Descriptor { reason: error.to_string() })?;
         let fd = vk::ImportMemoryFdInfoKHR::default().handle_type(info.kind.vk()).fd(copy.as_raw_fd());
-        let choose = |needs: Requirements| choose_type(info, found, &needs);
+        // Another device numbers its memory types in another way.
+        let is_numbered = info.kind == HandleKind::OpaqueFd || info.ids == self.ids();
+        let exporters = u32::from(is_numbered).checked_shl(info.memory_type).unwrap_or(0);
+        let choose = |needs: Requirements| choose_type(info, (found, exporters), &needs);
         self.create_imported((desc, &plan), info.is_dedicated, Import::Fd(fd, copy), choose)
     }
 
@@ -325,17 +328,16 @@ impl Shared {
     }
 }
 
-/// The memory type and the size to import with: of the exporter's type where that is possible.
+/// The memory type and the size to import with: of the exporter's type where that is known and possible.
 fn choose_type(
     info: &ExportInfo,
-    found: u32,
+    (found, exporters): (u32, u32),
     needs: &Requirements,
 ) -> Result<(MemoryTypeId, u64), ShareError> {
     if info.size < needs.size {
         return Err(ShareError::TooSmall { size: info.size, needed: needs.size });
     }
     let both = found & needs.memory_types;
-    let exporters = 1_u32.checked_shl(info.memory_type).unwrap_or(0);
     let best = if both & exporters != 0 { exporters } else { both };
     match u8::try_from(best.trailing_zeros()) {
         Ok(memory) if best != 0 => Ok((MemoryTypeId(memory), info.size)),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use ash::vk;
 use parking_lot::Mutex;
@@ -26,6 +27,8 @@ pub(crate) struct Target {
 /// The tiles of a reserved resource.
 pub(crate) struct Sparse {
     pub(crate) tiling: Tiling,
+    /// Bytes of the address space of sparse resources.
+    pub(crate) bytes: u64,
     /// What they are mapped to, by number, after all that was submitted; unmapped ones are not there.
     pub(crate) table: Mutex<HashMap<u64, Target>>,
 }
@@ -48,7 +51,18 @@ impl Shared {
     pub(crate) fn create_reserved(self: &Arc<Self>, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
         self.alive()?;
         let plan = self.plan_reserved(desc)?;
-        let bare = self.create(&plan)?;
+        let bytes = self.needs_of_plan(&plan)?.memory.size;
+        self.take_sparse(bytes)?;
+        self.make_reserved(desc, &plan, bytes).inspect_err(|_| self.give_sparse(bytes))
+    }
+
+    fn make_reserved(
+        self: &Arc<Self>,
+        desc: &ResourceDesc,
+        plan: &Plan<'_>,
+        bytes: u64,
+    ) -> Result<Resource, DeviceError> {
+        let bare = self.create(plan)?;
         let needs = self.needs_of(bare.object).memory;
         let memory_types = needs.memory_type_bits & self.tables.general_types;
         let tiling = match (desc, bare.object) {
@@ -57,8 +71,20 @@ impl Shared {
             }
             _ => Tiling::buffer(needs.size, needs.alignment, memory_types),
         };
-        let sparse = Box::new(Sparse { tiling, table: Mutex::default() });
-        Ok(self.resource(bare.keep(), desc, &plan, Backing::Reserved(sparse)))
+        let sparse = Box::new(Sparse { tiling, bytes, table: Mutex::default() });
+        Ok(self.resource(bare.keep(), desc, plan, Backing::Reserved(sparse)))
+    }
+
+    /// Takes address space for a sparse resource: all together have `sparseAddressSpaceSize`.
+    fn take_sparse(&self, bytes: u64) -> Result<(), DeviceError> {
+        let more = |taken: u64| taken.checked_add(bytes).filter(|sum| *sum <= self.tables.sparse_space);
+        let taken = self.sparse_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        taken.map(drop).map_err(|_| DeviceError::OutOfDeviceMemory { what: "sparseAddressSpaceSize" })
+    }
+
+    /// Gives back what [`take_sparse`](Self::take_sparse) took.
+    pub(crate) fn give_sparse(&self, bytes: u64) {
+        self.sparse_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     fn plan_reserved<'a>(&self, desc: &'a ResourceDesc) -> Result<Plan<'a>, DeviceError> {

@@ -97,6 +97,27 @@ fn images_take_turns() {
     vulkan.end();
 }
 
+/// Former owners that a barrier does not name may be input attachments, which render passes write where they store them.
+#[test]
+fn unnamed_input_attachments_were_written() {
+    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let device = vulkan.device();
+    let (heap, [sky, canvas]) = images(&device, 1);
+    let wait_for = |serial| {
+        let barrier = aliasing(None, &canvas, (State::PIXEL_SHADER, State::COPY_DST));
+        run(&device, serial, |list| list.barriers(&[barrier]));
+        let [[(_, access), _]] = vulkan.disguise().take_barriers()[0].memory[..] else { panic!() };
+        access
+    };
+    assert_eq!(wait_for(1), Access::empty(), "there is none");
+    let usage = Usage::RENDER_TARGET | Usage::INPUT_ATTACHMENT;
+    let input = ResourceDesc::Texture(texture(SIDE, Format::Rgba8Unorm, usage));
+    let input = device.create_committed(&input, MemoryTypeId(0)).unwrap();
+    assert_eq!(wait_for(2), Access::COLOR_ATTACHMENT_WRITE | Access::DEPTH_STENCIL_ATTACHMENT_WRITE);
+    destroy(device, [input, sky, canvas], heap);
+    vulkan.end();
+}
+
 /// Only some of an image is used at first: the others find the memory in order too.
 #[test]
 fn mips_follow_later() {

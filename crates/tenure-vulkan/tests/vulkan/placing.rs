@@ -212,3 +212,17 @@ fn objects_of_another_device_are_refused() {
     drop((device, other));
     vulkan.end();
 }
+
+/// Without the feature there are no storage textures with several samples, whatever the format's properties say.
+#[test]
+fn multisampled_storage_textures_need_their_feature() {
+    let vulkan = Vulkan::new(Options::default());
+    let device = vulkan.device();
+    let stored = TextureInfo { samples: 4, ..texture(64, Format::Rgba8Unorm, Usage::UNORDERED_ACCESS) };
+    let answer = device.requirements(&ResourceDesc::Texture(stored));
+    if device.enabled_features().shader_storage_image_multisample == 0 {
+        assert!(matches!(answer, Err(DeviceError::Unsupported { .. })), "{answer:?}");
+    }
+    drop(device);
+    vulkan.end();
+}

@@ -8,6 +8,7 @@ use tenure_core::device::{
     CommandList as _, Device as _, Features, HeapCategory, QueueSerial, TileSource, TileUpdate,
 };
 use tenure_core::{DeviceError, QueueId, State, TileRegion, Usage};
+use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, Heap, OptionalFeatures, Options, Resource};
 
 use crate::basics::{
@@ -362,4 +363,25 @@ fn changes_on_another_queue_of_a_discrete_card_are_waited_for() {
         assert_eq!(device.completed(compute), Ok(10));
         bench.end(vulkan);
     }
+}
+
+/// All sparse resources together have the address space that the device names, and it is used again.
+#[test]
+fn sparse_resources_share_an_address_space() {
+    let costume = Costume { sparse_space: 4 << 20, ..Costume::plain() };
+    let vulkan = Vulkan::disguised(costume, &Options::default());
+    let device = vulkan.device();
+    if device.properties().features.contains(Features::RESERVED_BUFFERS) {
+        let create = |mebibytes: u64| device.create_reserved(&buffer(mebibytes << 20, USAGE));
+        let first = create(3).unwrap();
+        assert!(create(2).unwrap_err().is_shortage());
+        vulkan.disguise().fail("vkCreateBuffer", vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+        assert!(create(1).unwrap_err().is_shortage());
+        let second = create(1).unwrap();
+        device.destroy_resource(PERMIT, first);
+        let third = create(3).unwrap();
+        [second, third].into_iter().for_each(|resource| device.destroy_resource(PERMIT, resource));
+    }
+    drop(device);
+    vulkan.end();
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tenure_core::{
-    BufferDesc, Config, Format, FrameConfig, Gpu, ObjectKind, PageAllocatorDesc, Queue, ReservedDesc,
+    BufferDesc, Config, Error, Format, FrameConfig, Gpu, ObjectKind, PageAllocatorDesc, Queue, ReservedDesc,
     TextureDesc, Usage,
 };
 use tenure_sim::{Device, Profile};
@@ -114,6 +114,25 @@ fn dropping_the_manager_waits_for_the_gpu() {
         drop(gpu);
     });
     device.check_clean().unwrap();
+}
+
+/// A page allocator is a handle of its own, and outlives the manager.
+#[test]
+fn page_allocators_create_nothing_after_the_shutdown() {
+    for is_hung in [false, true] {
+        let shutdown_timeout = Duration::from_millis(1);
+        let (gpu, device) = manual(Config::from(FrameConfig { shutdown_timeout, ..FrameConfig::default() }));
+        let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));
+        submit(&gpu);
+        assert!(is_hung || device.run_until_idle());
+        assert_eq!(gpu.shutdown().timed_out, is_hung);
+        let buffer = pages.create_buffer(&BufferDesc::new(100, Usage::VERTEX));
+        let texture = pages.create_texture(&TextureDesc::d2(16, 16, Format::Rgba8Unorm, Usage::SHADER_READ));
+        assert!(matches!(buffer, Err(Error::ShutDown)), "{buffer:?}");
+        assert!(matches!(texture, Err(Error::ShutDown)), "{texture:?}");
+        assert_eq!(pages.stats().pages, 0);
+        assert!(device.run_until_idle());
+    }
 }
 
 /// What a hung GPU may still use is left alone, for good; nothing is destroyed under it.

@@ -77,6 +77,21 @@ fn heaps_are_buffers_as_large_as_their_layouts() {
     room.end();
 }
 
+/// All families index them.
+#[test]
+fn heaps_of_a_discrete_card_are_shared_by_its_families() {
+    let options = Options::default().descriptor_buffers(true);
+    let vulkan = Vulkan::disguised(Costume::discrete(), &options);
+    let device = vulkan.device();
+    if device.optional_features().contains(BUFFERS) {
+        let heap = visible(&device, DescriptorKind::Resource, 100).unwrap();
+        assert!(heap.raw_buffer().is_some());
+        device.destroy_descriptor_heap(PERMIT, heap);
+    }
+    drop(device);
+    vulkan.end();
+}
+
 /// All heaps together have the address space that the device names, and it is used again.
 #[test]
 fn heaps_share_an_address_space() {

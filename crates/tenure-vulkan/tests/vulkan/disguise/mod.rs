@@ -57,6 +57,7 @@ struct Stage {
     /// What was done about priorities, and when.
     paged: Mutex<Vec<paging::Event>>,
     seems_busy: AtomicBool,
+    loses_presents: AtomicBool,
     /// A function that is missing.
     lacks: Mutex<Option<&'static str>>,
     /// The queues wait for the CPU.
@@ -129,6 +130,7 @@ impl Disguise {
             granted: Mutex::default(),
             paged: Mutex::default(),
             seems_busy: AtomicBool::new(false),
+            loses_presents: AtomicBool::new(false),
             lacks: Mutex::default(),
             are_held: AtomicBool::new(false),
         });
@@ -211,6 +213,11 @@ impl Disguise {
     /// with binary semaphores behind that, is not allowed.)
     pub(crate) fn seem_busy(&self, busy: bool) {
         self.0.seems_busy.store(busy, Ordering::Relaxed);
+    }
+
+    /// From now on the fences of presentations are never signalled, and presentations that fail are not made.
+    pub(crate) fn lose_presents(&self) {
+        self.0.loses_presents.store(true, Ordering::Relaxed);
     }
 
     /// Whether the queues wait for the CPU: then nothing may wait for a binary semaphore of theirs.

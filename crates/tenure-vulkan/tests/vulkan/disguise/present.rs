@@ -1,5 +1,7 @@
 //! Swap chains: calls that are made to fail, and how many there are.
 
+use std::sync::atomic::Ordering;
+
 use tenure_vulkan::ash::vk::{self, Handle as _};
 
 use super::{Hook, Stage, stage};
@@ -98,7 +100,15 @@ unsafe extern "system" fn present(queue: vk::Queue, info: *const vk::PresentInfo
         return result;
     }
     let _used = stage.queue.lock();
+    // SAFETY: as the API has it: a description.
+    let mut told = unsafe { *info };
+    if stage.loses_presents.load(Ordering::Relaxed) {
+        if let Some(result) = struck {
+            return result;
+        }
+        told.p_next = core::ptr::null();
+    }
     // SAFETY: as the API has it; the only queue there is.
-    let result = unsafe { (stage.swapchain().fp().queue_present_khr)(queue, info) };
+    let result = unsafe { (stage.swapchain().fp().queue_present_khr)(queue, &raw const told) };
     struck.unwrap_or(result)
 }

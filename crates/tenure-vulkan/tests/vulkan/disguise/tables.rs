@@ -20,6 +20,8 @@ pub(crate) struct Costume {
     pub(crate) granularity: u64,
     pub(crate) atom: u64,
     pub(crate) max_allocations: u32,
+    /// Bytes of all sparse resources together.
+    pub(crate) sparse_space: u64,
     /// Uniform buffers that one stage indexes.
     pub(crate) constants: u32,
 }
@@ -50,6 +52,7 @@ impl Costume {
             granularity: 64 << 10,
             atom: 256,
             max_allocations: 0,
+            sparse_space: 0,
             constants: 0,
         }
     }
@@ -141,7 +144,7 @@ unsafe extern "system" fn properties(
     unsafe {
         (stage.instance.fp_v1_1().get_physical_device_properties2)(physical, out.cast());
         let limits = &mut (*out).properties.limits;
-        let Costume { granularity, atom, max_allocations, constants, .. } = stage.costume;
+        let Costume { granularity, atom, max_allocations, sparse_space, constants, .. } = stage.costume;
         if granularity > 0 {
             limits.buffer_image_granularity = granularity;
             limits.non_coherent_atom_size = atom;
@@ -149,6 +152,9 @@ unsafe extern "system" fn properties(
         }
         if max_allocations > 0 {
             limits.max_memory_allocation_count = max_allocations;
+        }
+        if sparse_space > 0 {
+            limits.sparse_address_space_size = sparse_space;
         }
         let kind = vk::StructureType::PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_PROPERTIES;
         let found = find::<vk::PhysicalDeviceDescriptorIndexingProperties<'_>>((*out).p_next, kind);

@@ -93,6 +93,30 @@ fn changes_of_the_window_are_one_event() {
     }
 }
 
+/// A window that every presentation finds changed, and whose chains would all be the same, keeps its chain: Android's while
+/// the screen is rotated. One that was as its images are has changed.
+#[test]
+fn a_window_that_never_fits_keeps_its_images() {
+    let suboptimal = vk::Result::SUBOPTIMAL_KHR;
+    for call in ["vkAcquireNextImageKHR", "vkQueuePresentKHR"] {
+        on_all(|gpu, headless, disguise| {
+            let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+            let mut painter = Painter::new(gpu.device(), swapchain.format());
+            for number in 0..20 {
+                disguise.fail(call, suboptimal);
+                assert!(frame(gpu, &mut swapchain, &mut painter, number).unwrap());
+                assert!(!swapchain.is_outdated(), "{call} {number}");
+            }
+            assert!(frame(gpu, &mut swapchain, &mut painter, 20).unwrap());
+            disguise.fail(call, suboptimal);
+            assert!(frame(gpu, &mut swapchain, &mut painter, 21).unwrap());
+            assert!(swapchain.is_outdated(), "{call}");
+            gpu.wait(&gpu.submitted(), Duration::from_secs(5)).unwrap();
+            drop(swapchain);
+        });
+    }
+}
+
 /// What a call refuses for want of memory changes nothing: the next one does it.
 #[test]
 fn shortages_are_survived() {
@@ -156,4 +180,38 @@ fn a_wait_for_an_image_ends() {
         }
         assert!(swapchain.acquire().unwrap().is_some());
     });
+}
+
+/// Fences of presentations that the driver never signals, and presentations that a layer drops, as gamescope's does: nothing
+/// waits for them for long, and nothing is kept for them.
+#[test]
+fn fences_that_are_never_signalled_hold_nothing_up() {
+    let outdated = vk::Result::ERROR_OUT_OF_DATE_KHR;
+    for drops in [false, true] {
+        on_all(|gpu, headless, disguise| {
+            disguise.lose_presents();
+            let begun = Instant::now();
+            let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+            let mut painter = Painter::new(gpu.device(), swapchain.format());
+            for number in 0..200 {
+                if drops && number % 5 == 4 {
+                    disguise.fail("vkQueuePresentKHR", outdated);
+                }
+                assert!(frame(gpu, &mut swapchain, &mut painter, number).unwrap());
+                let is_resized = number > 150 && number % 7 == 0;
+                if swapchain.is_outdated() || is_resized {
+                    swapchain.resize([16 + number % 3, 16]).unwrap();
+                }
+                assert!(disguise.chains() <= 5, "{number}: {}", disguise.chains());
+            }
+            // No frame proves that the presentations are over.
+            for size in 1..10 {
+                swapchain.resize([size, 16]).unwrap();
+                assert!(disguise.chains() <= 6, "{size}: {}", disguise.chains());
+            }
+            gpu.wait(&gpu.submitted(), Duration::from_secs(5)).unwrap();
+            drop(swapchain);
+            assert!(begun.elapsed() < Duration::from_secs(4), "{drops}: {:?}", begun.elapsed());
+        });
+    }
 }

@@ -375,6 +375,18 @@ fn what_the_surface_has_not_is_refused() {
     });
 }
 
+/// No device has sRGB images that shaders write: the format is one that it can.
+#[test]
+fn the_format_is_one_for_the_usage() {
+    on_all(|gpu, headless| {
+        let stored = SwapchainDesc::new([16, 16]).usage(Usage::UNORDERED_ACCESS);
+        let swapchain = headless.swapchain(gpu, &stored).unwrap();
+        assert!(!swapchain.format().is_srgb(), "{:?}", swapchain.format());
+        let exact = stored.format(Format::Bgra8Srgb);
+        assert_eq!(rule(headless.swapchain(gpu, &exact)), SwapchainRule::Format);
+    });
+}
+
 /// Nothing is enabled that a swap chain needs.
 #[test]
 fn swap_chains_need_their_extensions() {

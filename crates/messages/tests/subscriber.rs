@@ -1,0 +1,203 @@
+//! A subscriber of events that calls the manager, and one that panics: no lock is held when it is called, and nothing is
+//! lost. A program of its own, because `tracing` has one subscriber for each program.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+use std::cell::Cell;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tenure_core::{
+    Bind, BufferDesc, BufferViewDesc, CompactionBudget, CompactionConfig, Config, DescriptorTableDesc, Error,
+    Format, FrameConfig, Gpu, Graph, PoolConfig, PressureConfig, Queue, State, Subresource, TextureDesc,
+    Usage,
+};
+use tenure_sim::{Device, Fault, FaultKind, Lag, Options, Paging, Profile};
+use tracing::{Event, Metadata, Subscriber, span};
+
+static GPU: Mutex<Option<Gpu<Device>>> = Mutex::new(None);
+static EVENTS: AtomicU32 = AtomicU32::new(0);
+
+thread_local! {
+    static IS_CALLED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Asks for all numbers, creates, uploads and records; then panics, every other time.
+struct Caller;
+
+impl Subscriber for Caller {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, _: &Event<'_>) {
+        let gpu = GPU.lock().unwrap().clone();
+        let Some(gpu) = gpu.filter(|_| !IS_CALLED.replace(true)) else { return };
+        let _ = (gpu.stats(), gpu.upload_stats(), gpu.memory(), gpu.report(), gpu.pool_reports());
+        let _ = gpu.compaction_stats();
+        let desc = BufferDesc::new(1000, Usage::SHADER_READ | Usage::COPY_SRC);
+        if let Ok(buffer) = gpu.create_buffer(&desc) {
+            let _ = gpu.upload(&buffer, 0, &[1; 1000]);
+            let _ = gpu.read_back(&buffer, 0, 10);
+        }
+        let _ = gpu.purge();
+        drop(gpu);
+        IS_CALLED.set(false);
+        assert!(EVENTS.fetch_add(1, Ordering::Relaxed).is_multiple_of(2), "a subscriber of the test");
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+fn end_frame(gpu: &Gpu<Device>) {
+    let _ = gpu.begin_frame().and_then(|frame| frame.end());
+}
+
+fn movable() -> BufferDesc {
+    BufferDesc::new(100_000, Usage::SHADER_READ | Usage::COPY_SRC | Usage::COPY_DST).movable()
+}
+
+/// Blocks that come and go.
+fn blocks(gpu: &Gpu<Device>) {
+    for _ in 0..30 {
+        drop(gpu.create_buffer(&BufferDesc::new(5 << 20, Usage::SHADER_READ)));
+        end_frame(gpu);
+    }
+}
+
+fn little_memory(gpu: &Gpu<Device>) {
+    gpu.device().set_budget(0, 1 << 20).unwrap();
+    let desc = BufferDesc::new(200 << 20, Usage::SHADER_READ);
+    let create = |_| {
+        end_frame(gpu);
+        gpu.create_buffer(&desc)
+    };
+    drop((0..60).map(create).collect::<Vec<_>>());
+}
+
+fn uploads_without_memory(gpu: &Gpu<Device>) {
+    let buffer = gpu.create_buffer(&movable()).unwrap();
+    let _ = gpu.upload(&buffer, 0, &[1; 1000]);
+    gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfMemory).onwards());
+    for _ in 0..5 {
+        let _ = gpu.flush_uploads();
+        end_frame(gpu);
+    }
+    gpu.device().faults().clear();
+}
+
+fn loss(gpu: &Gpu<Device>) {
+    let buffer = gpu.create_buffer(&movable()).unwrap();
+    let _ = gpu.upload(&buffer, 0, &[1; 1000]);
+    gpu.device().faults().remove("pulled");
+    let _ = gpu.flush_uploads();
+    end_frame(gpu);
+}
+
+fn forgotten(gpu: &Gpu<Device>) {
+    let recording = gpu.record(Queue::Graphics, "forgotten").unwrap();
+    (0..40).for_each(|_| end_frame(gpu));
+    drop(recording);
+}
+
+fn moves(gpu: &Gpu<Device>) {
+    let mut all: Vec<_> = (0..300).map(|_| gpu.create_buffer(&movable()).unwrap()).collect();
+    all.iter().for_each(|buffer| drop(gpu.upload(buffer, 0, &[1; 100]).unwrap()));
+    let mut number = 0;
+    all.retain(|_| {
+        number += 1;
+        number % 7 == 0
+    });
+    for _ in 0..60 {
+        end_frame(gpu);
+        let _ = gpu.compact(CompactionBudget { bytes: 1 << 20, moves: 20, pieces: 1000 });
+    }
+}
+
+fn evictions(gpu: &Gpu<Device>) {
+    let desc = BufferDesc::new(10 << 20, Usage::SHADER_READ | Usage::COPY_SRC).evictable();
+    let all: Vec<_> = (0..30).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
+    gpu.device().set_budget(0, 100 << 20).unwrap();
+    for buffer in all.iter().cycle().take(60) {
+        let mut recording = gpu.record(Queue::Graphics, "evictions").unwrap();
+        let _ = recording.use_resource(buffer, Subresource::All, State::COPY_SRC);
+        let _ = recording.submit();
+        end_frame(gpu);
+    }
+}
+
+fn graphs(gpu: &Gpu<Device>) {
+    for number in 0..30 {
+        let frame = gpu.begin_frame().unwrap();
+        let mut graph = Graph::new();
+        let desc = TextureDesc::d2(64 << (number % 5), 64, Format::Rgba8Unorm, Usage::RENDER_TARGET);
+        let target = graph.texture(desc);
+        graph.pass(Queue::Graphics, "draw").uses(target, State::RENDER_TARGET);
+        let _ = frame.execute(&graph, |_, _, _| Ok::<(), Error>(()));
+        let _ = frame.end();
+    }
+}
+
+fn descriptors(gpu: &Gpu<Device>) {
+    let buffer = gpu.create_buffer(&BufferDesc::new(4096, Usage::SHADER_READ)).unwrap();
+    let views: Vec<_> =
+        (0..20_000).filter_map(|_| gpu.create_buffer_view(&buffer, &BufferViewDesc::raw()).ok()).collect();
+    let binds: Vec<Bind<'_, Device>> = views.iter().map(Into::into).collect();
+    let all: Vec<_> =
+        (0..3).map(|_| gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds))).collect();
+    let mut recording = gpu.record(Queue::Graphics, "binds").unwrap();
+    let scratch = recording.split().1;
+    assert!((0..20).any(|_| scratch.descriptors(&binds).is_err()));
+    assert!(all.iter().any(Result::is_err));
+}
+
+#[test]
+fn a_subscriber_may_call_the_manager_and_panic() {
+    type Program = fn(&Gpu<Device>);
+    tracing::subscriber::set_global_default(Caller).unwrap();
+    let programs: [Program; 9] = [
+        blocks,
+        little_memory,
+        uploads_without_memory,
+        loss,
+        forgotten,
+        moves,
+        evictions,
+        graphs,
+        descriptors,
+    ];
+    for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
+        for program in programs {
+            let options = Options::new(profile).lag(Lag::Submissions(3)).paging(Paging::PCIE4_X16);
+            let device = Device::with_options(options);
+            let short = Duration::from_millis(100);
+            let config = Config {
+                pools: PoolConfig { max_wait: Duration::from_millis(2), ..Default::default() },
+                pressure: PressureConfig { interval: 1, ..Default::default() },
+                frames: FrameConfig { shutdown_timeout: short, ..Default::default() },
+                compaction: CompactionConfig { quiet_frames: 0, ..Default::default() },
+                ..Config::default()
+            };
+            let gpu = Gpu::new(device.clone(), config).unwrap();
+            *GPU.lock().unwrap() = Some(gpu.clone());
+            let before = EVENTS.load(Ordering::Relaxed);
+            program(&gpu);
+            assert!(EVENTS.load(Ordering::Relaxed) > before);
+            GPU.lock().unwrap().take();
+            let report = gpu.shutdown();
+            assert!(report.leaks.is_empty() && report.open_recordings.is_empty(), "{report:?}");
+            drop(gpu);
+            device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
+        }
+    }
+}

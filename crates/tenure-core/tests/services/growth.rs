@@ -1,0 +1,150 @@
+//! What a program can have many of costs no more each when it has more of them: every case is played with four times as
+//! many, which takes 16 times as long where a cost is quadratic.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Waker};
+
+use tenure_core::{
+    BufferDesc, BufferViewDesc, Config, Format, Gpu, Plane, Queue, Readback, State, Subresource, TexelData,
+    TextureDesc, TextureRegion, Usage,
+};
+use tenure_sim::{Device, Lag, Profile};
+
+use super::{device, end, gpu};
+
+/// Nanoseconds for which this thread has run.
+fn cpu_time() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split(' ').next()?.parse().ok()
+}
+
+/// Plays a case with `count` things, with twice, and with four times as many. The case returns what is to be measured.
+fn grows_evenly(name: &str, count: u32, case: impl Fn(&Gpu<Device>, u32) -> Box<dyn FnOnce() + '_>) {
+    let play = |count| {
+        let device = device(Profile::VULKAN_NVIDIA, Lag::Manual);
+        let gpu = gpu(&device, Config::default());
+        let measured = case(&gpu, count);
+        let begun = cpu_time();
+        measured();
+        let took = cpu_time().zip(begun).map(|(now, begun)| now - begun);
+        end(gpu, &device);
+        took
+    };
+    let shortest = |count| (0..3).filter_map(|_| play(count)).min();
+    let times = [count, 2 * count, 4 * count].map(shortest);
+    let [Some(one), Some(_), Some(four)] = times else { return };
+    // Linux counts by ticks.
+    let tick = 4_000_000;
+    assert!(four < 9 * one.max(tick), "{name}: {times:?} ns for {count}, twice and four times as many");
+}
+
+fn source() -> BufferDesc {
+    BufferDesc::new(4096, Usage::SHADER_READ | Usage::COPY_SRC | Usage::COPY_DST)
+}
+
+#[test]
+fn awaited_readbacks() {
+    grows_evenly("awaited readbacks", 2000, |gpu, count| {
+        let buffer = gpu.create_buffer_with(&source(), &[7; 4096]).unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "readbacks").unwrap();
+        let mut tasks: Vec<Pin<Box<Readback<Device>>>> =
+            (0..count).map(|_| Box::pin(recording.read_back(&buffer, 0, 16).unwrap())).collect();
+        recording.submit().unwrap();
+        Box::new(move || {
+            let mut context = Context::from_waker(Waker::noop());
+            for task in &mut tasks {
+                assert!(task.as_mut().poll(&mut context).is_pending());
+            }
+            gpu.device().run_until_idle();
+            gpu.purge().unwrap();
+            drop((tasks, buffer));
+        })
+    });
+}
+
+/// As a decoder of images delivers them.
+#[test]
+fn rows_of_a_texture() {
+    for columns in [false, true] {
+        grows_evenly("rows", 2000, |gpu, count| {
+            let size = if columns { [count, 16] } else { [16, count] };
+            let desc = TextureDesc::d2(size[0], size[1], Format::R8Unorm, Usage::SHADER_READ);
+            let texture = gpu.create_texture(&desc).unwrap();
+            for line in 0..count {
+                let (origin, extent) =
+                    if columns { ([line, 0, 0], [1, 16, 1]) } else { ([0, line, 0], [16, 1, 1]) };
+                let region = TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin, extent };
+                gpu.upload_texture(&texture, region, TexelData::new(&[7; 16])).unwrap();
+            }
+            Box::new(move || {
+                gpu.flush_uploads().unwrap();
+                drop(texture);
+            })
+        });
+    }
+}
+
+/// Some over others, so that their order matters.
+#[test]
+fn overlapping_uploads() {
+    grows_evenly("overlapping uploads", 2000, |gpu, count| {
+        let buffer = gpu.create_buffer(&source()).unwrap();
+        for number in 0..u64::from(count) {
+            gpu.upload(&buffer, number * 7 % 4000, &[1; 16]).unwrap();
+        }
+        Box::new(move || {
+            gpu.flush_uploads().unwrap();
+            drop(buffer);
+        })
+    });
+}
+
+#[test]
+fn open_recordings() {
+    grows_evenly("open recordings", 1000, |gpu, count| {
+        let all: Vec<_> = (0..count).map(|_| gpu.record(Queue::Graphics, "open").unwrap()).collect();
+        Box::new(move || {
+            for recording in all.into_iter().rev() {
+                let buffer = gpu.create_buffer(&source()).unwrap();
+                let _ = buffer.raw();
+                drop((buffer, recording));
+                gpu.purge().unwrap();
+            }
+        })
+    });
+}
+
+#[test]
+fn submissions_behind_a_slow_gpu() {
+    grows_evenly("submissions", 1000, |gpu, count| {
+        let buffer = gpu.create_buffer_with(&source(), &[7; 4096]).unwrap();
+        Box::new(move || {
+            let mut tickets = Vec::new();
+            for _ in 0..count {
+                let mut recording = gpu.record(Queue::Graphics, "late").unwrap();
+                recording.use_resource(&buffer, Subresource::All, State::COPY_SRC).unwrap();
+                tickets.push(recording.write_timestamp().unwrap());
+                recording.submit().unwrap();
+                let dropped = gpu.create_buffer(&source()).unwrap();
+                let _ = dropped.raw();
+            }
+            gpu.device().run_until_idle();
+            assert!(tickets.iter().all(|ticket| ticket.poll().unwrap().is_some()));
+            drop((tickets, buffer));
+        })
+    });
+}
+
+#[test]
+fn views_of_a_buffer() {
+    grows_evenly("views", 2000, |gpu, count| {
+        let buffer = gpu.create_buffer(&source()).unwrap();
+        Box::new(move || {
+            let view = |_| gpu.create_buffer_view(&buffer, &BufferViewDesc::raw()).unwrap();
+            let views: Vec<_> = (0..count).map(view).collect();
+            drop((views, buffer));
+            gpu.purge().unwrap();
+        })
+    });
+}
