@@ -245,10 +245,14 @@ impl Shared {
             let needs = self.requirements_of(desc)?;
             let flags = self.check_memory_type(&needs, heap.memory())?;
             self.check_placement(desc, &needs, heap, offset)?;
+            let range = offset..offset + needs.size;
+            if self.is_d3d12() && heap.buffer_apart(desc, &range).is_some() {
+                return Err(DeviceError::invalid_value(CallRule::StructuresApart, offset));
+            }
             let layout = Self::layout(desc)?;
             let label = self.register.create(kind(desc));
             let written = Written::new(layout.bytes());
-            let fresh = heap.place(&label, offset..offset + needs.size);
+            let fresh = heap.place(&label, desc, range);
             // Targets come with compression data that zeroes do not initialise.
             if self.zeroed && !desc.usage().intersects(Usage::TEXTURE_ONLY) {
                 for range in fresh {

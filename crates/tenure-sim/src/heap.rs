@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use smallvec::SmallVec;
-use tenure_core::device::{HeapDesc, MemoryTypeId};
+use tenure_core::device::{HeapDesc, MemoryTypeId, ResourceDesc, Usage};
 
 use crate::bytes::Bytes;
 use crate::checks::state::States;
@@ -101,6 +101,14 @@ impl Owners {
     }
 }
 
+/// A resource in a heap.
+struct Placed {
+    label: Arc<Label>,
+    range: Range<u64>,
+    /// Whether it is a buffer of acceleration structures; none for a texture.
+    is_structure: Option<bool>,
+}
+
 /// The state of a heap, shared with what is placed in it.
 pub(crate) struct HeapState {
     pub(crate) label: Arc<Label>,
@@ -109,7 +117,9 @@ pub(crate) struct HeapState {
     pub(crate) address: u64,
     pub(crate) last_use: SharedClock,
     owners: Mutex<Owners>,
-    placed: Mutex<BTreeMap<u64, Arc<Label>>>,
+    placed: Mutex<BTreeMap<u64, Placed>>,
+    /// True once a buffer of acceleration structures was placed in it.
+    has_structures: AtomicBool,
     /// Bytes that some resource has covered since the heap was made.
     touched: Mutex<IntervalSet>,
 }
@@ -125,6 +135,7 @@ impl HeapState {
             last_use: SharedClock::default(),
             owners: Mutex::default(),
             placed: Mutex::default(),
+            has_structures: AtomicBool::new(false),
             touched: Mutex::default(),
         }
     }
@@ -133,9 +144,31 @@ impl HeapState {
         self.desc.memory
     }
 
+    /// A live buffer with some of these bytes, where the new one is for acceleration structures and that one is not, or the
+    /// other way round.
+    pub(crate) fn buffer_apart(&self, desc: &ResourceDesc, range: &Range<u64>) -> Option<Arc<Label>> {
+        let is_structure = is_structure(desc)?;
+        if !is_structure && !self.has_structures.load(Ordering::Acquire) {
+            return None;
+        }
+        let is_apart = |placed: &&Placed| {
+            let overlaps = placed.range.start < range.end && range.start < placed.range.end;
+            overlaps && placed.is_structure == Some(!is_structure)
+        };
+        self.placed.lock().values().find(is_apart).map(|placed| Arc::clone(&placed.label))
+    }
+
     /// Takes a new resource in; returns the parts of `range` that no resource had before.
-    pub(crate) fn place(&self, label: &Arc<Label>, range: Range<u64>) -> Vec<Range<u64>> {
-        self.placed.lock().insert(label.id, Arc::clone(label));
+    pub(crate) fn place(
+        &self,
+        label: &Arc<Label>,
+        desc: &ResourceDesc,
+        range: Range<u64>,
+    ) -> Vec<Range<u64>> {
+        let is_structure = is_structure(desc);
+        self.has_structures.fetch_or(is_structure == Some(true), Ordering::AcqRel);
+        let placed = Placed { label: Arc::clone(label), range: range.clone(), is_structure };
+        self.placed.lock().insert(label.id, placed);
         let mut touched = self.touched.lock();
         let mut fresh = Vec::new();
         let mut at = range.start;
@@ -155,7 +188,7 @@ impl HeapState {
     /// The first resource still placed here, and how many there are.
     pub(crate) fn tenants(&self) -> Option<(Arc<Label>, usize)> {
         let placed = self.placed.lock();
-        placed.values().next().map(|first| (Arc::clone(first), placed.len()))
+        placed.values().next().map(|first| (Arc::clone(&first.label), placed.len()))
     }
 
     /// Makes `tenant` the last user of `range`; returns the live resources that were before it.
@@ -164,6 +197,14 @@ impl HeapState {
             return SmallVec::new();
         }
         self.owners.lock().claim(range, tenant)
+    }
+}
+
+/// Whether a buffer is for acceleration structures; none for a texture.
+fn is_structure(desc: &ResourceDesc) -> Option<bool> {
+    match desc {
+        ResourceDesc::Buffer(info) => Some(info.usage.contains(Usage::ACCELERATION_STRUCTURE)),
+        ResourceDesc::Texture(_) => None,
     }
 }
 

@@ -93,11 +93,25 @@ fn d3d12_buffer(properties: &Properties, tier1: bool, info: &BufferInfo) -> Opti
     Some(Requirements {
         size: info.size.checked_next_multiple_of(alignment)?,
         alignment,
-        memory_types: general_types(properties),
+        memory_types: d3d12_buffer_types(properties, info.usage),
         category: if tier1 { HeapCategory::Buffers } else { HeapCategory::Any },
         prefers_dedicated: false,
         requires_dedicated: false,
     })
+}
+
+/// Acceleration structures and what is shared are in default heaps alone, and what shaders write is in no upload or
+/// readback heap.
+fn d3d12_buffer_types(properties: &Properties, usage: Usage) -> u32 {
+    let is_bound = usage.intersects(Usage::ACCELERATION_STRUCTURE | Usage::SHARED);
+    let is_written = usage.contains(Usage::UNORDERED_ACCESS);
+    let may_be_in = |flags: MemoryFlags| {
+        let is_local = flags.contains(MemoryFlags::DEVICE_LOCAL);
+        let is_default = !flags.contains(MemoryFlags::HOST_VISIBLE);
+        is_default || (!is_bound && (is_local || !is_written))
+    };
+    let types = properties.memory_types.iter().zip(0_u32..32);
+    types.filter(|(memory, _)| may_be_in(memory.flags)).fold(0, |mask, (_, index)| mask | 1 << index)
 }
 
 /// The least that a driver with tight alignment may answer, or what the usage asks for.

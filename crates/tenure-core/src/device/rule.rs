@@ -49,6 +49,7 @@ rules! {
     RequiresDedicated = "a resource that requires dedicated memory is committed",
     OffsetAligned = "the offset is aligned",
     InsideHeap = "the resource is inside the heap",
+    StructuresApart = "buffers of acceleration structures share no bytes with other buffers",
     HostVisible = "mapped memory is host-visible",
     InsideMapping = "the range is inside the mapping",
     IsBlock = "what is made resident, evicted or given a priority is a heap or a committed resource",

@@ -7,12 +7,27 @@ use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
 use crate::context::Context;
-use crate::device::{Device, Requirements, ResourceDesc, TextureKey};
+use crate::device::{Api, Device, HeapCategory, Requirements, ResourceDesc, TextureKey, Usage};
 use crate::{Error, Name};
 
 /// Identifies a description; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct DescriptionId(pub(super) u64);
+
+/// What may share a heap. On Direct3D 12 acceleration structures share bytes with each other alone: the DXR
+/// specification forbids other buffers at their addresses while both exist, and a heap keeps what was used in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Tenants {
+    pub(super) category: HeapCategory,
+    pub(super) are_structures: bool,
+}
+
+impl Tenants {
+    fn of(desc: &ResourceDesc, needs: &Requirements, api: Api) -> Self {
+        let is_structure = desc.usage().contains(Usage::ACCELERATION_STRUCTURE);
+        Self { category: needs.category, are_structures: is_structure && api == Api::Direct3D12 }
+    }
+}
 
 /// A resource description and its memory requirements.
 #[derive(Debug)]
@@ -20,6 +35,7 @@ pub(super) struct Description {
     pub(super) id: DescriptionId,
     pub(super) desc: ResourceDesc,
     pub(super) needs: Requirements,
+    pub(super) tenants: Tenants,
     /// Its memory is allocated lazily: it takes none as long as nothing is stored there, so it shares none.
     pub(super) is_memoryless: bool,
     /// Bytes; of the heap that it is placed in.
@@ -62,9 +78,10 @@ impl ResourceDescTable {
         let is_memoryless = context.pools.is_memoryless(desc, needs.memory_types);
         needs.requires_dedicated |= is_memoryless;
         let heap_alignment = context.device().properties().heap_alignment_for(desc, &needs);
+        let tenants = Tenants::of(desc, &needs, context.device().properties().api);
         self.last += 1;
         let (id, desc) = (DescriptionId(self.last), desc.clone());
-        let description = Arc::new(Description { id, desc, needs, is_memoryless, heap_alignment });
+        let description = Arc::new(Description { id, desc, needs, tenants, is_memoryless, heap_alignment });
         self.by_hash.entry(hash).or_default().push(description.clone());
         self.count += 1;
         if self.count >= self.next_sweep.max(MIN_SWEEP) {

@@ -6,15 +6,13 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 
-use super::desc_table::{Description, DescriptionId};
+use super::desc_table::{Description, DescriptionId, Tenants};
 use super::hints::HeapInfo;
 use super::object::{Cached, Object};
 use super::owners::{Owner, Owners, Segment};
 use super::used_ranges::{UsedRanges, Users};
 use crate::context::Context;
-use crate::device::{
-    Device, HeapCategory, MemoryTypeId, ObjectRef, Permit, QueueKind, ResourceDesc, State, StateModel,
-};
+use crate::device::{Device, MemoryTypeId, ObjectRef, Permit, QueueKind, ResourceDesc, State, StateModel};
 use crate::memory::{
     AliasedRange, AliasingHandoff, Backing, HeapPlace, Location, MapWish, MemorySize, SharedHeap,
 };
@@ -117,7 +115,7 @@ pub(super) struct Heap<D: Device> {
     pub(super) id: u64,
     share: Arc<SharedHeap<D>>,
     pub(super) memory: MemoryTypeId,
-    pub(super) category: HeapCategory,
+    pub(super) tenants: Tenants,
     /// Bytes; of the heap itself.
     pub(super) alignment: u64,
     pub(super) used: UsedRanges,
@@ -145,14 +143,14 @@ impl<D: Device> Heap<D> {
         id: u64,
         heap: D::Heap,
         desc: &crate::device::HeapDesc,
-        road: Road,
+        (road, tenants): (Road, Tenants),
         frame: u64,
     ) -> Self {
         Self {
             id,
             share: Arc::new(SharedHeap { heap, own: MemorySize { memory: desc.memory, size: desc.size } }),
             memory: desc.memory,
-            category: desc.category,
+            tenants,
             alignment: desc.alignment,
             used: UsedRanges::default(),
             owners: Owners::default(),
@@ -169,7 +167,7 @@ impl<D: Device> Heap<D> {
     }
 
     pub(super) fn heap_info(&self) -> HeapInfo {
-        HeapInfo { class: (self.memory, self.category), heap: self.id, size: self.size() }
+        HeapInfo { class: (self.memory, self.tenants), heap: self.id, size: self.size() }
     }
 
     /// Bytes.
@@ -219,7 +217,7 @@ impl<D: Device> Heap<D> {
     /// Whether resources of this description can be placed in it.
     pub(super) fn suits(&self, description: &Description) -> bool {
         crate::memory::allows(description.needs.memory_types, self.memory)
-            && self.category == description.needs.category
+            && self.tenants == description.tenants
             && self.alignment >= description.heap_alignment
     }
 

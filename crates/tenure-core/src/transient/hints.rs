@@ -10,10 +10,10 @@
 
 use tenure_plan::{Item, Options, plan};
 
-use super::desc_table::{Description, DescriptionId};
+use super::desc_table::{Description, DescriptionId, Tenants};
 use super::heap::Requester;
 use super::used_ranges::Users;
-use crate::device::{HeapCategory, MemoryTypeId};
+use crate::device::MemoryTypeId;
 
 /// Heaps are replaced by smaller ones after this many times the latency.
 const SHRINK_AFTER: u64 = 4;
@@ -42,7 +42,7 @@ impl Acquisition {
     }
 }
 
-type HeapClass = (MemoryTypeId, HeapCategory);
+type HeapClass = (MemoryTypeId, Tenants);
 
 /// An offset in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

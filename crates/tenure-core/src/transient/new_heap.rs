@@ -50,7 +50,7 @@ impl<D: Device> State<D> {
 
 /// What errors and messages call the heaps of a request.
 fn class_of(request: &HeapRequest) -> impl Fn(MemoryTypeId) -> Class + Copy {
-    let category = request.category;
+    let category = request.tenants.category;
     move |memory| Class::new(memory, category, PoolKind::Transient, BlockTraits::default())
 }
 
@@ -65,12 +65,13 @@ struct Steps<'a, D: Device> {
 
 impl<D: Device> Steps<'_, D> {
     fn create(&mut self, memory: MemoryTypeId, size: u64) -> Result<usize, DeviceError> {
-        let HeapRequest { alignment, category, .. } = *self.request;
+        let HeapRequest { alignment, tenants, road, .. } = *self.request;
+        let category = tenants.category;
         let desc = HeapDesc { size, alignment, memory, category, priority: Priority::High };
         let objects = &self.context.pools.objects;
         let heap =
             objects.create_heap(self.context.device(), &desc, "transient heap", &objects.transient_memory)?;
-        Ok(self.state.push_heap(heap, &desc, self.request.road))
+        Ok(self.state.push_heap(heap, &desc, (road, tenants)))
     }
 }
 

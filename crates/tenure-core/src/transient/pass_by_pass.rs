@@ -99,7 +99,7 @@ impl<D: Device> Inner<D> {
         if let (Some(heap), EntryRef::Heap { acquisition, .. }) = (state.heaps.get(at), &mut entry_ref) {
             let place = HeapOffset { heap: heap.id, offset };
             *acquisition =
-                state.hints.acquired(&description, alignment, (heap.memory, heap.category), place, requester);
+                state.hints.acquired(&description, alignment, (heap.memory, heap.tenants), place, requester);
         }
         Ok((object, entry_ref))
     }
@@ -161,7 +161,7 @@ impl<D: Device> State<D> {
     ) -> Result<usize, Error> {
         self.supersede(context, description);
         let request = HeapRequest {
-            category: description.needs.category,
+            tenants: description.tenants,
             memory_types: description.needs.memory_types,
             alignment: description.heap_alignment,
             least: description.needs.size,
@@ -213,16 +213,16 @@ impl<D: Device> State<D> {
     /// Makes the heap that the plan of the last frame proposes in place of several. Returns its number.
     fn merge(&mut self, context: &Arc<Context<D>>, index: usize, name: &Name) -> Option<u64> {
         let planned = self.hints.new_heap(index)?;
-        let (memory, category) = planned.class;
+        let (memory, tenants) = planned.class;
         let frame = self.frame;
         let is_merged = |heap: &mut Heap<D>| {
-            let is_such = heap.road == Road::PassByPass && (heap.memory, heap.category) == planned.class;
+            let is_such = heap.road == Road::PassByPass && (heap.memory, heap.tenants) == planned.class;
             is_such && heap.last_used < frame && heap.is_idle(&context.recordings)
         };
         let merged: Vec<_> = self.heaps.extract_if(.., is_merged).collect();
         self.replace(context, merged);
         let request = HeapRequest {
-            category,
+            tenants,
             memory_types: 1 << memory.0.min(31),
             alignment: planned.alignment,
             least: planned.size,

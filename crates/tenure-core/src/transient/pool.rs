@@ -7,7 +7,7 @@ use tenure_heap::MemoryCounter;
 
 use super::TransientStats;
 use super::dedicated::Dedicated;
-use super::desc_table::{Description, ResourceDescTable};
+use super::desc_table::{Description, ResourceDescTable, Tenants};
 use super::graph::{PlanCache, PlanOptions};
 use super::heap::{Acquired, Heap, Requester, Road, is_over};
 use super::hints::{AcquisitionId, Hints};
@@ -17,8 +17,7 @@ use super::shortage::HeapClass;
 use crate::command::CommandService;
 use crate::context::{Context, IdleHeaps};
 use crate::device::{
-    Allowed, BufferInfo, Device, DeviceError, HeapCategory, HeapDesc, Properties, QueueId, ResourceDesc,
-    Usage,
+    Allowed, BufferInfo, Device, DeviceError, HeapDesc, Properties, QueueId, ResourceDesc, Usage,
 };
 use crate::memory::{MakeRoom as _, MemoryUse};
 use crate::time::SyncPoint;
@@ -265,9 +264,9 @@ impl<D: Device> State<D> {
     }
 
     /// Takes a new heap, and returns its index.
-    pub(super) fn push_heap(&mut self, heap: D::Heap, desc: &HeapDesc, road: Road) -> usize {
+    pub(super) fn push_heap(&mut self, heap: D::Heap, desc: &HeapDesc, kind: (Road, Tenants)) -> usize {
         self.last_heap += 1;
-        self.heaps.push(Heap::new(self.last_heap, heap, desc, road, self.frame));
+        self.heaps.push(Heap::new(self.last_heap, heap, desc, kind, self.frame));
         self.stats.heaps_created += 1;
         self.heaps.len() - 1
     }
@@ -338,7 +337,7 @@ pub(super) enum Attempt {
 
 /// A request for a new heap. Sizes in bytes.
 pub(super) struct HeapRequest {
-    pub(super) category: HeapCategory,
+    pub(super) tenants: Tenants,
     pub(super) memory_types: u32,
     pub(super) alignment: u64,
     /// The smallest size that is enough.

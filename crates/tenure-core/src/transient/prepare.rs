@@ -33,11 +33,10 @@ impl<D: Device> Needs<'_, D> {
         let (Some(memory), false) = (memory, description.needs.requires_dedicated) else {
             return Need::ALONE;
         };
-        let category = description.needs.category;
-        let known =
-            self.classes.iter().position(|class| (class.memory, class.category) == (memory, category));
+        let tenants = description.tenants;
+        let known = self.classes.iter().position(|class| (class.memory, class.tenants) == (memory, tenants));
         let index = known.unwrap_or_else(|| {
-            self.classes.push(HeapClass::new(memory, category, self.context.device().properties()));
+            self.classes.push(HeapClass::new(memory, tenants, self.context.device().properties()));
             self.classes.len() - 1
         });
         u32::try_from(index).unwrap_or(Need::ALONE)
@@ -278,7 +277,7 @@ impl<D: Device> State<D> {
             best = best.max(plan.size.saturating_add(plan.size / 4)).min(class.preferred().max(best));
         }
         let request = HeapRequest {
-            category: class.category,
+            tenants: class.tenants,
             memory_types: 1 << class.memory.0.min(31),
             alignment,
             least: plan.size,
@@ -318,7 +317,7 @@ impl<D: Device> State<D> {
 
 /// Whether it is a heap for graphs, of this class.
 fn is_of<D: Device>(class: &HeapClass, heap: &Heap<D>) -> bool {
-    heap.road == Road::Graph && (heap.memory, heap.category) == (class.memory, class.category)
+    heap.road == Road::Graph && (heap.memory, heap.tenants) == (class.memory, class.tenants)
 }
 
 /// Heaps for plans grow in steps of about a sixteenth, of 64 KiB to 2 MiB.

@@ -1,7 +1,8 @@
 //! Classes of heaps for graphs: how large they may be planned while memory is short, when larger ones are tried again, and
 //! how they are shared.
 
-use crate::device::{HeapCategory, MemoryTypeId, Properties};
+use super::desc_table::Tenants;
+use crate::device::{MemoryTypeId, Properties};
 
 /// The number of frames after which a heap as large as before is tried for the first time.
 const FIRST_WAIT: u64 = 64;
@@ -10,11 +11,11 @@ const SHARED_FOR: u64 = 64;
 /// Each failed trial doubles the wait, up to this number of frames.
 const LONGEST_WAIT: u64 = 4096;
 
-/// A memory type and heap category; resources of one class may share a heap.
+/// A memory type and the resources that may share its heaps: those of one class.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeapClass {
     pub(super) memory: MemoryTypeId,
-    pub(super) category: HeapCategory,
+    pub(super) tenants: Tenants,
     /// Bytes of the largest heap that the device allows.
     largest: u64,
     shortage: Option<Shortage>,
@@ -38,10 +39,10 @@ struct Shortage {
 }
 
 impl HeapClass {
-    pub(super) const fn new(memory: MemoryTypeId, category: HeapCategory, properties: &Properties) -> Self {
+    pub(super) const fn new(memory: MemoryTypeId, tenants: Tenants, properties: &Properties) -> Self {
         let granule = if properties.heap_alignment > 0 { properties.heap_alignment } else { 1 };
         let largest = properties.max_heap_size - properties.max_heap_size % granule;
-        Self { memory, category, largest, shortage: None, shared: None, grown: None }
+        Self { memory, tenants, largest, shortage: None, shared: None, grown: None }
     }
 
     /// Bytes of the largest heap that the device allows.
@@ -122,12 +123,14 @@ impl HeapClass {
 mod tests {
     use super::{FIRST_WAIT, HeapClass, LONGEST_WAIT};
     use crate::device::{HeapCategory, MemoryTypeId};
+    use crate::transient::desc_table::Tenants;
 
     const LARGEST: u64 = 1000;
 
     fn class() -> HeapClass {
-        let (memory, category) = (MemoryTypeId(0), HeapCategory::Any);
-        HeapClass { memory, category, largest: LARGEST, shortage: None, shared: None, grown: None }
+        let memory = MemoryTypeId(0);
+        let tenants = Tenants { category: HeapCategory::Any, are_structures: false };
+        HeapClass { memory, tenants, largest: LARGEST, shortage: None, shared: None, grown: None }
     }
 
     #[test]

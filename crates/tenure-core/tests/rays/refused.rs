@@ -1,7 +1,10 @@
 //! What is refused, with what it says.
 
 use tenure_core::device::DeviceError;
-use tenure_core::{AccelerationStructureKind, Config, Error, Queue, StructureRule};
+use tenure_core::{
+    AccelerationStructureKind, BufferDesc, Config, Error, Graph, MemoryUse, Queue, State, StructureRule,
+    Subresource, Usage,
+};
 use tenure_sim::{Device, Profile};
 
 use super::*;
@@ -101,4 +104,55 @@ fn devices_without_structures_say_so() {
     let unsupported = DeviceError::Unsupported { feature: "acceleration structures" };
     assert!(matches!(made, Err(Error::Device { source, .. }) if source == unsupported));
     end(&device, gpu);
+}
+
+/// Direct3D 12 has acceleration structures in default heaps alone.
+#[test]
+fn structures_go_to_no_memory_that_the_cpu_reaches() {
+    for profile in [Profile::D3D12_REBAR, Profile::D3D12_ENHANCED] {
+        let device = Device::new(profile);
+        let gpu = gpu_of(&device, Config::default());
+        let usage = Usage::ACCELERATION_STRUCTURE;
+        for memory in [MemoryUse::GpuUpload, MemoryUse::Upload, MemoryUse::Readback] {
+            let made = gpu.create_buffer(&BufferDesc::new(4096, usage).memory(memory).name("top"));
+            assert!(matches!(made, Err(Error::Device { .. })), "{memory:?}: {made:?}");
+        }
+        let local = gpu.create_buffer(&BufferDesc::new(4096, usage).name("top")).unwrap();
+        drop(local);
+        end(&device, gpu);
+    }
+}
+
+/// Nor do they share bytes with other buffers, which Direct3D 12 forbids while both exist; heaps keep what was used in them.
+#[test]
+fn transient_structures_share_memory_with_each_other_alone() {
+    for profile in [Profile::D3D12_TIER1, Profile::DISCRETE, Profile::D3D12_ENHANCED] {
+        let device = Device::new(profile);
+        let gpu = gpu_of(&device, Config::default());
+        let uses = [
+            (Usage::UNORDERED_ACCESS, State::UNORDERED_ACCESS),
+            (Usage::ACCELERATION_STRUCTURE, State::ACCELERATION_STRUCTURE),
+            (Usage::ACCELERATION_STRUCTURE, State::ACCELERATION_STRUCTURE),
+        ];
+        for _ in 0..3 {
+            let frame = gpu.begin_frame().unwrap();
+            let mut recording = frame.record(Queue::Graphics, "one by one").unwrap();
+            for (usage, state) in uses {
+                let desc = BufferDesc::new(1 << 16, usage).name("scratch");
+                let buffer = recording.transient_buffer(&desc).unwrap();
+                recording.use_resource(&*buffer, Subresource::All, state).unwrap();
+                recording.barriers();
+            }
+            frame.submit(recording).unwrap();
+            let mut graph = Graph::new();
+            for (usage, state) in uses {
+                let buffer = graph.buffer(BufferDesc::new(1 << 16, usage).name("planned"));
+                let _pass = graph.pass(Queue::Graphics, "pass").uses(buffer, state);
+            }
+            frame.execute(&graph, |_, _, _| Ok::<_, Error>(())).unwrap();
+            frame.end().unwrap();
+        }
+        assert_eq!(gpu.stats().transient.heaps, 4, "{}: two kinds, with and without a plan", profile.name());
+        end(&device, gpu);
+    }
 }

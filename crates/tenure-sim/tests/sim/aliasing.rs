@@ -271,3 +271,24 @@ fn targets_are_discarded_as_targets() {
     }
     refused(COMPUTE, &bloom, Subresource::All).unwrap();
 }
+
+/// The DXR specification, "Acceleration structure memory restrictions".
+#[test]
+fn buffers_of_acceleration_structures_lie_apart_from_others() {
+    for (profile, is_refused) in [(Profile::DISCRETE, true), (Profile::D3D12_ENHANCED, true), (VULKAN, false)]
+    {
+        for usages in [
+            [Usage::ACCELERATION_STRUCTURE, Usage::UNORDERED_ACCESS],
+            [Usage::UNORDERED_ACCESS, Usage::ACCELERATION_STRUCTURE],
+        ] {
+            let device = manual(profile);
+            let [first, second] = usages.map(|usage| buffer(1024, usage));
+            let (heap, offset) = heap_for(&device, &buffer(1024, usages[0] | usages[1]));
+            let make = |desc, offset| device.create_placed(Permit::checked(), desc, &heap, offset);
+            let one = make(&first, offset).unwrap();
+            assert_eq!(make(&second, offset).is_err(), is_refused, "{}", profile.name());
+            device.destroy_resource(Permit::checked(), one);
+            assert!(make(&second, offset).is_ok(), "{}: the other is gone", profile.name());
+        }
+    }
+}

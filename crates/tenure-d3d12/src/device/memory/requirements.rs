@@ -202,7 +202,9 @@ impl Inner {
         if !is_written && !is_shared {
             memory_types |= bit(UPLOAD) | bit(READBACK);
         }
-        if self.caps.gpu_upload_heaps && !is_shared {
+        // "Acceleration structure memory restrictions" of the DXR specification: default heaps alone.
+        let is_structure = info.usage.contains(Usage::ACCELERATION_STRUCTURE);
+        if self.caps.gpu_upload_heaps && !is_shared && !is_structure {
             memory_types |= bit(GPU_UPLOAD);
         }
         Ok(Requirements {
