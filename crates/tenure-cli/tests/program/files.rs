@@ -1,8 +1,12 @@
 //! No file that a command reads is written over, under whatever name.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::fs;
+#[cfg(unix)]
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::Output;
+#[cfg(unix)]
+use std::process::Stdio;
 
 use crate::common::{run, status, stderr, tenure};
 
@@ -124,7 +128,7 @@ fn devices_can_be_named_twice() {
 #[test]
 fn help_that_cannot_be_printed_is_an_error() {
     for args in [&["--help"][..], &["--version"], &["plan", "--help"]] {
-        let full = File::options().write(true).open(Path::new("/dev/full")).unwrap();
+        let full = File::options().write(true).open("/dev/full").unwrap();
         let output = tenure(args).stdout(full).stderr(Stdio::piped()).output().unwrap();
         assert!(status(&output) == 2 && stderr(&output).contains("cannot write the output"), "{args:?}");
     }

@@ -69,7 +69,12 @@ fn the_guide_quotes_what_the_program_says() {
         (&recording, &page, "FILE:LINE: ...", format!("{recording}:1: ")),
         (&snapshots, &page, "FILE: line LINE: ...", format!("{snapshots}: line 2: ")),
         (&utf16, &page, "FILE: the text is UTF-16", format!("{utf16}: the text is UTF-16")),
-        (&utf16, &utf16, "--html FILE: that file is read", format!("--html {utf16}: that file is read")),
+        (
+            &utf16,
+            &utf16,
+            "--html FILE: FILE is the same file",
+            format!("--html {utf16}: FILE is the same file"),
+        ),
     ] {
         assert!(chapter.contains(&format!("- `{quote}`: ")), "{quote}");
         let output = run(&["report", file, "--html", page]);
