@@ -127,6 +127,8 @@ pub fn changing_resolutions_stay_bounded<H: Harness>(harness: &H) {
                     let is_edge = frame == 0 || frame + 1 == frames;
                     let outcome = if is_edge { renderer.render() } else { renderer.render_unchecked() };
                     outcome.unwrap_or_else(|error| panic!("{size:?}, round {round}: {error}"));
+                    // A replaced heap lives until the GPU has finished with it: the peak depends on its speed otherwise.
+                    bench.gpu.wait(&bench.gpu.submitted(), LONG).unwrap();
                     let held = held(&bench.gpu.stats());
                     peak = [peak[0].max(held[0]), peak[1].max(held[1])];
                 }
@@ -138,8 +140,7 @@ pub fn changing_resolutions_stay_bounded<H: Harness>(harness: &H) {
         // depend on how far the GPU is behind, so each frame in flight may need its own API objects.
         let in_flight = u64::from(bench.gpu.config().frames.in_flight);
         let more_objects = in_flight * renderer.frame().resources().len() as u64;
-        // While the GPU is behind, a heap that is replaced lives beside the new one.
-        let bound = [2 * settled[0][0], settled[0][1] + more_objects];
+        let bound = [settled[0][0] + settled[0][0] / 16, settled[0][1] + more_objects];
         let is_bounded = |peak: &[u64; 2]| peak[0] <= bound[0] && peak[1] <= bound[1];
         renderer.settle().unwrap();
         assert!(settled.iter().all(is_bounded), "{sharing:?}: {first:?}, then {settled:?}");
