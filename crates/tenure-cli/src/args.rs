@@ -298,7 +298,7 @@ mod tests {
     /// Rows of the table of defaults in docs/program.md: option, default, commands.
     type Defaults = BTreeMap<(String, String), BTreeSet<String>>;
 
-    /// What each option of each command is if it is not given: its value, or what its help says.
+    /// The default of each option of each command: its value, or the text of its help.
     fn defaults() -> Defaults {
         let mut found = Defaults::new();
         for command in Args::command().get_subcommands() {

@@ -43,7 +43,7 @@ use replay::Verdict;
 pub fn main() -> ExitCode {
     match Args::try_parse() {
         Ok(args) => run(&args),
-        // Help and the version: what cannot be printed is an error, as for every other output.
+        // Help and the version: a failure to print is an error, as for every other output.
         Err(text) if !text.use_stderr() => match text.print().and_then(|()| io::stdout().flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => failed(&error.into()),
             _ => ExitCode::SUCCESS,

@@ -16,7 +16,7 @@ pub(crate) struct ApiResource<D: Device> {
     pub(crate) object: D::Resource,
     pub(crate) states: StateCell,
     pub(crate) mapping: Option<D::Mapping>,
-    /// The CPU reads what commands write to it: it is mapped, or in memory of the program's own.
+    /// True for resources whose bytes the CPU reads: mapped ones, and those in the program's own memory.
     pub(crate) is_read_by_cpu: bool,
     pub(crate) address: Option<u64>,
     /// The states that its memory and its usage leave it, on Direct3D 12 fewer than all.

@@ -1,17 +1,17 @@
-//! Code of the program that the manager calls: subscribers of events, wakers, recorders. A panic of theirs ends here, because
-//! it would unwind through work that is half done. Events wait for the end of the call that they happen in: a subscriber may
-//! call the manager, and would wait for the locks that the call holds.
+//! Callbacks into the program: `tracing` subscribers, wakers, recorders. Their panics are caught, because unwinding would leave
+//! the manager's call half done. Events are emitted at the end of the call, because a subscriber may call the manager, and the
+//! call still holds locks.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Something that is told to the program's subscriber of events.
+/// An event to be emitted to the program's subscriber.
 type Event = Box<dyn FnOnce()>;
 
 thread_local! {
-    /// How many calls of the program the thread is in, one inside the other.
+    /// The depth of nested calls into the manager on this thread.
     static CALLS: Cell<u32> = const { Cell::new(0) };
-    /// What happened in them.
+    /// Events of these calls, not emitted yet.
     static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -53,11 +53,11 @@ macro_rules! event {
     };
 }
 
-/// Tells of an event at the end of the program's call, or at once outside of calls.
+/// Emits an event at the end of the current call into the manager, or at once outside of calls.
 pub(crate) fn emit(event: impl FnOnce() + 'static) {
     let mut event = Some(event);
     if CALLS.get() > 0 {
-        // The thread ends otherwise.
+        // Fails only while the thread ends.
         let _queued = EVENTS.try_with(|events| events.borrow_mut().extend(event.take().map(boxed)));
     }
     if let Some(event) = event {
@@ -69,15 +69,14 @@ fn boxed(event: impl FnOnce() + 'static) -> Event {
     Box::new(event)
 }
 
-/// Calls code of the program that has nothing to do with the call of the manager that it is called from. A panic of it is
-/// logged, and ends here.
+/// Runs a callback of the program, and catches and logs its panic.
 pub(crate) fn run_caught(what: &'static str, call: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(call)).is_err() {
         event!(error, what, "code of the program panicked in a call of the manager");
     }
 }
 
-/// A call of the program, on one thread. At its end no lock is held, and the program is told of its events.
+/// A call into the manager on this thread. When the outermost one ends, no lock is held, and its events are emitted.
 #[must_use = "the call ends when it is dropped"]
 pub(crate) struct InCall(());
 

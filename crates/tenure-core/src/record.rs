@@ -105,7 +105,7 @@ impl TraceId {
     }
 }
 
-/// Calls the recorder. What it panics with is no reason to leave what it is told of half done.
+/// Calls the recorder, and catches its panic: the caller's work must not stay half done.
 fn tell(call: impl FnOnce()) {
     run_caught("a recorder", call);
 }
@@ -149,7 +149,7 @@ impl RecorderSlot {
         self.recorder.get().is_some()
     }
 
-    /// Tells what takes some work to find out.
+    /// Reports details that are costly to collect.
     #[inline]
     pub(crate) fn tell_with(&self, call: impl FnOnce(&dyn Recorder)) {
         if let Some(recorder) = self.recorder.get() {

@@ -355,7 +355,7 @@ impl MemoryLimits {
         Err(refusal.unwrap_or_else(|| E::not_granted(0, memory)))
     }
 
-    /// Makes something that bytes were reserved for, and gives those up if it is not made.
+    /// Creates an object for reserved bytes, and gives the bytes up if that fails or panics.
     fn make_reserved<T, E>(
         &self,
         memory: MemoryTypeId,

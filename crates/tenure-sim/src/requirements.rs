@@ -100,7 +100,7 @@ fn d3d12_buffer(properties: &Properties, tier1: bool, info: &BufferInfo) -> Opti
     })
 }
 
-/// Acceleration structures and what is shared are in default heaps alone, and what shaders write is in no upload or
+/// Acceleration structures and shared resources are in default heaps only, and resources that shaders write in no upload or
 /// readback heap.
 fn d3d12_buffer_types(properties: &Properties, usage: Usage) -> u32 {
     let is_bound = usage.intersects(Usage::ACCELERATION_STRUCTURE | Usage::SHARED);

@@ -107,7 +107,7 @@ fn compile(checkout: &Path, target: &Path, name: &str) -> Outcome {
         .envs(PROFILE))
 }
 
-/// Cargo compiles what has changed.
+/// Makes cargo compile the file again.
 fn touch(file: &Path) -> Outcome {
     let opened = fs::File::options().append(true).open(file);
     let touched = opened.and_then(|opened| opened.set_modified(SystemTime::now()));

@@ -122,13 +122,13 @@ enum Command {
         /// Of the file: such as the card and the system.
         name: String,
     },
-    /// Compiles examples on Vulkan after their dependencies, and prints the processor time of it: what a program takes each
+    /// Compiles examples on Vulkan after their dependencies, and prints the processor time: the cost for a program each
     /// time that it is changed.
     CompileTime {
         /// Compiles them at this revision as well, and prints both side by side.
         #[arg(long, value_name = "REVISION")]
         against: Option<String>,
-        /// How often each is compiled; what is printed are medians.
+        /// The number of times that each is compiled; medians are printed.
         #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
         rounds: u32,
     },

@@ -1,4 +1,4 @@
-//! What the guide quotes of messages, and says of defaults, held against the code.
+//! Compares the messages and defaults that the guide quotes with the code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,7 +31,7 @@ fn texts(errors: &Table) -> Vec<String> {
         });
     }
     let hazards = sources::hazard_tables();
-    // After the kind: the whole line, and what it begins with.
+    // The text after the kind: the whole line, and its beginning.
     let hazards = hazards.lines().filter_map(|line| Some(line.split_once(": ")?.1.to_owned()));
     for line in hazards.chain(sources::hazards_of_rays()) {
         texts.extend(line.split_once(": ").map(|(kind, _)| kind.to_owned()));
@@ -47,7 +47,7 @@ fn texts(errors: &Table) -> Vec<String> {
     texts
 }
 
-/// Whether `text` is what `quote` shows, in which `…` and names stand for anything. The name of an object may come
+/// Whether `text` matches `quote`, where `…` and names stand for any text. The name of an object may come
 /// before a message.
 fn shows(quote: &str, text: &str) -> bool {
     let quote = NAMES.iter().fold(quote.to_owned(), |quote, name| {
@@ -72,7 +72,7 @@ fn shows(quote: &str, text: &str) -> bool {
     matches(&quote) || quote.strip_prefix("…: ").is_some_and(matches)
 }
 
-/// The messages in the first column of a chapter's last table: what is quoted there and has a space in it.
+/// The messages in the first column of a chapter's last table: the quotes with a space in them.
 fn quotes(chapter: &str) -> Vec<&str> {
     let last = chapter.rsplit("## What can go wrong").next().unwrap_or_default();
     // Compilers have messages, too.

@@ -361,7 +361,7 @@ impl<D: Device> Commands<D> {
     }
 
     /// Gives up the contents of a texture's subresources, barriers included: they are undefined from
-    /// here on, and Direct3D 12 need not keep them. What is new, or has new memory, is discarded by the manager before
+    /// here on, and Direct3D 12 need not keep them. The manager discards targets that are new or have new memory before
     /// its first use.
     ///
     /// The texture is left in the state that [`State::to_discard`] names: that of a target, or for

@@ -119,7 +119,7 @@ impl<D: Device> Open<D> {
         }
     }
 
-    /// Notes that a peer has left all of a resource in `state`. What it wrote is shown to the CPU where the CPU
+    /// Notes that a peer has left all of a resource in `state`. Its writes are made visible to the CPU where the CPU
     /// reads the memory.
     pub(super) fn acquire(&mut self, resource: &Tracked<D>, state: State) -> Result<(), StateError> {
         self.tracker.acquire(resource, state)?;

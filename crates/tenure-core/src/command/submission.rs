@@ -84,8 +84,8 @@ impl<D: Device> Recording<D> {
     }
 }
 
-/// Says what became of a recording that has ended, and wakes who waits for that: the program's code, which may do
-/// anything.
+/// Notes the outcome of an ended recording in its tickets, and wakes their tasks. Wakers are the program's code, and may
+/// call the manager.
 pub(super) fn settle(tickets: &[Arc<Ticket>], progress: Progress) {
     tickets.iter().for_each(|ticket| ticket.settle(progress));
 }

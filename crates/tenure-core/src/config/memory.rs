@@ -249,8 +249,8 @@ pub struct TransientConfig {
     /// More saves creating them again when a program alternates between graphs; fewer holds less memory for
     /// the driver's own data.
     pub cache: u32,
-    /// Frames after which unused heaps go, heaps of which graphs use little, and API resources beyond `cache`. Heaps that
-    /// a new one takes the place of go at once. Default 16; at most 1,000,000.
+    /// Frames after which unused heaps, oversized heaps of graphs, and API resources beyond `cache` are destroyed. Heaps that
+    /// a new one replaces are destroyed at once. Default 16; at most 1,000,000.
     ///
     /// More saves calls of the driver where use comes and goes; fewer returns memory sooner.
     pub latency: u32,

@@ -93,7 +93,7 @@ pub(crate) struct Context<D: Device> {
     device: Arc<D>,
 }
 
-/// A call of the program. At its end, when no lock is held any more, whoever waits for what it has found out is told.
+/// A call into the manager. When it ends, no lock is held, and the tasks whose readbacks have become complete are woken.
 #[must_use = "the call ends when it is dropped"]
 pub(crate) struct Call<'a, D: Device> {
     context: &'a Context<D>,
@@ -245,7 +245,7 @@ impl<D: Device> Context<D> {
         transients.and_then(|transients| transients.downcast().ok())
     }
 
-    /// Refuses what a program may not do after the shutdown.
+    /// An error after the shutdown.
     #[inline]
     pub(crate) fn check_open(&self) -> Result<(), Error> {
         if self.is_closed.load(Ordering::Acquire) { Err(Error::ShutDown) } else { Ok(()) }
@@ -419,7 +419,7 @@ impl<D: Device> Context<D> {
         waited
     }
 
-    /// Begins a call of the program.
+    /// Begins a call into the manager.
     #[inline]
     pub(crate) fn call(&self) -> Call<'_, D> {
         Call { context: self, _events: InCall::begin() }

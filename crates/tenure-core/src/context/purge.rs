@@ -159,7 +159,7 @@ impl<D: Device> Context<D> {
         }
     }
 
-    /// Wakes the tasks of all readbacks: nobody finds out any more when the GPU finishes.
+    /// Wakes the tasks of all readbacks, because no later call will notice that the GPU finishes.
     pub(crate) fn give_up_readbacks(&self) {
         if let Some(services) = self.services() {
             services.give_up_readbacks();

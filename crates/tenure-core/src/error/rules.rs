@@ -100,7 +100,7 @@ pub enum QueryRule {
         /// What the one measures that has begun.
         begun: QueryKind,
     },
-    /// A query or a scope was ended that is none of those that have begun in the recording and not ended.
+    /// The query or scope that was ended is not open in the recording.
     #[error("the query or scope has not begun in this recording, or has ended")]
     NotBegun,
     /// A query or a scope of one recording was ended in another.

@@ -237,7 +237,7 @@ impl<D: Device> Gpu<D> {
     /// dropped when the buffer has been destroyed, as what was [deferred](Self::defer) is: by an end of a frame or a purge,
     /// never inside a creation. When the buffer is rejected, it is dropped at once.
     ///
-    /// The program may read the memory by a pointer of its own: what a submission writes to the buffer is there for the CPU
+    /// The program may read the memory through its own pointer: bytes that a submission writes are visible to the CPU
     /// when the submission is complete.
     ///
     /// # Errors

@@ -58,7 +58,7 @@ impl<D: Device> Shared<D> {
         }
     }
 
-    /// Refuses what a program may not do after the shutdown.
+    /// An error after the shutdown.
     #[inline]
     pub(super) fn check_open(&self) -> Result<(), Error> {
         self.context.check_open()

@@ -291,7 +291,7 @@ impl<D: Device> Pools<D> {
         (0..made).filter_map(|number| self.shards(number)).for_each(visit);
     }
 
-    /// Bytes that are free in blocks of this memory type for what can move: all, and the largest range.
+    /// Free bytes in blocks for movable resources in this memory type: in total, and in the largest range.
     pub(crate) fn free_for_movable(&self, memory: MemoryTypeId) -> (u64, u64) {
         let (mut free, mut largest) = (0, 0);
         self.each_class(|shards| {

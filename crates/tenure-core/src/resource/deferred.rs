@@ -70,7 +70,7 @@ impl<D: Device, T: Send + 'static> Drop for Deferred<D, T> {
 pub struct NotReleased<T> {
     /// Why.
     pub error: Error,
-    /// What was to be released.
+    /// The value that was not released.
     pub value: T,
 }
 

@@ -11,7 +11,7 @@ use super::ticket::{Progress, Ticket};
 use crate::device::MAX_QUEUES;
 use crate::time::{Clock, SyncPoint};
 
-/// Tickets of open recordings up to which none is looked for whose recording has ended.
+/// The number of tickets of open recordings below which none is searched for ended ones.
 const FEWEST_SWEPT: usize = 16;
 
 type Tickets = Vec<Arc<Ticket>>;
@@ -21,7 +21,7 @@ type Tickets = Vec<Arc<Ticket>>;
 pub(super) struct AwaitedTickets {
     tickets: Mutex<Listed>,
     has_some: AtomicBool,
-    /// The manager has ended, and the GPU did not finish: nobody finds out any more when it does.
+    /// The manager has ended before the GPU finished: no later call will notice that it does.
     is_given_up: AtomicBool,
 }
 
@@ -31,12 +31,12 @@ struct Listed {
     submitted: [BTreeMap<u64, Tickets>; MAX_QUEUES],
     /// Of open recordings, which only the loss of the device wakes here, and of some that have ended since.
     open: Tickets,
-    /// How many of those there are before the latter are looked for.
+    /// The number of tickets in `open` at which those of ended recordings are removed.
     sweep_at: usize,
 }
 
 impl AwaitedTickets {
-    /// Wakes whoever waits for it once the clock knows that the submission is complete, or the device lost.
+    /// Wakes the task once the clock knows that the submission is complete, or that the device is lost.
     pub(super) fn list(&self, ticket: &Arc<Ticket>, progress: Progress) {
         let mut listed = self.tickets.lock();
         match progress {
@@ -47,7 +47,7 @@ impl AwaitedTickets {
         self.has_some.store(true, Ordering::Release);
     }
 
-    /// Wakes whoever waits for what the clock knows to be complete; everybody, once the device is
+    /// Wakes the tasks whose submissions the clock knows to be complete; all tasks once the device is
     /// lost. Called without a lock: wakers are the program's code. One atomic load when nobody waits.
     pub(super) fn wake(&self, clock: &Clock) {
         if !self.has_some.load(Ordering::Acquire) {
@@ -57,7 +57,7 @@ impl AwaitedTickets {
         self.wake_taken(|listed| if is_lost { listed.take_all() } else { listed.take_due(&completed) });
     }
 
-    /// Wakes everybody: nobody finds out any more when the submissions are complete.
+    /// Wakes all tasks, because no later call will notice that their submissions are complete.
     pub(super) fn give_up(&self) {
         self.is_given_up.store(true, Ordering::Release);
         self.wake_taken(Listed::take_all);

@@ -32,11 +32,11 @@ pub(crate) struct Page<D: Device> {
     born: Stamp,
     /// It is filled from front to back, and may be again.
     pub(super) is_common: bool,
-    /// What has used it, as far as those say who share it.
+    /// Its uses, as reported by the holders that have let go of it.
     uses: Mutex<Uses>,
 }
 
-/// What uses a page that is let go of.
+/// The uses of a page that its holder lets go of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Uses {
     /// These submissions, and no recording that is open.
@@ -142,12 +142,12 @@ impl<D: Device> Page<D> {
         self.born = context.clock.stamp();
     }
 
-    /// Notes what has used it, for whoever shares it.
+    /// Notes the uses of one holder.
     pub(super) fn note_uses(&self, uses: Uses) {
         self.uses.lock().merge(uses);
     }
 
-    /// What has used it since it was last taken; nothing from now on.
+    /// Takes the uses that were noted since the page was last taken.
     pub(super) fn take_uses(&mut self) -> Uses {
         std::mem::replace(self.uses.get_mut(), Uses::NONE)
     }

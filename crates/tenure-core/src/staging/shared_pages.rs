@@ -169,8 +169,8 @@ impl<D: Device> SharedPages<D> {
         Some(Part { page: current.page.clone(), offset })
     }
 
-    /// Lets go of a share in a page; the last one gives it back, or keeps it as the spare one. What has used it is told by
-    /// each, so that other recordings that are open need not be waited for.
+    /// Lets go of a share in a page; the last one gives it back, or keeps it as the spare one. Each holder reports its uses, so
+    /// that the page does not wait for other open recordings.
     pub(crate) fn let_go(&self, context: &Context<D>, page: Arc<Page<D>>, uses: Uses) {
         page.note_uses(uses);
         let Some(mut page) = Arc::into_inner(page) else { return };

@@ -1,4 +1,4 @@
-//! What became of the recording of a readback or of a query, and the task to wake then.
+//! The outcome of the recording of a readback or query, and the task to wake.
 
 use std::task::Waker;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use crate::Name;
 use crate::callback::run_caught;
 use crate::time::SyncPoint;
 
-/// How far the recording is.
+/// The progress of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// It is open.
@@ -23,13 +23,13 @@ pub(crate) enum Progress {
 #[derive(Debug)]
 struct State {
     progress: Progress,
-    /// Whoever is to be woken when it gets on.
+    /// The task to wake on progress.
     waker: Option<Waker>,
     /// Where it is among the [awaited tickets](super::awaited::AwaitedTickets).
     listed: Option<Progress>,
 }
 
-/// Shared by a readback, its recording, and the manager while somebody waits for it to be woken.
+/// Shared by a readback, its recording, and the manager while a task awaits it.
 #[derive(Debug)]
 pub(crate) struct Ticket {
     /// The recording.
@@ -103,7 +103,7 @@ impl Ticket {
     }
 }
 
-/// Wakes a task. Whoever calls this has nothing to do with the task, and may not be stopped by it.
+/// Wakes a task, and catches the panic of its waker: the caller has other work to finish.
 fn wake(waker: Option<Waker>) {
     if let Some(waker) = waker {
         run_caught("a waker", || waker.wake());

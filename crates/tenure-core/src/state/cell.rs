@@ -147,7 +147,7 @@ pub struct StateCell {
     submitted: Mutex<Submitted>,
 }
 
-/// True for what has compression data of its own on Direct3D 12.
+/// True for resources with compression data on Direct3D 12.
 const fn is_target(usage: Usage) -> bool {
     usage.intersects(Usage::RENDER_TARGET.union(Usage::DEPTH_STENCIL))
 }
@@ -243,7 +243,7 @@ impl StateCell {
         let is_shared = usage.contains(Usage::SHARED);
         // A peer gets a texture in the state of swap chains, which is `COMMON`.
         let also_allowed = if is_shared && api == Api::Direct3D12 { State::PRESENT } else { State::empty() };
-        // What is shared is created zeroed, and a peer may have written it.
+        // Shared resources are created zeroed, and a peer may have written them.
         let needs_initialization =
             is_new && !is_shared && properties.state_model == StateModel::Promotion && is_target(usage);
         let rules = DeviceRules { api, reads_are_copied, needs_initialization, also_allowed };

@@ -76,7 +76,7 @@ impl Context<'_> {
             });
         }
         let before = part.state;
-        // What the recording begins with taking over bytes is another's before it.
+        // A resource that takes over bytes as the recording begins had another owner before.
         let is_new = part.uninitialized && !wanted.begins_taken;
         let discarded = self.rules.discarded_in.filter(|_| is_new);
         if !self.may_name(before) {
@@ -263,7 +263,7 @@ impl Context<'_> {
         let (state, promoted) = self.left_in(&part, plan, wanted);
         let reads = if changes { Part::NO_READS } else { part.reads };
         let copied = self.rules.model == StateModel::Promotion && self.kind == QueueKind::Copy;
-        // What was written has contents, whether or not it was discarded before.
+        // A written part has contents, whether or not it was discarded before.
         let was_new = wanted.is_taken() || (part.uninitialized && !plan.discards());
         let uninitialized = was_new && !wanted.initialized;
         Part { state, promoted, open, reads, unordered, at: Some(self.submission), copied, uninitialized }

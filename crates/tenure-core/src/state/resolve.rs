@@ -302,7 +302,7 @@ fn merge<H: AsRef<StateCell>>(barriers: &mut Vec<StateBarrier<H>>, cell: &StateC
     }
 }
 
-/// What a transition of one subresource of `cell` does: from one state through another to a third.
+/// The states of a transition of one subresource of `cell`: before, during the discard, after.
 fn moves<H: AsRef<StateCell>>(
     barrier: &StateBarrier<H>,
     cell: &StateCell,

@@ -251,7 +251,7 @@ impl Clock {
     }
 
     /// Whether anything has become complete, or the device was lost, since this was last asked. What was noted before is
-    /// then seen by whoever has asked.
+    /// then seen by the caller.
     pub(crate) fn take_news(&self) -> bool {
         self.has_news.load(Ordering::Relaxed) && self.has_news.swap(false, Ordering::Acquire)
     }

@@ -21,12 +21,12 @@ struct Entry<D: Device> {
     newest: u64,
     /// The frame in which it was given back.
     last_used: u64,
-    /// One like it had to go for others shortly before: they are needed in turn.
+    /// A resource of the same description was destroyed for others shortly before: the program alternates between them.
     is_in_turn: bool,
 }
 
 impl<D: Device> Entry<D> {
-    /// Whether a recording may use it of which others are at least this old.
+    /// Whether a recording may use it; `oldest_other` is the oldest other open recording.
     fn is_free(&self, oldest_other: u64) -> bool {
         !self.is_in_use && (self.newest < oldest_other || self.object.is_idle())
     }
@@ -35,7 +35,7 @@ impl<D: Device> Entry<D> {
 /// Committed resources, found by description: they share no bytes, but are reused.
 pub(super) struct Dedicated<D: Device> {
     entries: Slab<Entry<D>>,
-    /// The descriptions of those that went for others, and in which frame.
+    /// The descriptions of resources that were destroyed for others, and the frame of that.
     superseded: Vec<(DescriptionId, u64)>,
 }
 
@@ -46,8 +46,8 @@ impl<D: Device> Default for Dedicated<D> {
 }
 
 impl<D: Device> Dedicated<D> {
-    /// A resource of this description that is not in use, created if there is none. Then those go that this frame has not
-    /// used, unless they are needed in turn.
+    /// A resource of this description that is not in use, created if there is none. A creation first destroys resources
+    /// that this frame has not used, unless the program alternates between them.
     pub(super) fn acquire(
         &mut self,
         context: &Arc<Context<D>>,
@@ -88,8 +88,8 @@ impl<D: Device> Dedicated<D> {
         Ok(Acquired { key: self.entries.insert(entry), object, is_new: true })
     }
 
-    /// Destroys the resources that this frame has not used, as far as they are not needed in turn with others: where the
-    /// GPU has finished with them, at once.
+    /// Destroys the resources that this frame has not used, unless the program alternates between them; those that the GPU
+    /// has finished with go at once.
     fn supersede(&mut self, context: &Context<D>, requester: Requester<'_>, frame: u64) {
         let superseded = &mut self.superseded;
         let before = self.entries.len();

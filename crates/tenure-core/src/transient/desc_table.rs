@@ -14,8 +14,8 @@ use crate::{Error, Name};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct DescriptionId(pub(super) u64);
 
-/// What may share a heap. On Direct3D 12 acceleration structures share bytes with each other alone: the DXR
-/// specification forbids other buffers at their addresses while both exist, and a heap keeps what was used in it.
+/// The resources that may share a heap. On Direct3D 12 acceleration structures share bytes with each other only: the DXR
+/// specification forbids other buffers at their addresses while both exist, and a heap caches its resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Tenants {
     pub(super) category: HeapCategory,

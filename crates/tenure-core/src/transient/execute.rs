@@ -129,7 +129,7 @@ impl<'p, D: Device> Run<'p, D> {
         Ok(())
     }
 
-    /// What must be complete before all of its submissions are.
+    /// The sync point of all its submissions.
     fn point(&self) -> SyncPoint {
         self.points.iter().fold(SyncPoint::NONE, |mut all, point| {
             all.merge(point);

@@ -19,7 +19,7 @@ use crate::memory::{
 use crate::time::Recordings;
 use crate::{Buffer, Error, Name, Texture};
 
-/// The two ways to transient memory. They share no heaps: a handle that a program keeps would hold back the heap of a
+/// The two kinds of transient resources. They share no heaps: a handle that a program keeps would hold back the heap of a
 /// whole graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Road {
@@ -40,7 +40,7 @@ pub(super) struct Requester<'a> {
 }
 
 impl Requester<'_> {
-    /// Whether another recording may use what these used, and is open.
+    /// Whether one of these recordings is open, other than the one that asks.
     pub(super) fn is_blocked_by(&self, users: Users) -> bool {
         match users {
             Users::UpTo(newest) => newest >= self.oldest_other,
@@ -129,7 +129,7 @@ pub(super) struct Heap<D: Device> {
     top: u64,
     /// The same, of the last frame.
     last_top: u64,
-    /// The highest of those in the last two periods of frames; `u64::MAX` for one in which it was not there yet.
+    /// The highest ends in each of the last two periods of frames; `u64::MAX` before the heap existed.
     tops: [u64; 2],
     /// The frame in which the second of them began.
     period_began: u64,

@@ -5,8 +5,8 @@
 //! the next frame is offered those offsets, in that order. A hint is taken only if its bytes are free at that
 //! time, so a frame that turns out different is merely placed by first fit.
 //!
-//! A frame that differs from the one before is planned into the heaps that are there. Once two are alike, and a plan into
-//! new heaps takes less memory than the heaps that they use, the next one is offered those.
+//! A frame that differs from the one before is planned into the existing heaps. After two equal frames, if a plan into new
+//! heaps takes less memory than the heaps in use, the third frame creates the new heaps.
 
 use tenure_plan::{Item, Options, plan};
 
@@ -15,7 +15,7 @@ use super::heap::Requester;
 use super::used_ranges::Users;
 use crate::device::MemoryTypeId;
 
-/// Heaps are replaced by smaller ones after this many times the latency.
+/// Heaps are replaced by smaller ones after this multiple of the latency.
 const SHRINK_AFTER: u64 = 4;
 
 /// A resource acquired in the frame.
@@ -227,8 +227,8 @@ impl Hints {
             (self.is_merged, self.alike) = (false, 0);
         } else {
             self.alike += 1;
-            // Heaps by first fit at once; those by a plan only where frames have been alike for long: memory holds both until the
-            // GPU has finished with the larger.
+            // First-fit heaps are replaced at once, planned ones only after many equal frames: until the GPU has finished with
+            // the larger heap, memory holds both.
             let shrinks = self.alike.is_multiple_of(SHRINK_AFTER * latency);
             if may_merge && (!self.is_merged || shrinks) {
                 self.is_merged = true;
@@ -246,7 +246,7 @@ impl Hints {
         self.current.iter().map(|acquisition| acquisition.offset.into()).collect()
     }
 
-    /// The classes of what was acquired in the current frame.
+    /// The classes of the current frame's acquisitions.
     fn classes(&self) -> Vec<HeapClass> {
         let mut classes: Vec<HeapClass> = self.current.iter().map(|acquisition| acquisition.class).collect();
         classes.sort_unstable();
@@ -281,8 +281,8 @@ impl Hints {
         gains.then_some(hints)
     }
 
-    /// A plan into new heaps, for the classes in which they are smaller together than those that the current frame
-    /// uses, some of which are by first fit if `shrinks` is false; `None` if there are no such classes.
+    /// A plan into new heaps for the classes where these are smaller than the heaps of the current frame; `None` without such
+    /// classes. Unless `shrinks`, only for classes with first-fit heaps.
     fn merged(
         &self,
         heaps: &[HeapInfo],
@@ -370,7 +370,7 @@ fn used_heaps<'a>(heaps: &'a [HeapInfo], hints: &'a [Hint]) -> impl Iterator<Ite
     heaps.iter().filter(|heap| hints.iter().any(|hint| hint.heap == HintedHeap::Known(heap.heap)))
 }
 
-/// Bytes of those.
+/// Their bytes.
 fn reserved(heaps: &[HeapInfo], hints: &[Hint]) -> u64 {
     used_heaps(heaps, hints).map(|heap| heap.size).sum()
 }

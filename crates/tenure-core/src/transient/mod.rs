@@ -12,8 +12,8 @@
 //! * **Pass by pass**: [`Recording::transient_texture`](crate::Recording::transient_texture) and
 //!   [`transient_buffer`](crate::Recording::transient_buffer) acquire a resource, dropping the handle discards
 //!   it. Offsets are found by first fit, and from the second frame on by a plan of the frame before. Heaps grow with
-//!   what there is, up to [`TransientConfig::heap`](crate::TransientConfig::heap) bytes; after two equal frames, the third
-//!   has them replaced by those that a graph would have, if these are smaller.
+//!   use, up to [`TransientConfig::heap`](crate::TransientConfig::heap) bytes; after two equal frames, the third replaces
+//!   them by the heaps that a graph would have, if those are smaller.
 //!
 //! ```
 //! use tenure::{Config, Format, Gpu, Queue, State, Subresource, TextureDesc, Usage};
@@ -66,7 +66,7 @@
 //! has finished with them, without that latency. Graphs that run one after the other share the largest heap.
 //!
 //! Heaps for graphs are as large as the plan, rounded up by about a sixteenth at most; while plans grow from frame to frame,
-//! by a quarter. A heap of which graphs have used much less for the latency is replaced by a smaller one. Where memory is short,
+//! by a quarter. A heap much larger than its graphs have needed for the latency is replaced by a smaller one. Where memory is short,
 //! graphs are planned for several heaps of a half, a quarter and an eighth of that. A larger heap is tried again
 //! after 64 frames, then ever more rarely, and after [`Gpu::trim`](crate::Gpu::trim).
 //!

@@ -172,8 +172,8 @@ impl<D: Device> State<D> {
         self.add_heap(context, &request, attempt, name)
     }
 
-    /// Bytes of the next heap in which a resource of this description is the first: half of what there is for
-    /// such resources, in whole resources, because they come in series.
+    /// Bytes of a new heap for a resource of this description: half of the existing heaps for such resources, as a
+    /// multiple of its size, because such resources come in series.
     fn growth(&self, context: &Context<D>, description: &Description) -> u64 {
         let each = description.needs.size.max(1);
         let is_such = |heap: &&Heap<D>| heap.road == Road::PassByPass && heap.suits(description);
@@ -182,8 +182,8 @@ impl<D: Device> State<D> {
         if wanted < each { each } else { wanted - wanted % each }
     }
 
-    /// Before a new heap is made for a resource of this description, idle heaps that it may take the place of go, until
-    /// there is a quarter more than what this frame or the one before has used.
+    /// Destroys idle heaps that a new heap for this description replaces, until at most a quarter more is reserved than this
+    /// frame or the one before needs.
     fn supersede(&mut self, context: &Context<D>, description: &Description) {
         let is_such = |heap: &Heap<D>| heap.road == Road::PassByPass && heap.suits(description);
         let such = || self.heaps.iter().filter(|heap| is_such(heap));
@@ -195,7 +195,7 @@ impl<D: Device> State<D> {
             return;
         }
         let frame = self.frame;
-        // The fewest.
+        // The largest first, so that the fewest go.
         self.heaps.sort_by_key(|heap| std::cmp::Reverse(heap.size()));
         let is_superseded = |heap: &mut Heap<D>| {
             let goes = reserved > most
@@ -210,7 +210,7 @@ impl<D: Device> State<D> {
         self.replace(context, superseded);
     }
 
-    /// Makes the heap that the plan of the last frame proposes in place of several. Returns its number.
+    /// Creates the heap that the plan of the last frame proposes in place of several, and returns its id.
     fn merge(&mut self, context: &Arc<Context<D>>, index: usize, name: &Name) -> Option<u64> {
         let planned = self.hints.new_heap(index)?;
         let (memory, tenants) = planned.class;
@@ -244,7 +244,7 @@ impl<D: Device> State<D> {
         let most = most.min(context.config.transient.heap);
         let limit = HeapLimit { most, alignment, small: FIRST_HEAP };
         let heaps = self.heaps.iter().filter(|heap| heap.road == Road::PassByPass);
-        // Memory does not hold three generations of heaps.
+        // Never three generations of heaps at once.
         let may_merge = self.replaced.is_covered_by(&context.clock.completed());
         self.hints.end_frame(heaps.map(Heap::heap_info), limit, latency, may_merge);
     }

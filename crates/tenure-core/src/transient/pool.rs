@@ -42,7 +42,7 @@ pub(super) struct State<D: Device> {
     pub(super) descriptions: ResourceDescTable,
     /// In order of creation.
     pub(super) heaps: Vec<Heap<D>>,
-    /// Once this is complete, the GPU has finished with the heaps that others took the place of.
+    /// Once this is complete, the GPU has finished with all replaced heaps.
     pub(super) replaced: SyncPoint,
     last_heap: u64,
     dedicated: Dedicated<D>,
@@ -271,8 +271,8 @@ impl<D: Device> State<D> {
         self.heaps.len() - 1
     }
 
-    /// Destroys resources that were not used for `latency` frames, and returns the heaps that were not, and those of
-    /// graphs that are much larger than what was used of them.
+    /// Destroys resources that were not used for `latency` frames. Returns the heaps that were not, and heaps of graphs much
+    /// larger than the graphs needed.
     fn evict(&mut self, context: &Context<D>, latency: u64, capacity: usize) -> Vec<Heap<D>> {
         let (recordings, frame) = (&context.recordings, self.frame);
         let is_unused = |heap: &mut Heap<D>| {
@@ -305,7 +305,7 @@ impl<D: Device> State<D> {
         retired
     }
 
-    /// Destroys heaps that were taken out because others take their place: where the GPU has finished with them, at once.
+    /// Destroys replaced heaps; those that the GPU has finished with go at once.
     pub(super) fn replace(&mut self, context: &Context<D>, heaps: Vec<Heap<D>>) {
         if !heaps.is_empty() {
             self.stats.evicted += heaps.iter().map(|heap| heap.cached() as u64).sum::<u64>();

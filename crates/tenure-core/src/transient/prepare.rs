@@ -215,7 +215,7 @@ impl<D: Device> State<D> {
     /// The smallest idle heap that is large enough; else a new one; else any that is large enough. Where graphs run at the
     /// same time, one that needs little leaves heaps to the others that are much too large for it.
     ///
-    /// Heaps smaller than `smallest` are of no use to the plan.
+    /// The plan cannot use heaps smaller than `smallest`.
     fn claim_heap(
         &mut self,
         context: &Arc<Context<D>>,

@@ -6,12 +6,12 @@ use crate::device::{MemoryTypeId, Properties};
 
 /// The number of frames after which a heap as large as before is tried for the first time.
 const FIRST_WAIT: u64 = 64;
-/// For so many frames graphs count as running at the same time after two did.
+/// Graphs count as running at the same time for this number of frames after two did.
 const SHARED_FOR: u64 = 64;
 /// Each failed trial doubles the wait, up to this number of frames.
 const LONGEST_WAIT: u64 = 4096;
 
-/// A memory type and the resources that may share its heaps: those of one class.
+/// A memory type and the kind of resources in its heaps. Resources of one class may share a heap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeapClass {
     pub(super) memory: MemoryTypeId,
@@ -21,7 +21,7 @@ pub(super) struct HeapClass {
     shortage: Option<Shortage>,
     /// The last frame in which a graph needed a heap that another one had at the same time.
     shared: Option<u64>,
-    /// The last frame in which a larger heap took the place of others.
+    /// The last frame in which a larger heap replaced others.
     grown: Option<u64>,
 }
 
@@ -105,7 +105,7 @@ impl HeapClass {
         self.shared.is_some_and(|last| frame.saturating_sub(last) <= SHARED_FOR)
     }
 
-    /// Notes that a larger heap takes the place of others. True where that happened in the last `latency` frames, too.
+    /// Notes that a larger heap replaces others. True if that also happened in the last `latency` frames.
     pub(super) fn note_growth(&mut self, frame: u64, latency: u64) -> bool {
         let last = self.grown.replace(frame);
         last.is_some_and(|last| frame.saturating_sub(last) <= latency)

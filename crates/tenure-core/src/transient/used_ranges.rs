@@ -15,7 +15,7 @@ pub(super) enum Users {
 }
 
 impl Users {
-    /// Whether these are among those.
+    /// Whether `those` includes all of these.
     const fn are_among(self, those: Self) -> bool {
         match (self, those) {
             (Self::One(one) | Self::UpTo(one), Self::UpTo(newest)) => one <= newest,

@@ -152,7 +152,7 @@ impl Sorter {
         }
     }
 
-    /// Copies to a buffer: each comes after those that write bytes of its own.
+    /// Copies to a buffer: each is ordered after the copies that it overlaps.
     fn order_bytes<D: Device>(&mut self, group: &mut [Copy<D>]) {
         self.bytes.clear();
         self.bytes.extend(group.iter().filter_map(Copy::bytes));

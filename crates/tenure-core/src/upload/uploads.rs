@@ -30,7 +30,7 @@ pub struct UploadStats {
     pub bytes: u64,
     /// Those of them that the CPU wrote into place: see [`InPlaceConfig`](crate::InPlaceConfig).
     pub in_place: u64,
-    /// Bytes of those.
+    /// Their bytes.
     pub in_place_bytes: u64,
     /// Copies ever recorded for them.
     pub copies: u64,

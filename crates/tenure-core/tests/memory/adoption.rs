@@ -59,7 +59,7 @@ fn adopted_buffers_live_like_others() {
     }
 }
 
-/// The program reads its own memory by a pointer of its own, and sees what submissions wrote to it.
+/// The program reads its own memory through a pointer, and sees the writes of complete submissions.
 #[test]
 fn memory_of_the_program_is_read_by_the_cpu() {
     let device = device(Profile::VULKAN_NVIDIA);

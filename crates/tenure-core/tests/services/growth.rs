@@ -1,4 +1,4 @@
-//! What a program can have many of costs no more each when it has more of them: every case is played with four times as
+//! The cost of each object does not grow with the number of objects: every case is played with four times as
 //! many, which takes 16 times as long where a cost is quadratic.
 
 use std::future::Future;

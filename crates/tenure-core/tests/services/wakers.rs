@@ -1,4 +1,4 @@
-//! Tasks that await readbacks: whatever their wakers do, and whoever finds out first.
+//! Tasks that await readbacks, with wakers that panic or call back, and with each call that may notice the end first.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -199,7 +199,7 @@ fn whichever_call_finds_out_wakes() {
     }
 }
 
-/// Nobody awaits for ever what no call will find complete any more.
+/// A task whose readback no call will find complete any more is woken.
 #[test]
 fn the_end_and_a_loss_wake_everybody() {
     type End = fn(&Device, &mut Option<Gpu<Device>>, &Buffer<Device>);

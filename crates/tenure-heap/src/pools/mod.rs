@@ -384,7 +384,7 @@ fn destroy_heap<D: HeapDevice>(limits: &MemoryLimits, device: &D, block: HeapBlo
     log(|| tracing::debug!(target: "tenure", bytes = size, memory_type = memory.0, "heap destroyed"));
 }
 
-/// Logs an event. A panic of the program's subscriber ends here: it would lose what the event is about.
+/// Logs an event, and catches a panic of the program's subscriber, so that the object of the event is not lost.
 fn log(event: impl FnOnce()) {
     let _reported_by_the_panic_hook = catch_unwind(AssertUnwindSafe(event));
 }

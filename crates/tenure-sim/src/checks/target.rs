@@ -14,7 +14,7 @@ use crate::owners::Part;
 use crate::resource::ResourceState;
 
 impl Execution<'_> {
-    /// A command that sets up the compression data of what it names.
+    /// A command that sets up the compression data of its resource.
     pub(crate) fn initialize(&self, resource: &ResourceState, span: &Span) {
         if let Some(initialized) = resource.initialized.as_ref().filter(|_| self.is_on(Checks::INITIALIZED)) {
             resource.layout.ranges(span).into_iter().for_each(|range| initialized.insert(range));

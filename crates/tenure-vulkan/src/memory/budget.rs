@@ -28,7 +28,7 @@ impl Shared {
     }
 }
 
-/// What a driver reports of a heap of `size` bytes, where that can be. Intel's for Windows grants more than there is
+/// The driver's report on a heap of `size` bytes, made plausible. Intel's for Windows grants more than there is
 /// (ggml-org/llama.cpp#29277). RADV's usage falls below 0 when imported memory is freed (gfx-rs/wgpu#9742), and then is next to
 /// 2^64.
 fn believed(reported: HeapBudget, counted: HeapBudget, size: u64) -> HeapBudget {

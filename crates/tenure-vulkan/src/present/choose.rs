@@ -79,7 +79,7 @@ fn extent(wanted: [u32; 2], capabilities: &vk::SurfaceCapabilitiesKHR) -> [u32; 
     ]
 }
 
-/// What a chain for the window has. Another chain of the same shape is no better.
+/// The properties of a chain for the window. Another chain with the same ones is no better.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) extent: [u32; 2],

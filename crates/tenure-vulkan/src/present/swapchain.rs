@@ -48,7 +48,7 @@ pub(super) struct Current {
     pub(super) was_optimal: [bool; 2],
 }
 
-/// What says that the window has changed.
+/// The reason to count the window as changed.
 #[derive(Clone, Copy)]
 pub(super) enum Call {
     Acquire,

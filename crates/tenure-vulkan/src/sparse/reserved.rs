@@ -82,7 +82,7 @@ impl Shared {
         taken.map(drop).map_err(|_| DeviceError::OutOfDeviceMemory { what: "sparseAddressSpaceSize" })
     }
 
-    /// Gives back what [`take_sparse`](Self::take_sparse) took.
+    /// Gives back bytes from [`take_sparse`](Self::take_sparse).
     pub(crate) fn give_sparse(&self, bytes: u64) {
         self.sparse_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }

@@ -32,7 +32,7 @@ fn config() -> Config {
     Config::from(TransientConfig { improvement: 0, ..TransientConfig::default() })
 }
 
-/// What a graph of these targets reserves.
+/// Bytes that a graph of these targets reserves.
 fn as_graph(profile: Profile, lives: &[Life], passes: usize) -> u64 {
     let device = device(profile);
     let gpu = gpu_with(&device, config());
@@ -58,7 +58,7 @@ enum Recordings {
     OneAfterTheOther,
 }
 
-/// What frames of these targets reserve, by frame, and the API objects created until then.
+/// Bytes that frames of these targets reserve, by frame, and the API objects created until then.
 fn pass_by_pass(
     profile: Profile,
     lives: &[Life],

@@ -1,4 +1,4 @@
-//! Programs that keep a recording open: what others are done with is used again all the same.
+//! Programs that keep a recording open: memory that it does not use is still reused.
 
 use tenure_core::transient::graph::Graph;
 use tenure_core::{Config, Error, Queue, QueueKind, Recording, State, TransientTexture};

@@ -1,4 +1,4 @@
-//! Frames whose sizes change, as while a window is dragged larger: what is reserved follows what a frame asks for.
+//! Frames whose sizes change, as while a window is dragged larger: the reserved memory follows the size of the frame.
 
 use tenure_core::transient::graph::Graph;
 use tenure_core::{Config, Error, Frame, Gpu, Queue, State, Subresource, TextureDesc};
