@@ -8,7 +8,7 @@ use std::process::Output;
 #[cfg(unix)]
 use std::process::Stdio;
 
-use crate::common::{run, status, stderr, tenure};
+use crate::common::{run, status, stderr, stdout, tenure};
 
 const FRAME: &str = "id,lower,upper,size\nshadow,0,3,16\n";
 
@@ -40,6 +40,7 @@ impl Folder {
         let wanted = format!("{other} is the same file, and would be lost");
         let text = stderr(output);
         assert!(status(output) == 2 && text.starts_with(option) && text.contains(&wanted), "{text}");
+        assert_eq!(stdout(output), "");
         assert_eq!(fs::read_to_string(self.path("frame.csv")).unwrap(), FRAME);
     }
 }
@@ -49,6 +50,8 @@ fn the_input_of_a_plan_is_not_written_over() {
     let folder = Folder::new();
     folder.refuses(&["plan", "frame.csv", "--out", "frame.csv"], "--out", "FILE");
     folder.refuses(&["plan", "frame.csv", "--svg", "./frame.csv"], "--svg", "FILE");
+    let detour = format!("../{}/frame.csv", folder.0.path().file_name().unwrap().display());
+    folder.refuses(&["plan", "frame.csv", "--out", &detour], "--out", "FILE");
     folder.refuses(
         &["plan", "frame.csv", "--svg", "passes.csv", "--passes", "passes.csv"],
         "--svg",
