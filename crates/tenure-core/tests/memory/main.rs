@@ -1,6 +1,9 @@
 //! Memory: where buffers and textures are placed, what is counted, and what happens when it is short.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
+use tenure_core::device::{Api, Device as _};
+use tenure_core::{MemoryUse, Usage};
+
 mod adoption;
 mod allocations;
 mod evictable;
@@ -19,3 +22,9 @@ mod shards;
 mod signals;
 mod small_buffers;
 mod sums;
+
+/// `memory`, but for buffers that shaders write on Direct3D 12, whose upload heaps cannot hold them: `GpuOnly`.
+fn possible(gpu: &tenure_core::Gpu<tenure_sim::Device>, usage: Usage, memory: MemoryUse) -> MemoryUse {
+    let is_written = usage.contains(Usage::UNORDERED_ACCESS);
+    if is_written && gpu.device().properties().api == Api::Direct3D12 { MemoryUse::GpuOnly } else { memory }
+}

@@ -453,7 +453,8 @@ fn places(config: Config, profile: Profile, seed: u64) -> Vec<(LocationKind, u64
             let usages = [Usage::VERTEX, Usage::CONSTANT, Usage::UNORDERED_ACCESS, Usage::INDIRECT];
             let usage = usages[rng.below(4) as usize];
             let memory = [MemoryUse::GpuOnly, MemoryUse::Upload][rng.below(2) as usize];
-            let desc = BufferDesc::new(1 + rng.below(100_000), usage).memory(memory);
+            let desc =
+                BufferDesc::new(1 + rng.below(100_000), usage).memory(crate::possible(&gpu, usage, memory));
             let buffer = gpu.create_buffer(&desc.stride(rng.below(64) as u32)).unwrap();
             places.push((buffer.location(), buffer.offset()));
             alive.push(buffer);

@@ -352,9 +352,8 @@ fn every_resource_says_where_it_is() {
             let usages = [Usage::VERTEX, Usage::SHADER_READ, Usage::UNORDERED_ACCESS];
             let memories = [MemoryUse::GpuOnly, MemoryUse::GpuOnly, MemoryUse::Upload];
             let desc = BufferDesc::new(1 + rng.below(200_000), usages[rng.below(3) as usize]);
-            let desc = desc
-                .memory(memories[rng.below(3) as usize])
-                .tag(["terrain", "ui", ""][rng.below(3) as usize]);
+            let memory = crate::possible(&gpu, desc.usage, memories[rng.below(3) as usize]);
+            let desc = desc.memory(memory).tag(["terrain", "ui", ""][rng.below(3) as usize]);
             kept.push(gpu.create_buffer(&desc).unwrap());
             if rng.below(3) == 0 {
                 kept.swap_remove(rng.below(kept.len() as u64) as usize);
@@ -420,7 +419,8 @@ fn check_costs(profile: Profile, seed: u64) {
             let scale = 6 + rng.below(19);
             let size = 1 + rng.below(1 << scale);
             let desc = BufferDesc::new(size, usages[rng.below(4) as usize]);
-            let desc = desc.memory(memories[rng.below(4) as usize]).stride(rng.below(40) as u32);
+            let memory = crate::possible(&gpu, desc.usage, memories[rng.below(4) as usize]);
+            let desc = desc.memory(memory).stride(rng.below(40) as u32);
             let cost = gpu.buffer_cost(&desc).unwrap();
             assert_eq!(gpu.stats(), before, "nothing was taken");
             buffers.push(gpu.create_buffer(&desc).unwrap());
