@@ -7,11 +7,12 @@ use crate::device::DeviceError;
 /// logs, telemetry and bindings to other languages.
 ///
 /// ```
-/// use tenure::{BufferDesc, Config, ErrorKind, Gpu, Usage, sim};
+/// use tenure::{Config, ErrorKind, Gpu, sim};
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
-/// let error = gpu.create_buffer(&BufferDesc::new(1 << 50, Usage::VERTEX)).unwrap_err();
-/// assert_eq!((error.kind(), error.kind() as u32), (ErrorKind::OutOfMemory, 2));
+/// gpu.shutdown();
+/// let error = gpu.begin_frame().unwrap_err();
+/// assert_eq!((error.kind(), error.kind() as u32), (ErrorKind::ShutDown, 13));
 /// # Ok::<(), tenure::Error>(())
 /// ```
 #[non_exhaustive]
