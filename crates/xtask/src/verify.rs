@@ -59,7 +59,6 @@ pub(crate) fn thread_sanitizer() -> Outcome {
         return Err(Trouble::NoTool(format!("ThreadSanitizer runs these tests on {TARGET}")));
     }
     toolchain::nightly_source()?;
-    let core = ["--package", "tenure-core"];
     // One device of each API.
     let threads = [
         "d3d12_tier2::eight_threads",
@@ -71,17 +70,18 @@ pub(crate) fn thread_sanitizer() -> Outcome {
     // Modules and names of tests that start threads.
     let of_core = ["clones::", "devices::", "threads", "tiles::", "trimmed_queries::"];
     let programs = ["--test", "lifetimes", "--test", "handles", "--test", "descriptors", "--"];
-    let runs: [(&[&str], &[&str]); 3] = [
-        (&core, &["--lib", "device::mapped"]),
-        (&core, &[&programs[..], &of_core].concat()),
-        (&["--package", "conformance"], &[&["--tests", "--"], &threads[..]].concat()),
+    let runs: [&[&str]; 3] = [
+        &["--lib", "device::mapped"],
+        &[&programs[..], &of_core].concat(),
+        &[&["--test", "sim", "--"], &threads[..]].concat(),
     ];
-    for (package, tests) in runs {
+    for tests in runs {
         let mut command = nightly();
         command
             .args(["test", "-Zbuild-std", "--target", TARGET, "--target-dir"])
             .arg(target().join("thread-sanitizer"))
-            .args(package)
+            // Both each time: features are those of all packages, and others would compile everything again.
+            .args(["--package", "tenure-core", "--package", "conformance"])
             .args(times::reported(tests))
             .env("RUSTFLAGS", "-Zsanitizer=thread --cfg tenure_portable_copies");
         run_named_tests(&mut command)?;

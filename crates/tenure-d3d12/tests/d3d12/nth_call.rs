@@ -167,9 +167,10 @@ fn interpose_on(d3d12: &D3d12) {
 /// so the device counts as lost.
 #[test]
 fn each_call_may_be_refused_once() {
+    // One device for all: a new one takes a second, and each manager leaves it as it found it.
+    let d3d12 = D3d12::new(Options::default());
+    interpose_on(&d3d12);
     for nth in 0.. {
-        let d3d12 = D3d12::new(Options::default());
-        interpose_on(&d3d12);
         let gpu = Gpu::new(d3d12.device.clone(), Config::default()).unwrap();
         let mut is_struck = false;
         let refuse = || REFUSED.set(Some((nth, E_OUTOFMEMORY)));
