@@ -78,6 +78,12 @@ impl D3d12 {
         self
     }
 
+    /// Repeats steady frames this many times.
+    pub(crate) fn frames(mut self, frames: u64) -> Self {
+        self.effort.frames = frames;
+        self
+    }
+
     /// Renders so many frames of each of those sizes.
     pub(crate) fn rendering(mut self, rendered: u64, sizes: &'static [[u32; 2]]) -> Self {
         (self.effort.rendered, self.effort.sizes) = (rendered, sizes);

@@ -22,5 +22,12 @@ mod tier1 {
 
     use crate::harness::D3d12;
 
-    conformance::suite!(D3d12::new(Options { heap_tier_2: false, ..Options::default() }));
+    /// A thousand steady frames are enough on the other tier.
+    const STEADY: u64 = 200;
+
+    fn harness() -> D3d12 {
+        D3d12::new(Options { heap_tier_2: false, ..Options::default() }).frames(STEADY)
+    }
+
+    conformance::suite!(harness());
 }
