@@ -45,6 +45,9 @@ use crate::device::record::list::{List, borrowed};
 use crate::device::resource::object::Resource;
 
 /// The subresources of the driver that one of ours stands for, in all planes.
+///
+/// A barrier that discards may name some alone: the first edition of the specification wanted all of them named, as the
+/// page on `D3D12DDI_TEXTURE_BARRIER_FLAGS_0088` still does, and dropped that (commit 51f036f of DirectX-Specs).
 fn range(info: &TextureInfo, subresource: Subresource) -> D3D12_BARRIER_SUBRESOURCE_RANGE {
     let everything = D3D12_BARRIER_SUBRESOURCE_RANGE {
         IndexOrFirstMipLevel: D3D12_RESOURCE_BARRIER_ALL_SUBRESOURCES,
