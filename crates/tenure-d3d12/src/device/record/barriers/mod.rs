@@ -6,7 +6,6 @@ mod legacy;
 
 pub use enhanced::to_barrier_layout;
 pub(crate) use enhanced::{Seen, Takeovers};
-pub(crate) use legacy::transition;
 
 use std::sync::Arc;
 
