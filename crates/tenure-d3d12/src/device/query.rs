@@ -12,7 +12,7 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_QUERY_HEAP_TYPE_OCCLUSION, D3D12_QUERY_HEAP_TYPE_PIPELINE_STATISTICS,
     D3D12_QUERY_HEAP_TYPE_TIMESTAMP, D3D12_QUERY_TYPE, D3D12_QUERY_TYPE_BINARY_OCCLUSION,
     D3D12_QUERY_TYPE_OCCLUSION, D3D12_QUERY_TYPE_PIPELINE_STATISTICS, D3D12_QUERY_TYPE_TIMESTAMP,
-    ID3D12QueryHeap,
+    D3D12_WRITEBUFFERIMMEDIATE_PARAMETER, ID3D12GraphicsCommandList2, ID3D12QueryHeap,
 };
 use windows::core::Interface;
 
@@ -22,6 +22,7 @@ use crate::device::inner::{Inner, made};
 use crate::device::memory::requirements::{GPU_ONLY, UPLOAD};
 use crate::device::queue::Queue;
 use crate::device::resource::object::Resource;
+use crate::drivers::Actions;
 
 /// What holds queries.
 pub(crate) enum Storage {
@@ -206,6 +207,9 @@ impl List {
         match &heap.storage {
             Storage::Heap(raw) => {
                 let kind = query_type(heap.desc.kind);
+                if self.device.workarounds.actions(&dst.desc).contains(Actions::CLEAR_RESULTS) {
+                    self.clear(dst, offset, u64::from(count) * heap.desc.kind.result_bytes())?;
+                }
                 // SAFETY: the list is open; the heap is alive and has the queries; their results lie inside the
                 // buffer.
                 unsafe { self.raw.ResolveQueryData(raw, kind, first, count, &dst.raw, offset) };
@@ -213,6 +217,27 @@ impl List {
             Storage::Sizes(sizes) => self.copy_sizes(sizes, (first, count), (dst, offset))?,
         }
         Ok(())
+    }
+
+    /// Writes zeros over a part of a buffer in `COPY_DST`, whose offset and size are multiples of 4.
+    fn clear(&self, dst: &Resource, offset: u64, bytes: u64) -> Result<(), DeviceError> {
+        const WORDS: usize = 64;
+        let list = self.raw.cast::<ID3D12GraphicsCommandList2>();
+        let list = list.map_err(|error| self.device.fail(&error, Asked::Object("WriteBufferImmediate")))?;
+        let mut next = dst.address.saturating_add(offset);
+        let mut left = (bytes / 4) as usize;
+        while left > 0 {
+            let count = left.min(WORDS);
+            let mut words = [D3D12_WRITEBUFFERIMMEDIATE_PARAMETER::default(); WORDS];
+            for word in words.iter_mut().take(count) {
+                word.Dest = next;
+                next = next.saturating_add(4);
+            }
+            // SAFETY: the list is open, and the buffer alive, which has so many words; they outlive the call.
+            unsafe { list.WriteBufferImmediate(count as u32, words.as_ptr(), None) };
+            left = left.saturating_sub(count);
+        }
+        self.order_copies()
     }
 
     /// Copies sizes that this list has written, which brought their buffer into the state for that, and leaves

@@ -205,6 +205,7 @@ pub(crate) fn to_texture(
     src: (&Resource, BufferLayout),
     dst: (&Resource, TextureRegion),
 ) -> Result<(), DeviceError> {
+    check::copy_to_plane(list.device.properties.features, dst.1.plane)?;
     let copy = check(list, src, dst)?;
     check_direction(copy.buffer, copy.texture)?;
     for part in copy.parts() {
@@ -242,6 +243,7 @@ pub(crate) fn subresources(
         return Err(DeviceError::broken_rule(CallRule::CopyToAnother));
     }
     check::texture_copy(infos, which, list.kind)?;
+    check::copy_to_layers(list.device.properties.features, infos.1, which)?;
     check_direction(src, dst)?;
     match which {
         // SAFETY: the list is open; both are textures, alive, of one description, and not the same.

@@ -184,6 +184,18 @@ impl List {
         self.record_groups(&translated.after)
     }
 
+    /// Copies that are recorded next come after those before them, which resource states do by themselves.
+    pub(crate) fn order_copies(&self) -> Result<(), DeviceError> {
+        let Scope { sync, access } = self.stage().of(State::COPY_DST);
+        let order = D3D12_GLOBAL_BARRIER {
+            SyncBefore: sync,
+            SyncAfter: sync,
+            AccessBefore: access,
+            AccessAfter: access,
+        };
+        self.record_groups(&Groups { globals: SmallVec::from_slice(&[order]), ..Groups::default() })
+    }
+
     fn record_groups(&self, groups: &Groups) -> Result<(), DeviceError> {
         let list = groups.list()?;
         let Some(raw) = self.raw7.as_ref().filter(|_| !list.is_empty()) else { return Ok(()) };
