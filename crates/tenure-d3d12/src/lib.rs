@@ -108,6 +108,8 @@
 mod device;
 pub mod drivers;
 #[cfg(any(all(windows, feature = "device"), test))]
+mod slices;
+#[cfg(any(all(windows, feature = "device"), test))]
 mod small_alignment;
 
 #[cfg(all(windows, feature = "device"))]

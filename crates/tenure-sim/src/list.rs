@@ -468,7 +468,8 @@ impl CommandList<Device> for List {
     }
 
     fn copy_texture(&mut self, src: &Resource, dst: &Resource, subresource: Subresource) {
-        let command = record::copy_subresources(self.kind, src, dst, subresource);
+        let rules = (self.shared.properties.features, self.kind);
+        let command = record::copy_subresources(rules, src, dst, subresource);
         self.record(command);
     }
 

@@ -79,6 +79,9 @@ pub struct Options {
     /// Textures that shaders read must be in `COPY_SRC`, too, by a barrier: as one that flushes too
     /// little otherwise. On Direct3D 12 with resource states. *Default*: no.
     pub copy_src_with_reads: bool,
+    /// The driver loses some copies to depth and stencil (`Features::NO_STENCIL_UPLOADS` and
+    /// `NO_DEPTH_LAYER_COPIES`), and such copies are refused. On Direct3D 12. *Default*: no.
+    pub loses_depth_copies: bool,
     /// Tiles that are mapped to nothing read as zero; else a read of them is one of bytes never written.
     /// *Default*: yes, as with D3D12 tiled resources tier 2.
     pub unmapped_tiles: bool,
@@ -113,6 +116,7 @@ impl Options {
             prefers_dedicated: false,
             requires_dedicated: false,
             copy_src_with_reads: false,
+            loses_depth_copies: false,
             unmapped_tiles: true,
             shared_memory: true,
             texture_writes: None,
@@ -196,6 +200,13 @@ impl Options {
     #[must_use]
     pub const fn copy_src_with_reads(mut self) -> Self {
         self.copy_src_with_reads = true;
+        self
+    }
+
+    /// Sets [`loses_depth_copies`](Self::loses_depth_copies).
+    #[must_use]
+    pub const fn loses_depth_copies(mut self) -> Self {
+        self.loses_depth_copies = true;
         self
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenure_core::device::{
-    BufferLayout, CallRule, DescriptorKind, DeviceError, Properties, QueueKind, State, Subresource,
+    BufferLayout, CallRule, DescriptorKind, DeviceError, Features, Properties, QueueKind, State, Subresource,
     TextureInfo, TextureRegion, check,
 };
 
@@ -157,6 +157,9 @@ pub(crate) fn copy_texture(
         return Err(DeviceError::invalid_value(CallRule::IsBuffer, buffer.state.label.id));
     }
     region.check(texture(image)?)?;
+    if to_texture {
+        check::copy_to_plane(properties.features, region.plane)?;
+    }
     let rows = copied_rows(&image.state, &region, layout);
     layout_fits(properties, layout, &rows, buffer.state.layout.bytes())?;
     Ok(Command::CopyTexture {
@@ -169,7 +172,7 @@ pub(crate) fn copy_texture(
 }
 
 pub(crate) fn copy_subresources(
-    kind: QueueKind,
+    (features, kind): (Features, QueueKind),
     src: &Resource,
     dst: &Resource,
     which: Subresource,
@@ -179,6 +182,7 @@ pub(crate) fn copy_subresources(
         return Err(DeviceError::broken_rule(CallRule::CopyToAnother));
     }
     check::texture_copy(infos, which, kind)?;
+    check::copy_to_layers(features, infos.1, which)?;
     Ok(Command::CopySubresources {
         src: Arc::clone(&src.state),
         dst: Arc::clone(&dst.state),

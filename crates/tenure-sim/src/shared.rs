@@ -97,6 +97,8 @@ impl Shared {
         }
         let promotes = properties.state_model == StateModel::Promotion;
         properties.features.set(Features::COPY_SRC_WITH_READS, options.copy_src_with_reads && promotes);
+        let lost = Features::NO_STENCIL_UPLOADS | Features::NO_DEPTH_LAYER_COPIES;
+        properties.features.set(lost, options.loses_depth_copies && properties.api == Api::Direct3D12);
         properties.features.set(Features::SHARED_MEMORY, options.shared_memory);
         if let (Some(on), Api::Vulkan) = (options.texture_writes, properties.api) {
             properties.features.set(Features::TEXTURE_WRITES, on);

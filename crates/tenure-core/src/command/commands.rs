@@ -281,6 +281,8 @@ impl<D: Device> Commands<D> {
         dst: &Texture<D>,
         region: TextureRegion,
     ) -> Result<(), Error> {
+        let features = self.service.context.device().properties().features;
+        check::copy_to_plane(features, region.plane).map_err(|source| Error::device(dst.name(), source))?;
         self.hold(src);
         let bytes = self.check_texels((src.name(), src.place().offset()), layout, dst, region)?;
         check_range(src, layout.offset, bytes)?;
@@ -350,9 +352,11 @@ impl<D: Device> Commands<D> {
         subresource: Subresource,
     ) -> Result<(), Error> {
         let kind = self.open.tracker.queue_kind();
+        let features = self.service.context.device().properties().features;
         let checked = match std::ptr::eq(&src.inner, &dst.inner) {
             true => Err(DeviceError::broken_rule(CallRule::CopyToAnother)),
-            false => check::texture_copy((src.info(), dst.info()), subresource, kind),
+            false => check::texture_copy((src.info(), dst.info()), subresource, kind)
+                .and_then(|()| check::copy_to_layers(features, dst.info(), subresource)),
         };
         checked.map_err(|source| Error::device(dst.name(), source))?;
         let (from, to) = self.use_both((src, subresource), (dst, subresource))?;

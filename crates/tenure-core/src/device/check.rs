@@ -4,9 +4,10 @@
 //! of calls to the driver, and take time linear in what they are given.
 
 use super::{
-    Allowed, Block, BufferLayout, CallRule, DescriptorHeapDesc, DescriptorKind, DeviceError, FieldValue,
-    Format, HeapCategory, HeapDesc, MemoryTypeId, Plane, QueueId, QueueKind, Requirements, ResourceDesc,
-    SetBinding, State, Subresource, TextureAccess, TextureInfo, TextureView, TextureWrite, TileRegion, Usage,
+    Allowed, Block, BufferLayout, CallRule, DescriptorHeapDesc, DescriptorKind, DeviceError, Features,
+    FieldValue, Format, HeapCategory, HeapDesc, MemoryTypeId, Plane, QueueId, QueueKind, Requirements,
+    ResourceDesc, SetBinding, State, Subresource, TextureAccess, TextureInfo, TextureView, TextureWrite,
+    TileRegion, Usage,
 };
 
 type Checked = Result<(), DeviceError>;
@@ -263,6 +264,29 @@ pub fn texture_copy(
         return Err(DeviceError::invalid_value(CallRule::CopyDepthQueue, src.format));
     }
     at_most(CallRule::CopySamplesQueue, u64::from(src.samples), 1)
+}
+
+/// Texels are copied from a buffer to this plane, where the driver does not lose them.
+///
+/// # Errors
+/// [`DeviceError::Unsupported`]: see [`Features::NO_STENCIL_UPLOADS`].
+pub fn copy_to_plane(features: Features, plane: Plane) -> Checked {
+    if plane == Plane::Stencil && features.contains(Features::NO_STENCIL_UPLOADS) {
+        return Err(DeviceError::Unsupported { feature: "copies from buffers to stencil" });
+    }
+    Ok(())
+}
+
+/// Subresources of a texture are copied to another texture, where the driver does not lose them.
+///
+/// # Errors
+/// [`DeviceError::Unsupported`]: see [`Features::NO_DEPTH_LAYER_COPIES`].
+pub fn copy_to_layers(features: Features, info: &TextureInfo, which: Subresource) -> Checked {
+    let is_first = which == Subresource::One(0) || info.subresources() == 1;
+    if is_first || !info.format.is_depth() || !features.contains(Features::NO_DEPTH_LAYER_COPIES) {
+        return Ok(());
+    }
+    Err(DeviceError::Unsupported { feature: "copies between depth textures beyond the first subresource" })
 }
 
 /// The CPU writes texels of a texture, which are in the first of the states before and in the second afterwards;

@@ -90,6 +90,12 @@ bitflags! {
         /// [`Device::write_texture`](super::Device::write_texture). Elsewhere creating such a texture is
         /// `Unsupported`.
         const TEXTURE_WRITES = 1 << 16;
+        /// The driver loses what copies from buffers write to stencil: such copies are `Unsupported`. On Direct3D 12
+        /// alone.
+        const NO_STENCIL_UPLOADS = 1 << 17;
+        /// The driver loses what copies between depth textures write to subresources other than the first: such copies
+        /// are `Unsupported`, and go through a buffer instead. On Direct3D 12 alone.
+        const NO_DEPTH_LAYER_COPIES = 1 << 18;
     }
 }
 

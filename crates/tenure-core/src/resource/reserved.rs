@@ -206,6 +206,10 @@ impl<D: Device> Reserved<D> {
     /// Maps a box of tiles to memory of the tile pool, in the order of the queue's submissions.
     /// Tiles that are mapped already get new memory, with undefined contents.
     ///
+    /// Render targets and depth buffers have compression data in their tiles, which new memory leaves undefined, too:
+    /// clear, discard or copy over all of each subresource that has got new tiles before its next use as a target.
+    /// No barrier does that, because the subresource has been in use before.
+    ///
     /// # Errors
     /// [`Error::Tiles`] when the box leaves the resource, [`Error::OutOfMemory`],
     /// [`Error::NeverSubmitted`], [`Error::Device`]; then nothing has changed.

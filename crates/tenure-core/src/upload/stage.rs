@@ -9,6 +9,7 @@ use crate::command::check_region;
 use crate::context::Context;
 use crate::device::{
     Block, BufferLayout, Device, DeviceError, QueueKind, State, Subresource, TextureRegion, TextureWrite,
+    check,
 };
 use crate::memory::{Holder, PlaceHolds};
 use crate::resource::{Buffer, Texture, Tracked, Used};
@@ -141,7 +142,9 @@ impl<D: Device> Uploads<D> {
         let (name, info) = (texture.name(), texture.info());
         let refuse = |source| Error::device(name, source);
         let subresource = region.layer.saturating_mul(info.mips).saturating_add(region.mip);
-        check_region(context.device().properties().features, info, region, QueueKind::Graphics)
+        let features = context.device().properties().features;
+        check_region(features, info, region, QueueKind::Graphics)
+            .and_then(|()| check::copy_to_plane(features, region.plane))
             .map_err(refuse)?;
         let to = destination(context, texture, Subresource::One(subresource))?;
         let block = region.block(info.format);

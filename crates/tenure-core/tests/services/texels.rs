@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use tenure_core::device::Device as _;
 use tenure_core::memory::PoolKind;
 use tenure_core::{
-    Config, DeviceError, Error, Format, Gpu, Plane, Queue, QueueId, QueueKind, StagingConfig, TexelData,
-    Texture, TextureDesc, TextureRegion, UploadStats, Usage,
+    BufferDesc, BufferLayout, Config, DeviceError, Error, Format, Gpu, Plane, Queue, QueueId, QueueKind,
+    StagingConfig, Subresource, TexelData, Texture, TextureDesc, TextureRegion, UploadStats, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
 use super::model::{Model, SAMPLED, blocks, random_desc, random_region};
 use super::{device, end, gpu, live};
@@ -49,6 +49,39 @@ fn initial_texels_of_every_shape_arrive() {
         }
         end(gpu, &device);
     }
+}
+
+/// Copies that a driver loses are refused before anything is recorded, and those that it makes are not.
+#[test]
+fn copies_that_a_driver_loses_are_refused() {
+    let options = Options::new(Profile::DISCRETE).lag(Lag::None).loses_depth_copies();
+    let device = Device::with_options(options);
+    let gpu = gpu(&device, Config::default());
+    let usage = Usage::DEPTH_STENCIL | Usage::COPY_SRC | Usage::COPY_DST;
+    let both = gpu.create_texture(&TextureDesc::d2(8, 8, Format::D32FloatS8Uint, usage)).unwrap();
+    let desc = TextureDesc::d2(8, 8, Format::D32Float, usage).layers(2);
+    let [from, to] = [(); 2].map(|()| gpu.create_texture(&desc).unwrap());
+    let stencil = TextureRegion { plane: Plane::Stencil, ..both.info().region(0, 0) };
+    let refused = |answer: Result<(), Error>, feature: &str| {
+        let error = answer.unwrap_err();
+        assert!(error.to_string().contains(feature), "{error}");
+    };
+    gpu.upload_texture(&from, desc.info.region(0, 0), TexelData::new(&[0; 256])).unwrap();
+    gpu.upload_texture(&both, both.info().region(0, 0), TexelData::new(&[0; 256])).unwrap();
+    let uploaded = gpu.upload_texture(&both, stencil, TexelData::new(&[0; 64]));
+    refused(uploaded.map(drop), "copies from buffers to stencil");
+    let staging = gpu.create_buffer(&BufferDesc::new(4096, Usage::COPY_SRC | Usage::COPY_DST)).unwrap();
+    let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 8 };
+    let mut copies = gpu.record(Queue::Graphics, "copies").unwrap();
+    let copied = copies.copy_buffer_to_texture(&staging, layout, &both, stencil);
+    refused(copied, "copies from buffers to stencil");
+    for which in [Subresource::All, Subresource::One(1)] {
+        refused(copies.copy_texture(&from, &to, which), "copies between depth textures");
+    }
+    copies.copy_texture(&from, &to, Subresource::One(0)).unwrap();
+    copies.submit().unwrap();
+    drop((both, from, to, staging));
+    end(gpu, &device);
 }
 
 /// Depth is uploaded as a whole, on a graphics queue, and stencil apart from it.

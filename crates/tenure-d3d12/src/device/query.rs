@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tenure_core::device::{
-    BufferInfo, CallRule, DeviceError, QueryHeapDesc, QueryKind, QueryLimits, QueueKind, ResourceDesc,
-    TimestampClock, Usage,
+    Barrier, BufferInfo, CallRule, DeviceError, QueryHeapDesc, QueryKind, QueryLimits, QueueKind,
+    ResourceDesc, State, Subresource, TimestampClock, Usage,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_QUERY_HEAP_DESC, D3D12_QUERY_HEAP_TYPE, D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP,
     D3D12_QUERY_HEAP_TYPE_OCCLUSION, D3D12_QUERY_HEAP_TYPE_PIPELINE_STATISTICS,
     D3D12_QUERY_HEAP_TYPE_TIMESTAMP, D3D12_QUERY_TYPE, D3D12_QUERY_TYPE_BINARY_OCCLUSION,
     D3D12_QUERY_TYPE_OCCLUSION, D3D12_QUERY_TYPE_PIPELINE_STATISTICS, D3D12_QUERY_TYPE_TIMESTAMP,
-    D3D12_RESOURCE_STATE_COPY_SOURCE, D3D12_RESOURCE_STATE_UNORDERED_ACCESS, ID3D12QueryHeap,
+    D3D12_WRITEBUFFERIMMEDIATE_PARAMETER, ID3D12GraphicsCommandList2, ID3D12QueryHeap,
 };
 use windows::core::Interface;
 
@@ -21,8 +21,8 @@ use crate::device::error::Asked;
 use crate::device::inner::{Inner, made};
 use crate::device::memory::requirements::{GPU_ONLY, UPLOAD};
 use crate::device::queue::Queue;
-use crate::device::record::barriers::transition;
 use crate::device::resource::object::Resource;
+use crate::drivers::Actions;
 
 /// What holds queries.
 pub(crate) enum Storage {
@@ -207,25 +207,60 @@ impl List {
         match &heap.storage {
             Storage::Heap(raw) => {
                 let kind = query_type(heap.desc.kind);
+                if self.device.workarounds.actions(&dst.desc).contains(Actions::CLEAR_RESULTS) {
+                    self.clear(dst, offset, u64::from(count) * heap.desc.kind.result_bytes())?;
+                }
                 // SAFETY: the list is open; the heap is alive and has the queries; their results lie inside the
                 // buffer.
                 unsafe { self.raw.ResolveQueryData(raw, kind, first, count, &dst.raw, offset) };
             }
-            Storage::Sizes(sizes) => self.copy_sizes(sizes, (first, count), (dst, offset)),
+            Storage::Sizes(sizes) => self.copy_sizes(sizes, (first, count), (dst, offset))?,
         }
         Ok(())
     }
 
+    /// Writes zeros over a part of a buffer in `COPY_DST`, whose offset and size are multiples of 4.
+    fn clear(&self, dst: &Resource, offset: u64, bytes: u64) -> Result<(), DeviceError> {
+        const WORDS: usize = 64;
+        let list = self.raw.cast::<ID3D12GraphicsCommandList2>();
+        let list = list.map_err(|error| self.device.fail(&error, Asked::Object("WriteBufferImmediate")))?;
+        let mut next = dst.address.saturating_add(offset);
+        let mut left = (bytes / 4) as usize;
+        while left > 0 {
+            let count = left.min(WORDS);
+            let mut words = [D3D12_WRITEBUFFERIMMEDIATE_PARAMETER::default(); WORDS];
+            for word in words.iter_mut().take(count) {
+                word.Dest = next;
+                next = next.saturating_add(4);
+            }
+            // SAFETY: the list is open, and the buffer alive, which has so many words; they outlive the call.
+            unsafe { list.WriteBufferImmediate(count as u32, words.as_ptr(), None) };
+            left = left.saturating_sub(count);
+        }
+        self.order_copies()
+    }
+
     /// Copies sizes that this list has written, which brought their buffer into the state for that, and leaves
-    /// the buffer in the same state. Barriers of resource states are there beside enhanced ones.
-    fn copy_sizes(&self, sizes: &Resource, (first, count): (u32, u32), (dst, offset): (&Resource, u64)) {
-        let (written, copied) = (D3D12_RESOURCE_STATE_UNORDERED_ACCESS, D3D12_RESOURCE_STATE_COPY_SOURCE);
+    /// the buffer in the same state.
+    fn copy_sizes(
+        &mut self,
+        sizes: &Resource,
+        (first, count): (u32, u32),
+        (dst, offset): (&Resource, u64),
+    ) -> Result<(), DeviceError> {
+        let (written, copied) = (State::UNORDERED_ACCESS, State::COPY_SRC);
+        let subresource = Subresource::All;
+        let barrier = |before, after| Barrier::Transition {
+            resource: sizes,
+            subresource,
+            before,
+            after,
+            transfer: None,
+        };
+        self.record_barriers(&[barrier(written, copied)])?;
         let (from, bytes) = (8 * u64::from(first), 8 * u64::from(count));
         // SAFETY: the list is open; both buffers are alive, and the ranges inside them.
-        unsafe {
-            self.raw.ResourceBarrier(&[transition(&sizes.raw, 0, (written, copied))]);
-            self.raw.CopyBufferRegion(&dst.raw, offset, &sizes.raw, from, bytes);
-            self.raw.ResourceBarrier(&[transition(&sizes.raw, 0, (copied, written))]);
-        }
+        unsafe { self.raw.CopyBufferRegion(&dst.raw, offset, &sizes.raw, from, bytes) };
+        self.record_barriers(&[barrier(copied, written)])
     }
 }

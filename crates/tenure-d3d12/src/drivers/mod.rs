@@ -74,6 +74,8 @@ pub enum Drivers {
     Before(DriverVersion),
     /// Those up to this version.
     UpTo(DriverVersion),
+    /// This version, which was the first to have it, and all later ones.
+    From(DriverVersion),
 }
 
 /// Which resources a fault concerns.
@@ -81,6 +83,8 @@ pub enum Drivers {
 pub enum Resources {
     /// Buffers and textures.
     All,
+    /// Buffers that copies and the results of queries are written to.
+    WrittenBuffers,
     /// Textures.
     Textures,
     /// 2D textures that are targets or that copies write.
@@ -112,6 +116,12 @@ bitflags! {
         const COPY_SOURCE_TOO = 1 << 4;
         /// Views show stencil in all four components.
         const STENCIL_EVERYWHERE = 1 << 5;
+        /// Zeros are written where the results of queries go, before the results.
+        const CLEAR_RESULTS = 1 << 6;
+        /// Nothing is copied from buffers to its stencil.
+        const NO_STENCIL_UPLOADS = 1 << 7;
+        /// Nothing is copied from other textures to its subresources but the first.
+        const NO_LAYER_COPIES = 1 << 8;
     }
 }
 
@@ -145,6 +155,7 @@ impl Fault {
             (Drivers::All, _) | (_, None) => true,
             (Drivers::Before(fixed), Some(driver)) => order(driver) < order(fixed),
             (Drivers::UpTo(last), Some(driver)) => order(driver) <= order(last),
+            (Drivers::From(first), Some(driver)) => order(driver) >= order(first),
         };
         let has_device =
             self.devices.is_empty() || self.devices.iter().any(|range| range.contains(&adapter.device));
@@ -157,11 +168,14 @@ impl Fault {
 
 impl Resources {
     fn has(self, desc: &ResourceDesc) -> bool {
-        let ResourceDesc::Texture(info) = desc else { return self == Self::All };
+        let is_copied_to = desc.usage().contains(Usage::COPY_DST);
+        let ResourceDesc::Texture(info) = desc else {
+            return self == Self::All || (self == Self::WrittenBuffers && is_copied_to);
+        };
         let is_flat = info.dimension == Dimension::D2;
-        let is_copied_to = info.usage.contains(Usage::COPY_DST);
         match self {
             Self::All | Self::Textures => true,
+            Self::WrittenBuffers => false,
             Self::WrittenTextures => is_flat && (is_copied_to || info.usage.intersects(Usage::TEXTURE_ONLY)),
             Self::ColorArrays => is_flat && info.layers() > 1 && !info.format.is_depth(),
             Self::DepthStencil => info.format.is_depth(),

@@ -54,6 +54,9 @@ const GEN_12: Devices = &[
     range(0x7d),
     range(0xb6),
 ];
+const GEN_12_HP_AND_XE_LPG: Devices = &[range(0x4f), range(0x56), range(0x7d), range(0xb6)];
+const GEN_12_LP_AND_HP: Devices =
+    &[range(0x46), range(0x4c), range(0x49), range(0x9a), range(0xa7), range(0x4f), range(0x56)];
 /// What Mesa's `iris_pci_ids.h` calls Iris Xe: Tiger Lake, Alder Lake P, Raptor Lake P and U, DG1.
 const IRIS_XE: Devices = &[0x9a40..=0x9a49, 0x46a6..=0x46aa, 0xa7a0..=0xa7a1, 0x4905..=0x4908];
 
@@ -76,6 +79,19 @@ const fn intel(
     }
 }
 
+/// A fault that Intel's drivers have had since a version.
+const fn intel_from(
+    version: [u16; 4],
+    devices: Devices,
+    resources: Resources,
+    actions: Actions,
+    texts: [&'static str; 2],
+) -> Fault {
+    Fault { drivers: Drivers::From(DriverVersion(version)), ..intel(devices, resources, actions, texts) }
+}
+
+const LOST_LAYERS: &str = "copies between depth textures are lost beyond the first subresource";
+const CRBUG_DAWN_1083: &str = "https://crbug.com/dawn/1083";
 const DIRTY_TARGETS: &str = "what draws and copies write to placed 2D textures shows other contents";
 const DIRTY_DEPTH: &str = "copies to placed depth textures are wrong unless the memory was clean before";
 const CRBUG_1237175: &str =
@@ -151,6 +167,39 @@ pub const TABLE: &[Fault] = &[
         Resources::CopiedDepthStencil,
         Actions::COMMIT.union(Actions::ZERO),
         [DIRTY_DEPTH, CRBUG_DAWN_1487],
+    ),
+    intel_from(
+        [31, 0, 101, 2121],
+        GEN_9,
+        Resources::CopiedDepthStencil,
+        Actions::NO_LAYER_COPIES,
+        [LOST_LAYERS, CRBUG_DAWN_1083],
+    ),
+    intel_from(
+        [31, 0, 101, 4091],
+        GEN_12_LP,
+        Resources::CopiedDepthStencil,
+        Actions::NO_LAYER_COPIES,
+        [LOST_LAYERS, CRBUG_DAWN_1083],
+    ),
+    intel(
+        GEN_12_HP_AND_XE_LPG,
+        Resources::CopiedDepthStencil,
+        Actions::NO_STENCIL_UPLOADS,
+        [
+            "copies from buffers to stencil are lost",
+            "https://crbug.com/368085621, https://crbug.com/dawn/1389",
+        ],
+    ),
+    intel_from(
+        [30, 0, 101, 3413],
+        GEN_12_LP_AND_HP,
+        Resources::WrittenBuffers,
+        Actions::CLEAR_RESULTS,
+        [
+            "results of queries are wrong where the same queries were written before",
+            "https://crbug.com/dawn/1546, https://crbug.com/dawn/1823",
+        ],
     ),
     Fault {
         vendor: NVIDIA,

@@ -309,22 +309,24 @@ fn volumes_keep_their_slices_apart() {
     let usage = Usage::SHADER_READ | Usage::COPY_SRC | Usage::COPY_DST;
     let desc = TextureDesc::d3(16, 8, 4, Format::Rgba8Unorm, usage);
     let volume = bench.device.create_committed(&ResourceDesc::Texture(desc.info), GPU_ONLY).unwrap();
-    let bytes = pattern(256 * 10 * 4, 5);
-    let (staging, readback) = (bench.staging(&bytes), bench.readback(256 * 12 * 4));
+    // Each buffer ends with the last row of texels, without the rows that pad the last slice.
+    let bytes = pattern(256 * (10 * 3 + 7) + 64, 5);
+    let size = 256 * (13 * 3 + 7) + 64;
+    let (staging, readback) = (bench.staging(&bytes), bench.readback(size));
     let region = TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [16, 8, 4] };
     let (from, to) = (
         BufferLayout { offset: 0, row_pitch: 256, rows: 10 },
-        BufferLayout { offset: 0, row_pitch: 256, rows: 12 },
+        BufferLayout { offset: 0, row_pitch: 256, rows: 13 },
     );
     bench.run(GRAPHICS, |list| {
         list.copy_buffer_to_texture(&staging, from, &volume, region);
         list.barriers(&[transition(&volume, State::COPY_DST, State::COPY_SRC)]);
         list.copy_texture_to_buffer(&volume, region, &readback, to);
     });
-    let found = bench.contents(&readback, 256 * 12 * 4);
+    let found = bench.contents(&readback, size as usize);
     for slice in 0..4 {
         for row in 0..8 {
-            let (at, from) = ((slice * 12 + row) * 256, (slice * 10 + row) * 256);
+            let (at, from) = ((slice * 13 + row) * 256, (slice * 10 + row) * 256);
             assert_eq!(found[at..at + 64], bytes[from..from + 64], "slice {slice}, row {row}");
         }
     }

@@ -1,16 +1,20 @@
 //! Faults of drivers are worked around, down to what is created.
 
-use tenure_core::device::{Device as _, Features, FieldValue, HeapCategory, ResourceDesc};
+use tenure_core::device::{
+    CommandList as _, Device as _, Features, FieldValue, HeapCategory, Mapping as _, QueryHeapDesc,
+    QueryKind, ResourceDesc,
+};
 use tenure_core::{
-    BufferDesc, Config, DeviceError, Format, Gpu, LocationKind, PageAllocatorDesc, Queue, TextureDesc, Usage,
+    BufferDesc, BufferLayout, Config, DeviceError, Format, Gpu, LocationKind, PageAllocatorDesc, Plane,
+    Queue, Subresource, TextureDesc, TextureRegion, Usage,
 };
 use tenure_d3d12::drivers::{AdapterId, DriverVersion, INTEL, Workarounds};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_HEAP_FLAG_CREATE_NOT_ZEROED, D3D12_HEAP_FLAGS,
 };
-use tenure_d3d12::{Device, DriverFaults, Options, Resource};
+use tenure_d3d12::{Device, DriverFaults, List, Options, Resource};
 
-use crate::bench::{GPU_ONLY, buffer, create, device, heap_desc, refused, texture};
+use crate::bench::{Bench, GPU_ONLY, GRAPHICS, buffer, create, device, heap_desc, refused, texture};
 use crate::harness::PERMIT;
 
 const IRIS_XE: AdapterId =
@@ -97,6 +101,57 @@ fn arrays_are_created_with_spare_layers_and_used_without() {
         "{refused:?}"
     );
     device.destroy_resource(PERMIT, made);
+}
+
+/// What they write is overwritten with zeros first, and nothing else is.
+#[test]
+fn results_of_queries_are_cleared_before() {
+    const COUNT: u32 = 100;
+    let mut bench = Bench::new(on(IRIS_XE));
+    let desc = QueryHeapDesc { kind: QueryKind::Timestamp, count: COUNT, queue: GRAPHICS };
+    let heap = bench.device.create_query_heap(&desc).unwrap();
+    let results = bench.readback(1024);
+    bench.device.map(&results).unwrap().write(0, &[0xab; 1024]).unwrap();
+    bench.run(GRAPHICS, |list| {
+        (0..COUNT).for_each(|query| list.write_timestamp(&heap, query));
+        // The second time some of the same queries go where the first ones went.
+        list.resolve_queries(&heap, 0, COUNT, &results, 8);
+        list.resolve_queries(&heap, COUNT / 2, COUNT / 2, &results, 8 + 4 * u64::from(COUNT));
+    });
+    let found = bench.contents(&results, 1024);
+    let (found, after) = found.split_at(8 + 8 * COUNT as usize);
+    assert_eq!((&found[..8], after), (&[0xab; 8][..], &vec![0xab; after.len()][..]));
+    let times: Vec<_> =
+        found[8..].chunks(8).map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap())).collect();
+    assert!(times[0] > 0 && times.is_sorted(), "{times:?}");
+    bench.device.destroy_query_heap(PERMIT, heap);
+}
+
+#[test]
+fn copies_that_the_driver_loses_are_refused() {
+    let usage = Usage::DEPTH_STENCIL | Usage::COPY_SRC | Usage::COPY_DST;
+    let desc = TextureDesc::d2(16, 16, Format::D32FloatS8Uint, usage).layers(2).info;
+    let lost = |adapter| {
+        let bench = Bench::new(on(adapter));
+        let make = || bench.device.create_committed(&ResourceDesc::Texture(desc.clone()), GPU_ONLY).unwrap();
+        let (from, to, staging) = (make(), make(), bench.readback(1 << 16));
+        let feature = |record: &dyn Fn(&mut List)| match bench.recorded(GRAPHICS, record) {
+            Err(DeviceError::Unsupported { feature }) => Some(feature),
+            _ => None,
+        };
+        let stencil = TextureRegion { plane: Plane::Stencil, ..desc.region(0, 0) };
+        let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 16 };
+        [
+            feature(&|list| list.copy_texture(&from, &to, Subresource::One(0))),
+            feature(&|list| list.copy_texture(&from, &to, Subresource::One(1))),
+            feature(&|list| list.copy_buffer_to_texture(&staging, layout, &to, stencil)),
+        ]
+    };
+    let layers = Some("copies between depth textures beyond the first subresource");
+    let [first, second, _] = lost(IRIS_XE);
+    assert_eq!([first, second], [None, layers]);
+    let arc = AdapterId { device: 0x5690, ..IRIS_XE };
+    assert_eq!(lost(arc), [None, None, Some("copies from buffers to stencil")]);
 }
 
 /// Nothing is placed: there is not a single heap, whatever is created.

@@ -33,6 +33,7 @@ mod suite;
 mod swapchain;
 mod swapchain_cost;
 mod swapchain_refusals;
+mod swapchain_status;
 mod tight;
 mod viewer;
 mod views;

@@ -247,6 +247,26 @@ fn trims_are_followed_until_the_device_goes() {
     assert!(!spy.trim(4, MIB));
 }
 
+/// The runtime registers a function once: all wrappers of a device share it, until the last one goes.
+#[test]
+fn all_wrappers_of_a_device_hear_of_trims() {
+    let (spy, second) = trimmed();
+    let queues: Vec<_> = (0..3).filter_map(|id| second.queue(tenure_core::QueueId(id)).cloned()).collect();
+    let raw = second.raw().clone();
+    let third = make(move || Device::new(&raw, &queues, &Options::default()).unwrap());
+    assert_eq!(spy.take(), [Call::ListensForTrims], "once");
+    let wanted = Some(TrimRequest { bytes: MIB, unused: false, restarts: false });
+    assert!(spy.trim(4, MIB));
+    assert_eq!([second.take_trim_request(), third.take_trim_request()], [wanted, wanted]);
+    drop(second);
+    assert!(spy.trim(4, MIB));
+    assert_eq!(third.take_trim_request(), wanted);
+    assert_eq!(spy.take(), []);
+    drop(third);
+    assert_eq!(spy.take(), [Call::UnlistensForTrims(TRIM_COOKIE)]);
+    assert!(!spy.trim(4, MIB));
+}
+
 /// What is asked for reaches heaps and committed resources when they are created; what Windows gives by itself stays.
 #[test]
 fn priorities_are_those_of_the_descriptions() {

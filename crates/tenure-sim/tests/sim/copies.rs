@@ -325,3 +325,37 @@ fn texels_are_read_in_the_source_and_written_in_the_destination() {
     });
     assert_one(&unused, InvalidUse, &["fern"]);
 }
+
+/// As on drivers that lose such copies.
+#[test]
+fn copies_that_a_driver_loses_are_refused() {
+    for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
+        let device = Device::with_options(Options::new(profile).lag(Lag::Manual).loses_depth_copies());
+        let desc = TextureInfo {
+            format: Format::D32FloatS8Uint,
+            depth_or_layers: 2,
+            ..texture_info(8, 8, USES | Usage::DEPTH_STENCIL)
+        };
+        let shadow = ResourceDesc::Texture(desc.clone());
+        let [from, to] = ["from", "to"].map(|name| committed(&device, name, &shadow));
+        let staging = committed(&device, "staging", &buffer(4096, USES));
+        let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 8 };
+        let closed = |record: &dyn Fn(&mut tenure_sim::List)| {
+            let mut list = device.create_list(Permit::checked(), GRAPHICS).unwrap();
+            list.begin().unwrap();
+            record(&mut list);
+            let is_refused = matches!(list.close(), Err(DeviceError::Unsupported { .. }));
+            device.destroy_list(Permit::checked(), list);
+            is_refused
+        };
+        let loses = profile == Profile::DISCRETE;
+        let to_plane = |plane| {
+            let region = TextureRegion { plane, ..desc.region(0, 0) };
+            closed(&|list| list.copy_buffer_to_texture(&staging, layout, &to, region))
+        };
+        assert_eq!([to_plane(Plane::First), to_plane(Plane::Stencil)], [false, loses]);
+        let to_parts = |which| closed(&|list| list.copy_texture(&from, &to, which));
+        let parts = [Subresource::One(0), Subresource::One(1), Subresource::All].map(to_parts);
+        assert_eq!(parts, [false, loses, loses]);
+    }
+}

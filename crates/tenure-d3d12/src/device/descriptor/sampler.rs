@@ -4,10 +4,10 @@ use tenure_core::device::{AddressMode, BorderColor, Compare, Filter, SamplerInfo
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_COMPARISON_FUNC, D3D12_COMPARISON_FUNC_ALWAYS, D3D12_COMPARISON_FUNC_EQUAL,
     D3D12_COMPARISON_FUNC_GREATER, D3D12_COMPARISON_FUNC_GREATER_EQUAL, D3D12_COMPARISON_FUNC_LESS,
-    D3D12_COMPARISON_FUNC_LESS_EQUAL, D3D12_COMPARISON_FUNC_NEVER, D3D12_COMPARISON_FUNC_NOT_EQUAL,
-    D3D12_FILTER, D3D12_FILTER_ANISOTROPIC, D3D12_FILTER_REDUCTION_TYPE_COMPARISON,
-    D3D12_FILTER_REDUCTION_TYPE_SHIFT, D3D12_MAG_FILTER_SHIFT, D3D12_MIN_FILTER_SHIFT,
-    D3D12_MIP_FILTER_SHIFT, D3D12_SAMPLER_DESC, D3D12_TEXTURE_ADDRESS_MODE,
+    D3D12_COMPARISON_FUNC_LESS_EQUAL, D3D12_COMPARISON_FUNC_NEVER, D3D12_COMPARISON_FUNC_NONE,
+    D3D12_COMPARISON_FUNC_NOT_EQUAL, D3D12_FILTER, D3D12_FILTER_ANISOTROPIC,
+    D3D12_FILTER_REDUCTION_TYPE_COMPARISON, D3D12_FILTER_REDUCTION_TYPE_SHIFT, D3D12_MAG_FILTER_SHIFT,
+    D3D12_MIN_FILTER_SHIFT, D3D12_MIP_FILTER_SHIFT, D3D12_SAMPLER_DESC, D3D12_TEXTURE_ADDRESS_MODE,
     D3D12_TEXTURE_ADDRESS_MODE_BORDER, D3D12_TEXTURE_ADDRESS_MODE_CLAMP, D3D12_TEXTURE_ADDRESS_MODE_MIRROR,
     D3D12_TEXTURE_ADDRESS_MODE_WRAP,
 };
@@ -35,8 +35,11 @@ const fn address(mode: AddressMode) -> D3D12_TEXTURE_ADDRESS_MODE {
     }
 }
 
-const fn comparison(compare: Option<Compare>) -> D3D12_COMPARISON_FUNC {
+/// Without a comparison: `NONE` where the runtime knows it, because its debug layer warns of any other function that is
+/// not used.
+const fn comparison(compare: Option<Compare>, knows_none: bool) -> D3D12_COMPARISON_FUNC {
     match compare {
+        None if knows_none => D3D12_COMPARISON_FUNC_NONE,
         None | Some(Compare::Never) => D3D12_COMPARISON_FUNC_NEVER,
         Some(Compare::Less) => D3D12_COMPARISON_FUNC_LESS,
         Some(Compare::Equal) => D3D12_COMPARISON_FUNC_EQUAL,
@@ -56,8 +59,8 @@ const fn border(color: BorderColor) -> [f32; 4] {
     }
 }
 
-/// Describes a sampler; it has passed as one.
-pub(crate) fn sampler(desc: &SamplerInfo) -> D3D12_SAMPLER_DESC {
+/// Describes a sampler, which has been validated, for a runtime that knows the comparison `NONE` or does not.
+pub(crate) fn sampler(desc: &SamplerInfo, knows_none: bool) -> D3D12_SAMPLER_DESC {
     let [across, down, deep] = desc.address.map(address);
     D3D12_SAMPLER_DESC {
         Filter: filter(desc),
@@ -66,7 +69,7 @@ pub(crate) fn sampler(desc: &SamplerInfo) -> D3D12_SAMPLER_DESC {
         AddressW: deep,
         MipLODBias: desc.mip_bias,
         MaxAnisotropy: desc.anisotropy,
-        ComparisonFunc: comparison(desc.compare),
+        ComparisonFunc: comparison(desc.compare, knows_none),
         BorderColor: border(desc.border),
         MinLOD: desc.min_lod,
         MaxLOD: desc.max_lod,
@@ -77,7 +80,8 @@ pub(crate) fn sampler(desc: &SamplerInfo) -> D3D12_SAMPLER_DESC {
 mod tests {
     use tenure_core::device::{Compare, Filter, SamplerInfo};
     use windows::Win32::Graphics::Direct3D12::{
-        D3D12_COMPARISON_FUNC_GREATER, D3D12_FILTER_ANISOTROPIC, D3D12_FILTER_COMPARISON_ANISOTROPIC,
+        D3D12_COMPARISON_FUNC_GREATER, D3D12_COMPARISON_FUNC_NEVER, D3D12_COMPARISON_FUNC_NONE,
+        D3D12_FILTER_ANISOTROPIC, D3D12_FILTER_COMPARISON_ANISOTROPIC,
         D3D12_FILTER_COMPARISON_MIN_MAG_LINEAR_MIP_POINT, D3D12_FILTER_MIN_LINEAR_MAG_POINT_MIP_LINEAR,
         D3D12_FILTER_MIN_MAG_MIP_LINEAR, D3D12_FILTER_MIN_MAG_MIP_POINT,
     };
@@ -107,7 +111,15 @@ mod tests {
         ] {
             assert_eq!(filter(&desc), expected, "{desc:?}");
         }
-        let compared = sampler(&SamplerInfo { compare: greater, ..trilinear });
-        assert_eq!(compared.ComparisonFunc, D3D12_COMPARISON_FUNC_GREATER);
+        let never = Some(Compare::Never);
+        for (compare, knows_none, expected) in [
+            (greater, true, D3D12_COMPARISON_FUNC_GREATER),
+            (never, true, D3D12_COMPARISON_FUNC_NEVER),
+            (None, true, D3D12_COMPARISON_FUNC_NONE),
+            (None, false, D3D12_COMPARISON_FUNC_NEVER),
+        ] {
+            let described = sampler(&SamplerInfo { compare, ..trilinear }, knows_none);
+            assert_eq!(described.ComparisonFunc, expected, "{compare:?}, {knows_none}");
+        }
     }
 }

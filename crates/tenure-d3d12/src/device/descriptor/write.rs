@@ -101,7 +101,7 @@ impl Inner {
             Descriptor::Texture { resource, view } => unsafe { self.write_texture(resource, view, at) }?,
             Descriptor::Sampler(desc) => {
                 desc.validate(self.properties.descriptors.anisotropy)?;
-                let desc = sampler(desc);
+                let desc = sampler(desc, self.caps.comparison_none);
                 // SAFETY: as above; the description is a local that outlives the call.
                 unsafe { self.raw.CreateSampler(&raw const desc, at) };
                 Content::Other

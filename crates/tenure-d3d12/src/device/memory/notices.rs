@@ -1,16 +1,15 @@
 //! What Windows says about memory without being asked, and what it is told.
 
-use std::collections::HashMap;
 use std::ffi::c_void;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tenure_core::device::TrimRequest;
 use windows::Win32::Graphics::Direct3D12::{ID3D12Device, ID3D12Device14, ID3D12Device14_Vtbl};
 use windows::Win32::Graphics::Dxgi::{DXGI_QUERY_VIDEO_MEMORY_INFO, IDXGIAdapter3};
-use windows::core::{GUID, HRESULT, Interface};
+use windows::core::{GUID, HRESULT, IUnknown, Interface};
 
 use crate::device::inner::Inner;
 use crate::device::memory::heap::SEGMENTS;
@@ -44,8 +43,12 @@ impl Drop for BudgetEvent {
 /// What was asked for and not taken yet.
 type Asked = Arc<Mutex<Option<TrimRequest>>>;
 
-/// Who listens, by the number that callbacks are given: a callback may run while its listener goes.
-static LISTENERS: LazyLock<Mutex<HashMap<usize, Asked>>> = LazyLock::new(Mutex::default);
+/// Who listens, by the number that callbacks are given: a callback may run while its listener goes. Wrappers of one
+/// device share its number.
+static LISTENERS: Mutex<Vec<(usize, Asked)>> = Mutex::new(Vec::new());
+
+/// The devices that call back. It is locked while a device begins or ceases to, and by no callback.
+static CALLING: Mutex<Vec<Calling>> = Mutex::new(Vec::new());
 
 /// `D3D12_TRIM_NOTIFICATION_FLAG_PERIODIC_TRIM`, `_RESTART_PERIODIC_TRIM` and `_TRIM_TO_BUDGET` of `d3d12.h`, Agility
 /// SDK 1.619 (Microsoft's "D3D12 Trim Notifications"); not in the metadata of `windows` 0.62, as all that follows.
@@ -101,40 +104,65 @@ impl Device15 {
     }
 }
 
-/// Windows tells when it wants memory back.
-struct TrimCallback {
+/// A device that calls back when Windows wants memory back. The runtime registers a function once for a device, however
+/// many wrappers that has.
+struct Calling {
     device: Device15,
+    /// The address that tells the device apart.
+    identity: usize,
     cookie: u32,
+    /// What callbacks are given.
+    number: usize,
+    wrappers: usize,
+}
+
+/// A wrapper that hears when Windows wants memory back.
+struct TrimListener {
     number: usize,
     asked: Asked,
 }
 
-impl TrimCallback {
-    /// `None` where the runtime has no such thing, or another wrapper of the same device listens already: a function
-    /// is registered once.
+impl TrimListener {
+    /// `None` where the runtime has no such thing.
     fn new(device: &ID3D12Device) -> Option<Self> {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
+        let identity = device.cast::<IUnknown>().ok()?.as_raw().addr();
         let device = Device15::of(device)?;
-        let (number, asked) = (NEXT.fetch_add(1, Ordering::Relaxed), Asked::default());
-        LISTENERS.lock().insert(number, asked.clone());
+        let asked = Asked::default();
+        let mut calling = CALLING.lock();
+        if let Some(known) = calling.iter_mut().find(|known| known.identity == identity) {
+            known.wrappers = known.wrappers.saturating_add(1);
+            LISTENERS.lock().push((known.number, asked.clone()));
+            return Some(Self { number: known.number, asked });
+        }
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        LISTENERS.lock().push((number, asked.clone()));
         let context = core::ptr::without_provenance_mut(number);
         let mut registration = Registration { callback: on_trim, context, cookie: 0 };
         // SAFETY: the table is the object's. The structure is a local that outlives the call, and the function lives for ever.
         let answer = unsafe { ((*device.functions()).register)(device.0.as_raw(), &raw mut registration) };
         if answer.is_err() {
-            LISTENERS.lock().remove(&number);
+            LISTENERS.lock().retain(|(other, _)| *other != number);
             return None;
         }
-        Some(Self { device, cookie: registration.cookie, number, asked })
+        calling.push(Calling { device, identity, cookie: registration.cookie, number, wrappers: 1 });
+        Some(Self { number, asked })
     }
 }
 
-impl Drop for TrimCallback {
+impl Drop for TrimListener {
     fn drop(&mut self) {
-        // No lock is held meanwhile: a callback may run until this returns.
-        // SAFETY: the table is the object's; the cookie is that of the registration, which ends here.
-        let _ended = unsafe { ((*self.device.functions()).unregister)(self.device.0.as_raw(), self.cookie) };
-        LISTENERS.lock().remove(&self.number);
+        LISTENERS.lock().retain(|(_, asked)| !Arc::ptr_eq(asked, &self.asked));
+        let mut calling = CALLING.lock();
+        let Some(at) = calling.iter().position(|known| known.number == self.number) else { return };
+        let Some(known) = calling.get_mut(at) else { return };
+        known.wrappers = known.wrappers.saturating_sub(1);
+        if known.wrappers == 0 {
+            let last = calling.swap_remove(at);
+            // SAFETY: the table is the object's; the cookie is that of the registration, which ends here.
+            let _ended =
+                unsafe { ((*last.device.functions()).unregister)(last.device.0.as_raw(), last.cookie) };
+        }
     }
 }
 
@@ -142,14 +170,13 @@ impl Drop for TrimCallback {
 unsafe extern "system" fn on_trim(notification: *const Notification) {
     // SAFETY: the runtime passes a structure that is valid during the call.
     let Some(Notification { context, flags, bytes }) = (unsafe { notification.as_ref() }) else { return };
-    let asked = LISTENERS.lock().get(&context.addr()).cloned();
     let is_set = |flag| flags & flag != 0;
     let trim = TrimRequest {
         bytes: if is_set(TO_BUDGET) { *bytes } else { 0 },
         unused: is_set(PERIODIC),
         restarts: is_set(RESTART),
     };
-    if let Some(asked) = asked {
+    for (_, asked) in LISTENERS.lock().iter().filter(|(number, _)| *number == context.addr()) {
         let asked = &mut *asked.lock();
         *asked = Some(asked.map_or(trim, |before| before.and(trim)));
     }
@@ -158,7 +185,7 @@ unsafe extern "system" fn on_trim(notification: *const Notification) {
 /// What Windows says about memory, where it does.
 pub(crate) struct Notices {
     budget: Option<BudgetEvent>,
-    trim: Option<TrimCallback>,
+    trim: Option<TrimListener>,
     adapter: Option<IDXGIAdapter3>,
     /// Something was reserved, by segment.
     reserved: [AtomicBool; 2],
@@ -168,7 +195,7 @@ impl Notices {
     pub(crate) fn new(device: &ID3D12Device, adapter: Option<&IDXGIAdapter3>) -> Self {
         Self {
             budget: adapter.and_then(BudgetEvent::new),
-            trim: TrimCallback::new(device),
+            trim: TrimListener::new(device),
             adapter: adapter.cloned(),
             reserved: Default::default(),
         }

@@ -1,20 +1,21 @@
 //! Copies, held to what the API allows before they are recorded.
 
 use tenure_core::device::{
-    BufferLayout, CallRule, DeviceError, Format, Plane, Properties, Subresource, TextureInfo, TextureRegion,
-    check,
+    Block, BufferLayout, CallRule, DeviceError, Plane, Subresource, TextureInfo, TextureRegion, check,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_BOX, D3D12_PLACED_SUBRESOURCE_FOOTPRINT, D3D12_SUBRESOURCE_FOOTPRINT, D3D12_TEXTURE_COPY_LOCATION,
     D3D12_TEXTURE_COPY_LOCATION_0, D3D12_TEXTURE_COPY_TYPE_PLACED_FOOTPRINT,
     D3D12_TEXTURE_COPY_TYPE_SUBRESOURCE_INDEX,
 };
+use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT;
 
 use crate::device::format::in_buffers;
 use crate::device::memory::requirements::{READBACK, UPLOAD};
 use crate::device::record::list::{List, borrowed};
 use crate::device::resource::object::Resource;
 use crate::device::setup::caps::Caps;
+use crate::slices::{Slices, copies};
 
 /// A range inside a buffer.
 fn inside(resource: &Resource, offset: u64, size: u64) -> Result<(), DeviceError> {
@@ -77,26 +78,19 @@ fn check_depth(caps: &Caps, info: &TextureInfo, region: &TextureRegion) -> Resul
     Ok(())
 }
 
-fn check_layout(
-    properties: &Properties,
-    buffer: &Resource,
-    layout: BufferLayout,
-    format: Format,
-    region: &TextureRegion,
-) -> Result<(), DeviceError> {
-    let alignments = [properties.copy_offset_alignment, properties.copy_pitch_alignment];
-    check::copy_layout(layout, alignments, (region.block(format), region.extent), buffer.buffer()?.size)
-}
-
 /// A checked copy between a buffer and a texture.
 struct TexelCopy<'a> {
     buffer: &'a Resource,
     texture: &'a Resource,
-    footprint: D3D12_PLACED_SUBRESOURCE_FOOTPRINT,
+    row_pitch: u32,
+    /// Slices of volumes may need two copies.
+    parts: (Slices, Option<Slices>),
     subresource: u32,
     region: TextureRegion,
+    block: Block,
     /// In whole blocks.
     extent: [u32; 3],
+    format: DXGI_FORMAT,
     is_depth: bool,
 }
 
@@ -107,79 +101,98 @@ fn check<'a>(
 ) -> Result<TexelCopy<'a>, DeviceError> {
     list.check_owner(buffer)?;
     list.check_owner(texture)?;
-    buffer.buffer()?;
+    let capacity = buffer.buffer()?.size;
     let info = texture.texture()?;
     region.check(info)?;
     check_depth(&list.device.caps, info, &region)?;
-    check_layout(&list.device.properties, buffer, layout, info.format, &region)?;
+    let block = region.block(info.format);
+    let properties = &list.device.properties;
+    let alignments = [properties.copy_offset_alignment, properties.copy_pitch_alignment];
+    check::copy_layout(layout, alignments, (block, region.extent), capacity)?;
     let narrow = |rule, value: u64| {
         u32::try_from(value).map_err(|_| DeviceError::invalid_call(rule, value, u64::from(u32::MAX)))
     };
-    let block = region.block(info.format);
+    let row_pitch = narrow("the row pitch fits 32 bits", layout.row_pitch)?;
+    if region.extent[2] > 1 {
+        narrow("the rows fit 32 bits", u64::from(layout.rows) * u64::from(block.height))?;
+    }
+    let parts = copies(layout, (block, region.extent), capacity);
     let whole = |texels: u32, block: u32| texels.checked_next_multiple_of(block).unwrap_or(texels);
     let [width, height, depth] = region.extent;
-    let extent = [whole(width, block.width), whole(height, block.height), depth];
-    // The rows from slice to slice follow from the footprint's height.
-    let rows = if depth > 1 { layout.rows } else { height.div_ceil(block.height) };
-    let footprint = D3D12_PLACED_SUBRESOURCE_FOOTPRINT {
-        Offset: layout.offset,
-        Footprint: D3D12_SUBRESOURCE_FOOTPRINT {
-            Format: in_buffers(info.format, region.plane),
-            Width: extent[0],
-            Height: narrow("the rows fit 32 bits", u64::from(rows) * u64::from(block.height))?,
-            Depth: depth,
-            RowPitch: narrow("the row pitch fits 32 bits", layout.row_pitch)?,
-        },
-    };
     let plane = if region.plane == Plane::Stencil { info.subresources() } else { 0 };
-    let subresource = region.layer.saturating_mul(info.mips).saturating_add(region.mip).saturating_add(plane);
     Ok(TexelCopy {
         buffer,
         texture,
-        footprint,
-        subresource,
+        row_pitch,
+        parts,
+        subresource: region.layer.saturating_mul(info.mips).saturating_add(region.mip).saturating_add(plane),
         region,
-        extent,
+        block,
+        extent: [whole(width, block.width), whole(height, block.height), depth],
+        format: in_buffers(info.format, region.plane),
         is_depth: info.format.is_depth(),
     })
 }
 
+/// One copy command: its locations, and where the texels begin in each.
+struct Part {
+    in_buffer: D3D12_TEXTURE_COPY_LOCATION,
+    in_texture: D3D12_TEXTURE_COPY_LOCATION,
+    buffer_origin: [u32; 3],
+    texture_origin: [u32; 3],
+    extent: [u32; 3],
+}
+
 impl TexelCopy<'_> {
-    fn in_buffer(&self) -> D3D12_TEXTURE_COPY_LOCATION {
-        D3D12_TEXTURE_COPY_LOCATION {
-            pResource: borrowed(&self.buffer.raw),
-            Type: D3D12_TEXTURE_COPY_TYPE_PLACED_FOOTPRINT,
-            Anonymous: D3D12_TEXTURE_COPY_LOCATION_0 { PlacedFootprint: self.footprint },
+    fn parts(&self) -> impl Iterator<Item = Part> {
+        [Some(&self.parts.0), self.parts.1.as_ref()].into_iter().flatten().map(|part| self.part(part))
+    }
+
+    /// Numbers do not saturate: those in the texture lie within its mip, those in the buffer within a footprint that
+    /// was checked.
+    fn part(&self, part: &Slices) -> Part {
+        let [x, y, z] = self.region.origin;
+        let extent = [self.extent[0], self.extent[1], part.slices.end.saturating_sub(part.slices.start)];
+        let footprint = D3D12_PLACED_SUBRESOURCE_FOOTPRINT {
+            Offset: part.offset,
+            Footprint: D3D12_SUBRESOURCE_FOOTPRINT {
+                Format: self.format,
+                Width: extent[0],
+                Height: part.rows.saturating_mul(self.block.height),
+                Depth: extent[2],
+                RowPitch: self.row_pitch,
+            },
+        };
+        Part {
+            in_buffer: D3D12_TEXTURE_COPY_LOCATION {
+                pResource: borrowed(&self.buffer.raw),
+                Type: D3D12_TEXTURE_COPY_TYPE_PLACED_FOOTPRINT,
+                Anonymous: D3D12_TEXTURE_COPY_LOCATION_0 { PlacedFootprint: footprint },
+            },
+            in_texture: in_texture(self.texture, self.subresource),
+            buffer_origin: [0, part.first_row.saturating_mul(self.block.height), 0],
+            texture_origin: [x, y, z.saturating_add(part.slices.start)],
+            extent,
         }
     }
 
-    fn in_texture(&self) -> D3D12_TEXTURE_COPY_LOCATION {
-        in_texture(self.texture, self.subresource)
-    }
-
-    /// The box of texels that begins at `origin`. It lies in a mip or a footprint of its own size,
-    /// so that its numbers do not saturate.
-    const fn texels(&self, origin: [u32; 3]) -> D3D12_BOX {
-        let [left, top, front] = origin;
-        let [width, height, depth] = self.extent;
-        D3D12_BOX {
+    /// Copies between the locations, from and to these origins.
+    fn record(
+        &self,
+        list: &List,
+        [from, to]: [&D3D12_TEXTURE_COPY_LOCATION; 2],
+        [[left, top, front], [x, y, z]]: [[u32; 3]; 2],
+        [width, height, depth]: [u32; 3],
+    ) {
+        let texels = D3D12_BOX {
             left,
             top,
             front,
             right: left.saturating_add(width),
             bottom: top.saturating_add(height),
             back: front.saturating_add(depth),
-        }
-    }
-
-    /// Copies between the locations; the box is in the source, and of depth, which is copied whole,
-    /// there must be none.
-    fn record(
-        &self,
-        list: &List,
-        (from, texels): (&D3D12_TEXTURE_COPY_LOCATION, D3D12_BOX),
-        (to, [x, y, z]): (&D3D12_TEXTURE_COPY_LOCATION, [u32; 3]),
-    ) {
+        };
+        // Depth is copied whole, and must come without a box.
         let part = (!self.is_depth).then_some(&raw const texels);
         // SAFETY: the list is open; both resources are alive, the texels lie inside them, and all
         // pointers are to data that outlives the call.
@@ -192,10 +205,13 @@ pub(crate) fn to_texture(
     src: (&Resource, BufferLayout),
     dst: (&Resource, TextureRegion),
 ) -> Result<(), DeviceError> {
+    check::copy_to_plane(list.device.properties.features, dst.1.plane)?;
     let copy = check(list, src, dst)?;
     check_direction(copy.buffer, copy.texture)?;
-    let (from, to) = (copy.in_buffer(), copy.in_texture());
-    copy.record(list, (&from, copy.texels([0; 3])), (&to, copy.region.origin));
+    for part in copy.parts() {
+        let places = [&part.in_buffer, &part.in_texture];
+        copy.record(list, places, [part.buffer_origin, part.texture_origin], part.extent);
+    }
     Ok(())
 }
 
@@ -206,8 +222,10 @@ pub(crate) fn to_buffer(
 ) -> Result<(), DeviceError> {
     let copy = check(list, dst, src)?;
     check_direction(copy.texture, copy.buffer)?;
-    let (from, to) = (copy.in_texture(), copy.in_buffer());
-    copy.record(list, (&from, copy.texels(copy.region.origin)), (&to, [0; 3]));
+    for part in copy.parts() {
+        let places = [&part.in_texture, &part.in_buffer];
+        copy.record(list, places, [part.texture_origin, part.buffer_origin], part.extent);
+    }
     Ok(())
 }
 
@@ -225,6 +243,7 @@ pub(crate) fn subresources(
         return Err(DeviceError::broken_rule(CallRule::CopyToAnother));
     }
     check::texture_copy(infos, which, list.kind)?;
+    check::copy_to_layers(list.device.properties.features, infos.1, which)?;
     check_direction(src, dst)?;
     match which {
         // SAFETY: the list is open; both are textures, alive, of one description, and not the same.

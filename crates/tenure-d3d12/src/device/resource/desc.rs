@@ -180,9 +180,11 @@ fn texture_format(
         return Ok((if is_read_depth { typeless(info.format) } else { own }, SmallVec::new()));
     }
     let is_family = others.clone().all(|format| is_family(info.format, *format));
-    // A list of formats does not open an sRGB texture to unordered access; a typeless one is open.
+    // A list of formats holds no compressed ones ("Format List Casting" of DirectX-Specs), and does not open an sRGB
+    // texture to unordered access. A typeless texture is seen in compressed formats, and is open.
     let is_stored_srgb = info.format.is_srgb() && info.usage.contains(Usage::UNORDERED_ACCESS);
-    if caps.relaxed_casting && !(is_stored_srgb && is_family) {
+    let needs_typeless = is_stored_srgb || info.format.is_compressed();
+    if caps.relaxed_casting && !(needs_typeless && is_family) {
         let all = std::iter::once(own).chain(others.map(|format| to_dxgi_format(*format)));
         return Ok((own, all.collect()));
     }
@@ -268,6 +270,21 @@ mod tests {
             assert_eq!(made.desc.Format, typeless(Format::Rgba8Unorm));
             assert!(made.castable.is_empty());
         }
+    }
+
+    #[test]
+    fn lists_of_formats_hold_no_compressed_ones() {
+        let caps = Caps { relaxed_casting: true, ..NOTHING };
+        let made = |format, other| {
+            let desc = TextureDesc::d2(4, 4, format, Usage::SHADER_READ);
+            texture(&caps, &TextureInfo { view_formats: vec![other], ..desc.info }).unwrap()
+        };
+        for (format, other) in [(Format::Bc7Unorm, Format::Bc7Srgb), (Format::Bc4Unorm, Format::Bc4Snorm)] {
+            let made = made(format, other);
+            assert_eq!((made.desc.Format, made.castable.len()), (typeless(format), 0), "{format:?}");
+        }
+        let listed = made(Format::Rgba8Unorm, Format::Rgba8Srgb);
+        assert_eq!((listed.desc.Format, listed.castable.len()), (to_dxgi_format(Format::Rgba8Unorm), 2));
     }
 
     #[test]

@@ -20,8 +20,8 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP, D3D12_RAYTRACING_TIER_1_0, D3D12_RAYTRACING_TIER_1_1,
     D3D12_RESOURCE_DESC, D3D12_RESOURCE_DIMENSION_TEXTURE2D, D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL,
     D3D12_RESOURCE_FLAGS, D3D12_RESOURCE_HEAP_TIER_2, D3D12_TILED_RESOURCES_TIER_1, ID3D12Device,
-    ID3D12Device1, ID3D12Device3, ID3D12Device5, ID3D12Device8, ID3D12Device10, ID3D12Device12,
-    ID3D12QueryHeap,
+    ID3D12Device1, ID3D12Device3, ID3D12Device5, ID3D12Device8, ID3D12Device10, ID3D12Device11,
+    ID3D12Device12, ID3D12QueryHeap,
 };
 use windows::Win32::Graphics::Dxgi::Common::{
     DXGI_FORMAT_D32_FLOAT_S8X24_UINT, DXGI_FORMAT_R8_TYPELESS, DXGI_FORMAT_R8_UINT, DXGI_SAMPLE_DESC,
@@ -92,6 +92,8 @@ pub(crate) struct Caps {
     pub(crate) unaligned_blocks: bool,
     /// Depth and stencil are planes, which are copied one at a time.
     pub(crate) stencil_copies: bool,
+    /// Samplers may have the comparison function `NONE`.
+    pub(crate) comparison_none: bool,
     /// Bits of a GPU address within one resource.
     pub(crate) address_bits: u32,
 }
@@ -115,6 +117,7 @@ pub(crate) const NOTHING: Caps = Caps {
     ray_queries: false,
     unaligned_blocks: false,
     stencil_copies: false,
+    comparison_none: false,
     address_bits: 31,
 };
 
@@ -196,6 +199,8 @@ impl Caps {
                 && device.cast::<ID3D12Device5>().is_ok(),
             unaligned_blocks: blocks.UnalignedBlockTexturesSupported.as_bool(),
             stencil_copies: has_planes(device),
+            // The function came with `CreateSampler2`.
+            comparison_none: device.cast::<ID3D12Device11>().is_ok(),
             address_bits: address_bits(device, &base),
         }
     }

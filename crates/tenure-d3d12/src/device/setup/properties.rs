@@ -72,6 +72,8 @@ fn features(facts: &Facts<'_>) -> Features {
         (Features::UNMAPPED_TILES, caps.tiled_tier > 1),
         (Features::COPY_SRC_WITH_READS, is_copied),
         (Features::STENCIL_COPIES, caps.stencil_copies),
+        (Features::NO_STENCIL_UPLOADS, facts.workarounds.has(Actions::NO_STENCIL_UPLOADS)),
+        (Features::NO_DEPTH_LAYER_COPIES, facts.workarounds.has(Actions::NO_LAYER_COPIES)),
         (Features::MEMORY_BUDGET, facts.has_budget),
         (Features::MEMORY_PRIORITY, facts.has_priorities),
         (Features::NOT_ZEROED, caps.not_zeroed),

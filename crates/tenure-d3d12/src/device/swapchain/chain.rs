@@ -4,14 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::device::DeviceError;
-use windows::Win32::Foundation::{
-    CloseHandle, DXGI_STATUS_OCCLUDED, E_ACCESSDENIED, E_FAIL, HANDLE, WAIT_OBJECT_0, WAIT_TIMEOUT,
-};
+use windows::Win32::Foundation::{CloseHandle, E_ACCESSDENIED, E_FAIL, HANDLE, WAIT_OBJECT_0, WAIT_TIMEOUT};
 use windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Resource};
 use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT_UNKNOWN;
 use windows::Win32::Graphics::Dxgi::{
-    DXGI_ERROR_INVALID_CALL, DXGI_FEATURE_PRESENT_ALLOW_TEARING, DXGI_MWA_NO_ALT_ENTER, IDXGIFactory4,
-    IDXGIFactory5, IDXGIOutput, IDXGISwapChain3,
+    DXGI_ERROR_INVALID_CALL, DXGI_FEATURE_PRESENT_ALLOW_TEARING, DXGI_MWA_NO_ALT_ENTER, DXGI_PRESENT_TEST,
+    IDXGIFactory4, IDXGIFactory5, IDXGIOutput, IDXGISwapChain3,
 };
 use windows::Win32::System::Threading::WaitForSingleObject;
 use windows::core::{BOOL, Error, Interface};
@@ -19,6 +17,7 @@ use windows::core::{BOOL, Error, Interface};
 use crate::device::error::Asked;
 use crate::device::inner::Inner;
 use crate::device::queue::milliseconds;
+use crate::device::swapchain::occlusion::{OcclusionEvent, Shown};
 use crate::device::swapchain::settings::Settings;
 use crate::device::swapchain::window::Claim;
 
@@ -37,6 +36,7 @@ pub(super) enum Refusal {
 pub(crate) struct Chain {
     raw: IDXGISwapChain3,
     waitable: Waitable,
+    occlusion: Option<OcclusionEvent>,
     claim: Arc<Claim>,
 }
 
@@ -70,7 +70,8 @@ impl Chain {
         // SAFETY: the factory is alive; it is the one that made the chain. Where it is refused, a program that
         // does not want Alt+Enter must keep it from DXGI itself.
         let _disabled = unsafe { factory.MakeWindowAssociation(window.0, DXGI_MWA_NO_ALT_ENTER) };
-        Ok(Self { raw, waitable, claim: Arc::clone(claim) })
+        let occlusion = OcclusionEvent::new(factory);
+        Ok(Self { raw, waitable, occlusion, claim: Arc::clone(claim) })
     }
 
     pub(super) const fn raw(&self) -> &IDXGISwapChain3 {
@@ -99,19 +100,32 @@ impl Chain {
             .map_err(|error| device.fail(&error, Asked::Object("SetMaximumFrameLatency")))
     }
 
-    /// True when it was shown: nothing sees an occluded window.
-    pub(super) fn present(&self, device: &Inner, settings: &Settings) -> Result<bool, Refusal> {
+    pub(super) fn present(&self, device: &Inner, settings: &Settings) -> Result<Shown, Refusal> {
         let (interval, flags) = settings.present();
         // SAFETY: the interface is alive; nothing else uses its queue meanwhile.
         let answer = unsafe { self.raw.Present(interval, flags) };
         if answer.is_ok() {
-            return Ok(answer != DXGI_STATUS_OCCLUDED);
+            return Ok(Shown::of(answer));
         }
         if !self.claim.window().exists() {
             return Err(Refusal::Window);
         }
         let error = Error::from_hresult(answer);
         Err(Refusal::Device(device.fail(&error, Asked::Object("IDXGISwapChain::Present"))))
+    }
+
+    /// DXGI tells when windows are covered or seen again.
+    pub(super) const fn has_occlusion_event(&self) -> bool {
+        self.occlusion.is_some()
+    }
+
+    /// What a presentation would be answered, if DXGI has told of a change since the last time. Nothing else presents
+    /// meanwhile.
+    pub(super) fn changed(&self) -> Option<Shown> {
+        self.occlusion.as_ref().filter(|event| event.is_set())?;
+        // SAFETY: the interface is alive; a test presents nothing.
+        let answer = unsafe { self.raw.Present(0, DXGI_PRESENT_TEST) };
+        answer.is_ok().then(|| Shown::of(answer))
     }
 
     /// Nothing of tenure refers to its buffers any more.

@@ -1,6 +1,7 @@
 //! Swap chains of windows.
 
 pub(crate) mod chain;
+mod occlusion;
 mod settings;
 mod window;
 
@@ -20,6 +21,7 @@ use crate::device::queue::SLICE;
 use crate::device::resource::object::Resource;
 use crate::device::setup::adapter::factory;
 use crate::device::swapchain::chain::{Chain, Refusal, Waited, can_tear};
+use crate::device::swapchain::occlusion::Shown;
 use crate::device::swapchain::settings::{Settings, check_size};
 use crate::device::swapchain::window::{Claim, Window};
 
@@ -94,6 +96,8 @@ pub struct Swapchain {
     /// A frame was counted for an image that is not presented yet.
     is_waited: bool,
     is_occluded: bool,
+    /// Since the buffers were made.
+    is_mode_changed: bool,
 }
 
 impl Swapchain {
@@ -127,6 +131,7 @@ impl Swapchain {
             acquired: None,
             is_waited: false,
             is_occluded: false,
+            is_mode_changed: false,
         };
         made.resize(desc.size)?;
         Ok(made)
@@ -183,15 +188,19 @@ impl Swapchain {
         let (device, settings) = (self.inner(), &self.settings);
         let run = |_: &_| Ok::<_, Error>(chain.present(device, settings));
         let (answer, _counted) = self.gpu.submit_external(Queue::Graphics, &finished, run)?;
-        let is_seen = answer.map_err(|refusal| self.refusal(refusal))?;
-        self.is_occluded = !is_seen;
+        let shown = answer.map_err(|refusal| self.refusal(refusal))?;
+        // With the event, a presentation that is not refused says nothing.
+        if shown != Shown::Seen || !chain.has_occlusion_event() {
+            self.note(shown);
+        }
         self.acquired = None;
         self.is_waited = false;
         Ok(())
     }
 
     /// Makes the images as large as the window has become; an empty size says that it is minimised. Waits for the
-    /// GPU, at most [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout). Free when the size is the same.
+    /// GPU, at most [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout). Free when the size is the same and the
+    /// mode of the screen has not changed.
     ///
     /// When it fails the swap chain stays as it was, and it can be tried again. The images keep their memory
     /// while the window is minimised.
@@ -212,19 +221,20 @@ impl Swapchain {
         }
         match self.chain.clone() {
             None => self.create(size)?,
-            Some(chain) if self.size != size => self.change(&chain, size)?,
+            Some(chain) if self.size != size || self.is_mode_changed => self.change(&chain, size)?,
             Some(_) => {}
         }
         self.is_minimised = false;
         Ok(())
     }
 
-    /// True when the window's size is not that of the images: it is to be resized.
+    /// True when the window's size is not that of the images, or the mode of the screen has changed: it is to be
+    /// resized, to the same size as well.
     #[must_use]
     pub fn is_outdated(&self) -> bool {
         match self.claim.window().client_size() {
             Some([width, height]) if width == 0 || height == 0 => !self.is_minimised,
-            Some(size) => size != self.extent(),
+            Some(size) => size != self.extent() || self.is_mode_changed,
             // What resizing it answers says why.
             None => true,
         }
@@ -254,9 +264,13 @@ impl Swapchain {
         self.settings.images
     }
 
-    /// True when nothing could be seen of the last image presented: the program may draw less often.
+    /// True when nothing of the window can be seen, as far as DXGI tells: the program may draw less often. What covers
+    /// the window, and that nothing does any more, is heard of without presenting where DXGI has an event for that.
     #[must_use]
-    pub const fn is_occluded(&self) -> bool {
+    pub fn is_occluded(&mut self) -> bool {
+        if let Some(shown) = self.chain.as_ref().and_then(|chain| chain.changed()) {
+            self.note(shown);
+        }
         self.is_occluded
     }
 
@@ -303,6 +317,11 @@ impl Swapchain {
 impl Swapchain {
     fn inner(&self) -> &Inner {
         &self.gpu.device().inner
+    }
+
+    fn note(&mut self, shown: Shown) {
+        self.is_occluded = shown == Shown::Occluded;
+        self.is_mode_changed |= shown == Shown::ModeChanged;
     }
 
     fn refused(&self, rule: SwapchainRule) -> Error {
@@ -387,6 +406,7 @@ impl Swapchain {
         let resized = chain.resize(self.inner(), &self.settings, size);
         if resized.is_ok() {
             self.size = size;
+            self.is_mode_changed = false;
         }
         let adopted = self.adopt_buffers(chain);
         resized.map_err(|refusal| self.refusal(refusal))?;

@@ -33,7 +33,7 @@ pub(super) fn subresources(desc: &ResourceDesc, subresource: Subresource) -> Sma
     }
 }
 
-pub(crate) fn transition(
+fn transition(
     resource: &ID3D12Resource,
     subresource: u32,
     (before, after): (D3D12_RESOURCE_STATES, D3D12_RESOURCE_STATES),

@@ -6,13 +6,12 @@ mod legacy;
 
 pub use enhanced::to_barrier_layout;
 pub(crate) use enhanced::{Seen, Takeovers};
-pub(crate) use legacy::transition;
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tenure_core::device::{
-    Barrier, CallRule, DeviceError, QueueId, QueueTransfer, State, Subresource, Usage, check,
+    Barrier, CallRule, DeviceError, MemoryTypeId, QueueId, QueueTransfer, State, Subresource, Usage, check,
 };
 
 use crate::Device;
@@ -56,16 +55,22 @@ fn check_heap(resource: &Resource, state: State) -> Result<(), DeviceError> {
     }
 }
 
-/// With resource states some are kept for life: those of heap types, and that of acceleration
-/// structures.
-fn check_changeable(resource: &Resource, before: State, after: State) -> Result<(), DeviceError> {
-    let is_fixed = matches!(resource.memory_type, UPLOAD | READBACK)
-        || resource.desc.usage().contains(Usage::ACCELERATION_STRUCTURE);
-    if is_fixed && before != after {
-        let rule = CallRule::FixedState;
-        return Err(DeviceError::InvalidState { rule, state: after, allowed: before });
+/// What stays in one state for life: buffers of acceleration structures, and with resource states upload and
+/// readback memory.
+fn check_changeable(
+    (memory_type, usage): (MemoryTypeId, Usage),
+    (before, after): (State, State),
+    has_states: bool,
+) -> Result<(), DeviceError> {
+    let allowed = match usage.contains(Usage::ACCELERATION_STRUCTURE) {
+        true => State::ACCELERATION_STRUCTURE,
+        false if has_states && matches!(memory_type, UPLOAD | READBACK) => before,
+        false => return Ok(()),
+    };
+    if before == allowed && after == allowed {
+        return Ok(());
     }
-    Ok(())
+    Err(DeviceError::InvalidState { rule: CallRule::FixedState, state: after, allowed })
 }
 
 /// True for a barrier between this device and another.
@@ -110,11 +115,12 @@ impl List {
                 }
                 check::state(self.kind, before)?;
                 check::state(self.kind, after)?;
-                if self.device.caps.enhanced_barriers {
-                    let rule = CallRule::NeverToCommon;
-                    return if after.is_empty() { Err(DeviceError::broken_rule(rule)) } else { Ok(()) };
+                let is_enhanced = self.device.caps.enhanced_barriers;
+                if is_enhanced && after.is_empty() {
+                    return Err(DeviceError::broken_rule(CallRule::NeverToCommon));
                 }
-                check_changeable(resource, before, after)
+                let kept = (resource.memory_type, resource.desc.usage());
+                check_changeable(kept, (before, after), !is_enhanced)
             }
             Barrier::Unordered { resource } => {
                 self.check_owner(resource)?;
@@ -168,5 +174,33 @@ impl List {
             return Ok(());
         }
         Err(DeviceError::broken_rule(CallRule::SameDevice))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::memory::requirements::GPU_ONLY;
+
+    #[test]
+    fn structures_and_memory_of_the_cpu_keep_their_state() {
+        let (structure, other) = (State::ACCELERATION_STRUCTURE, State::UNORDERED_ACCESS);
+        let usage = Usage::ACCELERATION_STRUCTURE | Usage::UNORDERED_ACCESS;
+        for has_states in [true, false] {
+            let check = |memory, usage, states| check_changeable((memory, usage), states, has_states).is_ok();
+            assert!(check(GPU_ONLY, usage, (structure, structure)));
+            for states in [(structure, other), (other, structure), (State::COMMON, structure), (other, other)]
+            {
+                assert!(!check(GPU_ONLY, usage, states), "{states:?}");
+            }
+            assert!(check(GPU_ONLY, Usage::UNORDERED_ACCESS, (other, State::COPY_SRC)));
+            let read = (State::COPY_SRC, State::INDEX);
+            assert_eq!(
+                check(UPLOAD, Usage::INDEX, read),
+                !has_states,
+                "accesses are named, and no state changes"
+            );
+            assert!(check(UPLOAD, Usage::INDEX, (State::INDEX, State::INDEX)));
+        }
     }
 }

@@ -45,6 +45,9 @@ use crate::device::record::list::{List, borrowed};
 use crate::device::resource::object::Resource;
 
 /// The subresources of the driver that one of ours stands for, in all planes.
+///
+/// A barrier that discards may name some alone: the first edition of the specification wanted all of them named, as the
+/// page on `D3D12DDI_TEXTURE_BARRIER_FLAGS_0088` still does, and dropped that (commit 51f036f of DirectX-Specs).
 fn range(info: &TextureInfo, subresource: Subresource) -> D3D12_BARRIER_SUBRESOURCE_RANGE {
     let everything = D3D12_BARRIER_SUBRESOURCE_RANGE {
         IndexOrFirstMipLevel: D3D12_RESOURCE_BARRIER_ALL_SUBRESOURCES,
@@ -179,6 +182,18 @@ impl List {
             self.record_discard(resource, subresource)?;
         }
         self.record_groups(&translated.after)
+    }
+
+    /// Copies that are recorded next come after those before them, which resource states do by themselves.
+    pub(crate) fn order_copies(&self) -> Result<(), DeviceError> {
+        let Scope { sync, access } = self.stage().of(State::COPY_DST);
+        let order = D3D12_GLOBAL_BARRIER {
+            SyncBefore: sync,
+            SyncAfter: sync,
+            AccessBefore: access,
+            AccessAfter: access,
+        };
+        self.record_groups(&Groups { globals: SmallVec::from_slice(&[order]), ..Groups::default() })
     }
 
     fn record_groups(&self, groups: &Groups) -> Result<(), DeviceError> {

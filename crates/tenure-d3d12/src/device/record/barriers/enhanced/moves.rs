@@ -60,14 +60,11 @@ pub(super) fn texture_move(stage: Stage, before: State, after: State) -> Option<
 /// The state through which a texture goes when it takes over memory that other resources have
 /// written, and whether it is discarded there.
 ///
-/// A barrier may not discard there: the caches of what was written are still being flushed. What is
-/// copied to is filled by that; else the texture is discarded by a command, in the one state in
-/// which the queue can.
+/// A barrier may not discard there: the caches of what was written are still being flushed. The texture is
+/// discarded by a command, in the one state in which the queue can; also before a copy, which may fill a part alone.
 pub(super) fn renewal(kind: QueueKind, usage: Usage, after: State) -> (State, bool) {
-    const FILLED: State = State::COPY_DST.union(State::RESOLVE_DST);
-    let discarded = State::to_discard(usage, kind).filter(|_| is_recorded(kind, usage));
-    match discarded {
-        Some(state) if !FILLED.contains(after) => (state, true),
-        _ => (after, false),
+    match State::to_discard(usage, kind).filter(|_| is_recorded(kind, usage)) {
+        Some(state) => (state, true),
+        None => (after, false),
     }
 }

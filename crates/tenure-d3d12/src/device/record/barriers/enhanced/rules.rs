@@ -389,16 +389,19 @@ fn unordered_barriers_are_global() {
     }
 }
 
-/// "Resource Aliasing": what follows writes is initialized by a command of its own.
+/// "Resource Aliasing": what follows writes is initialized by a command of its own. A copy may fill a part alone.
 #[test]
-fn what_follows_writes_is_filled_or_discarded() {
+fn what_follows_writes_is_discarded() {
     let target = Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS | Usage::COPY_DST | Usage::SHADER_READ;
     let depth = Usage::DEPTH_STENCIL | Usage::SHADER_READ;
     let storage = Usage::UNORDERED_ACCESS | Usage::SHADER_READ;
     for (kind, usage, after, expected) in [
         (QueueKind::Graphics, target, State::RENDER_TARGET, (State::RENDER_TARGET, true)),
         (QueueKind::Graphics, target, State::UNORDERED_ACCESS, (State::RENDER_TARGET, true)),
-        (QueueKind::Graphics, target, State::COPY_DST, (State::COPY_DST, false)),
+        (QueueKind::Graphics, target, State::COPY_DST, (State::RENDER_TARGET, true)),
+        (QueueKind::Graphics, target, State::RESOLVE_DST, (State::RENDER_TARGET, true)),
+        (QueueKind::Compute, target, State::COPY_DST, (State::UNORDERED_ACCESS, true)),
+        (QueueKind::Graphics, Usage::SHADER_READ, State::COPY_DST, (State::COPY_DST, false)),
         (QueueKind::Compute, target, State::UNORDERED_ACCESS, (State::UNORDERED_ACCESS, true)),
         (QueueKind::Graphics, depth, State::DEPTH_WRITE, (State::DEPTH_WRITE, true)),
         (QueueKind::Graphics, depth, State::SHADER_READ, (State::DEPTH_WRITE, true)),
