@@ -98,6 +98,8 @@ impl Shared {
         let promotes = properties.state_model == StateModel::Promotion;
         properties.features.set(Features::COPY_SRC_WITH_READS, options.copy_src_with_reads && promotes);
         properties.features.set(Features::SHARED_MEMORY, options.shared_memory);
+        let is_vulkan = properties.api == Api::Vulkan;
+        properties.features.set(Features::SHARED_ACROSS_DRIVERS, options.shared_memory && is_vulkan);
         if let (Some(on), Api::Vulkan) = (options.texture_writes, properties.api) {
             properties.features.set(Features::TEXTURE_WRITES, on);
         }

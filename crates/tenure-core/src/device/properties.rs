@@ -90,6 +90,10 @@ bitflags! {
         /// [`Device::write_texture`](super::Device::write_texture). Elsewhere creating such a texture is
         /// `Unsupported`.
         const TEXTURE_WRITES = 1 << 16;
+        /// [`SHARED_MEMORY`](Self::SHARED_MEMORY) is handed to other drivers and devices, too
+        /// ([`Usage::SHARED_ACROSS_DRIVERS`](super::Usage::SHARED_ACROSS_DRIVERS)). Elsewhere creating such a resource is
+        /// `Unsupported`.
+        const SHARED_ACROSS_DRIVERS = 1 << 17;
     }
 }
 

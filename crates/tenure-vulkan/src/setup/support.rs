@@ -11,7 +11,7 @@ use super::version::ApiVersion;
 use crate::error::CreateError;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 21] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 22] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -33,6 +33,7 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 21] = [
     (OptionalFeatures::EXTERNAL_SEMAPHORE_FD, None, ash::khr::external_semaphore_fd::NAME),
     (OptionalFeatures::EXTERNAL_MEMORY_HOST, None, ash::ext::external_memory_host::NAME),
     (OptionalFeatures::HOST_IMAGE_COPY, None, ash::ext::host_image_copy::NAME),
+    (OptionalFeatures::QUEUE_FAMILY_FOREIGN, None, ash::ext::queue_family_foreign::NAME),
 ];
 
 /// The newer name of `VK_EXT_robustness2`: the same structure, the same feature.
