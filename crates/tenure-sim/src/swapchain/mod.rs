@@ -231,7 +231,7 @@ impl Swapchain {
             // The window reads the image that it shows until the next one comes.
             let before = self.shown.and_then(|shown| self.images.get(shown));
             let before = before.map(|shown| shown.texture().raw());
-            self.shared().present(before, raw, waits);
+            self.shared().present(before, raw, waits, &finished);
         } else {
             self.gpu.submit_external(Queue::Graphics, &finished, |mut queue| {
                 queue.present(raw);
