@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use tenure::Gpu;
-use tenure::d3d12::{Device, LiveObjects, Options, Severity};
-use voxel_world::{Messages, Result};
+use tenure::d3d12::{Device, LiveObjects, Options, Severity, Swapchain};
+use voxel_world::{Messages, OpenSwapchain, Result};
+use windows::Win32::Foundation::HWND;
+use winit::raw_window_handle::{HasWindowHandle as _, RawWindowHandle};
 
 use crate::painter::Direct3dPainter;
-use crate::screen::Direct3dScreen;
 
 pub(crate) fn run() -> Result<()> {
     let options = voxel_world::Options::from_command_line();
@@ -16,7 +17,13 @@ pub(crate) fn run() -> Result<()> {
     println!("debug layer: {}", if device.is_validated() { "on" } else { "not installed" });
     let gpu = Gpu::new(device.clone(), options.config())?;
     let performed = if options.window {
-        voxel_world::perform_in_window::<_, _, Direct3dScreen>(&options, gpu, Direct3dPainter::new)
+        let open: OpenSwapchain<Swapchain> = |gpu, window, desc| {
+            let RawWindowHandle::Win32(handle) = window.window_handle()?.as_raw() else {
+                return Err("a window of another system".into());
+            };
+            Ok(Swapchain::new(gpu, HWND(handle.hwnd.get() as *mut _), desc)?)
+        };
+        voxel_world::perform_in_window(&options, gpu, open, Direct3dPainter::new)
     } else {
         voxel_world::perform("voxel-d3d12", &options, gpu, Direct3dPainter::new)
     };

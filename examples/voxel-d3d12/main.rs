@@ -15,8 +15,6 @@ mod painter;
 mod pipeline;
 #[cfg(windows)]
 mod root;
-#[cfg(windows)]
-mod screen;
 
 use std::process::ExitCode;
 

@@ -6,16 +6,14 @@
 mod bindings;
 mod painter;
 mod pipeline;
-mod screen;
 mod target;
 
 use std::process::ExitCode;
 
 use painter::VulkanPainter;
-use screen::VulkanScreen;
 use tenure::Gpu;
-use tenure::vulkan::{CreateError, Device, Options, Severity, Validation};
-use voxel_world::{Messages, Result};
+use tenure::vulkan::{CreateError, Device, Options, Severity, Swapchain, Validation};
+use voxel_world::{Messages, OpenSwapchain, Result};
 
 /// A device of our own making, and whether the validation layers watch it.
 fn create_device(messages: &Messages, has_window: bool) -> Result<(Device, bool)> {
@@ -39,7 +37,9 @@ fn run() -> Result<()> {
     println!("validation layers: {}", if is_validated { "on" } else { "not installed" });
     let gpu = Gpu::new(device, options.config())?;
     let performed = if options.window {
-        voxel_world::perform_in_window::<_, _, VulkanScreen>(&options, gpu, VulkanPainter::new)
+        let open: OpenSwapchain<Swapchain> =
+            |gpu, window, desc| Ok(Swapchain::for_window(gpu, window.clone(), desc)?);
+        voxel_world::perform_in_window(&options, gpu, open, VulkanPainter::new)
     } else {
         voxel_world::perform("voxel-vulkan", &options, gpu, VulkanPainter::new)
     };

@@ -1,8 +1,8 @@
 //! The images of swap chains, as frames use them, and what all swap chains are asked for.
 //!
-//! The backends have the swap chains themselves (`vulkan::Swapchain`, `d3d12::Swapchain`, `sim::Swapchain`):
-//! windows differ too much between APIs. What a frame does with an image does not, and stands here, so that
-//! code that draws is the same for all of them. [`SharedImage`] is what a swap chain is built with.
+//! The backends have the swap chains themselves (`vulkan::Swapchain`, `d3d12::Swapchain`, `sim::Swapchain`), as
+//! windows differ too much between APIs to make them here. Code that draws is the same for all of them, by
+//! [`SwapchainImage`] and the trait [`Swapchain`]. A backend builds its swap chain with [`SharedImage`].
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -112,6 +112,85 @@ impl SwapchainDesc {
     pub const fn is_empty(&self) -> bool {
         self.size[0] == 0 || self.size[1] == 0
     }
+}
+
+/// A swap chain of any backend, for a frame loop that is written once. Each backend makes its own
+/// (`vulkan::Swapchain`, `d3d12::Swapchain`, `sim::Swapchain`), with methods of these names, so that only generic code
+/// needs the trait.
+///
+/// ```
+/// use tenure::present::{Swapchain, SwapchainImage};
+/// use tenure::{Config, Error, Gpu, Queue, Recording, State, Subresource, SwapchainDesc, sim};
+///
+/// /// Draws one frame, unless the window is minimised or changes this very moment.
+/// fn frame<S: Swapchain>(
+///     gpu: &Gpu<S::Device>,
+///     swapchain: &mut S,
+///     window_size: [u32; 2],
+///     draw: impl FnOnce(&mut Recording<S::Device>, &SwapchainImage<S::Device>),
+/// ) -> Result<(), Error> {
+///     let frame = gpu.begin_frame()?;
+///     if swapchain.is_outdated() || swapchain.extent() != window_size {
+///         swapchain.resize(window_size)?;
+///     }
+///     let Some(image) = swapchain.acquire()? else { return Ok(()) };
+///     let mut recording = frame.record(Queue::Graphics, "picture")?;
+///     image.begin(&mut recording)?;
+///     recording.use_resource(image.texture(), Subresource::All, State::RENDER_TARGET)?;
+///     draw(&mut recording, &image);
+///     image.finish(&mut recording)?;
+///     frame.submit(recording)?;
+///     swapchain.present(image)?;
+///     frame.end()?;
+///     Ok(())
+/// }
+///
+/// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+/// let mut swapchain = sim::Swapchain::new(&gpu, &SwapchainDesc::new([1280, 720]))?;
+/// frame(&gpu, &mut swapchain, [1280, 720], |_, image| assert_eq!(image.index(), 0))?;
+/// assert_eq!(swapchain.presented(), 1);
+/// # Ok::<(), tenure::Error>(())
+/// ```
+pub trait Swapchain {
+    /// The device that its images are of.
+    type Device: Device;
+
+    /// An image to draw to; `None` while the window is minimised, or has changed so that nothing can be shown.
+    ///
+    /// # Errors
+    /// [`SwapchainRule::OneAtATime`] while the program has one; [`Error::Timeout`]; [`Error::Device`]; Vulkan:
+    /// [`SwapchainRule::WindowLost`].
+    fn acquire(&mut self) -> Result<Option<SwapchainImage<Self::Device>>, Error>;
+
+    /// Shows an image that a recording which was submitted has [finished](SwapchainImage::finish).
+    ///
+    /// # Errors
+    /// [`SwapchainRule::NotFinished`], [`SwapchainRule::OtherSwapchain`], [`SwapchainRule::WindowLost`];
+    /// [`Error::Device`]; Vulkan: [`SwapchainRule::BegunFirst`], [`SwapchainRule::NoQueue`].
+    fn present(&mut self, image: SwapchainImage<Self::Device>) -> Result<(), Error>;
+
+    /// Makes the images as large as the window has become; with a 0 the window is minimised. Free where nothing has
+    /// changed.
+    ///
+    /// # Errors
+    /// [`SwapchainRule::ImageHeld`] while an image is in use, [`SwapchainRule::WindowLost`]; [`Error::Timeout`];
+    /// [`Error::Device`].
+    fn resize(&mut self, size: [u32; 2]) -> Result<(), Error>;
+
+    /// True when the window is not as the images are any more: [resize](Self::resize) it.
+    fn is_outdated(&self) -> bool;
+
+    /// Width and height of the images; zeros while the window is minimised.
+    fn extent(&self) -> [u32; 2];
+
+    /// The format of the views of its images.
+    fn format(&self) -> Format;
+
+    /// How images get to the screen.
+    fn mode(&self) -> PresentMode;
+
+    /// How many images there are.
+    fn images(&self) -> u32;
 }
 
 /// How far a frame has come with an image of a swap chain: what was submitted of it.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use smallvec::SmallVec;
+use tenure_core::SyncPoint;
 use tenure_core::device::{DeviceError, QueueId, QueueSerial};
 
 use crate::clock::{Clock, SharedClock};
@@ -14,7 +15,7 @@ use crate::list::List;
 use crate::object::{Label, ObjectKind};
 use crate::paging::BlockUse;
 use crate::shared::Shared;
-use crate::timeline::Recorded;
+use crate::timeline::{Recorded, Timeline};
 
 /// Values whose clocks are kept: a submission that waits for an older one is ordered after more than it
 /// asked for.
@@ -62,6 +63,13 @@ impl FenceState {
 
     pub(crate) fn value(&self) -> u64 {
         self.progress.lock().value
+    }
+
+    /// True when a value is reached, or will be by what is submitted; of a fence that other devices signal, nobody
+    /// knows.
+    pub(crate) fn is_promised(&self, value: u64) -> bool {
+        let progress = self.progress.lock();
+        progress.is_shared || progress.promised.max(progress.value) >= value
     }
 
     /// What is ordered before a value that is reached. Another device that has signalled it may have waited for all
@@ -265,6 +273,23 @@ impl Shared {
             origin: Origin::Call("check_clean"),
         };
         self.timeline.lock().unreached().into_iter().map(hazard).collect()
+    }
+
+    /// Checks that what an image waits for to be presented has its signals submitted
+    /// (VUID-vkQueuePresentKHR-pWaitSemaphores-03268).
+    pub(crate) fn check_presentable(&self, timeline: &Timeline, frame: &SyncPoint) {
+        let Some((at, point)) = timeline.unpromised(frame) else { return };
+        let (queue, serial, value) = (at.queue.0, at.serial, point.value);
+        let detail = || {
+            let now = point.state.value();
+            format!(
+                "its frame waits for submission {serial} on queue {queue}, which waits for a fence to reach {value}: \
+                 it is at {now}, and nothing that was submitted takes it there"
+            )
+        };
+        let objects = vec![point.state.label.to_string()];
+        let call = "Swapchain::present";
+        self.report(Checks::LIFETIME, HazardKind::PresentedBeforeSignal, objects, detail, call);
     }
 
     /// Notes that a submission uses a point; false for one of another device, which it ignores.

@@ -108,6 +108,8 @@ pub enum HazardKind {
     EvictedTooOften,
     /// A submission waits for a point of the program's own fence or semaphore that nothing signals.
     NeverSignalled,
+    /// On Vulkan, an image is presented before the signal of a value is submitted that its frame waits for.
+    PresentedBeforeSignal,
     /// A fence is signalled to a value that it reaches without that, or a binary semaphore before anything
     /// waits for it.
     SignalledTwice,
@@ -154,6 +156,7 @@ impl fmt::Display for HazardKind {
             Self::EvictedInUse => "evicted in use",
             Self::EvictedTooOften => "evicted too often",
             Self::NeverSignalled => "never signalled",
+            Self::PresentedBeforeSignal => "presented before a signal",
             Self::SignalledTwice => "signalled twice",
             Self::DeadFence => "dead fence",
             Self::ForeignFence => "foreign fence",

@@ -111,6 +111,7 @@
 //! | `EvictedInUse` | a block evicted while the CPU had not seen a submission complete that uses it |
 //! | `EvictedTooOften` | a block evicted more often than it was made resident |
 //! | `NeverSignalled` | a submission waits for a point of the program's own fence or semaphore that nothing signals |
+//! | `PresentedBeforeSignal` | Vulkan: an image is presented before the signal of a value is submitted that its frame waits for, directly or through other submissions |
 //! | `SignalledTwice` | a fence is signalled to a value that it reaches without that, a binary semaphore before anything waits for it |
 //! | `DeadFence` | a submission uses a fence or semaphore that is destroyed |
 //! | `ForeignFence` | a submission uses a fence or semaphore of another device |

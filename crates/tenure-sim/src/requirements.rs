@@ -30,6 +30,10 @@ pub(crate) fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Resu
     if desc.usage().contains(Usage::SHARED) && !properties.features.contains(Features::SHARED_MEMORY) {
         return Err(DeviceError::Unsupported { feature: "shared memory" });
     }
+    let has_foreign = properties.features.contains(Features::SHARED_ACROSS_DRIVERS);
+    if desc.usage().contains(Usage::SHARED_ACROSS_DRIVERS) && !has_foreign {
+        return Err(DeviceError::Unsupported { feature: "memory shared across drivers" });
+    }
     if desc.usage().contains(Usage::CPU_WRITE) && !properties.features.contains(Features::TEXTURE_WRITES) {
         return Err(DeviceError::Unsupported { feature: TEXTURE_WRITES });
     }

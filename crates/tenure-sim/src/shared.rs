@@ -100,6 +100,8 @@ impl Shared {
         let lost = Features::NO_STENCIL_UPLOADS | Features::NO_DEPTH_LAYER_COPIES;
         properties.features.set(lost, options.loses_depth_copies && properties.api == Api::Direct3D12);
         properties.features.set(Features::SHARED_MEMORY, options.shared_memory);
+        let is_vulkan = properties.api == Api::Vulkan;
+        properties.features.set(Features::SHARED_ACROSS_DRIVERS, options.shared_memory && is_vulkan);
         if let (Some(on), Api::Vulkan) = (options.texture_writes, properties.api) {
             properties.features.set(Features::TEXTURE_WRITES, on);
         }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use tenure_core::SyncPoint;
 use tenure_core::device::{CallRule, DeviceError, Properties, QueueId, QueueKind, QueueSerial, check};
 
 use crate::clock::Clock;
@@ -366,6 +367,41 @@ impl Timeline {
                 .extend(head.work.external_waits.iter().filter(missing).map(|point| (at, point.clone())));
         }
         unreached
+    }
+
+    /// A point that must be reached before `until` is complete, and that nothing submitted signals, with the submission
+    /// that waits for it.
+    pub(crate) fn unpromised(&self, until: &SyncPoint) -> Option<(QueueSerial, ExternalPoint)> {
+        let mut seen: Vec<u64> = self.queues.iter().map(|queue| queue.completed).collect();
+        let mut open: Vec<QueueSerial> = until.iter().collect();
+        while let Some(QueueSerial { queue: id, serial: last }) = open.pop() {
+            let first = seen[id.index()];
+            seen[id.index()] = last.max(first);
+            let is_new = |each: &&Submission| (first + 1..=last).contains(&each.serial);
+            for Submission { serial, work, .. } in self.queues[id.index()].pending.iter().filter(is_new) {
+                open.extend(&work.waits);
+                for point in work.external_waits.iter().filter(|point| !point.state.is_reached(point.value)) {
+                    if !point.state.is_promised(point.value) {
+                        return Some((QueueSerial { queue: id, serial: *serial }, point.clone()));
+                    }
+                    open.extend(self.signal_of(point));
+                }
+            }
+        }
+        None
+    }
+
+    /// The submission that is to reach a point.
+    fn signal_of(&self, point: &ExternalPoint) -> Option<QueueSerial> {
+        let signals = |work: &Work| {
+            work.external_signals
+                .iter()
+                .any(|signal| Arc::ptr_eq(&signal.state, &point.state) && signal.value >= point.value)
+        };
+        self.queues.iter().enumerate().find_map(|(index, queue)| {
+            let found = queue.pending.iter().find(|each| signals(&each.work))?;
+            Some(QueueSerial { queue: queue_id(index), serial: found.serial })
+        })
     }
 
     /// What everything still to run, and everything still to be submitted, is ordered after.

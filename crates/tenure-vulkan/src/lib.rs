@@ -42,6 +42,7 @@
 //! | `VK_EXT_swapchain_maintenance1` | images that are acquired again tell when presentations are over |
 //! | `VK_KHR_external_memory_fd` | shared resources are `Unsupported` |
 //! | `VK_EXT_external_memory_dma_buf`, with that | opaque file descriptors alone |
+//! | `VK_EXT_queue_family_foreign`, with that | resources shared across drivers are `Unsupported` |
 //! | `VK_KHR_external_semaphore_fd`, where it takes timeline semaphores | shared semaphores are `Unsupported` |
 //! | `VK_EXT_external_memory_host` | no buffers in the program's own memory |
 //!
@@ -202,7 +203,8 @@
 //!
 //! `Sharing` exports and imports resources of
 //! [`Usage::SHARED`](tenure_core::device::Usage::SHARED) by file descriptors, each with an allocation dedicated to it, and
-//! timeline semaphores (Unix). They change hands by a transfer to and from `VK_QUEUE_FAMILY_EXTERNAL`. Another driver than the
+//! timeline semaphores (Unix). They change hands by a transfer to and from `VK_QUEUE_FAMILY_EXTERNAL`, or, what is shared
+//! [across drivers](tenure_core::BufferDesc::shared_across_drivers), `VK_QUEUE_FAMILY_FOREIGN_EXT`. Another driver than the
 //! exporter's gets at a DMA-BUF in linear memory, so at buffers: images with format modifiers are not made.
 //! [`HostMemory`] makes a buffer of memory that the program has.
 //!

@@ -101,7 +101,7 @@ fn features(
     types: &[MemoryType],
     heaps: &[MemoryHeap],
 ) -> Features {
-    const TABLE: [(OptionalFeatures, Features); 11] = [
+    const TABLE: [(OptionalFeatures, Features); 12] = [
         (OptionalFeatures::SPARSE_BUFFERS, Features::RESERVED_BUFFERS),
         (OptionalFeatures::SPARSE_TEXTURES, Features::RESERVED_TEXTURES),
         (OptionalFeatures::MEMORY_BUDGET, Features::MEMORY_BUDGET),
@@ -113,6 +113,7 @@ fn features(
         (OptionalFeatures::RAY_QUERIES, Features::RAY_QUERIES),
         (OptionalFeatures::EXTERNAL_MEMORY_FD, Features::SHARED_MEMORY),
         (OptionalFeatures::HOST_IMAGE_COPY, Features::TEXTURE_WRITES),
+        (OptionalFeatures::QUEUE_FAMILY_FOREIGN, Features::SHARED_ACROSS_DRIVERS),
     ];
     // Vulkan never zeroes memory on tenure's behalf.
     let mut features = TABLE

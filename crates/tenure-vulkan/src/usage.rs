@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn every_use_is_carried_over() {
         // What is presented or shared needs no usage of its own.
-        let bare = Usage::PRESENT | Usage::SHARED;
+        let bare = Usage::PRESENT | Usage::SHARING;
         assert!(image_usage(bare).is_empty() && buffer_usage(bare, false, true).is_empty());
         for usage in Usage::all().difference(bare).iter() {
             let as_buffer = buffer_usage(usage, false, true);

@@ -36,7 +36,7 @@ pub use shader::{ShaderError, Shaders};
 pub use table::memory_table;
 pub use terrain::{CHUNKS_X, CHUNKS_Z, Terrain};
 pub use tiles::{LOD_BIAS, Tiles};
-pub use window::{Screen, perform_in_window};
+pub use window::{OpenSwapchain, perform_in_window};
 
 /// The result of a step of an example; an error ends the example.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;

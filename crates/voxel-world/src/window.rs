@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tenure::device::Device;
-use tenure::present::SwapchainImage;
+use tenure::present::Swapchain;
 use tenure::{Format, Gpu, SwapchainDesc, Usage};
 use winit::application::ApplicationHandler;
 use winit::dpi::PhysicalSize;
@@ -23,49 +23,23 @@ const FORMAT: Format = Format::Bgra8Srgb;
 /// Between frames while the window is resized and minimised by a test.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The swap chain of a window, on one API.
-pub trait Screen<D: Device>: Sized {
-    /// Creates the swap chain of a window, which outlives it or is kept by it.
-    ///
-    /// # Errors
-    /// The errors of tenure and the driver.
-    fn new(gpu: &Gpu<D>, window: &Arc<Window>, desc: &SwapchainDesc) -> Result<Self>;
-
-    /// Follows the size of the window.
-    ///
-    /// # Errors
-    /// The errors of tenure.
-    fn resize(&mut self, size: [u32; 2]) -> Result<()>;
-
-    /// The size of the images; 0 while the window is minimised.
-    fn extent(&self) -> [u32; 2];
-
-    /// An image to draw to; none while the window is minimised or changes.
-    ///
-    /// # Errors
-    /// The errors of tenure.
-    fn acquire(&mut self) -> Result<Option<SwapchainImage<D>>>;
-
-    /// Shows an image.
-    ///
-    /// # Errors
-    /// The errors of tenure.
-    fn present(&mut self, image: SwapchainImage<D>) -> Result<()>;
-}
+/// Makes the swap chain of a window, which outlives it or is kept by it.
+pub type OpenSwapchain<S> = fn(&Gpu<<S as Swapchain>::Device>, &Arc<Window>, &SwapchainDesc) -> Result<S>;
 
 /// Does in a window what [`perform`](crate::perform) does, until the window is closed. A picture is written only if
 /// the options name one.
 ///
 /// # Errors
 /// As [`perform`](crate::perform); the errors of the window.
-pub fn perform_in_window<D: Device, P: Painter<D>, S: Screen<D>>(
+pub fn perform_in_window<D: Device, P: Painter<D>, S: Swapchain<Device = D>>(
     options: &Options,
     gpu: Gpu<D>,
+    open: OpenSwapchain<S>,
     painter: impl FnOnce(&Show<D>) -> Result<P>,
 ) -> Result<()> {
     let mut show = load(gpu, options, FORMAT)?;
     let mut painter = painter(&show)?;
-    let picture = run::<D, S>(&mut show, &mut painter, options)?;
+    let picture = run(&mut show, open, &mut painter, options)?;
     drop(painter);
     give_back(show)?;
     let Some(picture) = picture else { return Ok(()) };
@@ -78,47 +52,46 @@ pub fn perform_in_window<D: Device, P: Painter<D>, S: Screen<D>>(
 
 /// Shows the world in a window until that is closed. Returns what the last frame showed, if the options ask
 /// for it.
-fn run<D: Device, S: Screen<D>>(
+fn run<D: Device, S: Swapchain<Device = D>>(
     show: &mut Show<D>,
+    open: OpenSwapchain<S>,
     painter: &mut impl Painter<D>,
     options: &Options,
 ) -> Result<Option<Picture>> {
     let flight = Flight::new(*show.camera());
     let unrest = Unrest::new(options.unrest, options.size);
-    let app = App { show, painter, options, flight, unrest, cursor: None, is_dragging: false, shown: None };
-    let mut app: App<'_, D, _, S> = app;
+    let mut app =
+        App { show, open, painter, options, flight, unrest, cursor: None, is_dragging: false, shown: None };
     EventLoop::new()?.run_app(&mut app)?;
     Ok(app.shown.transpose()?.and_then(|shown| shown.picture))
 }
 
 /// A window and what it shows. Fields are dropped in this order.
 struct Shown<S> {
-    screen: S,
+    swapchain: S,
     window: Arc<Window>,
     frames: u64,
     last: Instant,
     picture: Option<Picture>,
 }
 
-impl<S> Shown<S> {
-    fn new<D: Device>(events: &ActiveEventLoop, show: &Show<D>) -> Result<Self>
-    where
-        S: Screen<D>,
-    {
+impl<S: Swapchain> Shown<S> {
+    fn new(events: &ActiveEventLoop, show: &Show<S::Device>, open: OpenSwapchain<S>) -> Result<Self> {
         let [width, height] = show.targets.size;
         let attributes = WindowAttributes::default().with_title("tenure: a voxel world");
         let window =
             Arc::new(events.create_window(attributes.with_inner_size(PhysicalSize::new(width, height)))?);
         let desc = SwapchainDesc::new(window.inner_size().into()).format(FORMAT);
         let desc = desc.usage(Usage::COPY_SRC | Usage::COPY_DST);
-        let screen = S::new(&show.gpu, &window, &desc)?;
-        Ok(Self { screen, window, frames: 0, last: Instant::now(), picture: None })
+        let swapchain = open(&show.gpu, &window, &desc)?;
+        Ok(Self { swapchain, window, frames: 0, last: Instant::now(), picture: None })
     }
 }
 
 /// What winit calls back.
-struct App<'a, D: Device, P, S> {
-    show: &'a mut Show<D>,
+struct App<'a, P, S: Swapchain> {
+    show: &'a mut Show<S::Device>,
+    open: OpenSwapchain<S>,
     painter: &'a mut P,
     options: &'a Options,
     flight: Flight,
@@ -129,18 +102,18 @@ struct App<'a, D: Device, P, S> {
     shown: Option<Result<Shown<S>>>,
 }
 
-impl<D: Device, P: Painter<D>, S: Screen<D>> App<'_, D, P, S> {
+impl<P: Painter<S::Device>, S: Swapchain> App<'_, P, S> {
     /// Draws a frame; true when it is the last.
     fn draw(&mut self, is_closing: bool) -> Result<bool> {
         let Some(Ok(shown)) = &mut self.shown else { return Ok(true) };
         // Waits while more frames are in flight than the configuration allows.
         let frame = self.show.gpu.begin_frame()?;
-        shown.screen.resize(shown.window.inner_size().into())?;
-        let Some(image) = shown.screen.acquire()? else {
+        shown.swapchain.resize(shown.window.inner_size().into())?;
+        let Some(image) = shown.swapchain.acquire()? else {
             self.unrest.advance(&shown.window, None)?;
             return Ok(is_closing);
         };
-        let size = shown.screen.extent();
+        let size = shown.swapchain.extent();
         self.show.resize(size, self.painter)?;
         self.flight.advance(shown.last.elapsed().as_secs_f32());
         shown.last = Instant::now();
@@ -152,7 +125,7 @@ impl<D: Device, P: Painter<D>, S: Screen<D>> App<'_, D, P, S> {
         let is_last = is_closing || self.options.frames == Some(shown.frames);
         let is_wanted = self.options.picture.is_some() || self.options.compare.is_some();
         let picture = self.show.draw_to(&image, &frame, edit, self.painter, is_last && is_wanted)?;
-        shown.screen.present(image)?;
+        shown.swapchain.present(image)?;
         if let Some(picture) = picture {
             let texels = picture.wait(self.show.gpu.config().frames.timeout)?;
             shown.picture = Some(Picture::from_bgra(size, &texels));
@@ -170,7 +143,7 @@ impl<D: Device, P: Painter<D>, S: Screen<D>> App<'_, D, P, S> {
             Ok(true) => events.exit(),
             Ok(false) => match &self.shown {
                 // Nothing is drawn while the window is minimised.
-                Some(Ok(shown)) if shown.screen.extent() != [0, 0] => shown.window.request_redraw(),
+                Some(Ok(shown)) if shown.swapchain.extent() != [0, 0] => shown.window.request_redraw(),
                 _ => {}
             },
             Err(error) => {
@@ -200,9 +173,9 @@ impl<D: Device, P: Painter<D>, S: Screen<D>> App<'_, D, P, S> {
     }
 }
 
-impl<D: Device, P: Painter<D>, S: Screen<D>> ApplicationHandler for App<'_, D, P, S> {
+impl<P: Painter<S::Device>, S: Swapchain> ApplicationHandler for App<'_, P, S> {
     fn resumed(&mut self, events: &ActiveEventLoop) {
-        if self.shown.get_or_insert_with(|| Shown::new(events, self.show)).is_err() {
+        if self.shown.get_or_insert_with(|| Shown::new(events, self.show, self.open)).is_err() {
             events.exit();
         }
     }

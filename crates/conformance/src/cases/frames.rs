@@ -71,7 +71,7 @@ pub fn idle_memory_is_returned<H: Harness>(harness: &H) {
         bench.finish();
     }
     let stats = bench.gpu.stats();
-    assert_eq!((stats.reserved, stats.heaps, stats.committed), (0, 0, 0), "{stats:?}");
+    assert_eq!((stats.reserved, stats.heaps, stats.committed_resources), (0, 0, 0), "{stats:?}");
     assert_eq!(stats.resources_created, stats.resources_destroyed);
     bench.end();
 }

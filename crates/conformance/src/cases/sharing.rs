@@ -18,26 +18,34 @@ const fn region() -> TextureRegion {
 }
 
 /// Handed over and taken back, in turn on two queues, by a device whose peer never asked for them: nothing of them is lost, and
-/// they are used as any other in between. Each has memory of its own.
+/// they are used as any other in between. Each has memory of its own. The peer is of the same driver, or of another.
 pub fn shared_resources_come_back<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
-    let (gpu, is_offered) = (&bench.gpu, bench.properties().features.contains(Features::SHARED_MEMORY));
-    let desc = BufferDesc::new(SIZE, COPIES).name("shared buffer").shared();
-    let texture_desc = TextureDesc::d2(SIDE, SIDE, Format::Rgba8Unorm, COPIES | Usage::SHADER_READ);
-    let texture_desc = texture_desc.name("shared texture").shared();
+    let buffer = BufferDesc::new(SIZE, COPIES).name("shared buffer");
+    let texture = TextureDesc::d2(SIDE, SIDE, Format::Rgba8Unorm, COPIES | Usage::SHADER_READ);
+    let texture = texture.name("shared texture");
+    let features = bench.properties().features;
+    let is_offered = features.contains(Features::SHARED_MEMORY);
+    come_back(&bench, &buffer.clone().shared(), &texture.clone().shared(), is_offered);
+    let is_offered = features.contains(Features::SHARED_ACROSS_DRIVERS);
+    come_back(&bench, &buffer.shared_across_drivers(), &texture.shared_across_drivers(), is_offered);
+    bench.end();
+}
+
+fn come_back<H: Harness>(bench: &Bench<H>, desc: &BufferDesc, texture_desc: &TextureDesc, is_offered: bool) {
+    let gpu = &bench.gpu;
     if !is_offered {
-        for refused in [gpu.create_buffer(&desc).unwrap_err(), gpu.create_texture(&texture_desc).unwrap_err()]
-        {
+        for refused in [gpu.create_buffer(desc).unwrap_err(), gpu.create_texture(texture_desc).unwrap_err()] {
             let is_unsupported =
                 matches!(refused, Error::Device { source: DeviceError::Unsupported { .. }, .. });
             assert!(is_unsupported, "{refused}");
         }
-        return bench.end();
+        return;
     }
     let bytes: Vec<u8> = (0..SIZE).map(|index| index as u8).collect();
     let texels: Vec<u8> = (0..SIDE * SIDE * 4).map(|index| (index / 3) as u8).collect();
-    let buffer = gpu.create_buffer_with(&desc, &bytes).unwrap();
-    let texture = gpu.create_texture_with(&texture_desc, &[TexelData::new(&texels)]).unwrap();
+    let buffer = gpu.create_buffer_with(desc, &bytes).unwrap();
+    let texture = gpu.create_texture_with(texture_desc, &[TexelData::new(&texels)]).unwrap();
     assert_eq!([buffer.location(), texture.location()], [LocationKind::Committed; 2]);
     for queue in [Queue::Graphics, Queue::Compute, Queue::Graphics] {
         bench.submit(queue, |recording| {
@@ -55,8 +63,6 @@ pub fn shared_resources_come_back<H: Harness>(harness: &H) {
         assert_eq!(found.wait(LONG).unwrap(), bytes);
         assert_eq!(seen.wait(LONG).unwrap(), texels);
     }
-    drop((buffer, texture));
-    bench.end();
 }
 
 /// What can be shared by no device is refused before the driver is asked.
@@ -70,8 +76,11 @@ pub fn what_is_not_shared_is_refused<H: Harness>(harness: &H) {
     let shared = BufferDesc::new(SIZE, COPIES).shared();
     assert!(matches!(recording.transient_buffer(&shared), Err(Error::Transient { .. })));
     recording.submit().unwrap();
-    let bare = ResourceDesc::Buffer(BufferInfo { size: SIZE, usage: Usage::SHARED });
-    assert!(matches!(device.requirements(&bare), Err(DeviceError::InvalidDesc { .. })), "no use by itself");
+    for usage in [Usage::SHARED, Usage::SHARING, COPIES | Usage::SHARED_ACROSS_DRIVERS] {
+        let bare = ResourceDesc::Buffer(BufferInfo { size: SIZE, usage });
+        let refused = device.requirements(&bare);
+        assert!(matches!(refused, Err(DeviceError::InvalidDesc { .. })), "{usage}: {refused:?}");
+    }
     let reserved = ResourceDesc::Buffer(BufferInfo { size: 1 << 20, usage: shared.usage });
     assert!(matches!(
         device.create_reserved(&reserved),

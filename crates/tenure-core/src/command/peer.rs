@@ -17,7 +17,7 @@ impl<D: Device> Commands<D> {
     ///
     /// | API | `state` |
     /// | --- | --- |
-    /// | Vulkan | one that both sides name: with the same layout, the peer takes it from the queue family `EXTERNAL` |
+    /// | Vulkan | one that both sides name: with the same layout, the peer takes it from the queue family `EXTERNAL`, or `FOREIGN` where it is shared [across drivers](crate::BufferDesc::shared_across_drivers) |
     /// | Direct3D 12 | not used: textures are handed over in `COMMON`, not on a queue for copies alone |
     ///
     /// A use before it is acquired again finds undefined contents; the simulated device reports it.

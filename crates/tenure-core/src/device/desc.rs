@@ -159,8 +159,8 @@ impl TextureInfo {
         if self.usage.intersects(Usage::BUFFER_ONLY) {
             return bad_usage(Allowed::Usage(Usage::all() - Usage::BUFFER_ONLY - Usage::PRESENT));
         }
-        if self.usage.difference(Usage::SHARED).is_empty() {
-            return bad_usage(Allowed::Rule(SOME_USAGE));
+        if let Some(rule) = broken_sharing(self.usage) {
+            return bad_usage(Allowed::Rule(rule));
         }
         if self.usage.contains(Usage::DEPTH_STENCIL) && self.dimension == Dimension::D3 {
             return bad_usage(Allowed::Rule(
@@ -224,8 +224,17 @@ impl TextureInfo {
     }
 }
 
-/// Vulkan has no resource without a usage.
-const SOME_USAGE: &str = "at least one flag, besides SHARED";
+/// The rule about [`Usage::SHARING`] that a usage breaks. Vulkan has no resource without a usage.
+const fn broken_sharing(usage: Usage) -> Option<&'static str> {
+    if usage.difference(Usage::SHARING).is_empty() {
+        return Some("at least one flag, besides SHARED");
+    }
+    let is_foreign = usage.contains(Usage::SHARED_ACROSS_DRIVERS);
+    match is_foreign && !usage.contains(Usage::SHARED) {
+        true => Some("SHARED beside SHARED_ACROSS_DRIVERS"),
+        false => None,
+    }
+}
 
 /// Any resource a device can create.
 #[derive(Clone, Debug, PartialEq)]
@@ -274,10 +283,10 @@ impl ResourceDesc {
                 let allowed = Allowed::Usage(Usage::all() - Usage::TEXTURE_ONLY - Usage::CPU_WRITE);
                 Err(DeviceError::invalid_desc("usage", info.usage, allowed))
             }
-            Self::Buffer(info) if info.usage.difference(Usage::SHARED).is_empty() => {
-                Err(DeviceError::invalid_desc("usage", info.usage, Allowed::Rule(SOME_USAGE)))
-            }
-            Self::Buffer(_) => Ok(()),
+            Self::Buffer(info) => match broken_sharing(info.usage) {
+                Some(rule) => Err(DeviceError::invalid_desc("usage", info.usage, Allowed::Rule(rule))),
+                None => Ok(()),
+            },
             Self::Texture(info) if info.usage.contains(Usage::PRESENT) => {
                 let allowed =
                     Allowed::Rule("PRESENT is for images that a swap chain made, which are adopted");

@@ -17,7 +17,8 @@ pub enum Subresource {
 ///
 /// [`QueueId::PEER`] on one side hands a resource of [`Usage::SHARED`](super::Usage::SHARED), a buffer or all of a
 /// texture, to another device or process, or takes it from there. It is recorded on the other side's queue alone, from
-/// and to the same state; where states are not the driver's business (Direct3D 12), it records nothing.
+/// and to the same state, and for [`Usage::SHARED_ACROSS_DRIVERS`](super::Usage::SHARED_ACROSS_DRIVERS) by the queue family
+/// `FOREIGN` in place of `EXTERNAL`; where states are not the driver's business (Direct3D 12), it records nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueTransfer {
     /// The queue that gives it up.

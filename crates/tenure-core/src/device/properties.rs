@@ -96,6 +96,10 @@ bitflags! {
         /// The driver loses what copies between depth textures write to subresources other than the first: such copies
         /// are `Unsupported`, and go through a buffer instead. On Direct3D 12 alone.
         const NO_DEPTH_LAYER_COPIES = 1 << 18;
+        /// [`SHARED_MEMORY`](Self::SHARED_MEMORY) is handed to other drivers and devices, too
+        /// ([`Usage::SHARED_ACROSS_DRIVERS`](super::Usage::SHARED_ACROSS_DRIVERS)). Elsewhere creating such a resource is
+        /// `Unsupported`.
+        const SHARED_ACROSS_DRIVERS = 1 << 19;
     }
 }
 

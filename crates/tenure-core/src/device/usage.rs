@@ -62,6 +62,10 @@ bitflags! {
         /// a texture uncompressed, so it is not for textures that nobody writes so: a manager adds it to what is
         /// [filled](crate::TextureDesc::filled), where it costs nothing.
         const CPU_WRITE = 1 << 16;
+        /// Beside [`SHARED`](Self::SHARED): the peer has another driver or another GPU, or is no GPU (a display, a camera,
+        /// a video decoder). Vulkan hands such a resource to the queue family `FOREIGN` and takes it back from there. Only
+        /// where the device has [`Features::SHARED_ACROSS_DRIVERS`](super::Features::SHARED_ACROSS_DRIVERS).
+        const SHARED_ACROSS_DRIVERS = 1 << 17;
     }
 }
 
@@ -89,6 +93,9 @@ impl Usage {
         .union(Self::INDIRECT)
         .union(Self::ACCELERATION_STRUCTURE)
         .union(Self::SHADER_BINDING_TABLE);
+
+    /// What says with whom a resource is shared. None of it is a use by itself.
+    pub const SHARING: Self = Self::SHARED.union(Self::SHARED_ACROSS_DRIVERS);
 
     /// True for a target whose other uses are those that a transient attachment may have.
     pub(super) const fn is_of_transient_attachment(self) -> bool {

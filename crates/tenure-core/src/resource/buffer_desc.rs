@@ -235,6 +235,17 @@ impl BufferDesc {
         Self { usage: self.usage | Usage::SHARED, ..self }
     }
 
+    /// [Shares](Self::shared) its memory with other drivers or other devices than this GPU
+    /// ([`Usage::SHARED_ACROSS_DRIVERS`]): a compositor on another GPU, a camera, a video decoder, by a DMA-BUF. Both sides
+    /// ask for it. It serves peers with the same driver, too, but drivers may then use it at less speed.
+    ///
+    /// Creating it is an error where the device lacks
+    /// [`Features::SHARED_ACROSS_DRIVERS`](crate::device::Features::SHARED_ACROSS_DRIVERS).
+    #[must_use]
+    pub fn shared_across_drivers(self) -> Self {
+        Self { usage: self.usage | Usage::SHARING, ..self }
+    }
+
     /// Asks for an API resource of its own.
     #[must_use]
     pub fn own_resource(self) -> Self {

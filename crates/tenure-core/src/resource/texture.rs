@@ -170,6 +170,14 @@ impl TextureDesc {
         self
     }
 
+    /// [Shares](Self::shared) its memory with other drivers or other devices than this GPU; as
+    /// [`BufferDesc::shared_across_drivers`](crate::BufferDesc::shared_across_drivers).
+    #[must_use]
+    pub fn shared_across_drivers(mut self) -> Self {
+        self.info.usage |= Usage::SHARING;
+        self
+    }
+
     /// Whether it may move, and can be copied for that.
     fn can_move(&self) -> bool {
         let usage = self.info.usage;

@@ -210,8 +210,9 @@ pub struct Stats {
     pub peak_reserved: u64,
     /// Heaps alive: of pools, page allocators and transient resources.
     pub heaps: u64,
-    /// Committed API resources alive: the program's, transient ones, and the blocks of pools that are buffers.
-    pub committed: u64,
+    /// Committed API resources alive: the program's, transient ones, and the blocks of pools that are buffers. Their
+    /// bytes are in several parts of [`reserved_by`](Self::reserved_by).
+    pub committed_resources: u64,
     /// Bytes of textures whose memory is allocated lazily ([`LocationKind::Memoryless`](crate::LocationKind::Memoryless)):
     /// the driver takes it once something is stored there, so it is no part of [`reserved`](Self::reserved).
     pub memoryless: u64,
@@ -293,7 +294,7 @@ impl Stats {
             reserved_by,
             peak_reserved: objects.peak_reserved.max(reserved),
             heaps: objects.heaps,
-            committed: objects.committed,
+            committed_resources: objects.committed,
             memoryless: objects.memoryless,
             driver_allocations: objects.allocations_made,
             heaps_created: objects.heaps_made,

@@ -134,7 +134,7 @@ fn a_panic_in_a_destructor_reaches_who_purges_after_all_else_was_released() {
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"boom"));
         assert_eq!((count(&first_dropped), count(&second_dropped)), (1, 1));
         let stats = gpu.stats();
-        assert_eq!((stats.released - before, stats.pending_releases, stats.committed), (3, 0, 0));
+        assert_eq!((stats.released - before, stats.pending_releases, stats.committed_resources), (3, 0, 0));
         gpu.purge().expect("once");
         gpu.begin_frame().expect("the frame has ended").end().unwrap();
         assert!(gpu.shutdown().is_clean());
@@ -160,7 +160,7 @@ fn no_destructor_runs_inside_a_creation() {
     assert!(made.is_err(), "every way to memory is closed");
     device.faults().clear();
     assert_eq!(count(&dropped), 0);
-    assert_eq!(gpu.stats().committed, 0, "while the memory of what was dropped is given back");
+    assert_eq!(gpu.stats().committed_resources, 0, "while the memory of what was dropped is given back");
     gpu.purge().unwrap();
     assert_eq!(count(&dropped), 1);
     assert!(gpu.shutdown().is_clean());

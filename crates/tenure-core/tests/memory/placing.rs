@@ -113,7 +113,7 @@ fn a_committed_buffer_is_as_large_as_it_was_asked_for() {
     let desc = BufferDesc::new(size, Usage::VERTEX | Usage::SHADER_READ).stride(12);
     gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted));
     let _buffer = gpu.create_buffer(&desc).unwrap();
-    assert_eq!(gpu.stats().committed, 1);
+    assert_eq!(gpu.stats().committed_resources, 1);
     assert_eq!(gpu.stats().reserved, 4 * 64 * KIB, "without room to move to a multiple of its stride");
 }
 

@@ -260,7 +260,7 @@ impl Program {
         assert!(own(&stats, |pool| pool.allocations) >= count, "{stats:?}");
         assert!(own(&stats, |pool| pool.requested) >= bytes, "{stats:?}");
         let (committed, _) = live(&[LocationKind::Committed]);
-        assert!(stats.committed >= committed, "{stats:?}");
+        assert!(stats.committed_resources >= committed, "{stats:?}");
     }
 
     /// Waits for the GPU, after which nothing is pending and all numbers are exact.
@@ -311,7 +311,7 @@ fn check_but_for_the_peak(gpu: &Gpu<Device>) -> Stats {
     );
     assert_eq!(stats.reserved_by.transient, stats.transient.reserved, "{stats:?}");
     assert!(stats.reserved_by.transient <= stats.transient.peak_reserved, "{stats:?}");
-    assert_eq!(stats.heaps + stats.committed, calls.allocations, "{stats:?}");
+    assert_eq!(stats.heaps + stats.committed_resources, calls.allocations, "{stats:?}");
     assert_eq!(stats.heaps, calls.live_heaps);
     let taken = |kind| calls.made(kind) - calls.failed(kind);
     assert_eq!(stats.driver_allocations, taken(CallKind::CreateHeap) + taken(CallKind::CreateCommitted));

@@ -200,14 +200,14 @@ fn pages_are_given_up_when_memory_is_short() {
         recording.split().1.constant_bytes(&[1; 1024]).unwrap();
     }
     recording.submit().unwrap();
-    let before = gpu.stats().committed;
+    let before = gpu.stats().committed_resources;
     assert!(before >= 25, "each page has memory of its own");
     // The driver has no memory for whoever asks next, until something was given back.
     device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted).onwards());
     let desc = tenure_core::BufferDesc::new(1 << 20, tenure_core::Usage::VERTEX);
     assert!(gpu.create_buffer(&desc).is_err());
     device.faults().clear();
-    assert!(gpu.stats().committed <= before - 24, "they were given back before it was refused");
+    assert!(gpu.stats().committed_resources <= before - 24, "they were given back before it was refused");
     end(gpu, &device);
 }
 
@@ -244,11 +244,11 @@ fn what_is_larger_than_a_page_gets_one_of_its_own() {
     let (small, _) = expect(&mut recording, &[1; 64]);
     expect(&mut recording, &vec![2; 100_000]);
     expect(&mut recording, &vec![3; 300_000]);
-    assert_eq!(gpu.stats().committed, 2, "one block, and what the pool does not take");
+    assert_eq!(gpu.stats().committed_resources, 2, "one block, and what the pool does not take");
     assert_eq!(expect(&mut recording, &[4; 64]).0, small + 256, "the page goes on");
     recording.submit().unwrap();
     finish(&gpu);
-    assert_eq!((live(&gpu, PoolKind::UploadPages), gpu.stats().committed), (1, 1));
+    assert_eq!((live(&gpu, PoolKind::UploadPages), gpu.stats().committed_resources), (1, 1));
     end(gpu, &device);
 }
 

@@ -13,6 +13,7 @@ use crate::device::Device;
 use crate::external::Fence;
 use crate::shared::Shared;
 
+mod generic;
 mod presents;
 
 /// What happens to the window at a call of [`Swapchain::acquire`] or [`Swapchain::present`].
@@ -27,7 +28,7 @@ pub enum SwapchainEvent {
     WindowLost,
 }
 
-/// A swap chain of the simulated device, with the methods of the backends' ones. Its images take turns; what
+/// A swap chain of the simulated device, with the methods of the backends' ones ([`tenure_core::present::Swapchain`]). Its images take turns; what
 /// else happens, a [script](Self::script) says.
 ///
 /// Presenting is a read of the image. On Vulkan's profiles something beside the queues makes it, after the
@@ -231,7 +232,7 @@ impl Swapchain {
             // The window reads the image that it shows until the next one comes.
             let before = self.shown.and_then(|shown| self.images.get(shown));
             let before = before.map(|shown| shown.texture().raw());
-            self.shared().present(before, raw, waits);
+            self.shared().present(before, raw, waits, &finished);
         } else {
             self.gpu.submit_external(Queue::Graphics, &finished, |mut queue| {
                 queue.present(raw);

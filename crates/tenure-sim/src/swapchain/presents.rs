@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 use tenure_core::device::{MemoryFlags, MemoryTypeId, QueueSerial, ResourceDesc, Usage};
-use tenure_core::{State, Subresource};
+use tenure_core::{State, Subresource, SyncPoint};
 
 use crate::command::Command;
 use crate::external::{ExternalBatch, ExternalPoint, NativeQueue, Points};
@@ -58,14 +58,17 @@ impl Shared {
         self.create_committed_as(&plain, &ResourceDesc::Texture(info.clone()), memory)
     }
 
-    /// Vulkan: what is beside the queues shows an image, after a semaphore, in the place of the one before.
+    /// Vulkan: what is beside the queues shows an image, after a semaphore that a frame signals, in the place of the one
+    /// before.
     pub(super) fn present(
         &self,
         before: Option<&Resource>,
         image: &Resource,
         rendered: Option<ExternalPoint>,
+        frame: &SyncPoint,
     ) {
         let mut timeline = self.timeline.lock();
+        self.check_presentable(&timeline, frame);
         let at = timeline.next_present();
         let images = before.into_iter().chain([image]);
         images.clone().for_each(|image| image.state.last_use.raise(at.queue, at.serial));

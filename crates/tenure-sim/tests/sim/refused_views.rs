@@ -112,7 +112,11 @@ fn views_of_buffers() {
                 &buffer(
                     256,
                     Usage::all().difference(
-                        Usage::TEXTURE_ONLY | Usage::CPU_WRITE | usage | Usage::ACCELERATION_STRUCTURE,
+                        Usage::TEXTURE_ONLY
+                            | Usage::CPU_WRITE
+                            | usage
+                            | Usage::ACCELERATION_STRUCTURE
+                            | Usage::SHARED_ACROSS_DRIVERS,
                     ),
                 ),
             );

@@ -375,6 +375,48 @@ fn presenting_follows_a_script_too() {
     }
 }
 
+/// On Vulkan the signals that a frame waits for are submitted before its image is presented, also those that another queue
+/// waits for. Direct3D 12 presents on the queue, which waits for any of them.
+#[test]
+fn what_a_frame_waits_for_is_submitted_before_it_is_presented() {
+    for profile in [Profile::VULKAN_NVIDIA, Profile::DISCRETE] {
+        for (is_elsewhere, is_early) in [(false, true), (false, false), (true, true), (true, false)] {
+            let (device, gpu) = manager(profile, Lag::Submissions(2));
+            let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+            let (fence, relay) = (device.create_fence("decoded"), device.create_fence("relay"));
+            // The decoder comes last, and the frame waits for it through a copy.
+            let mut copy = gpu.record(Queue::Copy, "copy").unwrap();
+            copy.wait_for_external(fence.at(3));
+            copy.signal_external(relay.at(1));
+            copy.submit().unwrap();
+            let image = swapchain.acquire().unwrap().unwrap();
+            let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+            recording.wait_for_external(if is_elsewhere { relay.at(1) } else { fence.at(3) });
+            draw(&mut recording, &image);
+            image.finish(&mut recording).unwrap();
+            recording.submit().unwrap();
+            let decode = || {
+                let mut decode = gpu.record(Queue::Compute, "decode").unwrap();
+                decode.signal_external(fence.at(3));
+                decode.submit().unwrap();
+            };
+            if is_early {
+                decode();
+            }
+            swapchain.present(image).unwrap();
+            if !is_early {
+                decode();
+            }
+            let is_wrong = profile == Profile::VULKAN_NVIDIA && !is_early;
+            let expected = if is_wrong { &[HazardKind::PresentedBeforeSignal][..] } else { &[] };
+            assert_eq!(kinds(&device), expected);
+            assert!(gpu.wait(&gpu.submitted(), Duration::from_secs(1)).unwrap());
+            drop((swapchain, fence, relay));
+            end(&device, gpu);
+        }
+    }
+}
+
 /// Once the device is lost the swap chain says so, and no hazard is made of it.
 #[test]
 fn a_lost_device_ends_presenting() {
@@ -500,12 +542,12 @@ fn a_graph_waits_for_the_image_just_before_the_pass_that_needs_it() {
             Ok::<(), Error>(())
         })
         .unwrap();
-    swapchain.present(image).unwrap();
-    frame.end().unwrap();
     let queue = tenure_core::QueueId(0);
     let completed = gpu.completed().unwrap().serial(queue);
     assert_eq!((completed, point.serial(queue)), (1, 2), "the scene is drawn, the image waited for");
     held.signal(1);
+    swapchain.present(image).unwrap();
+    frame.end().unwrap();
     assert!(gpu.wait(&point, std::time::Duration::from_secs(1)).unwrap());
     drop((swapchain, held));
     end(&device, gpu);

@@ -18,6 +18,7 @@
 mod calls;
 mod chain;
 mod choose;
+mod generic;
 mod retire;
 mod semaphores;
 #[cfg(feature = "window")]

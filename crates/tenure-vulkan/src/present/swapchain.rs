@@ -356,7 +356,8 @@ impl Swapchain {
     ///
     /// All that the image waits for has been submitted. Where a recording of the frame waits for a value of a
     /// [timeline semaphore](ExternalSemaphore::timeline) of the program's own, its signal comes before this call, on the GPU or
-    /// by the CPU (VUID-vkQueuePresentKHR-pWaitSemaphores-03268).
+    /// by the CPU (VUID-vkQueuePresentKHR-pWaitSemaphores-03268). Other queues and processes may signal it, so that it is not
+    /// known here; the validation layers and the simulated device report it.
     ///
     /// # Errors
     /// [`SwapchainRule::NotFinished`], [`SwapchainRule::BegunFirst`], [`SwapchainRule::OtherSwapchain`];

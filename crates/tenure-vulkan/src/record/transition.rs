@@ -176,13 +176,11 @@ impl List {
             Object::Buffer(_) if self.shared.families.len() > 1 => vk::QUEUE_FAMILY_IGNORED,
             _ => self.shared.queue(self.queue)?.properties.family,
         };
+        let is_foreign = resource.desc.usage().contains(Usage::SHARED_ACROSS_DRIVERS);
+        let peer = if is_foreign { vk::QUEUE_FAMILY_FOREIGN_EXT } else { vk::QUEUE_FAMILY_EXTERNAL };
         match [from, to] {
-            [queue, QueueId::PEER] if queue == self.queue => {
-                Ok(Side::Release([own, vk::QUEUE_FAMILY_EXTERNAL]))
-            }
-            [QueueId::PEER, queue] if queue == self.queue => {
-                Ok(Side::Acquire([vk::QUEUE_FAMILY_EXTERNAL, own]))
-            }
+            [queue, QueueId::PEER] if queue == self.queue => Ok(Side::Release([own, peer])),
+            [QueueId::PEER, queue] if queue == self.queue => Ok(Side::Acquire([peer, own])),
             _ => {
                 let rule = CallRule::TransferQueue;
                 Err(DeviceError::invalid_call(rule, u64::from(self.queue.0), u64::from(to.0)))

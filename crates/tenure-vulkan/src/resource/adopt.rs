@@ -80,8 +80,9 @@ impl Resource {
     ///
     /// # Errors
     /// [`DeviceError::InvalidDesc`] for a description no buffer has, [`DeviceError::InvalidCall`]
-    /// when it does not lie within its memory, or the memory type does not exist. Then nothing is
-    /// destroyed.
+    /// when it does not lie within its memory, or the memory type does not exist,
+    /// [`DeviceError::Unsupported`] for one shared across drivers without
+    /// [`QUEUE_FAMILY_FOREIGN`](crate::OptionalFeatures::QUEUE_FAMILY_FOREIGN). Then nothing is destroyed.
     ///
     /// # Safety
     /// The buffer and the memory are of `device`, and what the description says of them is true;
@@ -95,6 +96,7 @@ impl Resource {
         let least = info.size;
         let desc = ResourceDesc::Buffer(info);
         desc.validate()?;
+        shared.check_peers(desc.usage())?;
         let object = Object::Buffer(buffer);
         let backing = backing(shared, memory, ownership, least)?;
         let has_address = usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
@@ -121,6 +123,7 @@ impl Resource {
         let RawImage { image, info, usage, format, flags, memory, ownership } = raw;
         let shared = device.shared();
         info.validate()?;
+        shared.check_peers(info.usage)?;
         let desc = ResourceDesc::Texture(info);
         let object = Object::Image(image);
         let least = shared.needs_of(object).memory.size;

@@ -28,6 +28,15 @@ impl Handles {
 }
 
 impl Shared {
+    /// Peers of other drivers take a resource from a queue family of their own.
+    pub(super) fn check_peers(&self, usage: Usage) -> Result<(), DeviceError> {
+        let has_family = self.api.uses(OptionalFeatures::QUEUE_FAMILY_FOREIGN);
+        match usage.contains(Usage::SHARED_ACROSS_DRIVERS) && !has_family {
+            true => Err(unsupported("memory shared across drivers (VK_EXT_queue_family_foreign)")),
+            false => Ok(()),
+        }
+    }
+
     /// The types of handles by which the memory of a buffer is shared.
     pub(super) fn handles_of_buffer(
         &self,

@@ -170,6 +170,7 @@ impl Shared {
     ) -> Result<ImagePlan, DeviceError> {
         info.validate()?;
         self.check_extent(info)?;
+        self.check_peers(info.usage)?;
         if info.usage.contains(Usage::INPUT_ATTACHMENT) && !self.tables.descriptors.contract.sets {
             // They are found in sets.
             return Err(unsupported("input attachments"));

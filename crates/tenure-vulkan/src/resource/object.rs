@@ -87,6 +87,7 @@ impl Shared {
         if info.size > most {
             return Err(DeviceError::invalid_desc("size", info.size, Allowed::AtMost(most)));
         }
+        self.check_peers(info.usage)?;
         let structures = self.api.uses(OptionalFeatures::ACCELERATION_STRUCTURES);
         if info.usage.contains(Usage::ACCELERATION_STRUCTURE) && !structures {
             return Err(unsupported("acceleration structures (VK_KHR_acceleration_structure)"));

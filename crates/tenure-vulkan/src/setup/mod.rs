@@ -8,6 +8,7 @@ mod instance;
 mod message;
 mod options;
 mod own_queues;
+mod plain;
 mod portability;
 mod raw;
 mod request;

@@ -91,6 +91,10 @@ bitflags! {
         /// Texels that the CPU writes where they stay (`VK_EXT_host_image_copy`, from Vulkan 1.3): see
         /// [`Device::write_texture`](tenure_core::device::Device::write_texture). Else they are staged.
         const HOST_IMAGE_COPY = 1 << 24;
+        /// Handing memory to other drivers and devices (`VK_EXT_queue_family_foreign`), with
+        /// [`EXTERNAL_MEMORY_FD`](Self::EXTERNAL_MEMORY_FD). Else resources of
+        /// [`Usage::SHARED_ACROSS_DRIVERS`](tenure_core::device::Usage::SHARED_ACROSS_DRIVERS) are `Unsupported`.
+        const QUEUE_FAMILY_FOREIGN = 1 << 25;
     }
 }
 
@@ -116,7 +120,10 @@ impl OptionalFeatures {
                 OptionalFeatures::MUTABLE_DESCRIPTORS.union(OptionalFeatures::DESCRIPTOR_BUFFERS),
             ),
             (OptionalFeatures::SYNCHRONIZATION2, OptionalFeatures::DESCRIPTOR_BUFFERS),
-            (OptionalFeatures::EXTERNAL_MEMORY_FD, OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF),
+            (
+                OptionalFeatures::EXTERNAL_MEMORY_FD,
+                OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF.union(OptionalFeatures::QUEUE_FAMILY_FOREIGN),
+            ),
             (OptionalFeatures::TIMELINE_SEMAPHORES, OptionalFeatures::EXTERNAL_SEMAPHORE_FD),
         ];
         let without = |found: Self, (needed, by)| if found.contains(needed) { found } else { found - by };

@@ -28,7 +28,8 @@ pub struct RawQueue {
     pub kind: Option<QueueKind>,
 }
 
-/// A device that the program made, and how it was made.
+/// A device that the program made, and how it was made. A program without objects of `ash` makes it by
+/// [`from_create_info`](Self::from_create_info).
 ///
 /// ```
 /// use ash::vk;

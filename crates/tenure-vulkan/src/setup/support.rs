@@ -5,13 +5,14 @@ use std::ffi::CString;
 
 use ash::vk;
 
+use super::chain::Chain;
 use super::families::Family;
 use super::options::OptionalFeatures;
 use super::version::ApiVersion;
 use crate::error::CreateError;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 21] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 22] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -33,6 +34,7 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 21] = [
     (OptionalFeatures::EXTERNAL_SEMAPHORE_FD, None, ash::khr::external_semaphore_fd::NAME),
     (OptionalFeatures::EXTERNAL_MEMORY_HOST, None, ash::ext::external_memory_host::NAME),
     (OptionalFeatures::HOST_IMAGE_COPY, None, ash::ext::host_image_copy::NAME),
+    (OptionalFeatures::QUEUE_FAMILY_FOREIGN, None, ash::ext::queue_family_foreign::NAME),
 ];
 
 /// The newer name of `VK_EXT_robustness2`: the same structure, the same feature.
@@ -66,7 +68,7 @@ pub(crate) struct Support {
     pub(crate) families: Vec<Family>,
 }
 
-type PortabilityFeatures = vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>;
+pub(super) type PortabilityFeatures = vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>;
 
 /// The structures in which features are asked for and enabled.
 #[derive(Default)]
@@ -80,14 +82,14 @@ pub(crate) struct FeatureChain {
     structures: vk::PhysicalDeviceAccelerationStructureFeaturesKHR<'static>,
     ray_queries: vk::PhysicalDeviceRayQueryFeaturesKHR<'static>,
     ray_pipelines: vk::PhysicalDeviceRayTracingPipelineFeaturesKHR<'static>,
-    indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
+    pub(super) indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
     robustness: vk::PhysicalDeviceRobustness2FeaturesEXT<'static>,
     buffers: vk::PhysicalDeviceDescriptorBufferFeaturesEXT<'static>,
     mutable: vk::PhysicalDeviceMutableDescriptorTypeFeaturesEXT<'static>,
     swapchain: vk::PhysicalDeviceSwapchainMaintenance1FeaturesEXT<'static>,
     host_copies: vk::PhysicalDeviceHostImageCopyFeaturesEXT<'static>,
     /// Linked where the device is a portability subset.
-    portability: Option<PortabilityFeatures>,
+    pub(super) portability: Option<PortabilityFeatures>,
 }
 
 impl FeatureChain {
@@ -124,8 +126,18 @@ impl FeatureChain {
         self.host_copies.host_image_copy = flag(OptionalFeatures::HOST_IMAGE_COPY);
     }
 
+    /// A chain with what is on in that of a device.
+    pub(super) fn enabled_in(device: &Chain, is_subset: bool) -> (Self, vk::PhysicalDeviceFeatures) {
+        let mut chain = Self { portability: is_subset.then(PortabilityFeatures::default), ..Self::default() };
+        let mut features = chain.link(OptionalFeatures::all(), vk::PhysicalDeviceFeatures2::default());
+        // SAFETY: all that it points to is in `chain`.
+        unsafe { device.copy_to(core::ptr::from_mut(&mut features).cast()) };
+        let features = features.features;
+        (chain, features)
+    }
+
     /// Those of `asked` that are switched on; what has no switch stays.
-    fn granted(&self, asked: OptionalFeatures) -> OptionalFeatures {
+    pub(super) fn granted(&self, asked: OptionalFeatures) -> OptionalFeatures {
         let switches = [
             (OptionalFeatures::TIMELINE_SEMAPHORES, self.timeline.timeline_semaphore),
             (OptionalFeatures::SYNCHRONIZATION2, self.synchronization2.synchronization2),
@@ -280,6 +292,28 @@ pub(crate) fn extensions_for(
     EXTENSIONS.iter().filter(needed).map(|row| row.2).chain(deferred)
 }
 
+/// Of the features in the table, those that a version and the extensions that are there offer.
+pub(super) fn offered(version: ApiVersion, has: impl Fn(&CStr) -> bool) -> OptionalFeatures {
+    let mut offered = OptionalFeatures::empty();
+    for (feature, included, name) in EXTENSIONS {
+        let in_core = included.is_some_and(|included| version >= included);
+        offered.set(feature, in_core || has(name) || other_name(name).is_some_and(&has));
+    }
+    // What acceleration structures need is core from 1.2 on; before it is too much to list.
+    let structures = version >= ApiVersion::V1_2 && has(ash::khr::deferred_host_operations::NAME);
+    // As for the copies of texels by the CPU, from 1.3 on.
+    if version < ApiVersion::V1_3 {
+        offered.remove(OptionalFeatures::HOST_IMAGE_COPY);
+    }
+    if !structures {
+        offered.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
+    }
+    if !offered.contains(OptionalFeatures::ACCELERATION_STRUCTURES) {
+        offered.remove(OptionalFeatures::RAY_QUERIES | OptionalFeatures::RAY_TRACING_PIPELINES);
+    }
+    offered
+}
+
 impl Support {
     /// Asks a physical device of an instance of the given version.
     pub(crate) fn of(
@@ -315,25 +349,7 @@ impl Support {
 
     /// Of the features in the table, those that a version and the extensions allow to ask for.
     pub(crate) fn offered_in(&self, version: ApiVersion) -> OptionalFeatures {
-        let mut offered = OptionalFeatures::empty();
-        for (feature, included, name) in EXTENSIONS {
-            let in_core = included.is_some_and(|included| version >= included);
-            offered.set(feature, in_core || self.offered_name(name).is_some());
-        }
-        // What acceleration structures need is core from 1.2 on; before it is too much to list.
-        let structures =
-            version >= ApiVersion::V1_2 && self.has_extension(ash::khr::deferred_host_operations::NAME);
-        // As for the copies of texels by the CPU, from 1.3 on.
-        if version < ApiVersion::V1_3 {
-            offered.remove(OptionalFeatures::HOST_IMAGE_COPY);
-        }
-        if !structures {
-            offered.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
-        }
-        if !offered.contains(OptionalFeatures::ACCELERATION_STRUCTURES) {
-            offered.remove(OptionalFeatures::RAY_QUERIES | OptionalFeatures::RAY_TRACING_PIPELINES);
-        }
-        offered
+        offered(version, |name| self.has_extension(name))
     }
 
     /// Which of what may be asked for is really there.

@@ -9,7 +9,8 @@ use super::info::{DeviceIds, HandleKind};
 #[non_exhaustive]
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ShareError {
-    /// The handle is for another device, or for another driver of the same one.
+    /// The handle is for another device, or for another driver of the same one. Of memory, only a DMA-BUF
+    /// crosses drivers, with a description that is [shared across drivers](tenure_core::BufferDesc::shared_across_drivers).
     #[error("exported by {exporter}; this is {importer}")]
     OtherDevice {
         /// Where it was exported.

@@ -118,7 +118,7 @@ impl HostMemory {
             desc.usage.remove(Usage::COPY_DST);
         }
         let written = Usage::UNORDERED_ACCESS | Usage::ACCELERATION_STRUCTURE;
-        let refused = if self.is_writable { Usage::SHARED } else { Usage::SHARED | written };
+        let refused = if self.is_writable { Usage::SHARING } else { Usage::SHARING | written };
         if desc.usage.intersects(refused) {
             return Err(DeviceError::invalid_desc(
                 "usage",

@@ -1,7 +1,7 @@
 //! What must be the same on both sides, as Vulkan has it.
 
 use ash::vk;
-use tenure_core::device::ResourceDesc;
+use tenure_core::device::{ResourceDesc, Usage};
 
 use super::info::{DeviceIds, HandleKind};
 use crate::format::to_vk_format;
@@ -42,6 +42,8 @@ pub(crate) fn created_with(desc: &ResourceDesc, usage: VkUsage) -> u64 {
             add(u64::from(flags.as_raw()));
         }
     }
+    // Both sides name the same queue family for the peer.
+    add(u64::from(desc.usage().contains(Usage::SHARED_ACROSS_DRIVERS)));
     match desc {
         ResourceDesc::Buffer(info) => add(info.size),
         ResourceDesc::Texture(info) => {
@@ -60,7 +62,7 @@ pub(crate) fn created_with(desc: &ResourceDesc, usage: VkUsage) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::device::{BufferInfo, Usage};
+    use tenure_core::device::BufferInfo;
 
     use super::*;
 
@@ -72,6 +74,12 @@ mod tests {
         let hashes =
             [created_with(&desc(64), usage), created_with(&desc(65), usage), created_with(&desc(64), other)];
         assert_eq!(hashes[0], created_with(&desc(64), usage));
+        let shared = |sharing| {
+            let usage = Usage::COPY_SRC | sharing;
+            ResourceDesc::Buffer(BufferInfo { size: 64, usage })
+        };
+        assert_eq!(hashes[0], created_with(&shared(Usage::SHARED), usage));
+        assert_ne!(hashes[0], created_with(&shared(Usage::SHARING), usage), "another queue family");
         assert!(hashes[0] != hashes[1] && hashes[0] != hashes[2] && hashes[1] != hashes[2]);
     }
 }

@@ -9,7 +9,8 @@ pub enum HandleKind {
     /// For Vulkan on the same device with the same driver, and for APIs of the same vendor that import from there
     /// (CUDA, HIP, OpenGL): `VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`.
     OpaqueFd,
-    /// For other drivers and devices, too, video decoders and compositors among them:
+    /// For other drivers and devices, too, video decoders and compositors among them, where both sides describe the
+    /// resource as [shared across drivers](tenure_core::BufferDesc::shared_across_drivers):
     /// `VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT`. Where
     /// [`EXTERNAL_MEMORY_DMA_BUF`](crate::OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF) is used, for buffers mostly: few
     /// drivers have it for images of optimal tiling.

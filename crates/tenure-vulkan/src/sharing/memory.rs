@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{BufferInfo, MemoryTypeId, Requirements, ResourceDesc, State};
+use tenure_core::device::{BufferInfo, MemoryTypeId, Requirements, ResourceDesc, State, Usage};
 use tenure_core::{Buffer, BufferDesc, Gpu, Name, Texture, TextureDesc};
 
 use super::error::ShareError;
@@ -287,7 +287,9 @@ impl Shared {
     ) -> Result<Resource, ShareError> {
         self.alive()?;
         let calls = self.fd_calls()?;
-        if info.kind == HandleKind::OpaqueFd {
+        // The queue family `EXTERNAL` is that of the same device and driver, as opaque handles are.
+        let is_same_driver = !desc.usage().contains(Usage::SHARED_ACROSS_DRIVERS);
+        if info.kind == HandleKind::OpaqueFd || is_same_driver {
             self.check_ids(info.ids)?;
         }
         let plan = self.plan_import(desc, info.kind.vk())?;

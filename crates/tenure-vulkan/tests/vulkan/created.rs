@@ -67,9 +67,12 @@ fn features_are_switched_off() {
         (mutable, Features::empty()),
         (OptionalFeatures::NULL_DESCRIPTORS, Features::empty()),
         (
-            OptionalFeatures::EXTERNAL_MEMORY_FD | OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF,
-            Features::SHARED_MEMORY,
+            OptionalFeatures::EXTERNAL_MEMORY_FD
+                | OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF
+                | OptionalFeatures::QUEUE_FAMILY_FOREIGN,
+            Features::SHARED_MEMORY | Features::SHARED_ACROSS_DRIVERS,
         ),
+        (OptionalFeatures::QUEUE_FAMILY_FOREIGN, Features::SHARED_ACROSS_DRIVERS),
         (OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF, Features::empty()),
         (OptionalFeatures::EXTERNAL_MEMORY_HOST, Features::empty()),
         (OptionalFeatures::HOST_IMAGE_COPY, Features::TEXTURE_WRITES),

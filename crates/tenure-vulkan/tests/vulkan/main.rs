@@ -7,6 +7,7 @@ mod aliasing;
 mod basics;
 mod chains;
 mod commands;
+mod create_info;
 mod created;
 mod descriptors;
 mod disguise;

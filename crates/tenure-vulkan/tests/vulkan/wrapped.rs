@@ -52,7 +52,7 @@ fn indexing_of(host: &Device) -> vk::PhysicalDeviceDescriptorIndexingFeatures<'s
 }
 
 /// Errors that the layers found in what an engine's device was used for.
-static ERRORS: AtomicU32 = AtomicU32::new(0);
+pub(crate) static ERRORS: AtomicU32 = AtomicU32::new(0);
 
 unsafe extern "system" fn count(
     _: vk::DebugUtilsMessageSeverityFlagsEXT,
@@ -67,13 +67,13 @@ unsafe extern "system" fn count(
 }
 
 /// What an engine makes, by plain Vulkan 1.2 and nothing of tenure's.
-struct Engine {
-    entry: ash::Entry,
-    instance: ash::Instance,
-    physical: vk::PhysicalDevice,
+pub(crate) struct Engine {
+    pub(crate) entry: ash::Entry,
+    pub(crate) instance: ash::Instance,
+    pub(crate) physical: vk::PhysicalDevice,
     device: ash::Device,
     queue: vk::Queue,
-    family: u32,
+    pub(crate) family: u32,
     messenger: vk::DebugUtilsMessengerEXT,
 }
 
@@ -87,7 +87,7 @@ enum Enabled {
 }
 
 impl Engine {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::enabling(Enabled::Little).0
     }
 

@@ -45,6 +45,9 @@ fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), Devi
     if desc.usage().contains(Usage::SHARED) && !properties.features.contains(Features::SHARED_MEMORY) {
         return Err(DeviceError::Unsupported { feature: "shared memory (Options::shared_memory)" });
     }
+    if desc.usage().contains(Usage::SHARED_ACROSS_DRIVERS) {
+        return Err(DeviceError::Unsupported { feature: "memory shared across drivers" });
+    }
     if desc.usage().contains(Usage::CPU_WRITE) {
         return Err(DeviceError::Unsupported { feature: TEXTURE_WRITES });
     }

@@ -1,6 +1,7 @@
 //! Swap chains of windows.
 
 pub(crate) mod chain;
+mod generic;
 mod occlusion;
 mod settings;
 mod window;

@@ -105,6 +105,57 @@ impl Chain {
         Ok(chain)
     }
 
+    /// Copies what a device was created with. Structures that are not known are passed over.
+    ///
+    /// # Safety
+    /// What `info` points to is valid.
+    pub(super) unsafe fn of_device(info: &vk::DeviceCreateInfo<'_>) -> Self {
+        let mut chain = Self { links: Vec::new(), rest: ptr::null_mut() };
+        // SAFETY: the pointer is valid or null, says the caller.
+        if let Some(features) = unsafe { info.p_enabled_features.as_ref() } {
+            let head = vk::PhysicalDeviceFeatures2::default().features(*features);
+            // SAFETY: it is the structure of that name.
+            chain.links.push(unsafe { Linked::copied(&HEAD, ptr::from_ref(&head).cast()) });
+        }
+        let mut next = info.p_next.cast::<vk::BaseInStructure<'_>>();
+        while !next.is_null() {
+            // SAFETY: each structure in the chain is valid, says the caller, and begins like this.
+            let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
+            // SAFETY: the type says what is there.
+            chain.links.extend(known(kind).map(|structure| unsafe { Linked::copied(structure, next) }));
+            next = after;
+        }
+        chain
+    }
+
+    /// Switches on, in a chain of known structures, what is on here, be it in the structure of a whole version.
+    ///
+    /// # Safety
+    /// What the chain at `head` points to is valid and may be written.
+    pub(super) unsafe fn copy_to(&self, head: *mut vk::BaseOutStructure<'_>) {
+        let mut next = head;
+        while !next.is_null() {
+            // SAFETY: each structure in the chain is valid, says the caller, and begins like this.
+            let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
+            let flags =
+                next.cast::<u8>().wrapping_add(core::mem::offset_of!(Block, flags)).cast::<vk::Bool32>();
+            let features = known(kind).into_iter().flat_map(|structure| structure.features).enumerate();
+            for (index, _) in features.filter(|(_, feature)| self.is_on(kind, feature)) {
+                // SAFETY: by the table the structure has such a flag there.
+                unsafe { flags.wrapping_add(index).write(vk::TRUE) };
+            }
+            next = after;
+        }
+    }
+
+    fn is_on(&self, kind: vk::StructureType, feature: &str) -> bool {
+        let is_there = |link: &&Linked| {
+            let has = link.structure.kind;
+            has == kind || Some(has) == whole_of(kind)
+        };
+        self.links.iter().filter(is_there).any(|link| link.on().any(|on| on == feature))
+    }
+
     fn push(&mut self, link: Linked) -> Result<(), CreateError> {
         let name = || link.structure.name.to_owned();
         if !self.rest.is_null() {

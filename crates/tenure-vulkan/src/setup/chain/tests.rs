@@ -132,3 +132,35 @@ fn extensions_bring_their_features() {
     found.add_implied(&[c"VK_EXT_descriptor_indexing".to_owned()]);
     assert_eq!(on(&found, vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_2_FEATURES), ["descriptor_indexing"]);
 }
+
+/// What is on in the structures of whole versions and in their parts is found in either.
+#[test]
+fn what_a_device_was_created_with_is_read() {
+    let basic = vk::PhysicalDeviceFeatures::default().shader_int64(true);
+    let mut whole =
+        vk::PhysicalDeviceVulkan12Features::default().timeline_semaphore(true).runtime_descriptor_array(true);
+    let mut group = vk::DeviceGroupDeviceCreateInfo::default();
+    let mut rays = vk::PhysicalDeviceRayQueryFeaturesKHR::default().ray_query(true);
+    let info = vk::DeviceCreateInfo::default()
+        .enabled_features(&basic)
+        .push_next(&mut whole)
+        .push_next(&mut group)
+        .push_next(&mut rays);
+    // SAFETY: all that it points to is alive.
+    let device = unsafe { Chain::of_device(&info) };
+    let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default();
+    let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
+    let mut sync = vk::PhysicalDeviceSynchronization2Features::default();
+    let mut query = vk::PhysicalDeviceRayQueryFeaturesKHR::default();
+    let mut features = vk::PhysicalDeviceFeatures2::default()
+        .push_next(&mut timeline)
+        .push_next(&mut indexing)
+        .push_next(&mut sync)
+        .push_next(&mut query);
+    // SAFETY: as above, and nothing else uses it.
+    unsafe { device.copy_to(ptr::from_mut(&mut features).cast()) };
+    assert_eq!((features.features.shader_int64, features.features.logic_op), (vk::TRUE, vk::FALSE));
+    assert_eq!((timeline.timeline_semaphore, sync.synchronization2), (vk::TRUE, vk::FALSE));
+    assert_eq!((indexing.runtime_descriptor_array, query.ray_query), (vk::TRUE, vk::TRUE));
+    assert_eq!(indexing.descriptor_binding_partially_bound, vk::FALSE);
+}

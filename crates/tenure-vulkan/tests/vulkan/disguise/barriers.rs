@@ -15,6 +15,9 @@ pub(super) struct Release {
     families: [u32; 2],
 }
 
+/// The families of other devices and processes.
+const PEERS: [u32; 2] = [vk::QUEUE_FAMILY_EXTERNAL, vk::QUEUE_FAMILY_FOREIGN_EXT];
+
 /// Stages and accesses, before and after.
 pub(crate) type Scopes = [(vk::PipelineStageFlags2, vk::AccessFlags2); 2];
 
@@ -24,6 +27,16 @@ pub(crate) struct Call {
     pub(crate) memory: Vec<Scopes>,
     pub(crate) buffers: Vec<Scopes>,
     pub(crate) images: Vec<Scopes>,
+    /// The families of buffers and images that go to others or come from there.
+    pub(crate) peers: Vec<[u32; 2]>,
+}
+
+impl Call {
+    fn note_peers(&mut self, families: [u32; 2]) {
+        if PEERS.iter().any(|peer| families.contains(peer)) {
+            self.peers.push(families);
+        }
+    }
 }
 
 pub(super) fn hooks() -> Vec<Hook> {
@@ -67,7 +80,7 @@ impl Stage {
         if (from, to) == (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_IGNORED) {
             return half.layouts;
         }
-        if half.families.contains(&vk::QUEUE_FAMILY_EXTERNAL) {
+        if PEERS.iter().any(|peer| half.families.contains(peer)) {
             let is_own = half.families.contains(&family) && half.layouts[0] == half.layouts[1];
             if !is_own {
                 self.problem(format!("family {family} hands to a peer, or takes from one, {half:?}"));
@@ -114,10 +127,11 @@ fn range_of(range: &vk::ImageSubresourceRange) -> [u32; 4] {
     [range.base_mip_level, range.level_count, range.base_array_layer, range.layer_count]
 }
 
-/// The families share all buffers, which go to other devices and come from them, and change no owner here.
+/// Several families share all buffers, which go to other devices and come from them, and change no owner here.
 fn check_buffer(stage: &Stage, families: [u32; 2]) {
     let has = |family| families.contains(&family);
-    let is_peers = has(vk::QUEUE_FAMILY_EXTERNAL) && has(vk::QUEUE_FAMILY_IGNORED);
+    let own = if stage.costume.families.len() > 1 { vk::QUEUE_FAMILY_IGNORED } else { 0 };
+    let is_peers = PEERS.into_iter().any(has) && has(own);
     if families != [vk::QUEUE_FAMILY_IGNORED; 2] && !is_peers {
         stage.problem("a buffer changes its owner".to_owned());
     }
@@ -165,12 +179,14 @@ unsafe extern "system" fn barrier2(list: vk::CommandBuffer, info: *const vk::Dep
                 ..*each
             });
             call.buffers.push(scopes!(each));
+            call.note_peers([each.src_queue_family_index, each.dst_queue_family_index]);
             stage.check_stages(family, [each.src_stage_mask, each.dst_stage_mask]);
             check_buffer(&stage, [each.src_queue_family_index, each.dst_queue_family_index]);
         }
         let mut images = Vec::new();
         for each in slice(info.p_image_memory_barriers, info.image_memory_barrier_count) {
             call.images.push(scopes!(each));
+            call.note_peers([each.src_queue_family_index, each.dst_queue_family_index]);
             stage.check_stages(family, [each.src_stage_mask, each.dst_stage_mask]);
             let half = Release {
                 image: each.image,

@@ -204,7 +204,7 @@ fn an_owner_that_panics_stops_no_release() {
         drop((level, beside));
         let purged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| gpu.purge().unwrap()));
         assert!(purged.is_err() && is_gone.load(Ordering::Relaxed));
-        assert_eq!((gpu.stats().committed, gpu.stats().pending_releases), (0, 0));
+        assert_eq!((gpu.stats().committed_resources, gpu.stats().pending_releases), (0, 0));
         assert!(gpu.shutdown().is_clean());
     }
     drop(gpu);

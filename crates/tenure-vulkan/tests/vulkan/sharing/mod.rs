@@ -1,5 +1,6 @@
 //! Memory that two processes share, and memory of the program's own.
 
+mod families;
 mod host;
 mod peer;
 mod refused;
