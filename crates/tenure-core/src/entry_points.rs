@@ -70,6 +70,8 @@ fn gpu<D: Device>() {
         Gpu::<D>::upload_stats,
         Gpu::<D>::read_back,
         Gpu::<D>::read_back_texture,
+        Gpu::<D>::read_back_into,
+        Gpu::<D>::read_back_texture_into,
         drop::<Gpu<D>>,
         Frame::<D>::submit,
         Frame::<D>::end,

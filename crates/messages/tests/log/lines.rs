@@ -9,7 +9,7 @@ use std::time::Duration;
 use tenure_core::{
     BufferDesc, BufferViewDesc, CompactionBudget, CompactionConfig, Config, DescriptorConfig,
     DescriptorTableDesc, Format, FrameConfig, Gpu, Graph, MemoryUse, PoolConfig, PressureConfig, Queue,
-    RecordedAllocation, Recorder, State, TextureDesc, UploadRingDesc, Usage,
+    RecordedAllocation, Recorder, StagingConfig, State, TextureDesc, UploadRingDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Paging, Profile};
 
@@ -76,7 +76,7 @@ fn transient() {
     frame.end().unwrap();
 }
 
-/// A frame, an upload ring and an allocation that wait for the GPU.
+/// A frame, an upload ring, an allocation and a large upload that wait for the GPU.
 fn waits() {
     let lag = || Options::new(Profile::DISCRETE).lag(Lag::Submissions(6));
     let close = gpu(lag(), FrameConfig { in_flight: 1, ..Default::default() });
@@ -85,6 +85,8 @@ fn waits() {
         frame.submit(frame.record(Queue::Graphics, "draw").unwrap()).unwrap();
         frame.end().unwrap();
     }
+    let staging = StagingConfig { max_pending: 256 << 10, ..Default::default() };
+    let staged = gpu(lag(), staging);
     let gpu = gpu(lag(), Config::default());
     let ring = gpu.create_upload_ring(&UploadRingDesc::new(64 << 10).name("ring")).unwrap();
     for _ in 0..2 {
@@ -102,6 +104,8 @@ fn waits() {
     drop(first);
     short(&gpu, &[CallKind::CreateHeap, CallKind::CreateCommitted]);
     let _second = gpu.create_buffer(&level.name("next"));
+    let volume = staged.create_buffer(&BufferDesc::new(MIB, Usage::VERTEX).name("volume")).unwrap();
+    staged.upload(&volume, 0, &[7; MIB as usize]).unwrap();
 }
 
 /// Descriptors that do not suffice, of tables and of samplers.

@@ -144,6 +144,7 @@ fn rules(table: &mut Table, id: RecordingId) {
         Awaited::EarlierFrame,
         Awaited::LastFrame,
         Awaited::UploadRing,
+        Awaited::EarlierUploads,
         Awaited::Readback,
         Awaited::ReadbackSubmission,
         Awaited::SwapchainImage,

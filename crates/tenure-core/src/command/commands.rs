@@ -454,6 +454,9 @@ impl<D: Device> Commands<D> {
     /// Copies `size` bytes at `offset` of a buffer for the CPU, barriers included. They are there when
     /// the submission is complete.
     ///
+    /// It is never divided: the GPU writes all bytes in one submission, so all of them need readback memory at once. For more
+    /// than that memory holds, submit the recording and call [`Gpu::read_back_into`](crate::Gpu::read_back_into).
+    ///
     /// # Errors
     /// [`Error::OutOfRange`], [`Error::State`], [`Error::FixedState`], [`Error::Foreign`];
     /// [`Error::OutOfMemory`]; [`Error::Device`] for no bytes at all, or a lost device.

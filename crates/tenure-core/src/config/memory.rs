@@ -99,7 +99,7 @@ pub struct PoolConfig {
     /// once, and leave more memory unused in each.
     pub shards: u32,
     /// How long an allocation waits for memory that was dropped and that the GPU still uses, before it goes to
-    /// slower memory or fails. Default 1 s; up to 60 s, and 0 for no wait.
+    /// slower memory or fails. Default 1 s; up to 60 s, and 0 for no wait, by [uploads](StagingConfig::max_pending) either.
     pub max_wait: Duration,
 }
 
@@ -207,7 +207,15 @@ pub struct StagingConfig {
     /// Bytes of pending uploads at which these are submitted without waiting for a submission or the end of
     /// a frame. Default 64 MiB; 64 KiB to 4 GiB.
     ///
-    /// Larger copies more in one submission; smaller starts the copies sooner and needs less staging memory.
+    /// It bounds the staging memory of large transfers, too. An upload of more than a quarter of it, or initial data of more,
+    /// is divided into pieces of a quarter; whole subresources of a texture are divided only where they are larger than all
+    /// of it, because parts of them need a graphics queue. The next piece waits for the GPU while it would exceed this together
+    /// with what uploads have staged and the GPU has not copied. Beyond it there are a piece for each further thread that
+    /// uploads, a row of blocks or a mip of depth that is larger, uploads of up to a quarter, which never wait for it, and
+    /// what does not wait at all ([`AllocationFlags::NEVER_WAIT`](crate::AllocationFlags::NEVER_WAIT),
+    /// [`PoolConfig::max_wait`] of 0). [`Gpu::read_back_into`](crate::Gpu::read_back_into) keeps to it, too, by itself.
+    ///
+    /// Larger copies more in one submission and waits less; smaller starts the copies sooner and needs less staging memory.
     pub max_pending: u64,
 }
 

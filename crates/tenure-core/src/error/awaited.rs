@@ -12,6 +12,9 @@ pub enum Awaited {
     LastFrame,
     /// The oldest frame that has bytes of an upload ring.
     UploadRing,
+    /// The uploads before a large one: more bytes than
+    /// [`StagingConfig::max_pending`](crate::StagingConfig::max_pending) may not be staged.
+    EarlierUploads,
     /// The submission that reads bytes back.
     Readback,
     /// The recording that reads bytes back: nobody has submitted it.
@@ -30,6 +33,7 @@ impl fmt::Display for Awaited {
             Self::EarlierFrame => "the GPU did not finish an earlier frame",
             Self::LastFrame => "the GPU did not finish the last frame",
             Self::UploadRing => "the GPU did not finish the oldest frame that has bytes of an upload ring",
+            Self::EarlierUploads => "the GPU did not finish earlier uploads",
             Self::Readback => "the GPU did not finish a readback",
             Self::Query => "the GPU did not finish a query",
             Self::QuerySubmission => "nobody submitted the recording of a query",

@@ -10,6 +10,7 @@ mod manager;
 mod memory;
 #[cfg(feature = "metrics")]
 mod metrics;
+mod read_into;
 mod services;
 mod shared;
 mod shutdown;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Gpu;
 use crate::device::{Device, TextureRegion, Usage};
+use crate::memory::AllocationFlags;
 use crate::time::SyncPoint;
 use crate::{
     Buffer, BufferDesc, Error, Queue, Readback, TexelData, Texture, TextureDesc, Upload, UploadStats,
@@ -21,13 +22,21 @@ impl<D: Device> Gpu<D> {
     /// follows one another becomes one copy. It goes to the copy queue where there is one, and
     /// whatever is submitted later waits for what it uses of it. The buffer may be dropped at once.
     ///
+    /// An upload of more than a quarter of `max_pending` is divided into pieces of that size, so that it needs no more
+    /// staging memory than `max_pending`: where that is in use, it submits what is pending and waits for the GPU to copy
+    /// earlier pieces, at most [`FrameConfig::timeout`](crate::FrameConfig::timeout) for each. Where memory is short, any upload
+    /// does so, and then goes on in smaller pieces, down to 64 KiB. Until the call returns, submissions of other threads may
+    /// find a part of the bytes. Smaller uploads never wait while there is memory; none does where
+    /// [`PoolConfig::max_wait`](crate::PoolConfig::max_wait) is 0, where `max_pending` does not bound staging memory.
+    ///
     /// O(bytes), three short locks. Any thread may upload; copies to the same bytes take effect in
     /// the order of the calls.
     ///
     /// # Errors
     /// [`Error::OutOfRange`]; [`Error::FixedState`] for a buffer that the CPU writes itself
     /// ([`Buffer::write`]) and the GPU cannot; [`Error::State`] for one that is no destination of copies;
-    /// [`Error::OutOfMemory`], [`Error::Foreign`], [`Error::Device`]. Nothing is uploaded then.
+    /// [`Error::OutOfMemory`], [`Error::Foreign`], [`Error::Device`], [`Error::Timeout`]. Nothing is uploaded then, except
+    /// for the first pieces of an upload that ran out of memory or time, or lost the device, after them.
     ///
     /// ```
     /// use std::time::Duration;
@@ -43,8 +52,17 @@ impl<D: Device> Gpu<D> {
     /// ```
     #[inline(never)]
     pub fn upload(&self, buffer: &Buffer<D>, offset: u64, bytes: &[u8]) -> Result<Upload, Error> {
+        self.upload_as(buffer, (offset, bytes), AllocationFlags::empty())
+    }
+
+    fn upload_as(
+        &self,
+        buffer: &Buffer<D>,
+        bytes: (u64, &[u8]),
+        flags: AllocationFlags,
+    ) -> Result<Upload, Error> {
         let _call = self.shared.call()?;
-        let upload = self.shared.uploads.upload(&self.shared.context, buffer, offset, bytes)?;
+        let upload = self.shared.uploads.upload(&self.shared.context, buffer, bytes, flags)?;
         self.shared.settle_uploads()?;
         Ok(upload)
     }
@@ -52,6 +70,9 @@ impl<D: Device> Gpu<D> {
     /// Copies texels to a region of a texture: into place, where the texture was created [filled](TextureDesc::filled) and
     /// the GPU cannot be using it, else through staging memory laid out as the device wants it. As [`upload`](Self::upload); regions of a mip and depth go to a graphics queue, because
     /// queues for copies alone cannot.
+    ///
+    /// Pieces are whole slices, or rows of blocks. A region is divided where it is larger than `max_pending`, or memory is
+    /// short: down to one row of blocks. Depth and stencil are not divided, because the APIs copy a whole mip of them at a time.
     ///
     /// # Errors
     /// As [`upload`](Self::upload): [`Error::WrongLength`] when there are fewer texels than the region
@@ -86,7 +107,7 @@ impl<D: Device> Gpu<D> {
 
     /// Creates a buffer that begins with `bytes`: written at once where the CPU reaches it, else
     /// [uploaded](Self::upload), for which [`Usage::COPY_DST`] is added. It counts as
-    /// [filled](BufferDesc::filled).
+    /// [filled](BufferDesc::filled). With [`AllocationFlags::NEVER_WAIT`] the upload does not wait, either.
     ///
     /// # Errors
     /// As [`create_buffer`](Self::create_buffer) and [`upload`](Self::upload). Nothing is left
@@ -110,17 +131,19 @@ impl<D: Device> Gpu<D> {
             return Ok(buffer);
         }
         let desc = desc.clone().filled();
-        let buffer = self.create_buffer(&BufferDesc { usage: desc.usage | Usage::COPY_DST, ..desc })?;
-        self.upload(&buffer, 0, bytes)?;
+        let desc = BufferDesc { usage: desc.usage | Usage::COPY_DST, ..desc };
+        let buffer = self.create_buffer(&desc)?;
+        self.upload_as(&buffer, (0, bytes), desc.allocation)?;
         Ok(buffer)
     }
 
     /// Creates a texture that begins with texels: `data` of every subresource, all mips of the first
     /// layer, then of the next. [`Usage::COPY_DST`] is added, and it counts as [filled](TextureDesc::filled).
+    /// With [`AllocationFlags::NEVER_WAIT`] the upload does not wait, either.
     ///
     /// # Errors
     /// As [`create_texture`](Self::create_texture) and [`upload_texture`](Self::upload_texture);
-    /// [`Error::Device`] for another number of subresources. Nothing is left allocated, or uploaded.
+    /// [`Error::Device`] for another number of subresources. Nothing is left allocated.
     #[inline(never)]
     pub fn create_texture_with(
         &self,
@@ -131,7 +154,7 @@ impl<D: Device> Gpu<D> {
         desc.info.usage |= Usage::COPY_DST;
         let _call = self.shared.call()?;
         let texture = self.create_texture(&desc)?;
-        self.shared.uploads.upload_all(&self.shared.context, &texture, data)?;
+        self.shared.uploads.upload_all(&self.shared.context, &texture, data, desc.allocation)?;
         self.shared.settle_uploads()?;
         Ok(texture)
     }
@@ -170,6 +193,9 @@ impl<D: Device> Gpu<D> {
     /// Copies `size` bytes at `offset` of a buffer for the CPU, in a submission of their own. To read
     /// something back with what produces it, see [`Commands::read_back`](crate::Commands::read_back).
     ///
+    /// All of them need readback memory until the ticket is dropped, because nobody waits for them here. For more than that
+    /// memory holds, see [`read_back_into`](Self::read_back_into).
+    ///
     /// # Errors
     /// As [`Commands::read_back`](crate::Commands::read_back) and
     /// [`Recording::submit`](crate::Recording::submit).
@@ -181,7 +207,8 @@ impl<D: Device> Gpu<D> {
         Ok(readback)
     }
 
-    /// Copies texels of a texture for the CPU, in a submission of their own.
+    /// Copies texels of a texture for the CPU, in a submission of their own. For more than readback memory holds, see
+    /// [`read_back_texture_into`](Self::read_back_texture_into).
     ///
     /// # Errors
     /// As [`Commands::read_back_texture`](crate::Commands::read_back_texture) and

@@ -14,6 +14,7 @@ mod scratch;
 mod shared_pages;
 mod slice;
 mod texel_data;
+mod texel_pieces;
 mod ticket;
 
 use std::sync::Arc;
@@ -32,10 +33,11 @@ pub(crate) use ring::Rings;
 pub use ring::{UploadRing, UploadRingDesc, WhenTooLarge};
 pub use ring_frames::RingStats;
 pub use scratch::Scratch;
-pub(crate) use shared_pages::{Part, Purpose, SharedPages};
+pub(crate) use shared_pages::{FIRST_PAGE, Part, Purpose, SharedPages};
 pub use slice::{RingSlice, UntypedConstant};
 pub(crate) use texel_data::Footprint;
 pub use texel_data::TexelData;
+pub(crate) use texel_pieces::{TexelPiece, TexelPieces};
 pub(crate) use ticket::{Progress, Ticket};
 
 /// The staging memory of a manager: pages of constants between recordings, upload rings, and readbacks.

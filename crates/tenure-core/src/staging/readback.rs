@@ -127,6 +127,11 @@ impl<D: Device> Readback<D> {
         self.rows.tight()
     }
 
+    /// Bytes, with the padding of rows.
+    pub(crate) const fn staged(&self) -> u64 {
+        self.rows.padded()
+    }
+
     /// The name of what is read.
     #[must_use]
     pub const fn name(&self) -> &Name {
@@ -170,6 +175,18 @@ impl<D: Device> Readback<D> {
     #[inline(never)]
     pub fn wait(&self, timeout: Duration) -> Result<Vec<u8>, Error> {
         let _call = self.service.context.call();
+        self.wait_complete(timeout)?;
+        self.bytes()
+    }
+
+    /// As [`wait`](Self::wait), into bytes that are as many.
+    pub(crate) fn wait_into(&self, out: &mut [u8], timeout: Duration) -> Result<(), Error> {
+        let _call = self.service.context.call();
+        self.wait_complete(timeout)?;
+        self.copy_to(out)
+    }
+
+    fn wait_complete(&self, timeout: Duration) -> Result<(), Error> {
         self.service.context.clock.check().map_err(|source| self.refused(source))?;
         let begun = Instant::now();
         let late = |what| Error::Timeout { what, waited_ms: milliseconds(begun.elapsed()) };
@@ -185,7 +202,7 @@ impl<D: Device> Readback<D> {
         if !waited.map_err(|source| self.refused(source))? {
             return Err(late(Awaited::Readback));
         }
-        self.bytes()
+        Ok(())
     }
 
     fn is_complete(&self) -> Result<bool, Error> {

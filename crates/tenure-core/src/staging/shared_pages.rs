@@ -17,7 +17,7 @@ use crate::{BufferDesc, Config, Error, MemoryUse};
 const PAGE_ALIGNMENT: u64 = 256;
 
 /// Bytes of the first page: the least that the configuration allows.
-const FIRST_PAGE: u64 = 64 << 10;
+pub(crate) const FIRST_PAGE: u64 = 64 << 10;
 
 /// Bytes of a page, to be copied from or to.
 pub(crate) struct Part<D: Device> {

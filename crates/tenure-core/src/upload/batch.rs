@@ -95,6 +95,18 @@ impl Upload {
         Self { batch: Some(batch) }
     }
 
+    /// All of it is submitted.
+    pub(super) fn submitted(point: SyncPoint) -> Self {
+        let state = BatchState::default();
+        state.settle(Ok(point));
+        Self::of(Arc::new(state))
+    }
+
+    /// True where both are in one batch.
+    pub(super) fn is_with(&self, other: &Self) -> bool {
+        self.batch.as_ref().map(Arc::as_ptr) == other.batch.as_ref().map(Arc::as_ptr)
+    }
+
     pub(crate) fn outcome(&self) -> Option<&Result<SyncPoint, Error>> {
         static DONE: Result<SyncPoint, Error> = Ok(SyncPoint::NONE);
         match &self.batch {

@@ -2,7 +2,9 @@
 
 mod batch;
 mod copies;
+mod in_flight;
 mod in_place;
+mod pieces;
 mod stage;
 mod uploads;
 

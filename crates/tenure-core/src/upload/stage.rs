@@ -11,22 +11,22 @@ use crate::device::{
     Block, BufferLayout, Device, DeviceError, QueueKind, State, Subresource, TextureRegion, TextureWrite,
     check,
 };
-use crate::memory::{Holder, PlaceHolds};
+use crate::memory::{AllocationFlags, Holder, PlaceHolds};
 use crate::resource::{Buffer, Texture, Tracked, Used};
-use crate::staging::{Footprint, TexelData};
+use crate::staging::{Footprint, Part, TexelData, TexelPiece};
 use crate::{Error, Name, TransientRule};
 
 /// Bytes; of staged buffer data, so that what follows one another merges.
-const BYTE_ALIGNMENT: u64 = 4;
+pub(super) const BYTE_ALIGNMENT: u64 = 4;
 
 impl<D: Device> Uploads<D> {
-    /// Writes bytes to a buffer in place, or stages them for it.
+    /// Writes bytes to a buffer in place, or stages them for it. `flags` are those of what the buffer is created with.
     pub(crate) fn upload(
         &self,
         context: &Arc<Context<D>>,
         buffer: &Buffer<D>,
-        offset: u64,
-        bytes: &[u8],
+        (offset, bytes): (u64, &[u8]),
+        flags: AllocationFlags,
     ) -> Result<Upload, Error> {
         let (size, capacity) = (bytes.len() as u64, buffer.size());
         let is_inside = offset.checked_add(size).is_some_and(|end| end <= capacity);
@@ -40,14 +40,30 @@ impl<D: Device> Uploads<D> {
         if bytes.is_empty() {
             return Ok(Upload::DONE);
         }
-        let staged = self.stage(context, size, BYTE_ALIGNMENT)?;
+        if size <= largest_piece(context)
+            && let Some(staged) = found(self.stage(context, size, BYTE_ALIGNMENT))?
+        {
+            let copy = self.fill_bytes(context, buffer, staged, (offset, bytes), to)?;
+            return Ok(self.push_uploads(context, [copy], size));
+        }
+        self.upload_in_pieces(context, buffer, (offset, bytes), flags)
+    }
+
+    /// The copy of bytes to a buffer, from where they are staged.
+    pub(super) fn fill_bytes(
+        &self,
+        context: &Arc<Context<D>>,
+        buffer: &Buffer<D>,
+        staged: Part<D>,
+        (offset, bytes): (u64, &[u8]),
+        to: (Tracked<D>, PlaceHolds<D>),
+    ) -> Result<Copy<D>, Error> {
         if let Err(source) = staged.write(0, bytes) {
             self.unstage(context, staged);
             return Err(context.refused(buffer.name(), source));
         }
-        let target = Target::Bytes { offset: buffer.place().offset() + offset, size };
-        let on_graphics = !self.has_copy_queue();
-        Ok(self.push_uploads(context, [Copy::new(staged, to, target, on_graphics)], size))
+        let target = Target::Bytes { offset: buffer.place().offset() + offset, size: bytes.len() as u64 };
+        Ok(Copy::new(staged, to, target, !self.has_copy_queue()))
     }
 
     /// Writes texels to a region of a texture in place, or stages them for it.
@@ -64,8 +80,18 @@ impl<D: Device> Uploads<D> {
         {
             return Ok(Upload::DONE);
         }
-        let (copy, bytes) = self.stage_texels(context, texture, region, data)?;
-        Ok(self.push_uploads(context, [copy], bytes))
+        check_copy(context, texture, region)?;
+        let to = destination(context, texture, subresource(texture, region))?;
+        let texels = Texels::new(context, texture, region, data)?;
+        let size = texels.rows.size;
+        if size <= largest_piece(context)
+            && let Some(staged) = found(self.stage(context, size, texels.alignment(context, texture)))?
+        {
+            let copy = self.fill_texels(context, texture, staged, &texels, to)?;
+            return Ok(self.push_uploads(context, [copy], size));
+        }
+        drop(to);
+        self.upload_texels_in_pieces(context, texture, &[texels], AllocationFlags::empty())
     }
 
     /// Writes texels in place, or stages them, for every subresource of a texture, in the order mip by mip, layer by layer; then,
@@ -76,6 +102,7 @@ impl<D: Device> Uploads<D> {
         context: &Arc<Context<D>>,
         texture: &Texture<D>,
         data: &[TexelData<'_>],
+        flags: AllocationFlags,
     ) -> Result<Upload, Error> {
         let info = texture.info();
         let count = data.len() as u64;
@@ -99,21 +126,42 @@ impl<D: Device> Uploads<D> {
         {
             return Ok(Upload::DONE);
         }
-        let mut staged = Vec::with_capacity(data.len());
-        let mut bytes = 0;
-        for (region, data) in regions.zip(data) {
-            match self.stage_texels(context, texture, region, *data) {
-                Ok((copy, size)) => {
-                    staged.push(copy);
-                    bytes += size;
-                }
+        let texels = regions.zip(data).map(|(region, data)| {
+            check_copy(context, texture, region)?;
+            Texels::new(context, texture, region, *data)
+        });
+        let texels = texels.collect::<Result<Vec<_>, _>>()?;
+        let size = texels.iter().map(|texels| texels.rows.size).fold(0, u64::saturating_add);
+        if size <= largest_piece(context)
+            && let Some(copies) = found(self.stage_together(context, texture, &texels))?
+        {
+            return Ok(self.push_uploads(context, copies, size));
+        }
+        self.upload_texels_in_pieces(context, texture, &texels, flags)
+    }
+
+    /// The copies of all of the texels; none is left where one of them fails.
+    fn stage_together(
+        &self,
+        context: &Arc<Context<D>>,
+        texture: &Texture<D>,
+        texels: &[Texels<'_>],
+    ) -> Result<Vec<Copy<D>>, Error> {
+        let mut copies = Vec::with_capacity(texels.len());
+        for texels in texels {
+            let staged = destination(context, texture, subresource(texture, texels.region)).and_then(|to| {
+                let staged = self.stage(context, texels.rows.size, texels.alignment(context, texture))?;
+                self.fill_texels(context, texture, staged, texels, to)
+            });
+            match staged {
+                Ok(copy) => copies.push(copy),
                 Err(error) => {
-                    staged.into_iter().for_each(|copy| self.unstage(context, copy.into_part()));
+                    copies.into_iter().for_each(|copy| self.unstage(context, copy.into_part()));
                     return Err(error);
                 }
             }
         }
-        Ok(self.push_uploads(context, staged, bytes))
+        Ok(copies)
     }
 
     fn push_uploads(
@@ -122,7 +170,7 @@ impl<D: Device> Uploads<D> {
         copies: impl IntoIterator<Item = Copy<D>>,
         bytes: u64,
     ) -> Upload {
-        let (upload, pending) = self.push(context, copies, bytes);
+        let (upload, pending) = self.push(context, copies, (1, bytes));
         if pending >= context.config.staging.max_pending {
             // Refused for lack of memory it stays pending, and whoever submits next is told; what was
             // refused for good is told to whoever waits for it.
@@ -132,42 +180,104 @@ impl<D: Device> Uploads<D> {
         upload
     }
 
-    fn stage_texels(
+    /// The copy of texels to a texture, from where they are staged.
+    pub(super) fn fill_texels(
         &self,
         context: &Arc<Context<D>>,
         texture: &Texture<D>,
-        region: TextureRegion,
-        data: TexelData<'_>,
-    ) -> Result<(Copy<D>, u64), Error> {
-        let (name, info) = (texture.name(), texture.info());
-        let refuse = |source| Error::device(name, source);
-        let subresource = region.layer.saturating_mul(info.mips).saturating_add(region.mip);
-        let features = context.device().properties().features;
-        check_region(features, info, region, QueueKind::Graphics)
-            .and_then(|()| check::copy_to_plane(features, region.plane))
-            .map_err(refuse)?;
-        let to = destination(context, texture, Subresource::One(subresource))?;
-        let block = region.block(info.format);
-        let source = source_layout(name, block, region.extent, data)?;
-        let pitch = context.alignments.copy_pitch.max(block.bytes.into());
-        let rows = Footprint::new(block, region.extent, pitch).map_err(refuse)?;
-        let alignment = context.alignments.copy_offset.max(info.format.copy_alignment(region.plane));
-        let staged = self.stage(context, rows.size, alignment)?;
-        let written = rows.fill(source, data.bytes, |offset, bytes| staged.write(offset, bytes));
+        staged: Part<D>,
+        texels: &Texels<'_>,
+        to: (Tracked<D>, PlaceHolds<D>),
+    ) -> Result<Copy<D>, Error> {
+        let (info, Texels { region, from, bytes, rows }) = (texture.info(), *texels);
+        let written = rows.fill(from, bytes, |offset, bytes| staged.write(offset, bytes));
         if let Err(source) = written {
             self.unstage(context, staged);
-            return Err(context.refused(name, source));
+            return Err(context.refused(texture.name(), source));
         }
+        let subresource = subresource_index(texture, region);
         let target = Target::Texels { region, row_pitch: rows.row_pitch, rows: rows.rows, subresource };
         let is_whole = region.origin == [0; 3] && region.extent == info.mip_extent(region.mip);
         // Queues for copies alone may copy in coarse steps, and never depth.
         let on_graphics = !self.has_copy_queue() || info.format.is_depth() || !is_whole;
-        Ok((Copy::new(staged, to, target, on_graphics), rows.size))
+        Ok(Copy::new(staged, to, target, on_graphics))
     }
 }
 
+/// Texels of the program that were checked: where they go, and how they lie there and in its memory.
+#[derive(Clone, Copy)]
+pub(super) struct Texels<'a> {
+    pub(super) region: TextureRegion,
+    pub(super) from: BufferLayout,
+    pub(super) bytes: &'a [u8],
+    /// As they are staged.
+    pub(super) rows: Footprint,
+}
+
+impl<'a> Texels<'a> {
+    fn new<D: Device>(
+        context: &Context<D>,
+        texture: &Texture<D>,
+        region: TextureRegion,
+        data: TexelData<'a>,
+    ) -> Result<Self, Error> {
+        let block = region.block(texture.info().format);
+        let from = source_layout(texture.name(), block, region.extent, data)?;
+        let pitch = context.alignments.copy_pitch.max(block.bytes.into());
+        let rows = Footprint::new(block, region.extent, pitch);
+        let rows = rows.map_err(|source| Error::device(texture.name(), source))?;
+        Ok(Self { region, from, bytes: data.bytes, rows })
+    }
+
+    /// A piece of them. `None` where they are fewer than that.
+    pub(super) fn piece(&self, piece: &TexelPiece) -> Option<Self> {
+        let row = u64::from(piece.slice) * u64::from(self.from.rows) + u64::from(piece.row);
+        let start = usize::try_from(row.checked_mul(self.from.row_pitch)?).ok()?;
+        Some(Self { region: piece.region, rows: piece.rows, bytes: self.bytes.get(start..)?, ..*self })
+    }
+
+    /// What they are staged at a multiple of.
+    pub(super) fn alignment<D: Device>(&self, context: &Context<D>, texture: &Texture<D>) -> u64 {
+        context.alignments.copy_offset.max(texture.info().format.copy_alignment(self.region.plane))
+    }
+}
+
+/// Bytes of the largest piece of an upload that is divided, and of the largest upload that never is where there is memory.
+pub(super) fn largest_piece<D: Device>(context: &Context<D>) -> u64 {
+    context.config.staging.max_pending / 4
+}
+
+/// What was found, and `None` where memory is short: smaller pieces may find some.
+fn found<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::OutOfMemory(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A copy from staging memory to the region.
+fn check_copy<D: Device>(
+    context: &Context<D>,
+    texture: &Texture<D>,
+    region: TextureRegion,
+) -> Result<(), Error> {
+    let features = context.device().properties().features;
+    check_region(features, texture.info(), region, QueueKind::Graphics)
+        .and_then(|()| check::copy_to_plane(features, region.plane))
+        .map_err(|source| Error::device(texture.name(), source))
+}
+
+fn subresource_index<D: Device>(texture: &Texture<D>, region: TextureRegion) -> u32 {
+    region.layer.saturating_mul(texture.info().mips).saturating_add(region.mip)
+}
+
+pub(super) fn subresource<D: Device>(texture: &Texture<D>, region: TextureRegion) -> Subresource {
+    Subresource::One(subresource_index(texture, region))
+}
+
 /// What an upload goes to, if it may.
-fn destination<'a, D: Device>(
+pub(super) fn destination<'a, D: Device>(
     context: &Arc<Context<D>>,
     resource: impl Into<Used<'a, D>>,
     part: Subresource,

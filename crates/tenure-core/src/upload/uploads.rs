@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use super::Upload;
 use super::batch::Batch;
 use super::copies::{Copy, Sorter};
+use super::in_flight::InFlight;
 use super::in_place::InPlaceCounters;
 use crate::command::{ListPool, Open};
 use crate::context::Context;
@@ -18,7 +19,7 @@ use crate::state::StateError;
 use crate::time::{Clock, SyncPoint};
 use crate::{Error, Name, Queue};
 
-const NAME: &str = "uploads";
+pub(super) const NAME: &str = "uploads";
 
 /// What uploads came to. Bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,6 +65,7 @@ pub(crate) struct Uploads<D: Device> {
     submitter: Mutex<Submitter<D>>,
     /// Covers every submission made for uploads.
     newest: Mutex<SyncPoint>,
+    pub(super) in_flight: InFlight,
     copies: AtomicU64,
     submissions: AtomicU64,
     given_up: Repeated,
@@ -84,6 +86,7 @@ impl<D: Device> Uploads<D> {
             opened: Mutex::new(Opened { batch: None, spare: Vec::new(), uploads: 0, bytes: 0 }),
             submitter: Mutex::new(Submitter { stuck: None, sorter: Sorter::default() }),
             newest: Mutex::new(SyncPoint::NONE),
+            in_flight: InFlight::default(),
             copies: AtomicU64::new(0),
             submissions: AtomicU64::new(0),
             given_up: Repeated::default(),
@@ -107,15 +110,16 @@ impl<D: Device> Uploads<D> {
         self.staging.let_go(context, staged.page, Uses::NONE);
     }
 
-    /// Adds copies of `bytes` bytes to the batch that is submitted next; with the bytes of all of it.
+    /// Adds copies of `bytes` bytes to the batch that is submitted next, which begin so many uploads; with the bytes of
+    /// all of the batch.
     pub(super) fn push(
         &self,
         context: &Context<D>,
         copies: impl IntoIterator<Item = Copy<D>>,
-        bytes: u64,
+        (uploads, bytes): (u64, u64),
     ) -> (Upload, u64) {
         let opened = &mut *self.opened.lock();
-        opened.uploads += 1;
+        opened.uploads += uploads;
         opened.bytes += bytes;
         let spare = &mut opened.spare;
         let batch = opened.batch.get_or_insert_with(|| {
@@ -155,6 +159,7 @@ impl<D: Device> Uploads<D> {
             let Some(mut batch) = next else { break };
             match self.submit(context, &mut batch, &mut submitter.sorter) {
                 Ok(()) => {
+                    self.in_flight.add(&context.clock.completed(), batch.point, batch.bytes);
                     batch.state.settle(Ok(batch.point));
                     self.end(context, batch);
                 }
@@ -286,7 +291,7 @@ impl<D: Device> Uploads<D> {
     }
 
     pub(crate) fn stats(&self) -> UploadStats {
-        let stuck = self.submitter.lock().stuck.as_ref().map_or(0, |batch| batch.bytes);
+        let pending_bytes = self.pending_bytes();
         let (in_place, in_place_bytes) = self.in_place.read();
         let opened = self.opened.lock();
         UploadStats {
@@ -296,8 +301,14 @@ impl<D: Device> Uploads<D> {
             bytes: opened.bytes,
             copies: self.copies.load(Ordering::Relaxed),
             submissions: self.submissions.load(Ordering::Relaxed),
-            pending_bytes: opened.batch.as_ref().map_or(0, |batch| batch.bytes) + stuck,
+            pending_bytes,
         }
+    }
+
+    /// Bytes that wait to be submitted.
+    pub(super) fn pending_bytes(&self) -> u64 {
+        let stuck = self.submitter.lock().stuck.as_ref().map_or(0, |batch| batch.bytes);
+        stuck + self.opened.lock().batch.as_ref().map_or(0, |batch| batch.bytes)
     }
 }
 

@@ -11,6 +11,7 @@ use tenure_sim::{Device, Lag, Options, Profile};
 mod beside_pages;
 mod constants;
 mod contexts;
+mod divided;
 mod frames;
 mod growth;
 mod in_place;

@@ -174,8 +174,8 @@ fn whichever_call_finds_out_wakes() {
             drop(
                 gpu.upload(source, 0, &[1; 4096])
                     .and_then(|_| {
-                        let large = gpu.create_buffer(&BufferDesc::new(80 << 20, Usage::SHADER_READ))?;
-                        gpu.upload(&large, 0, &vec![1; 80 << 20])
+                        let large = gpu.create_buffer(&BufferDesc::new(40 << 20, Usage::SHADER_READ))?;
+                        gpu.upload(&large, 0, &vec![1; 40 << 20])
                     })
                     .unwrap(),
             )

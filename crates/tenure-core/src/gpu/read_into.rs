@@ -1,0 +1,165 @@
+//! Readbacks of any size, in pieces.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::Gpu;
+use crate::device::{Device, TextureRegion};
+use crate::staging::{FIRST_PAGE, TexelPieces};
+use crate::{Buffer, Error, Readback, Texture};
+
+/// Pieces that the GPU copies, and where their bytes go.
+struct Pieces<'a, D: Device> {
+    waiting: VecDeque<(Readback<D>, &'a mut [u8])>,
+    /// Bytes of the pieces that wait.
+    bytes: u64,
+    /// The bytes that wait at most, and above which a piece is divided: less where memory was short.
+    limit: u64,
+    most: u64,
+    begun: Instant,
+    timeout: Duration,
+}
+
+impl<'a, D: Device> Pieces<'a, D> {
+    fn new(gpu: &Gpu<D>, timeout: Duration) -> Self {
+        let limit = gpu.config().staging.max_pending;
+        Self { waiting: VecDeque::new(), bytes: 0, limit, most: limit / 4, begun: Instant::now(), timeout }
+    }
+
+    /// Begins to read a piece, which `cut` says for the most bytes that it has. Where memory is short, it waits for
+    /// earlier ones, and then tries smaller ones.
+    fn read<T>(
+        &mut self,
+        cut: impl Fn(u64) -> (T, u64),
+        read: impl Fn(&T) -> Result<Readback<D>, Error>,
+    ) -> Result<(T, Readback<D>), Error> {
+        loop {
+            let (piece, size) = cut(self.most);
+            while self.bytes.saturating_add(size) > self.limit && self.finish_oldest()? {}
+            let error = match read(&piece) {
+                Err(error @ Error::OutOfMemory(_)) => error,
+                read => return read.map(|readback| (piece, readback)),
+            };
+            if self.finish_oldest()? {
+                continue;
+            }
+            self.most = size / 2;
+            if cut(self.most).1 >= size {
+                return Err(error);
+            }
+        }
+    }
+
+    fn push(&mut self, readback: Readback<D>, out: &'a mut [u8]) {
+        self.bytes += readback.staged();
+        self.waiting.push_back((readback, out));
+    }
+
+    /// Waits for the piece that was begun first, and takes its bytes; false where there is none.
+    fn finish_oldest(&mut self) -> Result<bool, Error> {
+        let Some((readback, out)) = self.waiting.pop_front() else { return Ok(false) };
+        self.bytes -= readback.staged();
+        readback.wait_into(out, self.timeout.saturating_sub(self.begun.elapsed()))?;
+        Ok(true)
+    }
+
+    fn finish(mut self) -> Result<(), Error> {
+        while self.finish_oldest()? {}
+        Ok(())
+    }
+}
+
+impl<D: Device> Gpu<D> {
+    /// Copies the bytes at `offset` of a buffer to `out`, and blocks until they are there. They go through readback memory in
+    /// pieces, of a quarter of [`StagingConfig::max_pending`](crate::StagingConfig::max_pending) at most, each in a
+    /// submission of its own, so that they may be more than that memory holds. Where memory is short, the pieces are smaller.
+    ///
+    /// What other threads submit meanwhile may come between two pieces.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`] when the time is over before, those of [`read_back`](Self::read_back), and then some of `out` may
+    /// be written; [`Error::OutOfMemory`] where there is no memory for 64 KiB.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tenure::{BufferDesc, Config, Gpu, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let desc = BufferDesc::new(1 << 20, Usage::SHADER_READ | Usage::COPY_SRC).name("simulation");
+    /// let simulation = gpu.create_buffer_with(&desc, &vec![7; 1 << 20])?;
+    /// let mut bytes = vec![0; 1 << 20];
+    /// gpu.read_back_into(&simulation, 0, &mut bytes, Duration::from_secs(1))?;
+    /// assert!(bytes.iter().all(|byte| *byte == 7));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline(never)]
+    pub fn read_back_into(
+        &self,
+        buffer: &Buffer<D>,
+        offset: u64,
+        out: &mut [u8],
+        timeout: Duration,
+    ) -> Result<(), Error> {
+        let (size, capacity) = (out.len() as u64, buffer.size());
+        if offset.checked_add(size).is_none_or(|end| end > capacity) {
+            return Err(Error::OutOfRange { name: buffer.name().clone(), offset, size, capacity });
+        }
+        let (mut pieces, mut offset, mut left) = (Pieces::new(self, timeout), offset, out);
+        while !left.is_empty() {
+            let cut = |most: u64| {
+                // Less than a page would need as much memory.
+                let size = left.len().min(usize::try_from(most.max(FIRST_PAGE)).unwrap_or(usize::MAX));
+                (size, size as u64)
+            };
+            let (size, readback) = pieces.read(cut, |size| self.read_back(buffer, offset, *size as u64))?;
+            let (piece, rest) = left.split_at_mut(size);
+            pieces.push(readback, piece);
+            left = rest;
+            offset += size as u64;
+        }
+        pieces.finish()
+    }
+
+    /// Copies texels of a texture to `out`, without padding, and blocks until they are there: as
+    /// [`read_back_into`](Self::read_back_into), in pieces of whole slices, or of rows of blocks. Depth and stencil are
+    /// copied a whole mip at a time.
+    ///
+    /// # Errors
+    /// As [`read_back_into`](Self::read_back_into), but [`Error::OutOfMemory`] where there is no memory for one row of blocks,
+    /// or one mip of depth or stencil; [`Error::WrongLength`] unless `out` is as long as the texels are.
+    #[inline(never)]
+    pub fn read_back_texture_into(
+        &self,
+        texture: &Texture<D>,
+        region: TextureRegion,
+        out: &mut [u8],
+        timeout: Duration,
+    ) -> Result<(), Error> {
+        let (name, info) = (texture.name(), texture.info());
+        let refuse = |source| Error::device(name, source);
+        region.check(info).map_err(refuse)?;
+        let pitch = self.shared.context.alignments.copy_pitch.max(region.block(info.format).bytes.into());
+        let mut pieces = Pieces::new(self, timeout);
+        let mut texels = TexelPieces::new(info, region, pitch).map_err(refuse)?;
+        let (needed, given) = (texels.all().tight(), out.len() as u64);
+        if given != needed {
+            return Err(Error::WrongLength { name: name.clone(), needed, given });
+        }
+        let mut left = out;
+        while !texels.is_over() {
+            let cut = |most| {
+                let piece = texels.next(most, most);
+                (piece, piece.rows.size)
+            };
+            let (piece, readback) =
+                pieces.read(cut, |piece| self.read_back_texture(texture, piece.region))?;
+            // They were counted above.
+            let size = usize::try_from(piece.rows.tight()).unwrap_or(usize::MAX).min(left.len());
+            let (out, rest) = left.split_at_mut(size);
+            pieces.push(readback, out);
+            left = rest;
+            texels.advance(&piece);
+        }
+        pieces.finish()
+    }
+}

@@ -1,0 +1,166 @@
+//! Uploads that are divided, because they are large or memory is short.
+
+use std::sync::Arc;
+
+use super::copies::Copy;
+use super::stage::{BYTE_ALIGNMENT, Texels, destination, largest_piece, subresource};
+use super::{Upload, Uploads};
+use crate::Error;
+use crate::context::Context;
+use crate::device::{Device, DeviceError, Subresource};
+use crate::memory::AllocationFlags;
+use crate::resource::{Buffer, Texture};
+use crate::staging::{FIRST_PAGE, Part, TexelPieces};
+use crate::time::{Clock, SyncPoint};
+
+/// An upload in pieces, which are staged and submitted one after the other.
+struct Pieces<'a, D: Device> {
+    uploads: &'a Uploads<D>,
+    context: &'a Arc<Context<D>>,
+    /// Bytes above which a piece is divided: less where memory was short.
+    most: u64,
+    /// It may wait for the GPU.
+    waits: bool,
+    /// One for each batch that its pieces are in.
+    batches: Vec<Upload>,
+}
+
+impl<'a, D: Device> Pieces<'a, D> {
+    fn new(uploads: &'a Uploads<D>, context: &'a Arc<Context<D>>, flags: AllocationFlags) -> Self {
+        let is_impatient = flags.intersects(AllocationFlags::NEVER_WAIT | AllocationFlags::NEVER_ALLOCATE)
+            || context.config.pools.max_wait.is_zero();
+        // Inside of the program's own submission nothing can be submitted.
+        let waits = !is_impatient && Clock::check_outside().is_ok();
+        let most = context.config.staging.max_pending;
+        Self { uploads, context, most, waits, batches: Vec::new() }
+    }
+
+    /// Bytes for the next piece, which `cut` says for the most bytes that a piece has. Where memory is short, it waits for what
+    /// is in flight, and then tries smaller pieces.
+    fn stage<T>(&mut self, align: u64, cut: impl Fn(u64) -> (T, u64)) -> Result<(Part<D>, T), Error> {
+        loop {
+            let (piece, size) = cut(self.most);
+            if self.waits {
+                self.uploads.wait_for_room(self.context, size)?;
+            }
+            let error = match self.uploads.stage(self.context, size, align) {
+                Err(error @ Error::OutOfMemory(_)) => error,
+                staged => return staged.map(|staged| (staged, piece)),
+            };
+            if self.waits && self.uploads.wait_for_oldest(self.context)? {
+                continue;
+            }
+            self.most = size / 2;
+            if cut(self.most).1 >= size {
+                return Err(error);
+            }
+        }
+    }
+
+    fn push(&mut self, copy: Copy<D>, bytes: u64) -> Result<(), Error> {
+        let begun = u64::from(self.batches.is_empty());
+        let (upload, pending) = self.uploads.push(self.context, [copy], (begun, bytes));
+        if !self.batches.last().is_some_and(|last| last.is_with(&upload)) {
+            self.batches.push(upload);
+        }
+        // The GPU copies one half while the other one is filled.
+        if pending >= self.context.config.staging.max_pending / 2 {
+            let flushed = self.uploads.flush(self.context);
+            self.context.reclaim();
+            if self.waits {
+                flushed?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All pieces were pushed. Where they are in several batches, the last one is submitted, too.
+    fn end(mut self) -> Result<Upload, Error> {
+        if let [_, _, ..] = &*self.batches {
+            self.uploads.flush(self.context)?;
+        } else if let Some(only) = self.batches.pop() {
+            return Ok(only);
+        }
+        let mut all = SyncPoint::NONE;
+        for outcome in self.batches.iter().filter_map(Upload::outcome) {
+            all.merge(outcome.as_ref().map_err(Error::clone)?);
+        }
+        Ok(Upload::submitted(all))
+    }
+}
+
+impl<D: Device> Uploads<D> {
+    /// Stages bytes for a buffer that has them, piece by piece.
+    #[cold]
+    pub(super) fn upload_in_pieces(
+        &self,
+        context: &Arc<Context<D>>,
+        buffer: &Buffer<D>,
+        (mut offset, mut bytes): (u64, &[u8]),
+        flags: AllocationFlags,
+    ) -> Result<Upload, Error> {
+        let mut pieces = Pieces::new(self, context, flags);
+        let part = largest_piece(context);
+        while !bytes.is_empty() {
+            let (staged, size) = pieces.stage(BYTE_ALIGNMENT, |most| {
+                // Less than a page would need as much memory.
+                let size = most.max(FIRST_PAGE).min(part);
+                let size = usize::try_from(size).unwrap_or(usize::MAX).min(bytes.len());
+                (size, size as u64)
+            })?;
+            let (piece, rest) = bytes.split_at(size);
+            let copy = match destination(context, buffer, Subresource::All) {
+                Ok(to) => self.fill_bytes(context, buffer, staged, (offset, piece), to)?,
+                Err(error) => {
+                    self.unstage(context, staged);
+                    return Err(error);
+                }
+            };
+            pieces.push(copy, size as u64)?;
+            offset += size as u64;
+            bytes = rest;
+        }
+        pieces.end()
+    }
+
+    /// Stages texels of subresources, piece by piece. A subresource that is whole can be copied by any queue, so that one is
+    /// divided only where it is larger than all that may be staged, or memory is short.
+    #[cold]
+    pub(super) fn upload_texels_in_pieces(
+        &self,
+        context: &Arc<Context<D>>,
+        texture: &Texture<D>,
+        texels: &[Texels<'_>],
+        flags: AllocationFlags,
+    ) -> Result<Upload, Error> {
+        let mut pieces = Pieces::new(self, context, flags);
+        let part = largest_piece(context);
+        for texels in texels {
+            let refuse = |source| Error::device(texture.name(), source);
+            let align = texels.alignment(context, texture);
+            let pitch = texels.rows.row_pitch;
+            let mut left = TexelPieces::new(texture.info(), texels.region, pitch).map_err(refuse)?;
+            while !left.is_over() {
+                let (staged, piece) = pieces.stage(align, |most| {
+                    let piece = left.next(most, most.min(part));
+                    (piece, piece.rows.size)
+                })?;
+                let to = destination(context, texture, subresource(texture, texels.region));
+                let some = texels.piece(&piece).ok_or_else(|| {
+                    let limit = texels.bytes.len() as u64;
+                    refuse(DeviceError::invalid_call("texels lie within their bytes", piece.rows.size, limit))
+                });
+                let copy = match to.and_then(|to| Ok((to, some?))) {
+                    Ok((to, some)) => self.fill_texels(context, texture, staged, &some, to)?,
+                    Err(error) => {
+                        self.unstage(context, staged);
+                        return Err(error);
+                    }
+                };
+                pieces.push(copy, piece.rows.size)?;
+                left.advance(&piece);
+            }
+        }
+        pieces.end()
+    }
+}
