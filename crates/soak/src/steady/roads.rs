@@ -185,6 +185,7 @@ fn movable(round: &mut Round<'_>) -> Result<(), Error> {
     let _moved = round.gpu.take_moved();
     // Each may move once more.
     round.counts.named += 10;
+    round.counts.blocks += 1;
     Ok(())
 }
 
@@ -254,6 +255,7 @@ fn texels(round: &mut Round<'_>) -> Result<(), Error> {
     let texels = vec![3; 400 * rows as usize];
     let upload = round.gpu.upload_texture(&round.lasting.texture, region, TexelData::new(&texels))?;
     round.counts.bytes += 2 * texels.len() as u64;
+    stage(round);
     round.keep(upload);
     let mut recording = round.record(Queue::Graphics)?;
     recording.use_resource(&round.lasting.texture, Subresource::All, State::PIXEL_SHADER)?;
@@ -381,6 +383,7 @@ fn pass_by_pass(round: &mut Round<'_>) -> Result<(), Error> {
         round.counts.bytes += round.gpu.texture_cost(&desc)?.size;
         let target = recording.transient_texture(&desc)?;
         recording.use_resource(&target, Subresource::All, State::RENDER_TARGET)?;
+        recording.raw().clear_texture(target.raw(), Subresource::All, &[1]);
     }
     round.submit(recording)
 }
@@ -393,6 +396,7 @@ fn transient_buffers(round: &mut Round<'_>) -> Result<(), Error> {
         round.counts.bytes += desc.size;
         let buffer = recording.transient_buffer(&desc)?;
         recording.use_resource(&buffer, Subresource::All, State::UNORDERED_ACCESS)?;
+        recording.raw().use_buffer(buffer.raw(), buffer.offset(), buffer.size(), State::UNORDERED_ACCESS);
     }
     round.submit(recording)
 }
