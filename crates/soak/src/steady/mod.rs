@@ -51,7 +51,7 @@ impl Ending {
 
 /// What is held from before the measured rounds until after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Held {
+enum KeptOpen {
     Nothing,
     /// A recording that stays open.
     Recording,
@@ -66,7 +66,7 @@ struct Plan {
     /// The seeds of the choices of each road.
     seeds: Vec<u64>,
     ending: Ending,
-    held: Held,
+    held: KeptOpen,
     /// Every recording is on the graphics queue.
     is_of_one_queue: bool,
     /// Rounds for which things live.
@@ -97,7 +97,7 @@ impl Plan {
         let setup = Setup::new(seed, &mut rng).steady(rng.below(2) == 0);
         let endings =
             [Ending::Frame, Ending::Frame, Ending::Wait, Ending::Completed, Ending::Purge, Ending::Nothing];
-        let holds = [Held::Nothing, Held::Nothing, Held::Recording, Held::Handles];
+        let holds = [KeptOpen::Nothing, KeptOpen::Nothing, KeptOpen::Recording, KeptOpen::Handles];
         let mut roads: Vec<_> = ROADS.iter().collect();
         let count = 1 + rng.below(MOST_ROADS);
         while roads.len() as u64 > count {
@@ -105,7 +105,7 @@ impl Plan {
         }
         let held = holds[rng.below(holds.len() as u64) as usize];
         // What the program drops, and rings, wait for each recording that is open.
-        roads.retain(|road| held != Held::Recording || !road.waits_for_recordings);
+        roads.retain(|road| held != KeptOpen::Recording || !road.waits_for_recordings);
         let ending = endings[rng.below(endings.len() as u64) as usize];
         // Graphs are executed in frames.
         let ending = if roads.iter().any(|road| road.needs_frame) { Ending::Frame } else { ending };
@@ -215,11 +215,11 @@ fn play(plan: &Plan, device: &Device, rounds: u64) -> Checked {
     let rounds = if plan.ending.gives_back() { rounds } else { 3 * rounds };
     let mut growth = Growth::new(plan.lifetime + plan.behind, rounds, plan.ending);
     for number in 0..WARM_UP + 2 * rounds {
-        if number == KEPT && plan.held == Held::Recording {
+        if number == KEPT && plan.held == KeptOpen::Recording {
             open = Some(failed("record", gpu.record(Queue::Graphics, "held"))?);
         }
         let (things, counts) = round(plan, &gpu, &lasting, &mut submitted)?;
-        if number == KEPT && plan.held == Held::Handles {
+        if number == KEPT && plan.held == KeptOpen::Handles {
             kept = things;
         } else {
             alive.push_back(things);
