@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use soak::{Program, Refusals, Watchdog, run, run_threads, run_traced, shrink};
+use soak::{Program, Refusals, Watchdog, run, run_steady, run_threads, run_traced, shrink};
 
 /// Runs random programs over the whole interface of tenure on the simulated device.
 #[derive(Parser)]
@@ -28,6 +28,12 @@ struct Arguments {
     /// One run in so many is of threads that share a manager; 0: none.
     #[arg(long, default_value_t = 20)]
     threads_each: u64,
+    /// One run in so many is of a program that does the same again and again; 0: none.
+    #[arg(long, default_value_t = 50)]
+    steady_each: u64,
+    /// The rounds of such a program in each of its two halves, the second of which may not need more than the first.
+    #[arg(long, default_value_t = 60)]
+    rounds: u64,
     /// Shows how often each call was refused in which way.
     #[arg(long)]
     refusals: bool,
@@ -94,6 +100,12 @@ fn soak(arguments: &Arguments) -> Result<(), ()> {
         if arguments.threads_each > 0 && seed.is_multiple_of(arguments.threads_each) {
             run_threads(seed).map_err(|wrong| println!("seed {seed}, with threads: {wrong}"))?;
             threads += 1;
+        }
+        if arguments.steady_each > 0 && seed % arguments.steady_each == 1 % arguments.steady_each {
+            run_steady(seed, arguments.rounds).map_err(|wrong| {
+                println!("seed {seed}, equal rounds: {wrong}");
+                print_place();
+            })?;
         }
         let program = Program::new(seed);
         let outcome = run(&program);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use tenure_core::{
     CompactionConfig, Config, DescriptorConfig, FrameConfig, InPlaceConfig, PoolConfig, StagingConfig,
-    Strategy, UploadConfig, UploadSuballocator,
+    Strategy, TransientConfig, UploadConfig, UploadSuballocator,
 };
 use tenure_sim::{Device, Lag, Options, Paging, Profile};
 use test_random::Rng;
@@ -58,6 +58,8 @@ pub struct Setup {
     pub suballocator: UploadSuballocator,
     /// Frames that may be in flight.
     pub in_flight: u32,
+    /// Sizes of blocks, heaps and pages are no powers of two, and the driver has wishes about memory.
+    pub is_odd: bool,
     seed: u64,
 }
 
@@ -84,8 +86,14 @@ impl Setup {
             ),
             suballocator: any(rng, [UploadSuballocator::Buddy, UploadSuballocator::General]),
             in_flight: 1 + rng.below(4) as u32,
+            is_odd: seed % 5 == 2,
             seed,
         }
+    }
+
+    /// The same for a program that does the same again and again: nothing goes wrong, and the program says how far the GPU is.
+    pub(crate) fn steady(self, is_odd: bool) -> Self {
+        Self { lag: Lag::Manual, threads: 1, is_odd, ..self.without_trouble() }
     }
 
     /// The same where nothing goes wrong.
@@ -95,10 +103,50 @@ impl Setup {
 
     /// A new device.
     pub(crate) fn device(&self) -> Device {
+        Device::with_options(self.options())
+    }
+
+    /// What a device is made of.
+    pub(crate) fn options(&self) -> Options {
         let options = Options::new(self.profile).lag(self.lag).seed(self.seed);
         // Where the profile is Vulkan's.
         let options = options.texture_writes(!self.seed.is_multiple_of(3));
-        Device::with_options(if self.is_paged { options.paging(Paging::PCIE4_X16) } else { options })
+        let options = if self.is_odd { self.odd_options(options) } else { options };
+        if self.is_paged { options.paging(Paging::PCIE4_X16) } else { options }
+    }
+
+    fn odd_options(&self, options: Options) -> Options {
+        let mut rng = Rng::new(self.seed ^ 0x0DD);
+        let options = options.tight_alignment(rng.below(2) == 0).zeroed(rng.below(2) == 0);
+        let options = options.heap_sizes([(2 << 30) + rng.below(1 << 30), (2 << 30) + rng.below(1 << 30)]);
+        match rng.below(6) {
+            0 => options.prefers_dedicated(),
+            1 => options.requires_dedicated(),
+            2 => options.copy_src_with_reads(),
+            _ => options,
+        }
+    }
+
+    /// Sizes in their ranges that are no powers of two.
+    fn odd_config(&self, chosen: Config) -> Config {
+        let mut rng = Rng::new(self.seed ^ 0xC0DD);
+        let mut from = |least: u64, most: u64| least + rng.below(most - least);
+        let pools = PoolConfig {
+            min_block: from(64 << 10, 1 << 20),
+            max_buffer_block: from(8 << 20, 32 << 20),
+            max_texture_block: from(1 << 20, 64 << 20),
+            max_pooled_buffer: from(0, 8 << 20),
+            growth_divisor: from(1, 64),
+            ..chosen.pools
+        };
+        let uploads = UploadConfig {
+            max_small: from(256, 100 << 10),
+            max_pooled: from(100 << 10, 64 << 20),
+            max_block: from(128 << 10, 4 << 20),
+            ..chosen.uploads
+        };
+        let transient = TransientConfig { heap: from(0, 4 << 20), ..chosen.transient };
+        Config { pools, uploads, transient, ..chosen }
     }
 
     /// Some programs stage everything, and some write large things across the bus, too.
@@ -112,6 +160,11 @@ impl Setup {
     }
 
     pub(crate) fn config(&self) -> Config {
+        let config = self.even_config();
+        if self.is_odd { self.odd_config(config) } else { config }
+    }
+
+    fn even_config(&self) -> Config {
         let chosen = Config {
             frames: FrameConfig { in_flight: self.in_flight, ..FrameConfig::default() },
             pools: PoolConfig { strategy: self.strategy, ..PoolConfig::default() },
@@ -158,6 +211,9 @@ impl fmt::Display for Setup {
         write!(f, "{}, {:?}, trouble {:?}", self.profile.name(), self.lag, self.trouble)?;
         if self.is_paged {
             write!(f, ", paged")?;
+        }
+        if self.is_odd {
+            write!(f, ", odd sizes")?;
         }
         write!(
             f,

@@ -181,7 +181,7 @@ impl World {
 }
 
 /// The manager is back where it began.
-fn check_idle(gpu: &Gpu<Device>) -> Checked {
+pub(crate) fn check_idle(gpu: &Gpu<Device>) -> Checked {
     let frames = |count: usize| {
         let empty = || gpu.begin_frame().and_then(tenure_core::Frame::end);
         (0..count).try_for_each(|_| empty()).or_else(|error| wrong(format!("an empty frame: {error}")))

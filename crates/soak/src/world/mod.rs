@@ -18,7 +18,7 @@ use tenure_sim::{Device, Swapchain};
 
 use crate::contents::Contents;
 use crate::setup::{Setup, Trouble};
-pub(crate) use end::{LONG, compare, end_clean};
+pub(crate) use end::{LONG, check_idle, compare, end_clean};
 pub use errors::Refusals;
 pub(crate) use errors::{Checked, Wrong, words_of, wrong};
 pub(crate) use objects::{Grid, KnownBuffer, KnownTexture, Shown, ShownRange, ShownSet, ShownTable, Tiles};

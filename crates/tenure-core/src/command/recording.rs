@@ -128,10 +128,10 @@ impl<D: Device> Recording<D> {
     pub(super) fn end(&mut self, id: RecordingId, submission: SyncPoint) {
         let CommandService { staging, descriptors, context, .. } = &*self.service;
         if let Some(pages) = self.pages.take() {
-            staging.store.constants.put_back(pages, context);
+            staging.store.constants.put_back(pages, context, submission);
         }
         if let Some(builds) = self.builds.take() {
-            staging.store.builds.put_back(builds, context);
+            staging.store.builds.put_back(builds, context, submission);
         }
         if let Some(places) = self.places.take() {
             context.place_pool.put_back(places);

@@ -447,6 +447,14 @@ impl<D: Device> Context<D> {
         self.purge_memory();
     }
 
+    /// As [`reclaim`](Self::reclaim), in a program that begins no frames, before the driver is asked for more: such a
+    /// program may make no other call that gives something back.
+    pub(crate) fn reclaim_without_frames(&self) {
+        if self.current_frame() == 0 {
+            self.reclaim();
+        }
+    }
+
     /// Polls the clock.
     pub(crate) fn poll_clock(&self) {
         // The clock notes a loss of the device, and the next call reports it.
@@ -501,6 +509,10 @@ impl<D: Device> MakeRoom for Context<D> {
 
     fn release_completed(&self) {
         self.reclaim();
+    }
+
+    fn prepare_growth(&self) {
+        self.reclaim_without_frames();
     }
 
     fn wait_for_room(&self, wanted: Option<Wanted>) -> bool {

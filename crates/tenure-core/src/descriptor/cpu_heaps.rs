@@ -51,6 +51,11 @@ impl<D: Device> CpuHeaps<D> {
         let context = &service.context;
         let mut blocks = self.blocks(kind);
         if blocks.with_room().is_none() {
+            drop(blocks);
+            context.reclaim_without_frames();
+            blocks = self.blocks(kind);
+        }
+        if blocks.with_room().is_none() {
             let count = context.config.descriptors.block;
             let desc = DescriptorHeapDesc { kind, count, shader_visible: false };
             let heap = context.device().create_descriptor_heap(&desc)?;

@@ -138,6 +138,7 @@ impl<D: Device> SetLayout<D> {
             return Err(refuse(DeviceError::Unsupported { feature: "descriptor sets" }));
         }
         let bindings = sorted(desc.bindings).map_err(refuse)?;
+        context.reclaim_without_frames();
         let make = || context.device().create_set_layout(&bindings);
         let layout = context.retry(make).map_err(|source| context.refused(&name, source))?;
         service.store.note_made();
@@ -273,6 +274,11 @@ impl<D: Device> SetLayoutInner<D> {
         let context = &service.context;
         let mut pool = self.pool.lock();
         if pool.lasting.with_room().is_none() {
+            drop(pool);
+            context.reclaim_without_frames();
+            pool = self.pool.lock();
+        }
+        if pool.lasting.with_room().is_none() {
             let block = self.make_block(service)?;
             if let Err(block) = pool.lasting.add(block, self.sets, context.current_frame()) {
                 service.store.destroy_set_block(context.device(), block);
@@ -302,7 +308,11 @@ impl<D: Device> SetLayoutInner<D> {
         service: &DescriptorService<D>,
         recording: &Name,
     ) -> Result<Box<RecordedBlock<D>>, DeviceError> {
-        let idle = self.pool.lock().idle.pop();
+        let find = || self.pool.lock().idle.pop();
+        let idle = find().or_else(|| {
+            service.context.reclaim_without_frames();
+            find()
+        });
         let mut block = match idle {
             Some(block) => block,
             None => {

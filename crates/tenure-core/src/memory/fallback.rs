@@ -35,6 +35,8 @@ struct Steps<'a, D: Device, C, E, N, A, M> {
     flags: AllocationFlags,
     wanted: Option<Wanted>,
     room: &'a M,
+    /// What the GPU is done with was given back, where nothing else does that.
+    has_prepared: bool,
 }
 
 impl<T, D, C, E, N, A, M> Fallback for Steps<'_, D, C, E, N, A, M>
@@ -54,6 +56,12 @@ where
     }
 
     fn new_block(&mut self, memory: MemoryTypeId, round: Round) -> Result<T, DeviceError> {
+        if !std::mem::replace(&mut self.has_prepared, true) {
+            self.room.prepare_growth();
+            if let Some(found) = (self.existing_block)(memory)? {
+                return Ok(found);
+            }
+        }
         (self.new_block)(memory, round)
     }
 
@@ -185,6 +193,7 @@ impl<D: Device> Pools<D> {
             flags,
             wanted: Wanted::new(order, memory_types, size),
             room,
+            has_prepared: false,
         };
         let rules = rules(flags, spill(request.memory_use, request.traits.is_evictable));
         let found = steps.run(rules, order, (memory_types, needs.memory_types), size);
@@ -222,6 +231,7 @@ impl<D: Device> Pools<D> {
             flags,
             wanted: Wanted::new(self.order(MemoryUse::GpuOnly), needs.memory_types, size),
             room,
+            has_prepared: false,
         };
         let allowed = (needs.memory_types, needs.memory_types);
         steps.run(ShortageRules::default(), self.order(MemoryUse::GpuOnly), allowed, size)
@@ -253,6 +263,7 @@ impl<D: Device> Pools<D> {
             flags,
             wanted: Wanted::new(&order, memory_types, size),
             room,
+            has_prepared: false,
         };
         steps.run(rules(flags, Spill::AfterRefusal), &order, (memory_types, memory_types), size).ok()
     }
@@ -353,6 +364,7 @@ impl<D: Device> Pools<D> {
             flags: request.flags,
             wanted: Wanted::new(order, memory_types, needs.size),
             room,
+            has_prepared: false,
         };
         let spill = spill(request.memory_use, stays(&request));
         steps.run(rules(request.flags, spill), order, (memory_types, needs.memory_types), needs.size)

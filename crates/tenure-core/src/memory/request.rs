@@ -48,6 +48,9 @@ pub(crate) trait MakeRoom {
     /// Gives back what the GPU is done with to the blocks that it is from.
     fn release_completed(&self);
 
+    /// Called before a request takes memory from the driver: what is given back here may be enough.
+    fn prepare_growth(&self) {}
+
     /// Waits for what the GPU still uses, for a bounded time, and gives it back; false when there is nothing.
     fn wait_for_room(&self, wanted: Option<Wanted>) -> bool;
 }

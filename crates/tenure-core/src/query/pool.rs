@@ -1,7 +1,7 @@
 //! Heaps of queries, and the chunks of them that recordings take.
 
 use std::cmp::Reverse;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -359,27 +359,35 @@ impl<D: Device> QueryStore<D> {
         }
     }
 
-    /// Destroys the heaps that nothing uses, and gives their memory back. Cost: chunks, sorted.
+    /// Destroys the heaps that nothing uses, and gives their memory back. Cost: chunks, sorted, and heaps.
     pub(crate) fn trim(&self, context: &Context<D>) {
         let completed = context.clock.completed();
+        let mut idle = Vec::new();
         for (queue, kinds) in (0..).zip(&self.chunks) {
             for chunks in kinds {
-                let idle = chunks.lock().take_idle(completed.serial(QueueId(queue)));
-                idle.into_iter().for_each(|heap| self.destroy_idle(context, heap));
+                idle.extend(chunks.lock().take_idle(completed.serial(QueueId(queue))));
             }
         }
+        self.destroy_idle(context, idle);
     }
 
-    /// Destroys a heap whose chunks were taken out, unless a shutdown has it.
-    fn destroy_idle(&self, context: &Context<D>, heap: Arc<QueryHeap<D>>) {
-        {
-            let mut heaps = self.heaps.lock();
-            let Some(place) = heaps.iter().position(|other| Arc::ptr_eq(other, &heap)) else { return };
-            heaps.swap_remove(place);
+    /// Destroys heaps whose chunks were taken out, but for those that a shutdown has.
+    fn destroy_idle(&self, context: &Context<D>, idle: Vec<Arc<QueryHeap<D>>>) {
+        if idle.is_empty() {
+            return;
         }
-        match Arc::try_unwrap(heap) {
-            Ok(heap) => self.give_up(context, heap),
-            Err(heap) => self.heaps.lock().push(heap),
+        let addresses: HashSet<*const QueryHeap<D>> = idle.iter().map(Arc::as_ptr).collect();
+        // The other handles of these heaps go, so that those in the list are the last.
+        drop(idle);
+        let gone: Vec<_> = {
+            let mut heaps = self.heaps.lock();
+            heaps.extract_if(.., |heap| addresses.contains(&Arc::as_ptr(heap))).collect()
+        };
+        for heap in gone {
+            match Arc::try_unwrap(heap) {
+                Ok(heap) => self.give_up(context, heap),
+                Err(heap) => self.heaps.lock().push(heap),
+            }
         }
     }
 

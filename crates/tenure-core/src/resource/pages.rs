@@ -246,7 +246,16 @@ impl<D: Device> PageAllocator<D> {
             let too_large = DeviceError::OutOfMemory { requested: needs.size, memory };
             let size = needs.size.checked_next_multiple_of(atom).ok_or_else(|| too_large.clone())?;
             let align = needs.alignment.max(atom);
-            if let Some(found) = pages.iter().rev().filter(fits).find_map(|page| page.take(size, align)) {
+            let find = |pages: &[Arc<Page<D>>]| {
+                pages.iter().rev().filter(fits).find_map(|page| page.take(size, align))
+            };
+            if let Some(found) = find(&pages) {
+                return Ok(found);
+            }
+            drop(pages);
+            self.context.reclaim_without_frames();
+            pages = self.pages.lock();
+            if let Some(found) = find(&pages) {
                 return Ok(found);
             }
             let (category, priority) = (needs.category, Priority::Normal);

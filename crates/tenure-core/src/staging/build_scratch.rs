@@ -11,6 +11,7 @@ use super::{Page, Scratch};
 use crate::append_list::AppendList;
 use crate::context::Context;
 use crate::device::{Allowed, Barrier, Device, DeviceError, Usage};
+use crate::time::SyncPoint;
 use crate::{BufferDesc, Error, Name};
 
 const NAME: &str = "build scratch";
@@ -299,26 +300,34 @@ impl<D: Device> BuildScratchPool<D> {
             }
         };
         drop(state);
-        small.into_iter().for_each(|page| page.release(context));
-        let mut page = found.ok_or(size)?;
-        page.begin_anew(context);
-        Ok(page)
+        // Nothing uses them.
+        small.into_iter().for_each(|page| page.release_noted(context));
+        found.ok_or(size)
     }
 
-    /// Takes the pages of a recording that was submitted or discarded, while it still counts as open. Those
+    /// Takes the pages of a recording that was submitted, as `submission`, or discarded. Those
     /// that are larger than usual, or smaller than pages have become, are given back.
-    pub(crate) fn put_back(&self, mut builds: Box<BuildPages<D>>, context: &Context<D>) {
+    pub(crate) fn put_back(
+        &self,
+        mut builds: Box<BuildPages<D>>,
+        context: &Context<D>,
+        submission: SyncPoint,
+    ) {
         let mut other = SmallVec::<[_; 2]>::new();
         let mut state = self.state.lock();
         for page in builds.take_pages() {
-            if page.size() == state.size { state.pages.put_filled(page, context) } else { other.push(page) }
+            if page.size() == state.size {
+                state.pages.put_filled(page, context, submission);
+            } else {
+                other.push(page);
+            }
         }
         if state.empty.len() < MOST_EMPTY {
             state.empty.push(builds);
         }
         self.has_some.store(true, Ordering::Release);
         drop(state);
-        other.into_iter().for_each(|page| page.release(context));
+        other.into_iter().for_each(|page| page.release_after(context, submission));
         if context.is_shut_down.load(Ordering::Acquire) {
             self.release_all(context);
         }

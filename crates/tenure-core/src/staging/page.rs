@@ -137,11 +137,6 @@ impl<D: Device> Page<D> {
         context.clock.submissions().since(self.born)
     }
 
-    /// Nothing uses it any more: whatever is submitted from now on counts alone.
-    pub(super) fn begin_anew(&mut self, context: &Context<D>) {
-        self.born = context.clock.stamp();
-    }
-
     /// Notes the uses of one holder.
     pub(super) fn note_uses(&self, uses: Uses) {
         self.uses.lock().merge(uses);
@@ -156,6 +151,20 @@ impl<D: Device> Page<D> {
     pub(super) fn release_after(self, context: &Context<D>, point: SyncPoint) {
         let bytes = self.backing.location.reserved();
         context.release_after(Retired::from(self.backing), point, bytes);
+    }
+
+    /// Gives it back after these uses.
+    pub(super) fn release_used(self, context: &Context<D>, uses: Uses) {
+        match uses {
+            Uses::Submitted(point) => self.release_after(context, point),
+            Uses::Recordings => self.release(context),
+        }
+    }
+
+    /// Gives it back after the uses that were noted.
+    pub(super) fn release_noted(mut self, context: &Context<D>) {
+        let uses = self.take_uses();
+        self.release_used(context, uses);
     }
 
     /// Gives it back once no recording and no GPU work can use it any more.
@@ -227,9 +236,9 @@ impl<D: Device> Pages<D> {
         (self.pages.len(), self.pages.push(page))
     }
 
-    /// The recording is over: gives back every page that was made for one thing, and makes the current one
-    /// the first.
-    pub(super) fn end_recording(&mut self, context: &Context<D>) {
+    /// The recording was submitted, as `submission`, or discarded: gives back every page that was made for one thing, and
+    /// makes the current one the first.
+    pub(super) fn end_recording(&mut self, context: &Context<D>, submission: SyncPoint) {
         if self.next == self.end {
             // It is full, too.
             self.next.set(0);
@@ -239,12 +248,13 @@ impl<D: Device> Pages<D> {
         let kept = self.kept();
         if kept > 0 {
             self.pages.swap(0, current);
+            self.get(0).into_iter().for_each(|page| page.note_uses(Uses::Submitted(submission)));
         }
         for index in kept..self.pages.len() {
             if self.pages.get(index).is_some_and(|page| !page.is_common)
                 && let Some(page) = self.pages.take(index)
             {
-                page.release(context);
+                page.release_after(context, submission);
             }
         }
     }
@@ -260,8 +270,8 @@ impl<D: Device> Pages<D> {
         usize::from(self.end.get() > 0).min(self.pages.len())
     }
 
-    /// Gives back every page.
+    /// Gives back every page, after the recordings that have ended.
     pub(super) fn release(mut self, context: &Context<D>) {
-        self.pages.drain(0).for_each(|page| page.release(context));
+        self.pages.drain(0).for_each(|page| page.release_noted(context));
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
+use super::page::Uses;
 use super::{Page, Pages};
 use crate::context::Context;
 use crate::device::Device;
@@ -55,12 +56,10 @@ impl<D: Device> PagePool<D> {
             let of_others = || self.of_others(own).find_map(|mut pages| pages.take_free(context));
             page.or_else(of_others)
         };
-        let mut page = find().or_else(|| {
+        find().or_else(|| {
             context.poll_clock();
             find()
-        })?;
-        page.begin_anew(context);
-        Some(page)
+        })
     }
 
     /// The pages of other threads, where there may be any and their lock is free.
@@ -75,12 +74,12 @@ impl<D: Device> PagePool<D> {
         (0..THREADS).filter(move |thread_pages| stocked & (1 << thread_pages) != 0)
     }
 
-    /// Takes the pages of a recording that was submitted or discarded, while it still counts as open.
-    pub(crate) fn put_back(&self, mut pages: Box<Pages<D>>, context: &Context<D>) {
-        pages.end_recording(context);
+    /// Takes the pages of a recording that was submitted, as `submission`, or discarded.
+    pub(crate) fn put_back(&self, mut pages: Box<Pages<D>>, context: &Context<D>, submission: SyncPoint) {
+        pages.end_recording(context, submission);
         let number = pages.thread_pages();
         let mut thread_pages = self.threads[number].0.lock();
-        pages.take_filled().for_each(|page| thread_pages.put_filled(page, context));
+        pages.take_filled().for_each(|page| thread_pages.put_filled(page, context, submission));
         thread_pages.put_begun(pages, context);
         let bit = 1 << number;
         if self.stocked.load(Ordering::Relaxed) & bit == 0 {
@@ -129,14 +128,12 @@ struct Since<T> {
 }
 
 /// The pages of one thread that no recording holds: partly filled ones, which the next recording goes on with,
-/// and full ones, which wait for recordings and queues as dropped resources do.
+/// and full ones, which wait for the submissions of the recordings that filled them.
 ///
 /// Each list is in the order in which the pages came: those at the front, or at the bottom, are the oldest.
 pub(super) struct ThreadPages<D: Device> {
     /// The last used on top.
     begun: Vec<Since<Box<Pages<D>>>>,
-    /// Full, with the newest recording that may use them.
-    waiting: VecDeque<Since<(Box<Page<D>>, u64)>>,
     /// Full, with the sync point that they must outlive.
     pending: VecDeque<Since<(Box<Page<D>>, SyncPoint)>>,
     /// Nothing uses them, the last used on top.
@@ -145,11 +142,11 @@ pub(super) struct ThreadPages<D: Device> {
 
 impl<D: Device> ThreadPages<D> {
     pub(super) const fn new() -> Self {
-        Self { begun: Vec::new(), waiting: VecDeque::new(), pending: VecDeque::new(), free: Vec::new() }
+        Self { begun: Vec::new(), pending: VecDeque::new(), free: Vec::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.begun.is_empty() && self.waiting.is_empty() && self.pending.is_empty() && self.free.is_empty()
+        self.begun.is_empty() && self.pending.is_empty() && self.free.is_empty()
     }
 
     pub(super) fn take_begun(&mut self) -> Option<Box<Pages<D>>> {
@@ -166,28 +163,20 @@ impl<D: Device> ThreadPages<D> {
         self.free.pop().map(|free| free.what)
     }
 
-    /// Takes a full page. The recordings that are open may use it, none that is opened later.
-    pub(super) fn put_filled(&mut self, page: Box<Page<D>>, context: &Context<D>) {
-        let what = (page, context.recordings.newest());
-        self.waiting.push_back(Since { frame: context.current_frame(), what });
+    /// Takes a full page of a recording that was submitted, as `last`, or discarded. Recordings have a page one after the
+    /// other, so that no recording that is open uses it.
+    pub(super) fn put_filled(&mut self, mut page: Box<Page<D>>, context: &Context<D>, last: SyncPoint) {
+        page.note_uses(Uses::Submitted(last));
+        let point = match page.take_uses() {
+            Uses::Submitted(point) => point,
+            Uses::Recordings => page.needs(context),
+        };
+        self.pending.push_back(Since { frame: context.current_frame(), what: (page, point) });
     }
 
-    /// Resolves the sync points of pages whose recordings are closed, and finds the pages whose sync points
-    /// are complete.
-    ///
-    /// The numbers of recordings rise, so that the first page that must wait for one delays no page that need
-    /// not. A page that waits for a slow queue may delay those behind it, at most for as long as idle pages are
-    /// kept.
+    /// Finds the pages whose sync points are complete. A page that waits for a slow queue may delay those behind it, at
+    /// most for as long as idle pages are kept.
     fn find_free(&mut self, context: &Context<D>) {
-        // The order matters: a recording older than `oldest_open` was submitted before `oldest_open` was
-        // read, so the serials, which are read later, include its submission.
-        let oldest_open = context.recordings.oldest_open();
-        while self.waiting.front().is_some_and(|waiting| waiting.what.1 < oldest_open)
-            && let Some(Since { frame, what: (page, _) }) = self.waiting.pop_front()
-        {
-            let point = page.needs(context);
-            self.pending.push_back(Since { frame, what: (page, point) });
-        }
         let completed = context.clock.completed();
         while self.pending.front().is_some_and(|pending| pending.what.1.is_covered_by(&completed))
             && let Some(Since { frame, what: (page, _) }) = self.pending.pop_front()
@@ -198,22 +187,15 @@ impl<D: Device> ThreadPages<D> {
 
     /// Gives up the pages that no recording has had since the frame `oldest`.
     pub(super) fn end_frame(&mut self, oldest: u64, context: &Context<D>, gone: &mut Gone<D>) {
-        // As early as possible: a sync point that is resolved later includes more submissions that never used
-        // the page.
         self.find_free(context);
         let begun = self.begun.partition_point(|begun| begun.frame < oldest);
         gone.begun.extend(self.begun.drain(..begun).map(|begun| *begun.what));
         let free = self.free.partition_point(|free| free.frame < oldest);
         gone.filled.extend(self.free.drain(..free).map(|free| *free.what));
-        while self.waiting.front().is_some_and(|waiting| waiting.frame < oldest)
-            && let Some(waiting) = self.waiting.pop_front()
-        {
-            gone.filled.push(*waiting.what.0);
-        }
         while self.pending.front().is_some_and(|pending| pending.frame < oldest)
             && let Some(pending) = self.pending.pop_front()
         {
-            gone.filled.push(*pending.what.0);
+            gone.take_pending(pending.what);
         }
     }
 
@@ -226,8 +208,7 @@ impl<D: Device> ThreadPages<D> {
     /// Gives up all pages.
     pub(super) fn clear(&mut self, gone: &mut Gone<D>) {
         gone.begun.extend(self.begun.drain(..).map(|begun| *begun.what));
-        gone.filled.extend(self.waiting.drain(..).map(|waiting| *waiting.what.0));
-        gone.filled.extend(self.pending.drain(..).map(|pending| *pending.what.0));
+        self.pending.drain(..).for_each(|pending| gone.take_pending(pending.what));
         gone.filled.extend(self.free.drain(..).map(|free| *free.what));
     }
 }
@@ -244,9 +225,14 @@ impl<D: Device> Gone<D> {
         Self { begun: Vec::new(), filled: Vec::new() }
     }
 
+    fn take_pending(&mut self, (page, point): (Box<Page<D>>, SyncPoint)) {
+        page.note_uses(Uses::Submitted(point));
+        self.filled.push(*page);
+    }
+
     /// Releases the pages.
     pub(super) fn release(self, context: &Context<D>) {
         self.begun.into_iter().for_each(|pages| pages.release(context));
-        self.filled.into_iter().for_each(|page| page.release(context));
+        self.filled.into_iter().for_each(|page| page.release_noted(context));
     }
 }

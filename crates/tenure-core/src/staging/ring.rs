@@ -371,6 +371,10 @@ pub(crate) struct Rings {
 impl Rings {
     fn add(&self, ring: &Arc<Mutex<RingFrames>>) {
         let mut rings = self.rings.lock();
+        if rings.len() == rings.capacity() {
+            // A program may create and drop rings without ending frames.
+            rings.retain(|ring| ring.strong_count() > 0);
+        }
         rings.push(Arc::downgrade(ring));
         self.has_some.store(true, Ordering::Release);
     }

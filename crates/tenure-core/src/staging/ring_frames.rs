@@ -55,8 +55,9 @@ pub struct RingStats {
 #[derive(Debug)]
 pub(crate) struct RingFrames {
     ring: Ring<()>,
-    /// One for each closed frame of the ring.
+    /// One for each closed frame of the ring, the first `dated` of which have their points.
     marks: VecDeque<Mark>,
+    dated: usize,
     /// When the frame that is open began.
     opened: Stamp,
     pub(super) stats: RingStats,
@@ -65,7 +66,7 @@ pub(crate) struct RingFrames {
 impl RingFrames {
     pub(super) fn new(capacity: u64, opened: Stamp) -> Self {
         let stats = RingStats { capacity, ..RingStats::default() };
-        Self { ring: Ring::new(capacity), marks: VecDeque::new(), opened, stats }
+        Self { ring: Ring::new(capacity), marks: VecDeque::new(), dated: 0, opened, stats }
     }
 
     /// Bytes for the open frame at a multiple of `align`; `None` when they do not fit now.
@@ -93,18 +94,22 @@ impl RingFrames {
         self.date(recordings, clock);
         let (marks, completed) = (&mut self.marks, clock.completed());
         let is_done = |mark: &Mark| mark.point.is_some_and(|point| point.is_covered_by(&completed));
+        let before = marks.len();
         self.ring.release_while(|()| marks.front().is_some_and(is_done) && marks.pop_front().is_some());
+        self.dated -= before - marks.len();
     }
 
-    /// Finds what those frames must outlive that no open recording can use any more: the last ones,
-    /// because tags rise.
+    /// Finds what those frames must outlive that no open recording can use any more: the oldest of those without a
+    /// point, because tags rise.
     fn date(&mut self, recordings: &Recordings, clock: &Clock) {
         // The order matters: what is older than `oldest_open` was submitted before that was read,
         // so the serials, read later, include it.
         let oldest_open = recordings.oldest_open();
-        let undated = self.marks.iter_mut().rev().take_while(|mark| mark.point.is_none());
-        for mark in undated.filter(|mark| mark.tag < oldest_open) {
-            mark.point = Some(clock.submissions().since(mark.opened));
+        while let Some(undated) = self.marks.get_mut(self.dated)
+            && undated.tag < oldest_open
+        {
+            undated.point = Some(clock.submissions().since(undated.opened));
+            self.dated += 1;
         }
     }
 

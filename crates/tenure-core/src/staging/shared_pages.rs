@@ -188,10 +188,7 @@ impl<D: Device> SharedPages<D> {
             }
             state.alive = state.alive.saturating_sub(1);
         }
-        match uses {
-            Uses::Submitted(point) => page.release_after(context, point),
-            Uses::Recordings => page.release(context),
-        }
+        page.release_used(context, uses);
     }
 
     /// Finds out what the spare page must outlive, and gives the pages back if nothing was taken from

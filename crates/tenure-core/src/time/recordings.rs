@@ -41,13 +41,25 @@ const FORGOTTEN_AFTER: u64 = 30;
 
 #[derive(Debug, Default)]
 struct Registry {
-    /// Recordings `first..first + len`; `None` where closed. The front is always open.
-    recordings: VecDeque<Option<OpenRecording>>,
-    first: u64,
-    /// The number of those that are open.
-    open: usize,
+    /// The open recordings, in the order of their numbers.
+    open: VecDeque<OpenRecording>,
+    /// The number of the newest recording ever opened.
+    newest: u64,
     /// The newest recording that the log has warned of as forgotten.
     warned: u64,
+}
+
+impl Registry {
+    /// The position of an open recording.
+    fn position(&self, number: u64) -> Option<usize> {
+        self.open.binary_search_by_key(&number, |open| open.id.0).ok()
+    }
+
+    /// The number of the oldest open recording after the first `skipped`; higher than that of the newest when there is
+    /// none.
+    fn oldest_after(&self, skipped: usize) -> u64 {
+        self.open.get(skipped).map_or(self.newest + 1, |open| open.id.0)
+    }
 }
 
 /// The register of open recordings.
@@ -57,7 +69,8 @@ struct Registry {
 /// with a dropped object; once [`oldest_open`](Self::oldest_open) is higher, each recording that may use
 /// the object has been submitted or discarded.
 ///
-/// Opening and closing a recording take a lock each; reading `newest` and `oldest_open` takes none.
+/// Opening and closing a recording take a lock each; reading `newest` and `oldest_open` takes none. The register holds the
+/// open recordings alone, so that it does not grow while one of them stays open.
 #[derive(Debug)]
 pub struct Recordings {
     registry: Mutex<Registry>,
@@ -75,20 +88,16 @@ impl Recordings {
     /// A register without recordings.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            registry: Mutex::new(Registry { recordings: VecDeque::new(), first: 1, open: 0, warned: 0 }),
-            newest: AtomicU64::new(0),
-            oldest_open: AtomicU64::new(1),
-        }
+        Self { registry: Mutex::default(), newest: AtomicU64::new(0), oldest_open: AtomicU64::new(1) }
     }
 
     /// Opens a recording. `name` and `frame` are for statistics.
     pub fn open(&self, name: impl Into<Name>, frame: u64) -> RecordingId {
         let name = name.into();
         let mut registry = self.registry.lock();
-        let id = RecordingId(registry.first + registry.recordings.len() as u64);
-        registry.open += 1;
-        registry.recordings.push_back(Some(OpenRecording { id, name, frame }));
+        registry.newest += 1;
+        let id = RecordingId(registry.newest);
+        registry.open.push_back(OpenRecording { id, name, frame });
         self.newest.store(id.0, Ordering::Release);
         id
     }
@@ -97,17 +106,10 @@ impl Recordings {
     /// Closing one twice does nothing.
     pub fn close(&self, id: RecordingId) {
         let mut registry = self.registry.lock();
-        let Some(index) = id.0.checked_sub(registry.first).and_then(|index| usize::try_from(index).ok())
-        else {
-            return;
-        };
-        let closed = registry.recordings.get_mut(index).and_then(Option::take);
-        registry.open -= usize::from(closed.is_some());
-        while registry.recordings.front().is_some_and(Option::is_none) {
-            registry.recordings.pop_front();
-            registry.first += 1;
-        }
-        self.oldest_open.store(registry.first, Ordering::Release);
+        let closed = registry.position(id.0).and_then(|position| registry.open.remove(position));
+        self.oldest_open.store(registry.oldest_after(0), Ordering::Release);
+        drop(registry);
+        drop(closed);
     }
 
     /// The number of the newest recording ever opened; 0 when there was none.
@@ -128,29 +130,25 @@ impl Recordings {
     /// none.
     pub(crate) fn oldest_open_but(&self, id: RecordingId) -> u64 {
         let registry = self.registry.lock();
-        let numbered = (registry.first..).zip(&registry.recordings);
-        let other = numbered.filter(|(_, open)| open.is_some()).find(|(number, _)| *number != id.0);
-        other.map_or(registry.first + registry.recordings.len() as u64, |(number, _)| number)
+        let is_oldest = registry.open.front().is_some_and(|oldest| oldest.id == id);
+        registry.oldest_after(usize::from(is_oldest))
     }
 
     /// Whether a recording is open.
     pub(crate) fn is_open(&self, number: u64) -> bool {
-        let registry = self.registry.lock();
-        let index = number.checked_sub(registry.first).and_then(|index| usize::try_from(index).ok());
-        index.and_then(|index| registry.recordings.get(index)).is_some_and(Option::is_some)
+        self.registry.lock().position(number).is_some()
     }
 
     /// The name of a recording that is open.
     pub(crate) fn name(&self, id: RecordingId) -> Option<Name> {
         let registry = self.registry.lock();
-        let index = usize::try_from(id.0.checked_sub(registry.first)?).ok()?;
-        registry.recordings.get(index)?.as_ref().map(|open| open.name.clone())
+        registry.position(id.0).map(|position| registry.open[position].name.clone())
     }
 
     /// The recording that has been open for longest.
     #[must_use]
     pub fn oldest(&self) -> Option<OpenRecording> {
-        self.registry.lock().recordings.front().cloned().flatten()
+        self.registry.lock().open.front().cloned()
     }
 
     /// Warns once, by name, of a recording that has been open for [`FORGOTTEN_AFTER`] frames: nothing that was
@@ -158,7 +156,7 @@ impl Recordings {
     /// the number of open recordings.
     pub(crate) fn warn_of_forgotten(&self, frame: u64) {
         let mut registry = self.registry.lock();
-        let Some(oldest) = registry.recordings.front().cloned().flatten() else { return };
+        let Some(oldest) = registry.open.front().cloned() else { return };
         let frames = frame.saturating_sub(oldest.frame);
         if frames < FORGOTTEN_AFTER || oldest.id.0 <= registry.warned {
             return;
@@ -174,12 +172,12 @@ impl Recordings {
     /// The number of open recordings.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.registry.lock().open
+        self.registry.lock().open.len()
     }
 
-    /// The open recordings, oldest first. Cost: the span from the oldest open to the newest.
+    /// The open recordings, oldest first.
     #[must_use]
     pub fn list(&self) -> Vec<OpenRecording> {
-        self.registry.lock().recordings.iter().flatten().cloned().collect()
+        self.registry.lock().open.iter().cloned().collect()
     }
 }

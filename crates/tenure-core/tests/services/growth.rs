@@ -5,9 +5,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Waker};
 
+use tenure_core::time::Recordings;
 use tenure_core::{
-    BufferDesc, BufferViewDesc, Config, Format, Gpu, Plane, Queue, Readback, State, Subresource, TexelData,
-    TextureDesc, TextureRegion, Usage,
+    BindingKind, BufferDesc, BufferViewDesc, Config, Error, Format, Gpu, Graph, Plane, Queue, Readback,
+    SamplerDesc, SamplerInfo, SetBinding, SetLayoutDesc, State, Subresource, TexelData, TextureDesc,
+    TextureRegion, UploadRingDesc, Usage,
 };
 use tenure_sim::{Device, Lag, Profile};
 
@@ -145,6 +147,107 @@ fn views_of_a_buffer() {
             let views: Vec<_> = (0..count).map(view).collect();
             drop((views, buffer));
             gpu.purge().unwrap();
+        })
+    });
+}
+
+#[test]
+fn recordings_beside_an_open_one() {
+    grows_evenly("recordings beside an open one", 4000, |_, count| {
+        Box::new(move || {
+            let recordings = Recordings::new();
+            let _held = recordings.open("held", 0);
+            for _ in 0..count {
+                let other = recordings.open("other", 0);
+                assert_eq!(recordings.list().len(), 2);
+                recordings.close(other);
+            }
+        })
+    });
+}
+
+#[test]
+fn frames_of_a_ring_in_an_open_recording() {
+    grows_evenly("frames of a ring", 4000, |gpu, count| {
+        let ring = gpu.create_upload_ring(&UploadRingDesc::new(1 << 20).name("ring")).unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "open").unwrap();
+        Box::new(move || {
+            for _ in 0..count {
+                let _ = ring.allocate(recording.split().1, 16, 16).unwrap();
+                ring.close();
+            }
+            drop((recording, ring));
+        })
+    });
+}
+
+#[test]
+fn samplers() {
+    grows_evenly("samplers", 900, |gpu, count| {
+        Box::new(move || {
+            let sampler = |number| {
+                let info = SamplerInfo { max_lod: number as f32, ..SamplerInfo::default() };
+                gpu.create_sampler(&SamplerDesc::new(info)).unwrap()
+            };
+            let samplers: Vec<_> = (0..count).map(sampler).collect();
+            drop(samplers);
+            gpu.purge().unwrap();
+        })
+    });
+}
+
+#[test]
+fn set_layouts() {
+    grows_evenly("set layouts", 1000, |gpu, count| {
+        Box::new(move || {
+            let bindings = [SetBinding::new(0, BindingKind::Buffer)];
+            let layout = |_| gpu.create_set_layout(&SetLayoutDesc::new(&bindings)).unwrap();
+            let layouts: Vec<_> = (0..count).map(layout).collect();
+            drop(layouts);
+            gpu.purge().unwrap();
+        })
+    });
+}
+
+/// Each recording has a part of a heap of queries.
+#[test]
+fn heaps_of_queries() {
+    grows_evenly("heaps of queries", 1000, |gpu, count| {
+        Box::new(move || {
+            let mut tickets = Vec::new();
+            for _ in 0..count {
+                let mut recording = gpu.record(Queue::Graphics, "timed").unwrap();
+                tickets.push(recording.write_timestamp().unwrap());
+                recording.submit().unwrap();
+            }
+            gpu.device().run_until_idle();
+            drop(tickets);
+            gpu.trim();
+            assert!(gpu.device().calls().live_query_heaps < 2, "heaps that nothing uses go");
+        })
+    });
+}
+
+#[test]
+fn passes_of_a_graph() {
+    grows_evenly("passes of a graph", 100, |gpu, count| {
+        let mut graph = Graph::new();
+        let buffer = |number| {
+            let usage = Usage::COPY_SRC | Usage::SHADER_READ;
+            graph.buffer(BufferDesc::new(4096, usage).name(format!("buffer {number}")))
+        };
+        let buffers: Vec<_> = (0..=count).map(buffer).collect();
+        for (number, pair) in buffers.windows(2).enumerate() {
+            let mut pass = graph.pass(Queue::Graphics, format!("pass {number}"));
+            if number > 0 {
+                pass = pass.uses(pair[0], State::COPY_SRC);
+            }
+            let _id = pass.uses(pair[1], State::COPY_DST).id();
+        }
+        Box::new(move || {
+            let frame = gpu.begin_frame().unwrap();
+            frame.execute(&graph, |_, _, _| Ok::<_, Error>(())).unwrap();
+            frame.end().unwrap();
         })
     });
 }

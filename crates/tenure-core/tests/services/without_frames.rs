@@ -1,6 +1,9 @@
 //! Programs without frames that only ever wait, by whatever means: nothing grows.
 
-use tenure_core::{BufferDesc, Config, Gpu, Queue, State, Subresource, SyncPoint, Usage};
+use tenure_core::{
+    BindingKind, BufferDesc, Config, Gpu, PageAllocatorDesc, PoolConfig, Queue, SetBinding, SetLayoutDesc,
+    State, Strategy, Subresource, SyncPoint, Usage,
+};
 use tenure_sim::{Device, Lag, Profile};
 
 use super::{SECOND, device, end, gpu};
@@ -44,4 +47,61 @@ fn whatever_waits_recycles_what_every_queue_used() {
             end(gpu, &device);
         }
     }
+}
+
+/// Objects that the device has after so many rounds of `round`, each with a submission.
+fn objects(gpu: &Gpu<Device>, rounds: u32, mut round: impl FnMut()) -> u64 {
+    for _ in 0..rounds {
+        round();
+        gpu.record(Queue::Graphics, "use").unwrap().submit().unwrap();
+    }
+    let calls = gpu.device().calls();
+    calls.allocations + calls.live_set_layouts + calls.live_set_blocks + calls.live_descriptor_heaps
+}
+
+#[test]
+fn what_is_created_and_dropped_in_turn_does_not_grow() {
+    let device = device(Profile::VULKAN_NVIDIA, Lag::None);
+    let strategy = Strategy::Committed;
+    let gpu = gpu(&device, Config::from(PoolConfig { strategy, ..PoolConfig::default() }));
+    let bindings = [SetBinding::new(0, BindingKind::Buffer)];
+    let desc = BufferDesc::new(1 << 20, Usage::SHADER_READ);
+    let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20));
+    let named = |buffer: tenure_core::Buffer<Device>| {
+        let _ = buffer.raw();
+    };
+    let steps: [(&str, &dyn Fn()); 3] = [
+        ("buffers", &|| named(gpu.create_buffer(&desc).unwrap())),
+        ("buffers of pages", &|| named(pages.create_buffer(&desc).unwrap())),
+        ("layouts", &|| drop(gpu.create_set_layout(&SetLayoutDesc::new(&bindings)).unwrap())),
+    ];
+    for (name, step) in steps {
+        let few = objects(&gpu, 20, step);
+        let many = objects(&gpu, 200, step);
+        assert!(many <= few + 2, "{name}: {few}, and {many} objects later");
+    }
+    drop(pages);
+    end(gpu, &device);
+}
+
+/// The manager's own memory for one recording waits for no other.
+#[test]
+fn an_open_recording_holds_nothing_of_others_back() {
+    let device = device(Profile::VULKAN_NVIDIA, Lag::None);
+    let gpu = gpu(&device, Config::default());
+    let held = gpu.record(Queue::Graphics, "held").unwrap();
+    let rounds = |rounds| {
+        objects(&gpu, rounds, || {
+            let mut recording = gpu.record(Queue::Graphics, "constants").unwrap();
+            for _ in 0..5 {
+                let _ = recording.split().1.constant_bytes(&[1; 30_000]).unwrap();
+            }
+            recording.submit().unwrap();
+            gpu.purge().unwrap();
+        })
+    };
+    let (few, many) = (rounds(20), rounds(500));
+    assert!(many <= few + 2, "{few}, and {many} objects later");
+    drop(held);
+    end(gpu, &device);
 }

@@ -1,0 +1,205 @@
+//! What a steady program may create and take.
+
+use tenure_core::Gpu;
+use tenure_sim::{CallKind, Calls, Device};
+
+use super::Ending;
+use crate::world::{Checked, wrong};
+
+/// Memory is at most so many times the bytes that live,
+const FACTOR: u64 = 2;
+/// and for each kind of memory so many bytes: a first block, and pages in turn.
+const FIRST: u64 = 4 << 20;
+
+/// Of so many rounds one may still create an object: pools and pages come to rest slowly.
+const SLACK: u64 = 12;
+/// But no more than so many.
+const MOST_SLACK: u64 = 16;
+
+/// What the calls of a round ask for by themselves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    /// Buffers and textures.
+    pub(super) named: u64,
+    /// Of these, those with memory of their own.
+    pub(super) alone: u64,
+    /// Bytes of all that is asked for, in whatever way.
+    pub(super) bytes: u64,
+    /// Set layouts.
+    pub(super) layouts: u64,
+    /// Blocks that compaction may empty, and that are made again.
+    pub(super) blocks: u64,
+}
+
+/// What must not be created: a name, and the calls.
+const NEVER: [(&str, &[CallKind]); 5] = [
+    ("command lists", &[CallKind::CreateList]),
+    ("heaps of queries", &[CallKind::CreateQueryHeap]),
+    ("heaps of descriptors", &[CallKind::CreateDescriptorHeap]),
+    ("heaps", &[CallKind::CreateHeap]),
+    ("blocks of sets", &[CallKind::CreateSetBlock]),
+];
+
+const BYTES: &str = "reserved bytes";
+
+/// The most of each that was alive at the end of a round of a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Most {
+    lists: u64,
+    heaps: u64,
+    resources: u64,
+    descriptor_heaps: u64,
+    set_layouts: u64,
+    set_blocks: u64,
+    query_heaps: u64,
+    bytes: u64,
+    pending: u64,
+}
+
+impl Most {
+    fn of(calls: &Calls, pending: u64) -> Self {
+        Self {
+            lists: calls.live_lists,
+            heaps: calls.allocations,
+            resources: calls.live_resources,
+            descriptor_heaps: calls.live_descriptor_heaps,
+            set_layouts: calls.live_set_layouts,
+            set_blocks: calls.live_set_blocks,
+            query_heaps: calls.live_query_heaps,
+            bytes: calls.reserved_bytes,
+            pending,
+        }
+    }
+
+    fn fields(&self) -> [(&'static str, u64); 9] {
+        [
+            ("command lists", self.lists),
+            ("driver allocations", self.heaps),
+            ("API resources", self.resources),
+            ("heaps of descriptors", self.descriptor_heaps),
+            ("set layouts", self.set_layouts),
+            ("blocks of sets", self.set_blocks),
+            ("heaps of queries", self.query_heaps),
+            (BYTES, self.bytes),
+            ("things that wait for the GPU", self.pending),
+        ]
+    }
+
+    fn merge(&mut self, other: &Self) {
+        *self = Self {
+            lists: self.lists.max(other.lists),
+            heaps: self.heaps.max(other.heaps),
+            resources: self.resources.max(other.resources),
+            descriptor_heaps: self.descriptor_heaps.max(other.descriptor_heaps),
+            set_layouts: self.set_layouts.max(other.set_layouts),
+            set_blocks: self.set_blocks.max(other.set_blocks),
+            query_heaps: self.query_heaps.max(other.query_heaps),
+            bytes: self.bytes.max(other.bytes),
+            pending: self.pending.max(other.pending),
+        };
+    }
+}
+
+/// Two windows of equal rounds: the second has nothing that the first did not.
+pub(super) struct Growth {
+    first: Most,
+    second: Most,
+    /// At the beginning of the second window.
+    before: Option<Calls>,
+    /// Asked for in the second window.
+    asked: Counts,
+    /// The most bytes that a round asks for.
+    of_round: u64,
+    /// Rounds whose things live or are in flight at once.
+    rounds: u64,
+    /// Each round gives back what the GPU is done with. Elsewhere descriptors of tables wait until the heap is full.
+    gives_back: bool,
+    /// Objects that may be made while pools and pages come to rest.
+    slack: u64,
+}
+
+impl Growth {
+    pub(super) fn new(rounds: usize, measured: u64, ending: Ending) -> Self {
+        Self {
+            first: Most::default(),
+            second: Most::default(),
+            before: None,
+            asked: Counts::default(),
+            of_round: 0,
+            // And one that is recorded, and one that was dropped just now.
+            rounds: rounds as u64 + 2,
+            gives_back: ending.gives_back(),
+            slack: (measured / SLACK).min(MOST_SLACK),
+        }
+    }
+
+    pub(super) fn warm_up(&mut self, counts: &Counts) {
+        self.of_round = self.of_round.max(counts.bytes);
+    }
+
+    pub(super) fn note(&mut self, gpu: &Gpu<Device>, is_first: bool, counts: &Counts) {
+        self.warm_up(counts);
+        let calls = gpu.device().calls();
+        let mut now = Most::of(&calls, if self.gives_back { gpu.stats().pending_releases } else { 0 });
+        if !self.gives_back {
+            // Small ones wait until a block is full: the bytes are compared.
+            now.resources = 0;
+        }
+        if is_first {
+            self.first.merge(&now);
+            self.before = Some(calls);
+            return;
+        }
+        self.second.merge(&now);
+        self.asked.named += counts.named;
+        self.asked.alone += counts.alone;
+        self.asked.layouts += counts.layouts;
+        self.asked.blocks += counts.blocks;
+    }
+
+    pub(super) fn check(&self, gpu: &Gpu<Device>) -> Checked {
+        let (Some(before), now) = (&self.before, gpu.device().calls()) else { return Ok(()) };
+        let made = |kinds: &[CallKind]| -> u64 {
+            kinds.iter().map(|kind| now.made(*kind) - before.made(*kind)).sum()
+        };
+        for (what, kinds) in NEVER {
+            if made(kinds) > self.asked.blocks + self.slack {
+                return wrong(format!("{} {what} are created by equal rounds", made(kinds)));
+            }
+        }
+        let resources = made(&[CallKind::CreatePlaced, CallKind::CreateCommitted, CallKind::CreateReserved]);
+        if resources > self.asked.named + self.asked.blocks + self.slack {
+            return wrong(format!(
+                "{resources} API resources are created by rounds that ask for {}",
+                self.asked.named
+            ));
+        }
+        if made(&[CallKind::CreateCommitted]) > self.asked.alone + self.asked.blocks + self.slack {
+            let committed = made(&[CallKind::CreateCommitted]);
+            return wrong(format!(
+                "{committed} API resources get memory of their own, of {} that do",
+                self.asked.alone
+            ));
+        }
+        if made(&[CallKind::CreateSetLayout]) > self.asked.layouts {
+            return wrong("set layouts are created that nobody asks for");
+        }
+        for ((what, first), (_, second)) in self.first.fields().into_iter().zip(self.second.fields()) {
+            let slack = if what == BYTES { FIRST } else { self.slack };
+            // Elsewhere what was dropped waits until a block is full.
+            let most = if self.gives_back { first } else { first * 3 / 2 };
+            if second > most + slack {
+                return wrong(format!("{what} grow from {first} to {second} by equal rounds"));
+            }
+        }
+        let kinds = gpu.stats().pools.len() as u64 + 4;
+        let most = FACTOR * self.rounds * self.of_round + kinds * FIRST;
+        if self.second.bytes > most {
+            return wrong(format!(
+                "{} B are taken for rounds of {} B, {} of which may live at once",
+                self.second.bytes, self.of_round, self.rounds
+            ));
+        }
+        Ok(())
+    }
+}
