@@ -452,7 +452,7 @@ impl CommandList<Device> for List {
         dst: &Resource,
         region: TextureRegion,
     ) {
-        let command = record::copy_texture(&self.shared.properties, (src, layout), (dst, region), true);
+        let command = record::copy_texture((&self.shared, self.kind), (src, layout), (dst, region), true);
         self.record(command);
     }
 
@@ -463,7 +463,7 @@ impl CommandList<Device> for List {
         dst: &Resource,
         layout: BufferLayout,
     ) {
-        let command = record::copy_texture(&self.shared.properties, (dst, layout), (src, region), false);
+        let command = record::copy_texture((&self.shared, self.kind), (dst, layout), (src, region), false);
         self.record(command);
     }
 

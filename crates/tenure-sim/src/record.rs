@@ -11,6 +11,7 @@ use crate::command::{Command, copied_rows};
 use crate::descriptors::DescriptorHeap;
 use crate::layout::Span;
 use crate::resource::Resource;
+use crate::shared::Shared;
 
 /// The end of a range inside `limit` bytes.
 pub(crate) fn inside(offset: u64, size: u64, limit: u64) -> Result<u64, DeviceError> {
@@ -148,7 +149,7 @@ fn layout_fits(
 }
 
 pub(crate) fn copy_texture(
-    properties: &Properties,
+    (shared, kind): (&Shared, QueueKind),
     (buffer, layout): (&Resource, BufferLayout),
     (image, region): (&Resource, TextureRegion),
     to_texture: bool,
@@ -156,9 +157,16 @@ pub(crate) fn copy_texture(
     if !buffer.state.is_buffer() {
         return Err(DeviceError::invalid_value(CallRule::IsBuffer, buffer.state.label.id));
     }
-    region.check(texture(image)?)?;
+    let info = texture(image)?;
+    region.check(info)?;
+    if !shared.is_d3d12() {
+        check::depth_copies(info.format, kind == QueueKind::Graphics)?;
+    }
+    if kind == QueueKind::Copy {
+        check::copy_steps(info, &region, shared.copy_steps)?;
+    }
     let rows = copied_rows(&image.state, &region, layout);
-    layout_fits(properties, layout, &rows, buffer.state.layout.bytes())?;
+    layout_fits(&shared.properties, layout, &rows, buffer.state.layout.bytes())?;
     Ok(Command::CopyTexture {
         buffer: Arc::clone(&buffer.state),
         layout,

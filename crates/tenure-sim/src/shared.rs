@@ -44,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) manager_slot: ManagerSlot,
     pub(crate) rules: Rules,
     pub(crate) formats: Formats,
+    /// Of queues for copies alone: in blocks along each axis.
+    pub(crate) copy_steps: [u32; 3],
     pub(crate) zeroed: bool,
     pub(crate) prefers_dedicated: bool,
     pub(crate) requires_dedicated: bool,
@@ -125,6 +127,7 @@ impl Shared {
             manager_slot: ManagerSlot::default(),
             rules: table.rules,
             formats: table.formats,
+            copy_steps: table.copy_steps,
             zeroed: options.zeroed.unwrap_or(table.zeroed),
             prefers_dedicated: options.prefers_dedicated,
             requires_dedicated: options.requires_dedicated,

@@ -179,6 +179,73 @@ fn texture_copies() {
     refused(swapped, "is a buffer");
 }
 
+/// AMD's queues for copies alone copy 8 x 8 x 8 texels at once.
+#[test]
+fn copy_queues_copy_in_steps() {
+    let copied = |profile, queue, origin: [u32; 3], extent: [u32; 3]| {
+        let device = Device::new(profile);
+        let lut = TextureInfo {
+            dimension: Dimension::D3,
+            depth_or_layers: 20,
+            ..texture_info(20, 20, Usage::COPY_SRC | Usage::COPY_DST)
+        };
+        let lut = committed(&device, "lut", &ResourceDesc::Texture(lut));
+        let texels = upload(&device, "texels", 128 << 10);
+        let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 20 };
+        let region = TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin, extent };
+        recorded(&device, queue, |list| list.copy_buffer_to_texture(&texels, layout, &lut, region))
+    };
+    let amd = Profile::VULKAN_AMD_SMALL_BAR;
+    for (origin, extent) in [([0; 3], [20, 20, 20]), ([8, 0, 0], [8, 16, 8]), ([16, 8, 16], [4, 12, 4])] {
+        copied(amd, COPY, origin, extent).unwrap();
+    }
+    for (origin, extent) in [([0, 0, 1], [20, 20, 1]), ([4, 0, 0], [16, 20, 20]), ([0; 3], [20, 12, 20])] {
+        refused(copied(amd, COPY, origin, extent), "copies at once");
+        copied(amd, GRAPHICS, origin, extent).unwrap();
+        copied(Profile::VULKAN_NVIDIA, COPY, origin, extent).unwrap();
+        copied(Profile::DISCRETE, COPY, origin, extent).unwrap();
+    }
+}
+
+/// Vulkan copies depth to and from buffers on queues with graphics alone.
+#[test]
+fn copies_of_depth_to_buffers() {
+    let copied = |profile, queue| {
+        let device = Device::new(profile);
+        let usage = Usage::DEPTH_STENCIL | Usage::COPY_SRC | Usage::COPY_DST;
+        let depth = TextureInfo { format: Format::D32Float, ..texture_info(64, 4, usage) };
+        let depth = committed(&device, "depth", &ResourceDesc::Texture(depth));
+        let texels = upload(&device, "texels", 64 << 10);
+        let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 4 };
+        let region =
+            TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [64, 4, 1] };
+        recorded(&device, queue, |list| list.copy_buffer_to_texture(&texels, layout, &depth, region))
+    };
+    for queue in [COMPUTE, COPY] {
+        let error = copied(Profile::VULKAN_NVIDIA, queue).unwrap_err();
+        assert!(matches!(error, DeviceError::Unsupported { .. }), "{error}");
+        copied(Profile::DISCRETE, queue).unwrap();
+    }
+    copied(Profile::VULKAN_NVIDIA, GRAPHICS).unwrap();
+}
+
+/// Older cards have compressed textures of whole blocks alone on Direct3D 12.
+#[test]
+fn compressed_textures_of_odd_sizes() {
+    let of = |profile, width, height, mips| {
+        let info =
+            TextureInfo { mips, format: Format::Bc1Unorm, ..texture_info(width, height, Usage::SHADER_READ) };
+        Device::new(profile).requirements(&ResourceDesc::Texture(info)).map(drop)
+    };
+    for (width, height) in [(30, 32), (32, 31)] {
+        let error = of(Profile::D3D12_TIER1, width, height, 1).unwrap_err();
+        assert!(error.to_string().contains("whole blocks"), "{error}");
+        of(Profile::DISCRETE, width, height, 1).unwrap();
+        of(Profile::VULKAN_NVIDIA, width, height, 1).unwrap();
+    }
+    of(Profile::D3D12_TIER1, 36, 32, 6).unwrap();
+}
+
 #[test]
 fn copies_between_textures() {
     let device = Device::new(Profile::DISCRETE);
