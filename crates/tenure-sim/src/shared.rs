@@ -177,10 +177,14 @@ impl Shared {
     }
 
     pub(crate) fn lose(&self, reason: &str) {
+        // Under the lock, so that who holds it sees one device or the other: nothing is executed once a call has answered
+        // that the device is lost, after which programs destroy all.
+        let mut timeline = self.timeline.lock();
         // The first reason stays: it is the cause, the others follow from it.
         if self.lost.set(reason.to_owned()).is_ok() {
-            self.timeline.lock().abandon();
+            timeline.abandon();
         }
+        drop(timeline);
         self.changed.notify_all();
     }
 
