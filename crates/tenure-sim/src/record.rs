@@ -93,6 +93,7 @@ pub(crate) fn discarded(
 }
 
 pub(crate) fn copy_buffer(
+    shared: &Shared,
     (src, src_offset): (&Resource, u64),
     (dst, dst_offset): (&Resource, u64),
     size: u64,
@@ -100,6 +101,10 @@ pub(crate) fn copy_buffer(
     buffer_span(src, src_offset, size)?;
     buffer_span(dst, dst_offset, size)?;
     if Arc::ptr_eq(&src.state, &dst.state) {
+        // A legacy state is a source or a destination.
+        if shared.promotes() {
+            return Err(DeviceError::broken_rule("no buffer is copied to itself (legacy states)"));
+        }
         check::copy_within(src_offset, dst_offset, size)?;
     }
     Ok(Command::CopyBuffer {
@@ -159,7 +164,12 @@ pub(crate) fn copy_texture(
     }
     let info = texture(image)?;
     region.check(info)?;
-    if !shared.is_d3d12() {
+    if shared.is_d3d12() {
+        let is_whole = region.origin == [0; 3] && region.extent == info.mip_extent(region.mip);
+        if info.format.is_depth() && !is_whole {
+            return Err(DeviceError::broken_rule("depth is copied a whole subresource at a time"));
+        }
+    } else {
         check::depth_copies(info.format, kind == QueueKind::Graphics)?;
     }
     if kind == QueueKind::Copy {
