@@ -98,8 +98,14 @@ impl Shared {
         self.memory.give(&self.properties, state.desc.memory, state.desc.size);
     }
 
-    /// Input attachments are found in sets.
+    /// Input attachments are found in sets, and Direct3D 12 has samples of targets alone.
     fn check_usage(&self, desc: &ResourceDesc) -> Result<(), DeviceError> {
+        let is_multisampled = matches!(desc, ResourceDesc::Texture(info) if info.samples > 1);
+        let usage = desc.usage();
+        let is_target = usage.intersects(Usage::TEXTURE_ONLY) && !usage.contains(Usage::UNORDERED_ACCESS);
+        if self.is_d3d12() && is_multisampled && !is_target {
+            return Err(DeviceError::Unsupported { feature: "multisampled textures that are no targets" });
+        }
         if desc.usage().contains(Usage::INPUT_ATTACHMENT) && !self.properties.descriptors.sets {
             return Err(DeviceError::Unsupported { feature: "input attachments" });
         }

@@ -398,7 +398,7 @@ impl NativeQueue<'_> {
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`] for a list of another device or queue, one that is not closed, or was
-    /// submitted since it was begun; then nothing was submitted.
+    /// submitted since it was begun; [`DeviceError::Lost`]. Then nothing was submitted.
     pub fn submit(
         &mut self,
         lists: &[&List],
@@ -406,6 +406,9 @@ impl NativeQueue<'_> {
         signals: &[ExternalPoint],
     ) -> Result<(), DeviceError> {
         let recorded = self.shared.check_lists(self.at.queue, lists)?;
+        // The device is not lost meanwhile.
+        let _timeline = self.shared.timeline.lock();
+        self.shared.alive()?;
         self.shared.note_lists(self.at, lists);
         let uses = self.shared.note_block_uses(lists);
         let waits = self.shared.note_external_waits(self.at, waits, "NativeQueue::submit");

@@ -1,6 +1,6 @@
 //! Which formats a device has, and for what.
 
-use tenure_core::device::{DeviceError, Format, ResourceDesc, TextureInfo, Usage};
+use tenure_core::device::{DeviceError, Format, ResourceDesc, TextureInfo, Usage, check};
 
 use crate::profile::Formats;
 
@@ -32,6 +32,9 @@ fn check_texture(formats: Formats, info: &TextureInfo) -> Result<(), DeviceError
     let refuse = |format, feature| Err(DeviceError::UnsupportedFormat { format, feature });
     if let Some(format) = seen().find(|format| !formats.has(*format)) {
         return refuse(format, "textures");
+    }
+    if !formats.unaligned_blocks {
+        check::whole_blocks(info)?;
     }
     if info.usage.contains(Usage::RENDER_TARGET) && !is_renderable(info.format) {
         return refuse(info.format, "render targets");

@@ -309,6 +309,11 @@ impl List {
         if transfer.from == QueueId::PEER || transfer.to == QueueId::PEER {
             return self.check_peer(resource, subresource, [before, after], transfer);
         }
+        if self.shared.is_d3d12() {
+            return Err(DeviceError::broken_rule(
+                "Direct3D 12 knows no transfers: all queues are of one family",
+            ));
+        }
         let queues = &self.shared.properties.queues;
         for (queue, state) in [(transfer.from, before), (transfer.to, after)] {
             let Some(properties) = queues.get(queue.index()) else {
@@ -437,7 +442,7 @@ impl CommandList<Device> for List {
     }
 
     fn copy_buffer(&mut self, src: &Resource, src_offset: u64, dst: &Resource, dst_offset: u64, size: u64) {
-        let command = record::copy_buffer((src, src_offset), (dst, dst_offset), size);
+        let command = record::copy_buffer(&self.shared, (src, src_offset), (dst, dst_offset), size);
         self.record(command);
     }
 
@@ -452,7 +457,7 @@ impl CommandList<Device> for List {
         dst: &Resource,
         region: TextureRegion,
     ) {
-        let command = record::copy_texture(&self.shared.properties, (src, layout), (dst, region), true);
+        let command = record::copy_texture((&self.shared, self.kind), (src, layout), (dst, region), true);
         self.record(command);
     }
 
@@ -463,7 +468,7 @@ impl CommandList<Device> for List {
         dst: &Resource,
         layout: BufferLayout,
     ) {
-        let command = record::copy_texture(&self.shared.properties, (dst, layout), (src, region), false);
+        let command = record::copy_texture((&self.shared, self.kind), (dst, layout), (src, region), false);
         self.record(command);
     }
 

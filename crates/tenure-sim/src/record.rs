@@ -11,6 +11,7 @@ use crate::command::{Command, copied_rows};
 use crate::descriptors::DescriptorHeap;
 use crate::layout::Span;
 use crate::resource::Resource;
+use crate::shared::Shared;
 
 /// The end of a range inside `limit` bytes.
 pub(crate) fn inside(offset: u64, size: u64, limit: u64) -> Result<u64, DeviceError> {
@@ -92,6 +93,7 @@ pub(crate) fn discarded(
 }
 
 pub(crate) fn copy_buffer(
+    shared: &Shared,
     (src, src_offset): (&Resource, u64),
     (dst, dst_offset): (&Resource, u64),
     size: u64,
@@ -99,6 +101,10 @@ pub(crate) fn copy_buffer(
     buffer_span(src, src_offset, size)?;
     buffer_span(dst, dst_offset, size)?;
     if Arc::ptr_eq(&src.state, &dst.state) {
+        // A legacy state is a source or a destination.
+        if shared.promotes() {
+            return Err(DeviceError::broken_rule("no buffer is copied to itself (legacy states)"));
+        }
         check::copy_within(src_offset, dst_offset, size)?;
     }
     Ok(Command::CopyBuffer {
@@ -148,7 +154,7 @@ fn layout_fits(
 }
 
 pub(crate) fn copy_texture(
-    properties: &Properties,
+    (shared, kind): (&Shared, QueueKind),
     (buffer, layout): (&Resource, BufferLayout),
     (image, region): (&Resource, TextureRegion),
     to_texture: bool,
@@ -156,12 +162,24 @@ pub(crate) fn copy_texture(
     if !buffer.state.is_buffer() {
         return Err(DeviceError::invalid_value(CallRule::IsBuffer, buffer.state.label.id));
     }
-    region.check(texture(image)?)?;
+    let info = texture(image)?;
+    region.check(info)?;
     if to_texture {
-        check::copy_to_plane(properties.features, region.plane)?;
+        check::copy_to_plane(shared.properties.features, region.plane)?;
+    }
+    if shared.is_d3d12() {
+        let is_whole = region.origin == [0; 3] && region.extent == info.mip_extent(region.mip);
+        if info.format.is_depth() && !is_whole {
+            return Err(DeviceError::broken_rule("depth is copied a whole subresource at a time"));
+        }
+    } else {
+        check::depth_copies(info.format, kind == QueueKind::Graphics)?;
+    }
+    if kind == QueueKind::Copy {
+        check::copy_steps(info, &region, shared.copy_steps)?;
     }
     let rows = copied_rows(&image.state, &region, layout);
-    layout_fits(properties, layout, &rows, buffer.state.layout.bytes())?;
+    layout_fits(&shared.properties, layout, &rows, buffer.state.layout.bytes())?;
     Ok(Command::CopyTexture {
         buffer: Arc::clone(&buffer.state),
         layout,

@@ -44,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) manager_slot: ManagerSlot,
     pub(crate) rules: Rules,
     pub(crate) formats: Formats,
+    /// Of queues for copies alone: in blocks along each axis.
+    pub(crate) copy_steps: [u32; 3],
     pub(crate) zeroed: bool,
     pub(crate) prefers_dedicated: bool,
     pub(crate) requires_dedicated: bool,
@@ -129,6 +131,7 @@ impl Shared {
             manager_slot: ManagerSlot::default(),
             rules: table.rules,
             formats: table.formats,
+            copy_steps: table.copy_steps,
             zeroed: options.zeroed.unwrap_or(table.zeroed),
             prefers_dedicated: options.prefers_dedicated,
             requires_dedicated: options.requires_dedicated,
@@ -178,10 +181,14 @@ impl Shared {
     }
 
     pub(crate) fn lose(&self, reason: &str) {
+        // Under the lock, so that who holds it sees one device or the other: nothing is executed once a call has answered
+        // that the device is lost, after which programs destroy all.
+        let mut timeline = self.timeline.lock();
         // The first reason stays: it is the cause, the others follow from it.
         if self.lost.set(reason.to_owned()).is_ok() {
-            self.timeline.lock().abandon();
+            timeline.abandon();
         }
+        drop(timeline);
         self.changed.notify_all();
     }
 

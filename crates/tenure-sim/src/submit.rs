@@ -38,7 +38,7 @@ impl Shared {
             let recorded = self.check_lists(queue, lists)?;
             let at = QueueSerial { queue, serial: sync.signal };
             let mut timeline = self.timeline.lock();
-            timeline.check(queue, sync.waits, sync.signal)?;
+            timeline.check(self, queue, sync.waits, sync.signal)?;
             self.check_paging_point(sync.paging)?;
             self.note_lists(at, lists);
             let batch = Work {
@@ -65,7 +65,7 @@ impl Shared {
         signal: u64,
         run: impl FnOnce(NativeQueue<'_>) -> T,
     ) -> Result<T, DeviceError> {
-        let begun = || self.timeline.lock().check(queue, waits, signal);
+        let begun = || self.timeline.lock().check(self, queue, waits, signal);
         self.call(CallKind::Submit, Request::default(), begun)?;
         let at = QueueSerial { queue, serial: signal };
         let mut batches = Vec::new();
@@ -163,7 +163,7 @@ impl Shared {
             let changes =
                 updates.iter().map(|update| self.tile_change(update)).collect::<Result<Vec<_>, _>>()?;
             let mut timeline = self.timeline.lock();
-            timeline.check(queue, waits, signal)?;
+            timeline.check(self, queue, waits, signal)?;
             for change in &changes {
                 change.note_use(queue, signal);
             }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tenure_core::device::{
-    Allowed, BufferInfo, CallRule, DeviceError, Dimension, Features, Properties, ResourceDesc, TextureInfo,
-    TileLayout, TileRegion, Usage,
+    Allowed, Api, BufferInfo, CallRule, DeviceError, Dimension, Features, Properties, ResourceDesc,
+    TextureInfo, TileLayout, TileRegion, Usage,
 };
 
 use crate::heap::HeapState;
@@ -59,6 +59,9 @@ pub(crate) fn layout(
         ResourceDesc::Buffer(info) => {
             supported(properties, Features::RESERVED_BUFFERS, "reserved (sparse) buffers")?;
             desc.validate()?;
+            if properties.api == Api::Direct3D12 && info.usage.contains(Usage::ACCELERATION_STRUCTURE) {
+                return Err(DeviceError::Unsupported { feature: "reserved acceleration structures" });
+            }
             if info.size > MAX_RESERVED {
                 return Err(DeviceError::invalid_desc("size", info.size, Allowed::AtMost(MAX_RESERVED)));
             }

@@ -162,13 +162,15 @@ impl Timeline {
         awaited.filter(|_| point > self.paging_reached).map_or(0, |(due, _)| *due)
     }
 
-    /// Checks a submission; nothing is changed.
+    /// Checks a submission; nothing is changed. It can be made as long as the lock is held: the device is not lost meanwhile.
     pub(crate) fn check(
         &self,
+        shared: &Shared,
         queue: QueueId,
         waits: &[QueueSerial],
         signal: u64,
     ) -> Result<(), DeviceError> {
+        shared.alive()?;
         let count = self.device_queues() as u64;
         let Some(state) = self.queues[..self.device_queues()].get(queue.index()) else {
             return Err(DeviceError::invalid_call(CallRule::QueueExists, u64::from(queue.0), count));
@@ -185,8 +187,11 @@ impl Timeline {
         Ok(())
     }
 
-    /// Takes a checked submission.
+    /// Takes a checked submission, which never happens if the device was lost since.
     pub(crate) fn push(&mut self, shared: &Shared, queue: QueueId, work: Work) {
+        if shared.alive().is_err() {
+            return;
+        }
         self.now = self.now.saturating_add(1);
         let lag = match shared.lag {
             Lag::None => 0,

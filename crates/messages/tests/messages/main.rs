@@ -5,6 +5,7 @@ mod devices;
 mod documents;
 mod manager;
 mod parts;
+mod refusals;
 mod sources;
 mod table;
 

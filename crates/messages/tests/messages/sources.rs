@@ -61,7 +61,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+pub(crate) fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     for entry in entries {
         let path = entry.unwrap().path();
@@ -145,8 +145,9 @@ pub(crate) fn rules() -> BTreeSet<String> {
     rules.0
 }
 
+/// Rules as they are written down, each with the kind of its error.
 #[derive(Default)]
-struct Rules(BTreeSet<String>);
+pub(crate) struct Rules(pub(crate) BTreeSet<String>);
 
 impl Rules {
     fn note(&mut self, kind: &str, expression: &Expr) {
@@ -208,7 +209,7 @@ impl<'ast> Visit<'ast> for Rules {
 }
 
 /// The texts among tokens.
-fn literals(tokens: &TokenStream) -> Vec<String> {
+pub(crate) fn literals(tokens: &TokenStream) -> Vec<String> {
     let literal = |tree: TokenTree| match tree {
         TokenTree::Literal(literal) => syn::parse_str::<syn::LitStr>(&literal.to_string()).ok(),
         _ => None,

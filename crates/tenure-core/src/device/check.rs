@@ -6,8 +6,8 @@
 use super::{
     Allowed, Block, BufferLayout, CallRule, DescriptorHeapDesc, DescriptorKind, DeviceError, Features,
     FieldValue, Format, HeapCategory, HeapDesc, MemoryTypeId, Plane, QueueId, QueueKind, Requirements,
-    ResourceDesc, SetBinding, State, Subresource, TextureAccess, TextureInfo, TextureView, TextureWrite,
-    TileRegion, Usage,
+    ResourceDesc, SetBinding, State, Subresource, TextureAccess, TextureInfo, TextureRegion, TextureView,
+    TextureWrite, TileRegion, Usage,
 };
 
 type Checked = Result<(), DeviceError>;
@@ -234,6 +234,52 @@ pub fn copy_layout(
     let short = || DeviceError::invalid_call(CallRule::RowsHoldTexels, layout.row_pitch, layout.rows);
     let bytes = layout.bytes(block, extent).ok_or_else(short)?;
     range(CallRule::InsideResource, layout.offset, bytes, capacity)
+}
+
+/// A region copied to or from a buffer begins and ends at multiples of what the queue copies at once, or at the end of
+/// the mip. The steps are in blocks along each axis; 0: all of the mip. They are those of Vulkan's queues that only copy.
+///
+/// # Errors
+/// [`CallRule::CopySteps`], with where the region begins and the step.
+pub fn copy_steps(info: &TextureInfo, region: &TextureRegion, steps: [u32; 3]) -> Checked {
+    let block = info.format.block();
+    let blocks = [block.width, block.height, 1];
+    let whole = info.mip_extent(region.mip);
+    for axis in 0..3 {
+        let step = match steps[axis].saturating_mul(blocks[axis]) {
+            0 => whole[axis],
+            step => step,
+        };
+        let (origin, extent) = (region.origin[axis], region.extent[axis]);
+        let ends_whole = extent.is_multiple_of(step) || origin.checked_add(extent) == Some(whole[axis]);
+        if !origin.is_multiple_of(step) || !ends_whole {
+            return Err(DeviceError::invalid_call(CallRule::CopySteps, u64::from(origin), u64::from(step)));
+        }
+    }
+    Ok(())
+}
+
+/// Depth and stencil are copied to and from buffers on queues of a family with graphics: Vulkan's rule.
+///
+/// # Errors
+/// [`DeviceError::Unsupported`].
+pub fn depth_copies(format: Format, has_graphics: bool) -> Checked {
+    if format.is_depth() && !has_graphics {
+        return Err(DeviceError::Unsupported { feature: "copies of depth on queues without graphics" });
+    }
+    Ok(())
+}
+
+/// The largest mip of a texture is made of whole blocks: the rule of Direct3D 12 without unaligned block textures.
+///
+/// # Errors
+/// [`DeviceError::Unsupported`].
+pub fn whole_blocks(info: &TextureInfo) -> Checked {
+    let block = info.format.block();
+    if info.width.is_multiple_of(block.width) && info.height.is_multiple_of(block.height) {
+        return Ok(());
+    }
+    Err(DeviceError::Unsupported { feature: "block-compressed textures whose sides are not whole blocks" })
 }
 
 /// Subresources of one texture are copied to those of another on a queue of this kind. The descriptions are
@@ -591,6 +637,20 @@ mod tests {
     }
 
     #[test]
+    fn copy_queues_may_want_whole_mips_or_multiples() {
+        let info = TextureDesc::d2(60, 40, Format::Rgba8Unorm, Usage::COPY_DST).info;
+        let region = |origin, extent| TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin, extent };
+        let whole = region([0; 3], [60, 40, 1]);
+        let part = region([16, 8, 0], [16, 16, 1]);
+        let to_the_edge = region([48, 32, 0], [12, 8, 1]);
+        let check = |region: &TextureRegion, steps| copy_steps(&info, region, steps).is_ok();
+        assert!(check(&whole, [0; 3]) && !check(&part, [0; 3]) && !check(&to_the_edge, [0; 3]));
+        assert!(check(&whole, [16, 8, 1]) && check(&part, [16, 8, 1]) && check(&to_the_edge, [16, 8, 1]));
+        assert!(!check(&part, [32, 8, 1]) && !check(&part, [16, 32, 1]));
+        assert!(check(&part, [1; 3]));
+    }
+
+    #[test]
     fn textures_are_copied_to_their_like() {
         let d2 = |format, usage| TextureDesc::d2(64, 32, format, usage).mips(3).layers(2).info;
         let src = d2(Format::Rgba8Unorm, Usage::COPY_SRC);
@@ -628,6 +688,23 @@ mod tests {
             let refused = texture_copy((&smooth, &smooth), Subresource::All, queue);
             assert_eq!(broken(refused), (CallRule::CopySamplesQueue, 4, 1));
         }
+    }
+
+    #[test]
+    fn depth_goes_to_buffers_on_families_with_graphics() {
+        assert_eq!(depth_copies(Format::D32Float, true), Ok(()));
+        assert!(depth_copies(Format::D32Float, false).is_err());
+        assert_eq!(depth_copies(Format::D24UnormS8Uint, true), Ok(()));
+        assert_eq!(depth_copies(Format::Rgba8Unorm, false), Ok(()));
+    }
+
+    #[test]
+    fn sides_of_blocks_are_whole() {
+        let sides = |width, height, format| {
+            whole_blocks(&TextureDesc::d2(width, height, format, Usage::SHADER_READ).info).is_ok()
+        };
+        assert!(sides(64, 4, Format::Bc1Unorm) && sides(5, 3, Format::Rgba8Unorm));
+        assert!(!sides(65, 4, Format::Bc1Unorm) && !sides(64, 6, Format::Bc1Unorm));
     }
 
     #[test]

@@ -82,6 +82,7 @@ rules! {
     CopySamples = "a texture copied to or from a buffer has one sample",
     TexelsInside = "the texels lie within the mip",
     TexelsWholeBlocks = "the texels are whole blocks",
+    CopySteps = "the region is a multiple of what the queue copies at once",
     CopyToAnother = "a texture is copied to another texture",
     CopyDimension = "a texture is copied to one of the same dimension",
     CopyFormat = "a texture is copied to one of the same format",

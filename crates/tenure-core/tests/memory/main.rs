@@ -22,6 +22,7 @@ mod shards;
 mod signals;
 mod small_buffers;
 mod sums;
+mod untrue_budgets;
 
 /// `memory`, but for buffers that shaders write on Direct3D 12, whose upload heaps cannot hold them: `GpuOnly`.
 fn possible(gpu: &tenure_core::Gpu<tenure_sim::Device>, usage: Usage, memory: MemoryUse) -> MemoryUse {

@@ -1,5 +1,7 @@
 //! Uploads of texels.
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 use tenure_core::device::Device as _;
 use tenure_core::memory::PoolKind;
@@ -159,6 +161,35 @@ fn the_queue_follows_the_region() {
         model.expect(&gpu, &texture);
     }
     drop(texture);
+    end(gpu, &device);
+}
+
+/// AMD's queues for copies alone copy volumes in steps of 8 x 8 x 8 texels: slices are uploaded by a graphics queue, and
+/// one that is read back by the copy queue is refused.
+#[test]
+fn slices_of_a_volume_take_a_graphics_queue() {
+    let device = device(Profile::VULKAN_AMD_SMALL_BAR, Lag::Random { max: 4 });
+    let gpu = gpu(&device, Config::default());
+    let lut = gpu.create_texture(&TextureDesc::d3(4, 4, 4, Format::Rgba8Unorm, SAMPLED).name("lut")).unwrap();
+    let slice =
+        |z| TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0, 0, z], extent: [4, 4, 1] };
+    for z in 0..4 {
+        gpu.upload_texture(&lut, slice(z), TexelData::new(&[z as u8; 64])).unwrap();
+    }
+    let read = |queue| {
+        let mut recording = gpu.record(queue, "read").unwrap();
+        let texels = recording.read_back_texture(&lut, slice(1)).unwrap();
+        (recording.submit().map(drop), texels)
+    };
+    let (submitted, texels) = read(Queue::Copy);
+    let error = submitted.unwrap_err();
+    assert!(error.to_string().contains("what the queue copies at once (1, limit 8)"), "{error}");
+    assert!(texels.wait(Duration::from_secs(10)).is_err());
+    drop(texels);
+    let (submitted, texels) = read(Queue::Graphics);
+    submitted.unwrap();
+    assert_eq!(texels.wait(Duration::from_secs(10)).unwrap(), [1; 64]);
+    drop((texels, lut));
     end(gpu, &device);
 }
 

@@ -1,8 +1,8 @@
 //! What is wrong with a view by itself.
 
 use tenure_core::device::{
-    Allowed, BufferAccess, BufferView, CallRule, DeviceError, Dimension, Elements, Format, Properties,
-    TextureAccess, TextureInfo, TextureView, ViewShape, check,
+    Allowed, BufferAccess, BufferView, CallRule, DeviceError, Dimension, Elements, Format, MemoryFlags,
+    Properties, TextureAccess, TextureInfo, TextureView, ViewShape, check,
 };
 
 use crate::formats::{is_plain, is_renderable, is_storable};
@@ -34,6 +34,10 @@ pub(crate) fn buffer(
         return Err(DeviceError::invalid_value(CallRule::IsBuffer, resource.label.id));
     }
     check::usage(resource.desc.usage(), view.access.usage())?;
+    let is_local = resource.flags.contains(MemoryFlags::DEVICE_LOCAL);
+    if is_d3d12(properties) && !is_local && resource.flags.contains(MemoryFlags::HOST_CACHED) {
+        return Err(DeviceError::broken_rule("shaders see no readback heap"));
+    }
     check::buffer_view(view.offset, view.size, resource.layout.bytes())?;
     match view.access {
         BufferAccess::Constants => constants(properties, resource.address, view),

@@ -5,7 +5,7 @@
 
 use tenure_core::device::{DescriptorLimits, Features, MemoryFlags, QueueKind, TimestampClock};
 
-use super::table::{DESKTOP, Rules, Table};
+use super::table::{DESKTOP, Formats, Rules, Table};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -72,6 +72,7 @@ pub(super) const TIER2: Table = Table {
     },
     timestamps: TimestampClock::of_frequency(25_000_000),
     formats: DESKTOP,
+    copy_steps: [1; 3],
 };
 
 pub(super) const TIER1: Table = Table {
@@ -81,6 +82,7 @@ pub(super) const TIER1: Table = Table {
     heaps: &[(4 * GIB, true), (16 * GIB, false)],
     max_heap_size: 4 * GIB,
     max_buffer_size: 2 * GIB,
+    formats: Formats { unaligned_blocks: false, ..DESKTOP },
     ..TIER2
 };
 

@@ -36,6 +36,8 @@ pub(crate) struct Table {
     /// Of the queues that have one.
     pub(crate) timestamps: TimestampClock,
     pub(crate) formats: Formats,
+    /// What queues for copies alone copy at once, in blocks of texels along each axis.
+    pub(crate) copy_steps: [u32; 3],
 }
 
 /// The formats that not every device has.
@@ -44,6 +46,8 @@ pub(crate) struct Formats {
     pub(crate) compression: &'static [Compression],
     /// 24 bits of depth with stencil.
     pub(crate) d24s8: bool,
+    /// Block-compressed textures whose sides are not whole blocks.
+    pub(crate) unaligned_blocks: bool,
 }
 
 impl Formats {
@@ -56,7 +60,8 @@ impl Formats {
 }
 
 /// A desktop GPU.
-pub(super) const DESKTOP: Formats = Formats { compression: &[Compression::Bc], d24s8: true };
+pub(super) const DESKTOP: Formats =
+    Formats { compression: &[Compression::Bc], d24s8: true, unaligned_blocks: true };
 
 /// How the API sizes and places resources.
 #[derive(Clone, Copy)]

@@ -77,6 +77,7 @@ pub(super) const NVIDIA: Table = Table {
     descriptors: DESCRIPTORS,
     timestamps: TimestampClock { bits: 64, femtoseconds: 1_000_000 },
     formats: DESKTOP,
+    copy_steps: [1; 3],
 };
 
 pub(super) const AMD_SMALL_BAR: Table = Table {
@@ -119,6 +120,7 @@ pub(super) const AMD_SMALL_BAR: Table = Table {
         ..DESCRIPTORS
     },
     formats: Formats { d24s8: false, ..DESKTOP },
+    copy_steps: [8; 3],
     ..NVIDIA
 };
 
@@ -197,7 +199,7 @@ pub(super) const MOBILE: Table = Table {
         ..DESCRIPTORS
     },
     timestamps: TimestampClock { bits: 36, femtoseconds: 52_083_333 },
-    formats: Formats { compression: &[Compression::Etc2, Compression::Astc], d24s8: true },
+    formats: Formats { compression: &[Compression::Etc2, Compression::Astc], ..DESKTOP },
     ..NVIDIA
 };
 

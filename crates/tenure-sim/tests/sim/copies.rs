@@ -44,8 +44,10 @@ fn case() -> impl Strategy<Value = Case> {
         let mut region = TextureRegion { mip, layer, plane: Plane::First, origin: [0; 3], extent: [0; 3] };
         for (axis, step) in [block.width, block.height, 1].into_iter().enumerate() {
             let blocks = size[axis].div_ceil(step);
-            let first = axes[axis].0 % blocks;
-            let count = 1 + axes[axis].1 % (blocks - first);
+            // Direct3D 12 copies depth as a whole.
+            let (from, more) = if format.is_depth() { (0, blocks - 1) } else { axes[axis] };
+            let first = from % blocks;
+            let count = 1 + more % (blocks - first);
             region.origin[axis] = first * step;
             region.extent[axis] = (count * step).min(size[axis] - first * step);
         }

@@ -132,6 +132,17 @@ fn views_of_buffers() {
 const SAMPLED: TextureAccess = TextureAccess::Sampled;
 
 /// Six layers of 16 x 16 with 5 mips, castable to sRGB.
+#[test]
+fn shaders_see_no_readback_heap() {
+    for (profile, is_seen) in BOTH.into_iter().zip([false, true]) {
+        let device = Device::new(profile);
+        let desc = buffer(1 << 16, Usage::SHADER_READ | Usage::COPY_DST);
+        let back = device.create_committed(&desc, upload_type(&device, true)).unwrap();
+        let view = bytes(&back, 0, 256, BufferAccess::Read(Elements::Raw));
+        assert_eq!(is_made(&device, DescriptorKind::Resource, &view), is_seen, "{profile:?}");
+    }
+}
+
 fn cube() -> TextureInfo {
     TextureInfo {
         depth_or_layers: 12,

@@ -131,7 +131,7 @@ fn things(device: &Device) -> (Resource, Resource) {
 
 #[test]
 fn buffer_copies() {
-    let device = Device::new(Profile::DISCRETE);
+    let device = Device::new(Profile::D3D12_ENHANCED);
     let (rock, moss) = things(&device);
     let size = 16 << 10;
     refused(
@@ -145,6 +145,9 @@ fn buffer_copies() {
     refused(recorded(&device, COPY, |list| list.copy_buffer(&rock, 0, &rock, 7, 8)), "overlap");
     refused(recorded(&device, COPY, |list| list.copy_buffer(&moss, 0, &rock, 0, 8)), "is a buffer");
     recorded(&device, COPY, |list| list.copy_buffer(&rock, 0, &rock, 8, 8)).unwrap();
+    let legacy = Device::new(Profile::DISCRETE);
+    let (rock, _) = things(&legacy);
+    refused(recorded(&legacy, COPY, |list| list.copy_buffer(&rock, 0, &rock, 8, 8)), "copied to itself");
 }
 
 #[test]
@@ -177,6 +180,73 @@ fn texture_copies() {
     refused(copy(layout, TextureRegion { extent: [6, 4, 1], ..region }), "whole blocks");
     let swapped = recorded(&device, COPY, |list| list.copy_buffer_to_texture(&moss, layout, &rock, region));
     refused(swapped, "is a buffer");
+}
+
+/// AMD's queues for copies alone copy 8 x 8 x 8 texels at once.
+#[test]
+fn copy_queues_copy_in_steps() {
+    let copied = |profile, queue, origin: [u32; 3], extent: [u32; 3]| {
+        let device = Device::new(profile);
+        let lut = TextureInfo {
+            dimension: Dimension::D3,
+            depth_or_layers: 20,
+            ..texture_info(20, 20, Usage::COPY_SRC | Usage::COPY_DST)
+        };
+        let lut = committed(&device, "lut", &ResourceDesc::Texture(lut));
+        let texels = upload(&device, "texels", 128 << 10);
+        let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 20 };
+        let region = TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin, extent };
+        recorded(&device, queue, |list| list.copy_buffer_to_texture(&texels, layout, &lut, region))
+    };
+    let amd = Profile::VULKAN_AMD_SMALL_BAR;
+    for (origin, extent) in [([0; 3], [20, 20, 20]), ([8, 0, 0], [8, 16, 8]), ([16, 8, 16], [4, 12, 4])] {
+        copied(amd, COPY, origin, extent).unwrap();
+    }
+    for (origin, extent) in [([0, 0, 1], [20, 20, 1]), ([4, 0, 0], [16, 20, 20]), ([0; 3], [20, 12, 20])] {
+        refused(copied(amd, COPY, origin, extent), "copies at once");
+        copied(amd, GRAPHICS, origin, extent).unwrap();
+        copied(Profile::VULKAN_NVIDIA, COPY, origin, extent).unwrap();
+        copied(Profile::DISCRETE, COPY, origin, extent).unwrap();
+    }
+}
+
+/// Vulkan copies depth to and from buffers on queues with graphics alone.
+#[test]
+fn copies_of_depth_to_buffers() {
+    let copied = |profile, queue| {
+        let device = Device::new(profile);
+        let usage = Usage::DEPTH_STENCIL | Usage::COPY_SRC | Usage::COPY_DST;
+        let depth = TextureInfo { format: Format::D32Float, ..texture_info(64, 4, usage) };
+        let depth = committed(&device, "depth", &ResourceDesc::Texture(depth));
+        let texels = upload(&device, "texels", 64 << 10);
+        let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 4 };
+        let region =
+            TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [64, 4, 1] };
+        recorded(&device, queue, |list| list.copy_buffer_to_texture(&texels, layout, &depth, region))
+    };
+    for queue in [COMPUTE, COPY] {
+        let error = copied(Profile::VULKAN_NVIDIA, queue).unwrap_err();
+        assert!(matches!(error, DeviceError::Unsupported { .. }), "{error}");
+        copied(Profile::DISCRETE, queue).unwrap();
+    }
+    copied(Profile::VULKAN_NVIDIA, GRAPHICS).unwrap();
+}
+
+/// Older cards have compressed textures of whole blocks alone on Direct3D 12.
+#[test]
+fn compressed_textures_of_odd_sizes() {
+    let of = |profile, width, height, mips| {
+        let info =
+            TextureInfo { mips, format: Format::Bc1Unorm, ..texture_info(width, height, Usage::SHADER_READ) };
+        Device::new(profile).requirements(&ResourceDesc::Texture(info)).map(drop)
+    };
+    for (width, height) in [(30, 32), (32, 31)] {
+        let error = of(Profile::D3D12_TIER1, width, height, 1).unwrap_err();
+        assert!(error.to_string().contains("whole blocks"), "{error}");
+        of(Profile::DISCRETE, width, height, 1).unwrap();
+        of(Profile::VULKAN_NVIDIA, width, height, 1).unwrap();
+    }
+    of(Profile::D3D12_TIER1, 36, 32, 6).unwrap();
 }
 
 #[test]
@@ -256,6 +326,88 @@ fn barriers_that_make_no_sense() {
     refused(hand_over(COPY, COMPUTE, GRAPHICS), "one of its two queues");
     refused(hand_over(COPY, QueueId(9), COPY), "queue exists");
     hand_over(COPY, COMPUTE, COMPUTE).unwrap();
+    let d3d12 = Device::new(Profile::DISCRETE);
+    let (rock, _) = things(&d3d12);
+    let transfer = Some(QueueTransfer { from: COPY, to: GRAPHICS });
+    let handed_over = recorded(&d3d12, COPY, |list| {
+        let (before, after) = (State::COPY_DST, State::COPY_SRC);
+        list.barriers(&[Barrier::Transition {
+            resource: &rock,
+            subresource: Subresource::All,
+            before,
+            after,
+            transfer,
+        }]);
+    });
+    refused(handed_over, "knows no transfers");
+}
+
+#[test]
+fn what_is_handed_to_a_peer_is_shared_and_whole() {
+    for profile in [Profile::DISCRETE, Profile::D3D12_ENHANCED, Profile::VULKAN_NVIDIA] {
+        let device = Device::new(profile);
+        let usage = Usage::COPY_SRC | Usage::COPY_DST;
+        let own = committed(&device, "own", &texture(16, 16, usage));
+        let shared = TextureInfo { mips: 2, ..texture_info(16, 16, usage | Usage::SHARED) };
+        let shared = committed(&device, "shared", &ResourceDesc::Texture(shared));
+        let hand_over = |resource: &Resource, subresource, after| {
+            recorded(&device, GRAPHICS, |list| {
+                list.barriers(&[Barrier::Transition {
+                    resource,
+                    subresource,
+                    before: State::COPY_DST,
+                    after,
+                    transfer: Some(QueueTransfer { from: GRAPHICS, to: QueueId::PEER }),
+                }]);
+            })
+        };
+        refused(hand_over(&own, Subresource::All, State::COPY_DST), "is shared");
+        refused(hand_over(&shared, Subresource::One(1), State::COPY_DST), "as a whole");
+        refused(hand_over(&shared, Subresource::All, State::COPY_SRC), "as a whole");
+        hand_over(&shared, Subresource::All, State::COPY_DST).unwrap();
+    }
+}
+
+#[test]
+fn phones_trace_no_rays() {
+    let device = Device::new(Profile::VULKAN_MOBILE);
+    for (usage, feature) in [
+        (Usage::ACCELERATION_STRUCTURE, "acceleration structures"),
+        (Usage::SHADER_BINDING_TABLE, "shader binding tables"),
+    ] {
+        let refused = device.requirements(&buffer(4096, usage)).map(drop);
+        assert_eq!(refused, Err(DeviceError::Unsupported { feature }));
+    }
+}
+
+/// Direct3D 12 has these on no card.
+#[test]
+fn what_direct3d_12_does_not_have() {
+    let unsupported = |answer: Result<(), DeviceError>, feature| {
+        assert_eq!(answer, Err(DeviceError::Unsupported { feature }));
+    };
+    let (d3d12, vulkan) = (Device::new(Profile::DISCRETE), Device::new(Profile::VULKAN_NVIDIA));
+    for usage in [Usage::SHADER_READ, Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS] {
+        let desc = ResourceDesc::Texture(TextureInfo { samples: 4, ..texture_info(8, 8, usage) });
+        unsupported(d3d12.requirements(&desc).map(drop), "multisampled textures that are no targets");
+        vulkan.requirements(&desc).unwrap();
+    }
+    let structure = buffer(1 << 20, Usage::ACCELERATION_STRUCTURE);
+    unsupported(d3d12.create_reserved(&structure).map(drop), "reserved acceleration structures");
+    vulkan.create_reserved(&structure).unwrap();
+    let depth = TextureInfo {
+        format: Format::D32Float,
+        ..texture_info(64, 4, Usage::DEPTH_STENCIL | Usage::COPY_DST)
+    };
+    let part = TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [64, 2, 1] };
+    let copied = |device: &Device| {
+        let depth = committed(device, "depth", &ResourceDesc::Texture(depth.clone()));
+        let texels = upload(device, "texels", 64 << 10);
+        let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 4 };
+        recorded(device, GRAPHICS, |list| list.copy_buffer_to_texture(&texels, layout, &depth, part))
+    };
+    refused(copied(&d3d12), "a whole subresource at a time");
+    copied(&vulkan).unwrap();
 }
 
 #[test]

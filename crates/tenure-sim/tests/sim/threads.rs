@@ -111,3 +111,50 @@ fn losing_the_device_stops_everybody() {
     assert_eq!(stopped.into_inner(), 6);
     device.check_clean().unwrap();
 }
+
+/// Once a call has answered that the device is lost, a program destroys all that it has: what another thread submits at
+/// that moment never happens.
+#[test]
+fn nothing_is_executed_once_the_loss_is_told() {
+    const SIZE: u64 = 200_000;
+    for round in 0..40 {
+        let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+        let desc = buffer(SIZE, Usage::COPY_SRC | Usage::COPY_DST);
+        let pair = (committed(&device, "from", &desc), committed(&device, "to", &desc));
+        let both = Mutex::new(Some(pair));
+        let record_copies = || {
+            let both = both.lock().unwrap();
+            let (from, to) = both.as_ref()?;
+            let mut list = device.create_list(Permit::checked(), COPY).ok()?;
+            let begun = list.begin();
+            (0..100).for_each(|_| list.copy_buffer(from, 0, to, 0, SIZE));
+            Some((begun.and_then(|()| list.close()), list))
+        };
+        let submit_copies = || {
+            for serial in 1.. {
+                let Some((recorded, list)) = record_copies() else { return };
+                let submit = || device.submit(Permit::checked(), COPY, &[&list], &[], serial);
+                // The CPU sees it complete, so that the list may go.
+                let submitted = recorded.and_then(|()| submit()).and_then(|()| device.completed(COPY));
+                device.destroy_list(Permit::checked(), list);
+                if submitted.is_err() {
+                    return;
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(submit_copies);
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_micros(500 + round * 37 % 1000));
+                device.faults().remove("pulled out");
+            });
+            while device.status().is_ok() {
+                std::hint::spin_loop();
+            }
+            let (from, to) = both.lock().unwrap().take().unwrap();
+            device.destroy_resource(Permit::checked(), from);
+            device.destroy_resource(Permit::checked(), to);
+        });
+        device.check_clean().unwrap();
+    }
+}

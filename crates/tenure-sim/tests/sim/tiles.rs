@@ -223,6 +223,15 @@ fn wrong_updates_are_refused_and_change_nothing() {
     let heap = pool(&device, 2);
     let one = device.create_reserved(&buffer(4 * TILE, USES)).unwrap();
     let plain = committed(&device, "plain", &buffer(4 * TILE, USES));
+    let seen = device
+        .create_heap(&HeapDesc {
+            size: TILE,
+            alignment: TILE,
+            memory: upload_type(&device, false),
+            category: HeapCategory::Any,
+            priority: Priority::Normal,
+        })
+        .unwrap();
     let at = |offset| TileSource::Heap { heap: &heap, offset };
     let region = TileRegion::buffer;
     let wrong = [
@@ -233,6 +242,7 @@ fn wrong_updates_are_refused_and_change_nothing() {
         (&one, region(0, 1), at(4096)),
         (&one, region(0, 2), at(TILE)),
         (&one, region(0, 1), at(u64::MAX - TILE + 1)),
+        (&one, region(0, 1), TileSource::Heap { heap: &seen, offset: 0 }),
         (&plain, region(0, 1), at(0)),
         (&one, region(0, 1), TileSource::CopyOf { resource: &plain, region: region(0, 1) }),
         (&one, region(0, 2), TileSource::CopyOf { resource: &one, region: region(0, 1) }),

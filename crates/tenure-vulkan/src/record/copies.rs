@@ -7,7 +7,6 @@ use tenure_core::device::{
     Usage, check,
 };
 
-use crate::error::unsupported;
 use crate::format::{aspect, aspects};
 use crate::resource::{Resource, VkUsage};
 use crate::setup::Family;
@@ -72,8 +71,8 @@ pub(crate) fn texel_copy(
     check_usage(buffer, of_buffer)?;
     check_usage(texture, of_texture)?;
     region.check(info)?;
-    check_format(info, family)?;
-    check_granularity(info, &region, family.transfer_granularity)?;
+    check::depth_copies(info.format, family.flags.contains(vk::QueueFlags::GRAPHICS))?;
+    check::copy_steps(info, &region, family.transfer_granularity)?;
     check_layout(&shared.tables.properties, layout, info, &region, held.size)?;
     let region = image_copy(layout, info, &region)?;
     Ok(TexelCopy { buffer: raw, image, region })
@@ -125,39 +124,6 @@ fn whole_regions(info: &TextureInfo, which: Subresource) -> SmallVec<[vk::ImageC
         Subresource::All => (0..info.mips).map(|mip| whole(mip, 0, info.layers())).collect(),
         Subresource::One(index) => std::iter::once(whole(index % mips, index / mips, 1)).collect(),
     }
-}
-
-/// The API copies depth and stencil on graphics queues alone.
-fn check_format(info: &TextureInfo, family: &Family) -> Result<(), DeviceError> {
-    if info.format.is_depth() && !family.flags.contains(vk::QueueFlags::GRAPHICS) {
-        return Err(unsupported("copies of depth on queues without graphics"));
-    }
-    Ok(())
-}
-
-/// Queues that only copy may want regions of a multiple of some texels, or whole mips.
-fn check_granularity(
-    info: &TextureInfo,
-    region: &TextureRegion,
-    granularity: [u32; 3],
-) -> Result<(), DeviceError> {
-    let block = info.format.block();
-    let blocks = [block.width, block.height, 1];
-    let whole = info.mip_extent(region.mip);
-    for axis in 0..3 {
-        // In blocks where the format has them; 0: all of it.
-        let step = match granularity[axis].saturating_mul(blocks[axis]) {
-            0 => whole[axis],
-            step => step,
-        };
-        let (origin, extent) = (region.origin[axis], region.extent[axis]);
-        let ends_whole = extent.is_multiple_of(step) || origin.checked_add(extent) == Some(whole[axis]);
-        if !origin.is_multiple_of(step) || !ends_whole {
-            let rule = "the region is a multiple of what the queue copies at once";
-            return Err(DeviceError::invalid_call(rule, u64::from(origin), u64::from(step)));
-        }
-    }
-    Ok(())
 }
 
 fn check_layout(
@@ -278,30 +244,5 @@ mod tests {
         let found = whole_regions(&volume, Subresource::One(1));
         assert_eq!(found[0].extent, vk::Extent3D { width: 4, height: 4, depth: 2 });
         assert_eq!(found[0].src_subresource.base_array_layer, 0);
-    }
-
-    #[test]
-    fn copy_queues_may_want_whole_mips_or_multiples() {
-        let info = info(Format::Rgba8Unorm, 60, 40, 1);
-        let whole = region([0; 3], [60, 40, 1]);
-        let part = region([16, 8, 0], [16, 16, 1]);
-        let to_the_edge = region([48, 32, 0], [12, 8, 1]);
-        let check =
-            |region: &TextureRegion, granularity| check_granularity(&info, region, granularity).is_ok();
-        assert!(check(&whole, [0; 3]) && !check(&part, [0; 3]) && !check(&to_the_edge, [0; 3]));
-        assert!(check(&whole, [16, 8, 1]) && check(&part, [16, 8, 1]) && check(&to_the_edge, [16, 8, 1]));
-        assert!(!check(&part, [32, 8, 1]) && !check(&part, [16, 32, 1]));
-        assert!(check(&part, [1; 3]));
-    }
-
-    #[test]
-    fn depth_is_copied_on_graphics_queues() {
-        let family = |flags| Family { flags, queues: 1, transfer_granularity: [1; 3], timestamp_bits: 0 };
-        let (graphics, copies) = (family(vk::QueueFlags::GRAPHICS), family(vk::QueueFlags::TRANSFER));
-        let depth = info(Format::D32Float, 8, 8, 1);
-        assert_eq!(check_format(&depth, &graphics), Ok(()));
-        assert!(check_format(&depth, &copies).is_err());
-        assert_eq!(check_format(&info(Format::D24UnormS8Uint, 8, 8, 1), &graphics), Ok(()));
-        assert_eq!(check_format(&info(Format::Rgba8Unorm, 8, 8, 1), &copies), Ok(()));
     }
 }

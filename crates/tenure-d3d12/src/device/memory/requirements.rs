@@ -2,7 +2,7 @@
 
 use tenure_core::device::{
     Allowed, BufferInfo, DeviceError, Dimension, Features, HeapCategory, MemoryTypeId, Properties,
-    Requirements, ResourceDesc, TEXTURE_WRITES, TextureInfo, Usage,
+    Requirements, ResourceDesc, TEXTURE_WRITES, TextureInfo, Usage, check,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT, D3D12_RAW_UAV_SRV_BYTE_ALIGNMENT,
@@ -104,12 +104,6 @@ const _: () = assert!(
     D3D12_RAYTRACING_ACCELERATION_STRUCTURE_BYTE_ALIGNMENT == D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT
 );
 
-/// True when mip 0 is made of whole blocks.
-const fn has_whole_blocks(info: &TextureInfo) -> bool {
-    let block = info.format.block();
-    info.width.is_multiple_of(block.width) && info.height.is_multiple_of(block.height)
-}
-
 /// What the runtime answers where a description is wrong, or the alignment asked for too small.
 fn is_refusal(info: &D3D12_RESOURCE_ALLOCATION_INFO) -> bool {
     info.SizeInBytes == 0 || info.SizeInBytes == u64::MAX || !info.Alignment.is_power_of_two()
@@ -149,9 +143,8 @@ impl Inner {
     pub(crate) fn describe(&self, desc: &ResourceDesc) -> Result<Described, DeviceError> {
         check_limits(&self.properties, desc)?;
         if let ResourceDesc::Texture(info) = desc {
-            if !self.caps.unaligned_blocks && !has_whole_blocks(info) {
-                let feature = "block-compressed textures whose sides are not whole blocks";
-                return Err(DeviceError::Unsupported { feature });
+            if !self.caps.unaligned_blocks {
+                check::whole_blocks(info)?;
             }
             if info.usage.contains(Usage::INPUT_ATTACHMENT) {
                 return Err(DeviceError::Unsupported { feature: INPUT_ATTACHMENTS });

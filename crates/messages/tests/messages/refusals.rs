@@ -1,0 +1,208 @@
+//! What the backends refuse before they call a driver, held against the table in `docs/refusals.md`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::Item;
+use syn::visit::{self, Visit};
+
+use crate::sources::{Rules, literals, root, rust_files};
+
+/// The rules of one backend, in words, with the files that refuse what breaks them.
+type Refusals = BTreeMap<String, BTreeSet<String>>;
+
+/// What a function refuses: rules by their names or in words, and the checks of the contract that it calls.
+#[derive(Default)]
+struct Refused {
+    texts: Rules,
+    names: BTreeSet<String>,
+    calls: BTreeSet<String>,
+    /// Functions of the same file.
+    own_calls: BTreeSet<String>,
+}
+
+impl<'ast> Visit<'ast> for Refused {
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let parts: Vec<_> = path.segments.iter().map(|part| part.ident.to_string()).collect();
+        match parts.as_slice() {
+            [.., of, name] if of == "CallRule" => self.names.insert(name.clone()),
+            [.., of, name] if of == "check" => self.calls.insert(name.clone()),
+            _ => false,
+        };
+        visit::visit_path(self, path);
+    }
+
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        if let syn::Expr::Path(function) = &*call.func
+            && let Some(name) = function.path.get_ident()
+        {
+            self.own_calls.insert(name.to_string());
+        }
+        visit::visit_expr_call(self, call);
+    }
+
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if module.ident != "tests" {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_item(&mut self, item: &'ast Item) {
+        if !matches!(item, Item::Mod(module) if module.ident == "tests") {
+            self.texts.visit_item(item);
+        }
+        visit::visit_item(self, item);
+    }
+}
+
+fn parsed(path: &Path) -> syn::File {
+    syn::parse_file(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// `CallRule::Name` in words.
+fn names() -> BTreeMap<String, String> {
+    let file = parsed(&root().join("tenure-core/src/device/rule.rs"));
+    let found = file.items.iter().find_map(|item| match item {
+        Item::Macro(item) if item.mac.path.is_ident("rules") => Some(&item.mac.tokens),
+        _ => None,
+    });
+    let tokens = found.expect("the rules are where they were");
+    let names = tokens.clone().into_iter().filter_map(|tree| match tree {
+        proc_macro2::TokenTree::Ident(name) => Some(name.to_string()),
+        _ => None,
+    });
+    names.zip(literals(tokens)).collect()
+}
+
+/// What the checks of the contract refuse, each with the checks that it calls itself.
+fn checks(names: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>> {
+    let file = parsed(&root().join("tenure-core/src/device/check.rs"));
+    let mut direct = BTreeMap::new();
+    for item in &file.items {
+        if let Item::Fn(function) = item {
+            let mut refused = Refused::default();
+            refused.texts.visit_item(item);
+            refused.visit_block(&function.block);
+            direct.insert(function.sig.ident.to_string(), refused);
+        }
+    }
+    let all = |first: &String| {
+        let (mut texts, mut open, mut seen) = (BTreeSet::new(), vec![first.clone()], BTreeSet::new());
+        while let Some(name) = open.pop() {
+            let Some(refused) = direct.get(&name).filter(|_| seen.insert(name.clone())) else { continue };
+            texts.extend(refused.in_words(names));
+            open.extend(refused.own_calls.iter().cloned());
+        }
+        texts
+    };
+    direct.keys().map(|name| (name.clone(), all(name))).collect()
+}
+
+impl Refused {
+    fn in_words<'a>(&'a self, names: &'a BTreeMap<String, String>) -> impl Iterator<Item = String> + 'a {
+        let plain = self.texts.0.iter().filter_map(|text| Some(text.split_once(": ")?.1.to_owned()));
+        plain.chain(self.names.iter().filter_map(|name| names.get(name).cloned()))
+    }
+}
+
+fn refusals(backend: &str) -> Refusals {
+    let names = names();
+    let checks = checks(&names);
+    let source = root().join(backend).join("src");
+    let mut paths: Vec<PathBuf> = Vec::new();
+    rust_files(&source, &mut paths);
+    let mut found = Refusals::new();
+    for path in paths {
+        let mut refused = Refused::default();
+        refused.visit_file(&parsed(&path));
+        let file = path.strip_prefix(&source).unwrap().to_str().unwrap().replace('\\', "/");
+        let of_checks = refused.calls.iter().filter_map(|name| checks.get(name)).flatten().cloned();
+        for text in refused.in_words(&names).chain(of_checks) {
+            found.entry(text).or_default().insert(file.clone());
+        }
+    }
+    found
+}
+
+fn document() -> String {
+    fs::read_to_string(root().join("../docs/refusals.md")).unwrap()
+}
+
+/// The rows of the tables whose first column has this heading, without the heading and the line below it.
+fn rows<'a>(document: &'a str, heading: &str) -> Vec<Vec<&'a str>> {
+    let cells = |line: &'a str| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>();
+    let mut found = Vec::new();
+    let mut is_inside = false;
+    for line in document.lines() {
+        let row = cells(line);
+        is_inside = line.starts_with('|') && (is_inside || row[0] == heading);
+        if is_inside && row[0] != heading && !row[0].starts_with("---") {
+            found.push(row);
+        }
+    }
+    found
+}
+
+/// The texts between backticks.
+fn quoted(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
+/// `module::test` in the tests of the simulated device, or `path/of/file.rs::test` in another crate.
+fn has_test(name: &str) -> bool {
+    let Some((module, test)) = name.rsplit_once("::") else { return false };
+    let file = match module.strip_suffix(".rs") {
+        Some(_) => root().join(module),
+        None => root().join("tenure-sim/tests/sim").join(format!("{module}.rs")),
+    };
+    fs::read_to_string(file).is_ok_and(|text| text.contains(&format!("fn {test}(")))
+}
+
+#[test]
+fn each_refusal_of_a_backend_is_in_the_table() {
+    let document = document();
+    let rows = rows(&document, "rule");
+    let backends = [refusals("tenure-vulkan"), refusals("tenure-d3d12")];
+    assert!(backends.iter().all(|found| found.len() > 60), "the sources are not where they were");
+    let mut wrong = Vec::new();
+    let listed: BTreeSet<&str> = rows.iter().map(|row| row[0]).collect();
+    assert_eq!(listed.len(), rows.len(), "a rule has two rows");
+    for (backend, found) in ["Vulkan", "Direct3D 12"].iter().zip(&backends) {
+        let missing = found.iter().filter(|(rule, _)| !listed.contains(rule.as_str()));
+        wrong.extend(missing.map(|(rule, files)| format!("{backend}: no row for \"{rule}\" ({files:?})")));
+    }
+    for row in &rows {
+        let [rule, places @ .., simulated] = row.as_slice() else { panic!("{row:?}") };
+        for (place, found) in places.iter().zip(&backends) {
+            let files = found.get(*rule);
+            let named: Vec<_> = quoted(place).collect();
+            let is_wrong = |file: &&&str| !files.is_some_and(|files| files.contains(**file));
+            wrong.extend(named.iter().filter(is_wrong).map(|file| format!("{rule}: not in {file}")));
+            if named.is_empty() && files.is_some() {
+                wrong.push(format!("{rule}: refused in {files:?}"));
+            }
+        }
+        wrong.extend(untested(rule, simulated));
+    }
+    assert!(wrong.is_empty(), "docs/refusals.md:\n{}", wrong.join("\n"));
+}
+
+/// Each rule names a test, or says in words why there is none.
+fn untested(rule: &str, simulated: &str) -> Vec<String> {
+    let missing = quoted(simulated).filter(|name| name.contains("::") && !has_test(name));
+    let mut wrong: Vec<_> = missing.map(|name| format!("{rule}: no test {name}")).collect();
+    if simulated.len() < 8 {
+        wrong.push(format!("{rule}: neither a test nor a reason"));
+    }
+    wrong
+}
+
+#[test]
+fn each_rule_of_the_specifications_names_a_test_or_a_reason() {
+    let document = document();
+    let rows = rows(&document, "rule of the specification");
+    assert!(rows.len() > 20, "the table is gone");
+    let wrong: Vec<_> = rows.iter().flat_map(|row| untested(row[0], row[row.len() - 1])).collect();
+    assert!(wrong.is_empty(), "docs/refusals.md:\n{}", wrong.join("\n"));
+}
