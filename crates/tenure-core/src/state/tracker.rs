@@ -252,10 +252,12 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         cell.check(subresource, state, self.model, self.kind)
     }
 
-    /// Whether uses of this resource were asked for whose barriers are still to be recorded. O(1).
+    /// Whether barriers of this resource are still to be recorded: for its uses, or because it has taken over memory.
+    /// O([activations](Self::activate) since the last flush).
     pub fn is_pending(&self, resource: &H) -> bool {
-        let entry = self.find(resource.as_ref()).and_then(|index| self.entries.get(index));
-        entry.is_some_and(|entry| entry.pending > 0)
+        let Some(index) = self.find(resource.as_ref()) else { return false };
+        self.entries.get(index).is_some_and(|entry| entry.pending > 0)
+            || self.activations.iter().any(|activation| activation.entry == index)
     }
 
     /// Where the resource's entry is, if it has one.

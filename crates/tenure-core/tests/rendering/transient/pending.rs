@@ -36,6 +36,30 @@ fn a_noted_use_comes_before_the_next_owner() {
     }
 }
 
+/// Memory goes from one resource to another and back before any command uses it.
+#[test]
+fn memory_that_goes_back_and_forth_has_one_last_owner() {
+    for profile in PROFILES {
+        let device = device(*profile);
+        let gpu = gpu_with(&device, config());
+        let usage = Usage::UNORDERED_ACCESS | Usage::COPY_SRC;
+        let descs = ["one", "other", "third"].map(|name| BufferDesc::new(60_000, usage).name(name));
+        let [one, mut other, mut third] = descs;
+        (other.size, third.size) = (50_000, 40_000);
+        for _ in 0..3 {
+            let mut recording = gpu.record(Queue::Graphics, "frame").unwrap();
+            for desc in [&one, &other, &one, &third, &other] {
+                let buffer = recording.transient_buffer(desc).unwrap();
+                recording.use_resource(&buffer, Subresource::All, State::UNORDERED_ACCESS).unwrap();
+            }
+            recording.submit().unwrap();
+        }
+        assert!(gpu.shutdown().is_clean());
+        drop(gpu);
+        device.check_clean().unwrap_or_else(|found| panic!("{profile:?}: {found}"));
+    }
+}
+
 /// A use that fails, because of its queue or a shortage, leaves the bytes with the previous owner.
 #[test]
 fn a_refused_use_does_not_take_the_bytes() {
