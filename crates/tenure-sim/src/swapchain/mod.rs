@@ -254,7 +254,7 @@ impl Swapchain {
         Ok(())
     }
 
-    /// Makes the images anew in another size; with a 0 there are none until the next time.
+    /// Makes the images anew in another size; with a 0 there are none until the next time. Free where nothing has changed.
     ///
     /// Waits until the GPU is done with them, for a bounded time.
     ///
@@ -265,6 +265,9 @@ impl Swapchain {
     /// there are no images until it succeeds.
     pub fn resize(&mut self, size: [u32; 2]) -> Result<(), Error> {
         self.alive()?;
+        if !self.is_outdated && !self.is_lost && self.desc.size == size {
+            return Ok(());
+        }
         self.check_not_held(SwapchainRule::ImageHeld)?;
         // Vulkan: its submission would use semaphores that are gone. Direct3D 12: it refers to a buffer.
         if self.images.iter().any(|image| image.is_recorded()) {
@@ -294,10 +297,10 @@ impl Swapchain {
         self.is_outdated
     }
 
-    /// Width and height in pixels.
+    /// Width and height in pixels; zeros while there are no images.
     #[must_use]
     pub const fn extent(&self) -> [u32; 2] {
-        self.desc.size
+        if self.desc.is_empty() { [0; 2] } else { self.desc.size }
     }
 
     /// The format of the images.

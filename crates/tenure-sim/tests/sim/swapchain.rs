@@ -317,6 +317,24 @@ fn submissions_of_other_threads_refuse_no_resize() {
     }
 }
 
+/// Also while an image is held.
+#[test]
+fn resizing_to_the_same_size_is_free() {
+    for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
+        let (device, gpu) = manager(profile, Lag::None);
+        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        let image = swapchain.acquire().unwrap();
+        let calls = device.calls();
+        swapchain.resize([64, 48]).unwrap();
+        assert_eq!((device.calls(), swapchain.extent()), (calls, [64, 48]));
+        drop(image);
+        swapchain.resize([0, 48]).unwrap();
+        assert_eq!((swapchain.extent(), swapchain.acquire().unwrap().is_none()), ([0; 2], true));
+        drop(swapchain);
+        end(&device, gpu);
+    }
+}
+
 /// A view keeps the buffer on Direct3D 12, and the swap chain before on Vulkan.
 #[test]
 fn a_view_that_is_kept_holds_a_resize_up_on_direct3d_12() {

@@ -211,6 +211,10 @@ impl Swapchain {
     /// its own to the buffer, or has an open recording that may use one; [`SwapchainRule::WindowLost`];
     /// [`Error::Timeout`]; [`Error::Device`] for a size that textures cannot have, and for what DXGI answers.
     pub fn resize(&mut self, size: [u32; 2]) -> Result<(), Error> {
+        let is_same = self.chain.is_some() && size == self.extent() && !self.is_mode_changed;
+        if is_same && self.claim.window().exists() {
+            return Ok(());
+        }
         self.check_none_held(SwapchainRule::ImageHeld)?;
         check_size(&self.desc, size)?;
         if size[0] == 0 || size[1] == 0 {
@@ -223,6 +227,7 @@ impl Swapchain {
         match self.chain.clone() {
             None => self.create(size)?,
             Some(chain) if self.size != size || self.is_mode_changed => self.change(&chain, size)?,
+            // It was minimised.
             Some(_) => {}
         }
         self.is_minimised = false;
