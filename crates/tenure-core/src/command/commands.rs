@@ -9,7 +9,7 @@ use crate::device::{
     Allowed, Api, BufferLayout, CallRule, CommandList, Device, DeviceError, Permit, QueueId, QueueKind,
     State, Subresource, TextureRegion, check,
 };
-use crate::memory::{AliasedRange, Holder, PlaceHolds};
+use crate::memory::{AliasedRange, AllocationFlags, Holder, PlaceHolds};
 use crate::resource::{Buffer, PlaceRef, Texture, Tracked, Used};
 use crate::staging::{Footprint, Readback, RingSlice, Rows};
 use crate::state::{Layout, ResourceKind, StateCell, StateError};
@@ -479,6 +479,16 @@ impl<D: Device> Commands<D> {
     /// ```
     #[inline(never)]
     pub fn read_back(&mut self, buffer: &Buffer<D>, offset: u64, size: u64) -> Result<Readback<D>, Error> {
+        self.read_back_as(buffer, (offset, size), AllocationFlags::empty())
+    }
+
+    /// As [`read_back`](Self::read_back), to memory as `flags` say.
+    pub(crate) fn read_back_as(
+        &mut self,
+        buffer: &Buffer<D>,
+        (offset, size): (u64, u64),
+        flags: AllocationFlags,
+    ) -> Result<Readback<D>, Error> {
         /// Bytes; where a readback begins.
         const ALIGNMENT: u64 = 16;
         check_range(buffer, offset, size)?;
@@ -490,7 +500,8 @@ impl<D: Device> Commands<D> {
         let used = Used::from(buffer);
         let source = self.check(&used, Subresource::All, State::COPY_SRC)?;
         let rows = Rows::Bytes(size);
-        let readback = Readback::reserve(&self.service.staging, &self.name, buffer.name(), rows, ALIGNMENT)?;
+        let (staging, memory) = (&self.service.staging, (ALIGNMENT, flags));
+        let readback = Readback::reserve(staging, &self.name, buffer.name(), rows, memory)?;
         let page = readback.page();
         self.enter(&source);
         self.open.note(source.api_resource(), Subresource::All, State::COPY_SRC);
@@ -514,6 +525,16 @@ impl<D: Device> Commands<D> {
         texture: &Texture<D>,
         region: TextureRegion,
     ) -> Result<Readback<D>, Error> {
+        self.read_back_texture_as(texture, region, AllocationFlags::empty())
+    }
+
+    /// As [`read_back_texture`](Self::read_back_texture), to memory as `flags` say.
+    pub(crate) fn read_back_texture_as(
+        &mut self,
+        texture: &Texture<D>,
+        region: TextureRegion,
+        flags: AllocationFlags,
+    ) -> Result<Readback<D>, Error> {
         let (name, info) = (texture.name(), texture.info());
         let refuse = |source| Error::device(name, source);
         let features = self.service.context.device().properties().features;
@@ -526,7 +547,8 @@ impl<D: Device> Commands<D> {
         let rows = Footprint::new(block, region.extent, alignments.copy_pitch.max(block.bytes.into()));
         let rows = rows.map_err(refuse)?;
         let align = alignments.copy_offset.max(info.format.copy_alignment(region.plane));
-        let readback = Readback::reserve(&self.service.staging, &self.name, name, Rows::Texels(rows), align)?;
+        let (staging, texels) = (&self.service.staging, Rows::Texels(rows));
+        let readback = Readback::reserve(staging, &self.name, name, texels, (align, flags))?;
         let page = readback.page();
         self.enter(&source);
         self.open.note(source.api_resource(), subresource(texture, region), State::COPY_SRC);

@@ -212,8 +212,8 @@ pub struct StagingConfig {
     /// of it, because parts of them need a graphics queue. The next piece waits for the GPU while it would exceed this together
     /// with what uploads have staged and the GPU has not copied. Beyond it there are a piece for each further thread that
     /// uploads, a row of blocks or a mip of depth that is larger, uploads of up to a quarter, which never wait for it, and
-    /// what does not wait at all ([`AllocationFlags::NEVER_WAIT`](crate::AllocationFlags::NEVER_WAIT),
-    /// [`PoolConfig::max_wait`] of 0). [`Gpu::read_back_into`](crate::Gpu::read_back_into) keeps to it, too, by itself.
+    /// what cannot wait ([`AllocationFlags::NEVER_WAIT`](crate::AllocationFlags::NEVER_WAIT), [`PoolConfig::max_wait`] of 0,
+    /// uploads inside of [`Gpu::submit_external`](crate::Gpu::submit_external)). [`Gpu::read_back_into`](crate::Gpu::read_back_into) keeps to it, too, by itself.
     ///
     /// Larger copies more in one submission and waits less; smaller starts the copies sooner and needs less staging memory.
     pub max_pending: u64,

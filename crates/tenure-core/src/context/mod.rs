@@ -3,6 +3,7 @@
 //! Handles hold an `Arc` of the [`Context`], so that it lives as long as the last of them. It knows no
 //! descriptors, staging memory, command lists or uploads: it calls them through [`Services`].
 
+mod divided;
 mod placing;
 mod purge;
 mod ref_shard;
@@ -17,6 +18,8 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, RwLock};
 use tenure_heap::InvalidProperties;
 
+use divided::DividedTransfers;
+pub(crate) use divided::{DividedTransfer, PieceWaits};
 pub(crate) use purge::Panicked;
 use ref_shard::RefShardTable;
 pub(crate) use ref_shard::{RefShard, RefShards};
@@ -68,6 +71,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) pacer: Mutex<FramePacer>,
     pub(crate) frame: AtomicU64,
     pub(crate) waits: Waits,
+    pub(crate) divided: DividedTransfers,
     /// Read while the program submits work of its own, and written while resources move: the program may ask there for
     /// what moves, which waits for the copy, and the copy would wait for the program.
     pub(crate) external_work: RwLock<()>,
@@ -210,6 +214,7 @@ impl<D: Device> Context<D> {
             ref_shards: RefShardTable::new(),
             frame: AtomicU64::new(0),
             waits: Waits::default(),
+            divided: DividedTransfers::default(),
             external_work: RwLock::default(),
             pending_uploads: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),

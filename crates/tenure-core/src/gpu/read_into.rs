@@ -4,12 +4,17 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::Gpu;
-use crate::device::{Device, TextureRegion};
+use crate::command::Commands;
+use crate::context::{DividedTransfer, PieceWaits};
+use crate::device::{Device, State, Subresource, TextureRegion};
+use crate::memory::{AllocationFlags, Holder, PlaceHolds};
+use crate::resource::Used;
 use crate::staging::{FIRST_PAGE, TexelPieces};
 use crate::{Buffer, Error, Readback, Texture};
 
 /// Pieces that the GPU copies, and where their bytes go.
 struct Pieces<'a, D: Device> {
+    gpu: &'a Gpu<D>,
     waiting: VecDeque<(Readback<D>, &'a mut [u8])>,
     /// Bytes of the pieces that wait.
     bytes: u64,
@@ -18,29 +23,47 @@ struct Pieces<'a, D: Device> {
     most: u64,
     begun: Instant,
     timeout: Duration,
+    _transfer: DividedTransfer<'a>,
 }
 
 impl<'a, D: Device> Pieces<'a, D> {
-    fn new(gpu: &Gpu<D>, timeout: Duration) -> Self {
+    fn new(gpu: &'a Gpu<D>, timeout: Duration) -> Self {
         let limit = gpu.config().staging.max_pending;
-        Self { waiting: VecDeque::new(), bytes: 0, limit, most: limit / 4, begun: Instant::now(), timeout }
+        Self {
+            gpu,
+            waiting: VecDeque::new(),
+            bytes: 0,
+            limit,
+            most: limit / 4,
+            begun: Instant::now(),
+            timeout,
+            _transfer: gpu.shared.context.divided.begin(),
+        }
     }
 
     /// Begins to read a piece, which `cut` says for the most bytes that it has. Where memory is short, it waits for
-    /// earlier ones, and then tries smaller ones.
+    /// earlier ones and for other threads, and then tries smaller ones.
     fn read<T>(
         &mut self,
         cut: impl Fn(u64) -> (T, u64),
-        read: impl Fn(&T) -> Result<Readback<D>, Error>,
+        read: impl Fn(&mut Commands<D>, &T) -> Result<Readback<D>, Error>,
     ) -> Result<(T, Readback<D>), Error> {
+        let context = &self.gpu.shared.context;
+        let mut waits = PieceWaits::default();
         loop {
             let (piece, size) = cut(self.most);
             while self.bytes.saturating_add(size) > self.limit && self.finish_oldest()? {}
-            let error = match read(&piece) {
+            let seen = context.divided.steps();
+            let begun = self.gpu.read_back_as(|recording| read(recording, &piece));
+            let error = match begun {
                 Err(error @ Error::OutOfMemory(_)) => error,
-                read => return read.map(|readback| (piece, readback)),
+                begun => return begun.map(|readback| (piece, readback)),
             };
-            if self.finish_oldest()? {
+            let waited = self.finish_oldest()?
+                || context
+                    .wait_for_piece(&mut waits, seen, self.left())
+                    .map_err(|source| context.refused(&"readback".into(), source))?;
+            if waited {
                 continue;
             }
             self.most = size / 2;
@@ -59,8 +82,14 @@ impl<'a, D: Device> Pieces<'a, D> {
     fn finish_oldest(&mut self) -> Result<bool, Error> {
         let Some((readback, out)) = self.waiting.pop_front() else { return Ok(false) };
         self.bytes -= readback.staged();
-        readback.wait_into(out, self.timeout.saturating_sub(self.begun.elapsed()))?;
+        readback.wait_into(out, self.left())?;
+        drop(readback);
+        self.gpu.shared.context.divided.step();
         Ok(true)
+    }
+
+    fn left(&self) -> Duration {
+        self.timeout.saturating_sub(self.begun.elapsed())
     }
 
     fn finish(mut self) -> Result<(), Error> {
@@ -72,13 +101,14 @@ impl<'a, D: Device> Pieces<'a, D> {
 impl<D: Device> Gpu<D> {
     /// Copies the bytes at `offset` of a buffer to `out`, and blocks until they are there. They go through readback memory in
     /// pieces, of a quarter of [`StagingConfig::max_pending`](crate::StagingConfig::max_pending) at most, each in a
-    /// submission of its own, so that they may be more than that memory holds. Where memory is short, the pieces are smaller.
+    /// submission of its own, so that they may be more than that memory holds. Where memory is short, it waits for
+    /// what the GPU still uses, and for large transfers of other threads, and then the pieces are smaller.
     ///
     /// What other threads submit meanwhile may come between two pieces.
     ///
     /// # Errors
     /// [`Error::Timeout`] when the time is over before, those of [`read_back`](Self::read_back), and then some of `out` may
-    /// be written; [`Error::OutOfMemory`] where there is no memory for 64 KiB.
+    /// be written; [`Error::OutOfMemory`] where there is no memory for 64 KiB, also where it is only not free in time.
     ///
     /// ```
     /// use std::time::Duration;
@@ -104,6 +134,13 @@ impl<D: Device> Gpu<D> {
         if offset.checked_add(size).is_none_or(|end| end > capacity) {
             return Err(Error::OutOfRange { name: buffer.name().clone(), offset, size, capacity });
         }
+        if out.is_empty() {
+            let mut holds = PlaceHolds::new(Holder::NO_RECORDING);
+            let source = Used::from(buffer);
+            return source
+                .check(&self.shared.context, Subresource::All, State::COPY_SRC, &mut holds)
+                .map(drop);
+        }
         let (mut pieces, mut offset, mut left) = (Pieces::new(self, timeout), offset, out);
         while !left.is_empty() {
             let cut = |most: u64| {
@@ -111,7 +148,9 @@ impl<D: Device> Gpu<D> {
                 let size = left.len().min(usize::try_from(most.max(FIRST_PAGE)).unwrap_or(usize::MAX));
                 (size, size as u64)
             };
-            let (size, readback) = pieces.read(cut, |size| self.read_back(buffer, offset, *size as u64))?;
+            let (size, readback) = pieces.read(cut, |recording, size| {
+                recording.read_back_as(buffer, (offset, *size as u64), AllocationFlags::NEVER_WAIT)
+            })?;
             let (piece, rest) = left.split_at_mut(size);
             pieces.push(readback, piece);
             left = rest;
@@ -151,8 +190,9 @@ impl<D: Device> Gpu<D> {
                 let piece = texels.next(most, most);
                 (piece, piece.rows.size)
             };
-            let (piece, readback) =
-                pieces.read(cut, |piece| self.read_back_texture(texture, piece.region))?;
+            let (piece, readback) = pieces.read(cut, |recording, piece| {
+                recording.read_back_texture_as(texture, piece.region, AllocationFlags::NEVER_WAIT)
+            })?;
             // They were counted above.
             let size = usize::try_from(piece.rows.tight()).unwrap_or(usize::MAX).min(left.len());
             let (out, rest) = left.split_at_mut(size);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Gpu;
+use crate::command::Commands;
 use crate::device::{Device, TextureRegion, Usage};
 use crate::memory::AllocationFlags;
 use crate::time::SyncPoint;
@@ -25,9 +26,12 @@ impl<D: Device> Gpu<D> {
     /// An upload of more than a quarter of `max_pending` is divided into pieces of that size, so that it needs no more
     /// staging memory than `max_pending`: where that is in use, it submits what is pending and waits for the GPU to copy
     /// earlier pieces, at most [`FrameConfig::timeout`](crate::FrameConfig::timeout) for each. Where memory is short, any upload
-    /// does so, and then goes on in smaller pieces, down to 64 KiB. Until the call returns, submissions of other threads may
-    /// find a part of the bytes. Smaller uploads never wait while there is memory; none does where
-    /// [`PoolConfig::max_wait`](crate::PoolConfig::max_wait) is 0, where `max_pending` does not bound staging memory.
+    /// does so, waits as long for memory that the GPU still uses or that large transfers of other threads hold, and then
+    /// goes on in smaller pieces, down to 64 KiB. Where a submission is refused for lack of memory, it waits in the same way and
+    /// tries again. Until the call returns, submissions of other threads may find a part of the bytes. Smaller uploads never wait
+    /// while there is memory; none does where [`PoolConfig::max_wait`](crate::PoolConfig::max_wait) is 0, where `max_pending`
+    /// does not bound staging memory. Nor does it inside of [`submit_external`](Self::submit_external): there, all pieces stay
+    /// pending.
     ///
     /// O(bytes), three short locks. Any thread may upload; copies to the same bytes take effect in
     /// the order of the calls.
@@ -107,7 +111,8 @@ impl<D: Device> Gpu<D> {
 
     /// Creates a buffer that begins with `bytes`: written at once where the CPU reaches it, else
     /// [uploaded](Self::upload), for which [`Usage::COPY_DST`] is added. It counts as
-    /// [filled](BufferDesc::filled). With [`AllocationFlags::NEVER_WAIT`] the upload does not wait, either.
+    /// [filled](BufferDesc::filled). With [`AllocationFlags::NEVER_WAIT`] or [`AllocationFlags::NEVER_ALLOCATE`] the upload does
+    /// not wait for staging memory, either, but the driver may be asked for that.
     ///
     /// # Errors
     /// As [`create_buffer`](Self::create_buffer) and [`upload`](Self::upload). Nothing is left
@@ -139,11 +144,12 @@ impl<D: Device> Gpu<D> {
 
     /// Creates a texture that begins with texels: `data` of every subresource, all mips of the first
     /// layer, then of the next. [`Usage::COPY_DST`] is added, and it counts as [filled](TextureDesc::filled).
-    /// With [`AllocationFlags::NEVER_WAIT`] the upload does not wait, either.
+    /// With [`AllocationFlags::NEVER_WAIT`] or [`AllocationFlags::NEVER_ALLOCATE`] the upload does not wait for staging memory, either.
     ///
     /// # Errors
     /// As [`create_texture`](Self::create_texture) and [`upload_texture`](Self::upload_texture);
-    /// [`Error::Device`] for another number of subresources. Nothing is left allocated.
+    /// [`Error::Device`] for another number of subresources, and for every format with stencil on a device that cannot upload
+    /// stencil ([`Features::NO_STENCIL_UPLOADS`](crate::Features::NO_STENCIL_UPLOADS)). Nothing is left allocated.
     #[inline(never)]
     pub fn create_texture_with(
         &self,
@@ -201,8 +207,16 @@ impl<D: Device> Gpu<D> {
     /// [`Recording::submit`](crate::Recording::submit).
     #[inline(never)]
     pub fn read_back(&self, buffer: &Buffer<D>, offset: u64, size: u64) -> Result<Readback<D>, Error> {
+        self.read_back_as(|recording| recording.read_back(buffer, offset, size))
+    }
+
+    /// What `read` records, in a submission of its own.
+    pub(super) fn read_back_as(
+        &self,
+        read: impl FnOnce(&mut Commands<D>) -> Result<Readback<D>, Error>,
+    ) -> Result<Readback<D>, Error> {
         let mut recording = self.record(Queue::Graphics, "readback")?;
-        let readback = recording.read_back(buffer, offset, size)?;
+        let readback = read(&mut recording)?;
         recording.submit()?;
         Ok(readback)
     }
@@ -219,10 +233,7 @@ impl<D: Device> Gpu<D> {
         texture: &Texture<D>,
         region: TextureRegion,
     ) -> Result<Readback<D>, Error> {
-        let mut recording = self.record(Queue::Graphics, "readback")?;
-        let readback = recording.read_back_texture(texture, region)?;
-        recording.submit()?;
-        Ok(readback)
+        self.read_back_as(|recording| recording.read_back_texture(texture, region))
     }
 
     /// What uploads came to.

@@ -13,6 +13,7 @@ use super::ticket::{Progress, Ticket};
 use super::{Page, StagingService, Uses};
 use crate::context::Context;
 use crate::device::{Allowed, Device, DeviceError};
+use crate::memory::AllocationFlags;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::time::{Clock, milliseconds};
 use crate::{Awaited, Error, Name};
@@ -84,18 +85,18 @@ impl Rows {
 }
 
 impl<D: Device> Readback<D> {
-    /// Room for a copy that `recording` is going to make.
+    /// Room for a copy that `recording` is going to make, at a multiple of so many bytes, in memory as the flags say.
     pub(crate) fn reserve(
         service: &Arc<StagingService<D>>,
         recording: &Name,
         name: &Name,
         rows: Rows,
-        align: u64,
+        (align, flags): (u64, AllocationFlags),
     ) -> Result<Self, Error> {
         let context = &service.context;
         let _call = context.call();
         context.clock.check().map_err(|source| Error::device(name, source))?;
-        let part = service.store.readbacks.reserve(context, rows.padded(), align)?;
+        let part = service.store.readbacks.pages.reserve(context, rows.padded(), align, flags)?;
         let record = context.register(name, ObjectKind::Readback, rows.tight());
         let (ticket, name) = (Arc::new(Ticket::new(recording.clone())), name.clone());
         Ok(Self { name, ticket, part: Some(part), rows, record, service: service.clone() })
@@ -298,11 +299,6 @@ pub(crate) struct Readbacks<D: Device> {
 impl<D: Device> Readbacks<D> {
     pub(crate) fn new() -> Self {
         Self { pages: SharedPages::new(Purpose::Readbacks), awaited: AwaitedTickets::default() }
-    }
-
-    /// Bytes for one readback.
-    pub(super) fn reserve(&self, context: &Context<D>, size: u64, align: u64) -> Result<Part<D>, Error> {
-        self.pages.reserve(context, size, align)
     }
 
     /// Lets go of the bytes of a readback: the GPU may still be writing them.

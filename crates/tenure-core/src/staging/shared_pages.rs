@@ -9,6 +9,7 @@ use super::Page;
 use super::page::Uses;
 use crate::context::Context;
 use crate::device::{Device, DeviceError, Usage};
+use crate::memory::AllocationFlags;
 use crate::time::SyncPoint;
 use crate::{BufferDesc, Config, Error, MemoryUse};
 
@@ -89,7 +90,8 @@ struct State<D: Device> {
 /// size or more has one to itself. Whoever lets go of a page last gives it back.
 ///
 /// The first page is small. Two take turns; where both are in use, a third one is twice as large, up to the configured
-/// size: so that they come to be as large as the traffic needs, and no larger.
+/// size: so that they come to be as large as the traffic needs, and no larger. Where there is no memory for that, a page is
+/// as small as it can be.
 ///
 /// One page that was let go of is kept as long as pages are in use: it takes turns with the current
 /// one where a page lasts for many frames, so that its memory does not come and go.
@@ -114,13 +116,28 @@ impl<D: Device> SharedPages<D> {
         }
     }
 
-    /// Bytes at a multiple of `align`, a power of two.
-    pub(crate) fn reserve(&self, context: &Context<D>, size: u64, align: u64) -> Result<Part<D>, Error> {
-        let page_size = self.page_size(&context.config);
-        if size >= page_size / 2 {
-            let page = Arc::new(self.new_page(context, size, align)?);
-            return Ok(Part { page, offset: 0 });
+    /// Bytes at a multiple of `align`, a power of two; `flags` are those of memory that is asked for.
+    pub(crate) fn reserve(
+        &self,
+        context: &Context<D>,
+        size: u64,
+        align: u64,
+        flags: AllocationFlags,
+    ) -> Result<Part<D>, Error> {
+        if size < self.page_size(&context.config) / 2 {
+            match self.share(context, size, align) {
+                // Without the lock, so that others do not wait, too.
+                Err(Error::OutOfMemory(_)) if !flags.contains(AllocationFlags::NEVER_WAIT) => {}
+                shared => return shared,
+            }
         }
+        let page = Arc::new(self.new_page(context, size, align, flags)?);
+        Ok(Part { page, offset: 0 })
+    }
+
+    /// Bytes of a page that is shared, without a wait for memory.
+    fn share(&self, context: &Context<D>, size: u64, align: u64) -> Result<Part<D>, Error> {
+        let page_size = self.page_size(&context.config);
         let frame = context.current_frame();
         if let Some(part) = self.bump(size, align, frame) {
             return Ok(part);
@@ -140,7 +157,14 @@ impl<D: Device> SharedPages<D> {
         let is_new = spare.is_none();
         let mut page = match spare {
             Some(page) => page,
-            None => self.new_page(context, wanted, align)?,
+            None => {
+                let make = |size| self.new_page(context, size, align, AllocationFlags::NEVER_WAIT);
+                let least = size.next_power_of_two().max(FIRST_PAGE).min(wanted);
+                match make(wanted) {
+                    Err(Error::OutOfMemory(_)) if least < wanted => make(least)?,
+                    made => made?,
+                }
+            }
         };
         page.is_common = true;
         let page = Arc::new(page);
@@ -223,13 +247,22 @@ impl<D: Device> SharedPages<D> {
         }
     }
 
-    fn new_page(&self, context: &Context<D>, size: u64, align: u64) -> Result<Page<D>, Error> {
+    fn new_page(
+        &self,
+        context: &Context<D>,
+        size: u64,
+        align: u64,
+        flags: AllocationFlags,
+    ) -> Result<Page<D>, Error> {
         let (usage, memory, name) = match self.purpose {
             Purpose::Uploads => (Usage::COPY_SRC, MemoryUse::Upload, "staging"),
             Purpose::Readbacks => (Usage::COPY_DST, MemoryUse::Readback, "readbacks"),
         };
         let desc = BufferDesc { usage, ..BufferDesc::new(size, usage) };
-        Page::new(context, &desc.memory(memory).alignment(align.max(PAGE_ALIGNMENT)).name(name))
+        Page::new(
+            context,
+            &desc.memory(memory).alignment(align.max(PAGE_ALIGNMENT)).name(name).allocation(flags),
+        )
     }
 }
 

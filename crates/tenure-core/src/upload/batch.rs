@@ -9,17 +9,37 @@ use crate::time::{RecordingId, SyncPoint};
 
 /// What became of a batch: what must be complete before it is, or why it was not submitted.
 #[derive(Debug, Default)]
-pub(super) struct BatchState(OnceLock<Result<SyncPoint, Error>>);
+pub(super) struct BatchState {
+    outcome: OnceLock<Result<SyncPoint, Error>>,
+    /// The batches of an upload that is in several; none for a batch itself.
+    batches: Vec<Arc<Self>>,
+}
 
 impl BatchState {
     /// Said once, by whoever takes the batch.
     pub(super) fn settle(&self, outcome: Result<SyncPoint, Error>) {
-        let settled = self.0.set(outcome);
+        let settled = self.outcome.set(outcome);
         debug_assert!(settled.is_ok(), "a batch is submitted or given up once");
     }
 
     pub(super) fn outcome(&self) -> Option<&Result<SyncPoint, Error>> {
-        self.0.get()
+        if self.outcome.get().is_none() && !self.batches.is_empty() {
+            let all = self.outcome_of_all()?;
+            return Some(self.outcome.get_or_init(|| all));
+        }
+        self.outcome.get()
+    }
+
+    /// The outcome of all batches, or the first error; `None` while some wait to be submitted.
+    fn outcome_of_all(&self) -> Option<Result<SyncPoint, Error>> {
+        let mut all = SyncPoint::NONE;
+        for batch in &self.batches {
+            match batch.outcome()? {
+                Ok(point) => all.merge(point),
+                Err(error) => return Some(Err(error.clone())),
+            }
+        }
+        Some(Ok(all))
     }
 }
 
@@ -95,16 +115,9 @@ impl Upload {
         Self { batch: Some(batch) }
     }
 
-    /// All of it is submitted.
-    pub(super) fn submitted(point: SyncPoint) -> Self {
-        let state = BatchState::default();
-        state.settle(Ok(point));
-        Self::of(Arc::new(state))
-    }
-
-    /// True where both are in one batch.
-    pub(super) fn is_with(&self, other: &Self) -> bool {
-        self.batch.as_ref().map(Arc::as_ptr) == other.batch.as_ref().map(Arc::as_ptr)
+    /// An upload that is in several batches.
+    pub(super) fn of_all(batches: Vec<Arc<BatchState>>) -> Self {
+        Self::of(Arc::new(BatchState { outcome: OnceLock::new(), batches }))
     }
 
     pub(crate) fn outcome(&self) -> Option<&Result<SyncPoint, Error>> {

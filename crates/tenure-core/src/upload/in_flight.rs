@@ -1,15 +1,17 @@
 //! What uploads have staged and the GPU has not copied yet, and the wait of large uploads for it.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
 use super::Uploads;
+use super::uploads::{NAME, is_shortage};
 use crate::context::Context;
 use crate::device::Device;
 use crate::repeated::Repeated;
-use crate::time::{SyncPoint, milliseconds};
+use crate::time::{Clock, SyncPoint, milliseconds};
 use crate::{Awaited, Error};
 
 /// Batches that were submitted.
@@ -17,6 +19,8 @@ use crate::{Awaited, Error};
 pub(super) struct InFlight {
     /// In the order of their submission: what must be complete before their staging memory is free, and its bytes.
     batches: Mutex<VecDeque<(SyncPoint, u64)>>,
+    /// Bytes of pieces that have room, and are in no batch yet.
+    promised: AtomicU64,
     waits: Repeated,
 }
 
@@ -30,48 +34,94 @@ impl InFlight {
         batches.push_back((point, bytes));
     }
 
-    /// The bytes of all batches that are not complete, and the oldest one.
-    fn read(&self, completed: &SyncPoint) -> (u64, Option<SyncPoint>) {
+    pub(super) fn promise(&self, size: u64) {
+        self.promised.fetch_add(size, Ordering::Relaxed);
+    }
+
+    /// So many promised bytes are in a batch, or not needed.
+    pub(super) fn redeem(&self, size: u64) {
+        self.promised.fetch_sub(size, Ordering::Relaxed);
+    }
+
+    pub(super) fn promised(&self) -> u64 {
+        self.promised.load(Ordering::Relaxed)
+    }
+
+    /// The bytes of all batches that are not complete.
+    pub(super) fn bytes(&self, completed: &SyncPoint) -> u64 {
         let mut batches = self.batches.lock();
         batches.retain(|(point, _)| !point.is_covered_by(completed));
-        let bytes = batches.iter().map(|(_, bytes)| bytes).sum();
-        (bytes, batches.front().map(|(point, _)| *point))
+        batches.iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// The oldest batch that is not complete.
+    fn oldest(&self, completed: &SyncPoint) -> Option<SyncPoint> {
+        let batches = self.batches.lock();
+        batches.iter().map(|(point, _)| *point).find(|point| !point.is_covered_by(completed))
     }
 }
 
 impl<D: Device> Uploads<D> {
-    /// Waits until `size` bytes more are within the configured limit, together with what is pending or in flight.
-    /// Nothing is to be waited for where that is nothing.
+    /// Waits until `size` bytes more are within the configured limit, together with what is pending or in flight, and
+    /// promises them to the caller. Nothing is to be waited for where that is nothing, and inside of the program's own
+    /// submission, where nothing can be submitted.
     ///
-    /// Several threads that get their room at once exceed the limit together, by a piece each at most.
+    /// Several threads whose pieces are in no batch yet exceed the limit together, by a piece each at most.
     pub(super) fn wait_for_room(&self, context: &Context<D>, size: u64) -> Result<(), Error> {
-        let limit = context.config.staging.max_pending;
+        let mut limit = context.config.staging.max_pending;
+        if Clock::check_outside().is_err() {
+            self.in_flight.promise(size);
+            return Ok(());
+        }
+        while !self.try_promise(context, size, limit) {
+            if !self.wait_for_oldest(context)? {
+                limit = u64::MAX;
+            }
+        }
+        Ok(())
+    }
+
+    /// Submits what is pending, where that is possible, and waits for the oldest batch that is in flight; false where there
+    /// is none.
+    pub(super) fn wait_for_oldest(&self, context: &Context<D>) -> Result<bool, Error> {
+        if context.has_pending_uploads() && Clock::check_outside().is_ok() {
+            self.flush_patiently(context)?;
+        }
+        let Some(point) = self.in_flight.oldest(&context.clock.completed()) else { return Ok(false) };
+        let (begun, timeout) = (Instant::now(), context.config.frames.timeout);
+        if self.wait_for(context, &point, timeout)? {
+            return Ok(true);
+        }
+        let waited_ms = milliseconds(begun.elapsed());
+        Err(Error::Timeout { what: Awaited::EarlierUploads, waited_ms })
+    }
+
+    /// Submits what is pending. Where the driver is short of memory, it waits for what is in flight, and tries again, as long as
+    /// a frame may take.
+    pub(super) fn flush_patiently(&self, context: &Context<D>) -> Result<(), Error> {
+        let (begun, timeout) = (Instant::now(), context.config.frames.timeout);
         loop {
-            let (submitted, _) = self.in_flight.read(&context.clock.completed());
-            let staged = self.pending_bytes().saturating_add(submitted);
-            if staged.saturating_add(size) <= limit || !self.wait_for_oldest(context)? {
-                return Ok(());
+            let submitted = context.clock.submitted();
+            let error = match self.flush(context) {
+                Err(error) if is_shortage(&error) => error,
+                flushed => return flushed.map(drop),
+            };
+            let completed = context.clock.completed();
+            let oldest = self.in_flight.oldest(&completed).unwrap_or(submitted);
+            let left = timeout.saturating_sub(begun.elapsed());
+            if oldest.is_covered_by(&completed) || !self.wait_for(context, &oldest, left)? {
+                return Err(error);
             }
         }
     }
 
-    /// Submits what is pending, and waits for the oldest batch that is in flight; false where there is none.
-    pub(super) fn wait_for_oldest(&self, context: &Context<D>) -> Result<bool, Error> {
-        let flushed = if context.has_pending_uploads() { self.flush(context).map(drop) } else { Ok(()) };
-        let (_, oldest) = self.in_flight.read(&context.clock.completed());
-        let Some(point) = oldest else { return flushed.map(|()| false) };
-        let (begun, timeout) = (Instant::now(), context.config.frames.timeout);
-        let waited = context.wait(&point, timeout);
+    /// Waits for a submission; false when the time is over.
+    fn wait_for(&self, context: &Context<D>, point: &SyncPoint, timeout: Duration) -> Result<bool, Error> {
+        let begun = Instant::now();
+        let waited = context.wait(point, timeout);
         if let Some(times) = self.in_flight.waits.note() {
             event!(debug, waited = ?begun.elapsed(), times, "a large upload waited for the GPU to copy earlier ones");
         }
-        match waited {
-            Ok(true) => Ok(true),
-            Ok(false) => {
-                let waited_ms = milliseconds(begun.elapsed());
-                Err(Error::Timeout { what: Awaited::EarlierUploads, waited_ms })
-            }
-            Err(source) => Err(context.refused(&super::uploads::NAME.into(), source)),
-        }
+        waited.map_err(|source| context.refused(&NAME.into(), source))
     }
 }

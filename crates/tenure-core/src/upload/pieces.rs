@@ -1,17 +1,20 @@
 //! Uploads that are divided, because they are large or memory is short.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use super::batch::BatchState;
 use super::copies::Copy;
 use super::stage::{BYTE_ALIGNMENT, Texels, destination, largest_piece, subresource};
+use super::uploads::{NAME, is_shortage};
 use super::{Upload, Uploads};
 use crate::Error;
-use crate::context::Context;
+use crate::context::{Context, DividedTransfer, PieceWaits};
 use crate::device::{Device, DeviceError, Subresource};
 use crate::memory::AllocationFlags;
 use crate::resource::{Buffer, Texture};
 use crate::staging::{FIRST_PAGE, Part, TexelPieces};
-use crate::time::{Clock, SyncPoint};
+use crate::time::Clock;
 
 /// An upload in pieces, which are staged and submitted one after the other.
 struct Pieces<'a, D: Device> {
@@ -21,33 +24,41 @@ struct Pieces<'a, D: Device> {
     most: u64,
     /// It may wait for the GPU.
     waits: bool,
-    /// One for each batch that its pieces are in.
-    batches: Vec<Upload>,
+    /// Bytes that were promised to the piece that is being staged.
+    promised: u64,
+    /// Those that its pieces are in.
+    batches: Vec<Arc<BatchState>>,
+    _transfer: DividedTransfer<'a>,
 }
 
 impl<'a, D: Device> Pieces<'a, D> {
     fn new(uploads: &'a Uploads<D>, context: &'a Arc<Context<D>>, flags: AllocationFlags) -> Self {
-        let is_impatient = flags.intersects(AllocationFlags::NEVER_WAIT | AllocationFlags::NEVER_ALLOCATE)
-            || context.config.pools.max_wait.is_zero();
-        // Inside of the program's own submission nothing can be submitted.
-        let waits = !is_impatient && Clock::check_outside().is_ok();
+        let waits = !flags.intersects(AllocationFlags::NEVER_WAIT | AllocationFlags::NEVER_ALLOCATE)
+            && !context.config.pools.max_wait.is_zero();
         let most = context.config.staging.max_pending;
-        Self { uploads, context, most, waits, batches: Vec::new() }
+        let (promised, batches) = (0, Vec::new());
+        Self { uploads, context, most, waits, promised, batches, _transfer: context.divided.begin() }
     }
 
-    /// Bytes for the next piece, which `cut` says for the most bytes that a piece has. Where memory is short, it waits for what
-    /// is in flight, and then tries smaller pieces.
+    /// Bytes for the next piece, which `cut` says for the most bytes that a piece has. Where memory is short, it waits for
+    /// what is in flight and for other threads, and then tries smaller pieces.
     fn stage<T>(&mut self, align: u64, cut: impl Fn(u64) -> (T, u64)) -> Result<(Part<D>, T), Error> {
+        let (begun, timeout) = (Instant::now(), self.context.config.frames.timeout);
+        let mut waits = PieceWaits::default();
         loop {
             let (piece, size) = cut(self.most);
             if self.waits {
+                self.redeem();
                 self.uploads.wait_for_room(self.context, size)?;
+                self.promised = size;
             }
+            let seen = self.context.divided.steps();
             let error = match self.uploads.stage(self.context, size, align) {
                 Err(error @ Error::OutOfMemory(_)) => error,
                 staged => return staged.map(|staged| (staged, piece)),
             };
-            if self.waits && self.uploads.wait_for_oldest(self.context)? {
+            let left = timeout.saturating_sub(begun.elapsed());
+            if self.waits && !left.is_zero() && self.wait_for_memory(&mut waits, seen, left)? {
                 continue;
             }
             self.most = size / 2;
@@ -57,35 +68,65 @@ impl<'a, D: Device> Pieces<'a, D> {
         }
     }
 
+    /// The promised bytes are in a batch, or not needed.
+    fn redeem(&mut self) {
+        self.uploads.in_flight.redeem(std::mem::take(&mut self.promised));
+    }
+
+    fn wait_for_memory(&self, waits: &mut PieceWaits, seen: u64, timeout: Duration) -> Result<bool, Error> {
+        let waited = self.uploads.wait_for_oldest(self.context)?
+            || self
+                .context
+                .wait_for_piece(waits, seen, timeout)
+                .map_err(|source| self.context.refused(&NAME.into(), source))?;
+        Ok(waited)
+    }
+
     fn push(&mut self, copy: Copy<D>, bytes: u64) -> Result<(), Error> {
         let begun = u64::from(self.batches.is_empty());
-        let (upload, pending) = self.uploads.push(self.context, [copy], (begun, bytes));
-        if !self.batches.last().is_some_and(|last| last.is_with(&upload)) {
-            self.batches.push(upload);
+        let (batch, pending) = self.uploads.push(self.context, [copy], (begun, bytes));
+        self.redeem();
+        if !self.batches.last().is_some_and(|last| Arc::ptr_eq(last, &batch)) {
+            self.batches.push(batch);
         }
         // The GPU copies one half while the other one is filled.
         if pending >= self.context.config.staging.max_pending / 2 {
-            let flushed = self.uploads.flush(self.context);
-            self.context.reclaim();
-            if self.waits {
-                flushed?;
-            }
+            self.flush()?;
         }
+        self.context.divided.step();
         Ok(())
+    }
+
+    /// Submits what is pending. It stays pending, as small uploads do, where memory is short, and inside of the program's own
+    /// submission.
+    fn flush(&self) -> Result<(), Error> {
+        if Clock::check_outside().is_err() {
+            return Ok(());
+        }
+        let flushed = match self.waits {
+            true => self.uploads.flush_patiently(self.context),
+            false => self.uploads.flush(self.context).map(drop),
+        };
+        self.context.reclaim();
+        match flushed {
+            Err(error) if is_shortage(&error) => Ok(()),
+            flushed => flushed,
+        }
     }
 
     /// All pieces were pushed. Where they are in several batches, the last one is submitted, too.
     fn end(mut self) -> Result<Upload, Error> {
         if let [_, _, ..] = &*self.batches {
-            self.uploads.flush(self.context)?;
-        } else if let Some(only) = self.batches.pop() {
-            return Ok(only);
+            self.flush()?;
         }
-        let mut all = SyncPoint::NONE;
-        for outcome in self.batches.iter().filter_map(Upload::outcome) {
-            all.merge(outcome.as_ref().map_err(Error::clone)?);
-        }
-        Ok(Upload::submitted(all))
+        let upload = Upload::of_all(std::mem::take(&mut self.batches));
+        upload.error().cloned().map_or(Ok(upload), Err)
+    }
+}
+
+impl<D: Device> Drop for Pieces<'_, D> {
+    fn drop(&mut self) {
+        self.redeem();
     }
 }
 

@@ -46,6 +46,7 @@ impl<D: Device> Uploads<D> {
             let copy = self.fill_bytes(context, buffer, staged, (offset, bytes), to)?;
             return Ok(self.push_uploads(context, [copy], size));
         }
+        drop(to);
         self.upload_in_pieces(context, buffer, (offset, bytes), flags)
     }
 
@@ -170,14 +171,14 @@ impl<D: Device> Uploads<D> {
         copies: impl IntoIterator<Item = Copy<D>>,
         bytes: u64,
     ) -> Upload {
-        let (upload, pending) = self.push(context, copies, (1, bytes));
+        let (batch, pending) = self.push(context, copies, (1, bytes));
         if pending >= context.config.staging.max_pending {
             // Refused for lack of memory it stays pending, and whoever submits next is told; what was
             // refused for good is told to whoever waits for it.
             let _told_later = self.flush(context);
             context.reclaim();
         }
-        upload
+        Upload::of(batch)
     }
 
     /// The copy of texels to a texture, from where they are staged.

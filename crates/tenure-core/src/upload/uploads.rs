@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::Upload;
-use super::batch::Batch;
+use super::batch::{Batch, BatchState};
 use super::copies::{Copy, Sorter};
 use super::in_flight::InFlight;
 use super::in_place::InPlaceCounters;
 use crate::command::{ListPool, Open};
 use crate::context::Context;
 use crate::device::{Device, DeviceError, Properties, QueueId, QueueKind, QueueSerial};
+use crate::memory::AllocationFlags;
 use crate::repeated::Repeated;
 use crate::staging::{Part, Purpose, SharedPages, Uses};
 use crate::state::StateError;
@@ -100,9 +100,9 @@ impl<D: Device> Uploads<D> {
         self.copy.is_some()
     }
 
-    /// Bytes to fill for one upload.
+    /// Bytes to fill for one upload, without a wait for memory: [pieces](Self::upload_in_pieces) wait, where they may.
     pub(super) fn stage(&self, context: &Context<D>, size: u64, align: u64) -> Result<Part<D>, Error> {
-        self.staging.reserve(context, size, align)
+        self.staging.reserve(context, size, align, AllocationFlags::NEVER_WAIT)
     }
 
     /// Gives up what was staged.
@@ -110,14 +110,14 @@ impl<D: Device> Uploads<D> {
         self.staging.let_go(context, staged.page, Uses::NONE);
     }
 
-    /// Adds copies of `bytes` bytes to the batch that is submitted next, which begin so many uploads; with the bytes of
-    /// all of the batch.
+    /// Adds copies of `bytes` bytes to the batch that is submitted next, which begin so many uploads; the batch, and
+    /// the bytes of all of it.
     pub(super) fn push(
         &self,
         context: &Context<D>,
         copies: impl IntoIterator<Item = Copy<D>>,
         (uploads, bytes): (u64, u64),
-    ) -> (Upload, u64) {
+    ) -> (Arc<BatchState>, u64) {
         let opened = &mut *self.opened.lock();
         opened.uploads += uploads;
         opened.bytes += bytes;
@@ -129,7 +129,7 @@ impl<D: Device> Uploads<D> {
         });
         batch.bytes += bytes;
         copies.into_iter().for_each(|copy| batch.push(copy));
-        (Upload::of(batch.state.clone()), batch.bytes)
+        (batch.state.clone(), batch.bytes)
     }
 
     /// Submits what is pending. What covers all that was submitted so far.
@@ -306,9 +306,26 @@ impl<D: Device> Uploads<D> {
     }
 
     /// Bytes that wait to be submitted.
-    pub(super) fn pending_bytes(&self) -> u64 {
-        let stuck = self.submitter.lock().stuck.as_ref().map_or(0, |batch| batch.bytes);
+    fn pending_bytes(&self) -> u64 {
+        self.pending_bytes_as(&self.submitter.lock())
+    }
+
+    fn pending_bytes_as(&self, submitter: &Submitter<D>) -> u64 {
+        let stuck = submitter.stuck.as_ref().map_or(0, |batch| batch.bytes);
         stuck + self.opened.lock().batch.as_ref().map_or(0, |batch| batch.bytes)
+    }
+
+    /// Promises bytes to a piece, unless more than `limit` would be staged then, and not copied by the GPU as far as is known.
+    pub(super) fn try_promise(&self, context: &Context<D>, size: u64, limit: u64) -> bool {
+        // While nobody submits, every batch is either pending or in flight.
+        let submitter = self.submitter.lock();
+        let in_flight = self.in_flight.bytes(&context.clock.completed());
+        let staged = self.in_flight.promised() + self.pending_bytes_as(&submitter) + in_flight;
+        let is_room = staged.saturating_add(size) <= limit;
+        if is_room {
+            self.in_flight.promise(size);
+        }
+        is_room
     }
 }
 
@@ -346,6 +363,6 @@ fn fewer_resources<'a, D: Device>(copies: impl Iterator<Item = &'a Copy<D>> + Cl
 }
 
 /// True when a later try may do.
-fn is_shortage(error: &Error) -> bool {
+pub(super) fn is_shortage(error: &Error) -> bool {
     matches!(error, Error::Device { source, .. } if DeviceError::is_shortage(source))
 }

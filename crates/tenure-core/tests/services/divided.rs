@@ -14,28 +14,28 @@ use super::model::{Model, SAMPLED, blocks};
 use super::{SECOND, end, gpu};
 use test_random::Rng;
 
-const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
+pub(super) const KIB: u64 = 1 << 10;
+pub(super) const MIB: u64 = 1 << 20;
 
 /// A card whose staging memory has so many bytes.
-fn small_host(profile: Profile, bytes: u64, lag: Lag) -> Device {
+pub(super) fn small_host(profile: Profile, bytes: u64, lag: Lag) -> Device {
     let heaps = [2 << 30, bytes, 64 * KIB];
     let heaps = if profile == Profile::VULKAN_AMD_SMALL_BAR { &heaps[..] } else { &heaps[..2] };
     Device::with_options(Options::new(profile).heap_sizes(heaps).lag(lag).seed(5))
 }
 
-fn config(max_pending: u64) -> Config {
+pub(super) fn config(max_pending: u64) -> Config {
     let staging = StagingConfig { max_pending, upload_page: 64 * KIB, ..StagingConfig::default() };
     Config { staging, in_place: STAGED, ..Config::default() }
 }
 
-fn buffer(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
+pub(super) fn buffer(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
     let desc = BufferDesc::new(size, Usage::SHADER_READ | Usage::COPY_SRC).name("volume");
     gpu.create_buffer(&desc).unwrap()
 }
 
 /// Bytes that are not alike anywhere near.
-fn bytes(size: u64, seed: u64) -> Vec<u8> {
+pub(super) fn bytes(size: u64, seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(seed);
     (0..size / 8).flat_map(|_| rng.next().to_le_bytes()).collect()
 }
@@ -321,6 +321,11 @@ fn wrong_lengths_are_refused_before_anything_is_read() {
     let error = gpu.read_back_into(&volume, 1, &mut vec![0; 1 << 20], SECOND).unwrap_err();
     assert!(matches!(error, Error::OutOfRange { offset: 1, .. }), "{error}");
     gpu.read_back_into(&volume, MIB, &mut [], SECOND).unwrap();
+    let other_device = Device::with_options(Options::new(Profile::DISCRETE));
+    let other = super::gpu(&other_device, config(64 * KIB));
+    let error = other.read_back_into(&volume, 0, &mut [], SECOND).unwrap_err();
+    assert!(matches!(error, Error::Foreign { .. }), "{error}");
+    end(other, &other_device);
     let desc = TextureDesc::d2(16, 16, Format::Rgba8Unorm, SAMPLED).name("grass");
     let grass = gpu.create_texture_with(&desc, &[TexelData::new(&[1; 1024])]).unwrap();
     let region = grass.info().region(0, 0);

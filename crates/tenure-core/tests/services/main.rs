@@ -12,6 +12,7 @@ mod beside_pages;
 mod constants;
 mod contexts;
 mod divided;
+mod divided_waits;
 mod frames;
 mod growth;
 mod in_place;

@@ -1,0 +1,106 @@
+//! Threads that copy in pieces, and the wait of one for memory that another one holds.
+
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+use smallvec::SmallVec;
+
+use super::Context;
+use crate::device::{Device, DeviceError};
+use crate::time::Clock;
+
+/// The uploads and readbacks that are copied in pieces at this time, by any thread.
+///
+/// Each holds memory only until its pieces are copied, so that one that finds none waits for a step of the others.
+#[derive(Debug, Default)]
+pub(crate) struct DividedTransfers {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The threads of the transfers that do not wait for others.
+    running: SmallVec<[ThreadId; 8]>,
+    /// The number of pieces that were finished, and of transfers that have ended.
+    steps: u64,
+}
+
+/// A transfer in pieces, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct DividedTransfer<'a>(&'a DividedTransfers);
+
+/// The waits for memory of one piece.
+#[derive(Debug, Default)]
+pub(crate) struct PieceWaits {
+    /// The number of steps at which the GPU was waited for.
+    gpu_at: Option<u64>,
+}
+
+impl DividedTransfers {
+    pub(crate) fn begin(&self) -> DividedTransfer<'_> {
+        self.state.lock().running.push(thread::current().id());
+        DividedTransfer(self)
+    }
+
+    /// The number of steps so far, to be read before memory is asked for.
+    pub(crate) fn steps(&self) -> u64 {
+        self.state.lock().steps
+    }
+
+    /// A piece was finished: its memory is free, or is once the GPU has copied it.
+    pub(crate) fn step(&self) {
+        self.state.lock().steps += 1;
+        self.changed.notify_all();
+    }
+
+    /// Waits for a step after the first `seen`; false where no other thread will make one, or the time is over.
+    fn wait(&self, seen: u64, timeout: Duration) -> bool {
+        let own = thread::current().id();
+        let mut state = self.state.lock();
+        let all = state.running.len();
+        state.running.retain(|thread| *thread != own);
+        let nested = all - state.running.len();
+        // Others that wait, too, may have waited for this thread.
+        self.changed.notify_all();
+        let is_stuck = |state: &mut State| state.steps == seen && !state.running.is_empty();
+        let _result = self.changed.wait_while_for(&mut state, is_stuck, timeout);
+        state.running.extend(std::iter::repeat_n(own, nested));
+        state.steps != seen
+    }
+}
+
+impl Drop for DividedTransfer<'_> {
+    fn drop(&mut self) {
+        let own = thread::current().id();
+        {
+            let mut state = self.0.state.lock();
+            if let Some(at) = state.running.iter().position(|thread| *thread == own) {
+                state.running.swap_remove(at);
+            }
+            state.steps += 1;
+        }
+        self.0.changed.notify_all();
+    }
+}
+
+impl<D: Device> Context<D> {
+    /// Waits for memory for a piece that found none after `seen` [steps](DividedTransfers::steps): once for all that the GPU
+    /// does, then for a step of another transfer. False where there is nothing to wait for, or the time is over.
+    pub(crate) fn wait_for_piece(
+        &self,
+        waits: &mut PieceWaits,
+        seen: u64,
+        timeout: Duration,
+    ) -> Result<bool, DeviceError> {
+        if timeout.is_zero() {
+            return Ok(false);
+        }
+        if waits.gpu_at.replace(seen) != Some(seen) {
+            return self.wait(&self.clock.submitted(), timeout);
+        }
+        // Inside of the program's own submission, others may wait for this thread.
+        Ok(Clock::check_outside().is_ok() && self.divided.wait(seen, timeout))
+    }
+}
