@@ -510,8 +510,8 @@ impl<D: Device> Gpu<D> {
         self.shared.commands.staging.store.builds.release_free(&self.shared.context);
         self.shared.uploads.release(&self.shared.context);
         self.shared.commands.staging.store.readbacks.release(&self.shared.context);
-        self.shared.context.reclaim();
         self.shared.commands.queries.store.trim(&self.shared.context);
+        self.shared.context.reclaim();
         self.shared.context.pools.trim(self.device());
         self.shared.commands.descriptors.store.trim(self.device());
         self.shared.transients.trim();

@@ -63,6 +63,8 @@ pub(crate) struct Uploads<D: Device> {
     staging: SharedPages<D>,
     opened: Mutex<Opened<D>>,
     submitter: Mutex<Submitter<D>>,
+    /// Bytes of the batch that is stuck: to be read while others submit.
+    stuck_bytes: AtomicU64,
     /// Covers every submission made for uploads.
     newest: Mutex<SyncPoint>,
     pub(super) in_flight: InFlight,
@@ -85,6 +87,7 @@ impl<D: Device> Uploads<D> {
             staging: SharedPages::new(Purpose::Uploads),
             opened: Mutex::new(Opened { batch: None, spare: Vec::new(), uploads: 0, bytes: 0 }),
             submitter: Mutex::new(Submitter { stuck: None, sorter: Sorter::default() }),
+            stuck_bytes: AtomicU64::new(0),
             newest: Mutex::new(SyncPoint::NONE),
             in_flight: InFlight::default(),
             copies: AtomicU64::new(0),
@@ -156,6 +159,7 @@ impl<D: Device> Uploads<D> {
         // The one that is stuck, and the one that is open.
         for _ in 0..2 {
             let next = submitter.stuck.take().or_else(|| self.opened.lock().batch.take());
+            self.stuck_bytes.store(0, Ordering::Relaxed);
             let Some(mut batch) = next else { break };
             match self.submit(context, &mut batch, &mut submitter.sorter) {
                 Ok(()) => {
@@ -164,6 +168,7 @@ impl<D: Device> Uploads<D> {
                     self.end(context, batch);
                 }
                 Err(error) if is_shortage(&error) => {
+                    self.stuck_bytes.store(batch.bytes, Ordering::Relaxed);
                     submitter.stuck = Some(batch);
                     return Err(error);
                 }
@@ -273,8 +278,16 @@ impl<D: Device> Uploads<D> {
         if !context.has_pending_uploads() {
             return;
         }
-        let submitter = &mut *self.submitter.lock();
+        let mut submitter = match Clock::check_outside() {
+            Ok(()) => self.submitter.lock(),
+            // A thread that submits may wait for the queue, which this thread holds. A later call gives up what is left.
+            Err(_) => match self.submitter.try_lock() {
+                Some(submitter) => submitter,
+                None => return,
+            },
+        };
         let opened = self.opened.lock().batch.take();
+        self.stuck_bytes.store(0, Ordering::Relaxed);
         for batch in submitter.stuck.take().into_iter().chain(opened) {
             self.give_up(context, batch, error.clone());
         }
@@ -307,20 +320,16 @@ impl<D: Device> Uploads<D> {
 
     /// Bytes that wait to be submitted.
     fn pending_bytes(&self) -> u64 {
-        self.pending_bytes_as(&self.submitter.lock())
-    }
-
-    fn pending_bytes_as(&self, submitter: &Submitter<D>) -> u64 {
-        let stuck = submitter.stuck.as_ref().map_or(0, |batch| batch.bytes);
-        stuck + self.opened.lock().batch.as_ref().map_or(0, |batch| batch.bytes)
+        let opened = self.opened.lock().batch.as_ref().map_or(0, |batch| batch.bytes);
+        self.stuck_bytes.load(Ordering::Relaxed) + opened
     }
 
     /// Promises bytes to a piece, unless more than `limit` would be staged then, and not copied by the GPU as far as is known.
     pub(super) fn try_promise(&self, context: &Context<D>, size: u64, limit: u64) -> bool {
         // While nobody submits, every batch is either pending or in flight.
-        let submitter = self.submitter.lock();
+        let _submitter = self.submitter.lock();
         let in_flight = self.in_flight.bytes(&context.clock.completed());
-        let staged = self.in_flight.promised() + self.pending_bytes_as(&submitter) + in_flight;
+        let staged = self.in_flight.promised() + self.pending_bytes() + in_flight;
         let is_room = staged.saturating_add(size) <= limit;
         if is_room {
             self.in_flight.promise(size);

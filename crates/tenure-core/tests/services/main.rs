@@ -17,6 +17,7 @@ mod frames;
 mod growth;
 mod in_place;
 mod in_place_textures;
+mod inside;
 mod model;
 mod pending;
 mod readbacks;
