@@ -149,7 +149,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// As [`create_texture`](Self::create_texture) and [`upload_texture`](Self::upload_texture);
     /// [`Error::Device`] for another number of subresources, and for every format with stencil on a device that cannot upload
-    /// stencil ([`Features::NO_STENCIL_UPLOADS`](crate::Features::NO_STENCIL_UPLOADS)). Nothing is left allocated.
+    /// stencil ([`Features::NO_STENCIL_UPLOADS`](crate::device::Features::NO_STENCIL_UPLOADS)). Nothing is left allocated.
     #[inline(never)]
     pub fn create_texture_with(
         &self,
