@@ -2,13 +2,14 @@
 //!
 //! A [`Program`] is a list of steps that depends on a seed alone: creating and dropping resources, uploads,
 //! recordings that are open side by side, frames, render graphs, descriptors, queries, swap chains, compaction, limits on
-//! memory, calls that fail, a device that is lost, panics in the program's own code. A model (`world`) knows what every byte
+//! memory, calls that fail, a device that is lost, code of the program inside calls that panics or calls back. A model (`world`) knows what every byte
 //! must be. A run ends with everything read back and compared, no hazard, nothing leaked, and the books of the manager
 //! equal to those of the model.
 //!
 //! A program that fails is run again with fewer steps, until none can be left out ([`shrink`]).
 #![forbid(unsafe_code)]
 
+mod callbacks;
 mod contents;
 mod program;
 mod run;

@@ -6,6 +6,7 @@ use std::sync::{PoisonError, mpsc};
 use tenure_core::Gpu;
 use test_random::Rng;
 
+use crate::callbacks::{Callbacks, with_subscriber};
 use crate::program::{Program, Step};
 use crate::verbs;
 use crate::world::{Checked, Refusals, Trace, World, Wrong, words_of, wrong};
@@ -52,10 +53,16 @@ fn play(program: &Program, trace: Option<Trace>, outcome: &mut Outcome) -> Check
     let setup = &program.setup;
     let gpu = Gpu::new(setup.device(), setup.config());
     let gpu = gpu.or_else(|error| wrong(format!("no manager: {error}")))?;
-    let mut world = World::new(gpu, setup);
+    let callbacks = Callbacks::new(&gpu, setup);
+    let mut world = World::new(gpu, callbacks.clone(), setup);
     if let Some(trace) = trace {
         world.begin_trace(trace);
     }
+    with_subscriber(&callbacks, setup, || play_in(world, program, outcome))
+}
+
+fn play_in(mut world: World, program: &Program, outcome: &mut Outcome) -> Checked {
+    let setup = &program.setup;
     let played = if setup.threads > 1 {
         in_turns(world, setup.threads, &program.steps)
     } else {

@@ -101,6 +101,11 @@ impl Setup {
         Self { trouble: Trouble::None, ..self }
     }
 
+    /// Chooses what the code of the program does inside calls.
+    pub(crate) const fn callbacks(&self) -> Rng {
+        Rng::new(self.seed ^ 0xCA11)
+    }
+
     /// A new device.
     pub(crate) fn device(&self) -> Device {
         Device::with_options(self.options())

@@ -2,10 +2,12 @@
 //! scheduled, so a seed does not say everything.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use tenure_core::Gpu;
 use test_random::Rng;
 
+use crate::callbacks::{Callbacks, with_subscriber};
 use crate::program::Program;
 use crate::setup::{Setup, Trouble};
 use crate::verbs;
@@ -28,10 +30,14 @@ pub fn run_threads(seed: u64) -> Result<(), String> {
 fn play(seed: u64, setup: &Setup) -> Checked {
     let gpu = Gpu::new(setup.device(), setup.config());
     let gpu = gpu.or_else(|error| wrong(format!("no manager: {error}")))?;
+    let callbacks = Callbacks::new(&gpu, setup);
     let done: Vec<Checked> = std::thread::scope(|scope| {
         let one = |thread| {
-            let gpu = gpu.clone();
-            scope.spawn(move || one_of_many(gpu, setup, seed, thread))
+            let (gpu, callbacks) = (gpu.clone(), callbacks.clone());
+            scope.spawn(move || {
+                let run = || one_of_many(gpu, callbacks.clone(), setup, seed, thread);
+                with_subscriber(&callbacks, setup, run)
+            })
         };
         let running: Vec<_> = (0..THREADS).map(one).collect();
         let end = |thread: std::thread::ScopedJoinHandle<'_, Checked>| {
@@ -40,12 +46,21 @@ fn play(seed: u64, setup: &Setup) -> Checked {
         running.into_iter().map(end).collect()
     });
     done.into_iter().collect::<Checked>()?;
-    end_clean(gpu)
+    gpu.shutdown();
+    callbacks.let_go();
+    end_clean(gpu)?;
+    callbacks.check()
 }
 
-fn one_of_many(gpu: Gpu<tenure_sim::Device>, setup: &Setup, seed: u64, thread: u64) -> Checked {
+fn one_of_many(
+    gpu: Gpu<tenure_sim::Device>,
+    callbacks: Arc<Callbacks>,
+    setup: &Setup,
+    seed: u64,
+    thread: u64,
+) -> Checked {
     let mut rng = Rng::new(seed.wrapping_mul(THREADS).wrapping_add(thread));
-    let mut world = World::among_others(gpu, setup, thread);
+    let mut world = World::among_others(gpu, callbacks, setup, thread);
     let weights = verbs::weights(Trouble::None);
     let sum = weights.iter().sum();
     for _ in 0..150 {

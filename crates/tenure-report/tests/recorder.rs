@@ -10,7 +10,8 @@ use std::time::Duration;
 use tenure_core::device::Usage;
 use tenure_core::{
     AccelerationStructureDesc, Buffer, BufferDesc, CompactionBudget, CompactionConfig, Config, Format, Gpu,
-    Queue, RecordedAllocation, RecordedPlace, RecordedPlacement, Recorder, TextureDesc,
+    MemoryUse, Queue, RecordedAllocation, RecordedPlace, RecordedPlacement, Recorder, TextureDesc,
+    UploadConfig, UploadSuballocator,
 };
 use tenure_report::HistoryRecorder;
 use tenure_sim::{Device, Lag, Options, Profile};
@@ -231,6 +232,23 @@ fn structures_in_one_buffer_have_keys_of_their_own() {
     assert_eq!((keys.0.lock().unwrap().len(), *keys.1.lock().unwrap()), (20, 0));
     drop(made);
     (0..4).for_each(|_| gpu.begin_frame().unwrap().end().unwrap());
+    gpu.purge().unwrap();
+    assert_eq!(keys.0.lock().unwrap().len(), 0, "all were given back");
+}
+
+/// Small buffers of the CPU lie in blocks that number their ranges each by itself.
+#[test]
+fn ranges_of_several_blocks_have_keys_of_their_own() {
+    let uploads = UploadConfig { suballocator: UploadSuballocator::Buddy, ..UploadConfig::default() };
+    let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::from(uploads)).unwrap();
+    let keys = Arc::<Keys>::default();
+    assert!(gpu.set_recorder(Box::new(CountsKeys(keys.clone()))));
+    let desc = BufferDesc::new(40_000, Usage::SHADER_READ).memory(MemoryUse::Upload);
+    let made: Vec<_> = (0..300).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
+    let blocks = gpu.pool_reports().iter().map(|pool| pool.blocks.len()).max();
+    assert!(blocks > Some(1), "{blocks:?}");
+    assert_eq!((keys.0.lock().unwrap().len(), *keys.1.lock().unwrap()), (300, 0));
+    drop(made);
     gpu.purge().unwrap();
     assert_eq!(keys.0.lock().unwrap().len(), 0, "all were given back");
 }

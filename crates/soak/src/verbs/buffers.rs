@@ -220,7 +220,7 @@ pub(super) fn within_limits(world: &mut World, rng: &mut Rng) -> Checked {
     world.say(|| format!("create b{number}, {} B, with {flags:?}", desc.size));
     let before = world.gpu.stats().reserved;
     let made = world.gpu.create_buffer(&desc);
-    if world.is_alone && flags.contains(never) && world.gpu.stats().reserved > before {
+    if world.is_counted() && flags.contains(never) && world.gpu.stats().reserved > before {
         return wrong(format!("{} B more are reserved, with {flags:?}", world.gpu.stats().reserved - before));
     }
     match made {

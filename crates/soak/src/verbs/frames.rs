@@ -5,6 +5,7 @@ use tenure_sim::{Swapchain, SwapchainEvent};
 use test_random::Rng;
 
 use super::{any, happens, recordings};
+use crate::callbacks::survive;
 use crate::world::{Checked, World};
 
 pub(super) fn begin(world: &mut World, _: &mut Rng) -> Checked {
@@ -20,7 +21,7 @@ pub(super) fn begin(world: &mut World, _: &mut Rng) -> Checked {
 pub(super) fn end(world: &mut World, _: &mut Rng) -> Checked {
     let Some(frame) = world.frame.take() else { return Ok(()) };
     world.say(|| "end the frame".to_owned());
-    let ended = frame.end();
+    let ended = survive(|| frame.end());
     world.allow("end a frame", ended)?;
     Ok(())
 }
@@ -64,7 +65,8 @@ pub(super) fn swapchain(world: &mut World, rng: &mut Rng) -> Checked {
             swapchain.script_present(1, event);
         }
     }
-    let presented = present(world, rng, &mut swapchain);
+    // A resize purges.
+    let presented = survive(|| present(world, rng, &mut swapchain));
     world.swapchain = Some(swapchain);
     match presented {
         Err(Error::Timeout { what: Awaited::SwapchainImage, .. }) => Ok(()),

@@ -11,7 +11,8 @@ use tenure_core::{
 };
 use test_random::Rng;
 
-use super::{any, frames, happens, own_panic, panic_on_purpose};
+use super::{any, frames, happens};
+use crate::callbacks::{own_panic, panic_on_purpose, survive};
 use crate::setup::Trouble;
 use crate::world::{Checked, World, wrong};
 
@@ -103,7 +104,7 @@ fn execute(
         }
         Ok::<(), Error>(())
     })?;
-    frame.end()
+    survive(|| frame.end())
 }
 
 pub(super) fn random(world: &mut World, rng: &mut Rng) -> Checked {
@@ -155,7 +156,11 @@ pub(super) fn deferred(world: &mut World, rng: &mut Rng) -> Checked {
         }
         renderer.settle()
     };
-    render().or_else(|error| wrong(format!("the deferred renderer: {error}")))
+    // The panics of values that this program has deferred end its frames.
+    match catch_unwind(AssertUnwindSafe(render)) {
+        Ok(rendered) => rendered.or_else(|error| wrong(format!("the deferred renderer: {error}"))),
+        Err(panic) => own_panic("the deferred renderer", &*panic),
+    }
 }
 
 /// A graph of textures, each cleared by one pass and read by the next, planned before it is executed.
@@ -218,5 +223,5 @@ fn execute_textures(
         recording.raw().clear_texture(texture.raw(), Subresource::All, &[byte(index)]);
         Ok::<(), Error>(())
     })?;
-    frame.end()
+    survive(|| frame.end())
 }

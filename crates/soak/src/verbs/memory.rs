@@ -6,6 +6,7 @@ use tenure_core::{BufferDesc, CompactionBudget, Error, Format, LiveObject, Objec
 use test_random::Rng;
 
 use super::{any, happens, one_of};
+use crate::callbacks::survive;
 use crate::setup::Trouble;
 use crate::world::{Checked, World, wrong};
 
@@ -14,7 +15,7 @@ const LARGEST: u64 = 10 << 20;
 
 pub(super) fn purge(world: &mut World, _: &mut Rng) -> Checked {
     world.say(|| "purge".to_owned());
-    let purged = world.gpu.purge();
+    let purged = survive(|| world.gpu.purge());
     world.allow("purge", purged)?;
     Ok(())
 }
@@ -128,14 +129,14 @@ pub(super) fn report(world: &mut World, _: &mut Rng) -> Checked {
 pub(super) fn costs(world: &mut World, rng: &mut Rng) -> Checked {
     let desc = BufferDesc::new(rng.size(24), Usage::SHADER_READ);
     // What was dropped and is complete may make room meanwhile, and so may other threads.
-    let purged = world.gpu.purge();
+    let purged = survive(|| world.gpu.purge());
     world.allow("purge", purged)?;
     let (cost, before) = (world.gpu.buffer_cost(&desc), world.gpu.stats().reserved);
     if let Some(cost) = world.allow("the cost of a buffer", cost)?
         && let made = world.gpu.create_buffer(&desc)
         && let Some(_buffer) = world.allow("create what was asked for", made)?
         && let more = world.gpu.stats().reserved.saturating_sub(before)
-        && world.is_alone
+        && world.is_counted()
         && world.trouble == Trouble::None
         // Idle blocks may be given back before.
         && more > cost.new_bytes
@@ -168,11 +169,14 @@ pub(super) fn budget(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// A listener that asks the manager things.
-pub(super) fn listen(world: &mut World, _: &mut Rng) -> Checked {
-    world.say(|| "listen for pressure".to_owned());
-    world.gpu.on_pressure(|gpu, _| {
+/// A listener that asks the manager things, and may panic.
+pub(super) fn listen(world: &mut World, rng: &mut Rng) -> Checked {
+    let act = world.callbacks.choose(rng);
+    world.say(|| format!("listen for pressure: {act:?}"));
+    let callbacks = world.callbacks.clone();
+    world.gpu.on_pressure(move |gpu, _| {
         let _inside = gpu.memory();
+        callbacks.act(act);
     });
     Ok(())
 }

@@ -17,7 +17,7 @@ mod troubles;
 use test_random::Rng;
 
 use crate::setup::Trouble;
-use crate::world::{Checked, World, words_of, wrong};
+use crate::world::{Checked, World};
 
 /// A thing that a step can do.
 struct Verb {
@@ -136,6 +136,7 @@ const VERBS: &[Verb] = &[
     verb(2, tiles::copy),
     verb(3, buffers::within_limits),
     verb(2, recordings::attachments),
+    verb(6, transfers::await_one),
 ];
 
 /// How often each is chosen under some trouble.
@@ -168,21 +169,6 @@ pub(crate) fn pick(weights: &[u64], mut at: u64) -> u16 {
 /// Does one.
 pub(crate) fn make(world: &mut World, verb: u16, rng: &mut Rng) -> Checked {
     VERBS.get(usize::from(verb)).map_or(Ok(()), |verb| (verb.run)(world, rng))
-}
-
-/// What the programs panic with, where they do so on purpose.
-const OWN_PANIC: &str = "the program's own panic";
-
-fn panic_on_purpose() -> ! {
-    std::panic::resume_unwind(Box::new(OWN_PANIC))
-}
-
-/// A panic was the program's own; else what it says is wrong.
-fn own_panic(what: &str, panic: &(dyn std::any::Any + Send)) -> Checked {
-    match words_of(panic) {
-        words if words == OWN_PANIC => Ok(()),
-        words => wrong(format!("{what} panics by itself: {words}")),
-    }
 }
 
 /// One of them; `None` of nothing.

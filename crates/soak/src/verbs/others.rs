@@ -8,7 +8,8 @@ use tenure_core::{
 };
 use test_random::Rng;
 
-use super::{any, happens, one_of, own_panic, panic_on_purpose, recordings};
+use super::{any, happens, one_of, recordings};
+use crate::callbacks::{own_panic, panic_on_purpose, survive};
 use crate::world::{Checked, KnownBuffer, LONG, World, wrong};
 
 pub(super) fn pages(world: &mut World, rng: &mut Rng) -> Checked {
@@ -58,13 +59,15 @@ pub(super) fn ring(world: &mut World, rng: &mut Rng) -> Checked {
 
 /// A value that is dropped when the GPU has finished.
 pub(super) fn defer(world: &mut World, rng: &mut Rng) -> Checked {
-    let value = world.gpu.defer("deferred", rng.bytes(8));
-    world.say(|| "a deferred value".to_owned());
-    match rng.below(3) {
-        0 => world.kept.push(Box::new(value)),
-        1 => drop(value),
+    let act = world.callbacks.choose(rng);
+    let value = world.callbacks.value(act);
+    let way = rng.below(3);
+    world.say(|| format!("a deferred value, way {way}: {act:?}"));
+    match way {
+        0 => world.kept.push(Box::new(world.gpu.defer("deferred", value))),
+        1 => drop(world.gpu.defer("deferred", value)),
         _ => {
-            let released = world.gpu.release_after(rng.bytes(8), world.gpu.submitted()).map_err(Error::from);
+            let released = survive(|| Ok(world.gpu.release_after(value, world.gpu.submitted())?));
             world.allow("release after a point", released)?;
         }
     }

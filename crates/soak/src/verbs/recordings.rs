@@ -7,7 +7,8 @@ use tenure_core::{Format, device::CommandList as _};
 use tenure_sim::Device;
 use test_random::Rng;
 
-use super::{any, happens, one_of, own_panic, panic_on_purpose, span};
+use super::{any, happens, one_of, span};
+use crate::callbacks::{own_panic, panic_on_purpose};
 use crate::contents::{Effect, Range};
 use crate::setup::Trouble;
 use crate::world::{Checked, LONG, OpenRecording, World, wrong};
@@ -309,7 +310,7 @@ pub(super) fn reserve(world: &mut World, rng: &mut Rng) -> Checked {
     world.say(|| format!("reserve {count} recordings on {queue:?}"));
     let reserved = world.gpu.reserve_recordings(queue, count);
     // A list whose calls fail is given up.
-    let is_exact = world.is_alone && world.trouble == Trouble::None;
+    let is_exact = world.is_counted() && world.trouble == Trouble::None;
     if world.allow("reserve recordings", reserved)?.is_none() || !is_exact {
         return Ok(());
     }

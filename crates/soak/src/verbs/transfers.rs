@@ -11,7 +11,7 @@ use test_random::Rng;
 
 use super::{happens, one_of, span};
 use crate::contents::{Effect, Range};
-use crate::world::{Checked, Grid, KnownTexture, LONG, Read, World, compare, wrong};
+use crate::world::{Checked, Grid, KnownTexture, LONG, Read, Task, World, compare, wrong};
 
 pub(super) fn upload(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = one_of(rng, &world.buffers) else { return Ok(()) };
@@ -171,6 +171,24 @@ fn poll_one(world: &mut World, rng: &mut Rng) -> Checked {
         Poll::Ready(Err(Error::Discarded { .. })) if expected.is_none() => Ok(()),
         Poll::Ready(Err(error)) => world.allow::<()>("await", Err(error)).map(|_| ()),
     }
+}
+
+/// A task that awaits a readback, or one that was woken and is polled again.
+pub(super) fn await_one(world: &mut World, rng: &mut Rng) -> Checked {
+    let woken = world.tasks.iter().position(|task| task.alarm.has_rung());
+    let (number, readback) = if let Some(at) = woken {
+        let Task { number, readback, .. } = world.tasks.swap_remove(at);
+        (number, readback)
+    } else if let Some(at) = one_of(rng, &world.reads) {
+        let Read { number, readback } = world.reads.swap_remove(at);
+        (number, Box::pin(readback))
+    } else {
+        return Ok(());
+    };
+    let act = world.callbacks.choose(rng);
+    world.say(|| format!("await {}: {act:?}", readback.name()));
+    let alarm = world.callbacks.alarm(act);
+    world.poll(Task { number, readback, alarm })
 }
 
 pub(super) fn drop_read(world: &mut World, rng: &mut Rng) -> Checked {

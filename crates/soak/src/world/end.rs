@@ -9,6 +9,7 @@ use tenure_core::{
 use tenure_sim::Device;
 
 use super::{Checked, World, wrong};
+use crate::callbacks::survive;
 use crate::setup::Trouble;
 
 /// Long enough for a simulated GPU; a program that waits for longer hangs.
@@ -38,16 +39,30 @@ impl World {
         if self.has_leaked {
             // Nobody submits what was leaked.
             self.reads.clear();
+            self.tasks.clear();
         }
         self.check_all()?;
-        let (gpu, has_leaked, leaked) = (self.gpu.clone(), self.has_leaked, self.leaked);
+        let (gpu, callbacks) = (self.gpu.clone(), self.callbacks.clone());
+        let (has_leaked, leaked) = (self.has_leaked, self.leaked);
         self.drop_all();
         if has_leaked {
             check_hazards(gpu.device())?;
-            return shut_down(&gpu, leaked);
+            let ended = shut_down(&gpu, leaked);
+            callbacks.let_go();
+            return ended;
         }
-        check_idle(&gpu)?;
-        end_clean(gpu)
+        // Values may also be dropped by the shutdown.
+        if callbacks.ends_at_once() {
+            check_hazards(gpu.device())?;
+            gpu.shutdown();
+            callbacks.let_go();
+        } else {
+            // What a callback makes when it is told of the last frames would not be idle.
+            callbacks.let_go();
+            check_idle(&gpu)?;
+        }
+        end_clean(gpu)?;
+        callbacks.check()
     }
 
     /// Takes away what makes calls fail, and ends what is open.
@@ -55,7 +70,7 @@ impl World {
         self.device().faults().clear();
         self.open.clear();
         if let Some(frame) = self.frame.take() {
-            let ended = frame.end();
+            let ended = survive(|| frame.end());
             self.allow("end a frame", ended)?;
         }
         self.lift_limits()?;
@@ -89,6 +104,7 @@ impl World {
     /// All that was read, and all that lives, is what was written last.
     pub(crate) fn check_all(&mut self) -> Checked {
         self.check_reads(LONG)?;
+        self.check_tasks()?;
         for upload in std::mem::take(&mut self.uploads) {
             let waited = self.gpu.wait_upload(&upload, LONG);
             if self.must("wait for an upload", waited)? == Some(false) {
@@ -162,15 +178,20 @@ impl World {
 
     /// Nothing of a lost device is right any more, and everything goes all the same.
     fn end_lost(mut self) -> Checked {
-        let (gpu, device) = (self.gpu.clone(), self.device().clone());
+        let (gpu, device, callbacks) = (self.gpu.clone(), self.device().clone(), self.callbacks.clone());
         self.reads.clear();
         check_refused(&gpu, "a loss")?;
+        self.check_tasks()?;
         self.drop_all();
         gpu.shutdown();
+        callbacks.let_go();
         check_refused(&gpu, "a loss and a shutdown")?;
         drop(gpu);
         let leaks = device.leaks();
-        if leaks.is_empty() { Ok(()) } else { wrong(format!("left after the loss: {leaks:?}")) }
+        if !leaks.is_empty() {
+            return wrong(format!("left after the loss: {leaks:?}"));
+        }
+        callbacks.check()
     }
 
     /// Everything goes but the manager.
@@ -183,7 +204,7 @@ impl World {
 /// The manager is back where it began.
 pub(crate) fn check_idle(gpu: &Gpu<Device>) -> Checked {
     let frames = |count: usize| {
-        let empty = || gpu.begin_frame().and_then(tenure_core::Frame::end);
+        let empty = || survive(|| gpu.begin_frame().and_then(tenure_core::Frame::end));
         (0..count).try_for_each(|_| empty()).or_else(|error| wrong(format!("an empty frame: {error}")))
     };
     // What is trimmed goes the way of what a program drops: its blocks can be given back the next time.

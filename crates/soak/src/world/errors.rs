@@ -41,6 +41,11 @@ enum Kind {
     Mistake,
 }
 
+/// tenure made a mistake.
+pub(crate) fn is_mistake(error: &Error) -> bool {
+    kind(error) == Kind::Mistake
+}
+
 fn kind(error: &Error) -> Kind {
     match error {
         Error::Device { source, .. } => match source {

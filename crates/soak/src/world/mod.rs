@@ -4,6 +4,7 @@ mod end;
 mod errors;
 mod objects;
 mod recordings;
+mod tasks;
 mod tiles;
 
 use std::any::Any;
@@ -16,13 +17,15 @@ use tenure_core::{
 };
 use tenure_sim::{Device, Swapchain};
 
+use crate::callbacks::Callbacks;
 use crate::contents::Contents;
 use crate::setup::{Setup, Trouble};
 pub(crate) use end::{LONG, check_idle, compare, end_clean};
 pub use errors::Refusals;
-pub(crate) use errors::{Checked, Wrong, words_of, wrong};
+pub(crate) use errors::{Checked, Wrong, is_mistake, words_of, wrong};
 pub(crate) use objects::{Grid, KnownBuffer, KnownTexture, Shown, ShownRange, ShownSet, ShownTable, Tiles};
 pub(crate) use recordings::OpenRecording;
+pub(crate) use tasks::Task;
 
 /// What a program says that it does; it outlives one that panics.
 pub(crate) type Trace = Arc<Mutex<Vec<String>>>;
@@ -35,6 +38,7 @@ pub(crate) struct World {
     pub(crate) contents: Contents,
     pub(crate) open: Vec<OpenRecording>,
     pub(crate) reads: Vec<Read>,
+    pub(crate) tasks: Vec<Task>,
     pub(crate) shown: Vec<Shown>,
     pub(crate) tables: Vec<ShownTable>,
     pub(crate) sets: Vec<ShownSet>,
@@ -61,6 +65,7 @@ pub(crate) struct World {
     pub(crate) leaked: usize,
     /// Calls that were refused.
     pub(crate) refused: Refusals,
+    pub(crate) callbacks: Arc<Callbacks>,
     next: u64,
     trace: Option<Trace>,
     /// Declared last, so that it is the last to go.
@@ -75,7 +80,7 @@ pub(crate) struct Read {
 
 impl World {
     /// A program that has nothing yet.
-    pub(crate) fn new(gpu: Gpu<Device>, setup: &Setup) -> Self {
+    pub(crate) fn new(gpu: Gpu<Device>, callbacks: Arc<Callbacks>, setup: &Setup) -> Self {
         Self {
             trouble: setup.trouble,
             buffers: Vec::new(),
@@ -83,6 +88,7 @@ impl World {
             contents: Contents::default(),
             open: Vec::new(),
             reads: Vec::new(),
+            tasks: Vec::new(),
             shown: Vec::new(),
             tables: Vec::new(),
             sets: Vec::new(),
@@ -102,6 +108,7 @@ impl World {
             has_leaked: false,
             leaked: 0,
             refused: Refusals::new(),
+            callbacks,
             next: 0,
             trace: None,
             gpu,
@@ -109,8 +116,13 @@ impl World {
     }
 
     /// One of several programs that share a manager, by its index: no two of them give objects the same name.
-    pub(crate) fn among_others(gpu: Gpu<Device>, setup: &Setup, index: u64) -> Self {
-        Self { is_alone: false, next: index * 1_000_000, ..Self::new(gpu, setup) }
+    pub(crate) fn among_others(
+        gpu: Gpu<Device>,
+        callbacks: Arc<Callbacks>,
+        setup: &Setup,
+        index: u64,
+    ) -> Self {
+        Self { is_alone: false, next: index * 1_000_000, ..Self::new(gpu, callbacks, setup) }
     }
 
     /// From here on it says what it does.
@@ -123,6 +135,11 @@ impl World {
         if let Some(trace) = &self.trace {
             trace.lock().unwrap_or_else(PoisonError::into_inner).push(words());
         }
+    }
+
+    /// What the manager counts during a call is of this call alone.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.is_alone && !self.callbacks.is_hostile
     }
 
     /// A number that no other object has.

@@ -168,6 +168,7 @@ impl<D: Device> Commands<D> {
         src: &AccelerationStructure<D>,
         size: CompactedSize,
     ) -> Result<AccelerationStructure<D>, Error> {
+        let _call = self.service.context.call();
         self.check_own(src)?;
         check_compacted(src, size)?;
         let desc = AccelerationStructureDesc::new(src.kind(), size.0).name(src.name().clone());

@@ -125,7 +125,7 @@ impl Suballocation {
     /// What gives it back.
     #[inline]
     pub(crate) const fn free_token(&self) -> FreeToken {
-        FreeToken { pool: self.pool, handle: self.handle, size: self.size }
+        FreeToken { pool: self.pool, block: self.block, handle: self.handle, size: self.size }
     }
 }
 
@@ -140,15 +140,18 @@ pub(crate) struct RangeId {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FreeToken {
     pub(crate) pool: PoolId,
+    block: BlockId,
     pub(crate) handle: Handle,
     /// Bytes asked for.
     pub(crate) size: u64,
 }
 
 impl FreeToken {
-    /// A number that no other range has until this one is given back.
+    /// A number that no other range has until this one is given back. The block is part of it, because each block of small
+    /// uploads numbers its ranges by itself: they are at most 2²⁶.
     pub(crate) fn key(&self) -> u64 {
-        1 << 63 | u64::from(self.pool.0) << 40 | self.handle.index() as u64
+        let in_pool = (u64::from(u32::from(self.block)) << 27).wrapping_add(self.handle.index() as u64);
+        1 << 63 | u64::from(self.pool.0) << 47 | in_pool & ((1 << 47) - 1)
     }
 }
 
