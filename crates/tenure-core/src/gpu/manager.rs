@@ -506,6 +506,7 @@ impl<D: Device> Gpu<D> {
         // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
         // refusal their `Upload` says so.
         let _told_later = self.shared.context.flush_pending_uploads();
+        self.shared.context.poll_clock();
         self.shared.commands.staging.store.constants.release_free(&self.shared.context);
         self.shared.commands.staging.store.builds.release_free(&self.shared.context);
         self.shared.uploads.release(&self.shared.context);
