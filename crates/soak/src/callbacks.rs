@@ -14,7 +14,7 @@ use tenure_sim::Device;
 use test_random::Rng;
 
 use crate::setup::Setup;
-use crate::world::{Checked, LONG, is_mistake, words_of, wrong};
+use crate::wrong::{Checked, LONG, is_mistake, words_of, wrong};
 use books::{Books, Recorded};
 pub(crate) use subscriber::with_subscriber;
 
@@ -210,7 +210,7 @@ pub(crate) struct Alarm {
 
 impl Alarm {
     /// It was woken, or is being woken.
-    pub(crate) fn has_rung(&self) -> bool {
+    pub(crate) fn was_woken(&self) -> bool {
         self.woken.load(Ordering::Acquire) > 0
     }
 }

@@ -20,6 +20,7 @@ mod threads;
 mod verbs;
 mod watch;
 mod world;
+mod wrong;
 
 pub use program::{Program, Step};
 pub use run::{Outcome, run, run_traced};

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tenure_core::{RecordedAllocation, RecordedPlace, RecordedPlacement, Recorder};
 
 use super::{Act, Callbacks, locked};
-use crate::world::{Checked, wrong};
+use crate::wrong::{Checked, wrong};
 
 /// What lives, as the recorder was told.
 #[derive(Default)]

@@ -175,7 +175,7 @@ fn poll_one(world: &mut World, rng: &mut Rng) -> Checked {
 
 /// A task that awaits a readback, or one that was woken and is polled again.
 pub(super) fn await_one(world: &mut World, rng: &mut Rng) -> Checked {
-    let woken = world.tasks.iter().position(|task| task.alarm.has_rung());
+    let woken = world.tasks.iter().position(|task| task.alarm.was_woken());
     let (number, readback) = if let Some(at) = woken {
         let Task { number, readback, .. } = world.tasks.swap_remove(at);
         (number, readback)

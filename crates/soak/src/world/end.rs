@@ -8,12 +8,11 @@ use tenure_core::{
 };
 use tenure_sim::Device;
 
-use super::{Checked, World, wrong};
+use super::World;
 use crate::callbacks::survive;
 use crate::setup::Trouble;
+use crate::wrong::{Checked, LONG, wrong};
 
-/// Long enough for a simulated GPU; a program that waits for longer hangs.
-pub(crate) const LONG: Duration = Duration::from_secs(20);
 /// Frames after which nothing is kept for later.
 const FRAMES: usize = 40;
 

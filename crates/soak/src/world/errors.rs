@@ -3,65 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use tenure_core::{DeviceError, Error};
+use tenure_core::Error;
 
 use super::World;
 use crate::setup::Trouble;
+use crate::wrong::{Checked, Kind, kind, wrong};
 
 /// How often which call was refused in which way.
 pub type Refusals = BTreeMap<(String, String), u64>;
-
-/// What tenure did wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wrong(pub(crate) String);
-
-pub(crate) type Checked<T = ()> = Result<T, Wrong>;
-
-/// What is wrong, in words.
-pub(crate) fn wrong<T>(words: impl Into<String>) -> Checked<T> {
-    Err(Wrong(words.into()))
-}
-
-/// The message of a panic.
-pub(crate) fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "of no text".to_owned())
-}
-
-/// Why an error is what it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// The program asked for what cannot be.
-    Refusal,
-    /// Memory, objects or time were short.
-    Shortage,
-    /// The device is lost.
-    Loss,
-    /// tenure made a mistake.
-    Mistake,
-}
-
-/// tenure made a mistake.
-pub(crate) fn is_mistake(error: &Error) -> bool {
-    kind(error) == Kind::Mistake
-}
-
-fn kind(error: &Error) -> Kind {
-    match error {
-        Error::Device { source, .. } => match source {
-            DeviceError::Lost { .. } => Kind::Loss,
-            DeviceError::OutOfMemory { .. }
-            | DeviceError::NotGranted { .. }
-            | DeviceError::OutOfHostMemory { .. }
-            | DeviceError::OutOfDeviceMemory { .. }
-            | DeviceError::TooManyAllocations { .. } => Kind::Shortage,
-            _ => Kind::Refusal,
-        },
-        Error::OutOfMemory(_) | Error::Timeout { .. } => Kind::Shortage,
-        Error::Internal { .. } | Error::Contract { .. } => Kind::Mistake,
-        _ => Kind::Refusal,
-    }
-}
 
 /// What a call may be refused for, though nothing is short: what programs do without looking whether it is possible.
 const EXPECTED: &[(&str, &[&str])] = &[

@@ -47,10 +47,10 @@ impl World {
         for task in std::mem::take(&mut self.tasks) {
             // Another thread may have found out, and be about to wake it.
             let deadline = Instant::now() + if self.is_alone { Duration::ZERO } else { LONG };
-            while !task.alarm.has_rung() && Instant::now() < deadline {
+            while !task.alarm.was_woken() && Instant::now() < deadline {
                 std::thread::yield_now();
             }
-            if !task.alarm.has_rung() {
+            if !task.alarm.was_woken() {
                 return wrong(format!("the task that awaits {} is not woken", task.readback.name()));
             }
             self.poll(task)?;

@@ -512,10 +512,11 @@ impl<D: Device> Gpu<D> {
         self.shared.uploads.release(&self.shared.context);
         self.shared.commands.staging.store.readbacks.release(&self.shared.context);
         self.shared.commands.queries.store.trim(&self.shared.context);
+        self.shared.transients.trim();
+        // After all that puts something into the release queue.
         self.shared.context.reclaim();
         self.shared.context.pools.trim(self.device());
         self.shared.commands.descriptors.store.trim(self.device());
-        self.shared.transients.trim();
     }
 
     /// True while a thread gives back what it has taken out of the release queue.
