@@ -21,17 +21,14 @@ pub(crate) use subscriber::with_subscriber;
 /// What the programs panic with, where they do so on purpose.
 const OWN_PANIC: &str = "the program's own panic";
 
-/// Panics without a word of the panic hook.
+/// Panics without running the panic hook.
 pub(crate) fn panic_on_purpose() -> ! {
     resume_unwind(Box::new(OWN_PANIC))
 }
 
-/// A panic was the program's own; else what it says is wrong.
-pub(crate) fn own_panic(what: &str, panic: &(dyn std::any::Any + Send)) -> Checked {
-    match words_of(panic) {
-        words if words == OWN_PANIC => Ok(()),
-        words => wrong(format!("{what} panics by itself: {words}")),
-    }
+/// Accepts the message of a deliberate panic; any other panic is tenure's mistake.
+pub(crate) fn check_own_panic(what: &str, message: &str) -> Checked {
+    if message == OWN_PANIC { Ok(()) } else { wrong(format!("{what} panics by itself: {message}")) }
 }
 
 /// Makes a call that ends with the panic of a destructor or a listener, after it has done all else.
@@ -66,7 +63,7 @@ pub(crate) struct Callbacks {
     dropped: Mutex<Vec<u32>>,
     /// What the recorder was told.
     books: Mutex<Books>,
-    /// What was wrong inside of a callback.
+    /// The first mistake that a callback found.
     wrong: Mutex<Option<String>>,
 }
 
@@ -165,7 +162,7 @@ impl Callbacks {
         drop(gpu);
     }
 
-    /// The program ends at once, without frames that give back what it has dropped.
+    /// True for programs that shut down right after their last step, with releases still pending.
     pub(crate) fn ends_at_once(&self) -> bool {
         self.is_hostile && locked(&self.dropped).len().is_multiple_of(2)
     }

@@ -25,13 +25,13 @@ struct Arguments {
     /// Says in one line what fails, and does not look for a shorter program.
     #[arg(long)]
     brief: bool,
-    /// One run in so many is of threads that share a manager; 0: none.
+    /// Seeds per run with several threads on one manager. 0: no such runs.
     #[arg(long, default_value_t = 20)]
     threads_each: u64,
-    /// One run in so many is of a program that does the same again and again; 0: none.
+    /// Seeds per run of a steady program, which repeats one round. 0: no such runs.
     #[arg(long, default_value_t = 50)]
     steady_each: u64,
-    /// The rounds of such a program in each of its two halves, the second of which may not need more than the first.
+    /// Rounds in each half of a steady program. The second half must not create or hold more than the first.
     #[arg(long, default_value_t = 60)]
     rounds: u64,
     /// Shows how often each call was refused in which way.

@@ -46,7 +46,7 @@ impl Books {
 /// The recorder.
 pub(super) struct Recorded {
     callbacks: Arc<Callbacks>,
-    /// It panics in one call in so many; 0: in none.
+    /// Calls per panic. 0: it never panics.
     panics_each: u64,
     calls: AtomicU64,
 }

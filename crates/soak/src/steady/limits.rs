@@ -6,14 +6,14 @@ use tenure_sim::{CallKind, Calls, Device};
 use super::Ending;
 use crate::world::{Checked, wrong};
 
-/// Memory is at most so many times the bytes that live,
+/// Maximum ratio of reserved to live bytes.
 const FACTOR: u64 = 2;
-/// and for each kind of memory so many bytes: a first block, and pages in turn.
+/// Bytes allowed in addition for each kind of memory: its first block, and pages in rotation.
 const FIRST: u64 = 4 << 20;
 
-/// Of so many rounds one may still create an object: pools and pages come to rest slowly.
+/// Measured rounds per object that may still be created while pools and pages settle.
 const SLACK: u64 = 12;
-/// But no more than so many.
+/// Upper limit of the objects that [`SLACK`] allows.
 const MOST_SLACK: u64 = 16;
 
 /// What the calls of a round ask for by themselves.
@@ -42,7 +42,7 @@ const NEVER: [(&str, &[CallKind]); 5] = [
 
 const BYTES: &str = "reserved bytes";
 
-/// The most of each that was alive at the end of a round of a window.
+/// Peak counts of live objects at the ends of a window's rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Most {
     lists: u64,
@@ -110,11 +110,12 @@ pub(super) struct Growth {
     asked: Counts,
     /// The most bytes that a round asks for.
     of_round: u64,
-    /// Rounds whose things live or are in flight at once.
+    /// Rounds whose objects are alive or in flight at the same time.
     rounds: u64,
-    /// Each round gives back what the GPU is done with. Elsewhere descriptors of tables wait until the heap is full.
+    /// Each round reclaims what the GPU has finished with. Otherwise descriptors of dropped tables are reclaimed only once
+    /// their heap is full.
     gives_back: bool,
-    /// Objects that may be made while pools and pages come to rest.
+    /// Objects that may be created while pools and pages settle.
     slack: u64,
 }
 
@@ -142,7 +143,7 @@ impl Growth {
         let calls = gpu.device().calls();
         let mut now = Most::of(&calls, if self.gives_back { gpu.stats().pending_releases } else { 0 });
         if !self.gives_back {
-            // Small ones wait until a block is full: the bytes are compared.
+            // Small resources are released only once their block is full; their bytes are still compared.
             now.resources = 0;
         }
         if is_first {
@@ -186,7 +187,7 @@ impl Growth {
         }
         for ((what, first), (_, second)) in self.first.fields().into_iter().zip(self.second.fields()) {
             let slack = if what == BYTES { FIRST } else { self.slack };
-            // Elsewhere what was dropped waits until a block is full.
+            // Otherwise dropped objects are released only once a block is full.
             let most = if self.gives_back { first } else { first * 3 / 2 };
             if second > most + slack {
                 return wrong(format!("{what} grow from {first} to {second} by equal rounds"));

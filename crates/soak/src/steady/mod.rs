@@ -4,7 +4,6 @@
 mod limits;
 mod roads;
 
-use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +17,7 @@ use crate::world::{Checked, LONG, Wrong, check_idle, end_clean, words_of, wrong}
 use limits::{Counts, Growth};
 use roads::{Lasting, ROADS, Road};
 
-/// Rounds before anything is measured: more than the frames for which pools, heaps and pages keep what is idle.
+/// Warm-up rounds. More than the frames for which pools, heaps and pages keep idle memory.
 const WARM_UP: u64 = 80;
 /// The round whose objects are kept, where some are.
 const KEPT: u64 = 10;
@@ -153,6 +152,11 @@ fn last_created(device: &Device) -> Vec<String> {
     created.split_off(created.len().saturating_sub(SHOWN))
 }
 
+/// An object that is kept only to be dropped later.
+trait Kept {}
+
+impl<T> Kept for T {}
+
 /// A round, as its roads see it.
 struct Round<'a> {
     gpu: &'a Gpu<Device>,
@@ -160,8 +164,8 @@ struct Round<'a> {
     frame: Option<&'a Frame<Device>>,
     is_of_one_queue: bool,
     rng: Rng,
-    /// What lives on, for some rounds.
-    alive: Vec<Box<dyn Any>>,
+    /// Objects kept for [`Plan::lifetime`] rounds.
+    alive: Vec<Box<dyn Kept>>,
     counts: Counts,
     submitted: SyncPoint,
 }
@@ -189,8 +193,8 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// Keeps something alive for some rounds.
-    fn keep(&mut self, thing: impl Any) {
+    /// Keeps an object alive for [`Plan::lifetime`] rounds.
+    fn keep(&mut self, thing: impl Kept + 'static) {
         self.alive.push(Box::new(thing));
     }
 }
@@ -239,13 +243,13 @@ fn play(plan: &Plan, device: &Device, rounds: u64) -> Checked {
     end_clean(gpu)
 }
 
-/// One round; what it keeps alive.
+/// Plays one round. Returns the objects to keep alive.
 fn round(
     plan: &Plan,
     gpu: &Gpu<Device>,
     lasting: &Lasting,
     in_flight: &mut VecDeque<SyncPoint>,
-) -> Checked<(Vec<Box<dyn Any>>, Counts)> {
+) -> Checked<(Vec<Box<dyn Kept>>, Counts)> {
     let frame = match plan.ending {
         Ending::Frame => Some(failed("begin a frame", gpu.begin_frame())?),
         _ => None,

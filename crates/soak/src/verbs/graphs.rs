@@ -12,9 +12,9 @@ use tenure_core::{
 use test_random::Rng;
 
 use super::{any, frames, happens};
-use crate::callbacks::{own_panic, panic_on_purpose, survive};
+use crate::callbacks::{check_own_panic, panic_on_purpose, survive};
 use crate::setup::Trouble;
-use crate::world::{Checked, World, wrong};
+use crate::world::{Checked, World, words_of, wrong};
 
 /// Uses of a pass: the resource and whether it writes.
 struct Pass {
@@ -133,7 +133,7 @@ pub(super) fn panics(world: &mut World, rng: &mut Rng) -> Checked {
     world.say(|| format!("a graph whose pass {at} panics"));
     let reached = Cell::new(false);
     match catch_unwind(AssertUnwindSafe(|| execute(world, &declared, Some((at, Mishap::Panics)), &reached))) {
-        Err(panic) => own_panic("a graph", &*panic),
+        Err(panic) => check_own_panic("a graph", &words_of(&*panic)),
         Ok(_) if reached.get() => wrong("the panic of a pass is lost"),
         Ok(executed) => world.allow("a graph that panics", executed).map(|_| ()),
     }
@@ -159,7 +159,7 @@ pub(super) fn deferred(world: &mut World, rng: &mut Rng) -> Checked {
     // The panics of values that this program has deferred end its frames.
     match catch_unwind(AssertUnwindSafe(render)) {
         Ok(rendered) => rendered.or_else(|error| wrong(format!("the deferred renderer: {error}"))),
-        Err(panic) => own_panic("the deferred renderer", &*panic),
+        Err(panic) => check_own_panic("the deferred renderer", &words_of(&*panic)),
     }
 }
 

@@ -9,8 +9,8 @@ use tenure_core::{
 use test_random::Rng;
 
 use super::{any, happens, one_of, recordings};
-use crate::callbacks::{own_panic, panic_on_purpose, survive};
-use crate::world::{Checked, KnownBuffer, LONG, World, wrong};
+use crate::callbacks::{check_own_panic, panic_on_purpose, survive};
+use crate::world::{Checked, KnownBuffer, LONG, World, words_of, wrong};
 
 pub(super) fn pages(world: &mut World, rng: &mut Rng) -> Checked {
     if world.pages.len() >= 3 {
@@ -93,7 +93,7 @@ pub(super) fn external(world: &mut World, rng: &mut Rng) -> Checked {
         })
     };
     match catch_unwind(AssertUnwindSafe(run)) {
-        Err(panic) => own_panic("submit_external", &*panic),
+        Err(panic) => check_own_panic("submit_external", &words_of(&*panic)),
         Ok(Err(Error::ShutDown)) if way == 0 => Ok(()),
         Ok(Ok(_)) if way < 2 => wrong("submit_external succeeds, and the program does not"),
         Ok(Ok((false, _))) => wrong("a submission inside of submit_external succeeds"),

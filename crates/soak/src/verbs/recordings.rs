@@ -8,10 +8,10 @@ use tenure_sim::Device;
 use test_random::Rng;
 
 use super::{any, happens, one_of, span};
-use crate::callbacks::{own_panic, panic_on_purpose};
+use crate::callbacks::{check_own_panic, panic_on_purpose};
 use crate::contents::{Effect, Range};
 use crate::setup::Trouble;
-use crate::world::{Checked, LONG, OpenRecording, World, wrong};
+use crate::world::{Checked, LONG, OpenRecording, World, words_of, wrong};
 
 /// Recordings that are open at once.
 const MOST_OPEN: usize = 5;
@@ -300,7 +300,7 @@ pub(super) fn gpu_time(world: &mut World, rng: &mut Rng) -> Checked {
     match timed {
         Ok(Ok(_)) if panics => wrong("a scope that panics does not"),
         Ok(timed) => world.allow("time a scope", timed.map(drop)).map(|_| ()),
-        Err(panic) => own_panic("the scope", &*panic),
+        Err(panic) => check_own_panic("the scope", &words_of(&*panic)),
     }
 }
 
