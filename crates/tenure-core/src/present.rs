@@ -193,6 +193,49 @@ pub trait Swapchain {
     fn images(&self) -> u32;
 }
 
+/// Implements [`Swapchain`](crate::present::Swapchain) for a backend's type by its own methods of the same names.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! implement_swapchain {
+    ($swapchain:ty, $device:ty) => {
+        impl $crate::present::Swapchain for $swapchain {
+            type Device = $device;
+
+            fn acquire(&mut self) -> Result<Option<$crate::SwapchainImage<$device>>, $crate::Error> {
+                Self::acquire(self)
+            }
+
+            fn present(&mut self, image: $crate::SwapchainImage<$device>) -> Result<(), $crate::Error> {
+                Self::present(self, image)
+            }
+
+            fn resize(&mut self, size: [u32; 2]) -> Result<(), $crate::Error> {
+                Self::resize(self, size)
+            }
+
+            fn is_outdated(&self) -> bool {
+                Self::is_outdated(self)
+            }
+
+            fn extent(&self) -> [u32; 2] {
+                Self::extent(self)
+            }
+
+            fn format(&self) -> $crate::Format {
+                Self::format(self)
+            }
+
+            fn mode(&self) -> $crate::PresentMode {
+                Self::mode(self)
+            }
+
+            fn images(&self) -> u32 {
+                Self::images(self)
+            }
+        }
+    };
+}
+
 /// How far a frame has come with an image of a swap chain: what was submitted of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImageProgress {

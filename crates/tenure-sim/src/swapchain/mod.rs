@@ -13,7 +13,6 @@ use crate::device::Device;
 use crate::external::Fence;
 use crate::shared::Shared;
 
-mod generic;
 mod presents;
 
 /// What happens to the window at a call of [`Swapchain::acquire`] or [`Swapchain::present`].
@@ -428,6 +427,8 @@ impl Drop for Swapchain {
         self.let_go();
     }
 }
+
+tenure_core::implement_swapchain!(Swapchain, Device);
 
 impl fmt::Debug for Swapchain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

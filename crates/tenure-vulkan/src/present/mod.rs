@@ -18,7 +18,6 @@
 mod calls;
 mod chain;
 mod choose;
-mod generic;
 mod retire;
 mod semaphores;
 #[cfg(feature = "window")]

@@ -555,6 +555,8 @@ fn is_outdating(result: vk::Result) -> bool {
     )
 }
 
+tenure_core::implement_swapchain!(Swapchain, Device);
+
 impl fmt::Debug for Swapchain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Swapchain")

@@ -1,7 +1,6 @@
 //! Swap chains of windows.
 
 pub(crate) mod chain;
-mod generic;
 mod occlusion;
 mod settings;
 mod window;
@@ -454,6 +453,8 @@ impl Drop for Swapchain {
         let _awaited = self.await_destruction(&chain, timeout);
     }
 }
+
+tenure_core::implement_swapchain!(Swapchain, Device);
 
 impl fmt::Debug for Swapchain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
