@@ -207,13 +207,15 @@ pub struct StagingConfig {
     /// Bytes of pending uploads at which these are submitted without waiting for a submission or the end of
     /// a frame. Default 64 MiB; 64 KiB to 4 GiB.
     ///
-    /// It bounds the staging memory of large transfers, too. An upload of more than a quarter of it, or initial data of more,
-    /// is divided into pieces of a quarter; whole subresources of a texture are divided only where they are larger than all
-    /// of it, because parts of them need a graphics queue. The next piece waits for the GPU while it would exceed this together
-    /// with what uploads have staged and the GPU has not copied. Beyond it there are a piece for each further thread that
-    /// uploads, a row of blocks or a mip of depth that is larger, uploads of up to a quarter, which never wait for it, and
-    /// what cannot wait ([`AllocationFlags::NEVER_WAIT`](crate::AllocationFlags::NEVER_WAIT), [`PoolConfig::max_wait`] of 0,
-    /// uploads inside of [`Gpu::submit_external`](crate::Gpu::submit_external)). [`Gpu::read_back_into`](crate::Gpu::read_back_into) keeps to it, too, by itself.
+    /// It also bounds the staging memory of large transfers. Uploads and initial data above a quarter of it are
+    /// divided into pieces of a quarter. A whole subresource is divided only if it is larger than `max_pending`,
+    /// because copies of parts need a graphics queue. Before the next piece is staged, the call waits for the GPU
+    /// until the piece and all staged bytes that the GPU has not copied yet fit into this limit. The limit may be
+    /// exceeded by one piece for each further uploading thread, by a row of blocks or a depth mip that is larger than
+    /// the limit, by uploads of up to a quarter, which never wait, and by uploads that must not wait
+    /// ([`AllocationFlags::NEVER_WAIT`](crate::AllocationFlags::NEVER_WAIT), a [`PoolConfig::max_wait`] of 0, uploads
+    /// inside of [`Gpu::submit_external`](crate::Gpu::submit_external)).
+    /// [`Gpu::read_back_into`](crate::Gpu::read_back_into) has the same limit for its own pieces.
     ///
     /// Larger copies more in one submission and waits less; smaller starts the copies sooner and needs less staging memory.
     pub max_pending: u64,

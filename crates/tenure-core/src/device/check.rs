@@ -236,8 +236,9 @@ pub fn copy_layout(
     range(CallRule::InsideResource, layout.offset, bytes, capacity)
 }
 
-/// A region copied to or from a buffer begins and ends at multiples of what the queue copies at once, or at the end of
-/// the mip. The steps are in blocks along each axis; 0: all of the mip. They are those of Vulkan's queues that only copy.
+/// A region copied to or from a buffer begins and ends at multiples of the queue's copy granularity, or at the end of
+/// the mip. `steps` is the granularity in blocks along each axis; 0 allows whole mips only. Vulkan's transfer-only
+/// queue families have such a granularity.
 ///
 /// # Errors
 /// [`CallRule::CopySteps`], with where the region begins and the step.

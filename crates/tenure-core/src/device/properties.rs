@@ -90,11 +90,11 @@ bitflags! {
         /// [`Device::write_texture`](super::Device::write_texture). Elsewhere creating such a texture is
         /// `Unsupported`.
         const TEXTURE_WRITES = 1 << 16;
-        /// The driver loses what copies from buffers write to stencil: such copies are `Unsupported`. On Direct3D 12
-        /// alone.
+        /// The driver drops stencil writes of buffer-to-texture copies, so these copies are `Unsupported`. Direct3D
+        /// 12 only.
         const NO_STENCIL_UPLOADS = 1 << 17;
-        /// The driver loses what copies between depth textures write to subresources other than the first: such copies
-        /// are `Unsupported`, and go through a buffer instead. On Direct3D 12 alone.
+        /// The driver drops copies between depth textures to any subresource but the first, so these copies are
+        /// `Unsupported`. Copy through a buffer instead. Direct3D 12 only.
         const NO_DEPTH_LAYER_COPIES = 1 << 18;
         /// [`SHARED_MEMORY`](Self::SHARED_MEMORY) is handed to other drivers and devices, too
         /// ([`Usage::SHARED_ACROSS_DRIVERS`](super::Usage::SHARED_ACROSS_DRIVERS)). Elsewhere creating such a resource is

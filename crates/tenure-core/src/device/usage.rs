@@ -94,7 +94,7 @@ impl Usage {
         .union(Self::ACCELERATION_STRUCTURE)
         .union(Self::SHADER_BINDING_TABLE);
 
-    /// What says with whom a resource is shared. None of it is a use by itself.
+    /// All flags about sharing. On their own they allow no use.
     pub const SHARING: Self = Self::SHARED.union(Self::SHARED_ACROSS_DRIVERS);
 
     /// True for a target whose other uses are those that a transient attachment may have.

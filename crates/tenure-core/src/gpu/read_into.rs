@@ -99,16 +99,17 @@ impl<'a, D: Device> Pieces<'a, D> {
 }
 
 impl<D: Device> Gpu<D> {
-    /// Copies the bytes at `offset` of a buffer to `out`, and blocks until they are there. They go through readback memory in
-    /// pieces, of a quarter of [`StagingConfig::max_pending`](crate::StagingConfig::max_pending) at most, each in a
-    /// submission of its own, so that they may be more than that memory holds. Where memory is short, it waits for
-    /// what the GPU still uses, and for large transfers of other threads, and then the pieces are smaller.
+    /// Copies the bytes at `offset` of a buffer to `out`, and blocks until they have arrived. The copy is divided
+    /// into pieces of at most a quarter of [`StagingConfig::max_pending`](crate::StagingConfig::max_pending), each
+    /// with its own submission, so it may exceed the size of readback memory. When memory is short, the call waits
+    /// for memory that the GPU still uses and for large transfers of other threads, then continues with smaller
+    /// pieces.
     ///
-    /// What other threads submit meanwhile may come between two pieces.
+    /// Submissions of other threads may execute between two pieces.
     ///
     /// # Errors
-    /// [`Error::Timeout`] when the time is over before, those of [`read_back`](Self::read_back), and then some of `out` may
-    /// be written; [`Error::OutOfMemory`] where there is no memory for 64 KiB, also where it is only not free in time.
+    /// [`Error::Timeout`] when `timeout` has passed, and the errors of [`read_back`](Self::read_back); `out` may be
+    /// partly written then. [`Error::OutOfMemory`] when 64 KiB of readback memory do not become available in time.
     ///
     /// ```
     /// use std::time::Duration;
@@ -164,8 +165,8 @@ impl<D: Device> Gpu<D> {
     /// copied a whole mip at a time.
     ///
     /// # Errors
-    /// As [`read_back_into`](Self::read_back_into), but [`Error::OutOfMemory`] where there is no memory for one row of blocks,
-    /// or one mip of depth or stencil; [`Error::WrongLength`] unless `out` is as long as the texels are.
+    /// Those of [`read_back_into`](Self::read_back_into), with [`Error::OutOfMemory`] when one row of blocks, or one
+    /// mip of depth or stencil, does not fit; [`Error::WrongLength`] unless `out` has the size of the texels.
     #[inline(never)]
     pub fn read_back_texture_into(
         &self,

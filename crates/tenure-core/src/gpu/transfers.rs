@@ -23,15 +23,15 @@ impl<D: Device> Gpu<D> {
     /// follows one another becomes one copy. It goes to the copy queue where there is one, and
     /// whatever is submitted later waits for what it uses of it. The buffer may be dropped at once.
     ///
-    /// An upload of more than a quarter of `max_pending` is divided into pieces of that size, so that it needs no more
-    /// staging memory than `max_pending`: where that is in use, it submits what is pending and waits for the GPU to copy
-    /// earlier pieces, at most [`FrameConfig::timeout`](crate::FrameConfig::timeout) for each. Where memory is short, any upload
-    /// does so, waits as long for memory that the GPU still uses or that large transfers of other threads hold, and then
-    /// goes on in smaller pieces, down to 64 KiB. Where a submission is refused for lack of memory, it waits in the same way and
-    /// tries again. Until the call returns, submissions of other threads may find a part of the bytes. Smaller uploads never wait
-    /// while there is memory; none does where [`PoolConfig::max_wait`](crate::PoolConfig::max_wait) is 0, where `max_pending`
-    /// does not bound staging memory. Nor does it inside of [`submit_external`](Self::submit_external): there, all pieces stay
-    /// pending.
+    /// An upload above a quarter of `max_pending` is divided into pieces of that size, so that it stages at most
+    /// `max_pending` bytes at once: when the limit is reached, the call submits the pending pieces and waits for the
+    /// GPU to copy earlier ones, at most [`FrameConfig::timeout`](crate::FrameConfig::timeout) for each. When memory
+    /// is short, any upload waits like this, then for memory that the GPU or large transfers of other threads still
+    /// use, and then continues with smaller pieces, down to 64 KiB. A submission that fails for lack of memory is
+    /// retried in the same way. Until the call returns, submissions of other threads may see part of the data.
+    /// Smaller uploads never wait while memory is available. No upload waits with a
+    /// [`PoolConfig::max_wait`](crate::PoolConfig::max_wait) of 0, which makes `max_pending` no limit, or inside of
+    /// [`submit_external`](Self::submit_external), where all pieces stay pending.
     ///
     /// O(bytes), three short locks. Any thread may upload; copies to the same bytes take effect in
     /// the order of the calls.
@@ -210,7 +210,7 @@ impl<D: Device> Gpu<D> {
         self.read_back_as(|recording| recording.read_back(buffer, offset, size))
     }
 
-    /// What `read` records, in a submission of its own.
+    /// Records a readback by `read` and submits it.
     pub(super) fn read_back_as(
         &self,
         read: impl FnOnce(&mut Commands<D>) -> Result<Readback<D>, Error>,

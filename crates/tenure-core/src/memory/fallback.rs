@@ -35,7 +35,7 @@ struct Steps<'a, D: Device, C, E, N, A, M> {
     flags: AllocationFlags,
     wanted: Option<Wanted>,
     room: &'a M,
-    /// What the GPU is done with was given back, where nothing else does that.
+    /// [`MakeRoom::prepare_growth`] was called.
     has_prepared: bool,
 }
 

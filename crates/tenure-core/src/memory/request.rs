@@ -48,7 +48,7 @@ pub(crate) trait MakeRoom {
     /// Gives back what the GPU is done with to the blocks that it is from.
     fn release_completed(&self);
 
-    /// Called before a request takes memory from the driver: what is given back here may be enough.
+    /// Called before a request allocates from the driver, to reclaim memory that may be enough for it.
     fn prepare_growth(&self) {}
 
     /// Waits for what the GPU still uses, for a bounded time, and gives it back; false when there is nothing.

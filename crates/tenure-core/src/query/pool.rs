@@ -371,13 +371,13 @@ impl<D: Device> QueryStore<D> {
         self.destroy_idle(context, idle);
     }
 
-    /// Destroys heaps whose chunks were taken out, but for those that a shutdown has.
+    /// Destroys heaps without chunks. Heaps that a shutdown still holds are left to it.
     fn destroy_idle(&self, context: &Context<D>, idle: Vec<Arc<QueryHeap<D>>>) {
         if idle.is_empty() {
             return;
         }
         let addresses: HashSet<*const QueryHeap<D>> = idle.iter().map(Arc::as_ptr).collect();
-        // The other handles of these heaps go, so that those in the list are the last.
+        // Only the handles in the list are left then.
         drop(idle);
         let gone: Vec<_> = {
             let mut heaps = self.heaps.lock();

@@ -174,8 +174,8 @@ impl<D: Device> ThreadPages<D> {
         self.pending.push_back(Since { frame: context.current_frame(), what: (page, point) });
     }
 
-    /// Finds the pages whose sync points are complete. A page that waits for a slow queue may delay those behind it, at
-    /// most for as long as idle pages are kept.
+    /// Finds the pages whose sync points are complete. A page that waits for a slow queue may delay the pages behind
+    /// it, at most for the time that idle pages are kept.
     fn find_free(&mut self, context: &Context<D>) {
         let completed = context.clock.completed();
         while self.pending.front().is_some_and(|pending| pending.what.1.is_covered_by(&completed))

@@ -85,7 +85,8 @@ impl Rows {
 }
 
 impl<D: Device> Readback<D> {
-    /// Room for a copy that `recording` is going to make, at a multiple of so many bytes, in memory as the flags say.
+    /// Reserves memory for a copy that `recording` will make, at a multiple of `align` bytes. `flags` apply to new
+    /// pages.
     pub(crate) fn reserve(
         service: &Arc<StagingService<D>>,
         recording: &Name,

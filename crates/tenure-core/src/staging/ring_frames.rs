@@ -55,7 +55,7 @@ pub struct RingStats {
 #[derive(Debug)]
 pub(crate) struct RingFrames {
     ring: Ring<()>,
-    /// One for each closed frame of the ring, the first `dated` of which have their points.
+    /// A mark for each closed frame of the ring. The first `dated` marks have sync points.
     marks: VecDeque<Mark>,
     dated: usize,
     /// When the frame that is open began.
@@ -99,8 +99,8 @@ impl RingFrames {
         self.dated -= before - marks.len();
     }
 
-    /// Finds what those frames must outlive that no open recording can use any more: the oldest of those without a
-    /// point, because tags rise.
+    /// Sets the sync points of frames that no open recording can use any more. Tags rise, so these are the oldest
+    /// frames without a sync point.
     fn date(&mut self, recordings: &Recordings, clock: &Clock) {
         // The order matters: what is older than `oldest_open` was submitted before that was read,
         // so the serials, read later, include it.

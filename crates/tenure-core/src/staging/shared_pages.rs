@@ -116,7 +116,7 @@ impl<D: Device> SharedPages<D> {
         }
     }
 
-    /// Bytes at a multiple of `align`, a power of two; `flags` are those of memory that is asked for.
+    /// Reserves bytes at a multiple of `align`, a power of two. `flags` apply to new pages.
     pub(crate) fn reserve(
         &self,
         context: &Context<D>,

@@ -1,4 +1,4 @@
-//! What uploads have staged and the GPU has not copied yet, and the wait of large uploads for it.
+//! Staging memory of submitted uploads, and the waits of large uploads for it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,8 @@ use crate::{Awaited, Error};
 /// Batches that were submitted.
 #[derive(Default)]
 pub(super) struct InFlight {
-    /// In the order of their submission: what must be complete before their staging memory is free, and its bytes.
+    /// Batches in the order of their submission: the sync point after which their staging memory is free, and their
+    /// bytes.
     batches: Mutex<VecDeque<(SyncPoint, u64)>>,
     /// Bytes of pieces that have room, and are in no batch yet.
     promised: AtomicU64,
@@ -62,9 +63,8 @@ impl InFlight {
 }
 
 impl<D: Device> Uploads<D> {
-    /// Waits until `size` bytes more are within the configured limit, together with what is pending or in flight, and
-    /// promises them to the caller. Nothing is to be waited for where that is nothing, and inside of the program's own
-    /// submission, where nothing can be submitted.
+    /// Waits until `size` more bytes fit into the configured limit, and promises them to the caller. Does not wait
+    /// when nothing is staged, or inside of the program's own submission, where nothing can be submitted.
     ///
     /// Several threads whose pieces are in no batch yet exceed the limit together, by a piece each at most.
     pub(super) fn wait_for_room(&self, context: &Context<D>, size: u64) -> Result<(), Error> {
@@ -81,8 +81,7 @@ impl<D: Device> Uploads<D> {
         Ok(())
     }
 
-    /// Submits what is pending, where that is possible, and waits for the oldest batch that is in flight; false where there
-    /// is none.
+    /// Submits pending uploads if possible, and waits for the oldest batch in flight. Returns false if there is none.
     pub(super) fn wait_for_oldest(&self, context: &Context<D>) -> Result<bool, Error> {
         if context.has_pending_uploads() && Clock::check_outside().is_ok() {
             self.flush_patiently(context)?;
@@ -96,8 +95,8 @@ impl<D: Device> Uploads<D> {
         Err(Error::Timeout { what: Awaited::EarlierUploads, waited_ms })
     }
 
-    /// Submits what is pending. Where the driver is short of memory, it waits for what is in flight, and tries again, as long as
-    /// a frame may take.
+    /// Submits pending uploads. While the driver is out of memory, waits for batches in flight and retries, for at
+    /// most [`FrameConfig::timeout`](crate::FrameConfig::timeout).
     pub(super) fn flush_patiently(&self, context: &Context<D>) -> Result<(), Error> {
         let (begun, timeout) = (Instant::now(), context.config.frames.timeout);
         loop {

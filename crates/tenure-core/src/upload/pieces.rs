@@ -26,7 +26,7 @@ struct Pieces<'a, D: Device> {
     waits: bool,
     /// Bytes that were promised to the piece that is being staged.
     promised: u64,
-    /// Those that its pieces are in.
+    /// The batches that hold its pieces.
     batches: Vec<Arc<BatchState>>,
     _transfer: DividedTransfer<'a>,
 }
@@ -40,8 +40,8 @@ impl<'a, D: Device> Pieces<'a, D> {
         Self { uploads, context, most, waits, promised, batches, _transfer: context.divided.begin() }
     }
 
-    /// Bytes for the next piece, which `cut` says for the most bytes that a piece has. Where memory is short, it waits for
-    /// what is in flight and for other threads, and then tries smaller pieces.
+    /// Stages the next piece. `cut` returns the piece for a maximum size, with its size in bytes. When memory is
+    /// short, waits for uploads in flight and for other threads, then tries smaller pieces.
     fn stage<T>(&mut self, align: u64, cut: impl Fn(u64) -> (T, u64)) -> Result<(Part<D>, T), Error> {
         let (begun, timeout) = (Instant::now(), self.context.config.frames.timeout);
         let mut waits = PieceWaits::default();
@@ -97,8 +97,8 @@ impl<'a, D: Device> Pieces<'a, D> {
         Ok(())
     }
 
-    /// Submits what is pending. It stays pending, as small uploads do, where memory is short, and inside of the program's own
-    /// submission.
+    /// Submits pending uploads. When memory is short, and inside of the program's own submission, they stay pending,
+    /// like small uploads.
     fn flush(&self) -> Result<(), Error> {
         if Clock::check_outside().is_err() {
             return Ok(());

@@ -20,7 +20,8 @@ use crate::{Error, Name, TransientRule};
 pub(super) const BYTE_ALIGNMENT: u64 = 4;
 
 impl<D: Device> Uploads<D> {
-    /// Writes bytes to a buffer in place, or stages them for it. `flags` are those of what the buffer is created with.
+    /// Writes bytes to a buffer in place, or stages them for it. `flags` are the flags of the buffer's creation, or
+    /// none.
     pub(crate) fn upload(
         &self,
         context: &Arc<Context<D>>,
@@ -237,7 +238,7 @@ impl<'a> Texels<'a> {
         Some(Self { region: piece.region, rows: piece.rows, bytes: self.bytes.get(start..)?, ..*self })
     }
 
-    /// What they are staged at a multiple of.
+    /// Alignment of their offset in staging memory, in bytes.
     pub(super) fn alignment<D: Device>(&self, context: &Context<D>, texture: &Texture<D>) -> u64 {
         context.alignments.copy_offset.max(texture.info().format.copy_alignment(self.region.plane))
     }
@@ -248,7 +249,7 @@ pub(super) fn largest_piece<D: Device>(context: &Context<D>) -> u64 {
     context.config.staging.max_pending / 4
 }
 
-/// What was found, and `None` where memory is short: smaller pieces may find some.
+/// Turns a shortage into `None`: smaller pieces may still fit.
 fn found<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
     match found {
         Ok(found) => Ok(Some(found)),

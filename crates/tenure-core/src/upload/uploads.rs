@@ -113,8 +113,8 @@ impl<D: Device> Uploads<D> {
         self.staging.let_go(context, staged.page, Uses::NONE);
     }
 
-    /// Adds copies of `bytes` bytes to the batch that is submitted next, which begin so many uploads; the batch, and
-    /// the bytes of all of it.
+    /// Adds copies to the open batch. They hold `bytes` bytes and begin `uploads` uploads. Returns the batch and its
+    /// bytes.
     pub(super) fn push(
         &self,
         context: &Context<D>,
@@ -280,7 +280,7 @@ impl<D: Device> Uploads<D> {
         }
         let mut submitter = match Clock::check_outside() {
             Ok(()) => self.submitter.lock(),
-            // A thread that submits may wait for the queue, which this thread holds. A later call gives up what is left.
+            // A thread that submits may wait for the queue, which this thread holds. A later call gives up the rest.
             Err(_) => match self.submitter.try_lock() {
                 Some(submitter) => submitter,
                 None => return,
