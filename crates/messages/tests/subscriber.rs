@@ -161,7 +161,7 @@ fn descriptors(gpu: &Gpu<Device>) {
     assert!(all.iter().any(Result::is_err));
 }
 
-/// A recording that creates what a structure is compacted to.
+/// Recordings that create compacted copies of a structure.
 fn structures(gpu: &Gpu<Device>) {
     let desc = AccelerationStructureDesc::bottom(256 << 10);
     let rock = gpu.create_acceleration_structure(&desc).unwrap();

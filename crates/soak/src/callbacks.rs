@@ -18,7 +18,7 @@ use crate::wrong::{Checked, LONG, is_mistake, words_of, wrong};
 use books::{Books, Recorded};
 pub(crate) use subscriber::with_subscriber;
 
-/// What the programs panic with, where they do so on purpose.
+/// Payload of deliberate panics.
 const OWN_PANIC: &str = "the program's own panic";
 
 /// Panics without running the panic hook.
@@ -44,7 +44,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a callback does besides taking note of the call.
+/// The action of a callback, besides counting its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     Nothing,
@@ -53,7 +53,7 @@ pub(crate) enum Act {
     Call(u64),
 }
 
-/// What all callbacks of a program share.
+/// State shared by all callbacks of a program.
 pub(crate) struct Callbacks {
     /// Some callbacks panic or call the manager.
     pub(crate) is_hostile: bool,
@@ -61,14 +61,14 @@ pub(crate) struct Callbacks {
     gpu: Mutex<Option<Gpu<Device>>>,
     /// How often each value was dropped.
     dropped: Mutex<Vec<u32>>,
-    /// What the recorder was told.
+    /// The recorder's view of live allocations.
     books: Mutex<Books>,
     /// The first mistake that a callback found.
     wrong: Mutex<Option<String>>,
 }
 
 impl Callbacks {
-    /// Those of a new manager, whose recorder they are.
+    /// Creates the callbacks of a new manager, and installs its recorder.
     pub(crate) fn new(gpu: &Gpu<Device>, setup: &Setup) -> Arc<Self> {
         let mut rng = setup.callbacks();
         let callbacks = Arc::new(Self {
@@ -84,7 +84,7 @@ impl Callbacks {
         callbacks
     }
 
-    /// What a new callback will do.
+    /// Chooses the action of a new callback.
     pub(crate) fn choose(&self, rng: &mut Rng) -> Act {
         match rng.below(6) {
             0 if self.is_hostile => Act::Panic,
@@ -167,7 +167,8 @@ impl Callbacks {
         self.is_hostile && locked(&self.dropped).len().is_multiple_of(2)
     }
 
-    /// The manager has ended, and so has the program: each value was dropped once, and the recorder was told of everything.
+    /// Checks after the shutdown that each deferred value was dropped once, and that the recorder saw every
+    /// allocation end.
     pub(crate) fn check(&self) -> Checked {
         if let Some(words) = locked(&self.wrong).take() {
             return wrong(words);

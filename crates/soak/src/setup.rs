@@ -101,7 +101,7 @@ impl Setup {
         Self { trouble: Trouble::None, ..self }
     }
 
-    /// Chooses what the code of the program does inside calls.
+    /// Seeds the choice of callback actions.
     pub(crate) const fn callbacks(&self) -> Rng {
         Rng::new(self.seed ^ 0xCA11)
     }
@@ -111,7 +111,7 @@ impl Setup {
         Device::with_options(self.options())
     }
 
-    /// What a device is made of.
+    /// Options of the simulated device.
     pub(crate) fn options(&self) -> Options {
         let options = Options::new(self.profile).lag(self.lag).seed(self.seed);
         // Where the profile is Vulkan's.

@@ -1,4 +1,4 @@
-//! What tenure did wrong, and which errors say so.
+//! Mistakes of tenure, and the errors that show one.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use tenure_core::{DeviceError, Error};
 /// Long enough for a simulated GPU; a program that waits for longer hangs.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
 
-/// What tenure did wrong.
+/// A mistake of tenure, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wrong(pub(crate) String);
 
 pub(crate) type Checked<T = ()> = Result<T, Wrong>;
 
-/// What is wrong, in words.
+/// Reports a mistake.
 pub(crate) fn wrong<T>(words: impl Into<String>) -> Checked<T> {
     Err(Wrong(words.into()))
 }
@@ -24,10 +24,10 @@ pub(crate) fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "of no text".to_owned())
 }
 
-/// Why an error is what it is.
+/// Classes of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The program asked for what cannot be.
+    /// The request is invalid or not supported.
     Refusal,
     /// Memory, objects or time were short.
     Shortage,

@@ -65,8 +65,7 @@ impl FenceState {
         self.progress.lock().value
     }
 
-    /// True when a value is reached, or will be by what is submitted; of a fence that other devices signal, nobody
-    /// knows.
+    /// True when the value is reached or a submission will signal it, and for fences that another device may signal.
     pub(crate) fn is_promised(&self, value: u64) -> bool {
         let progress = self.progress.lock();
         progress.is_shared || progress.promised.max(progress.value) >= value
@@ -275,7 +274,7 @@ impl Shared {
         self.timeline.lock().unreached().into_iter().map(hazard).collect()
     }
 
-    /// Checks that what an image waits for to be presented has its signals submitted
+    /// Checks that the signals of a presentation's waits have been submitted
     /// (VUID-vkQueuePresentKHR-pWaitSemaphores-03268).
     pub(crate) fn check_presentable(&self, timeline: &Timeline, frame: &SyncPoint) {
         let Some((at, point)) = timeline.unpromised(frame) else { return };

@@ -162,7 +162,8 @@ impl Timeline {
         awaited.filter(|_| point > self.paging_reached).map_or(0, |(due, _)| *due)
     }
 
-    /// Checks a submission; nothing is changed. It can be made as long as the lock is held: the device is not lost meanwhile.
+    /// Checks a submission without changing anything. The result holds while the lock is held: the device cannot be
+    /// lost meanwhile.
     pub(crate) fn check(
         &self,
         shared: &Shared,

@@ -80,7 +80,8 @@ pub(crate) fn thread_sanitizer() -> Outcome {
         command
             .args(["test", "-Zbuild-std", "--target", TARGET, "--target-dir"])
             .arg(target().join("thread-sanitizer"))
-            // Both each time: features are those of all packages, and others would compile everything again.
+            // Always both packages: with one alone the set of features would differ, and everything would compile
+            // again.
             .args(["--package", "tenure-core", "--package", "conformance"])
             .args(times::reported(tests))
             .env("RUSTFLAGS", "-Zsanitizer=thread --cfg tenure_portable_copies");

@@ -1,4 +1,4 @@
-//! What the backends refuse before they call a driver, held against the table in `docs/refusals.md`.
+//! Compares the backends' refusals before driver calls with the table in `docs/refusals.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,10 +9,10 @@ use syn::visit::{self, Visit};
 
 use crate::sources::{Rules, literals, root, rust_files};
 
-/// The rules of one backend, in words, with the files that refuse what breaks them.
+/// The rules of a backend, with the files that enforce them.
 type Refusals = BTreeMap<String, BTreeSet<String>>;
 
-/// What a function refuses: rules by their names or in words, and the checks of the contract that it calls.
+/// The rules that a function enforces, by name or text, and the contract checks that it calls.
 #[derive(Default)]
 struct Refused {
     texts: Rules,
@@ -75,7 +75,7 @@ fn names() -> BTreeMap<String, String> {
     names.zip(literals(tokens)).collect()
 }
 
-/// What the checks of the contract refuse, each with the checks that it calls itself.
+/// The rules of each contract check, including the rules of checks that it calls.
 fn checks(names: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>> {
     let file = parsed(&root().join("tenure-core/src/device/check.rs"));
     let mut direct = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! A recorder that takes down what lives, and panics now and then.
+//! A recorder that keeps track of live allocations, and panics now and then.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tenure_core::{RecordedAllocation, RecordedPlace, RecordedPlacement, Recorder
 use super::{Act, Callbacks, locked};
 use crate::wrong::{Checked, wrong};
 
-/// What lives, as the recorder was told.
+/// Live allocations and places, as reported to the recorder.
 #[derive(Default)]
 pub(super) struct Books {
     allocations: HashSet<u64>,
@@ -85,7 +85,7 @@ impl Recorder for Recorded {
 
     fn released(&self, key: u64) {
         self.note(|books| {
-            // What the manager allocates for itself was never told.
+            // The manager's own allocations are not reported to the recorder.
             books.places.remove(&key);
         });
     }

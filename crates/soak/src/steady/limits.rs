@@ -1,4 +1,4 @@
-//! What a steady program may create and take.
+//! Limits on the objects and the memory of steady programs.
 
 use tenure_core::Gpu;
 use tenure_sim::{CallKind, Calls, Device};
@@ -16,12 +16,12 @@ const SLACK: u64 = 12;
 /// Upper limit of the objects that [`SLACK`] allows.
 const MOST_SLACK: u64 = 16;
 
-/// What the calls of a round ask for by themselves.
+/// Objects and bytes that a round's calls request explicitly.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     /// Buffers and textures.
     pub(super) named: u64,
-    /// Of these, those with memory of their own.
+    /// Of these, resources with dedicated memory.
     pub(super) alone: u64,
     /// Bytes of all that is asked for, in whatever way.
     pub(super) bytes: u64,
@@ -31,7 +31,7 @@ pub(super) struct Counts {
     pub(super) blocks: u64,
 }
 
-/// What must not be created: a name, and the calls.
+/// Kinds of objects that rounds must not create: a name, and the calls.
 const NEVER: [(&str, &[CallKind]); 5] = [
     ("command lists", &[CallKind::CreateList]),
     ("heaps of queries", &[CallKind::CreateQueryHeap]),

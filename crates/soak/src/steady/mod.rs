@@ -42,13 +42,13 @@ enum Ending {
 }
 
 impl Ending {
-    /// It gives back what the GPU is done with.
+    /// True when the round's end reclaims objects that the GPU has finished with.
     const fn gives_back(self) -> bool {
         matches!(self, Self::Frame | Self::Wait | Self::Purge)
     }
 }
 
-/// What is held from before the measured rounds until after them.
+/// An object held from before the measured rounds until after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KeptOpen {
     Nothing,
@@ -103,7 +103,7 @@ impl Plan {
             roads.swap_remove(rng.below(roads.len() as u64) as usize);
         }
         let held = holds[rng.below(holds.len() as u64) as usize];
-        // What the program drops, and rings, wait for each recording that is open.
+        // Objects dropped by the program, and rings, wait for every open recording.
         roads.retain(|road| held != KeptOpen::Recording || !road.waits_for_recordings);
         let ending = endings[rng.below(endings.len() as u64) as usize];
         // Graphs are executed in frames.
@@ -127,10 +127,10 @@ impl Plan {
     }
 }
 
-/// Plays the steady program of a seed for `rounds` rounds after those that warm it up.
+/// Plays the steady program of a seed: warm-up rounds, then `rounds` measured rounds in each half.
 ///
 /// # Errors
-/// What was wrong, in words.
+/// A description of the first mistake.
 pub fn run_steady(seed: u64, rounds: u64) -> Result<(), String> {
     let plan = Plan::new(seed);
     let run = |device: &Device| {
@@ -139,7 +139,7 @@ pub fn run_steady(seed: u64, rounds: u64) -> Result<(), String> {
             .map_err(|Wrong(words)| words)
     };
     let Err(words) = run(&plan.setup.device()) else { return Ok(()) };
-    // The same again, to say what is created.
+    // Plays the failed program again with recorded calls, to list the created objects.
     let device = Device::with_options(plan.setup.options().record_calls());
     let _as_before = run(&device);
     Err(format!("{plan}: {words}; the last objects: {:?}", last_created(&device)))
@@ -171,7 +171,7 @@ struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// A queue, of those that this program uses.
+    /// One of these queues; always the graphics queue in programs of one queue.
     fn queue(&mut self, from: &[Queue]) -> Queue {
         let chosen = from[self.rng.below(from.len() as u64) as usize];
         if self.is_of_one_queue { Queue::Graphics } else { chosen }
@@ -204,18 +204,18 @@ fn failed<T>(what: &str, result: Result<T, Error>) -> Checked<T> {
 }
 
 fn play(plan: &Plan, device: &Device, rounds: u64) -> Checked {
-    // Things that wait for the GPU are as many as it is behind: small heaps of descriptors would run out.
-    // What is kept for fewer frames than the GPU is behind would be made anew all the time.
+    // Small descriptor heaps would run out, because objects in flight use them for several rounds. Objects that are
+    // cached for fewer frames than the GPU is behind would be created again in each round.
     let mut config = Config { descriptors: DescriptorConfig::default(), ..plan.setup.config() };
     config.frames.idle = FrameConfig::default().idle;
     let gpu = failed("no manager", Gpu::new(device.clone(), config))?;
     let lasting = failed("what lasts", Lasting::new(&gpu))?;
-    // What is pending would count as a recording that is open.
+    // Pending uploads would count as an open recording.
     failed("flush", gpu.flush_uploads())?;
     let mut alive = VecDeque::new();
     let (mut kept, mut open) = (Vec::new(), None);
     let mut submitted = VecDeque::new();
-    // Where things are given back late, it takes longer to see what grows.
+    // Growth takes longer to show where releases are late.
     let rounds = if plan.ending.gives_back() { rounds } else { 3 * rounds };
     let mut growth = Growth::new(plan.lifetime + plan.behind, rounds, plan.ending);
     for number in 0..WARM_UP + 2 * rounds {

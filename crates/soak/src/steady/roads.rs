@@ -1,4 +1,4 @@
-//! What the rounds of steady programs do, each by a road of its own through the manager.
+//! The parts of a round, each of which uses one service of the manager.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use super::Round;
 /// A road.
 pub(super) struct Road {
     pub(super) name: &'static str,
-    /// It drops what commands may name: that waits for each recording that is open.
+    /// It drops objects that commands may use, so their release waits for every open recording.
     pub(super) waits_for_recordings: bool,
     pub(super) needs_frame: bool,
     pub(super) run: fn(&mut Round<'_>) -> Result<(), Error>,
@@ -68,7 +68,7 @@ pub(super) const ROADS: &[Road] = &[
 const ALL: [Queue; 3] = [Queue::Graphics, Queue::Compute, Queue::Copy];
 const SHADERS: [Queue; 2] = [Queue::Graphics, Queue::Compute];
 
-/// What lasts, for the roads that need something.
+/// Objects that live as long as the program.
 pub(super) struct Lasting {
     target: Buffer<Device>,
     texture: Texture<Device>,
@@ -99,7 +99,7 @@ impl Lasting {
     }
 }
 
-/// Bytes of a buffer: often just above or below what is rounded to.
+/// A buffer size in bytes, often just above or below a rounding boundary.
 fn size(round: &mut Round<'_>) -> u64 {
     let near = [4 << 10, 64 << 10, 128 << 10, 256 << 10][round.rng.below(4) as usize];
     let odd = [0, 1, 12, 300][round.rng.below(4) as usize];
@@ -134,7 +134,7 @@ fn note(round: &mut Round<'_>, location: LocationKind, bytes: u64) {
     round.counts.bytes += bytes;
 }
 
-/// What goes through a page may have one to itself.
+/// Data staged through pages may get a page of its own.
 fn stage(round: &mut Round<'_>) {
     round.counts.named += 1;
     round.counts.alone += 1;

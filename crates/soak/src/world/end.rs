@@ -56,7 +56,7 @@ impl World {
             gpu.shutdown();
             callbacks.let_go();
         } else {
-            // What a callback makes when it is told of the last frames would not be idle.
+            // Objects that callbacks create during the last frames would not be idle.
             callbacks.let_go();
             check_idle(&gpu)?;
         }

@@ -137,7 +137,7 @@ impl World {
         }
     }
 
-    /// What the manager counts during a call is of this call alone.
+    /// True when the manager's counters change by this program's calls alone.
     pub(crate) fn is_counted(&self) -> bool {
         self.is_alone && !self.callbacks.is_hostile
     }

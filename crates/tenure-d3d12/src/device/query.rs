@@ -233,7 +233,8 @@ impl List {
                 word.Dest = next;
                 next = next.saturating_add(4);
             }
-            // SAFETY: the list is open, and the buffer alive, which has so many words; they outlive the call.
+            // SAFETY: the list is open, and the buffer is alive and at least `count` words long; the parameters
+            // outlive the call.
             unsafe { list.WriteBufferImmediate(count as u32, words.as_ptr(), None) };
             left = left.saturating_sub(count);
         }

@@ -36,7 +36,7 @@ pub(crate) struct Table {
     /// Of the queues that have one.
     pub(crate) timestamps: TimestampClock,
     pub(crate) formats: Formats,
-    /// What queues for copies alone copy at once, in blocks of texels along each axis.
+    /// Copy granularity of copy queues, in blocks along each axis.
     pub(crate) copy_steps: [u32; 3],
 }
 

@@ -27,8 +27,9 @@ pub enum SwapchainEvent {
     WindowLost,
 }
 
-/// A swap chain of the simulated device, with the methods of the backends' ones ([`tenure_core::present::Swapchain`]). Its images take turns; what
-/// else happens, a [script](Self::script) says.
+/// A swap chain of the simulated device, with the methods of the backends' swap chains
+/// ([`tenure_core::present::Swapchain`]). It hands out its images in turn; a [script](Self::script) plays window
+/// events.
 ///
 /// Presenting is a read of the image. On Vulkan's profiles something beside the queues makes it, after the
 /// semaphore that the frame signals and before the one that the next acquisition hands out: a frame that

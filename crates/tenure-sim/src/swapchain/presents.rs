@@ -58,8 +58,8 @@ impl Shared {
         self.create_committed_as(&plain, &ResourceDesc::Texture(info.clone()), memory)
     }
 
-    /// Vulkan: what is beside the queues shows an image, after a semaphore that a frame signals, in the place of the one
-    /// before.
+    /// Vulkan: the presentation engine shows an image in place of the previous one, after the semaphore that the
+    /// frame signals.
     pub(super) fn present(
         &self,
         before: Option<&Resource>,

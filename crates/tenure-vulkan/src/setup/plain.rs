@@ -12,10 +12,10 @@ use super::support::{FeatureChain, PortabilityFeatures, offered, sparse};
 use super::version::ApiVersion;
 
 impl Raw {
-    /// A device by the API's own handles, and the structure that `vkCreateDevice` was called with, which says which
-    /// features and extensions are enabled: for programs that use another crate than `ash`, C, or OpenXR. Change
-    /// what [`Device::from_raw`](crate::Device::from_raw) is to know beside that, as
-    /// [`other_families`](Self::other_families), in the result.
+    /// A device from raw Vulkan handles and the `VkDeviceCreateInfo` that it was created with, from which the enabled
+    /// features and extensions are read. For programs without `ash`, such as C and OpenXR programs. Set the remaining
+    /// properties for [`Device::from_raw`](crate::Device::from_raw), such as
+    /// [`other_families`](Self::other_families), on the result.
     ///
     /// `instance_version` is that which the instance was created for. Structures in the chain that tenure does not know
     /// are passed over.
@@ -112,10 +112,10 @@ impl Raw {
 /// The extensions that a device was created with.
 ///
 /// # Safety
-/// What `info` points to is valid.
+/// `info` is valid.
 unsafe fn extensions(info: &vk::DeviceCreateInfo<'_>) -> Vec<CString> {
     let names = (0..info.enabled_extension_count as usize).map(|index| {
-        // SAFETY: there are so many names, each a string that ends with 0, says the caller.
+        // SAFETY: the caller guarantees an array of this length with null-terminated strings.
         unsafe { CStr::from_ptr(*info.pp_enabled_extension_names.add(index)) }.to_owned()
     });
     names.collect()

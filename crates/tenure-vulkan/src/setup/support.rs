@@ -126,7 +126,7 @@ impl FeatureChain {
         self.host_copies.host_image_copy = flag(OptionalFeatures::HOST_IMAGE_COPY);
     }
 
-    /// A chain with what is on in that of a device.
+    /// The features that the chain of a device enables.
     pub(super) fn enabled_in(device: &Chain, is_subset: bool) -> (Self, vk::PhysicalDeviceFeatures) {
         let mut chain = Self { portability: is_subset.then(PortabilityFeatures::default), ..Self::default() };
         let mut features = chain.link(OptionalFeatures::all(), vk::PhysicalDeviceFeatures2::default());
@@ -292,14 +292,15 @@ pub(crate) fn extensions_for(
     EXTENSIONS.iter().filter(needed).map(|row| row.2).chain(deferred)
 }
 
-/// Of the features in the table, those that a version and the extensions that are there offer.
+/// The features in the table that the version and the extensions provide.
 pub(super) fn offered(version: ApiVersion, has: impl Fn(&CStr) -> bool) -> OptionalFeatures {
     let mut offered = OptionalFeatures::empty();
     for (feature, included, name) in EXTENSIONS {
         let in_core = included.is_some_and(|included| version >= included);
         offered.set(feature, in_core || has(name) || other_name(name).is_some_and(&has));
     }
-    // What acceleration structures need is core from 1.2 on; before it is too much to list.
+    // The dependencies of acceleration structures are core from Vulkan 1.2 on. Before that there are too many to
+    // list.
     let structures = version >= ApiVersion::V1_2 && has(ash::khr::deferred_host_operations::NAME);
     // As for the copies of texels by the CPU, from 1.3 on.
     if version < ApiVersion::V1_3 {

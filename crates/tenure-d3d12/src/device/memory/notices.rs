@@ -111,7 +111,7 @@ struct Calling {
     /// The address that tells the device apart.
     identity: usize,
     cookie: u32,
-    /// What callbacks are given.
+    /// Passed to the callbacks.
     number: usize,
     wrappers: usize,
 }

@@ -148,8 +148,8 @@ impl TexelCopy<'_> {
         [Some(&self.parts.0), self.parts.1.as_ref()].into_iter().flatten().map(|part| self.part(part))
     }
 
-    /// Numbers do not saturate: those in the texture lie within its mip, those in the buffer within a footprint that
-    /// was checked.
+    /// The arithmetic cannot overflow: texture coordinates lie within the mip, buffer offsets within a checked
+    /// footprint.
     fn part(&self, part: &Slices) -> Part {
         let [x, y, z] = self.region.origin;
         let extent = [self.extent[0], self.extent[1], part.slices.end.saturating_sub(part.slices.start)];

@@ -119,8 +119,8 @@ impl Chain {
         self.occlusion.is_some()
     }
 
-    /// What a presentation would be answered, if DXGI has told of a change since the last time. Nothing else presents
-    /// meanwhile.
+    /// The result of a test presentation, if DXGI has signalled a change since the last call. Nothing else may
+    /// present meanwhile.
     pub(super) fn changed(&self) -> Option<Shown> {
         self.occlusion.as_ref().filter(|event| event.is_set())?;
         // SAFETY: the interface is alive; a test presents nothing.

@@ -269,8 +269,8 @@ impl Swapchain {
         self.settings.images
     }
 
-    /// True when nothing of the window can be seen, as far as DXGI tells: the program may draw less often. What covers
-    /// the window, and that nothing does any more, is heard of without presenting where DXGI has an event for that.
+    /// True when DXGI reports the window as fully covered, so the program may draw less often. Where DXGI has an
+    /// occlusion event, changes are noticed without presenting.
     #[must_use]
     pub fn is_occluded(&mut self) -> bool {
         if let Some(shown) = self.chain.as_ref().and_then(|chain| chain.changed()) {

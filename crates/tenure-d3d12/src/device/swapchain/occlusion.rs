@@ -1,4 +1,4 @@
-//! What DXGI says of a window besides errors.
+//! Status codes of DXGI for a window that are no errors.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use windows::core::HRESULT;
 
 use crate::device::queue::Event;
 
-/// What a presentation that succeeded was answered.
+/// The status of a successful presentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     Seen,

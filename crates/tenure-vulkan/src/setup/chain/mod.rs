@@ -105,10 +105,10 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Copies what a device was created with. Structures that are not known are passed over.
+    /// Copies the structures that a device was created with. Unknown structures are skipped.
     ///
     /// # Safety
-    /// What `info` points to is valid.
+    /// `info` and its chain are valid.
     pub(super) unsafe fn of_device(info: &vk::DeviceCreateInfo<'_>) -> Self {
         let mut chain = Self { links: Vec::new(), rest: ptr::null_mut() };
         // SAFETY: the pointer is valid or null, says the caller.
@@ -121,17 +121,18 @@ impl Chain {
         while !next.is_null() {
             // SAFETY: each structure in the chain is valid, says the caller, and begins like this.
             let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
-            // SAFETY: the type says what is there.
+            // SAFETY: `s_type` identifies the structure.
             chain.links.extend(known(kind).map(|structure| unsafe { Linked::copied(structure, next) }));
             next = after;
         }
         chain
     }
 
-    /// Switches on, in a chain of known structures, what is on here, be it in the structure of a whole version.
+    /// Enables the features of this chain in another chain of known structures, also in the structures of whole
+    /// Vulkan versions.
     ///
     /// # Safety
-    /// What the chain at `head` points to is valid and may be written.
+    /// The chain at `head` is valid and may be written.
     pub(super) unsafe fn copy_to(&self, head: *mut vk::BaseOutStructure<'_>) {
         let mut next = head;
         while !next.is_null() {

@@ -133,7 +133,7 @@ fn extensions_bring_their_features() {
     assert_eq!(on(&found, vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_2_FEATURES), ["descriptor_indexing"]);
 }
 
-/// What is on in the structures of whole versions and in their parts is found in either.
+/// Features that are enabled by a version's structure are found in the extensions' structures, and the reverse.
 #[test]
 fn what_a_device_was_created_with_is_read() {
     let basic = vk::PhysicalDeviceFeatures::default().shader_int64(true);

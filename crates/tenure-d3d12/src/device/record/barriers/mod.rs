@@ -55,8 +55,8 @@ fn check_heap(resource: &Resource, state: State) -> Result<(), DeviceError> {
     }
 }
 
-/// What stays in one state for life: buffers of acceleration structures, and with resource states upload and
-/// readback memory.
+/// Refuses transitions of resources whose state is fixed: acceleration structure buffers, and, with legacy states,
+/// upload and readback memory.
 fn check_changeable(
     (memory_type, usage): (MemoryTypeId, Usage),
     (before, after): (State, State),

@@ -184,7 +184,7 @@ impl List {
         self.record_groups(&translated.after)
     }
 
-    /// Copies that are recorded next come after those before them, which resource states do by themselves.
+    /// Orders later copies after earlier ones. Legacy resource states do this implicitly.
     pub(crate) fn order_copies(&self) -> Result<(), DeviceError> {
         let Scope { sync, access } = self.stage().of(State::COPY_DST);
         let order = D3D12_GLOBAL_BARRIER {

@@ -60,8 +60,9 @@ pub(super) fn texture_move(stage: Stage, before: State, after: State) -> Option<
 /// The state through which a texture goes when it takes over memory that other resources have
 /// written, and whether it is discarded there.
 ///
-/// A barrier may not discard there: the caches of what was written are still being flushed. The texture is
-/// discarded by a command, in the one state in which the queue can; also before a copy, which may fill a part alone.
+/// A barrier may not discard here, because the caches of earlier writes are still being flushed. Instead a command
+/// discards the texture, in the one state that the queue supports for it. Copies need this too, because a copy may
+/// write only a part.
 pub(super) fn renewal(kind: QueueKind, usage: Usage, after: State) -> (State, bool) {
     match State::to_discard(usage, kind).filter(|_| is_recorded(kind, usage)) {
         Some(state) => (state, true),

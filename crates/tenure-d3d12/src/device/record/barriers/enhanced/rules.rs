@@ -389,7 +389,8 @@ fn unordered_barriers_are_global() {
     }
 }
 
-/// "Resource Aliasing": what follows writes is initialized by a command of its own. A copy may fill a part alone.
+/// "Resource Aliasing": a target that takes over written memory is initialized by a separate command. A copy may
+/// write only a part of it.
 #[test]
 fn what_follows_writes_is_discarded() {
     let target = Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS | Usage::COPY_DST | Usage::SHADER_READ;
