@@ -4,13 +4,11 @@ use std::sync::atomic::Ordering;
 
 use conformance::Harness as _;
 use tenure_core::device::Device as _;
-use tenure_core::{BufferDesc, Config, Gpu, Usage};
 use tenure_vulkan::ash::{self, vk};
 use tenure_vulkan::{ApiVersion, Device, DeviceFeatures, OptionalFeatures, Options, Raw, RawQueue};
 
-use crate::basics::LONG;
 use crate::harness::{Vulkan, validated};
-use crate::wrapped::{ERRORS, Engine};
+use crate::wrapped::{ERRORS, Engine, upload_once};
 
 /// Runs with a second device of an engine, created with `info` and wrapped by its handles.
 fn with_device(engine: &Engine, info: vk::DeviceCreateInfo<'_>, run: impl FnOnce(Device)) {
@@ -61,12 +59,7 @@ fn a_create_info_says_what_is_enabled() {
         assert_eq!(device.properties().descriptors, own.properties().descriptors);
         assert_eq!(device.enabled_features().shader_int64, vk::TRUE);
         assert_eq!((device.enabled_extensions(), device.api_version()), (&extensions[..], ApiVersion::V1_2));
-        let gpu = Gpu::new(device, Config::default()).unwrap();
-        let buffer = gpu.create_buffer(&BufferDesc::new(1000, Usage::COPY_DST)).unwrap();
-        let upload = gpu.upload(&buffer, 0, &[1; 1000]).unwrap();
-        assert!(gpu.wait_upload(&upload, LONG).unwrap());
-        drop((buffer, upload));
-        assert!(gpu.shutdown().is_clean());
+        upload_once(device);
     });
     drop((own, engine));
     assert_eq!(ERRORS.load(Ordering::Relaxed), 0, "errors of validation");

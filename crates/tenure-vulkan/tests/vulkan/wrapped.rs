@@ -242,15 +242,20 @@ fn an_engines_device_has_what_tenure_asks_for() {
     assert_eq!(device.optional_features(), own.optional_features(), "as on a device of tenure's own");
     assert_eq!(device.properties().features, own.properties().features);
     drop(own);
+    upload_once(device);
+    drop(engine);
+    assert_eq!(ERRORS.load(Ordering::Relaxed), 0, "errors of validation");
+    alone.end();
+}
+
+/// A manager on the device uploads to a buffer, and ends.
+pub(crate) fn upload_once(device: Device) {
     let gpu = Gpu::new(device, Config::default()).unwrap();
     let buffer = gpu.create_buffer(&BufferDesc::new(1000, Usage::COPY_DST)).unwrap();
     let upload = gpu.upload(&buffer, 0, &[1; 1000]).unwrap();
     assert!(gpu.wait_upload(&upload, LONG).unwrap());
     drop((buffer, upload));
     assert!(gpu.shutdown().is_clean());
-    drop((gpu, engine));
-    assert_eq!(ERRORS.load(Ordering::Relaxed), 0, "errors of validation");
-    alone.end();
 }
 
 /// What cannot be wrapped is said.
