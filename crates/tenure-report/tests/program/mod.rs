@@ -92,6 +92,7 @@ pub(crate) struct Moves {
     pub(crate) run: Run,
     pub(crate) places: Vec<BTreeMap<String, (usize, usize, u64)>>,
     /// The reports, a line for each.
+    #[allow(dead_code, reason = "the tests in the browser do not read them")]
     pub(crate) snapshots: Vec<u8>,
 }
 

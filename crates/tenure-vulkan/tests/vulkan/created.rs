@@ -97,8 +97,8 @@ fn features_of_the_program_are_enabled() {
     let options = log.listen(validated());
     let adapter = adapters(&options).unwrap().remove(0);
     for is_wanted in [true, false] {
-        let mut halves = vk::PhysicalDevice16BitStorageFeatures::default();
-        halves.storage_buffer16_bit_access = is_wanted.into();
+        let mut halves =
+            vk::PhysicalDevice16BitStorageFeatures::default().storage_buffer16_bit_access(is_wanted);
         let features = vk::PhysicalDeviceFeatures2::default().features(own).push_next(&mut halves);
         // SAFETY: the structure is of Vulkan 1.1.
         let device = unsafe { Device::create_on_with(&adapter, &options, features) }.unwrap();

@@ -46,7 +46,7 @@ pub(super) fn play(role: &str) {
     drop((buffer, texture));
     assert!(gpu.shutdown().is_clean());
     drop(gpu);
-    assert_eq!(log.problems(), [String::new(); 0]);
+    assert_eq!(log.problems(), Vec::<String>::new());
 }
 
 fn import(gpu: &Gpu<Device>, wire: &Wire) -> (Buffer<Device>, Texture<Device>) {
