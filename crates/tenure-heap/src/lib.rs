@@ -26,6 +26,7 @@
 
 #![warn(missing_debug_implementations)]
 
+mod caught;
 mod chain;
 mod device;
 mod growth;

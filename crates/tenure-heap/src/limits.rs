@@ -13,6 +13,7 @@ mod heap_state;
 pub use counter::MemoryCounter;
 use heap_state::{Before, HeapState};
 
+use crate::caught::run_caught;
 use crate::{Growth, HeapBudget, HeapDesc, HeapDevice, HeapDeviceError, HeapProperties, MemoryTypeId, Round};
 
 /// The limits of a device's memory, and how much of them is used: bytes of each memory heap's budget, and
@@ -224,7 +225,8 @@ impl MemoryLimits {
         let heap = make(device, desc)?;
         // Nobody has the heap yet.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| device.set_name(&heap, name))) {
-            device.destroy_heap(heap);
+            // The first panic is the one that is passed on.
+            run_caught(|| device.destroy_heap(heap));
             resume_unwind(panic);
         }
         self.note_allocation(desc.memory, desc.size);

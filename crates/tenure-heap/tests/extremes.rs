@@ -4,9 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tenure_heap::{
-    BlockShape, Growth, HeapBudget, HeapCategory, HeapDesc, HeapDevice, HeapError, HeapPools,
-    HeapPoolsConfig, HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryRequest, MemoryType,
-    MemoryTypeId, Pool, Round,
+    BlockShape, CompactionBudget, Growth, HeapBudget, HeapCategory, HeapDesc, HeapDevice, HeapError,
+    HeapPools, HeapPoolsConfig, HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryRequest,
+    MemoryType, MemoryTypeId, Pool, Round,
 };
 use tenure_suballoc::GeneralBlocks;
 
@@ -193,5 +193,96 @@ fn a_device_that_panics_loses_nothing() {
         pools.free(&whole).expect("it lives");
         drop(pools);
         assert!(card.live.borrow().is_empty(), "{panics_at}: {:?}", card.live);
+    }
+}
+
+/// Whichever destruction panics while the pools are dropped: every heap is given back, and the panic stays inside.
+#[test]
+fn a_device_that_panics_while_pools_are_dropped_loses_nothing() {
+    for panics_at in 1..5 {
+        let card = Card::new(properties(1 << 30));
+        let mut pools = HeapPools::new(&card, HeapPoolsConfig::default()).expect("valid");
+        for size in [200 << 20, 200 << 20, 200 << 20, 100] {
+            pools.allocate(request(size), |_| ()).expect("there is room");
+        }
+        assert_eq!(card.live.borrow().len(), 4);
+        card.panics_at.set(panics_at);
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(pools)));
+        assert!(dropped.is_ok(), "{panics_at}");
+        assert!(card.live.borrow().is_empty(), "{panics_at}: {:?}", card.live);
+    }
+}
+
+/// A new block replaces an empty one that is too small, whose destruction panics: the range that was found goes back.
+#[test]
+fn a_range_of_a_block_that_replaces_others_is_not_lost() {
+    let panics = |panics_at: u64| {
+        let card = Card::new(properties(8 << 30));
+        let mut pools = HeapPools::new(&card, HeapPoolsConfig::default()).expect("valid");
+        let allocate = |pools: &mut HeapPools<&Card>, size| {
+            let (range, ()) = pools.allocate(request(size), |_| ()).expect("there is room");
+            pools.free(&range).expect("it lives");
+        };
+        // What follows takes less than was ever taken, so that empty blocks are not given back before.
+        allocate(&mut pools, 60 << 20);
+        pools.trim();
+        allocate(&mut pools, 100);
+        card.panics_at.set(panics_at);
+        let caught = catch_unwind(AssertUnwindSafe(|| allocate(&mut pools, 20 << 20)));
+        card.panics_at.set(0);
+        let totals = pools.totals();
+        assert_eq!((totals.allocations, totals.requested), (0, 0), "call {panics_at} panics");
+        pools.trim();
+        assert_eq!((pools.totals().reserved, pools.totals().heaps), (0, 0), "call {panics_at} panics");
+        caught.is_err()
+    };
+    let panicked = (1..8).filter(|panics_at| panics(*panics_at)).count();
+    assert!(panicked > 2, "the heap, its name and the end of the empty one");
+}
+
+/// The caller's filter panics in a compaction, or the device does while it destroys heaps: no range of a move is lost.
+#[test]
+fn a_compaction_that_panics_loses_no_range() {
+    // By the filter and by the device.
+    for (filter_at, device_at) in (0..40).map(|at| (at, 0)).chain((1..4).map(|at| (u32::MAX, at))) {
+        let card = Card::new(properties(8 << 30));
+        let config = HeapPoolsConfig { compacts: true, ..HeapPoolsConfig::default() };
+        let mut pools = HeapPools::new(&card, config).expect("valid");
+        // Two pools.
+        let second =
+            |request: MemoryRequest<'static>| MemoryRequest { category: HeapCategory::Targets, ..request };
+        let mut live = Vec::new();
+        for index in 0..200 {
+            let request = if index % 2 == 0 { request(100 << 10) } else { second(request(100 << 10)) };
+            live.push(pools.allocate(request, |_| ()).expect("there is room").0);
+        }
+        for range in live.extract_if(.., |range| !range.index().is_multiple_of(7)) {
+            pools.free(&range).expect("it lives");
+        }
+        let (asked, mut panicked) = (Cell::new(0), false);
+        card.panics_at.set(device_at);
+        for _ in 0..50 {
+            let mut moves = Vec::new();
+            let budget = CompactionBudget { bytes: 16 << 20, moves: 128, pieces: 1000 };
+            let compact = || {
+                let is_movable = |_: &_| {
+                    assert!(asked.replace(asked.get() + 1) != filter_at, "a filter of the test");
+                    true
+                };
+                pools.compact(budget, is_movable, &mut moves)
+            };
+            panicked |= catch_unwind(AssertUnwindSafe(compact)).is_err();
+            for moved in moves {
+                let found = live.iter_mut().find(|range| **range == moved.from).expect("it lives");
+                *found = moved.to;
+                let _freed = catch_unwind(AssertUnwindSafe(|| pools.free(&moved.from).expect("it lives")));
+            }
+        }
+        card.panics_at.set(0);
+        assert!(panicked || filter_at > 20, "{filter_at}, {device_at}");
+        assert_eq!(pools.totals().allocations, live.len() as u64, "{filter_at}, {device_at}");
+        live.iter().for_each(|range| pools.free(range).expect("it lives"));
+        pools.trim();
+        assert_eq!((pools.totals().reserved, pools.totals().heaps), (0, 0), "{filter_at}, {device_at}");
     }
 }

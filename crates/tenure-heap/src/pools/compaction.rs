@@ -1,7 +1,10 @@
 //! Emptying the blocks of pools on purpose.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use super::allocations::Suballocation;
 use super::{HeapPools, MemoryRange};
+use crate::caught::run_caught;
 use crate::pool::Left;
 use crate::{CompactionBudget, HeapDevice, RangeNeeds};
 
@@ -28,6 +31,9 @@ impl<D: HeapDevice> HeapPools<D> {
     /// The heaps that go are those with the least in them, and nothing moves before there are places for all that lies
     /// in them: see [`Pool::compact`](crate::Pool::compact), also for what it costs. `budget` counts for all pools
     /// together.
+    ///
+    /// # Panics
+    /// With the panic of `is_movable` or of the device, once all moves are in `moves`.
     ///
     /// ```
     /// # use tenure_heap::{
@@ -87,16 +93,25 @@ impl<D: HeapDevice> HeapPools<D> {
     ) -> bool {
         let (mut left, mut is_done) = (Left::new(budget), true);
         let (mut found, mut keys) = (Vec::new(), Vec::new());
+        let mut panicked = None;
         for pool in self.pools.iter_mut() {
             let (id, index, allocations) = (self.id, pool.key.index(), &self.allocations);
             let needs = |range: &_| {
                 let (range, alignment) = allocations.find(id, index, range)?;
-                is_movable(&range).then_some(RangeNeeds { size: range.size, alignment })
+                if panicked.is_some() {
+                    return None;
+                }
+                // What has been found a place by then would be lost.
+                let is_movable =
+                    catch_unwind(AssertUnwindSafe(|| is_movable(&range))).unwrap_or_else(|panic| {
+                        panicked = Some(panic);
+                        false
+                    });
+                is_movable.then_some(RangeNeeds { size: range.size, alignment })
             };
             is_done &= pool.pool.compact_within(&mut left, needs, &mut found, &mut self.retired);
             keys.resize(found.len(), index);
         }
-        self.destroy_retired();
         for (moved, pool) in found.iter().zip(keys) {
             let Some((from, alignment)) = self.allocations.find(self.id, pool, &moved.from) else { continue };
             self.allocations.note_moved(pool, &moved.from);
@@ -105,6 +120,11 @@ impl<D: HeapDevice> HeapPools<D> {
             let to = self.allocations.insert_pooled(self.id, name, from.size, alignment, from.memory, to);
             moves.push(MemoryMove { from, to });
         }
+        if let Some(panic) = panicked {
+            run_caught(|| self.destroy_retired());
+            resume_unwind(panic);
+        }
+        self.destroy_retired();
         is_done
     }
 

@@ -1,5 +1,7 @@
 //! The steps of the fallback chain for bare heaps.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use super::allocations::{Backing, Suballocation};
 use super::table::PoolKey;
 use super::{HeapBlock, HeapPools, MemoryError, MemoryRequest};
@@ -146,7 +148,13 @@ impl<D: HeapDevice> HeapPools<D> {
             self.retired.push(block);
             D::Error::unsupported(reason)
         });
-        self.destroy_retired();
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.destroy_retired())) {
+            // Nobody has the range yet.
+            if let (Ok(found), Some(owner)) = (&found, self.pools.get_mut(key.index())) {
+                let _lives = owner.pool.free(found.handle, request.size);
+            }
+            resume_unwind(panic);
+        }
         found.map(|found| Backing::Pooled(Suballocation::new(key.index(), &found)))
     }
 }

@@ -9,7 +9,6 @@ mod table;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use allocations::{LiveMemory, MemoryBlock, MemoryBlockId, MemoryTotals};
@@ -21,6 +20,7 @@ use self::allocations::{AllocationTable, Backing, Suballocation};
 use self::fallback::Steps;
 use self::request::MAX_ALIGNMENT;
 use self::table::PoolTable;
+use crate::caught::run_caught;
 use crate::{HeapCategory, HeapDesc, HeapDevice, HeapProperties, MemoryLimits, MemoryTypeId, Name};
 
 /// A heap with its size in bytes.
@@ -38,7 +38,8 @@ pub(crate) struct HeapBlock<H> {
 /// allocation is one suballocation and takes nothing from the program's own heap, O(1) in what lives.
 /// Deterministic: the same calls give the same heaps and offsets.
 ///
-/// Dropping it gives all heaps back, whatever lives in them: [`live`](Self::live) says what does.
+/// Dropping it gives all heaps back, whatever lives in them: [`live`](Self::live) says what does. A panic of the device
+/// reaches the caller, but for panics while the pools are dropped; either way all heaps are given back in the end.
 ///
 /// ```
 /// use tenure_heap::{
@@ -363,7 +364,8 @@ impl<D: HeapDevice> HeapPools<D> {
     ) -> Result<D::Heap, D::Error> {
         let heap = self.limits.create_heap(&self.device, desc, name, make)?;
         let (bytes, memory_type) = (desc.size, desc.memory.0);
-        log(
+        // A subscriber that panics must not lose the heap.
+        run_caught(
             || tracing::debug!(target: "tenure", name, bytes, memory_type, category = ?desc.category, "heap created"),
         );
         Ok(heap)
@@ -381,12 +383,7 @@ impl<D: HeapDevice> HeapPools<D> {
 fn destroy_heap<D: HeapDevice>(limits: &MemoryLimits, device: &D, block: HeapBlock<D::Heap>) {
     let HeapBlock { heap, size, memory } = block;
     limits.destroy_heap(device, heap, memory, size);
-    log(|| tracing::debug!(target: "tenure", bytes = size, memory_type = memory.0, "heap destroyed"));
-}
-
-/// Logs an event, and catches a panic of the program's subscriber, so that the object of the event is not lost.
-fn log(event: impl FnOnce()) {
-    let _reported_by_the_panic_hook = catch_unwind(AssertUnwindSafe(event));
+    run_caught(|| tracing::debug!(target: "tenure", bytes = size, memory_type = memory.0, "heap destroyed"));
 }
 
 impl<D: HeapDevice> Drop for HeapPools<D> {
@@ -395,7 +392,10 @@ impl<D: HeapDevice> Drop for HeapPools<D> {
             self.retired.extend(found.pool.take_blocks());
         }
         self.retired.extend(self.allocations.take_dedicated());
-        self.destroy_retired();
+        // Whichever the device panics at, the others are destroyed, and no panic leaves the drop.
+        while let Some(block) = self.retired.pop() {
+            run_caught(|| destroy_heap(&self.limits, &self.device, block));
+        }
     }
 }
 
