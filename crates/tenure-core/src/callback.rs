@@ -2,8 +2,12 @@
 //! the manager's call half done. Events are emitted at the end of the call, because a subscriber may call the manager, and the
 //! call still holds locks.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tracing::Level;
+use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 
 /// An event to be emitted to the program's subscriber.
 type Event = Box<dyn FnOnce()>;
@@ -16,17 +20,18 @@ thread_local! {
 }
 
 /// Logs an event as `tracing`'s macros of that name do: values first, each an identifier or `name = value`, with `%` or `?`
-/// for text. Values are taken at once. Where nobody listens it costs as much as `tracing`'s.
+/// for text. Values are taken at once. Where nobody listens it costs as much as `tracing`'s. Where somebody listens to the
+/// level, the subscriber is asked whether it wants this event when it is emitted: its filter is the program's code, too.
 macro_rules! event {
     ($level:ident, $($rest:tt)+) => {
-        if event!(@is_enabled $level) {
+        if $crate::callback::may_be_heard(event!(@level $level)) {
             event!(@take $level [] $($rest)+);
         }
     };
-    (@is_enabled error) => { ::tracing::enabled!(target: "tenure", ::tracing::Level::ERROR) };
-    (@is_enabled warn) => { ::tracing::enabled!(target: "tenure", ::tracing::Level::WARN) };
-    (@is_enabled debug) => { ::tracing::enabled!(target: "tenure", ::tracing::Level::DEBUG) };
-    (@is_enabled trace) => { ::tracing::enabled!(target: "tenure", ::tracing::Level::TRACE) };
+    (@level error) => { ::tracing::Level::ERROR };
+    (@level warn) => { ::tracing::Level::WARN };
+    (@level debug) => { ::tracing::Level::DEBUG };
+    (@level trace) => { ::tracing::Level::TRACE };
     (@take $level:ident [$($field:tt)*] % $name:ident, $($rest:tt)+) => {
         event!(@take $level [$($field)*] $name = %$name, $($rest)+)
     };
@@ -53,6 +58,12 @@ macro_rules! event {
     };
 }
 
+/// Whether a subscriber may listen to events of this level. Calls no subscriber.
+#[inline]
+pub(crate) fn may_be_heard(level: Level) -> bool {
+    level <= STATIC_MAX_LEVEL && level <= LevelFilter::current()
+}
+
 /// Emits an event at the end of the current call into the manager, or at once outside of calls.
 pub(crate) fn emit(event: impl FnOnce() + 'static) {
     let mut event = Some(event);
@@ -61,7 +72,7 @@ pub(crate) fn emit(event: impl FnOnce() + 'static) {
         let _queued = EVENTS.try_with(|events| events.borrow_mut().extend(event.take().map(boxed)));
     }
     if let Some(event) = event {
-        let _reported_by_the_panic_hook = catch_unwind(AssertUnwindSafe(event));
+        let _reported_by_the_panic_hook = is_run(event);
     }
 }
 
@@ -71,8 +82,21 @@ fn boxed(event: impl FnOnce() + 'static) -> Event {
 
 /// Runs a callback of the program, and catches and logs its panic.
 pub(crate) fn run_caught(what: &'static str, call: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(call)).is_err() {
+    if !is_run(call) {
         event!(error, what, "code of the program panicked in a call of the manager");
+    }
+}
+
+/// Runs a callback of the program, and ends its panic; false when it panicked.
+fn is_run(call: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(call)).map_err(end_panic).is_ok()
+}
+
+/// Drops the payload of a panic that was caught. Its destructor is the program's code and may panic as well; the payload of
+/// that panic is leaked, because it could go on like this.
+pub(crate) fn end_panic(payload: Box<dyn Any + Send>) {
+    if let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(next);
     }
 }
 
@@ -103,6 +127,6 @@ impl Drop for InCall {
 fn tell() {
     let events = EVENTS.try_with(RefCell::take).unwrap_or_default();
     for event in events {
-        let _reported_by_the_panic_hook = catch_unwind(AssertUnwindSafe(event));
+        let _reported_by_the_panic_hook = is_run(event);
     }
 }
