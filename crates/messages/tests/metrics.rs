@@ -1,6 +1,7 @@
 //! The metrics that a recorder gets at the end of frames, held against the statistics.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -127,4 +128,55 @@ fn a_panic_of_the_recorder_reaches_the_caller() {
     assert!(ended.is_err());
     gpu.begin_frame().unwrap().end().unwrap();
     assert!(gpu.shutdown().is_clean());
+}
+
+/// Passes everything on but the registration of one counter, in which it panics once.
+struct PanicsOnce<'a> {
+    recorder: &'a DebuggingRecorder,
+    /// Registrations of counters until it panics.
+    left: Cell<u32>,
+}
+
+impl metrics::Recorder for PanicsOnce<'_> {
+    fn describe_counter(&self, _: metrics::KeyName, _: Option<metrics::Unit>, _: metrics::SharedString) {}
+    fn describe_gauge(&self, _: metrics::KeyName, _: Option<metrics::Unit>, _: metrics::SharedString) {}
+    fn describe_histogram(&self, _: metrics::KeyName, _: Option<metrics::Unit>, _: metrics::SharedString) {}
+    fn register_counter(&self, key: &metrics::Key, metadata: &metrics::Metadata<'_>) -> metrics::Counter {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        if left == 1 {
+            std::panic::resume_unwind(Box::new("on purpose"));
+        }
+        self.recorder.register_counter(key, metadata)
+    }
+    fn register_gauge(&self, key: &metrics::Key, metadata: &metrics::Metadata<'_>) -> metrics::Gauge {
+        self.recorder.register_gauge(key, metadata)
+    }
+    fn register_histogram(&self, key: &metrics::Key, metadata: &metrics::Metadata<'_>) -> metrics::Histogram {
+        self.recorder.register_histogram(key, metadata)
+    }
+}
+
+/// A recorder that panics in the middle has counted nothing twice, and misses nothing, once a further frame has ended.
+#[test]
+fn counters_count_once_beside_a_panic_of_the_recorder() {
+    let frames = |panics_at| {
+        let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
+        let recorder = DebuggingRecorder::new();
+        let panics = PanicsOnce { recorder: &recorder, left: Cell::new(panics_at) };
+        let desc = BufferDesc::new(4096, Usage::VERTEX).name("rock");
+        drop(gpu.create_buffer_with(&desc, &[7; 4096]).unwrap());
+        let ended = [(); 2].map(|()| {
+            let frame = gpu.begin_frame().unwrap();
+            let end = || metrics::with_local_recorder(&panics, || frame.end());
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(end)).is_ok()
+        });
+        assert_eq!(ended, [panics_at == 0, true]);
+        values(&recorder.snapshotter()).into_iter().filter(|(name, _)| name.ends_with("_total")).collect()
+    };
+    let expected: BTreeMap<_, _> = frames(0);
+    assert_eq!(expected.len(), 16);
+    for panics_at in 1..=16 {
+        assert_eq!(frames(panics_at), expected, "at counter {panics_at}");
+    }
 }

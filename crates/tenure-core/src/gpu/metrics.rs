@@ -158,11 +158,12 @@ impl<D: Device> Gpu<D> {
             set(recorder, metric, &[], value);
         }
         let totals = self.totals();
-        for ((metric, now), before) in COUNTERS.iter().zip(totals).zip(published.totals) {
+        for ((metric, now), published) in COUNTERS.iter().zip(totals).zip(&mut published.totals) {
             let counter = recorder.register_counter(&key(metric, &[]), &METADATA);
+            // Noted before the recorder is called again: should it panic, nothing counts twice.
+            let before = std::mem::replace(published, now);
             counter.increment(now.saturating_sub(before));
         }
-        published.totals = totals;
         let waited = self.shared.meter.lock().last().waited_ns;
         if waited > 0 {
             recorder.register_histogram(&key(&FRAME_WAIT, &[]), &METADATA).record(waited as f64 / 1e9);
