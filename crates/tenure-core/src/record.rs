@@ -64,7 +64,8 @@ pub struct RecordedPlacement<'a> {
 /// so a recorder calls nothing of it, and has no lock that is held elsewhere while the manager is called: each would wait for
 /// the other. What happens to an allocation is told in order: its creation, its place, its moves, its drop. A place is given
 /// back after that, and before it is told of as another one's; apart from that, calls of different threads may come in any
-/// order. A panic is caught and logged: the call that tells has other work to finish.
+/// order. A panic is caught and logged: the call that tells has other work to finish. So is one of the recorder's destructor,
+/// which runs when the last handle of the manager is dropped.
 /// The crate `tenure-trace` has one that writes a file.
 pub trait Recorder: Send + Sync {
     /// A resource was created.
@@ -115,6 +116,14 @@ fn tell(call: impl FnOnce()) {
 pub(crate) struct RecorderSlot {
     recorder: OnceLock<Box<dyn Recorder>>,
     next: AtomicU64,
+}
+
+impl Drop for RecorderSlot {
+    fn drop(&mut self) {
+        if let Some(recorder) = self.recorder.take() {
+            run_caught("a recorder's destructor", || drop(recorder));
+        }
+    }
 }
 
 impl RecorderSlot {

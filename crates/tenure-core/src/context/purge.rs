@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Context, Retired};
+use crate::callback::end_panic;
 use crate::device::{Device, DeviceError};
 use crate::memory::{Backing, RUN};
 use crate::time::{Batch, Batches, NotIdle, SyncPoint};
@@ -20,20 +21,25 @@ impl Panicked {
     }
 
     /// This panic, or that of a further call.
-    pub(crate) fn or<T>(self, called: std::thread::Result<T>) -> Self {
-        Self(self.0.or(called.err()))
+    pub(crate) fn or<T>(mut self, called: std::thread::Result<T>) -> Self {
+        match called {
+            Err(payload) if self.0.is_none() => self.0 = Some(payload),
+            Err(payload) => end_panic(payload),
+            Ok(_) => {}
+        }
+        self
     }
 
     /// Makes a further call whatever happened; this panic, or that of the call.
     pub(crate) fn or_else(self, call: impl FnOnce() -> Self) -> Self {
-        let Self(called) = call();
-        Self(self.0.or(called))
+        let called = call().0.take();
+        self.or(called.map_or(Ok(()), Err))
     }
 
     /// Lets the panic go on to the caller.
-    pub(crate) fn resume(self) {
-        if let Some(panic) = self.0 {
-            resume_unwind(panic);
+    pub(crate) fn resume(mut self) {
+        if let Some(payload) = self.0.take() {
+            resume_unwind(payload);
         }
     }
 
@@ -42,6 +48,12 @@ impl Panicked {
         if self.0.is_some() {
             event!(error, "a destructor or a listener of the program panicked");
         }
+    }
+}
+
+impl Drop for Panicked {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(end_panic);
     }
 }
 
@@ -140,7 +152,7 @@ impl<D: Device> Context<D> {
                 if let Some(services) = self.services() {
                     services.give_up_uploads(self, &lost.clone().into());
                 }
-                (Err(lost), self.purge_all().unwrap_or(Panicked(None)))
+                (Err(lost), self.purge_all().unwrap_or(Panicked::none()))
             }
         }
     }
@@ -226,7 +238,7 @@ impl<D: Device> Context<D> {
     pub(super) fn drop_users(&self) -> Panicked {
         let dropped =
             self.users.take().into_iter().map(|object| catch_unwind(AssertUnwindSafe(|| drop(object))));
-        Panicked(dropped.filter_map(Result::err).last())
+        dropped.fold(Panicked::none(), Panicked::or)
     }
 }
 

@@ -227,15 +227,12 @@ impl<D: Device> Gpu<D> {
         desc: &BufferDesc,
         state: State,
     ) -> Result<Buffer<D>, Rejected<D>> {
-        match self.shared.check_open() {
-            Ok(()) => Buffer::adopt(&self.shared.context, object, desc, state, None),
-            Err(error) => Err(Rejected { object, error }),
-        }
+        Buffer::adopt(&self.shared.context, object, desc, state, None)
     }
 
     /// As [`adopt_buffer`](Self::adopt_buffer), with what keeps the program's memory that the buffer is in. `owner` is
     /// dropped when the buffer has been destroyed, as what was [deferred](Self::defer) is: by an end of a frame or a purge,
-    /// never inside a creation. When the buffer is rejected, it is dropped at once.
+    /// never inside a creation. When the buffer is rejected, it is dropped at once, and a panic of its destructor is logged.
     ///
     /// The program may read the memory through its own pointer: bytes that a submission writes are visible to the CPU
     /// when the submission is complete.
@@ -268,10 +265,7 @@ impl<D: Device> Gpu<D> {
         desc: &BufferDesc,
         state: State,
     ) -> Result<Buffer<D>, Rejected<D>> {
-        match self.shared.check_open() {
-            Ok(()) => Buffer::adopt(&self.shared.context, object, desc, state, Some(Box::new(owner))),
-            Err(error) => Err(Rejected { object, error }),
-        }
+        Buffer::adopt(&self.shared.context, object, desc, state, Some(Box::new(owner)))
     }
 
     /// Takes a texture that the program made into tenure's care, as
@@ -289,10 +283,7 @@ impl<D: Device> Gpu<D> {
         desc: &TextureDesc,
         state: State,
     ) -> Result<Texture<D>, Rejected<D>> {
-        match self.shared.check_open() {
-            Ok(()) => Texture::adopt(&self.shared.context, object, desc, state),
-            Err(error) => Err(Rejected { object, error }),
-        }
+        Texture::adopt(&self.shared.context, object, desc, state)
     }
 
     /// Creates a page allocator. Takes no memory yet.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::Gpu;
+use crate::callback::run_caught;
 use crate::context::Panicked;
 use crate::device::{Allowed, Device, DeviceError, HeapBudget};
 use crate::memory::Levels;
@@ -29,8 +30,8 @@ impl<D: Device> PressureWatch<D> {
     /// Nobody is told any more.
     pub(super) fn close(&self) {
         let listener = self.listener.lock().take();
-        // What it has captured may be of the manager: dropped without the lock.
-        drop(listener);
+        // What it has captured is the program's and may be of the manager: dropped without the lock.
+        run_caught("a listener's destructor", || drop(listener));
     }
 }
 
@@ -169,6 +170,7 @@ impl<D: Device> Gpu<D> {
             let called = catch_unwind(AssertUnwindSafe(|| listener(self, &change)));
             panicked = panicked.or(called);
         }
-        panicked
+        // The last one, where the program has replaced it meanwhile.
+        panicked.or(catch_unwind(AssertUnwindSafe(|| drop(listener))))
     }
 }

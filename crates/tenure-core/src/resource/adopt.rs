@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Buffer, BufferDesc, HandleInner, Labels, Texture, TextureDesc};
 use crate::api_resource::ApiResource;
+use crate::callback::run_caught;
 use crate::context::Context;
 use crate::device::{
     Allowed, BufferInfo, Device, DeviceError, Mapping, ObjectRef, Permit, ResourceDesc, State,
@@ -53,7 +54,8 @@ struct Adoption<'a> {
 }
 
 impl Adoption<'_> {
-    fn check(&self) -> Result<(), Error> {
+    fn check<D: Device>(&self, context: &Context<D>) -> Result<(), Error> {
+        context.check_open()?;
         let checked = match &self.resource {
             ResourceDesc::Buffer(_) => self.resource.validate(),
             // The images of a swap chain are adopted, and only those are presented.
@@ -76,7 +78,7 @@ impl Adoption<'_> {
         context: &Context<D>,
         object: D::Resource,
     ) -> Result<Backing<D>, (Error, D::Resource)> {
-        if let Err(error) = self.check() {
+        if let Err(error) = self.check(context) {
             return Err((error, object));
         }
         let mapping = match self.is_mapped.then(|| context.device().map(&object)).transpose() {
@@ -112,8 +114,14 @@ impl<D: Device> Buffer<D> {
         let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
         let (is_mapped, has_owner) = (desc.memory.is_mapped(), owner.is_some());
         let adoption = Adoption { name: &desc.name, resource, is_mapped, has_owner, state };
-        let mut backing =
-            adoption.take_in(context, object).map_err(|(error, object)| Rejected { error, object })?;
+        let mut backing = match adoption.take_in(context, object) {
+            Ok(backing) => backing,
+            Err((error, object)) => {
+                // Its destructor may panic, and the program must get the buffer back.
+                run_caught("an owner's destructor", || drop(owner));
+                return Err(Rejected { error, object });
+            }
+        };
         backing.location = Location::Adopted(owner);
         let inner = HandleInner::new(
             context,

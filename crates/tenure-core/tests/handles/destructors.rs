@@ -1,11 +1,11 @@
 //! Destructors of the program run once, where it expects them, while the device is there.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tenure_core::device::{BufferInfo, Device as _, MemoryTypeId, Permit, ResourceDesc};
-use tenure_core::{Buffer, BufferDesc, Config, FrameConfig, Gpu, Queue, State, Usage};
+use tenure_core::{Buffer, BufferDesc, Config, FrameConfig, Gpu, PressureConfig, Queue, State, Usage};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
 use super::{Counted, count, device, gpu, mesh};
@@ -209,5 +209,147 @@ fn what_keeps_adopted_memory_goes_where_destructors_of_the_program_run() {
     assert_eq!(count(&dropped), 0);
     drop(at_the_end);
     assert_eq!(count(&dropped), 1);
+    device.check_clean().unwrap();
+}
+
+/// The owner of a buffer that is rejected panics in its destructor: the buffer comes back all the same.
+#[test]
+fn a_rejected_buffer_comes_back_whatever_its_owner_does() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device);
+    let info = ResourceDesc::Buffer(BufferInfo { size: 64, usage: Usage::VERTEX });
+    for is_shut_down in [false, true] {
+        let (boom, dropped) = boom();
+        let object = device.create_committed(&info, MemoryTypeId(0)).unwrap();
+        let refused = catch_unwind(AssertUnwindSafe(|| {
+            gpu.adopt_buffer_in(boom, object, &BufferDesc::new(0, Usage::VERTEX), State::COMMON)
+        }));
+        device.destroy_resource(Permit::checked(), refused.expect("no panic").unwrap_err().object);
+        assert_eq!(count(&dropped), 1);
+        assert!(gpu.shutdown().is_clean(), "{is_shut_down}");
+    }
+    drop(gpu);
+    device.check_clean().unwrap();
+}
+
+/// Calls the manager when it is dropped.
+struct Calls(Gpu<Device>);
+
+impl Drop for Calls {
+    fn drop(&mut self) {
+        let Self(gpu) = self;
+        drop(gpu.create_buffer_with(&BufferDesc::new(64, Usage::VERTEX), &[1; 64]).unwrap());
+        gpu.purge().unwrap();
+        gpu.begin_frame().unwrap().end().unwrap();
+        gpu.trim();
+        let _ = gpu.stats();
+    }
+}
+
+#[test]
+fn owners_of_adopted_memory_may_call_the_manager() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device);
+    drop((kept(&gpu, Calls(gpu.clone())), kept(&gpu, Calls(gpu.clone()))));
+    gpu.begin_frame().unwrap().end().unwrap();
+    gpu.purge().unwrap();
+    assert_eq!(gpu.stats().pending_releases, 0);
+    assert!(gpu.shutdown().is_clean());
+    drop(gpu);
+    device.check_clean().unwrap();
+}
+
+/// As an owner, a recorder that is there already, and one that goes with the last handle.
+#[test]
+fn a_recorder_may_panic_in_its_destructor() {
+    struct Recorder(#[expect(dead_code, reason = "panics when it is dropped")] Boom);
+    impl tenure_core::Recorder for Recorder {
+        fn allocated(&self, _: &tenure_core::RecordedAllocation) {}
+        fn freed(&self, _: u64, _: u64) {}
+        fn frame_ended(&self, _: u64) {}
+    }
+    for is_last in [false, true] {
+        let device = device(Profile::DISCRETE, Lag::Submissions(2));
+        let gpu = gpu(&device);
+        let (boom, dropped) = boom();
+        assert!(gpu.set_recorder(Box::new(Recorder(boom))));
+        let rock = mesh(&gpu, "rock", 1000);
+        gpu.record(Queue::Graphics, "work").unwrap().submit().unwrap();
+        let answer = catch_unwind(AssertUnwindSafe(|| {
+            if is_last {
+                drop(gpu);
+                drop(rock);
+            } else {
+                drop(rock);
+                drop(gpu);
+            }
+        }));
+        assert!(answer.is_ok(), "{is_last}");
+        assert_eq!((count(&dropped), device.handles()), (1, 1));
+        device.check_clean().unwrap();
+    }
+}
+
+/// A listener that is dropped with the manager, by its shutdown, and by a frame that it has ended as the last one.
+#[test]
+fn a_listener_for_pressure_may_panic_in_its_destructor() {
+    for way in 0..3 {
+        let device = device(Profile::DISCRETE, Lag::Submissions(2));
+        let pressure = PressureConfig { interval: 1, ..PressureConfig::default() };
+        let gpu = Gpu::new(device.clone(), Config::from(pressure)).unwrap();
+        let (boom, dropped) = boom();
+        gpu.on_pressure(move |gpu, _| {
+            let _captured = &boom;
+            gpu.on_pressure(|_, _| {});
+        });
+        drop(mesh(&gpu, "rock", 1000));
+        gpu.record(Queue::Graphics, "work").unwrap().submit().unwrap();
+        let answer = catch_unwind(AssertUnwindSafe(|| match way {
+            0 => drop(gpu),
+            1 => {
+                assert!(gpu.shutdown().is_clean());
+                drop(gpu);
+            }
+            _ => {
+                let level = mesh(&gpu, "level", 20 << 20);
+                device.set_budget(0, 1 << 20).unwrap();
+                // Dropped, and not ended: nobody is told of a panic.
+                drop(gpu.begin_frame().unwrap());
+                drop(level);
+                assert_eq!(count(&dropped), 1);
+                drop(gpu);
+            }
+        }));
+        assert!(answer.is_ok(), "way {way}");
+        assert_eq!((count(&dropped), device.handles()), (1, 1), "way {way}");
+        device.check_clean().unwrap();
+    }
+}
+
+/// What a panic throws is the program's, too: its destructor panics where nobody catches it.
+#[test]
+fn what_panics_throw_may_panic_in_its_destructor() {
+    struct Thrown(#[expect(dead_code, reason = "panics when it is dropped")] Boom);
+    struct Throws(Option<Boom>);
+    impl Drop for Throws {
+        fn drop(&mut self) {
+            resume_unwind(Box::new(Thrown(self.0.take().unwrap())));
+        }
+    }
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device);
+    let (counted, counts): (Vec<_>, Vec<_>) = (0..6).map(|_| boom()).unzip();
+    let mut throws = counted.into_iter().map(|boom| gpu.defer("throws", Throws(Some(boom))));
+    drop(throws.by_ref().take(3).collect::<Vec<_>>());
+    let answer = catch_unwind(AssertUnwindSafe(|| gpu.purge().unwrap()));
+    // The panic that is passed on is the caller's.
+    std::mem::forget(answer.expect_err("the program is told"));
+    drop(throws.collect::<Vec<_>>());
+    let answer = catch_unwind(AssertUnwindSafe(|| drop(gpu.begin_frame().unwrap())));
+    assert!(answer.is_ok());
+    let dropped: usize = counts.iter().map(|counted| count(counted)).sum();
+    assert_eq!((dropped, gpu.stats().pending_releases), (5, 0), "all but the one that is passed on");
+    assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }

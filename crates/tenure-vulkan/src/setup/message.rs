@@ -135,7 +135,11 @@ unsafe extern "system" fn receive(
         // SAFETY: the strings and the array of objects are valid during the call.
         let message = unsafe { read(severity, kinds, data) };
         // A panic must not unwind into the driver; there is no caller to report it to.
-        let _swallowed = catch_unwind(AssertUnwindSafe(|| (sink.0)(&message)));
+        let called = catch_unwind(AssertUnwindSafe(|| {
+            let _swallowed = catch_unwind(AssertUnwindSafe(|| (sink.0)(&message)));
+        }));
+        // The destructor of the panic's payload has panicked. The payload of that panic is leaked: it may do the same.
+        called.unwrap_or_else(std::mem::forget);
     }
     vk::FALSE
 }
