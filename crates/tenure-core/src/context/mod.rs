@@ -40,6 +40,9 @@ use crate::registry::{ObjectKind, Record, RecordKey, Registry};
 use crate::repeated::Repeated;
 use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
 
+/// How often a frame may ask the driver for more before that counts as loading without frames.
+const GROWTHS_OF_FRAME: u64 = 8;
+
 /// Alignments of the device that the creation of resources needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Alignments {
@@ -70,6 +73,8 @@ pub(crate) struct Context<D: Device> {
     ref_shards: RefShardTable<D>,
     pub(crate) pacer: Mutex<FramePacer>,
     pub(crate) frame: AtomicU64,
+    /// How often the driver was about to be asked for more since the last frame ended.
+    pub(crate) growths: AtomicU64,
     pub(crate) waits: Waits,
     pub(crate) divided: DividedTransfers,
     /// Read while the program submits work of its own, and written while resources move: the program may ask there for
@@ -213,6 +218,7 @@ impl<D: Device> Context<D> {
             recorder: RecorderSlot::default(),
             ref_shards: RefShardTable::new(),
             frame: AtomicU64::new(0),
+            growths: AtomicU64::new(0),
             waits: Waits::default(),
             divided: DividedTransfers::default(),
             external_work: RwLock::default(),
@@ -452,10 +458,11 @@ impl<D: Device> Context<D> {
         self.purge_memory();
     }
 
-    /// As [`reclaim`](Self::reclaim), in a program that begins no frames, before the driver is asked for more: such a
-    /// program may make no other call that gives something back.
+    /// As [`reclaim`](Self::reclaim), before the driver is asked for more: a program that ends no frames may make no other
+    /// call that gives something back. Where a frame has just ended, the first calls do nothing.
     pub(crate) fn reclaim_without_frames(&self) {
-        if self.current_frame() == 0 {
+        let growths = self.growths.fetch_add(1, Ordering::Relaxed);
+        if growths >= GROWTHS_OF_FRAME || self.current_frame() == 0 {
             self.reclaim();
         }
     }

@@ -26,6 +26,13 @@ fn rounds(gpu: &Gpu<Device>, rounds: u32, wait: impl Fn(&Gpu<Device>, SyncPoint)
     (calls.live_lists, calls.reserved_bytes)
 }
 
+/// A frame before the time without frames, in half of the cases.
+fn draw(gpu: &Gpu<Device>, has_drawn: bool) {
+    if has_drawn {
+        gpu.begin_frame().unwrap().end().unwrap();
+    }
+}
+
 #[test]
 fn whatever_waits_recycles_what_every_queue_used() {
     type Wait = fn(&Gpu<Device>, SyncPoint);
@@ -36,10 +43,12 @@ fn whatever_waits_recycles_what_every_queue_used() {
         // The program has fences of its own.
         ("by itself", |_, _| {}),
     ];
-    for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2] {
+    let profiles = [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2];
+    for (profile, has_drawn) in profiles.into_iter().flat_map(|profile| [(profile, false), (profile, true)]) {
         for (name, wait) in waits {
             let device = device(profile, Lag::None);
             let gpu = gpu(&device, Config::default());
+            draw(&gpu, has_drawn);
             let few = rounds(&gpu, 300, wait);
             let many = rounds(&gpu, 1200, wait);
             assert!(many.0 <= few.0.max(8), "{}, {name}: lists {few:?} {many:?}", profile.name());
@@ -61,27 +70,31 @@ fn objects(gpu: &Gpu<Device>, rounds: u32, mut round: impl FnMut()) -> u64 {
 
 #[test]
 fn what_is_created_and_dropped_in_turn_does_not_grow() {
-    let device = device(Profile::VULKAN_NVIDIA, Lag::None);
-    let strategy = Strategy::Committed;
-    let gpu = gpu(&device, Config::from(PoolConfig { strategy, ..PoolConfig::default() }));
-    let bindings = [SetBinding::new(0, BindingKind::Buffer)];
-    let desc = BufferDesc::new(1 << 20, Usage::SHADER_READ);
-    let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20));
-    let named = |buffer: tenure_core::Buffer<Device>| {
-        let _ = buffer.raw();
-    };
-    let steps: [(&str, &dyn Fn()); 3] = [
-        ("buffers", &|| named(gpu.create_buffer(&desc).unwrap())),
-        ("buffers of pages", &|| named(pages.create_buffer(&desc).unwrap())),
-        ("layouts", &|| drop(gpu.create_set_layout(&SetLayoutDesc::new(&bindings)).unwrap())),
-    ];
-    for (name, step) in steps {
-        let few = objects(&gpu, 20, step);
-        let many = objects(&gpu, 200, step);
-        assert!(many <= few + 2, "{name}: {few}, and {many} objects later");
+    for has_drawn in [false, true] {
+        let device = device(Profile::VULKAN_NVIDIA, Lag::None);
+        let strategy = Strategy::Committed;
+        let gpu = gpu(&device, Config::from(PoolConfig { strategy, ..PoolConfig::default() }));
+        draw(&gpu, has_drawn);
+        let bindings = [SetBinding::new(0, BindingKind::Buffer)];
+        let desc = BufferDesc::new(1 << 20, Usage::SHADER_READ);
+        let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20));
+        let named = |buffer: tenure_core::Buffer<Device>| {
+            let _ = buffer.raw();
+        };
+        let steps: [(&str, &dyn Fn()); 3] = [
+            ("buffers", &|| named(gpu.create_buffer(&desc).unwrap())),
+            ("buffers of pages", &|| named(pages.create_buffer(&desc).unwrap())),
+            ("layouts", &|| drop(gpu.create_set_layout(&SetLayoutDesc::new(&bindings)).unwrap())),
+        ];
+        for (name, step) in steps {
+            let few = objects(&gpu, 20, step);
+            let many = objects(&gpu, 200, step);
+            let more = if has_drawn { 8 } else { 2 };
+            assert!(many <= few + more, "{name}, {has_drawn}: {few}, and {many} objects later");
+        }
+        drop(pages);
+        end(gpu, &device);
     }
-    drop(pages);
-    end(gpu, &device);
 }
 
 /// The manager's own memory for one recording waits for no other.
@@ -104,4 +117,51 @@ fn an_open_recording_holds_nothing_of_others_back() {
     assert!(many <= few + 2, "{few}, and {many} objects later");
     drop(held);
     end(gpu, &device);
+}
+
+/// Memory, objects and lists that may grow.
+fn sizes(gpu: &Gpu<Device>) -> [(&'static str, u64); 5] {
+    let (stats, calls) = (gpu.stats(), gpu.device().calls());
+    [
+        ("pending releases", stats.pending_releases),
+        ("pending bytes", stats.pending_bytes),
+        ("reserved bytes", calls.reserved_bytes),
+        ("lists", calls.live_lists),
+        ("allocations", calls.allocations),
+    ]
+}
+
+/// Creates buffers, fills and uses them, each on the next of the queues, and drops them.
+fn load(gpu: &Gpu<Device>, queues: &[Queue], rounds: usize) -> [(&'static str, u64); 5] {
+    let desc = BufferDesc::new(16 << 10, Usage::SHADER_READ | Usage::COPY_SRC | Usage::COPY_DST);
+    for queue in queues.iter().cycle().take(rounds) {
+        let buffer = gpu.create_buffer_with(&desc, &[7; 16 << 10]).unwrap();
+        let mut recording = gpu.record(*queue, "use").unwrap();
+        recording.use_resource(&buffer, Subresource::All, State::COPY_SRC).unwrap();
+        recording.submit().unwrap();
+    }
+    sizes(gpu)
+}
+
+/// A program that has ended a frame, and then loads for long. For some of the time a recording is open, which may use
+/// everything: what is dropped then goes when that has ended.
+#[test]
+fn what_is_loaded_after_a_frame_does_not_grow() {
+    let queues = [Queue::Graphics, Queue::Compute, Queue::Copy];
+    for strategy in [Strategy::Pooled, Strategy::Placed, Strategy::Committed] {
+        for queues in [&queues[..1], &queues[..]] {
+            let device = device(Profile::VULKAN_NVIDIA, Lag::Submissions(2));
+            let gpu = gpu(&device, Config::from(PoolConfig { strategy, ..PoolConfig::default() }));
+            draw(&gpu, true);
+            let held = gpu.record(Queue::Graphics, "held").unwrap();
+            load(&gpu, queues, 1000);
+            drop(held);
+            let few = load(&gpu, queues, 1000);
+            let many = load(&gpu, queues, 10_000);
+            for ((name, few), (_, many)) in few.into_iter().zip(many) {
+                assert!(many <= few + few / 4, "{strategy:?}, {queues:?}: {name}: {few}, then {many}");
+            }
+            end(gpu, &device);
+        }
+    }
 }
