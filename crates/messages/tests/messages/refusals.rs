@@ -17,6 +17,8 @@ type Refusals = BTreeMap<String, BTreeSet<String>>;
 struct Refused {
     texts: Rules,
     names: BTreeSet<String>,
+    /// Of the rules of swap chains.
+    swapchain_names: BTreeSet<String>,
     calls: BTreeSet<String>,
     /// Functions of the same file.
     own_calls: BTreeSet<String>,
@@ -27,6 +29,7 @@ impl<'ast> Visit<'ast> for Refused {
         let parts: Vec<_> = path.segments.iter().map(|part| part.ident.to_string()).collect();
         match parts.as_slice() {
             [.., of, name] if of == "CallRule" => self.names.insert(name.clone()),
+            [.., of, name] if of == "SwapchainRule" => self.swapchain_names.insert(name.clone()),
             [.., of, name] if of == "check" => self.calls.insert(name.clone()),
             _ => false,
         };
@@ -109,7 +112,15 @@ impl Refused {
 fn refusals(backend: &str) -> Refusals {
     let names = names();
     let checks = checks(&names);
-    let source = root().join(backend).join("src");
+    rules_of(backend, |refused| {
+        let of_checks = refused.calls.iter().filter_map(|name| checks.get(name)).flatten().cloned();
+        refused.in_words(&names).chain(of_checks).collect()
+    })
+}
+
+/// The rules that the files of a crate enforce, by what `rules` takes of each file.
+fn rules_of(name: &str, rules: impl Fn(&Refused) -> Vec<String>) -> Refusals {
+    let source = root().join(name).join("src");
     let mut paths: Vec<PathBuf> = Vec::new();
     rust_files(&source, &mut paths);
     let mut found = Refusals::new();
@@ -117,9 +128,8 @@ fn refusals(backend: &str) -> Refusals {
         let mut refused = Refused::default();
         refused.visit_file(&parsed(&path));
         let file = path.strip_prefix(&source).unwrap().to_str().unwrap().replace('\\', "/");
-        let of_checks = refused.calls.iter().filter_map(|name| checks.get(name)).flatten().cloned();
-        for text in refused.in_words(&names).chain(of_checks) {
-            found.entry(text).or_default().insert(file.clone());
+        for rule in rules(&refused) {
+            found.entry(rule).or_default().insert(file.clone());
         }
     }
     found
@@ -162,21 +172,34 @@ fn has_test(name: &str) -> bool {
 
 #[test]
 fn each_refusal_of_a_backend_is_in_the_table() {
+    let backends = ["tenure-vulkan", "tenure-d3d12"].map(|name| (name, refusals(name)));
+    assert!(backends.iter().all(|(_, found)| found.len() > 60), "the sources are not where they were");
+    compare("rule", &backends);
+}
+
+#[test]
+fn each_rule_of_swap_chains_is_in_the_table() {
+    let sources = ["tenure-core", "tenure-vulkan", "tenure-d3d12"]
+        .map(|name| (name, rules_of(name, |refused| refused.swapchain_names.iter().cloned().collect())));
+    compare("rule of swap chains", &sources);
+}
+
+/// Compares the table with this heading with what crates enforce, each of which has a column.
+fn compare(heading: &str, sources: &[(&str, Refusals)]) {
     let document = document();
-    let rows = rows(&document, "rule");
-    let backends = [refusals("tenure-vulkan"), refusals("tenure-d3d12")];
-    assert!(backends.iter().all(|found| found.len() > 60), "the sources are not where they were");
+    let rows = rows(&document, heading);
     let mut wrong = Vec::new();
-    let listed: BTreeSet<&str> = rows.iter().map(|row| row[0]).collect();
+    let listed: BTreeSet<&str> = rows.iter().map(|row| row[0].trim_matches('`')).collect();
     assert_eq!(listed.len(), rows.len(), "a rule has two rows");
-    for (backend, found) in ["Vulkan", "Direct3D 12"].iter().zip(&backends) {
+    for (name, found) in sources {
         let missing = found.iter().filter(|(rule, _)| !listed.contains(rule.as_str()));
-        wrong.extend(missing.map(|(rule, files)| format!("{backend}: no row for \"{rule}\" ({files:?})")));
+        wrong.extend(missing.map(|(rule, files)| format!("{name}: no row for \"{rule}\" ({files:?})")));
     }
     for row in &rows {
         let [rule, places @ .., simulated] = row.as_slice() else { panic!("{row:?}") };
-        for (place, found) in places.iter().zip(&backends) {
-            let files = found.get(*rule);
+        assert_eq!(places.len(), sources.len(), "{row:?}");
+        for (place, (_, found)) in places.iter().zip(sources) {
+            let files = found.get(rule.trim_matches('`'));
             let named: Vec<_> = quoted(place).collect();
             let is_wrong = |file: &&&str| !files.is_some_and(|files| files.contains(**file));
             wrong.extend(named.iter().filter(is_wrong).map(|file| format!("{rule}: not in {file}")));
