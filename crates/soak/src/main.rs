@@ -14,8 +14,8 @@ struct Arguments {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Minutes after which no program is begun.
-    #[arg(long)]
-    minutes: Option<f64>,
+    #[arg(long, value_parser = minutes)]
+    minutes: Option<Duration>,
     /// Programs that are run; without a limit of any kind, 1000.
     #[arg(long)]
     programs: Option<u64>,
@@ -40,6 +40,11 @@ struct Arguments {
     /// Seconds after which a program hangs.
     #[arg(long, default_value_t = 120)]
     hang: u64,
+}
+
+fn minutes(text: &str) -> Result<Duration, String> {
+    let minutes: f64 = text.parse().map_err(|error: std::num::ParseFloatError| error.to_string())?;
+    Duration::try_from_secs_f64(minutes * 60.0).map_err(|error| error.to_string())
 }
 
 fn main() -> ExitCode {
@@ -90,7 +95,7 @@ fn replay(seed: u64) -> ExitCode {
 fn soak(arguments: &Arguments) -> Result<(), ()> {
     let watchdog = Watchdog::new(Duration::from_secs(arguments.hang));
     let begun = Instant::now();
-    let minutes = arguments.minutes.map(|minutes| Duration::from_secs_f64(minutes.max(0.0) * 60.0));
+    let minutes = arguments.minutes;
     let most = arguments.programs.unwrap_or(if minutes.is_some() { u64::MAX } else { 1000 });
     let (mut programs, mut steps, mut threads) = (0_u64, 0_u64, 0_u64);
     let mut refused = Refusals::new();

@@ -39,6 +39,7 @@ pub(crate) enum Command {
     /// Replay a recording and measure
     Replay(ReplayArgs),
     /// Replay a recording on the simulated device, and show what happens
+    #[cfg_attr(not(feature = "report"), doc = "(not in this program: the feature `report` adds it)")]
     Report(ReportArgs),
     /// Show two runs side by side: replays of two recordings, or results of `tenure replay --json`
     ///
@@ -162,7 +163,7 @@ pub(crate) struct PlanArgs {
     /// One JSON object instead of a sentence
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the resources with their offsets
+    /// Write the resources with their offsets, as plain text
     #[arg(long, value_name = "PLACED.csv")]
     pub(crate) out: Option<PathBuf>,
     /// Draw the plan: passes across, addresses up

@@ -15,9 +15,9 @@
 //! for _ in 0..3 {
 //!     gpu.begin_frame()?.end()?;
 //!     panel.end_frame(&gpu); // takes down the frame, also while the window is closed
-//!     let _output = context.run(egui::RawInput::default(), |context| {
-//!         panel.window(context, &gpu, &mut is_open);
-//!     });
+//!     context.begin_pass(egui::RawInput::default());
+//!     panel.window(&context, &gpu, &mut is_open);
+//!     let _output = context.end_pass();
 //! }
 //! # drop(rock);
 //! # Ok::<(), tenure_core::Error>(())

@@ -5,6 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::LazyLock;
+
+use serde_json::Value;
 
 use crate::failures::Failures;
 use crate::outcome::{Outcome, Trouble};
@@ -18,7 +21,14 @@ pub(crate) fn root() -> PathBuf {
 
 /// The folder in which cargo puts what it builds.
 pub(crate) fn target() -> PathBuf {
-    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+    // Cargo's configuration may name it, too.
+    static TARGET: LazyLock<PathBuf> = LazyLock::new(|| {
+        let metadata = cargo_printed(&["metadata", "--no-deps", "--format-version", "1"]).ok();
+        let metadata: Option<Value> = metadata.and_then(|text| serde_json::from_str(&text).ok());
+        let folder = metadata.and_then(|metadata| metadata["target_directory"].as_str().map(PathBuf::from));
+        folder.unwrap_or_else(|| root().join("target"))
+    });
+    TARGET.clone()
 }
 
 /// Runs a command, which passes when its exit status is 0. What it prints is passed on; of tests that fail, the names
@@ -98,4 +108,18 @@ pub(crate) fn succeeds(program: &str, arguments: &[&str]) -> bool {
 pub(crate) fn printed(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// What cargo prints without white space around it; or that it failed, with the end of what it said.
+pub(crate) fn cargo_printed(arguments: &[&str]) -> Result<String, String> {
+    let ran = Command::new("cargo").args(arguments).current_dir(root()).output();
+    let ran = ran.map_err(|error| format!("cargo {}: {error}", arguments.join(" ")))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if ran.status.success() {
+        return Ok(text(&ran.stdout));
+    }
+    let said = text(&ran.stderr);
+    let last: Vec<_> = said.lines().rev().take(10).collect();
+    let last: Vec<_> = last.into_iter().rev().collect();
+    Err(format!("cargo {}: {}\n{}", arguments.join(" "), ran.status, last.join("\n")))
 }

@@ -1,4 +1,5 @@
-//! The panel `tenure-egui` is type-checked with each version of `egui` that its manifest allows; its tests have the first.
+//! The panel `tenure-egui` and the example of its README are type-checked with each version of `egui` that its manifest
+//! allows; its tests have the first.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,18 +26,30 @@ pub(crate) fn check() -> Outcome {
     Ok(())
 }
 
-/// A package that asks for the panel, as a program does.
+/// A package with the README's example, as a program.
 fn write(folder: &Path) -> std::io::Result<()> {
-    let panel = root().join("crates/tenure-egui");
+    let crates = root().join("crates");
+    let crates = crates.display();
     let manifest = format!(
         "[package]\nname = \"with-egui\"\nversion = \"0.0.0\"\nedition = \"2024\"\nrust-version = \"{RELEASE}\"\n\n\
-         [workspace]\n\n[dependencies]\n# A literal string, for the backslashes of Windows.\n\
-         tenure-egui = {{ path = '{}' }}\n",
-        panel.display()
+         [workspace]\n\n[dependencies]\negui = {{ version = \"*\", default-features = false }}\n\
+         # Literal strings, for the backslashes of Windows.\n\
+         tenure-core = {{ path = '{crates}/tenure-core' }}\ntenure-egui = {{ path = '{crates}/tenure-egui' }}\n\
+         tenure-sim = {{ path = '{crates}/tenure-sim' }}\n"
     );
+    let readme = fs::read_to_string(root().join("crates/tenure-egui/README.md"))?;
     fs::create_dir_all(folder.join("src"))?;
     fs::write(folder.join("Cargo.toml"), manifest)?;
-    fs::write(folder.join("src/lib.rs"), "")
+    fs::write(folder.join("src/lib.rs"), function(&readme))
+}
+
+/// The first example of a document as a function.
+fn function(document: &str) -> String {
+    let example =
+        document.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap_or_default();
+    let lines = example.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
+    let body = lines.collect::<Vec<_>>().join("\n");
+    format!("pub fn example() -> Result<(), Box<dyn std::error::Error>> {{\n{body}\n}}\n")
 }
 
 /// Has Cargo take this version, in the way that the panel's README describes.
@@ -69,6 +82,14 @@ fn cargo(release: &Release, folder: &Path, arguments: &[&str]) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn an_example_is_a_function_with_its_hidden_lines() {
+        let document = "# Panel\n\n```rust\nlet x = 1;\n# drop(x);\n# Ok(())\n```\n\n```rust\nother\n```\n";
+        let wanted =
+            "pub fn example() -> Result<(), Box<dyn std::error::Error>> {\nlet x = 1;\ndrop(x);\nOk(())\n}\n";
+        assert_eq!(super::function(document), wanted);
+    }
+
     #[test]
     fn versions_are_those_of_the_package_of_that_name() {
         let lock = "version = 4\n\n[[package]]\nname = \"egui\"\nversion = \"0.33.3\"\n\n[[package]]\nname = \"egui\"\n\

@@ -40,11 +40,12 @@ mod words;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "The project's own commands")]
+#[command(name = "xtask", bin_name = "cargo xtask", about = "The project's own commands")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -57,13 +58,14 @@ enum Command {
     Test {
         /// Only these steps, in their usual order; see `--list`.
         steps: Vec<String>,
-        /// Lists the steps.
+        /// Lists the steps instead of running them.
         #[arg(long)]
         list: bool,
         /// A device that cannot be had here fails its step. Also with the environment variable `CI`.
         #[arg(long)]
         strict: bool,
-        /// The step `vulkan` runs on this machine's own Vulkan driver instead of the device lab.
+        /// Steps use this machine's own Vulkan driver instead of the device lab. They leave Direct3D 12 out, but for the
+        /// step `d3d12`.
         #[arg(long)]
         native: bool,
         /// Removes after each step what only that step builds, for a disk with little room; the next run builds it
@@ -109,7 +111,7 @@ enum Command {
         #[arg(long)]
         seed: Option<u64>,
         /// Minutes.
-        #[arg(long, default_value_t = 10.0)]
+        #[arg(long, default_value_t = 10.0, value_parser = minutes)]
         minutes: f64,
         /// Breaks rules of the code on purpose instead, one after the other in a copy of the repository, and says which
         /// random programs find within a minute: those of `crates/soak/rules.json` whose words contain this.
@@ -140,15 +142,19 @@ enum Command {
     },
 }
 
+/// A number of minutes that a `Duration` can hold.
+fn minutes(text: &str) -> Result<f64, String> {
+    let minutes: f64 = text.parse().map_err(|error: std::num::ParseFloatError| error.to_string())?;
+    Duration::try_from_secs_f64(minutes * 60.0).map_err(|error| error.to_string())?;
+    Ok(minutes)
+}
+
 fn main() -> ExitCode {
     if let Some(code) = compiled::as_wrapper() {
         return code;
     }
     let done = match Arguments::parse().command {
-        Command::Test { list: true, .. } => {
-            steps::list();
-            Ok(())
-        }
+        Command::Test { list: true, steps, quick, .. } => steps::list(&steps, quick),
         Command::Test { steps, strict, native, lean, quick, .. } => {
             let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
             let is_strict = strict || is_ci;

@@ -1,6 +1,7 @@
 //! The main job, as it is compiled for a first look: the program without features.
 
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
 
 use crate::command::{cargo, root, target};
 use crate::outcome::{Outcome, Trouble};
@@ -13,23 +14,28 @@ const ABSENT: [(&[&str], &str, &str); 4] = [
     (&["replay", "fuzz/seeds/recording/zstd-head.csv.zst"], "without zstd", "zstd"),
 ];
 
-/// The default replay; and what that program lacks is refused with the way to get it.
+/// What the help says of a command that needs a feature.
+const ABSENT_COMMAND: &str = "(not in this program: the feature `report` adds it)";
+
+/// The default replay; and what that program lacks is refused with the way to get it, and marked in the help.
 pub(crate) fn check() -> Outcome {
     cargo(&["run", "--release", "--quiet"])?;
     let program = target().join("release").join(format!("tenure{}", std::env::consts::EXE_SUFFIX));
     for (arguments, missing, feature) in ABSENT {
-        let output = Command::new(&program).args(arguments).current_dir(root()).output();
-        let output = output.map_err(|error| Trouble::Failed(format!("{}: {error}", program.display())))?;
-        let said =
-            [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        let (status, said) = run(&program, arguments)?;
         let has = |wanted: &str| said.contains(wanted);
-        if output.status.success() || !has(missing) || !has(&format!("--features {feature} --`")) {
-            return Err(Trouble::Failed(format!(
-                "tenure {}: {}: {said}",
-                arguments.join(" "),
-                output.status
-            )));
+        if status.success() || !has(missing) || !has(&format!("--features {feature} --`")) {
+            return Err(Trouble::Failed(format!("tenure {}: {status}: {said}", arguments.join(" "))));
         }
     }
-    Ok(())
+    let (_, help) = run(&program, &["-h"])?;
+    if help.contains(ABSENT_COMMAND) { Ok(()) } else { Err(Trouble::Failed(format!("tenure -h: {help}"))) }
+}
+
+/// How the program ends with some arguments, and all that it prints.
+fn run(program: &Path, arguments: &[&str]) -> Result<(ExitStatus, String), Trouble> {
+    let output = Command::new(program).args(arguments).current_dir(root()).output();
+    let output = output.map_err(|error| Trouble::Failed(format!("{}: {error}", program.display())))?;
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok((output.status, said.concat()))
 }

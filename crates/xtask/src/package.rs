@@ -1,12 +1,11 @@
 //! What is published can be: metadata, packages, and a build of each from its package alone.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::{env, fs, io};
 
 use serde_json::Value;
 
-use crate::command::{cargo_with, printed, root, target};
+use crate::command::{cargo_printed, cargo_with, root, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
@@ -81,12 +80,8 @@ fn remove_ours(folder: &Path) -> io::Result<()> {
 
 /// What published crates lack.
 fn missing() -> Result<Vec<String>, String> {
-    let manifest = root().join("Cargo.toml");
-    let manifest = manifest.to_string_lossy();
-    let text =
-        printed("cargo", &["metadata", "--no-deps", "--format-version", "1", "--manifest-path", &manifest]);
-    let metadata: Value =
-        text.and_then(|text| serde_json::from_str(&text).ok()).ok_or("cargo metadata failed")?;
+    let text = cargo_printed(&["metadata", "--no-deps", "--format-version", "1"])?;
+    let metadata: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().ok_or("cargo metadata lists no packages")?;
     packages
         .iter()
@@ -101,7 +96,9 @@ fn of_package(package: &Value) -> Result<Vec<String>, String> {
     let lacks = |what: &str| format!("{name} has no {what}");
     let unsaid = METADATA.iter().filter(|key| package[**key].is_null()).map(|key| lacks(key));
     let manifest = package["manifest_path"].as_str().unwrap_or_default();
-    let packed = files(manifest)?;
+    // A file in each line.
+    let packed =
+        cargo_printed(&["package", "--list", "--allow-dirty", "--quiet", "--manifest-path", manifest])?;
     let unpacked =
         FILES.iter().filter(|file| !packed.lines().any(|line| line == **file)).map(|file| lacks(file));
     let folder = Path::new(manifest).parent().unwrap_or(Path::new(""));
@@ -109,13 +106,4 @@ fn of_package(package: &Value) -> Result<Vec<String>, String> {
     let differs = |file: &&&str| fs::read(folder.join(file)).ok() != fs::read(root().join(file)).ok();
     let changed = LICENSES.iter().filter(differs).map(|file| lacks(&format!("copy of the project's {file}")));
     Ok(unsaid.chain(unpacked).chain(changed).collect())
-}
-
-/// The files of a package, a line each.
-fn files(manifest: &str) -> Result<String, String> {
-    let mut command = Command::new("cargo");
-    command.args(["package", "--list", "--allow-dirty", "--quiet", "--manifest-path", manifest]);
-    let output = command.output().map_err(|error| error.to_string())?;
-    let listed = output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned());
-    listed.ok_or_else(|| format!("{manifest}: {}", String::from_utf8_lossy(&output.stderr)))
 }

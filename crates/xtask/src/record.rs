@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::process::Command;
 
-use crate::command::{printed, root};
+use crate::command::{cargo_printed, printed, root};
 use crate::records::FOLDER;
 use crate::step::{Settings, StepResult};
 use crate::test;
@@ -31,7 +30,7 @@ pub(crate) fn run(name: &str) -> Result<(), String> {
     let steps: Vec<_> = STEPS.into_iter().filter(is_here).map(str::to_owned).collect();
     let (results, mut outcome) = test::run(&steps, settings)?;
     let mut said = |arguments: &[&str]| {
-        said_by(arguments).unwrap_or_else(|error| {
+        cargo_printed(arguments).unwrap_or_else(|error| {
             outcome = Err(error.clone());
             error
         })
@@ -46,20 +45,6 @@ pub(crate) fn run(name: &str) -> Result<(), String> {
     written.map_err(|error| format!("{}: {error}", path.display()))?;
     println!("{FOLDER}/{name}.md is written: link to it in docs/status.md, section \"Devices\"");
     outcome
-}
-
-/// What a program prints that cargo runs; or that it failed, with what it said last.
-fn said_by(arguments: &[&str]) -> Result<String, String> {
-    let ran = Command::new("cargo").args(arguments).current_dir(root()).output();
-    let ran = ran.map_err(|error| format!("cargo {}: {error}", arguments.join(" ")))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    if ran.status.success() {
-        return Ok(text(&ran.stdout));
-    }
-    let said = text(&ran.stderr);
-    let last: Vec<_> = said.lines().rev().take(10).collect();
-    let last: Vec<_> = last.into_iter().rev().collect();
-    Err(format!("cargo {}: {}\n{}", arguments.join(" "), ran.status, last.join("\n")))
 }
 
 fn page(

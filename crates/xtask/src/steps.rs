@@ -1,7 +1,8 @@
 //! The steps of the test command, and what each runs.
 
+use std::io::{self, Write as _};
 use std::process::Command;
-use std::{env, fs, io};
+use std::{env, fs};
 
 use crate::command::{cargo, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
@@ -179,6 +180,9 @@ const STEPS: &[Step] = &[
     },
 ];
 
+/// The width of a column with the names of steps.
+pub(crate) const WIDTH: usize = 19;
+
 /// The steps of `--quick`.
 const QUICK: [&str; 7] = ["format", "lint", "architecture", "words", "supply", "unsafe", "test"];
 
@@ -268,10 +272,13 @@ fn examples() -> Outcome {
         .try_for_each(|(example, arguments)| run_command(Command::new(folder.join(example)).args(*arguments)))
 }
 
-/// Prints the steps.
-pub(crate) fn list() {
-    for step in STEPS {
-        println!("{:13} {}", step.name, step.what);
+/// Prints the steps that the same arguments would run.
+pub(crate) fn list(names: &[String], is_quick: bool) -> Result<(), String> {
+    let lines =
+        chosen(names, is_quick)?.into_iter().map(|step| format!("{:WIDTH$} {}\n", step.name, step.what));
+    match io::stdout().write_all(lines.collect::<String>().as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.to_string()),
+        _ => Ok(()),
     }
 }
 
@@ -312,7 +319,7 @@ pub(crate) fn remove_own_folders(step: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{OWN_FOLDERS, QUICK, STEPS, chosen};
+    use super::{OWN_FOLDERS, QUICK, STEPS, WIDTH, chosen};
 
     fn names(of: &[&str]) -> Result<Vec<&'static str>, String> {
         let given: Vec<_> = of.iter().map(|&name| name.to_owned()).collect();
@@ -323,6 +330,7 @@ mod tests {
     fn steps_are_chosen_by_name_and_keep_their_order() {
         assert_eq!(names(&["vulkan", "format"]), Ok(vec!["format", "vulkan"]));
         assert_eq!(names(&[]).map(|all| all.len()), Ok(STEPS.len()));
+        assert_eq!(STEPS.iter().map(|step| step.name.len()).max(), Some(WIDTH));
         assert!(OWN_FOLDERS.iter().all(|(owner, _)| STEPS.iter().any(|step| step.name == *owner)));
         let quick = chosen(&[], true);
         assert_eq!(

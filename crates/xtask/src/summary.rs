@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::step::StepResult;
+use crate::steps::WIDTH;
 
 /// Tests that are listed.
 const SLOWEST: usize = 20;
@@ -16,7 +17,7 @@ pub(crate) fn of(results: &[StepResult], time: Duration, compiled: &str) -> Stri
     for result in results {
         let cpu = result.report.cpu.map_or_else(|| "-".to_owned(), |cpu| format!("{cpu:.1}"));
         let (name, seconds) = (result.name, result.time.as_secs_f64());
-        let _never_fails = writeln!(text, "{name:16} {seconds:7.1} s  CPU {cpu:>7} s  {}", result.said());
+        let _never_fails = writeln!(text, "{name:WIDTH$} {seconds:7.1} s  CPU {cpu:>7} s  {}", result.said());
     }
     let passed = results.iter().filter(|result| result.report.outcome.is_ok()).count();
     let failed = results.iter().filter_map(|result| result.report.outcome.as_ref().err());
@@ -79,8 +80,8 @@ mod tests {
                 "       0.5 s  loom: a::quick",
                 "compiled: nothing",
                 "",
-                "loom                10.0 s  CPU     9.0 s  passed",
-                "miri                 0.0 s  CPU       - s  NOT RUN on this machine: install it",
+                "loom                   10.0 s  CPU     9.0 s  passed",
+                "miri                    0.0 s  CPU       - s  NOT RUN on this machine: install it",
                 "steps: 1 passed, 0 failed, 1 not run; 1.5 minutes",
             ]
         );

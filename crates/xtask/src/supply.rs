@@ -10,7 +10,7 @@ use std::process::Command;
 use serde::Deserialize;
 use spdx::{Expression, LicenseReq};
 
-use crate::command::{printed, root, run, succeeds};
+use crate::command::{cargo_printed, root, run, succeeds};
 use crate::outcome::{Outcome, Trouble};
 
 const POLICY: &str = "deny.toml";
@@ -120,18 +120,9 @@ fn by_cargo_deny(manifest: &str) -> Outcome {
 }
 
 fn metadata(manifest: &str) -> Result<Metadata, Trouble> {
-    let path = root().join(manifest);
-    let arguments = [
-        "metadata",
-        "--format-version",
-        "1",
-        "--all-features",
-        "--locked",
-        "--manifest-path",
-        &path.to_string_lossy(),
-    ];
-    let said = printed("cargo", &arguments)
-        .ok_or_else(|| Trouble::Failed(format!("cargo metadata --locked fails for {manifest}")))?;
+    let arguments =
+        ["metadata", "--format-version", "1", "--all-features", "--locked", "--manifest-path", manifest];
+    let said = cargo_printed(&arguments).map_err(Trouble::Failed)?;
     serde_json::from_str(&said).map_err(|error| Trouble::Failed(format!("{manifest}: {error}")))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::command::{printed, root};
+use crate::command::cargo_printed;
 use crate::outcome::{Outcome, Trouble};
 
 /// With build dependencies and the project's own crates.
@@ -13,13 +13,10 @@ const NOT_IN_PROGRAMS: &str = "tenure-sim";
 
 /// Counts the packages, and lists them when there are too many.
 pub(crate) fn check() -> Outcome {
-    let manifest = root().join("Cargo.toml");
-    let manifest = manifest.to_string_lossy();
     let arguments = "tree -p tenure -e normal,build --no-default-features --features vulkan --prefix none \
-        --target x86_64-unknown-linux-gnu --format {p} --manifest-path";
-    let arguments: Vec<_> = arguments.split_whitespace().chain([&*manifest]).collect();
-    let tree = printed("cargo", &arguments);
-    let tree = tree.ok_or_else(|| Trouble::Failed("cargo tree failed".to_owned()))?;
+        --target x86_64-unknown-linux-gnu --format {p}";
+    let arguments: Vec<_> = arguments.split_whitespace().collect();
+    let tree = cargo_printed(&arguments).map_err(Trouble::Failed)?;
     let crates: BTreeSet<&str> = tree.lines().filter_map(package).collect();
     println!("`tenure` with the feature `vulkan`: {} crates of {MOST}", crates.len());
     let has_device = crates.iter().any(|name| name.starts_with(NOT_IN_PROGRAMS));

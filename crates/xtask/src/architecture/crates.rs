@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::command::{printed, root};
+use crate::command::cargo_printed;
 
 /// One crate of the workspace.
 pub(super) struct Crate {
@@ -21,10 +21,7 @@ pub(super) struct Crate {
 
 /// All of them, by name.
 pub(super) fn read() -> Result<Vec<Crate>, String> {
-    let manifest = root().join("Cargo.toml");
-    let arguments =
-        ["metadata", "--no-deps", "--format-version", "1", "--manifest-path", &manifest.to_string_lossy()];
-    let text = printed("cargo", &arguments).ok_or("cargo metadata failed")?;
+    let text = cargo_printed(&["metadata", "--no-deps", "--format-version", "1"])?;
     let metadata: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().ok_or("cargo metadata lists no packages")?;
     let all: BTreeSet<&str> = packages.iter().filter_map(|it| it["name"].as_str()).collect();

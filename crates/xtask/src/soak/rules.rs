@@ -107,7 +107,7 @@ fn copy() -> Result<PathBuf, Trouble> {
     let tree = target().join("rules/tree");
     let root_folder = root();
     let listed = printed("git", &["-C", &root_folder.to_string_lossy(), "ls-files"]);
-    let listed = listed.ok_or_else(|| Trouble::NoTool("git lists the files to copy".to_owned()))?;
+    let listed = listed.ok_or_else(|| Trouble::NoTool("needs git, and a checkout made by it".to_owned()))?;
     for file in listed.lines() {
         let (from, to) = (root_folder.join(file), tree.join(file));
         if !from.is_file() {

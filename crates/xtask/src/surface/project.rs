@@ -1,7 +1,6 @@
 //! A package that asks for both crates, so that Cargo has them with the features that are wanted.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::{failed, unwritten};
-use crate::command::{root, run};
+use crate::command::{root, run, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::toolchain::Release;
 
@@ -25,8 +24,7 @@ pub(super) struct Project<'a> {
 impl<'a> Project<'a> {
     /// Replaces the one that was there.
     pub(super) fn new(release: &'a Release, features: &[&str]) -> Result<Self, Trouble> {
-        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-        let folder = root().join(target).join("surface");
+        let folder = target().join("surface");
         let put = |name: &str, text: &str| {
             let file = folder.join(name);
             fs::create_dir_all(file.parent().unwrap_or(&folder))

@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
-use crate::command::root;
 use crate::outcome::Trouble;
 
 /// Programs that were built, and the allocators in them.
@@ -76,12 +75,6 @@ pub(super) fn build(mut command: Command) -> Result<Built, Trouble> {
     let mut built = Built::default();
     String::from_utf8_lossy(&output.stdout).lines().for_each(|line| built.note(line));
     Ok(built)
-}
-
-/// Where cargo puts what it builds, with a folder in it for us.
-pub(super) fn target_folder(name: &str) -> PathBuf {
-    let folder = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    root().join(folder).join(name)
 }
 
 #[cfg(test)]

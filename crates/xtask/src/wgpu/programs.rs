@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::build::{Built, build, cargo, target_folder};
+use super::build::{Built, build, cargo};
 use super::figures::{Figures, median};
 use super::host::{Host, Run};
 use super::{Allocator, DROP_IN};
-use crate::command::{self, root};
+use crate::command::{self, root, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
@@ -70,7 +70,7 @@ pub(crate) fn in_brief(is_native: bool) -> Outcome {
 /// The crate that has both allocators in it has no faults that a test or clippy finds.
 fn check_measuring() -> Outcome {
     toolchain::component("clippy")?;
-    let target = target_folder("programs");
+    let target = target().join("programs");
     let target = target.to_string_lossy();
     let of = ["--quiet", "--release", "--locked", "--manifest-path", "programs/Cargo.toml"];
     let with = ["--package", MEASURING, "--target-dir", &target];
@@ -99,7 +99,7 @@ impl Workshop {
     fn new(programs: &[Program]) -> Result<Self, Trouble> {
         let mut packages: Vec<_> = programs.iter().map(|program| program.package).collect();
         packages.dedup();
-        let target = target_folder("programs");
+        let target = target().join("programs");
         let built = build_packages(&root().join("programs"), &target, &packages)?;
         let direct = if packages.contains(&DIRECT.0) {
             let built = build_packages(&root().join("programs/direct"), &target, &[])?;

@@ -39,7 +39,7 @@ fn pattern(text: &str) -> Regex {
 /// Fails for each place that has a retired word.
 pub(crate) fn check() -> Outcome {
     let folder = root();
-    let files = files().ok_or_else(|| Trouble::NoTool("needs git and a checkout".to_owned()))?;
+    let files = files().ok_or_else(|| Trouble::NoTool("needs git, and a checkout made by it".to_owned()))?;
     let mut found = Vec::new();
     for file in files.lines().filter(|file| !file.starts_with(NOT_READ)) {
         // A file that is deleted but not yet in the index.
