@@ -7,9 +7,9 @@ use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{BindingKind, DescriptorKind, DeviceError};
 
+use super::Descriptors;
 use super::buffer::DescriptorBuffer;
 use super::kinds::{RESOURCES, SAMPLERS, WITHOUT_CONSTANTS, heap_binding, vk_type};
-use crate::shared::Shared;
 
 /// One array of a heap that shaders see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,7 +223,7 @@ impl LastKinds {
     }
 }
 
-impl Shared {
+impl Descriptors {
     pub(super) fn create_indexed(self: &Arc<Self>, arrays: Arrays) -> Result<Indexed, DeviceError> {
         let device = &self.api.device;
         let layout = arrays.with_layout(|info| {
@@ -236,7 +236,7 @@ impl Shared {
             // SAFETY: it is new, and nothing was made with it.
             unsafe { device.destroy_descriptor_set_layout(layout, None) };
         });
-        let kinds = LastKinds::new(&arrays, self.tables.descriptors.contract.null);
+        let kinds = LastKinds::new(&arrays, self.limits.contract.null);
         Ok(Indexed { arrays, layout, storage: storage?, kinds })
     }
 
@@ -245,7 +245,7 @@ impl Shared {
         arrays: &Arrays,
         layout: vk::DescriptorSetLayout,
     ) -> Result<Storage, DeviceError> {
-        let descriptors = &self.tables.descriptors;
+        let descriptors = &self.limits;
         if let (Some(functions), Some(sizes)) = (&self.api.descriptor_buffers, &descriptors.sizes) {
             return DescriptorBuffer::create(self, functions, sizes, (arrays, layout)).map(Storage::Buffer);
         }

@@ -9,14 +9,14 @@ use tenure_core::device::{
     Allowed, BindingKind, DescriptorKind, DeviceError, MemoryFlags, MemoryTypeId, Priority,
 };
 
+use super::Descriptors;
 use super::arrays::{Array, Arrays};
 use super::kinds::{RESOURCES, vk_type};
 use super::slot::{Texels, Value, Written};
 use super::space::SpaceLimits;
 use crate::error::unsupported;
-use crate::memory::{Address, Allocation, Memory};
-use crate::resource::{HandleTypes, Object};
-use crate::shared::Shared;
+use crate::memory::{Address, Allocation, HandleTypes, Memory};
+use crate::resource::Object;
 
 /// Bytes of descriptors.
 #[derive(Clone, Debug)]
@@ -110,7 +110,7 @@ pub(super) struct DescriptorBuffer {
 impl DescriptorBuffer {
     /// A buffer for a layout of the arrays.
     pub(super) fn create(
-        shared: &Arc<Shared>,
+        descriptors: &Arc<Descriptors>,
         functions: &ash::ext::descriptor_buffer::Device,
         sizes: &DescriptorSizes,
         (arrays, layout): (&Arrays, vk::DescriptorSetLayout),
@@ -137,11 +137,11 @@ impl DescriptorBuffer {
             _ => vk::BufferUsageFlags::RESOURCE_DESCRIPTOR_BUFFER_EXT,
         };
         let usage = kind | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
-        shared.descriptor_space.take(arrays.kind(), size, sizes.space)?;
-        let made = shared.create_mapped(size, usage);
+        descriptors.space.take(arrays.kind(), size, sizes.space)?;
+        let made = descriptors.create_mapped(size, usage);
         let (buffer, memory, mapped) =
-            made.inspect_err(|_| shared.descriptor_space.give_back(arrays.kind(), size))?;
-        let address = shared.address_of(Object::Buffer(buffer)).unwrap_or(0);
+            made.inspect_err(|_| descriptors.space.give_back(arrays.kind(), size))?;
+        let address = descriptors.resources.address_of(Object::Buffer(buffer)).unwrap_or(0);
         Ok(Self { buffer, memory, usage, address, size, mapped, rows })
     }
 
@@ -149,9 +149,15 @@ impl DescriptorBuffer {
     ///
     /// # Safety
     /// What it names is alive, and no other code uses this element of the array.
-    pub(super) unsafe fn write(&self, shared: &Shared, array: Array, element: u32, written: &Written) {
+    pub(super) unsafe fn write(
+        &self,
+        descriptors: &Descriptors,
+        array: Array,
+        element: u32,
+        written: &Written,
+    ) {
         let of = |bytes: &vk::DescriptorBufferInfo, format| {
-            let address = shared.address_of(Object::Buffer(bytes.buffer)).unwrap_or(0);
+            let address = descriptors.resources.address_of(Object::Buffer(bytes.buffer)).unwrap_or(0);
             vk::DescriptorAddressInfoEXT::default()
                 .address(address.saturating_add(bytes.offset))
                 .range(bytes.range)
@@ -191,7 +197,7 @@ impl DescriptorBuffer {
             (Value::Structure(_), _) => return,
         };
         // SAFETY: the caller promises what is needed; what the data points to lives until the call returns.
-        unsafe { self.put(shared, (array, element), written.kind, data) };
+        unsafe { self.put(descriptors, (array, element), written.kind, data) };
     }
 
     /// Makes descriptors null; there are none for samplers.
@@ -200,7 +206,7 @@ impl DescriptorBuffer {
     /// Null descriptors are enabled, and no other code uses these elements of the array, which may be of the kind.
     pub(super) unsafe fn write_nulls(
         &self,
-        shared: &Shared,
+        descriptors: &Descriptors,
         (array, kind): (Array, BindingKind),
         first: u32,
         count: u32,
@@ -211,7 +217,7 @@ impl DescriptorBuffer {
         let data = vk::DescriptorDataEXT { p_uniform_buffer: core::ptr::null() };
         for element in first..first.saturating_add(count) {
             // SAFETY: as the caller promises; a null pointer, of whichever member, is a null descriptor.
-            unsafe { self.put(shared, (array, element), kind, data) };
+            unsafe { self.put(descriptors, (array, element), kind, data) };
         }
     }
 
@@ -219,13 +225,12 @@ impl DescriptorBuffer {
     /// As [`write`](Self::write); `data` is of the kind.
     unsafe fn put(
         &self,
-        shared: &Shared,
+        descriptors: &Descriptors,
         (array, element): (Array, u32),
         kind: BindingKind,
         data: vk::DescriptorDataEXT<'_>,
     ) {
-        let (Some(functions), Some(sizes)) =
-            (&shared.api.descriptor_buffers, &shared.tables.descriptors.sizes)
+        let (Some(functions), Some(sizes)) = (&descriptors.api.descriptor_buffers, &descriptors.limits.sizes)
         else {
             return;
         };
@@ -248,17 +253,17 @@ impl DescriptorBuffer {
         vk::DescriptorBufferBindingInfoEXT::default().address(self.address).usage(self.usage)
     }
 
-    pub(super) fn destroy(self, shared: &Shared) {
+    pub(super) fn destroy(self, descriptors: &Descriptors) {
         // SAFETY: the contract has the GPU done with it, and it was made here.
-        unsafe { shared.api.device.destroy_buffer(self.buffer, None) };
+        unsafe { descriptors.api.device.destroy_buffer(self.buffer, None) };
         self.memory.destroy();
         let is_of_samplers = self.usage.contains(vk::BufferUsageFlags::SAMPLER_DESCRIPTOR_BUFFER_EXT);
         let kind = if is_of_samplers { DescriptorKind::Sampler } else { DescriptorKind::Resource };
-        shared.descriptor_space.give_back(kind, self.size);
+        descriptors.space.give_back(kind, self.size);
     }
 }
 
-impl Shared {
+impl Descriptors {
     /// A buffer in memory of its own, which the CPU writes and the GPU sees without flushes.
     fn create_mapped(
         self: &Arc<Self>,
@@ -267,7 +272,7 @@ impl Shared {
     ) -> Result<(vk::Buffer, Arc<Memory>, Address), DeviceError> {
         let device = &self.api.device;
         let flags = vk::BufferCreateFlags::empty();
-        let buffer = self.with_buffer_info(size, usage, flags, HandleTypes::empty(), |info| {
+        let buffer = self.resources.with_buffer_info(size, usage, flags, HandleTypes::empty(), |info| {
             // SAFETY: `info` is valid: the usages belong to what is enabled.
             unsafe { device.create_buffer(info, None) }
         });
@@ -308,7 +313,7 @@ impl Shared {
         size: u64,
         kind: MemoryTypeId,
     ) -> Result<(Arc<Memory>, Address), DeviceError> {
-        let memory = self.allocate(Allocation {
+        let memory = self.resources.memory.allocate(Allocation {
             size,
             kind,
             priority: Priority::High,

@@ -5,11 +5,11 @@ use tenure_core::device::{
     Allowed, BindingKind, BufferAccess, BufferView, CallRule, DeviceError, Elements, Format, check,
 };
 
+use super::Descriptors;
 use super::slot::{Slot, Texels, Value, Written};
 use crate::error::{unsupported, unsupported_format};
 use crate::format::to_vk_format;
 use crate::resource::{Resource, VkUsage};
-use crate::shared::Shared;
 
 /// The usage that the API's buffer needs.
 const fn needed_usage(kind: BindingKind) -> vk::BufferUsageFlags {
@@ -21,7 +21,7 @@ const fn needed_usage(kind: BindingKind) -> vk::BufferUsageFlags {
     }
 }
 
-impl Shared {
+impl Descriptors {
     /// Makes what a view of a buffer needs.
     pub(super) fn create_buffer_view(
         &self,
@@ -84,7 +84,7 @@ impl Shared {
             return Err(unsupported("descriptors of buffers without an address (descriptor buffers)"));
         }
         check::buffer_view(offset, size, info.size)?;
-        let tables = &self.tables.descriptors;
+        let tables = &self.limits;
         let (alignment, most) = match kind {
             BindingKind::Constants => (tables.constant_alignment, tables.contract.constant_size),
             BindingKind::TypedBuffer | BindingKind::TypedStorageBuffer => {
@@ -120,7 +120,7 @@ impl Shared {
         element: u64,
         (kind, format): (BindingKind, vk::Format),
     ) -> Result<Slot, DeviceError> {
-        let (elements, most) = (view.size / element.max(1), self.tables.descriptors.contract.typed_elements);
+        let (elements, most) = (view.size / element.max(1), self.limits.contract.typed_elements);
         check::at_most(CallRule::ViewTooLarge, elements, u64::from(most))?;
         let info = vk::BufferViewCreateInfo::default()
             .buffer(buffer)

@@ -6,8 +6,8 @@ use tenure_core::device::{Allowed, BindingKind, DescriptorKind, DescriptorLimits
 use super::arrays::Arrays;
 use super::buffer::DescriptorSizes;
 use super::kinds::RESOURCES;
-use crate::setup::OptionalFeatures;
-use crate::tables::power_of_two;
+use crate::features::OptionalFeatures;
+use crate::loaded::power_of_two;
 
 type Indexing<'a> = vk::PhysicalDeviceDescriptorIndexingProperties<'a>;
 

@@ -7,9 +7,9 @@ use tenure_core::device::{
     AddressMode, Allowed, BindingKind, BorderColor, Compare, DeviceError, Filter, SamplerInfo,
 };
 
+use super::Descriptors;
 use super::slot::{Slot, Value, Written};
 use crate::error::unsupported;
-use crate::shared::Shared;
 
 /// How many there are: some drivers do not count themselves.
 #[derive(Debug, Default)]
@@ -26,9 +26,9 @@ impl SamplerCount {
     }
 }
 
-impl Shared {
+impl Descriptors {
     pub(super) fn create_sampler(&self, desc: &SamplerInfo) -> Result<Slot, DeviceError> {
-        let tables = &self.tables.descriptors;
+        let tables = &self.limits;
         desc.validate(tables.contract.anisotropy)?;
         if desc.mip_bias.abs() > tables.mip_bias {
             return Err(DeviceError::invalid_desc(

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use ash::vk;
 use tenure_core::device::{Allowed, BindingKind, CallRule, DeviceError, SetBinding, SetWrite, check};
 
+use super::Described;
+use super::Descriptors;
 use super::kinds::vk_type;
 use super::set_layout::SetLayout;
 use super::slot::Written;
 use super::writer::{BATCH, WriteTarget, Writer, write_nulls};
-use crate::device::Device;
-use crate::shared::Shared;
 
 /// The most sets of a block.
 const MOST_SETS: u32 = 1 << 16;
@@ -20,28 +20,26 @@ const MOST_SETS: u32 = 1 << 16;
 /// [`Device::destroy_set_block`](tenure_core::device::Device::destroy_set_block). Dropping it without
 /// that leaks the pool.
 pub struct SetBlock {
-    shared: Arc<Shared>,
+    owner: Arc<Descriptors>,
     pool: vk::DescriptorPool,
     sets: Vec<vk::DescriptorSet>,
     bindings: Arc<[SetBinding]>,
 }
 
-impl Shared {
+impl Descriptors {
     pub(crate) fn create_set_block(
         self: &Arc<Self>,
         layout: &SetLayout,
         sets: u32,
     ) -> Result<SetBlock, DeviceError> {
         self.alive()?;
-        if !Arc::ptr_eq(self, layout.shared()) {
-            return Err(DeviceError::broken_rule(CallRule::SameDevice));
-        }
+        self.check_same(layout.owner())?;
         check::count("sets", sets, MOST_SETS)?;
         let sizes = pool_sizes(layout.bindings(), sets)?;
         let layouts = vec![layout.raw(); usize::try_from(sets).unwrap_or(0)];
         let pool = vk::DescriptorPoolCreateInfo::default().pool_sizes(&sizes);
         let (pool, sets) = self.create_sets(pool, &layouts)?;
-        Ok(SetBlock { shared: self.clone(), pool, sets, bindings: layout.shared_bindings().clone() })
+        Ok(SetBlock { owner: self.clone(), pool, sets, bindings: layout.shared_bindings().clone() })
     }
 }
 
@@ -89,17 +87,14 @@ impl SetBlock {
         self.pool
     }
 
-    fn check_device(&self, shared: &Shared) -> Result<(), DeviceError> {
-        if core::ptr::eq(shared, Arc::as_ptr(&self.shared)) {
-            return Ok(());
-        }
-        Err(DeviceError::broken_rule(CallRule::SameDevice))
+    fn check_device(&self, descriptors: &Descriptors) -> Result<(), DeviceError> {
+        descriptors.check_same(&self.owner)
     }
 
     /// What to write where, when the layout has such a descriptor there.
-    fn resolve(&self, write: &SetWrite<'_, Device>) -> Result<Written, DeviceError> {
+    fn resolve(&self, write: &SetWrite<'_, impl Described>) -> Result<Written, DeviceError> {
         let binding = check::set_element(&self.bindings, write.binding, write.element)?;
-        let written = self.shared.resolve(&write.source)?;
+        let written = self.owner.resolve(&write.source)?;
         if !binding.kind.takes(written.kind) {
             let rule = CallRule::BindingKind;
             return Err(DeviceError::invalid_call(rule, written.kind, binding.kind));
@@ -110,12 +105,12 @@ impl SetBlock {
     /// Writes descriptors of a set.
     pub(crate) fn write(
         &self,
-        shared: &Shared,
+        descriptors: &Descriptors,
         set: u32,
-        writes: &[SetWrite<'_, Device>],
+        writes: &[SetWrite<'_, impl Described>],
     ) -> Result<(), DeviceError> {
-        shared.alive()?;
-        self.check_device(shared)?;
+        descriptors.alive()?;
+        self.check_device(descriptors)?;
         let count = self.sets.len() as u64;
         let set =
             self.set(set).ok_or(DeviceError::invalid_call(CallRule::SetExists, u64::from(set), count))?;
@@ -125,7 +120,7 @@ impl SetBlock {
                 self.resolve(write)?;
             }
         }
-        let mut writer = Writer::new(shared);
+        let mut writer = Writer::new(descriptors);
         for write in writes {
             let written = self.resolve(write)?;
             let target = WriteTarget { set, binding: write.binding, element: write.element };
@@ -139,20 +134,20 @@ impl SetBlock {
 
     /// Makes the descriptors of a set null, where the device can.
     pub(crate) fn poison(&self, set: u32) {
-        let Some(set) = self.set(set).filter(|_| self.shared.tables.descriptors.contract.null) else {
+        let Some(set) = self.set(set).filter(|_| self.owner.limits.contract.null) else {
             return;
         };
         for SetBinding { binding, kind, count } in self.bindings.iter().copied() {
             let target = WriteTarget { set, binding, element: 0 };
             // SAFETY: null descriptors are enabled; the set is alive, its layout has just these, and by
             // the contract nothing uses them.
-            unsafe { write_nulls(&self.shared, target, kind, count) };
+            unsafe { write_nulls(&self.owner, target, kind, count) };
         }
     }
 
     pub(crate) fn destroy(self) {
         // SAFETY: the contract has the GPU done with the sets, which go with their pool.
-        unsafe { self.shared.api.device.destroy_descriptor_pool(self.pool, None) };
+        unsafe { self.owner.api.device.destroy_descriptor_pool(self.pool, None) };
     }
 }
 

@@ -6,12 +6,10 @@ use std::sync::Arc;
 use ash::vk;
 use tenure_core::device::{BindingKind, DeviceError, SetBinding, check};
 
+use super::Descriptors;
 use super::kinds::vk_type;
-use crate::device::Device;
 use crate::error::unsupported;
-use crate::resource::Ownership;
-use crate::setup::OptionalFeatures;
-use crate::shared::Shared;
+use crate::features::OptionalFeatures;
 use crate::structure::STRUCTURES;
 
 /// The largest number of a binding: drivers make tables of that length.
@@ -24,7 +22,7 @@ const LAST_BINDING: u32 = u16::MAX as u32;
 /// All shader stages see the bindings, but input attachments only pixel (fragment) shaders. Of arrays, where the
 /// device has descriptor indexing, only what shaders use has to be there.
 pub struct SetLayout {
-    shared: Arc<Shared>,
+    owner: Arc<Descriptors>,
     layout: vk::DescriptorSetLayout,
     bindings: Arc<[SetBinding]>,
     is_ours: bool,
@@ -38,7 +36,7 @@ const fn stages(kind: BindingKind) -> vk::ShaderStageFlags {
     }
 }
 
-impl Shared {
+impl Descriptors {
     pub(crate) fn create_set_layout(
         self: &Arc<Self>,
         bindings: &[SetBinding],
@@ -50,7 +48,7 @@ impl Shared {
         if traces && !self.api.uses(OptionalFeatures::ACCELERATION_STRUCTURES) {
             return Err(DeviceError::Unsupported { feature: STRUCTURES });
         }
-        self.tables.descriptors.check_set(bindings)?;
+        self.limits.check_set(bindings)?;
         let has_indexing = self.api.uses(OptionalFeatures::DESCRIPTOR_INDEXING);
         let flags: Vec<_> = bindings
             .iter()
@@ -77,39 +75,28 @@ impl Shared {
         // SAFETY: the bindings differ, and their counts are within the limits of the device.
         let made = unsafe { self.api.device.create_descriptor_set_layout(&info, None) };
         let layout = made.map_err(|result| self.error("vkCreateDescriptorSetLayout", result))?;
-        Ok(SetLayout { shared: self.clone(), layout, bindings: bindings.into(), is_ours: true })
+        Ok(SetLayout { owner: self.clone(), layout, bindings: bindings.into(), is_ours: true })
     }
 }
 
-impl Shared {
+impl Descriptors {
     /// With descriptor buffers there are no sets: a pipeline uses the ones or the others.
     fn has_sets(&self) -> Result<(), DeviceError> {
-        if self.tables.descriptors.contract.sets { Ok(()) } else { Err(unsupported("descriptor sets")) }
+        if self.limits.contract.sets { Ok(()) } else { Err(unsupported("descriptor sets")) }
     }
 }
 
 impl SetLayout {
-    /// Takes in a layout that a program made itself, for tenure's blocks of sets.
-    ///
-    /// # Errors
-    /// [`DeviceError::InvalidDesc`] for bindings that no layout has, [`DeviceError::Unsupported`] with
-    /// [descriptor buffers](crate#descriptor-buffers); then nothing is destroyed.
-    ///
-    /// # Safety
-    /// The layout is of `device`, was made without flags, and has just these bindings; samplers in it
-    /// (immutable ones) are of bindings that are [`BindingKind::CombinedSampler`], or
-    /// [`BindingKind::Sampler`] and are never written. It lives until
-    /// tenure's layout is destroyed; then, with [`Ownership::Tenure`], tenure destroys it.
-    pub unsafe fn from_raw(
-        device: &Device,
+    /// A layout that the program made.
+    pub(crate) fn adopted(
+        descriptors: &Arc<Descriptors>,
         layout: vk::DescriptorSetLayout,
         bindings: &[SetBinding],
-        ownership: Ownership,
+        is_ours: bool,
     ) -> Result<Self, DeviceError> {
-        device.shared().has_sets()?;
+        descriptors.has_sets()?;
         check::set_bindings(bindings, LAST_BINDING)?;
-        let is_ours = ownership == Ownership::Tenure;
-        Ok(Self { shared: device.shared().clone(), layout, bindings: bindings.into(), is_ours })
+        Ok(Self { owner: descriptors.clone(), layout, bindings: bindings.into(), is_ours })
     }
 
     /// The API's layout, for pipelines. Do not destroy it.
@@ -128,14 +115,14 @@ impl SetLayout {
         &self.bindings
     }
 
-    pub(super) const fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+    pub(super) const fn owner(&self) -> &Arc<Descriptors> {
+        &self.owner
     }
 
     pub(crate) fn destroy(self) {
         if self.is_ours {
             // SAFETY: by the contract nothing uses it any more.
-            unsafe { self.shared.api.device.destroy_descriptor_set_layout(self.layout, None) };
+            unsafe { self.owner.api.device.destroy_descriptor_set_layout(self.layout, None) };
         }
     }
 }

@@ -3,7 +3,7 @@
 use ash::vk;
 use tenure_core::device::BindingKind;
 
-use crate::shared::Shared;
+use super::Descriptors;
 
 /// What a set is told about a descriptor.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +49,8 @@ impl Slot {
     }
 
     /// Destroys what was made for it. The GPU is done with it, says the caller.
-    pub(crate) fn destroy(self, shared: &Shared) {
-        let device = &shared.api.device;
+    pub(crate) fn destroy(self, descriptors: &Descriptors) {
+        let device = &descriptors.api.device;
         match self {
             Self::Nothing | Self::Shader(Written { value: Value::Bytes(_) | Value::Structure(_), .. }) => {}
             Self::Shader(Written { value: Value::Texels(Texels { view, .. }), .. }) => {
@@ -62,7 +62,7 @@ impl Slot {
             {
                 // SAFETY: as above.
                 unsafe { device.destroy_sampler(info.sampler, None) };
-                shared.samplers.give_back();
+                descriptors.samplers.give_back();
             }
             Self::Shader(Written { value: Value::Image(info), .. }) => {
                 // SAFETY: as above.

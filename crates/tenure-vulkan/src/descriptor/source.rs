@@ -3,14 +3,17 @@
 use ash::vk;
 use tenure_core::device::{BindingKind, BufferAccess, CallRule, DescriptorSource, DeviceError};
 
+use super::Described;
+use super::Descriptors;
 use super::buffer_view::bytes;
 use super::slot::{Value, Written};
-use crate::device::Device;
-use crate::shared::Shared;
 
-impl Shared {
+impl Descriptors {
     /// What to write for a source.
-    pub(super) fn resolve(&self, source: &DescriptorSource<'_, Device>) -> Result<Written, DeviceError> {
+    pub(super) fn resolve(
+        &self,
+        source: &DescriptorSource<'_, impl Described>,
+    ) -> Result<Written, DeviceError> {
         match *source {
             DescriptorSource::Copy { heap, index } => heap.written(self, index),
             DescriptorSource::Combined { views, view, samplers, sampler } => {

@@ -6,11 +6,11 @@ use tenure_core::device::{
     Usage, ViewShape, check,
 };
 
+use super::Descriptors;
 use super::slot::{Slot, Value, Written};
 use crate::error::{unsupported, unsupported_format};
 use crate::format::{aspects, to_vk_format};
 use crate::resource::{Resource, VkUsage};
-use crate::shared::Shared;
 
 /// The usage that the API's image and view need, and what the format has to be good for.
 const fn needed(access: TextureAccess, is_depth: bool) -> (vk::ImageUsageFlags, vk::FormatFeatureFlags) {
@@ -42,7 +42,7 @@ fn view_usage(info: &TextureInfo, access: TextureAccess) -> vk::ImageUsageFlags 
     usage
 }
 
-impl Shared {
+impl Descriptors {
     /// Makes a view of a texture.
     pub(super) fn create_texture_view(
         &self,

@@ -4,9 +4,9 @@ use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::BindingKind;
 
+use super::Descriptors;
 use super::kinds::vk_type;
 use super::slot::{Value, Written};
-use crate::shared::Shared;
 
 /// Descriptors handed to the driver at once.
 pub(super) const BATCH: usize = 16;
@@ -24,13 +24,13 @@ pub(super) struct WriteTarget {
 /// Collects descriptors and writes them, as soon as there is a batch of them. Dropped before it is
 /// finished it writes no more.
 pub(super) struct Writer<'a> {
-    shared: &'a Shared,
+    descriptors: &'a Descriptors,
     batch: SmallVec<[(WriteTarget, Written); BATCH]>,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(shared: &'a Shared) -> Self {
-        Self { shared, batch: SmallVec::new() }
+    pub(super) fn new(descriptors: &'a Descriptors) -> Self {
+        Self { descriptors, batch: SmallVec::new() }
     }
 
     /// Writes a descriptor, now or before [`finish`](Self::finish) returns.
@@ -77,7 +77,7 @@ impl<'a> Writer<'a> {
             .collect();
         if !writes.is_empty() {
             // SAFETY: the caller of `write` promised what is needed of each.
-            unsafe { self.shared.api.device.update_descriptor_sets(&writes, &[]) };
+            unsafe { self.descriptors.api.device.update_descriptor_sets(&writes, &[]) };
         }
         drop(writes);
         self.batch.clear();
@@ -98,7 +98,12 @@ fn to(target: WriteTarget, kind: BindingKind) -> vk::WriteDescriptorSet<'static>
 /// # Safety
 /// Null descriptors are enabled. The set is alive, its layout has such descriptors there, and no
 /// other code uses them meanwhile.
-pub(super) unsafe fn write_nulls(shared: &Shared, target: WriteTarget, kind: BindingKind, count: u32) {
+pub(super) unsafe fn write_nulls(
+    descriptors: &Descriptors,
+    target: WriteTarget,
+    kind: BindingKind,
+    count: u32,
+) {
     let layout = match kind {
         BindingKind::StorageTexture => vk::ImageLayout::GENERAL,
         _ => vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL,
@@ -129,7 +134,7 @@ pub(super) unsafe fn write_nulls(shared: &Shared, target: WriteTarget, kind: Bin
             BindingKind::Sampler | BindingKind::CombinedSampler | BindingKind::InputAttachment => return,
         };
         // SAFETY: as the caller promises; null is allowed for these kinds.
-        unsafe { shared.api.device.update_descriptor_sets(&[write], &[]) };
+        unsafe { descriptors.api.device.update_descriptor_sets(&[write], &[]) };
         done += left as u32;
     }
 }

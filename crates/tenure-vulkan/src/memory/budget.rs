@@ -3,14 +3,14 @@
 use ash::vk;
 use tenure_core::device::{DeviceError, HeapBudget};
 
-use crate::setup::OptionalFeatures;
-use crate::shared::Shared;
+use super::Memories;
+use crate::features::OptionalFeatures;
 
-impl Shared {
+impl Memories {
     pub(crate) fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
         self.alive()?;
         let properties = &self.tables.properties;
-        let counted = self.memory.budgets(properties);
+        let counted = self.count.budgets(properties);
         if !self.api.uses(OptionalFeatures::MEMORY_BUDGET) {
             return Ok(counted);
         }

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use ash::vk;
 use tenure_core::device::{CallRule, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, ResourceDesc, check};
 
-use super::allocation::{Allocation, Memory};
-use crate::resource::HandleTypes;
-use crate::shared::Shared;
+use super::Memories;
+use super::allocation::{Allocation, HandleTypes, Memory};
 
 /// A block of device memory: a handle for
 /// [`Device::destroy_heap`](tenure_core::device::Device::destroy_heap). Dropping it without that
@@ -44,7 +43,7 @@ impl fmt::Debug for Heap {
     }
 }
 
-impl Shared {
+impl Memories {
     fn check_heap(&self, desc: &HeapDesc) -> Result<(), DeviceError> {
         let properties = &self.tables.properties;
         self.memory_flags(desc.memory)?;
@@ -72,7 +71,7 @@ impl Shared {
     }
 
     /// The category of heap that a resource asks for.
-    pub(crate) const fn category(&self, desc: &ResourceDesc) -> HeapCategory {
+    pub(crate) fn category(&self, desc: &ResourceDesc) -> HeapCategory {
         if self.tables.split { own_category(desc) } else { HeapCategory::Any }
     }
 

@@ -50,7 +50,7 @@ impl Mapping {
 
     /// The bytes of an access, as a place in the buffer.
     fn range(&self, offset: u64, size: usize) -> Result<Range<usize>, DeviceError> {
-        self.memory.shared().alive()?;
+        self.memory.owner().alive()?;
         let end = u64::try_from(size).ok().and_then(|size| offset.checked_add(size));
         let outside =
             || DeviceError::invalid_call(CallRule::InsideMapping, end.unwrap_or(u64::MAX), self.size);
@@ -66,7 +66,7 @@ impl Mapping {
         if !self.needs_flushes {
             return None;
         }
-        let atom = self.memory.shared().tables.properties.non_coherent_atom;
+        let atom = self.memory.owner().tables.properties.non_coherent_atom;
         let start = self.offset.saturating_add(range.start as u64);
         Some(self.mapped(flush_range(start, range.len() as u64, atom, self.memory.size)?))
     }
@@ -81,8 +81,8 @@ impl Mapping {
     /// A flush takes whole atoms. Where the write is to a part of one, the processor may still have the rest
     /// as it was before the GPU wrote there, and would write that back; so it forgets the atom first.
     fn begin_write(&self, range: &Range<usize>) -> Result<RwLockReadGuard<'_, ()>, DeviceError> {
-        let shared = self.memory.shared();
-        let atom = shared.tables.properties.non_coherent_atom;
+        let memories = self.memory.owner();
+        let atom = memories.tables.properties.non_coherent_atom;
         let start = self.offset.saturating_add(range.start as u64);
         let torn = torn_atoms(start, range.len() as u64, atom, self.memory.size);
         if torn.is_empty() {
@@ -91,8 +91,8 @@ impl Mapping {
         let nothing_unflushed = self.memory.unflushed.write();
         let atoms: SmallVec<[_; 2]> = torn.into_iter().map(|range| self.mapped(range)).collect();
         // SAFETY: the memory is mapped, and the ranges are made of whole atoms or end with it.
-        let invalidated = unsafe { shared.api.device.invalidate_mapped_memory_ranges(&atoms) };
-        invalidated.map_err(|result| shared.error("vkInvalidateMappedMemoryRanges", result))?;
+        let invalidated = unsafe { memories.api.device.invalidate_mapped_memory_ranges(&atoms) };
+        invalidated.map_err(|result| memories.error("vkInvalidateMappedMemoryRanges", result))?;
         Ok(RwLockWriteGuard::downgrade(nothing_unflushed))
     }
 }
@@ -109,21 +109,21 @@ impl tenure_core::device::Mapping for Mapping {
         // there, and all others copy as this does.
         unsafe { mapped::write_bytes(self.address.get().add(range.start), bytes) };
         let Some(atoms) = self.atoms(&range) else { return Ok(()) };
-        let shared = self.memory.shared();
+        let memories = self.memory.owner();
         // SAFETY: the memory is mapped, and the range is made of whole atoms or ends with it.
-        let flushed = unsafe { shared.api.device.flush_mapped_memory_ranges(&[atoms]) };
-        flushed.map_err(|result| shared.error("vkFlushMappedMemoryRanges", result))
+        let flushed = unsafe { memories.api.device.flush_mapped_memory_ranges(&[atoms]) };
+        flushed.map_err(|result| memories.error("vkFlushMappedMemoryRanges", result))
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError> {
         let range = self.range(offset, out.len())?;
         if let Some(atoms) = self.atoms(&range) {
-            let shared = self.memory.shared();
+            let memories = self.memory.owner();
             // Whole atoms are invalidated, and so is what is written next to the range.
             let _nothing_unflushed = self.memory.unflushed.write();
             // SAFETY: as in `write`.
-            let invalidated = unsafe { shared.api.device.invalidate_mapped_memory_ranges(&[atoms]) };
-            invalidated.map_err(|result| shared.error("vkInvalidateMappedMemoryRanges", result))?;
+            let invalidated = unsafe { memories.api.device.invalidate_mapped_memory_ranges(&[atoms]) };
+            invalidated.map_err(|result| memories.error("vkInvalidateMappedMemoryRanges", result))?;
         }
         // SAFETY: as in `write`, the other way round.
         unsafe { mapped::read_bytes(self.address.get().add(range.start), out) };

@@ -1,4 +1,4 @@
-//! Memory: heaps, what resources need of it, mappings, budgets.
+//! Memory: heaps, mappings, budgets.
 
 mod allocation;
 mod budget;
@@ -6,11 +6,37 @@ mod count;
 mod flush;
 mod heap;
 mod mapping;
-mod priority;
-mod requirements;
 
-pub(crate) use allocation::{Address, Allocation, HostOwner, Import, Memory};
-pub(crate) use count::MemoryCount;
+use core::ops::Deref;
+use std::sync::Arc;
+
+pub(crate) use allocation::{Address, Allocation, HandleTypes, HostOwner, Import, Memory, weight};
+use count::MemoryCount;
 pub use heap::Heap;
 pub use mapping::Mapping;
-pub(crate) use requirements::Needs;
+
+use crate::loaded::Loaded;
+
+/// The memory that a device has, and how much of it is taken.
+pub(crate) struct Memories {
+    loaded: Arc<Loaded>,
+    count: MemoryCount,
+}
+
+impl Memories {
+    pub(crate) fn new(loaded: Arc<Loaded>) -> Self {
+        Self { loaded, count: MemoryCount::default() }
+    }
+
+    pub(crate) const fn loaded(&self) -> &Arc<Loaded> {
+        &self.loaded
+    }
+}
+
+impl Deref for Memories {
+    type Target = Loaded;
+
+    fn deref(&self) -> &Loaded {
+        &self.loaded
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ash::vk;
 use tenure_core::SyncPoint;
 
-use crate::shared::Shared;
+use crate::queue::Queues;
 
 /// Semaphores that submissions wait for, until those are complete. Free ones are in the device's pool.
 #[derive(Default)]
@@ -18,18 +18,18 @@ impl Waited {
     }
 
     /// Gives back those whose submissions are complete.
-    pub(super) fn collect(&mut self, shared: &Shared, completed: &SyncPoint) {
+    pub(super) fn collect(&mut self, queues: &Queues, completed: &SyncPoint) {
         while let Some((semaphore, point)) = self.0.front() {
             if !point.is_covered_by(completed) {
                 break;
             }
-            shared.sync.return_semaphores([*semaphore]);
+            queues.sync.return_semaphores([*semaphore]);
             self.0.pop_front();
         }
     }
 
     /// Gives all back, when nothing runs any more.
-    pub(super) fn give_back(&mut self, shared: &Shared) {
-        shared.sync.return_semaphores(self.0.drain(..).map(|(semaphore, _)| semaphore));
+    pub(super) fn give_back(&mut self, queues: &Queues) {
+        queues.sync.return_semaphores(self.0.drain(..).map(|(semaphore, _)| semaphore));
     }
 }

@@ -6,10 +6,10 @@ use ash::vk;
 use parking_lot::ReentrantMutex;
 use tenure_core::device::{DeviceError, QueueId, QueueProperties, QueueSerial};
 
+use super::Queues;
 use super::fences::Fences;
 use super::timeline::Timeline;
-use crate::setup::Family;
-use crate::shared::Shared;
+use crate::stages::QueueStages;
 
 /// How long one call into the driver blocks at most: then it is looked whether the device is lost.
 pub(crate) const SLICE: Duration = Duration::from_millis(50);
@@ -22,10 +22,45 @@ pub(crate) enum Clock {
     Fences(Fences),
 }
 
+/// What a family's queues can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Family {
+    pub(crate) flags: vk::QueueFlags,
+    pub(crate) queues: u32,
+    /// Texels; regions of images are copied in multiples of it. Zeros: whole mips only.
+    pub(crate) transfer_granularity: [u32; 3],
+    /// Bits of a timestamp that count; 0: its queues have none.
+    pub(crate) timestamp_bits: u32,
+}
+
+impl From<&vk::QueueFamilyProperties> for Family {
+    fn from(found: &vk::QueueFamilyProperties) -> Self {
+        let vk::Extent3D { width, height, depth } = found.min_image_transfer_granularity;
+        Self {
+            flags: found.queue_flags,
+            queues: found.queue_count,
+            transfer_granularity: [width, height, depth],
+            timestamp_bits: found.timestamp_valid_bits,
+        }
+    }
+}
+
+/// A queue for the program's own use: see [`Device::own_queues`](crate::Device::own_queues).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnQueue {
+    /// The queue.
+    pub queue: vk::Queue,
+    /// Its family.
+    pub family: u32,
+    /// Its number in the family, as `vkGetDeviceQueue` counts.
+    pub index: u32,
+}
+
 /// A queue of the device. Locks are taken in the order clock, handle, and no two clocks at once.
 pub(crate) struct Queue {
     pub(crate) properties: QueueProperties,
     pub(crate) family: Family,
+    pub(crate) stages: QueueStages,
     /// Locked while the API uses the queue, which it wants one thread at a time to do. A thread that has it may
     /// ask for it again: the program's own code, which it runs then, does.
     handle: ReentrantMutex<vk::Queue>,
@@ -34,12 +69,12 @@ pub(crate) struct Queue {
 
 impl Queue {
     pub(crate) const fn new(
-        properties: QueueProperties,
-        family: Family,
+        (properties, family): (QueueProperties, Family),
+        stages: QueueStages,
         handle: vk::Queue,
         clock: Clock,
     ) -> Self {
-        Self { properties, family, handle: ReentrantMutex::new(handle), clock }
+        Self { properties, family, stages, handle: ReentrantMutex::new(handle), clock }
     }
 
     /// Runs `call` with the queue, while no other code uses it.
@@ -66,7 +101,7 @@ impl Queue {
     }
 }
 
-impl Shared {
+impl Queues {
     pub(crate) fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
         self.alive()?;
         match &self.queue(queue)?.clock {

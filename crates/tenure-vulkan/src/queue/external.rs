@@ -1,13 +1,13 @@
 //! Semaphores of the program's own, and its own submissions.
 
 use ash::vk;
-use tenure_core::device::{DeviceError, QueueId, QueueSerial, SubmitSync};
+use tenure_core::device::{DeviceError, QueueId, QueueSerial};
 
+use super::Queues;
 use super::clock::Clock;
 use super::send::{SemaphorePoint, Work};
-use crate::device::Device;
+use super::submit::Sync;
 use crate::error::unsupported;
-use crate::shared::Shared;
 
 /// A semaphore of the program's own that a recording waits for or signals: see
 /// [`Recording::wait_for_external`](tenure_core::Recording::wait_for_external).
@@ -92,9 +92,9 @@ impl ExternalSemaphore {
     }
 }
 
-impl Shared {
+impl Queues {
     /// Values need timeline semaphores.
-    pub(super) fn check_external(&self, sync: &SubmitSync<'_, Device>) -> Result<(), DeviceError> {
+    pub(super) fn check_external(&self, sync: &Sync<'_>) -> Result<(), DeviceError> {
         let mut points = sync.external_waits.iter().chain(sync.external_signals);
         if self.api.timeline.is_none() && points.any(|point| point.value.is_some()) {
             return Err(unsupported("timeline semaphores"));
@@ -119,7 +119,7 @@ impl Shared {
         }
         let answer = found.with(run);
         // The end of a batch comes after all that was submitted to the queue before.
-        let sent = self.execute(queue, Work::Lists(&[]), SubmitSync::new(&[], signal));
+        let sent = self.execute(queue, Work::Lists(&[]), Sync::new(&[], signal));
         match sent {
             Ok(()) => Ok(answer),
             Err(lost @ DeviceError::Lost { .. }) => Err(lost),

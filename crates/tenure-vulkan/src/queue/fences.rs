@@ -11,14 +11,13 @@ use std::time::{Duration, Instant};
 use ash::vk;
 use parking_lot::{Condvar, Mutex};
 use smallvec::SmallVec;
-use tenure_core::device::{DeviceError, QueueId, QueueSerial, SubmitSync, check};
+use tenure_core::device::{DeviceError, QueueId, QueueSerial, check};
 
+use super::Queues;
 use super::clock::{Clock, SLICE, nanoseconds};
 use super::send::{Batch, SemaphorePoint, SemaphorePoints, Work};
-use super::submit::merge_waits;
+use super::submit::{Sync, merge_waits};
 use super::sync_pool::SyncPool;
-use crate::device::Device;
-use crate::shared::Shared;
 
 type Semaphores = SmallVec<[vk::Semaphore; 4]>;
 
@@ -26,7 +25,7 @@ type Semaphores = SmallVec<[vk::Semaphore; 4]>;
 struct InFlight {
     /// Complete with it.
     serial: u64,
-    /// Shared with threads that wait for it; the last to let go returns it.
+    /// Queues with threads that wait for it; the last to let go returns it.
     fence: Arc<vk::Fence>,
     /// Those that it waited for; free when it is complete.
     waited: Semaphores,
@@ -86,7 +85,7 @@ struct Pending<'a> {
     bridge: Bridge,
 }
 
-impl Shared {
+impl Queues {
     pub(crate) fn poll_fences(&self, fences: &Fences) -> Result<u64, DeviceError> {
         let state = &mut *fences.state.lock();
         while let Some(front) = state.in_flight.front() {
@@ -134,9 +133,9 @@ impl Shared {
         &self,
         (queue, fences): (QueueId, &Fences),
         work: Work<'_>,
-        sync: SubmitSync<'_, Device>,
+        sync: Sync<'_>,
     ) -> Result<(), DeviceError> {
-        let SubmitSync { waits, signal, .. } = sync;
+        let Sync { waits, signal, .. } = sync;
         let changes_tiles = matches!(work, Work::Binds(_));
         let own = {
             let state = fences.state.lock();
@@ -276,9 +275,9 @@ impl Shared {
         (queue, fences): (QueueId, &Fences),
         work: Work<'_>,
         mut waited: Semaphores,
-        sync: SubmitSync<'_, Device>,
+        sync: Sync<'_>,
     ) -> Result<(), DeviceError> {
-        let SubmitSync { external_waits, external_signals, signal, .. } = sync;
+        let Sync { external_waits, external_signals, signal, .. } = sync;
         let changes_tiles = matches!(work, Work::Binds(_));
         let mut state = fences.state.lock();
         check::serial(signal, state.submitted)?;

@@ -6,9 +6,9 @@ use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{DeviceError, QueueId};
 
+use super::Queues;
 use super::clock::Queue;
 use crate::error::unsupported;
-use crate::shared::Shared;
 
 /// Changes of tile mappings, in the API's words.
 #[derive(Default)]
@@ -72,7 +72,7 @@ impl Apart {
     }
 }
 
-impl Shared {
+impl Queues {
     /// Hands a batch to the driver: to the given queue, except for changes of mappings that its
     /// family cannot make. Semaphores order those wherever they are made.
     pub(crate) fn send(&self, queue: QueueId, batch: &Batch<'_>) -> Result<(), DeviceError> {
@@ -92,7 +92,7 @@ impl Shared {
         if queue.can_bind() {
             return Ok(queue);
         }
-        self.queues.iter().find(|queue| queue.can_bind()).ok_or(unsupported("a queue with sparse binding"))
+        self.list.iter().find(|queue| queue.can_bind()).ok_or(unsupported("a queue with sparse binding"))
     }
 
     fn submit2(

@@ -1,12 +1,28 @@
 //! From closed lists to work on a queue.
 
 use smallvec::SmallVec;
-use tenure_core::device::{CallRule, DeviceError, MAX_QUEUES, QueueId, QueueSerial, SubmitSync};
+use tenure_core::device::{CallRule, DeviceError, MAX_QUEUES, QueueId, QueueSerial};
 
+use super::Queues;
 use super::clock::Clock;
+use super::external::ExternalSemaphore;
 use super::send::Work;
-use crate::device::Device;
-use crate::shared::Shared;
+
+/// What a submission waits for, and what it signals.
+#[derive(Clone, Copy)]
+pub(crate) struct Sync<'a> {
+    pub(crate) waits: &'a [QueueSerial],
+    pub(crate) external_waits: &'a [ExternalSemaphore],
+    pub(crate) external_signals: &'a [ExternalSemaphore],
+    pub(crate) signal: u64,
+}
+
+impl<'a> Sync<'a> {
+    /// With serials alone.
+    pub(crate) const fn new(waits: &'a [QueueSerial], signal: u64) -> Self {
+        Self { waits, external_waits: &[], external_signals: &[], signal }
+    }
+}
 
 /// At most one serial a queue.
 pub(crate) type Waits = SmallVec<[QueueSerial; MAX_QUEUES]>;
@@ -23,14 +39,9 @@ pub(crate) fn merge_waits(waits: impl Iterator<Item = QueueSerial>) -> Waits {
     merged
 }
 
-impl Shared {
+impl Queues {
     /// Submits work to a queue.
-    pub(crate) fn execute(
-        &self,
-        queue: QueueId,
-        work: Work<'_>,
-        sync: SubmitSync<'_, Device>,
-    ) -> Result<(), DeviceError> {
+    pub(crate) fn execute(&self, queue: QueueId, work: Work<'_>, sync: Sync<'_>) -> Result<(), DeviceError> {
         self.alive()?;
         self.check_waits(queue, sync.waits, sync.signal)?;
         self.check_external(&sync)?;

@@ -5,7 +5,7 @@ use ash::vk;
 use parking_lot::Mutex;
 use tenure_core::device::DeviceError;
 
-use crate::shared::Shared;
+use super::Queues;
 
 /// Those that nothing uses.
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl SyncPool {
     }
 }
 
-impl Shared {
+impl Queues {
     /// A fence that is not signalled.
     pub(crate) fn take_fence(&self) -> Result<vk::Fence, DeviceError> {
         let device = &self.api.device;
@@ -77,13 +77,5 @@ impl Shared {
         // SAFETY: the device is alive.
         let made = unsafe { self.api.device.create_semaphore(&vk::SemaphoreCreateInfo::default(), None) };
         made.map_err(|result| self.error("vkCreateSemaphore", result))
-    }
-
-    /// A timeline semaphore at 0.
-    pub(crate) fn create_timeline(device: &ash::Device) -> Result<vk::Semaphore, vk::Result> {
-        let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
-        let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
-        // SAFETY: the device is alive and has timeline semaphores enabled, says the caller.
-        unsafe { device.create_semaphore(&info, None) }
     }
 }

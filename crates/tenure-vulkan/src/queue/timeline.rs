@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use ash::vk;
 use parking_lot::Mutex;
-use tenure_core::device::{DeviceError, QueueId, QueueSerial, SubmitSync, check};
+use tenure_core::device::{DeviceError, QueueId, QueueSerial, check};
 
+use super::Queues;
 use super::clock::{Clock, nanoseconds};
 use super::send::{Batch, SemaphorePoint, SemaphorePoints, Work};
-use super::submit::merge_waits;
-use crate::device::Device;
-use crate::shared::Shared;
+use super::submit::{Sync, merge_waits};
 
 /// A queue's clock: the semaphore's value is the newest completed serial.
 pub(crate) struct Timeline {
@@ -41,10 +40,18 @@ impl Timeline {
     }
 }
 
-impl Shared {
+/// A timeline semaphore at 0, on a device that has them.
+pub(crate) fn create_timeline(device: &ash::Device) -> Result<vk::Semaphore, vk::Result> {
+    let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+    let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+    // SAFETY: the device is alive and has timeline semaphores enabled, says the caller.
+    unsafe { device.create_semaphore(&info, None) }
+}
+
+impl Queues {
     /// The semaphore of a queue, on a device where all have one.
     fn timeline_of(&self, queue: QueueId) -> Option<vk::Semaphore> {
-        match &self.queues.get(queue.index())?.clock {
+        match &self.list.get(queue.index())?.clock {
             Clock::Timeline(timeline) => Some(timeline.semaphore),
             Clock::Fences(_) => None,
         }
@@ -86,9 +93,9 @@ impl Shared {
         &self,
         (queue, timeline): (QueueId, &Timeline),
         work: Work<'_>,
-        sync: SubmitSync<'_, Device>,
+        sync: Sync<'_>,
     ) -> Result<(), DeviceError> {
-        let SubmitSync { waits, external_waits, external_signals, signal, .. } = sync;
+        let Sync { waits, external_waits, external_signals, signal, .. } = sync;
         let mut bound = timeline.bound.lock();
         let submitted = timeline.submitted();
         check::serial(signal, submitted)?;

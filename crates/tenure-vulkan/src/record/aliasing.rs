@@ -9,7 +9,7 @@
 use ash::vk;
 use smallvec::SmallVec;
 
-use super::barrier::Half;
+use crate::stages::Half;
 
 /// A resource that takes over memory.
 struct Takeover {
@@ -49,8 +49,8 @@ mod tests {
     use ash::vk::Handle as _;
     use tenure_core::device::State;
 
-    use super::super::stages::vk_stage_access_layout;
     use super::*;
+    use crate::stages::vk_stage_access_layout;
 
     type Stages = vk::PipelineStageFlags2;
     type Access = vk::AccessFlags2;

@@ -3,12 +3,10 @@
 use ash::vk;
 use tenure_core::device::{DeviceError, Usage};
 
+use super::Resources;
 use crate::error::unsupported;
-use crate::setup::OptionalFeatures;
-use crate::shared::Shared;
-
-/// Types of handles; none for memory that is not shared.
-pub(crate) type HandleTypes = vk::ExternalMemoryHandleTypeFlags;
+use crate::features::OptionalFeatures;
+use crate::memory::HandleTypes;
 
 /// What is to be done with the memory of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +25,9 @@ impl Handles {
     }
 }
 
-impl Shared {
+impl Resources {
     /// Peers of other drivers take a resource from a queue family of their own.
-    pub(super) fn check_peers(&self, usage: Usage) -> Result<(), DeviceError> {
+    pub(crate) fn check_peers(&self, usage: Usage) -> Result<(), DeviceError> {
         let has_family = self.api.uses(OptionalFeatures::QUEUE_FAMILY_FOREIGN);
         match usage.contains(Usage::SHARED_ACROSS_DRIVERS) && !has_family {
             true => Err(unsupported("memory shared across drivers (VK_EXT_queue_family_foreign)")),

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use ash::vk;
 use tenure_core::device::{CallRule, DeviceError, MemoryTypeId, Priority, Requirements, ResourceDesc, check};
 
-use super::external::HandleTypes;
+use super::Resources;
 use super::handle::{Backing, Resource};
 use super::object::{Bare, Object, Plan};
-use crate::memory::{Allocation, Heap, Import, Memory, Needs};
-use crate::setup::OptionalFeatures;
-use crate::shared::Shared;
+use super::requirements::Needs;
+use crate::features::OptionalFeatures;
+use crate::memory::HandleTypes;
+use crate::memory::{Allocation, Heap, Import, Memory};
 
-impl Shared {
+impl Resources {
     fn check_memory_type(&self, allowed: u32, kind: MemoryTypeId) -> Result<(), DeviceError> {
         self.memory_flags(kind)?;
         check::memory_type(allowed, kind)
@@ -31,7 +32,7 @@ impl Shared {
         self.check_memory_type(self.contract(desc, needs)?.memory_types, kind)?;
         let (size, most) = (needs.memory.size, self.tables.properties.max_heap_size);
         check::at_most(CallRule::ResourceTooLarge, size, most)?;
-        let memory = self.allocate(Allocation {
+        let memory = self.memory.allocate(Allocation {
             size,
             kind,
             priority,
@@ -73,7 +74,7 @@ impl Shared {
         // Without the padding of heaps that it shares with others.
         let needed = Requirements { size: needs.memory.size, ..self.contract(desc, needs)? };
         let (kind, size) = choose(needed)?;
-        let memory = self.allocate(Allocation {
+        let memory = self.memory.allocate(Allocation {
             size,
             kind,
             priority: desc.usage().priority(),
@@ -103,11 +104,9 @@ impl Shared {
         offset: u64,
     ) -> Result<Resource, DeviceError> {
         self.alive()?;
-        if !Arc::ptr_eq(self, heap.memory.shared()) {
-            return Err(DeviceError::broken_rule(CallRule::SameDevice));
-        }
+        self.check_same(heap.memory.owner())?;
         let plan = self.plan(desc)?;
-        self.check_category(desc, heap.category)?;
+        self.memory.check_category(desc, heap.category)?;
         let bare = self.create(&plan)?;
         let needs = self.needs_of(bare.object);
         self.check_placement(desc, needs, heap, offset)?;
@@ -156,7 +155,7 @@ impl Shared {
         self.note_usage(desc.usage());
         Resource {
             address: self.address_of(object),
-            shared: self.clone(),
+            owner: self.clone(),
             object,
             desc: desc.clone(),
             backing,

@@ -3,12 +3,13 @@
 use ash::vk;
 use tenure_core::device::{Allowed, BufferInfo, DeviceError, ResourceDesc, TextureInfo, Usage};
 
-use super::external::{HandleTypes, Handles};
+use super::Resources;
+use super::external::Handles;
 use super::image::ImagePlan;
 use crate::error::unsupported;
+use crate::features::OptionalFeatures;
 use crate::format::samples;
-use crate::setup::OptionalFeatures;
-use crate::shared::Shared;
+use crate::memory::HandleTypes;
 use crate::usage::buffer_usage;
 
 /// A buffer or an image.
@@ -40,7 +41,7 @@ pub(crate) const SPARSE_BUFFER: vk::BufferCreateFlags = vk::BufferCreateFlags::f
         | vk::BufferCreateFlags::SPARSE_ALIASED.as_raw(),
 );
 
-impl Shared {
+impl Resources {
     /// How to create a resource with plain memory, checked against all limits of the device; with memory to be
     /// exported where it is shared.
     pub(crate) fn plan<'a>(&self, desc: &'a ResourceDesc) -> Result<Plan<'a>, DeviceError> {
@@ -182,7 +183,7 @@ impl Shared {
                 Object::Image(made.map_err(|result| self.error("vkCreateImage", result))?)
             }
         };
-        Ok(Bare { shared: self, object, is_kept: false })
+        Ok(Bare { owner: self, object, is_kept: false })
     }
 
     /// Destroys an object that the GPU is done with.
@@ -198,7 +199,7 @@ impl Shared {
 
 /// An object just created, destroyed unless it is kept.
 pub(crate) struct Bare<'a> {
-    shared: &'a Shared,
+    owner: &'a Resources,
     pub(crate) object: Object,
     is_kept: bool,
 }
@@ -214,7 +215,7 @@ impl Bare<'_> {
 impl Drop for Bare<'_> {
     fn drop(&mut self) {
         if !self.is_kept {
-            self.shared.destroy_object(self.object);
+            self.owner.destroy_object(self.object);
         }
     }
 }

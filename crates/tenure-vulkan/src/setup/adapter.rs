@@ -5,13 +5,13 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::families;
-use super::instance::Instance;
-use super::options::Options;
 use super::own_queues::QueueFamily;
 use super::support::Support;
-use super::version::ApiVersion;
 use crate::device::Device;
 use crate::error::CreateError;
+use crate::features::ApiVersion;
+use crate::instance::Instance;
+use crate::instance::Options;
 
 /// What kind of GPU an adapter is, the one to prefer first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

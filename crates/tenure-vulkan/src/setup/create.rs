@@ -8,20 +8,22 @@ use tenure_core::device::QueueProperties;
 
 use super::adapter::Adapter;
 use super::chain::Chain;
-use super::families::{self, Family};
-use super::options::{OptionalFeatures, Options};
-use super::own_queues::{OwnQueue, Planned, plan};
-use super::portability::Portability;
+use super::families;
+use super::own_queues::{Planned, plan};
 use super::support::{FeatureChain, Support, both, either, extensions_for, versioned};
-use super::version::ApiVersion;
-use crate::api::{Api, Handles};
 use crate::descriptor::{DescriptorTables, buffer_stages};
+use crate::device::Device;
 use crate::error::CreateError;
+use crate::features::ApiVersion;
+use crate::features::OptionalFeatures;
+use crate::features::Portability;
+use crate::instance::Options;
+use crate::loaded::{Api, Facts, Handles, Loaded, Owner, Tables};
 use crate::query;
-use crate::queue::{Clock, Fences, Queue, Timeline};
-use crate::shared::{Owner, Shared};
+use crate::queue::Family;
+use crate::queue::{Clock, Fences, OwnQueue, Queue, Queues, Timeline, create_timeline};
+use crate::stages::{QueueStages, ShaderStages};
 use crate::structure;
-use crate::tables::{Facts, Tables};
 
 /// A queue before it has a clock.
 pub(crate) struct QueueHandle {
@@ -38,7 +40,7 @@ pub(crate) unsafe fn create(
     adapter: &Adapter,
     options: &Options,
     own: vk::PhysicalDeviceFeatures2<'_>,
-) -> Result<Shared, CreateError> {
+) -> Result<Device, CreateError> {
     // SAFETY: the caller promises just this.
     let program = unsafe { Chain::copied(&own) }?;
     let options = &Options { features: either(&options.features, &own.features), ..options.clone() };
@@ -87,13 +89,10 @@ pub(crate) unsafe fn create(
         other_families: own_queues.iter().map(|own| own.family).collect(),
     };
     let device = handles.device.clone();
-    let made = assemble(handles, queues, Owner::Tenure(Arc::clone(instance)));
-    let mut shared = made.inspect_err(|_| {
+    assemble(handles, queues, own_queues, Owner::Tenure(Arc::clone(instance))).inspect_err(|_| {
         // SAFETY: it was just created, and nothing of it is left.
         unsafe { device.destroy_device(None) };
-    })?;
-    shared.own_queues = own_queues;
-    Ok(shared)
+    })
 }
 
 fn own_queues(device: &ash::Device, planned: &[Planned]) -> Vec<OwnQueue> {
@@ -221,23 +220,26 @@ fn create_device(
 pub(crate) fn assemble(
     mut handles: Handles,
     queues: Vec<QueueHandle>,
+    own_queues: Vec<OwnQueue>,
     owner: Owner,
-) -> Result<Shared, CreateError> {
+) -> Result<Device, CreateError> {
     let binds = |queue: &QueueHandle| queue.family.flags.contains(vk::QueueFlags::SPARSE_BINDING);
     if !queues.iter().any(binds) {
         handles.enabled.remove(OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES);
     }
-    let other_families = std::mem::take(&mut handles.other_families);
-    let count = queues.len();
-    let tables = tables(&handles, &queues);
+    let mut families = std::mem::take(&mut handles.other_families);
+    families.extend(queues.iter().map(|queue| queue.properties.family));
+    let (tables, descriptors) = tables(&handles, &queues);
     let api = Api::new(handles)?;
-    let clocks = clocks(&api, count)?;
-    let queues = queues
-        .into_iter()
-        .zip(clocks)
-        .map(|(queue, clock)| Queue::new(queue.properties, queue.family, queue.handle, clock))
-        .collect();
-    Ok(Shared::new(api, tables, queues, &other_families, owner))
+    let clocks = clocks(&api, queues.len())?;
+    let shaders = ShaderStages::of(&api);
+    let queues = queues.into_iter().zip(clocks).map(|(queue, clock)| {
+        let QueueHandle { properties, family, handle } = queue;
+        Queue::new((properties, family), QueueStages::new(shaders, family.flags), handle, clock)
+    });
+    let queues = queues.collect();
+    let loaded = Arc::new(Loaded::new(api, tables, families, owner));
+    Ok(Device::new(Queues::new(loaded, queues, own_queues), descriptors))
 }
 
 fn clocks(handles: &Api, count: usize) -> Result<Vec<Clock>, CreateError> {
@@ -246,7 +248,7 @@ fn clocks(handles: &Api, count: usize) -> Result<Vec<Clock>, CreateError> {
     }
     let mut semaphores = Vec::new();
     for _ in 0..count {
-        match Shared::create_timeline(&handles.device) {
+        match create_timeline(&handles.device) {
             Ok(semaphore) => semaphores.push(semaphore),
             Err(result) => {
                 for semaphore in semaphores {
@@ -260,7 +262,7 @@ fn clocks(handles: &Api, count: usize) -> Result<Vec<Clock>, CreateError> {
     Ok(semaphores.into_iter().map(|semaphore| Clock::Timeline(Timeline::new(semaphore))).collect())
 }
 
-fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
+fn tables(handles: &Handles, queues: &[QueueHandle]) -> (Tables, DescriptorTables) {
     let Handles { instance, physical, enabled, features, .. } = handles;
     let mut maintenance3 = vk::PhysicalDeviceMaintenance3Properties::default();
     let mut maintenance4 = vk::PhysicalDeviceMaintenance4Properties::default();
@@ -303,9 +305,9 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
         unsafe { handles.device.get_descriptor_set_layout_support(layout, &mut support) };
         support.supported == vk::TRUE
     });
-    Tables::new(Facts {
+    let tables = Tables::new(Facts {
         properties: &properties,
-        descriptors,
+        descriptors: descriptors.contract,
         memory: &memory,
         max_allocation: maintenance3.max_memory_allocation_size,
         max_buffer: has_maintenance4.then_some(maintenance4.max_buffer_size),
@@ -317,5 +319,6 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
         ),
         rays,
         enabled: *enabled,
-    })
+    });
+    (tables, descriptors)
 }

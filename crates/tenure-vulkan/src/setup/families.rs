@@ -3,28 +3,7 @@
 use ash::vk;
 use tenure_core::device::{MAX_QUEUES, QueueKind};
 
-/// What a family's queues can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Family {
-    pub(crate) flags: vk::QueueFlags,
-    pub(crate) queues: u32,
-    /// Texels; regions of images are copied in multiples of it. Zeros: whole mips only.
-    pub(crate) transfer_granularity: [u32; 3],
-    /// Bits of a timestamp that count; 0: its queues have none.
-    pub(crate) timestamp_bits: u32,
-}
-
-impl From<&vk::QueueFamilyProperties> for Family {
-    fn from(found: &vk::QueueFamilyProperties) -> Self {
-        let vk::Extent3D { width, height, depth } = found.min_image_transfer_granularity;
-        Self {
-            flags: found.queue_flags,
-            queues: found.queue_count,
-            transfer_granularity: [width, height, depth],
-            timestamp_bits: found.timestamp_valid_bits,
-        }
-    }
-}
+use crate::queue::Family;
 
 const WORK: vk::QueueFlags = vk::QueueFlags::from_raw(
     vk::QueueFlags::GRAPHICS.as_raw() | vk::QueueFlags::COMPUTE.as_raw() | vk::QueueFlags::TRANSFER.as_raw(),

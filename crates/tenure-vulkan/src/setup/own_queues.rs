@@ -3,28 +3,9 @@
 use ash::vk;
 use tenure_core::device::QueueKind;
 
-use super::families::Family;
 use crate::error::CreateError;
-
-/// Queues of one family to make for the program's own use: see [`Options::own_queues`](crate::Options::own_queues).
-#[derive(Clone, Debug, PartialEq)]
-pub struct OwnQueues {
-    /// The family.
-    pub family: u32,
-    /// The priority of each queue, 0 to 1. Tenure's queues have 1.
-    pub priorities: Vec<f32>,
-}
-
-/// A queue for the program's own use: see [`Device::own_queues`](crate::Device::own_queues).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OwnQueue {
-    /// The queue.
-    pub queue: vk::Queue,
-    /// Its family.
-    pub family: u32,
-    /// Its number in the family, as `vkGetDeviceQueue` counts.
-    pub index: u32,
-}
+use crate::instance::OwnQueues;
+use crate::queue::Family;
 
 /// A family of queues of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

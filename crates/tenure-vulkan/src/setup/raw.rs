@@ -7,15 +7,17 @@ use ash::vk;
 use tenure_core::device::{MAX_QUEUES, QueueKind, QueueProperties};
 
 use super::create::{QueueHandle, assemble, family_of};
-use super::families::{self, Family};
-use super::options::{OptionalFeatures, Options};
-use super::portability::Portability;
+use super::families;
 use super::required::check_extensions;
 use super::support::{is_enough, sparse};
-use super::version::ApiVersion;
-use crate::api::Handles;
+use crate::device::Device;
 use crate::error::CreateError;
-use crate::shared::{Owner, Shared};
+use crate::features::ApiVersion;
+use crate::features::OptionalFeatures;
+use crate::features::Portability;
+use crate::instance::Options;
+use crate::loaded::{Handles, Owner};
+use crate::queue::Family;
 
 /// A queue of a device to be wrapped.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +118,7 @@ impl fmt::Debug for Raw {
 ///
 /// # Safety
 /// As [`Device::from_raw`](crate::Device::from_raw).
-pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Shared, CreateError> {
+pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Device, CreateError> {
     let Raw { entry, instance, physical_device, device, api_version, queues, .. } = raw;
     if api_version < ApiVersion::V1_1 {
         return Err(CreateError::TooOld { found: api_version });
@@ -144,7 +146,7 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Shared, CreateE
         portability: portability.map_or(Portability::ALL, |enabled| Portability::of(&enabled)),
         other_families: raw.other_families,
     };
-    assemble(handles, queues, Owner::Caller)
+    assemble(handles, queues, Vec::new(), Owner::Caller)
 }
 
 /// What was enabled, without what lacks something else that it needs.

@@ -3,10 +3,10 @@
 use core::ffi::CStr;
 use std::ffi::CString;
 
-use super::options::OptionalFeatures;
 use super::support::{extensions_for, other_name};
-use super::version::ApiVersion;
 use crate::error::CreateError;
+use crate::features::ApiVersion;
+use crate::features::OptionalFeatures;
 
 /// What features need beside the extension that they are of: until a version includes it, or in all versions.
 const ALSO: [(OptionalFeatures, Option<ApiVersion>, &CStr); 7] = [

@@ -6,10 +6,11 @@ use std::ffi::CString;
 use ash::vk;
 
 use super::chain::Chain;
-use super::families::Family;
-use super::options::OptionalFeatures;
-use super::version::ApiVersion;
 use crate::error::CreateError;
+use crate::features::ApiVersion;
+use crate::features::OptionalFeatures;
+use crate::instance::KHR_SWAPCHAIN_MAINTENANCE1;
+use crate::queue::Family;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
 const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 22] = [
@@ -39,9 +40,6 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 22] = [
 
 /// The newer name of `VK_EXT_robustness2`: the same structure, the same feature.
 const KHR_ROBUSTNESS2: &CStr = c"VK_KHR_robustness2";
-
-/// The newer name of `VK_EXT_swapchain_maintenance1`.
-pub(crate) const KHR_SWAPCHAIN_MAINTENANCE1: &CStr = c"VK_KHR_swapchain_maintenance1";
 
 /// The other name of an extension that was taken over unchanged.
 pub(super) fn other_name(name: &CStr) -> Option<&'static CStr> {

@@ -14,10 +14,11 @@ use tenure_core::{Buffer, BufferDesc, Gpu, MemoryUse};
 use super::error::ShareError;
 use crate::device::Device;
 use crate::error::unsupported;
+use crate::features::OptionalFeatures;
+use crate::memory::HandleTypes;
 use crate::memory::{HostOwner, Import};
-use crate::resource::{HandleTypes, Resource};
-use crate::setup::OptionalFeatures;
-use crate::shared::Shared;
+use crate::resource::Resource;
+use crate::resource::Resources;
 
 const HOST: HandleTypes = HandleTypes::HOST_ALLOCATION_EXT;
 
@@ -96,7 +97,7 @@ impl HostMemory {
         let import = || {
             let desc = self.checked(desc)?;
             let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
-            let resource = gpu.device().shared().import_host(&self, &resource)?;
+            let resource = gpu.device().resources().import_host(&self, &resource)?;
             // Its destructor is the program's code, which not every call that destroys the buffer may run.
             let owner = self.owner.clone();
             gpu.adopt_buffer_in(owner, resource, &desc, State::COMMON).map_err(|rejected| {
@@ -166,11 +167,11 @@ impl Device {
     /// ([`OptionalFeatures::EXTERNAL_MEMORY_HOST`]).
     #[must_use]
     pub fn host_memory_alignment(&self) -> Option<u64> {
-        self.shared().host_alignment()
+        self.resources().host_alignment()
     }
 }
 
-impl Shared {
+impl Resources {
     fn host_alignment(&self) -> Option<u64> {
         if !self.api.uses(OptionalFeatures::EXTERNAL_MEMORY_HOST) {
             return None;

@@ -3,7 +3,7 @@
 use ash::vk;
 use tenure_core::device::{CallRule, DeviceError, TextureInfo, TileLayout, TileRegion, check};
 
-use crate::tables::TILE;
+use crate::loaded::TILE;
 
 /// The mips that are packed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,8 @@
 //! The device itself: the contract, and the way to the API beneath it.
 
+mod list;
+mod objects;
+
 use core::fmt;
 use std::ffi::CString;
 use std::sync::Arc;
@@ -14,16 +17,17 @@ use tenure_core::device::{
     TextureInfo, TextureWrite, TileLayout, TileUpdate, Usage,
 };
 
-use crate::descriptor::{DescriptorHeap, SetBlock, SetLayout};
-use crate::error::CreateError;
-use crate::memory::{Heap, Mapping};
+use crate::descriptor::{DescriptorHeap, DescriptorTables, Descriptors, SetBlock, SetLayout};
+use crate::features::{ApiVersion, OptionalFeatures};
+use crate::loaded::Loaded;
+use crate::memory::{Heap, Mapping, Memories};
 use crate::query::QueryHeap;
-use crate::queue::{ExternalSemaphore, Work};
-use crate::record::{List, QueueStages, StateUse};
-use crate::resource::Resource;
-use crate::setup::{self, Adapter, ApiVersion, OptionalFeatures, Options, OwnQueue, Raw};
-use crate::shared::Shared;
+use crate::queue::{ExternalSemaphore, OwnQueue, Queues, Sync, Work};
+use crate::record::List;
+use crate::resource::{Resource, Resources};
+use crate::stages::StateUse;
 use crate::structure::AccelerationStructure;
+use crate::tiles::Tiles;
 
 /// A Vulkan device behind tenure's contract. Clones are handles to the same device, which any
 /// thread may use.
@@ -31,174 +35,100 @@ use crate::structure::AccelerationStructure;
 /// See the [crate documentation](crate).
 #[derive(Clone)]
 pub struct Device {
-    shared: Arc<Shared>,
+    parts: Arc<Parts>,
+}
+
+/// The parts of a device. Each owns its state, and knows none that is after it here.
+struct Parts {
+    manager_slot: ManagerSlot,
+    loaded: Arc<Loaded>,
+    memory: Arc<Memories>,
+    resources: Arc<Resources>,
+    descriptors: Arc<Descriptors>,
+    queues: Arc<Queues>,
+    tiles: Tiles,
 }
 
 impl Device {
-    /// Makes an instance, and a device on the adapter to prefer: a discrete GPU where there is one.
-    ///
-    /// ```no_run
-    /// use tenure_core::{Config, Gpu};
-    /// use tenure_vulkan::{Device, Options};
-    /// let gpu = Gpu::new(Device::create(&Options::default())?, Config::default())?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`CreateError`].
-    pub fn create(options: &Options) -> Result<Self, CreateError> {
-        Self::create_on(&setup::best(options)?, options)
+    pub(crate) fn new(queues: Queues, limits: DescriptorTables) -> Self {
+        let queues = Arc::new(queues);
+        let loaded = queues.loaded().clone();
+        let memory = Arc::new(Memories::new(loaded.clone()));
+        let resources = Arc::new(Resources::new(memory.clone()));
+        let descriptors = Arc::new(Descriptors::new(resources.clone(), limits));
+        let (manager_slot, tiles) = (ManagerSlot::default(), Tiles::new(queues.clone()));
+        let parts = Parts { manager_slot, loaded, memory, resources, descriptors, queues, tiles };
+        Self { parts: Arc::new(parts) }
     }
 
-    /// Makes a device on an adapter: see [`Adapter::create`].
-    ///
-    /// # Errors
-    /// [`CreateError`].
-    pub fn create_on(adapter: &Adapter, options: &Options) -> Result<Self, CreateError> {
-        // SAFETY: there is nothing in the chain.
-        unsafe { Self::create_on_with(adapter, options, vk::PhysicalDeviceFeatures2::default()) }
+    pub(crate) fn loaded(&self) -> &Arc<Loaded> {
+        &self.parts.loaded
     }
 
-    /// As [`create`](Self::create), with features of the program's own enabled as well: all that are on in the
-    /// chain, Vulkan 1.0's among them. The device must have them; those of [`Options::features`] it may lack.
-    ///
-    /// The chain is copied, and never written to. What tenure needs is switched on beside it: in the program's
-    /// structure where the chain has one for the feature, also in that of a whole version of Vulkan, which may have
-    /// no smaller one beside it.
-    ///
-    /// Structures that [`ash`] does not know are linked as they are. They are at the end of the chain, behind all
-    /// others, as `push_next` leaves what was pushed first.
-    ///
-    /// What [`Options::without`] names and the chain switches on is enabled for the program, and not used by tenure:
-    /// [`optional_features`](Self::optional_features) does not name it.
-    ///
-    /// ```no_run
-    /// use ash::vk;
-    /// use tenure_vulkan::{CreateError, Device, Options};
-    ///
-    /// fn create() -> Result<Device, CreateError> {
-    ///     let mut newer = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
-    ///     let features = vk::PhysicalDeviceFeatures2::default().push_next(&mut newer);
-    ///     // SAFETY: the chain is valid.
-    ///     unsafe { Device::create_with(&Options::default(), features) }
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    /// [`CreateError`]; [`CreateError::NoFeature`] names a feature that the device does not have, but for those of
-    /// structures that `ash` does not know, where it is [`CreateError::Failed`];
-    /// [`CreateError::InvalidFeatures`] for a chain that Vulkan forbids (a structure twice, or of a newer version than
-    /// [`Options::api_version`] allows, or that of a whole version beside a part of it), or with an unknown structure
-    /// before a known one.
-    ///
-    /// # Safety
-    /// The pointers of the chain are valid during the call. What its features need is enabled: each other, and the
-    /// extensions that they belong to, in [`Options::device_extensions`].
-    pub unsafe fn create_with(
-        options: &Options,
-        features: vk::PhysicalDeviceFeatures2<'_>,
-    ) -> Result<Self, CreateError> {
-        // SAFETY: the caller promises just this.
-        unsafe { Self::create_on_with(&setup::best(options)?, options, features) }
+    pub(crate) fn queues(&self) -> &Arc<Queues> {
+        &self.parts.queues
     }
 
-    /// As [`create_with`](Self::create_with), on an adapter.
-    ///
-    /// # Errors
-    /// As [`create_with`](Self::create_with).
-    ///
-    /// # Safety
-    /// As [`create_with`](Self::create_with).
-    pub unsafe fn create_on_with(
-        adapter: &Adapter,
-        options: &Options,
-        features: vk::PhysicalDeviceFeatures2<'_>,
-    ) -> Result<Self, CreateError> {
-        // SAFETY: the caller promises just this.
-        let shared = unsafe { setup::create(adapter, options, features) }?;
-        Ok(Self { shared: Arc::new(shared) })
+    pub(crate) fn resources(&self) -> &Arc<Resources> {
+        &self.parts.resources
     }
 
-    /// Wraps a device that the program made, and destroys nothing of the program's.
-    ///
-    /// Its queues become tenure's to submit to: the program submits to them only inside
-    /// [`Gpu::submit_external`](tenure_core::Gpu::submit_external), and uses them otherwise inside
-    /// [`with_queue`](Self::with_queue).
-    ///
-    /// # Errors
-    /// [`CreateError::TooOld`], [`CreateError::InvalidRaw`]; [`CreateError::ExtensionNotEnabled`] when something that
-    /// `raw` calls enabled is of an extension which is neither in [`Raw::extensions`] nor part of
-    /// [`Raw::api_version`], and [`CreateError::NoFunction`] when the device lacks a function of it, both unless
-    /// [`Options::without`] names it; [`CreateError::Failed`] when semaphores cannot be made.
-    ///
-    /// # Safety
-    /// What `raw` says is true: the objects belong together, and versions, features and extensions
-    /// are those they were created with. They live until this device, its clones and all that was
-    /// made with it are gone. Meanwhile the program uses the queues only inside
-    /// [`Gpu::submit_external`](tenure_core::Gpu::submit_external) or [`with_queue`](Self::with_queue).
-    /// `vkDeviceWaitIdle` uses all queues.
-    pub unsafe fn from_raw(raw: Raw, options: &Options) -> Result<Self, CreateError> {
-        // SAFETY: the caller promises just this.
-        let shared = unsafe { setup::wrap(raw, options) }?;
-        Ok(Self { shared: Arc::new(shared) })
-    }
-
-    pub(crate) const fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+    pub(crate) fn descriptors(&self) -> &Arc<Descriptors> {
+        &self.parts.descriptors
     }
 
     /// The loader; `None` where a wrapped device came without.
     #[must_use]
     pub fn entry(&self) -> Option<&ash::Entry> {
-        self.shared.api.entry.as_ref()
+        self.parts.loaded.api.entry.as_ref()
     }
 
     /// The instance.
     #[must_use]
     pub fn instance(&self) -> &ash::Instance {
-        &self.shared.api.instance
+        &self.parts.loaded.api.instance
     }
 
     /// The physical device.
     #[must_use]
     pub fn physical_device(&self) -> vk::PhysicalDevice {
-        self.shared.api.physical
+        self.parts.loaded.api.physical
     }
 
     /// The device, to make with it what tenure does not: pipelines, views, samplers.
     #[must_use]
     pub fn raw(&self) -> &ash::Device {
-        &self.shared.api.device
+        &self.parts.loaded.api.device
     }
 
     /// The functions of `VK_EXT_descriptor_buffer`, with [descriptor buffers](crate#descriptor-buffers).
     #[must_use]
     pub fn descriptor_buffers(&self) -> Option<&ash::ext::descriptor_buffer::Device> {
-        self.shared.api.descriptor_buffers.as_ref()
+        self.parts.loaded.api.descriptor_buffers.as_ref()
     }
 
     /// The version of Vulkan that is used.
     #[must_use]
     pub fn api_version(&self) -> ApiVersion {
-        self.shared.api.version
+        self.parts.loaded.api.version
     }
 
     /// What tenure uses of what is optional: all of it is enabled. What the program enabled for itself is not
     /// named here.
     #[must_use]
     pub fn optional_features(&self) -> OptionalFeatures {
-        self.shared.api.enabled
+        self.parts.loaded.api.enabled
     }
 
     /// The device extensions that are enabled, on a wrapped device those of [`Raw::extensions`].
     #[must_use]
     pub fn enabled_extensions(&self) -> &[CString] {
-        &self.shared.api.extensions
+        &self.parts.loaded.api.extensions
     }
 
     /// What is enabled of Vulkan 1.0's features.
     pub fn enabled_features(&self) -> &vk::PhysicalDeviceFeatures {
-        &self.shared.api.features
+        &self.parts.loaded.api.features
     }
 
     /// A queue, to know it by; to submit to it there is [`with_queue`](Self::with_queue). `None` when
@@ -211,14 +141,14 @@ impl Device {
     /// The family of a queue; `None` when there is no such queue.
     #[must_use]
     pub fn queue_family(&self, queue: QueueId) -> Option<u32> {
-        self.shared.queues.get(queue.index()).map(|queue| queue.properties.family)
+        self.parts.queues.list.get(queue.index()).map(|queue| queue.properties.family)
     }
 
     /// The families of all queues, each once: what buffers are shared among. Those of the program's
     /// [own queues](Self::own_queues), and on a wrapped device [others](Raw::other_families) of its, are among them.
     #[must_use]
     pub fn queue_families(&self) -> &[u32] {
-        &self.shared.families
+        &self.parts.loaded.families
     }
 
     /// The queues made for the program's own use ([`Options::own_queues`]), by family in the order asked for, those of
@@ -231,7 +161,7 @@ impl Device {
     /// program. `vkDeviceWaitIdle` uses all queues, also at the end of the device, which waits for what is submitted.
     #[must_use]
     pub fn own_queues(&self) -> &[OwnQueue] {
-        &self.shared.own_queues
+        &self.parts.queues.own
     }
 
     /// Calls `run` with a queue while tenure does not use it. `None` when there is no such queue.
@@ -243,7 +173,7 @@ impl Device {
     ///
     /// `vkDeviceWaitIdle` uses all queues: call it inside `with_queue` of each of them, in the order of their numbers.
     pub fn with_queue<T>(&self, queue: QueueId, run: impl FnOnce(vk::Queue) -> T) -> Option<T> {
-        self.shared.queues.get(queue.index()).map(|queue| queue.with(run))
+        self.parts.queues.list.get(queue.index()).map(|queue| queue.with(run))
     }
 
     /// What a state means to a barrier on a queue of this device; `None` when there is no such
@@ -251,8 +181,7 @@ impl Device {
     /// are no depth targets: see [`Resource::layout_in`].
     #[must_use]
     pub fn stage_access_layout(&self, queue: QueueId, state: State) -> Option<StateUse> {
-        let family = &self.shared.queues.get(queue.index())?.family;
-        let stages = QueueStages::new(self.shared.shader_stages, family.flags);
+        let stages = &self.parts.queues.list.get(queue.index())?.stages;
         Some(stages.of(state, Usage::all().difference(Usage::DEPTH_STENCIL)))
     }
 }
@@ -271,19 +200,19 @@ impl tenure_core::device::Device for Device {
     type NativeQueue<'a> = vk::Queue;
 
     fn properties(&self) -> &Properties {
-        &self.shared.tables.properties
+        &self.parts.loaded.tables.properties
     }
 
     fn manager_slot(&self) -> &ManagerSlot {
-        &self.shared.manager_slot
+        &self.parts.manager_slot
     }
 
     fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
-        self.shared.requirements(desc)
+        self.parts.resources.requirements(desc)
     }
 
     fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
-        self.shared.create_heap(desc)
+        self.parts.memory.create_heap(desc)
     }
 
     fn destroy_heap(&self, _: Permit<Self>, heap: Heap) {
@@ -291,7 +220,7 @@ impl tenure_core::device::Device for Device {
     }
 
     fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
-        self.shared.create_committed(desc, memory, desc.usage().priority())
+        self.parts.resources.create_committed(desc, memory, desc.usage().priority())
     }
 
     fn create_committed_with_priority(
@@ -301,7 +230,7 @@ impl tenure_core::device::Device for Device {
         memory: MemoryTypeId,
         priority: Priority,
     ) -> Result<Resource, DeviceError> {
-        self.shared.create_committed(desc, memory, priority)
+        self.parts.resources.create_committed(desc, memory, priority)
     }
 
     fn create_placed(
@@ -311,11 +240,11 @@ impl tenure_core::device::Device for Device {
         heap: &Heap,
         offset: u64,
     ) -> Result<Resource, DeviceError> {
-        self.shared.create_placed(desc, heap, offset)
+        self.parts.resources.create_placed(desc, heap, offset)
     }
 
     fn create_reserved(&self, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
-        self.shared.create_reserved(desc)
+        self.parts.resources.create_reserved(desc)
     }
 
     fn destroy_resource(&self, _: Permit<Self>, resource: Resource) {
@@ -327,7 +256,7 @@ impl tenure_core::device::Device for Device {
     }
 
     fn texture_write_states(&self, info: &TextureInfo) -> State {
-        self.shared.texture_write_states(info)
+        self.parts.resources.texture_write_states(info)
     }
 
     fn write_texture(
@@ -337,7 +266,7 @@ impl tenure_core::device::Device for Device {
         states: (State, State),
         writes: &[TextureWrite<'_>],
     ) -> Result<(), DeviceError> {
-        self.shared.write_texture(texture, states, writes)
+        self.parts.resources.write_texture(texture, states, writes)
     }
 
     fn gpu_address(&self, resource: &Resource) -> Option<u64> {
@@ -349,11 +278,11 @@ impl tenure_core::device::Device for Device {
     }
 
     fn set_name(&self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) {
-        self.shared.set_name(&object, name);
+        self.name_object(&object, name);
     }
 
     fn create_list(&self, _: Permit<Self>, queue: QueueId) -> Result<List, DeviceError> {
-        List::create(&self.shared, queue)
+        List::create(&self.parts.queues, &self.parts.resources, queue)
     }
 
     fn destroy_list(&self, _: Permit<Self>, list: List) {
@@ -361,7 +290,7 @@ impl tenure_core::device::Device for Device {
     }
 
     fn create_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<DescriptorHeap, DeviceError> {
-        self.shared.create_descriptor_heap(desc)
+        self.parts.descriptors.create_descriptor_heap(desc)
     }
 
     fn destroy_descriptor_heap(&self, _: Permit<Self>, heap: DescriptorHeap) {
@@ -375,7 +304,7 @@ impl tenure_core::device::Device for Device {
         index: u32,
         descriptor: &Descriptor<'_, Self>,
     ) -> Result<(), DeviceError> {
-        heap.write(&self.shared, index, descriptor)
+        heap.write(&self.parts.descriptors, index, descriptor)
     }
 
     fn fill_descriptors(
@@ -385,7 +314,7 @@ impl tenure_core::device::Device for Device {
         first: u32,
         sources: &[DescriptorSource<'_, Self>],
     ) -> Result<(), DeviceError> {
-        heap.fill(&self.shared, first, sources)
+        heap.fill(&self.parts.descriptors, first, sources)
     }
 
     fn clear_descriptors(
@@ -400,7 +329,7 @@ impl tenure_core::device::Device for Device {
     }
 
     fn create_set_layout(&self, bindings: &[SetBinding]) -> Result<SetLayout, DeviceError> {
-        self.shared.create_set_layout(bindings)
+        self.parts.descriptors.create_set_layout(bindings)
     }
 
     fn destroy_set_layout(&self, _: Permit<Self>, layout: SetLayout) {
@@ -413,7 +342,7 @@ impl tenure_core::device::Device for Device {
         layout: &SetLayout,
         sets: u32,
     ) -> Result<SetBlock, DeviceError> {
-        self.shared.create_set_block(layout, sets)
+        self.parts.descriptors.create_set_block(layout, sets)
     }
 
     fn destroy_set_block(&self, _: Permit<Self>, block: SetBlock) {
@@ -427,7 +356,7 @@ impl tenure_core::device::Device for Device {
         set: u32,
         writes: &[SetWrite<'_, Self>],
     ) -> Result<(), DeviceError> {
-        block.write(&self.shared, set, writes)
+        block.write(&self.parts.descriptors, set, writes)
     }
 
     fn clear_set(&self, _: Permit<Self>, block: &SetBlock, set: u32, freed_by: Option<&str>) {
@@ -437,7 +366,7 @@ impl tenure_core::device::Device for Device {
     }
 
     fn create_query_heap(&self, desc: &QueryHeapDesc) -> Result<QueryHeap, DeviceError> {
-        self.shared.create_query_heap(desc)
+        QueryHeap::create(&self.parts.loaded, desc)
     }
 
     fn destroy_query_heap(&self, _: Permit<Self>, heap: QueryHeap) {
@@ -449,7 +378,7 @@ impl tenure_core::device::Device for Device {
         _: Permit<Self>,
         range: &AccelerationStructureRange<'_, Self>,
     ) -> Result<AccelerationStructure, DeviceError> {
-        self.shared.create_acceleration_structure(range)
+        AccelerationStructure::create(&self.parts.loaded, range)
     }
 
     fn destroy_acceleration_structure(&self, _: Permit<Self>, structure: AccelerationStructure) {
@@ -467,14 +396,16 @@ impl tenure_core::device::Device for Device {
         lists: &[&List],
         sync: SubmitSync<'_, Self>,
     ) -> Result<(), DeviceError> {
-        self.shared.alive()?;
-        let buffers = lists.iter().map(|list| list.closed(&self.shared, queue));
+        self.parts.loaded.alive()?;
+        let buffers = lists.iter().map(|list| list.closed(&self.parts.loaded, queue));
         let buffers = buffers.collect::<Result<SmallVec<[_; 4]>, _>>()?;
         if (1..buffers.len()).any(|index| buffers[..index].contains(&buffers[index])) {
             return Err(DeviceError::broken_rule(CallRule::SubmittedOnce));
         }
-        self.shared.execute(queue, Work::Lists(&buffers), sync)?;
-        lists.iter().for_each(|list| list.note_submitted(sync.signal));
+        let SubmitSync { waits, external_waits, external_signals, signal, .. } = sync;
+        let points = Sync { waits, external_waits, external_signals, signal };
+        self.parts.queues.execute(queue, Work::Lists(&buffers), points)?;
+        lists.iter().for_each(|list| list.note_submitted(signal));
         Ok(())
     }
 
@@ -486,7 +417,7 @@ impl tenure_core::device::Device for Device {
         signal: u64,
         run: impl FnOnce(vk::Queue) -> T,
     ) -> Result<T, DeviceError> {
-        self.shared.submit_external(queue, waits, signal, run)
+        self.parts.queues.submit_external(queue, waits, signal, run)
     }
 
     fn update_tiles(
@@ -497,7 +428,7 @@ impl tenure_core::device::Device for Device {
         waits: &[QueueSerial],
         signal: u64,
     ) -> Result<(), DeviceError> {
-        self.shared.update_tiles(queue, updates, waits, signal)
+        self.parts.tiles.update(queue, updates, waits, signal)
     }
 
     fn set_priority(
@@ -506,28 +437,30 @@ impl tenure_core::device::Device for Device {
         block: MemoryBlock<'_, Self>,
         priority: Priority,
     ) -> Result<(), DeviceError> {
-        self.shared.set_priority(&block, priority)
+        self.change_priority(&block, priority)
     }
 
     fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
-        self.shared.completed(queue)
+        self.parts.queues.completed(queue)
     }
 
     fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
-        self.shared.wait(target, timeout)
+        self.parts.queues.wait(target, timeout)
     }
 
     fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
-        self.shared.budget()
+        self.parts.memory.budget()
     }
 
     fn status(&self) -> Result<(), DeviceError> {
-        self.shared.alive()
+        self.parts.loaded.alive()
     }
 }
 
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Device").field("name", &self.shared.tables.properties.name).finish_non_exhaustive()
+        f.debug_struct("Device")
+            .field("name", &self.parts.loaded.tables.properties.name)
+            .finish_non_exhaustive()
     }
 }

@@ -4,14 +4,12 @@ use core::ptr::NonNull;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{BufferInfo, DeviceError, MemoryTypeId, ResourceDesc, TextureInfo};
+use tenure_core::device::{BufferInfo, DeviceError, MemoryTypeId, ResourceDesc, SetBinding, TextureInfo};
 
-use super::handle::{Backing, Resource, VkUsage};
-use super::object::Object;
+use crate::descriptor::SetLayout;
 use crate::device::Device;
 use crate::memory::{Address, Memory};
-use crate::present::Chain;
-use crate::shared::Shared;
+use crate::resource::{Backing, Object, Resource, Resources, VkUsage};
 
 /// The owner of an adopted object, which destroys it and frees its memory where that is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,17 +90,17 @@ impl Resource {
     /// with concurrent sharing among [`Device::queue_families`].
     pub unsafe fn from_raw_buffer(device: &Device, raw: RawBuffer) -> Result<Self, DeviceError> {
         let RawBuffer { buffer, info, usage, memory, ownership } = raw;
-        let shared = device.shared();
+        let owner = device.resources();
         let least = info.size;
         let desc = ResourceDesc::Buffer(info);
         desc.validate()?;
-        shared.check_peers(desc.usage())?;
+        owner.check_peers(desc.usage())?;
         let object = Object::Buffer(buffer);
-        let backing = backing(shared, memory, ownership, least)?;
+        let backing = backing(owner, memory, ownership, least)?;
         let has_address = usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
         Ok(Self {
-            address: has_address.then(|| shared.address_of(object)).flatten(),
-            shared: shared.clone(),
+            address: has_address.then(|| owner.address_of(object)).flatten(),
+            owner: owner.clone(),
             object,
             desc,
             backing,
@@ -121,17 +119,17 @@ impl Resource {
     /// sharing.
     pub unsafe fn from_raw_image(device: &Device, raw: RawImage) -> Result<Self, DeviceError> {
         let RawImage { image, info, usage, format, flags, memory, ownership } = raw;
-        let shared = device.shared();
+        let owner = device.resources();
         info.validate()?;
-        shared.check_peers(info.usage)?;
+        owner.check_peers(info.usage)?;
         let desc = ResourceDesc::Texture(info);
         let object = Object::Image(image);
-        let least = shared.needs_of(object).memory.size;
+        let least = owner.needs_of(object).memory.size;
         Ok(Self {
-            shared: shared.clone(),
+            owner: owner.clone(),
             object,
             desc,
-            backing: backing(shared, memory, ownership, least)?,
+            backing: backing(owner, memory, ownership, least)?,
             address: None,
             usage: VkUsage::Image(usage, format, flags),
             is_ours: ownership == Ownership::Tenure,
@@ -139,28 +137,31 @@ impl Resource {
     }
 }
 
-impl Resource {
-    /// An image of a swap chain, which lives until all of them are destroyed.
-    pub(crate) fn of_swapchain(
-        chain: &Arc<Chain>,
-        image: vk::Image,
-        (info, usage, format): (TextureInfo, vk::ImageUsageFlags, vk::Format),
-    ) -> Self {
-        Self {
-            shared: chain.shared().clone(),
-            object: Object::Image(image),
-            desc: ResourceDesc::Texture(info),
-            backing: Backing::Swapchain(chain.clone()),
-            address: None,
-            usage: VkUsage::Image(usage, format, vk::ImageCreateFlags::empty()),
-            is_ours: false,
-        }
+impl SetLayout {
+    /// Takes in a layout that a program made itself, for tenure's blocks of sets.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidDesc`] for bindings that no layout has, [`DeviceError::Unsupported`] with
+    /// [descriptor buffers](crate#descriptor-buffers); then nothing is destroyed.
+    ///
+    /// # Safety
+    /// The layout is of `device`, was made without flags, and has just these bindings; samplers in it
+    /// (immutable ones) are of bindings that are [`BindingKind::CombinedSampler`](tenure_core::device::BindingKind::CombinedSampler), or
+    /// [`BindingKind::Sampler`](tenure_core::device::BindingKind::Sampler) and are never written. It lives until
+    /// tenure's layout is destroyed; then, with [`Ownership::Tenure`], tenure destroys it.
+    pub unsafe fn from_raw(
+        device: &Device,
+        layout: vk::DescriptorSetLayout,
+        bindings: &[SetBinding],
+        ownership: Ownership,
+    ) -> Result<Self, DeviceError> {
+        Self::adopted(device.descriptors(), layout, bindings, ownership == Ownership::Tenure)
     }
 }
 
 /// `least`: bytes that it takes from its offset on.
 fn backing(
-    shared: &Arc<Shared>,
+    owner: &Arc<Resources>,
     memory: Option<RawMemory>,
     ownership: Ownership,
     least: u64,
@@ -168,7 +169,7 @@ fn backing(
     let Some(RawMemory { memory, size, offset, memory_type, mapped }) = memory else {
         return Ok(Backing::Unknown);
     };
-    shared.memory_flags(memory_type)?;
+    owner.memory_flags(memory_type)?;
     let end = offset.checked_add(least);
     if end.is_none_or(|end| end > size) {
         return Err(DeviceError::invalid_call(
@@ -178,7 +179,7 @@ fn backing(
         ));
     }
     let is_ours = ownership == Ownership::Tenure;
-    let memory = Memory::adopt(shared, memory, size, memory_type, is_ours, mapped.map(Address::new));
+    let memory = Memory::adopt(&owner.memory, memory, size, memory_type, is_ours, mapped.map(Address::new));
     let memory = Arc::new(memory);
     Ok(if is_ours { Backing::Committed { memory, offset } } else { Backing::Placed { memory, offset } })
 }

@@ -7,12 +7,46 @@ use ash::vk;
 use tenure_core::device::{State, Usage};
 use tenure_core::state::Layout;
 
-use super::barrier::Half;
-use crate::api::Api;
-use crate::setup::OptionalFeatures;
+use crate::features::OptionalFeatures;
+use crate::loaded::Api;
 
 type Stages = vk::PipelineStageFlags2;
 type Access = vk::AccessFlags2;
+
+/// One half of a dependency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Half {
+    pub(crate) stages: Stages,
+    pub(crate) access: Access,
+}
+
+impl Half {
+    /// Orders without naming memory. The chain to a semaphore goes through all commands: it is
+    /// signalled after, and waited for before, all of them.
+    pub(crate) const CHAIN: Self = Self { stages: Stages::ALL_COMMANDS, access: Access::empty() };
+
+    pub(crate) const EVERYTHING: Self = Self {
+        stages: Stages::ALL_COMMANDS,
+        access: Access::from_raw(Access::MEMORY_READ.as_raw() | Access::MEMORY_WRITE.as_raw()),
+    };
+
+    pub(crate) const fn of(found: StateUse) -> Self {
+        Self { stages: found.stages, access: found.access }
+    }
+
+    /// As a first half: only writes are made available.
+    pub(crate) fn writes(self) -> Self {
+        Self { access: self.access & WRITES_OF_ANY, ..self }
+    }
+
+    /// Both at once.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self { stages: self.stages | other.stages, access: self.access | other.access }
+    }
+}
+
+/// The accesses that write, and the one that stands for all of them.
+const WRITES_OF_ANY: Access = Access::from_raw(WRITES.as_raw() | Access::MEMORY_WRITE.as_raw());
 
 /// The stages in which the shaders of a device run, besides fragment and compute shaders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

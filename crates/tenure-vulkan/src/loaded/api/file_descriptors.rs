@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::Handles;
 use crate::error::CreateError;
-use crate::setup::OptionalFeatures;
+use crate::features::OptionalFeatures;
 
 /// The functions of memory shared by file descriptors.
 #[derive(Clone, Copy)]

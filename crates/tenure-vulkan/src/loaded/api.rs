@@ -5,11 +5,8 @@ use std::ffi::CString;
 
 use ash::vk;
 
-use tenure_core::device::State;
-
 use crate::error::CreateError;
-use crate::resource::host_copy_states;
-use crate::setup::{ApiVersion, OptionalFeatures, Portability};
+use crate::features::{ApiVersion, OptionalFeatures, Portability};
 
 /// Gives a function the type that its name has in the API.
 macro_rules! typed {
@@ -45,8 +42,6 @@ pub(crate) struct Synchronization2Calls {
 pub(crate) struct HostImageCalls {
     pub(crate) copy: vk::PFN_vkCopyMemoryToImageEXT,
     pub(crate) transition: vk::PFN_vkTransitionImageLayoutEXT,
-    /// The states whose layouts an image may be in meanwhile.
-    pub(crate) states: State,
 }
 
 /// The functions that ask for requirements without an object.
@@ -298,7 +293,6 @@ fn host_image_calls(handles: &Handles) -> Result<HostImageCalls, CreateError> {
             c"vkTransitionImageLayout",
             c"vkTransitionImageLayoutEXT"
         ),
-        states: host_copy_states(&handles.instance, handles.physical),
     })
 }
 

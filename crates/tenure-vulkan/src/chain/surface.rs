@@ -8,25 +8,26 @@ use raw_window_handle::{HandleError, HasDisplayHandle, HasWindowHandle, RawDispl
 use tenure_core::device::DeviceError;
 use tenure_core::{Error, SwapchainDesc, SwapchainRule};
 
-use super::calls::Calls;
+use super::Calls;
 use crate::error::unsupported;
-use crate::shared::Shared;
+use crate::loaded::Loaded;
+use crate::queue::Queues;
 
 /// No call of the API makes a surface of such a window.
 const NO_SUCH_WINDOW: DeviceError = unsupported("surfaces of windows of this kind");
 
 /// A surface, which keeps its window.
-pub(super) struct Surface {
+pub(crate) struct Surface {
     handle: vk::SurfaceKHR,
     calls: ash::khr::surface::Instance,
     /// Declared before the window: drivers may use the window system's connection until the instance is gone.
-    _instance: Arc<Shared>,
+    _instance: Arc<Loaded>,
     _window: Box<dyn Send + Sync>,
 }
 
 impl Surface {
-    pub(super) fn new<W>(
-        shared: &Arc<Shared>,
+    pub(crate) fn new<W>(
+        queues: &Arc<Queues>,
         calls: &Calls,
         window: W,
         desc: &SwapchainDesc,
@@ -41,7 +42,7 @@ impl Surface {
         };
         let display = window.display_handle().map_err(unavailable)?.as_raw();
         let handle = window.window_handle().map_err(unavailable)?.as_raw();
-        let api = &shared.api;
+        let api = &queues.api;
         let (entry, call) =
             api.entry.as_ref().zip(creation(display)).ok_or_else(|| device_error(NO_SUCH_WINDOW))?;
         // SAFETY: the instance is alive, and the name a valid string.
@@ -53,20 +54,20 @@ impl Surface {
         // SAFETY: both handles are valid while the window lives, which the surface keeps, and the instance has the
         // call.
         let made = unsafe { ash_window::create_surface(entry, &api.instance, display, handle, None) };
-        let handle = made.map_err(|result| device_error(failed(shared, result)))?;
+        let handle = made.map_err(|result| device_error(failed(queues, result)))?;
         let calls = calls.surface.clone();
-        Ok(Self { handle, calls, _instance: shared.clone(), _window: Box::new(window) })
+        Ok(Self { handle, calls, _instance: queues.loaded().clone(), _window: Box::new(window) })
     }
 
-    pub(super) const fn handle(&self) -> vk::SurfaceKHR {
+    pub(crate) const fn handle(&self) -> vk::SurfaceKHR {
         self.handle
     }
 }
 
-fn failed(shared: &Shared, result: vk::Result) -> DeviceError {
+fn failed(queues: &Queues, result: vk::Result) -> DeviceError {
     match result {
         vk::Result::ERROR_EXTENSION_NOT_PRESENT => NO_SUCH_WINDOW,
-        result => shared.error("the creation of a surface", result),
+        result => queues.error("the creation of a surface", result),
     }
 }
 

@@ -2,12 +2,11 @@
 
 use ash::vk;
 use tenure_core::device::{
-    Api, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueryLimits, QueueProperties,
-    RayTracingLimits, Residency, StateModel,
+    Api, DescriptorLimits, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueryLimits,
+    QueueProperties, RayTracingLimits, Residency, StateModel,
 };
 
-use crate::descriptor::DescriptorTables;
-use crate::setup::OptionalFeatures;
+use crate::features::OptionalFeatures;
 
 /// Up to this `bufferImageGranularity`, in bytes, resources are padded to it and share heaps; above
 /// it buffers and textures part.
@@ -19,7 +18,7 @@ pub(crate) const TILE: u64 = 64 << 10;
 /// What Vulkan says about a device.
 pub(crate) struct Facts<'a> {
     pub(crate) properties: &'a vk::PhysicalDeviceProperties,
-    pub(crate) descriptors: DescriptorTables,
+    pub(crate) descriptors: DescriptorLimits,
     pub(crate) memory: &'a vk::PhysicalDeviceMemoryProperties,
     /// Bytes; `maxMemoryAllocationSize`.
     pub(crate) max_allocation: u64,
@@ -45,7 +44,6 @@ pub(crate) struct Tables {
     pub(crate) sparse_space: u64,
     /// Bytes; `maxBufferSize`, for reserved buffers.
     pub(crate) max_buffer: u64,
-    pub(crate) descriptors: DescriptorTables,
 }
 
 /// The flags of a memory type.
@@ -184,12 +182,11 @@ impl Tables {
             max_texture_2d: limits.max_image_dimension2_d,
             max_texture_3d: limits.max_image_dimension3_d,
             max_layers: most_layers,
-            descriptors: descriptors.contract,
+            descriptors,
             queries,
             rays,
         };
         Self {
-            descriptors,
             properties: contract,
             split,
             padding,
@@ -244,11 +241,21 @@ mod tests {
 
     fn tables(granularity: u64) -> Tables {
         let properties = limits(granularity);
-        let features = vk::PhysicalDeviceFeatures::default();
-        let none = OptionalFeatures::empty();
         Tables::new(Facts {
             properties: &properties,
-            descriptors: DescriptorTables::new(&properties.limits, &features, None, none, 0),
+            descriptors: DescriptorLimits {
+                visible_resources: 0,
+                visible_samplers: 0,
+                descriptors_per_index: 1,
+                samplers: 0,
+                sets: true,
+                null: false,
+                anisotropy: 1,
+                constant_size: 0,
+                storage_size: 0,
+                typed_elements: 0,
+                typed_alignment: 1,
+            },
             memory: &memory(),
             max_allocation: u64::MAX,
             max_buffer: Some(4 << 30),

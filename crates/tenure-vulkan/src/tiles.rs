@@ -4,17 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ash::vk;
+use parking_lot::Mutex;
 use tenure_core::device::{
-    CallRule, DeviceError, QueueId, QueueSerial, SubmitSync, TileSource, TileUpdate, check,
+    CallRule, Device, DeviceError, QueueId, QueueSerial, TileSource, TileUpdate, check,
 };
 
-use super::reserved::{Sparse, Target};
-use super::tiling::{Tile, TilePart};
-use crate::device::Device;
 use crate::memory::Heap;
-use crate::queue::{Binds, Work};
+use crate::queue::{Binds, Queues, Sync, Work};
 use crate::resource::{Object, Resource};
-use crate::shared::Shared;
+use crate::sparse::{Sparse, Target, Tile, TilePart};
 
 /// The tiles that change, each once, and what they are mapped to then.
 #[derive(Default)]
@@ -137,36 +135,47 @@ fn join(binds: &mut Vec<vk::SparseMemoryBind>) {
     });
 }
 
-impl Shared {
-    pub(crate) fn update_tiles(
+/// Changes tile mappings, in the order of submission.
+pub(crate) struct Tiles {
+    queues: Arc<Queues>,
+    /// Held while mappings change.
+    order: Mutex<()>,
+}
+
+impl Tiles {
+    pub(crate) fn new(queues: Arc<Queues>) -> Self {
+        Self { queues, order: Mutex::new(()) }
+    }
+
+    pub(crate) fn update<D: Device<Resource = Resource, Heap = Heap>>(
         &self,
         queue: QueueId,
-        updates: &[TileUpdate<'_, Device>],
+        updates: &[TileUpdate<'_, D>],
         waits: &[QueueSerial],
         signal: u64,
     ) -> Result<(), DeviceError> {
-        self.alive()?;
-        self.queue(queue)?;
+        self.queues.alive()?;
+        self.queues.queue(queue)?;
         // Tables change in the order of submission.
-        let _order = self.tile_order.lock();
+        let _order = self.order.lock();
         let mut changes = Changes::default();
         for update in updates {
             self.note(update, &mut changes)?;
         }
         let binds = changes.binds();
         let work = if changes.list.is_empty() { Work::Lists(&[]) } else { Work::Binds(&binds) };
-        self.execute(queue, work, SubmitSync::new(waits, signal))?;
+        self.queues.execute(queue, work, Sync::new(waits, signal))?;
         changes.apply();
         Ok(())
     }
 
-    fn note<'a>(
+    fn note<'a, D: Device<Resource = Resource, Heap = Heap>>(
         &self,
-        update: &TileUpdate<'a, Device>,
+        update: &TileUpdate<'a, D>,
         changes: &mut Changes<'a>,
     ) -> Result<(), DeviceError> {
         let resource = update.resource;
-        resource.check_device(self)?;
+        resource.check_device(&self.queues)?;
         let sparse = resource.sparse()?;
         let tiles = sparse.tiling.tiles(&update.region)?;
         let targets: Vec<Option<Target>> = match &update.source {
@@ -180,7 +189,7 @@ impl Shared {
                 (0..).zip(&tiles).map(|(index, _)| Some(target(index))).collect()
             }
             TileSource::CopyOf { resource: source, region } => {
-                source.check_device(self)?;
+                source.check_device(&self.queues)?;
                 let from = source.sparse()?;
                 let copied = from.tiling.tiles(region)?;
                 if copied.len() != tiles.len() {
@@ -207,10 +216,8 @@ impl Shared {
         offset: u64,
         tiles: u64,
     ) -> Result<(), DeviceError> {
-        if !core::ptr::eq(self, Arc::as_ptr(heap.memory.shared())) {
-            return Err(DeviceError::broken_rule(CallRule::SameDevice));
-        }
-        self.check_category(&resource.desc, heap.category)?;
+        self.queues.check_same(heap.memory.owner())?;
+        heap.memory.owner().check_category(&resource.desc, heap.category)?;
         check::memory_type(sparse.tiling.layout.memory_types, heap.memory.kind)?;
         check::tiles_in_heap(tiles, sparse.tiling.layout.tile_size, offset, heap.memory.size)
     }

@@ -4,21 +4,21 @@ use ash::vk;
 use tenure_core::device::DeviceError;
 
 use crate::error::unsupported;
-use crate::shared::Shared;
+use crate::queue::Queues;
 
 /// What swap chains call. All functions are there.
-pub(super) struct Calls {
-    pub(super) surface: ash::khr::surface::Instance,
-    pub(super) swapchain: ash::khr::swapchain::Device,
+pub(crate) struct Calls {
+    pub(crate) surface: ash::khr::surface::Instance,
+    pub(crate) swapchain: ash::khr::swapchain::Device,
     /// The surface, where it goes with the last chain. Each chain has these calls.
     #[cfg(feature = "window")]
-    pub(super) owned: Option<super::surface::Surface>,
+    pub(crate) owned: Option<super::surface::Surface>,
 }
 
 impl Calls {
     /// `ash` ends the program where a function is called and missing, so each is looked for first.
-    pub(super) fn new(shared: &Shared) -> Result<Self, DeviceError> {
-        let api = &shared.api;
+    pub(crate) fn new(queues: &Queues) -> Result<Self, DeviceError> {
+        let api = &queues.api;
         let Some(entry) = &api.entry else {
             return Err(unsupported(
                 "surfaces: a wrapped device comes with its loader for that (Raw::entry)",
@@ -60,7 +60,7 @@ impl Calls {
     }
 
     /// What the surface can be now.
-    pub(super) fn capabilities(
+    pub(crate) fn capabilities(
         &self,
         physical: vk::PhysicalDevice,
         surface: vk::SurfaceKHR,

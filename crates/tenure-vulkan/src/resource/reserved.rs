@@ -1,6 +1,5 @@
 //! Reserved (sparse) resources.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -10,28 +9,14 @@ use tenure_core::device::{
     CallRule, DeviceError, Dimension, ResourceDesc, TextureInfo, TileLayout, Usage, check,
 };
 
-use super::tiling::Tiling;
+use super::Resources;
+use super::external::Handles;
+use super::handle::{Backing, Resource};
+use super::image::{ImagePlan, SPARSE_IMAGE};
+use super::object::{Object, Plan, SPARSE_BUFFER};
 use crate::error::unsupported;
-use crate::memory::Memory;
-use crate::resource::{Backing, Handles, ImagePlan, Object, Plan, Resource, SPARSE_BUFFER, SPARSE_IMAGE};
-use crate::setup::OptionalFeatures;
-use crate::shared::Shared;
-
-/// Where the bytes of a tile are.
-#[derive(Clone)]
-pub(crate) struct Target {
-    pub(crate) memory: Arc<Memory>,
-    pub(crate) offset: u64,
-}
-
-/// The tiles of a reserved resource.
-pub(crate) struct Sparse {
-    pub(crate) tiling: Tiling,
-    /// Bytes of the address space of sparse resources.
-    pub(crate) bytes: u64,
-    /// What they are mapped to, by number, after all that was submitted; unmapped ones are not there.
-    pub(crate) table: Mutex<HashMap<u64, Target>>,
-}
+use crate::features::OptionalFeatures;
+use crate::sparse::{Sparse, Tiling};
 
 impl Resource {
     pub(crate) fn sparse(&self) -> Result<&Sparse, DeviceError> {
@@ -42,12 +27,12 @@ impl Resource {
     }
 
     pub(crate) fn tile_layout(&self) -> Result<TileLayout, DeviceError> {
-        self.shared.alive()?;
+        self.owner.alive()?;
         Ok(self.sparse()?.tiling.layout.clone())
     }
 }
 
-impl Shared {
+impl Resources {
     pub(crate) fn create_reserved(self: &Arc<Self>, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
         self.alive()?;
         let plan = self.plan_reserved(desc)?;

@@ -1,4 +1,7 @@
-//! Instances that tenure makes.
+//! Instances that tenure makes, and the options of instances and devices.
+
+mod message;
+mod options;
 
 use core::ffi::CStr;
 use core::fmt;
@@ -6,11 +9,9 @@ use std::ffi::CString;
 
 use ash::vk;
 
-use super::message::{MessageSink, messenger_info};
-use super::options::{OptionalFeatures, Options};
-use super::support::KHR_SWAPCHAIN_MAINTENANCE1;
-use super::version::ApiVersion;
+use self::message::messenger_info;
 use crate::error::CreateError;
+use crate::features::{ApiVersion, OptionalFeatures};
 
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
@@ -31,6 +32,12 @@ const SURFACES: [&CStr; 11] = [
 
 /// The newer name of `VK_EXT_surface_maintenance1`.
 const KHR_SURFACE_MAINTENANCE1: &CStr = c"VK_KHR_surface_maintenance1";
+
+/// The newer name of `VK_EXT_swapchain_maintenance1`.
+pub(crate) const KHR_SWAPCHAIN_MAINTENANCE1: &CStr = c"VK_KHR_swapchain_maintenance1";
+
+pub use self::message::{Message, MessageKind, MessageSink, Severity};
+pub use self::options::{Options, OwnQueues, Validation};
 
 /// The messenger of an instance, and the sink that it writes to.
 struct Messenger {

@@ -3,9 +3,9 @@
 use ash::vk;
 use tenure_core::device::{Allowed, DeviceError, Requirements, ResourceDesc, Usage};
 
-use crate::resource::{Object, Plan};
-use crate::setup::OptionalFeatures;
-use crate::shared::Shared;
+use super::Resources;
+use super::object::{Object, Plan};
+use crate::features::OptionalFeatures;
 
 /// What the driver says.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ impl Needs {
     }
 }
 
-impl Shared {
+impl Resources {
     pub(crate) fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
         self.alive()?;
         let needs = match desc {
@@ -99,7 +99,7 @@ impl Shared {
             })?,
             alignment,
             memory_types: memory.memory_type_bits & self.tables.general_types,
-            category: self.category(desc),
+            category: self.memory.category(desc),
             prefers_dedicated: requires_dedicated || (uses && prefers_dedicated),
             requires_dedicated,
         })
