@@ -186,6 +186,20 @@ impl Device {
     }
 }
 
+/// Methods of the contract that a part or an object has.
+macro_rules! forwarded {
+    ($(fn $name:ident($this:ident $(, $argument:ident: $kind:ty)*) $(-> $answer:ty)? $call:block)*) => {$(
+        fn $name(&$this $(, $argument: $kind)*) $(-> $answer)? $call
+    )*};
+}
+
+/// As `forwarded`, of those that take a permit.
+macro_rules! permitted {
+    ($(fn $name:ident($this:ident $(, $argument:ident: $kind:ty)*) $(-> $answer:ty)? $call:block)*) => {$(
+        fn $name(&$this, _: Permit<Self> $(, $argument: $kind)*) $(-> $answer)? $call
+    )*};
+}
+
 impl tenure_core::device::Device for Device {
     type Heap = Heap;
     type Resource = Resource;
@@ -207,186 +221,80 @@ impl tenure_core::device::Device for Device {
         &self.parts.manager_slot
     }
 
-    fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
-        self.parts.resources.requirements(desc)
-    }
-
-    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
-        self.parts.memory.create_heap(desc)
-    }
-
-    fn destroy_heap(&self, _: Permit<Self>, heap: Heap) {
-        heap.memory.destroy();
-    }
-
-    fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
-        self.parts.resources.create_committed(desc, memory, desc.usage().priority())
-    }
-
-    fn create_committed_with_priority(
-        &self,
-        _: Permit<Self>,
-        desc: &ResourceDesc,
-        memory: MemoryTypeId,
-        priority: Priority,
-    ) -> Result<Resource, DeviceError> {
-        self.parts.resources.create_committed(desc, memory, priority)
-    }
-
-    fn create_placed(
-        &self,
-        _: Permit<Self>,
-        desc: &ResourceDesc,
-        heap: &Heap,
-        offset: u64,
-    ) -> Result<Resource, DeviceError> {
-        self.parts.resources.create_placed(desc, heap, offset)
-    }
-
-    fn create_reserved(&self, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
-        self.parts.resources.create_reserved(desc)
-    }
-
-    fn destroy_resource(&self, _: Permit<Self>, resource: Resource) {
-        resource.destroy();
-    }
-
-    fn map(&self, resource: &Resource) -> Result<Mapping, DeviceError> {
-        resource.map()
-    }
-
-    fn texture_write_states(&self, info: &TextureInfo) -> State {
-        self.parts.resources.texture_write_states(info)
-    }
-
-    fn write_texture(
-        &self,
-        _: Permit<Self>,
-        texture: &Resource,
-        states: (State, State),
-        writes: &[TextureWrite<'_>],
-    ) -> Result<(), DeviceError> {
-        self.parts.resources.write_texture(texture, states, writes)
-    }
-
-    fn gpu_address(&self, resource: &Resource) -> Option<u64> {
-        resource.address
-    }
-
-    fn tile_layout(&self, resource: &Resource) -> Result<TileLayout, DeviceError> {
-        resource.tile_layout()
-    }
-
-    fn set_name(&self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) {
-        self.name_object(&object, name);
-    }
-
-    fn create_list(&self, _: Permit<Self>, queue: QueueId) -> Result<List, DeviceError> {
-        List::create(&self.parts.queues, &self.parts.resources, queue)
-    }
-
-    fn destroy_list(&self, _: Permit<Self>, list: List) {
-        list.destroy();
-    }
-
-    fn create_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<DescriptorHeap, DeviceError> {
-        self.parts.descriptors.create_descriptor_heap(desc)
-    }
-
-    fn destroy_descriptor_heap(&self, _: Permit<Self>, heap: DescriptorHeap) {
-        heap.destroy();
-    }
-
-    fn write_descriptor(
-        &self,
-        _: Permit<Self>,
-        heap: &DescriptorHeap,
-        index: u32,
-        descriptor: &Descriptor<'_, Self>,
-    ) -> Result<(), DeviceError> {
-        heap.write(&self.parts.descriptors, index, descriptor)
-    }
-
-    fn fill_descriptors(
-        &self,
-        _: Permit<Self>,
-        heap: &DescriptorHeap,
-        first: u32,
-        sources: &[DescriptorSource<'_, Self>],
-    ) -> Result<(), DeviceError> {
-        heap.fill(&self.parts.descriptors, first, sources)
-    }
-
-    fn clear_descriptors(
-        &self,
-        _: Permit<Self>,
-        heap: &DescriptorHeap,
-        first: u32,
-        count: u32,
-        freed_by: Option<&str>,
-    ) {
-        heap.clear(first, count, freed_by.is_some());
-    }
-
-    fn create_set_layout(&self, bindings: &[SetBinding]) -> Result<SetLayout, DeviceError> {
-        self.parts.descriptors.create_set_layout(bindings)
-    }
-
-    fn destroy_set_layout(&self, _: Permit<Self>, layout: SetLayout) {
-        layout.destroy();
-    }
-
-    fn create_set_block(
-        &self,
-        _: Permit<Self>,
-        layout: &SetLayout,
-        sets: u32,
-    ) -> Result<SetBlock, DeviceError> {
-        self.parts.descriptors.create_set_block(layout, sets)
-    }
-
-    fn destroy_set_block(&self, _: Permit<Self>, block: SetBlock) {
-        block.destroy();
-    }
-
-    fn write_set(
-        &self,
-        _: Permit<Self>,
-        block: &SetBlock,
-        set: u32,
-        writes: &[SetWrite<'_, Self>],
-    ) -> Result<(), DeviceError> {
-        block.write(&self.parts.descriptors, set, writes)
-    }
-
-    fn clear_set(&self, _: Permit<Self>, block: &SetBlock, set: u32, freed_by: Option<&str>) {
-        if freed_by.is_some() {
-            block.poison(set);
+    forwarded! {
+        fn requirements(self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> { self.parts.resources.requirements(desc) }
+        fn create_heap(self, desc: &HeapDesc) -> Result<Heap, DeviceError> { self.parts.memory.create_heap(desc) }
+        fn create_committed(self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
+            self.parts.resources.create_committed(desc, memory, desc.usage().priority())
         }
+        fn create_reserved(self, desc: &ResourceDesc) -> Result<Resource, DeviceError> { self.parts.resources.create_reserved(desc) }
+        fn map(self, resource: &Resource) -> Result<Mapping, DeviceError> { resource.map() }
+        fn texture_write_states(self, info: &TextureInfo) -> State { self.parts.resources.texture_write_states(info) }
+        fn gpu_address(self, resource: &Resource) -> Option<u64> { resource.address }
+        fn tile_layout(self, resource: &Resource) -> Result<TileLayout, DeviceError> { resource.tile_layout() }
+        fn create_descriptor_heap(self, desc: &DescriptorHeapDesc) -> Result<DescriptorHeap, DeviceError> {
+            self.parts.descriptors.create_descriptor_heap(desc)
+        }
+        fn create_set_layout(self, bindings: &[SetBinding]) -> Result<SetLayout, DeviceError> {
+            self.parts.descriptors.create_set_layout(bindings)
+        }
+        fn create_query_heap(self, desc: &QueryHeapDesc) -> Result<QueryHeap, DeviceError> { QueryHeap::create(&self.parts.loaded, desc) }
+        fn acceleration_structure_address(self, structure: &AccelerationStructure) -> u64 { structure.address() }
+        fn completed(self, queue: QueueId) -> Result<u64, DeviceError> { self.parts.queues.completed(queue) }
+        fn wait(self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> { self.parts.queues.wait(target, timeout) }
+        fn budget(self) -> Result<Vec<HeapBudget>, DeviceError> { self.parts.memory.budget() }
+        fn status(self) -> Result<(), DeviceError> { self.parts.loaded.alive() }
     }
 
-    fn create_query_heap(&self, desc: &QueryHeapDesc) -> Result<QueryHeap, DeviceError> {
-        QueryHeap::create(&self.parts.loaded, desc)
-    }
-
-    fn destroy_query_heap(&self, _: Permit<Self>, heap: QueryHeap) {
-        heap.destroy();
-    }
-
-    fn create_acceleration_structure(
-        &self,
-        _: Permit<Self>,
-        range: &AccelerationStructureRange<'_, Self>,
-    ) -> Result<AccelerationStructure, DeviceError> {
-        AccelerationStructure::create(&self.parts.loaded, range)
-    }
-
-    fn destroy_acceleration_structure(&self, _: Permit<Self>, structure: AccelerationStructure) {
-        structure.destroy();
-    }
-
-    fn acceleration_structure_address(&self, structure: &AccelerationStructure) -> u64 {
-        structure.address()
+    permitted! {
+        fn destroy_heap(self, heap: Heap) { heap.memory.destroy() }
+        fn create_committed_with_priority(self, desc: &ResourceDesc, memory: MemoryTypeId, priority: Priority) -> Result<Resource, DeviceError> {
+            self.parts.resources.create_committed(desc, memory, priority)
+        }
+        fn create_placed(self, desc: &ResourceDesc, heap: &Heap, offset: u64) -> Result<Resource, DeviceError> {
+            self.parts.resources.create_placed(desc, heap, offset)
+        }
+        fn destroy_resource(self, resource: Resource) { resource.destroy() }
+        fn write_texture(self, texture: &Resource, states: (State, State), writes: &[TextureWrite<'_>]) -> Result<(), DeviceError> {
+            self.parts.resources.write_texture(texture, states, writes)
+        }
+        fn set_name(self, object: ObjectRef<'_, Self>, name: &str) { self.name_object(&object, name) }
+        fn create_list(self, queue: QueueId) -> Result<List, DeviceError> { List::create(&self.parts.queues, &self.parts.resources, queue) }
+        fn destroy_list(self, list: List) { list.destroy() }
+        fn destroy_descriptor_heap(self, heap: DescriptorHeap) { heap.destroy() }
+        fn write_descriptor(self, heap: &DescriptorHeap, index: u32, descriptor: &Descriptor<'_, Self>) -> Result<(), DeviceError> {
+            heap.write(&self.parts.descriptors, index, descriptor)
+        }
+        fn fill_descriptors(self, heap: &DescriptorHeap, first: u32, sources: &[DescriptorSource<'_, Self>]) -> Result<(), DeviceError> {
+            heap.fill(&self.parts.descriptors, first, sources)
+        }
+        fn clear_descriptors(self, heap: &DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>) {
+            heap.clear(first, count, freed_by.is_some())
+        }
+        fn destroy_set_layout(self, layout: SetLayout) { layout.destroy() }
+        fn create_set_block(self, layout: &SetLayout, sets: u32) -> Result<SetBlock, DeviceError> {
+            self.parts.descriptors.create_set_block(layout, sets)
+        }
+        fn destroy_set_block(self, block: SetBlock) { block.destroy() }
+        fn write_set(self, block: &SetBlock, set: u32, writes: &[SetWrite<'_, Self>]) -> Result<(), DeviceError> {
+            block.write(&self.parts.descriptors, set, writes)
+        }
+        fn clear_set(self, block: &SetBlock, set: u32, freed_by: Option<&str>) {
+            if freed_by.is_some() {
+                block.poison(set);
+            }
+        }
+        fn destroy_query_heap(self, heap: QueryHeap) { heap.destroy() }
+        fn create_acceleration_structure(self, range: &AccelerationStructureRange<'_, Self>) -> Result<AccelerationStructure, DeviceError> {
+            AccelerationStructure::create(&self.parts.loaded, range)
+        }
+        fn destroy_acceleration_structure(self, structure: AccelerationStructure) { structure.destroy() }
+        fn update_tiles(self, queue: QueueId, updates: &[TileUpdate<'_, Self>], waits: &[QueueSerial], signal: u64) -> Result<(), DeviceError> {
+            self.parts.tiles.update(queue, updates, waits, signal)
+        }
+        fn set_priority(self, block: MemoryBlock<'_, Self>, priority: Priority) -> Result<(), DeviceError> {
+            self.change_priority(&block, priority)
+        }
     }
 
     fn submit_with(
@@ -418,42 +326,6 @@ impl tenure_core::device::Device for Device {
         run: impl FnOnce(vk::Queue) -> T,
     ) -> Result<T, DeviceError> {
         self.parts.queues.submit_external(queue, waits, signal, run)
-    }
-
-    fn update_tiles(
-        &self,
-        _: Permit<Self>,
-        queue: QueueId,
-        updates: &[TileUpdate<'_, Self>],
-        waits: &[QueueSerial],
-        signal: u64,
-    ) -> Result<(), DeviceError> {
-        self.parts.tiles.update(queue, updates, waits, signal)
-    }
-
-    fn set_priority(
-        &self,
-        _: Permit<Self>,
-        block: MemoryBlock<'_, Self>,
-        priority: Priority,
-    ) -> Result<(), DeviceError> {
-        self.change_priority(&block, priority)
-    }
-
-    fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
-        self.parts.queues.completed(queue)
-    }
-
-    fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
-        self.parts.queues.wait(target, timeout)
-    }
-
-    fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
-        self.parts.memory.budget()
-    }
-
-    fn status(&self) -> Result<(), DeviceError> {
-        self.parts.loaded.alive()
     }
 }
 

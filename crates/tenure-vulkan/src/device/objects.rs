@@ -52,9 +52,9 @@ impl Device {
         let loaded = self.loaded();
         loaded.alive()?;
         let memory = self.memory_of_block(block)?;
-        if let Some(set) = loaded.api.set_priority {
+        if let Some(calls) = loaded.api.priority {
             // SAFETY: the memory is alive and of this device, and the weight is from 0 to 1.
-            unsafe { set(loaded.api.handle(), memory.handle, weight(priority)) };
+            unsafe { (calls.set)(loaded.api.handle(), memory.handle, weight(priority)) };
         }
         Ok(())
     }

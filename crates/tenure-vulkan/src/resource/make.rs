@@ -166,10 +166,10 @@ impl Resources {
 
     /// The GPU address of a buffer that was created for having one.
     pub(crate) fn address_of(&self, object: Object) -> Option<u64> {
-        let (Object::Buffer(buffer), Some(get)) = (object, self.api.address) else { return None };
+        let (Object::Buffer(buffer), Some(calls)) = (object, self.api.address) else { return None };
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
         // SAFETY: the buffer has the usage for it, and memory unless it is sparse.
-        let address = unsafe { get(self.api.handle(), &raw const info) };
+        let address = unsafe { (calls.get)(self.api.handle(), &raw const info) };
         (address != 0).then_some(address)
     }
 }

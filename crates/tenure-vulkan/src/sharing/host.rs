@@ -189,7 +189,7 @@ impl Resources {
         desc: &ResourceDesc,
     ) -> Result<Resource, ShareError> {
         self.alive()?;
-        let (Some(alignment), Some(ask)) = (self.host_alignment(), self.api.host_pointer) else {
+        let (Some(alignment), Some(calls)) = (self.host_alignment(), self.api.host_pointer) else {
             return Err(unsupported("the program's own memory (VK_EXT_external_memory_host)").into());
         };
         let (address, size) = (memory.address.as_ptr(), memory.size);
@@ -200,7 +200,7 @@ impl Resources {
         let plan = self.plan_import(desc, HOST)?;
         let mut found = vk::MemoryHostPointerPropertiesEXT::default();
         // SAFETY: the bytes are mapped, as whoever made `memory` has promised.
-        let result = unsafe { ask(self.api.handle(), HOST, address.cast(), &raw mut found) };
+        let result = unsafe { (calls.properties)(self.api.handle(), HOST, address.cast(), &raw mut found) };
         result.result().map_err(|result| self.error("vkGetMemoryHostPointerPropertiesEXT", result))?;
         let info =
             vk::ImportMemoryHostPointerInfoEXT::default().handle_type(HOST).host_pointer(address.cast());

@@ -252,7 +252,7 @@ impl Loaded {
 impl Resources {
     fn fd_calls(&self) -> Result<MemoryFdCalls, ShareError> {
         let missing = || unsupported("shared memory (VK_KHR_external_memory_fd)").into();
-        self.api.file_descriptors.memory.ok_or_else(missing)
+        self.api.memory_fds.ok_or_else(missing)
     }
 
     fn export(&self, resource: &Resource, kind: HandleKind) -> Result<Exported, ShareError> {

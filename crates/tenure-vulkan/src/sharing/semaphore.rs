@@ -44,7 +44,7 @@ impl Drop for OwnedSemaphore {
 
 impl Loaded {
     fn semaphore_calls(&self) -> Result<(TimelineCalls, SemaphoreFdCalls), DeviceError> {
-        let calls = self.api.timeline.zip(self.api.file_descriptors.semaphores);
+        let calls = self.api.timeline.zip(self.api.semaphore_fds);
         calls.ok_or_else(|| unsupported("shared timeline semaphores (VK_KHR_external_semaphore_fd)"))
     }
 
