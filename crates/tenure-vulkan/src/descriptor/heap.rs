@@ -14,11 +14,11 @@ use tenure_core::device::{
 use super::Described;
 use super::Descriptors;
 use super::arrays::{Array, Indexed, Storage};
+use super::arrays::{RESOURCES, SAMPLERS, heap_kind, is_in_heaps};
 use super::buffer::DescriptorBuffer;
-use super::kinds::{RESOURCES, SAMPLERS, heap_kind, is_in_heaps};
 use super::renumber::renumber;
-use super::slot::{Slot, Value, Written};
-use super::writer::{BATCH, WriteTarget, Writer, write_nulls};
+use super::sets::{BATCH, WriteTarget, Writer, write_nulls};
+use super::views::{Slot, Value, Written};
 use crate::error::unsupported;
 use crate::loaded::Loaded;
 

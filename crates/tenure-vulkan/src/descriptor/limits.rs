@@ -4,8 +4,8 @@ use ash::vk;
 use tenure_core::device::{Allowed, BindingKind, DescriptorKind, DescriptorLimits, DeviceError, SetBinding};
 
 use super::arrays::Arrays;
+use super::arrays::RESOURCES;
 use super::buffer::DescriptorSizes;
-use super::kinds::RESOURCES;
 use crate::features::OptionalFeatures;
 use crate::loaded::power_of_two;
 

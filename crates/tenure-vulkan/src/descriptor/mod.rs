@@ -2,31 +2,23 @@
 
 mod arrays;
 mod buffer;
-mod buffer_view;
 mod heap;
-mod kinds;
 mod limits;
 mod renumber;
-mod sampler;
-mod set_block;
-mod set_layout;
-mod slot;
-mod source;
-mod space;
-mod texture_view;
-mod writer;
+mod sets;
+mod views;
 
 pub(crate) use buffer::stages as buffer_stages;
 pub use heap::DescriptorHeap;
 pub(crate) use limits::DescriptorTables;
-pub use set_block::SetBlock;
-pub use set_layout::SetLayout;
+pub use sets::SetBlock;
+pub use sets::SetLayout;
 
 use core::ops::Deref;
 use std::sync::Arc;
 
-use sampler::SamplerCount;
-use space::DescriptorSpace;
+use buffer::DescriptorSpace;
+use views::SamplerCount;
 
 use crate::loaded::Loaded;
 use crate::resource::{Resource, Resources};

@@ -2,17 +2,14 @@
 
 mod allocation;
 mod budget;
-mod count;
-mod flush;
-mod heap;
 mod mapping;
 
 use core::ops::Deref;
 use std::sync::Arc;
 
+pub use allocation::Heap;
 pub(crate) use allocation::{Address, Allocation, HandleTypes, HostOwner, Import, Memory, weight};
-use count::MemoryCount;
-pub use heap::Heap;
+use budget::MemoryCount;
 pub use mapping::Mapping;
 
 use crate::loaded::Loaded;

@@ -17,7 +17,6 @@
 
 mod choose;
 mod retire;
-mod semaphores;
 mod swapchain;
 
 pub use swapchain::Swapchain;

@@ -1,5 +1,6 @@
 //! Chains come and go: they are made for a window, replaced, and let go of when that is proven to be safe.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use super::choose::{self, Shape};
 use super::swapchain::{Call, Current, Retired, Swapchain, Window, timed_out};
 use crate::chain::Chain;
 use crate::format::to_vk_format;
+use crate::queue::Queues;
 use crate::resource::Resource;
 
 /// More chains than these are not kept: then their presentations are waited for.
@@ -313,5 +315,32 @@ impl Drop for Swapchain {
         {
             resume_unwind(panic);
         }
+    }
+}
+
+/// Semaphores that submissions wait for, until those are complete. Free ones are in the device's pool.
+#[derive(Default)]
+pub(super) struct Waited(VecDeque<(vk::Semaphore, SyncPoint)>);
+
+impl Waited {
+    /// A semaphore that is free when `point` is complete.
+    pub(super) fn push(&mut self, semaphore: vk::Semaphore, point: SyncPoint) {
+        self.0.push_back((semaphore, point));
+    }
+
+    /// Gives back those whose submissions are complete.
+    pub(super) fn collect(&mut self, queues: &Queues, completed: &SyncPoint) {
+        while let Some((semaphore, point)) = self.0.front() {
+            if !point.is_covered_by(completed) {
+                break;
+            }
+            queues.sync.return_semaphores([*semaphore]);
+            self.0.pop_front();
+        }
+    }
+
+    /// Gives all back, when nothing runs any more.
+    pub(super) fn give_back(&mut self, queues: &Queues) {
+        queues.sync.return_semaphores(self.0.drain(..).map(|(semaphore, _)| semaphore));
     }
 }

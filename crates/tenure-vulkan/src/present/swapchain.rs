@@ -13,7 +13,7 @@ use tenure_core::{
 };
 
 use super::choose::{self, Shape};
-use super::semaphores::Waited;
+use super::retire::Waited;
 use crate::chain::{Calls, Chain};
 use crate::device::Device;
 use crate::features::OptionalFeatures;

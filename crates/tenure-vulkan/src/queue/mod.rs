@@ -1,12 +1,8 @@
 //! Queues: submissions, and how far they are.
 
 mod clock;
-mod external;
 mod fences;
-mod send;
 mod submit;
-mod sync_pool;
-mod timeline;
 
 use core::ops::Deref;
 use std::sync::Arc;
@@ -16,12 +12,12 @@ use tenure_core::device::{CallRule, DeviceError, QueueId, QueueSerial};
 
 pub use clock::OwnQueue;
 pub(crate) use clock::{Clock, Family, Queue, SLICE, nanoseconds};
-pub use external::ExternalSemaphore;
+pub(crate) use clock::{Timeline, create_timeline};
 pub(crate) use fences::Fences;
-pub(crate) use send::{Binds, Work};
+pub(crate) use fences::SyncPool;
+pub use submit::ExternalSemaphore;
 pub(crate) use submit::Sync;
-pub(crate) use sync_pool::SyncPool;
-pub(crate) use timeline::{Timeline, create_timeline};
+pub(crate) use submit::{Binds, Work};
 
 use crate::loaded::Loaded;
 

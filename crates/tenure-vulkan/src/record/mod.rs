@@ -1,6 +1,5 @@
 //! Recording: lists, barriers, copies, queries.
 
-mod aliasing;
 mod barrier;
 mod copies;
 mod list;

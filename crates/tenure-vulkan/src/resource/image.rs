@@ -10,9 +10,9 @@ use tenure_core::device::{
 };
 
 use super::Resources;
-use super::external::Handles;
+use super::make::Needs;
+use super::object::Handles;
 use super::object::Plan;
-use super::requirements::Needs;
 use crate::error::{unsupported, unsupported_format};
 use crate::format::{component_bits, samples, to_vk_format};
 use crate::memory::HandleTypes;

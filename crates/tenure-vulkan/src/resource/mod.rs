@@ -1,13 +1,10 @@
 //! Buffers and textures: what they need of memory, how they are made, and what the CPU writes to them.
 
-mod external;
 mod handle;
 mod host_copy;
 mod image;
 mod make;
 mod object;
-mod requirements;
-mod reserved;
 
 use core::ops::Deref;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::families;
-use super::own_queues::QueueFamily;
+use super::queues;
+use super::queues::QueueFamily;
 use super::support::Support;
 use crate::device::Device;
 use crate::error::CreateError;
@@ -106,7 +106,7 @@ impl Adapter {
     }
 
     fn is_usable(&self) -> bool {
-        self.support.version >= ApiVersion::V1_1 && families::choose(&self.support.families, 1).is_some()
+        self.support.version >= ApiVersion::V1_1 && queues::choose(&self.support.families, 1).is_some()
     }
 
     /// The GPU's name.

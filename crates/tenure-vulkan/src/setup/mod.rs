@@ -27,16 +27,13 @@ macro_rules! vulkan_1_0 {
 mod adapter;
 mod chain;
 mod create;
-mod device;
-mod families;
-mod own_queues;
 mod plain;
+mod queues;
 mod raw;
 mod request;
-mod required;
 mod support;
 
 pub use adapter::{Adapter, AdapterKind, adapters};
-pub use own_queues::QueueFamily;
+pub use queues::QueueFamily;
 pub use raw::{Raw, RawQueue};
 pub use request::DeviceFeatures;

@@ -11,7 +11,7 @@ use tenure_core::device::{
 };
 use tenure_core::{Buffer, BufferDesc, Gpu, MemoryUse};
 
-use super::error::ShareError;
+use super::info::ShareError;
 use crate::device::Device;
 use crate::error::unsupported;
 use crate::features::OptionalFeatures;

@@ -8,8 +8,8 @@ use ash::vk;
 use tenure_core::device::{BufferInfo, MemoryTypeId, Requirements, ResourceDesc, State, Usage};
 use tenure_core::{Buffer, BufferDesc, Gpu, Name, Texture, TextureDesc};
 
-use super::error::ShareError;
 use super::identity::created_with;
+use super::info::ShareError;
 use super::info::{DeviceIds, ExportInfo, HandleKind};
 use super::semaphore::SharedSemaphore;
 use crate::device::Device;

@@ -9,8 +9,8 @@ use ash::vk;
 use tenure_core::device::DeviceError;
 use tenure_core::{Deferred, Gpu, Name};
 
-use super::error::ShareError;
 use super::info::DeviceIds;
+use super::info::ShareError;
 use crate::device::Device;
 use crate::error::unsupported;
 use crate::loaded::{Loaded, SemaphoreFdCalls, TimelineCalls};

@@ -1,9 +1,30 @@
-//! How reserved resources are divided into tiles, and where each tile lies.
+//! Sparse resources: how they are divided into tiles, where each lies, and what it is mapped to.
+
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use ash::vk;
+use parking_lot::Mutex;
 use tenure_core::device::{CallRule, DeviceError, TextureInfo, TileLayout, TileRegion, check};
 
 use crate::loaded::TILE;
+use crate::memory::Memory;
+
+/// Where the bytes of a tile are.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) memory: Arc<Memory>,
+    pub(crate) offset: u64,
+}
+
+/// The tiles of a reserved resource.
+pub(crate) struct Sparse {
+    pub(crate) tiling: Tiling,
+    /// Bytes of the address space of sparse resources.
+    pub(crate) bytes: u64,
+    /// What they are mapped to, by number, after all that was submitted; unmapped ones are not there.
+    pub(crate) table: Mutex<HashMap<u64, Target>>,
+}
 
 /// The mips that are packed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,8 +225,9 @@ impl Tiling {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use tenure_core::device::{Dimension, Format, Usage};
+
+    use super::*;
 
     const BLOCK: u64 = 64 << 10;
 

@@ -1,6 +1,52 @@
-//! What tenure uses where a device has it.
+//! Versions of Vulkan, and what a device may have or lack.
 
+use core::fmt;
+
+use ash::vk;
 use bitflags::bitflags;
+
+/// A version of Vulkan; patches do not matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ApiVersion {
+    /// 1.
+    pub major: u32,
+    /// 1 in Vulkan 1.1.
+    pub minor: u32,
+}
+
+impl ApiVersion {
+    /// Vulkan 1.1, the oldest that tenure works with.
+    pub const V1_1: Self = Self { major: 1, minor: 1 };
+    /// Vulkan 1.2.
+    pub const V1_2: Self = Self { major: 1, minor: 2 };
+    /// Vulkan 1.3, the newest whose functions tenure calls as part of the core.
+    pub const V1_3: Self = Self { major: 1, minor: 3 };
+
+    /// From Vulkan's packed number.
+    ///
+    /// ```
+    /// use tenure_vulkan::ApiVersion;
+    /// let packed = ash::vk::make_api_version(0, 1, 2, 203);
+    /// assert_eq!(ApiVersion::from_packed(packed), ApiVersion::V1_2);
+    /// assert_eq!(ApiVersion::V1_2.to_packed(), ash::vk::API_VERSION_1_2);
+    /// ```
+    #[must_use]
+    pub const fn from_packed(packed: u32) -> Self {
+        Self { major: vk::api_version_major(packed), minor: vk::api_version_minor(packed) }
+    }
+
+    /// As Vulkan's packed number.
+    #[must_use]
+    pub const fn to_packed(self) -> u32 {
+        vk::make_api_version(0, self.major, self.minor, 0)
+    }
+}
+
+impl fmt::Display for ApiVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
 
 bitflags! {
     /// What tenure uses where a device has it, and does without where it has not.
@@ -121,5 +167,73 @@ impl OptionalFeatures {
         ];
         let without = |found: Self, (needed, by)| if found.contains(needed) { found } else { found - by };
         NEEDED.into_iter().fold(self, without)
+    }
+}
+
+type Features = vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>;
+
+/// What a device can do of what every device can do that is not a portability subset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "the API's")]
+pub(crate) struct Portability {
+    /// Slices of volumes are targets.
+    pub(crate) slices: bool,
+    /// Arrays have samples.
+    pub(crate) multisampled_arrays: bool,
+    /// Samplers that compare are written to sets.
+    pub(crate) comparison_samplers: bool,
+    /// Samplers have a bias.
+    pub(crate) mip_bias: bool,
+    /// Views have formats of other components.
+    pub(crate) reinterpretation: bool,
+}
+
+impl Portability {
+    /// A device that is no subset.
+    pub(crate) const ALL: Self = Self {
+        slices: true,
+        multisampled_arrays: true,
+        comparison_samplers: true,
+        mip_bias: true,
+        reinterpretation: true,
+    };
+
+    /// By what is enabled of the subset's features.
+    pub(crate) fn of(enabled: &Features) -> Self {
+        let on = |feature: vk::Bool32| feature == vk::TRUE;
+        Self {
+            slices: on(enabled.image_view2_d_on3_d_image),
+            multisampled_arrays: on(enabled.multisample_array_image),
+            comparison_samplers: on(enabled.mutable_comparison_samplers),
+            mip_bias: on(enabled.sampler_mip_lod_bias),
+            reinterpretation: on(enabled.image_view_format_reinterpretation),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_feature_is_looked_at() {
+        let none = Portability::of(&Features::default());
+        let flags = |found: Portability| {
+            let Portability { slices, multisampled_arrays, comparison_samplers, mip_bias, reinterpretation } =
+                found;
+            [slices, multisampled_arrays, comparison_samplers, mip_bias, reinterpretation]
+        };
+        assert_eq!(flags(none), [false; 5]);
+        let each = [
+            Features::default().image_view2_d_on3_d_image(true),
+            Features::default().multisample_array_image(true),
+            Features::default().mutable_comparison_samplers(true),
+            Features::default().sampler_mip_lod_bias(true),
+            Features::default().image_view_format_reinterpretation(true),
+        ];
+        for (index, features) in each.iter().enumerate() {
+            let found = flags(Portability::of(features));
+            assert!((0..5).all(|other| found[other] == (other == index)), "{features:?}");
+        }
     }
 }
