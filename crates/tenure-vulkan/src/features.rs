@@ -90,7 +90,7 @@ bitflags! {
         /// Else freed ones stay as they were.
         const NULL_DESCRIPTORS = 1 << 13;
         /// Fences that say when a presentation is over (`VK_EXT_swapchain_maintenance1`), with
-        /// [`Options::presentation`]. Else an image that is acquired again says so.
+        /// [`Options::presentation`](crate::Options::presentation). Else an image that is acquired again says so.
         const SWAPCHAIN_MAINTENANCE1 = 1 << 14;
         /// Rays traced by shaders of all kinds (`VK_KHR_ray_query`), with
         /// [`ACCELERATION_STRUCTURES`](Self::ACCELERATION_STRUCTURES).
@@ -109,7 +109,7 @@ bitflags! {
         /// types, and an index takes a descriptor in each.
         const MUTABLE_DESCRIPTORS = 1 << 18;
         /// Heaps that shaders index are buffers (`VK_EXT_descriptor_buffer`), with
-        /// [`Options::descriptor_buffers`], [`BUFFER_DEVICE_ADDRESS`](Self::BUFFER_DEVICE_ADDRESS),
+        /// [`Options::descriptor_buffers`](crate::Options::descriptor_buffers), [`BUFFER_DEVICE_ADDRESS`](Self::BUFFER_DEVICE_ADDRESS),
         /// [`DESCRIPTOR_INDEXING`](Self::DESCRIPTOR_INDEXING) and
         /// [`SYNCHRONIZATION2`](Self::SYNCHRONIZATION2). Then there are no descriptor sets. Else such a heap is a
         /// descriptor set.

@@ -14,13 +14,12 @@ pub(crate) use limits::DescriptorTables;
 pub use sets::SetBlock;
 pub use sets::SetLayout;
 
-use core::ops::Deref;
 use std::sync::Arc;
 
 use buffer::DescriptorSpace;
 use views::SamplerCount;
 
-use crate::loaded::Loaded;
+use crate::loaded::{Loaded, part_of_device};
 use crate::resource::{Resource, Resources};
 use crate::structure::AccelerationStructure;
 
@@ -59,10 +58,4 @@ impl Descriptors {
     }
 }
 
-impl Deref for Descriptors {
-    type Target = Loaded;
-
-    fn deref(&self) -> &Loaded {
-        &self.loaded
-    }
-}
+part_of_device!(Descriptors);

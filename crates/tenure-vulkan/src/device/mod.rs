@@ -120,7 +120,7 @@ impl Device {
         self.parts.loaded.api.enabled
     }
 
-    /// The device extensions that are enabled, on a wrapped device those of [`Raw::extensions`].
+    /// The device extensions that are enabled, on a wrapped device those of [`Raw::extensions`](crate::Raw::extensions).
     #[must_use]
     pub fn enabled_extensions(&self) -> &[CString] {
         &self.parts.loaded.api.extensions
@@ -145,13 +145,13 @@ impl Device {
     }
 
     /// The families of all queues, each once: what buffers are shared among. Those of the program's
-    /// [own queues](Self::own_queues), and on a wrapped device [others](Raw::other_families) of its, are among them.
+    /// [own queues](Self::own_queues), and on a wrapped device [others](crate::Raw::other_families) of its, are among them.
     #[must_use]
     pub fn queue_families(&self) -> &[u32] {
         &self.parts.loaded.families
     }
 
-    /// The queues made for the program's own use ([`Options::own_queues`]), by family in the order asked for, those of
+    /// The queues made for the program's own use ([`Options::own_queues`](crate::Options::own_queues)), by family in the order asked for, those of
     /// families that tenure uses first. None on a wrapped device.
     ///
     /// Tenure never submits to them. The program sees to it that one thread at a time uses each of them, and that its

@@ -11,12 +11,27 @@ use std::sync::{Arc, OnceLock};
 use ash::vk;
 use tenure_core::device::{CallRule, DeviceError, MemoryFlags, MemoryTypeId};
 
-pub(crate) use self::api::{Api, Handles, HostImageCalls, TimelineCalls};
+pub(crate) use self::api::{Api, Handles, HostImageCalls};
 #[cfg(unix)]
-pub(crate) use self::api::{MemoryFdCalls, SemaphoreFdCalls};
+pub(crate) use self::api::{MemoryFdCalls, SemaphoreFdCalls, TimelineCalls};
 pub(crate) use self::tables::{Facts, TILE, Tables, power_of_two};
 use crate::error::meaning;
 use crate::instance::Instance;
+
+/// A part of the backend derefs to the device that it is of.
+macro_rules! part_of_device {
+    ($part:ident) => {
+        impl core::ops::Deref for $part {
+            type Target = crate::loaded::Loaded;
+
+            fn deref(&self) -> &Self::Target {
+                &self.loaded
+            }
+        }
+    };
+}
+
+pub(crate) use part_of_device;
 
 /// The owner of the device, which destroys it.
 pub(crate) enum Owner {

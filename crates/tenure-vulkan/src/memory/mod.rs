@@ -4,7 +4,6 @@ mod allocation;
 mod budget;
 mod mapping;
 
-use core::ops::Deref;
 use std::sync::Arc;
 
 pub use allocation::Heap;
@@ -12,7 +11,7 @@ pub(crate) use allocation::{Address, Allocation, HandleTypes, HostOwner, Import,
 use budget::MemoryCount;
 pub use mapping::Mapping;
 
-use crate::loaded::Loaded;
+use crate::loaded::{Loaded, part_of_device};
 
 /// The memory that a device has, and how much of it is taken.
 pub(crate) struct Memories {
@@ -30,10 +29,4 @@ impl Memories {
     }
 }
 
-impl Deref for Memories {
-    type Target = Loaded;
-
-    fn deref(&self) -> &Loaded {
-        &self.loaded
-    }
-}
+part_of_device!(Memories);

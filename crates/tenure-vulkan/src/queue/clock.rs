@@ -188,7 +188,7 @@ impl Queues {
         let mut value = 0;
         // SAFETY: the semaphore is a timeline semaphore of the device.
         let result = unsafe { (calls.value)(self.api.handle(), timeline.semaphore, &raw mut value) };
-        result.result().map_err(|result| self.error("vkGetSemaphoreCounterValue", result))?;
+        self.check("vkGetSemaphoreCounterValue", result)?;
         // Some drivers answer with the largest value there is once the device is lost, before any
         // call says so.
         if !timeline.is_known(value) {

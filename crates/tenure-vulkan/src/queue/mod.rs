@@ -4,7 +4,6 @@ mod clock;
 mod fences;
 mod submit;
 
-use core::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ pub use submit::ExternalSemaphore;
 pub(crate) use submit::Sync;
 pub(crate) use submit::{Binds, Work};
 
-use crate::loaded::Loaded;
+use crate::loaded::{Loaded, part_of_device};
 
 /// How long the end of the queues waits for the GPU. Work that is not done then is left to the process.
 const LAST_WAIT: Duration = Duration::from_secs(10);
@@ -87,10 +86,4 @@ impl Drop for Queues {
     }
 }
 
-impl Deref for Queues {
-    type Target = Loaded;
-
-    fn deref(&self) -> &Loaded {
-        &self.loaded
-    }
-}
+part_of_device!(Queues);

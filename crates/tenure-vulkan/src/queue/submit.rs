@@ -182,7 +182,7 @@ impl Queues {
             // `info` and what it points to live until the call returns.
             unsafe { submit(handle, 1, &raw const info, batch.fence) }
         });
-        result.result().map_err(|result| self.error("vkQueueSubmit2", result))
+        self.check("vkQueueSubmit2", result)
     }
 
     fn submit1(

@@ -34,7 +34,7 @@ enum Phase {
 /// leaks both.
 ///
 /// Copies are recorded for textures in exactly the states `COPY_SRC` and `COPY_DST`: their layouts
-/// go with them. What is wrong with a command comes out of [`close`](CommandList::close).
+/// go with them. What is wrong with a command comes out of [`close`](tenure_core::device::CommandList::close).
 pub struct List {
     pub(crate) queues: Arc<Queues>,
     pub(super) resources: Arc<Resources>,

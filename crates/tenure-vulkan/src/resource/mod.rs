@@ -6,7 +6,6 @@ mod image;
 mod make;
 mod object;
 
-use core::ops::Deref;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ pub(crate) use host_copy::image_copy;
 use image::{ImageSupport, KnownImage};
 pub(crate) use object::Object;
 
-use crate::loaded::Loaded;
+use crate::loaded::{Loaded, part_of_device};
 use crate::memory::Memories;
 
 /// The buffers and textures of a device: what is known of them before they are made, and what all of them share.
@@ -62,10 +61,4 @@ impl Resources {
     }
 }
 
-impl Deref for Resources {
-    type Target = Loaded;
-
-    fn deref(&self) -> &Loaded {
-        &self.loaded
-    }
-}
+part_of_device!(Resources);

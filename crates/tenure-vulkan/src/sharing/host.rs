@@ -201,7 +201,7 @@ impl Resources {
         let mut found = vk::MemoryHostPointerPropertiesEXT::default();
         // SAFETY: the bytes are mapped, as whoever made `memory` has promised.
         let result = unsafe { (calls.properties)(self.api.handle(), HOST, address.cast(), &raw mut found) };
-        result.result().map_err(|result| self.error("vkGetMemoryHostPointerPropertiesEXT", result))?;
+        self.check("vkGetMemoryHostPointerPropertiesEXT", result)?;
         let info =
             vk::ImportMemoryHostPointerInfoEXT::default().handle_type(HOST).host_pointer(address.cast());
         let import = Import::Host(info, memory.owner.clone());

@@ -265,7 +265,7 @@ impl Resources {
         let mut fd = -1;
         // SAFETY: the memory is alive, and was allocated to be exported by such a handle.
         let result = unsafe { (calls.get)(self.api.handle(), &raw const info, &raw mut fd) };
-        result.result().map_err(|result| self.error("vkGetMemoryFdKHR", result))?;
+        self.check("vkGetMemoryFdKHR", result)?;
         // SAFETY: the driver has just made it, for the caller to close.
         let handle = unsafe { OwnedFd::from_raw_fd(fd) };
         let created_with = created_with(&resource.desc, resource.usage);
@@ -327,7 +327,7 @@ impl Resources {
         let result = unsafe {
             (calls.properties)(self.api.handle(), info.kind.vk(), handle.as_raw_fd(), &raw mut found)
         };
-        result.result().map_err(|result| self.error("vkGetMemoryFdPropertiesKHR", result))?;
+        self.check("vkGetMemoryFdPropertiesKHR", result)?;
         Ok(found.memory_type_bits)
     }
 }

@@ -117,7 +117,7 @@ impl SharedSemaphore {
             .fd(copy.as_raw_fd());
         // SAFETY: the semaphore is new and unused, and the handle one of a timeline semaphore, says the caller.
         let result = unsafe { (calls.import)(loaded.api.handle(), &raw const info) };
-        result.result().map_err(|result| loaded.error("vkImportSemaphoreFdKHR", result))?;
+        loaded.check("vkImportSemaphoreFdKHR", result)?;
         let _the_drivers = copy.into_raw_fd();
         Ok(Self { owned: gpu.defer(name, owned) })
     }
@@ -135,7 +135,7 @@ impl SharedSemaphore {
         let mut fd = -1;
         // SAFETY: the semaphore is alive, and was created to be exported by such a handle.
         let result = unsafe { (calls.get)(loaded.api.handle(), &raw const info, &raw mut fd) };
-        result.result().map_err(|result| loaded.error("vkGetSemaphoreFdKHR", result))?;
+        loaded.check("vkGetSemaphoreFdKHR", result)?;
         // SAFETY: the driver has just made it, for the caller to close.
         Ok((unsafe { OwnedFd::from_raw_fd(fd) }, loaded.ids()))
     }
@@ -165,7 +165,7 @@ impl SharedSemaphore {
         let mut value = 0;
         // SAFETY: it is a timeline semaphore of the device.
         let result = unsafe { (calls.value)(loaded.api.handle(), self.owned.raw, &raw mut value) };
-        result.result().map_err(|result| loaded.error("vkGetSemaphoreCounterValue", result))?;
+        loaded.check("vkGetSemaphoreCounterValue", result)?;
         Ok(value)
     }
 
@@ -202,7 +202,7 @@ impl SharedSemaphore {
         let info = vk::SemaphoreSignalInfo::default().semaphore(self.owned.raw).value(value);
         // SAFETY: it is a timeline semaphore of the device; the value is in order, says the caller.
         let result = unsafe { (calls.signal)(loaded.api.handle(), &raw const info) };
-        result.result().map_err(|result| loaded.error("vkSignalSemaphore", result))
+        loaded.check("vkSignalSemaphore", result)
     }
 
     /// The API's semaphore. Do not destroy it.
