@@ -7,7 +7,7 @@ use ash::vk;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use tenure_core::device::{
-    Allowed, BindingKind, DescriptorKind, DeviceError, MemoryFlags, MemoryTypeId, Priority,
+    Allowed, BindingKind, CallRule, DescriptorKind, DeviceError, MemoryFlags, MemoryTypeId, Priority,
 };
 
 use super::Descriptors;
@@ -16,7 +16,7 @@ use super::arrays::{RESOURCES, vk_type};
 use super::views::{Texels, Value, Written};
 use crate::error::unsupported;
 use crate::memory::{Address, Allocation, HandleTypes, Memory};
-use crate::resource::Object;
+use crate::resource::{Object, Plan};
 
 /// Bytes of descriptors.
 #[derive(Clone, Debug)]
@@ -264,52 +264,42 @@ impl DescriptorBuffer {
 }
 
 impl Descriptors {
-    /// A buffer in memory of its own, which the CPU writes and the GPU sees without flushes.
+    /// A buffer in memory of its own, which the CPU writes and the GPU sees without flushes: near the GPU if there is
+    /// any that the CPU sees.
     fn create_mapped(
-        self: &Arc<Self>,
+        &self,
         size: u64,
         usage: vk::BufferUsageFlags,
     ) -> Result<(vk::Buffer, Arc<Memory>, Address), DeviceError> {
-        let device = &self.api.device;
         let flags = vk::BufferCreateFlags::empty();
-        let buffer = self.resources.with_buffer_info(size, usage, flags, HandleTypes::empty(), |info| {
-            // SAFETY: `info` is valid: the usages belong to what is enabled.
-            unsafe { device.create_buffer(info, None) }
-        });
-        let buffer = buffer.map_err(|result| self.error("vkCreateBuffer", result))?;
-        let made = self.map_new(buffer).inspect_err(|_| {
-            // SAFETY: it is new, and nothing uses it.
-            unsafe { device.destroy_buffer(buffer, None) };
-        });
-        made.map(|(memory, mapped)| (buffer, memory, mapped))
-    }
-
-    /// Gives a new buffer memory, near the GPU if there is any that the CPU sees.
-    fn map_new(self: &Arc<Self>, buffer: vk::Buffer) -> Result<(Arc<Memory>, Address), DeviceError> {
-        // SAFETY: the buffer is alive.
-        let needs = unsafe { self.api.device.get_buffer_memory_requirements(buffer) };
-        let types = &self.tables.properties.memory_types;
+        let plan = Plan::Buffer { size, usage, flags, external: HandleTypes::empty() };
+        let bare = self.resources.create(&plan)?;
+        let needs = self.resources.needs_of(bare.object).memory;
         let usable = needs.memory_type_bits & self.tables.general_types;
         let coherent = MemoryFlags::HOST_VISIBLE | MemoryFlags::HOST_COHERENT;
         let mut found: SmallVec<[_; 4]> = (0_u8..32)
-            .zip(types)
+            .zip(&self.tables.properties.memory_types)
             .filter(|(index, found)| usable & 1 << index != 0 && found.flags.contains(coherent))
             .map(|(index, found)| (!found.flags.contains(MemoryFlags::DEVICE_LOCAL), MemoryTypeId(index)))
             .collect();
         found.sort_by_key(|(is_far, _)| *is_far);
         let mut result = Err(unsupported("descriptor buffers without coherent memory"));
         for (_, kind) in found {
-            result = self.bind_new(buffer, needs.size, kind);
+            result = self.bind_new(bare.object, needs.size, kind);
             if !result.as_ref().is_err_and(DeviceError::is_shortage) {
                 break;
             }
         }
-        result
+        let (memory, mapped) = result?;
+        match bare.keep() {
+            Object::Buffer(buffer) => Ok((buffer, memory, mapped)),
+            Object::Image(_) => Err(DeviceError::broken_rule(CallRule::IsBuffer)),
+        }
     }
 
     fn bind_new(
-        self: &Arc<Self>,
-        buffer: vk::Buffer,
+        &self,
+        object: Object,
         size: u64,
         kind: MemoryTypeId,
     ) -> Result<(Arc<Memory>, Address), DeviceError> {
@@ -323,12 +313,8 @@ impl Descriptors {
             import: None,
         })?;
         // The memory is mapped first: a buffer is bound once, and perhaps tried with other memory.
-        let mapped = memory.map().and_then(|mapped| {
-            // SAFETY: buffer and memory are new, and the memory is of a type and size that the buffer takes.
-            let bound = unsafe { self.api.device.bind_buffer_memory(buffer, memory.handle, 0) };
-            bound.map_err(|result| self.error("vkBindBufferMemory", result)).map(|()| mapped)
-        });
-        match mapped {
+        let mapped = memory.map();
+        match mapped.and_then(|mapped| self.resources.bind(object, &memory, 0).map(|()| mapped)) {
             Ok(mapped) => Ok((memory, mapped)),
             Err(error) => {
                 memory.destroy();

@@ -250,13 +250,9 @@ impl DescriptorHeap {
         self.hidden(index).map(|slot| *slot.lock())
     }
 
-    fn check_device(&self, loaded: &Loaded) -> Result<(), DeviceError> {
-        loaded.check_same(&self.owner)
-    }
-
     /// What copies of a descriptor are made from.
     pub(super) fn written(&self, descriptors: &Descriptors, index: u32) -> Result<Written, DeviceError> {
-        self.check_device(descriptors)?;
+        descriptors.check_same(&self.owner)?;
         let found = self.slot(index).ok_or(self.not_hidden(index))?;
         match found {
             Slot::Shader(written) => Ok(written),
@@ -282,7 +278,7 @@ impl DescriptorHeap {
         descriptor: &Descriptor<'_, impl Described>,
     ) -> Result<(), DeviceError> {
         descriptors.alive()?;
-        self.check_device(descriptors)?;
+        descriptors.check_same(&self.owner)?;
         let mut slot = self.hidden(index).ok_or(self.not_hidden(index))?.lock();
         if !slot.is_empty() {
             return Err(DeviceError::invalid_value(CallRule::DescriptorCleared, u64::from(index)));
@@ -304,7 +300,7 @@ impl DescriptorHeap {
         sources: &[DescriptorSource<'_, impl Described>],
     ) -> Result<(), DeviceError> {
         descriptors.alive()?;
-        self.check_device(descriptors)?;
+        descriptors.check_same(&self.owner)?;
         let Some(indexed) = self.indexed() else {
             return Err(DeviceError::broken_rule(CallRule::FilledVisible));
         };
@@ -406,7 +402,7 @@ impl DescriptorHeap {
 
     /// Checks that shaders may be told to look into it, for descriptors of that kind.
     pub(crate) fn check_bound(&self, loaded: &Loaded, kind: DescriptorKind) -> Result<(), DeviceError> {
-        self.check_device(loaded)?;
+        loaded.check_same(&self.owner)?;
         if self.kind != kind || self.indexed().is_none() {
             return Err(DeviceError::broken_rule("shaders see the heap of descriptors, as one of its kind"));
         }

@@ -79,9 +79,7 @@ impl Descriptors {
         let layout = made.map_err(|result| self.error("vkCreateDescriptorSetLayout", result))?;
         Ok(SetLayout { owner: self.clone(), layout, bindings: bindings.into(), is_ours: true })
     }
-}
 
-impl Descriptors {
     /// With descriptor buffers there are no sets: a pipeline uses the ones or the others.
     fn has_sets(&self) -> Result<(), DeviceError> {
         if self.limits.contract.sets { Ok(()) } else { Err(unsupported("descriptor sets")) }
@@ -209,10 +207,6 @@ impl SetBlock {
         self.pool
     }
 
-    fn check_device(&self, descriptors: &Descriptors) -> Result<(), DeviceError> {
-        descriptors.check_same(&self.owner)
-    }
-
     /// What to write where, when the layout has such a descriptor there.
     fn resolve(&self, write: &SetWrite<'_, impl Described>) -> Result<Written, DeviceError> {
         let binding = check::set_element(&self.bindings, write.binding, write.element)?;
@@ -232,7 +226,7 @@ impl SetBlock {
         writes: &[SetWrite<'_, impl Described>],
     ) -> Result<(), DeviceError> {
         descriptors.alive()?;
-        self.check_device(descriptors)?;
+        descriptors.check_same(&self.owner)?;
         let count = self.sets.len() as u64;
         let set =
             self.set(set).ok_or(DeviceError::invalid_call(CallRule::SetExists, u64::from(set), count))?;

@@ -2,7 +2,6 @@
 
 use core::ffi::{CStr, c_void};
 use core::fmt;
-use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -189,9 +188,5 @@ unsafe fn text(string: *const core::ffi::c_char) -> String {
         return String::new();
     }
     // SAFETY: not null, so valid, says the caller.
-    let string = unsafe { CStr::from_ptr(string) };
-    match string.to_string_lossy() {
-        Cow::Borrowed(text) => text.to_owned(),
-        Cow::Owned(text) => text,
-    }
+    unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }

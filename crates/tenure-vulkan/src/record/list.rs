@@ -194,9 +194,7 @@ impl List {
             }
         }
     }
-}
 
-impl List {
     pub(crate) fn begin(&mut self) -> Result<(), DeviceError> {
         self.queues.alive()?;
         if self.phase == Phase::Open {

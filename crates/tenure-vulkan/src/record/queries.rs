@@ -109,9 +109,7 @@ impl List {
         check_usage(dst, Usage::COPY_DST)?;
         Ok(buffer)
     }
-}
 
-impl List {
     pub(crate) fn copy_acceleration_structure(
         &mut self,
         src: &AccelerationStructure,

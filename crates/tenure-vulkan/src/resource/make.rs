@@ -135,7 +135,8 @@ impl Resources {
         check::placement(&needs, (heap.memory.kind, heap.memory.size), offset)
     }
 
-    fn bind(&self, object: Object, memory: &Memory, offset: u64) -> Result<(), DeviceError> {
+    /// Binds a new object to memory that it fits in.
+    pub(crate) fn bind(&self, object: Object, memory: &Memory, offset: u64) -> Result<(), DeviceError> {
         let device = &self.api.device;
         match object {
             Object::Buffer(buffer) => {

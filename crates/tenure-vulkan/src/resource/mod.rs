@@ -15,7 +15,7 @@ pub use handle::Resource;
 pub(crate) use handle::{Backing, VkUsage};
 pub(crate) use host_copy::image_copy;
 use image::{ImageSupport, KnownImage};
-pub(crate) use object::Object;
+pub(crate) use object::{Object, Plan};
 
 use crate::loaded::{Loaded, part_of_device};
 use crate::memory::Memories;
