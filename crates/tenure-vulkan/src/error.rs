@@ -17,7 +17,7 @@ pub enum CreateError {
     #[error("Vulkan {found} is older than 1.1")]
     TooOld {
         /// The version that is there.
-        found: crate::ApiVersion,
+        found: crate::features::ApiVersion,
     },
     /// A layer that was asked for is not installed.
     #[error("the layer {layer} is not installed")]
@@ -77,7 +77,7 @@ pub enum CreateError {
         /// The extension.
         extension: &'static str,
         /// The version given.
-        version: crate::ApiVersion,
+        version: crate::features::ApiVersion,
     },
     /// A call failed.
     #[error("{call} failed: {result}")]

@@ -224,48 +224,50 @@
 
 #![warn(missing_debug_implementations)]
 
-mod api;
+mod chain;
 mod descriptor;
 mod device;
 mod error;
+mod features;
 mod format;
+mod instance;
+mod loaded;
 mod memory;
-mod names;
-mod owned;
 mod present;
 mod query;
 mod queue;
+mod raw;
 mod record;
 mod resource;
 mod setup;
-mod shared;
 mod sharing;
 mod sparse;
+mod stages;
 mod structure;
-mod tables;
+mod tiles;
 mod usage;
 
 #[doc(no_inline)]
 pub use ash;
 
-pub use descriptor::{DescriptorHeap, RawHandle, RawView, SetBlock, SetLayout};
+pub use descriptor::{DescriptorHeap, SetBlock, SetLayout};
 pub use device::Device;
 pub use error::CreateError;
+pub use features::{ApiVersion, OptionalFeatures};
 pub use format::to_vk_format;
+pub use instance::{Message, MessageKind, MessageSink, Options, OwnQueues, Severity, Validation};
 pub use memory::{Heap, Mapping};
-pub use owned::{Destroy, Owned};
 pub use present::Swapchain;
 pub use query::QueryHeap;
-pub use queue::ExternalSemaphore;
-pub use record::{List, StateUse, vk_stage_access_layout};
-pub use resource::{Ownership, RawBuffer, RawImage, RawMemory, Resource};
-pub use setup::{
-    Adapter, AdapterKind, ApiVersion, DeviceFeatures, Message, MessageKind, MessageSink, OptionalFeatures,
-    Options, OwnQueue, OwnQueues, QueueFamily, Raw, RawQueue, Severity, Validation, adapters,
-};
+pub use queue::{ExternalSemaphore, OwnQueue};
+pub use raw::{Destroy, Owned, Ownership, RawBuffer, RawHandle, RawImage, RawMemory, RawView};
+pub use record::List;
+pub use resource::Resource;
+pub use setup::{Adapter, AdapterKind, DeviceFeatures, QueueFamily, Raw, RawQueue, adapters};
 pub use sharing::{DeviceIds, ExportInfo, HandleKind, HostMemory, NoExportInfo, RejectedMemory, ShareError};
 #[cfg(unix)]
 pub use sharing::{Exported, ImportError, SharedSemaphore, Sharing};
+pub use stages::{StateUse, vk_stage_access_layout};
 pub use structure::AccelerationStructure;
 
 /// Has the manager's functions compiled for this device here, so that programs need not compile them again.

@@ -4,20 +4,16 @@ use core::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{
-    CallRule, DeviceError, QueryHeapDesc, QueryKind, QueryLimits, QueueKind, TimestampClock, Usage,
-};
+use tenure_core::device::{DeviceError, QueryHeapDesc, QueryKind, QueryLimits, QueueKind, TimestampClock};
 
-use crate::record::{List, check_usage};
-use crate::resource::Resource;
-use crate::setup::Family;
-use crate::shared::Shared;
+use crate::loaded::Loaded;
+use crate::queue::Family;
 
 /// A query pool: a handle for
 /// [`Device::destroy_query_heap`](tenure_core::device::Device::destroy_query_heap). Dropping it without that
 /// leaks the pool.
 pub struct QueryHeap {
-    shared: Arc<Shared>,
+    loaded: Arc<Loaded>,
     pool: vk::QueryPool,
     desc: QueryHeapDesc,
 }
@@ -49,13 +45,10 @@ pub(crate) fn limits(
     }
 }
 
-impl Shared {
-    pub(crate) fn create_query_heap(
-        self: &Arc<Self>,
-        desc: &QueryHeapDesc,
-    ) -> Result<QueryHeap, DeviceError> {
-        self.alive()?;
-        self.tables.properties.check_query_heap(desc)?;
+impl QueryHeap {
+    pub(crate) fn create(loaded: &Arc<Loaded>, desc: &QueryHeapDesc) -> Result<Self, DeviceError> {
+        loaded.alive()?;
+        loaded.tables.properties.check_query_heap(desc)?;
         let (kind, statistics) = match desc.kind {
             QueryKind::Timestamp => (vk::QueryType::TIMESTAMP, vk::QueryPipelineStatisticFlags::empty()),
             QueryKind::PipelineStatistics => (vk::QueryType::PIPELINE_STATISTICS, STATISTICS),
@@ -70,13 +63,11 @@ impl Shared {
             .query_count(desc.count)
             .pipeline_statistics(statistics);
         // SAFETY: the device is alive, there is at least one query, and statistics are enabled where asked for.
-        let pool = unsafe { self.api.device.create_query_pool(&info, None) };
-        let pool = pool.map_err(|result| self.error("vkCreateQueryPool", result))?;
-        Ok(QueryHeap { shared: self.clone(), pool, desc: *desc })
+        let pool = unsafe { loaded.api.device.create_query_pool(&info, None) };
+        let pool = pool.map_err(|result| loaded.error("vkCreateQueryPool", result))?;
+        Ok(Self { loaded: loaded.clone(), pool, desc: *desc })
     }
-}
 
-impl QueryHeap {
     /// The pool. Do not destroy it.
     #[must_use]
     pub const fn raw(&self) -> vk::QueryPool {
@@ -91,124 +82,21 @@ impl QueryHeap {
 
     pub(crate) fn destroy(self) {
         // SAFETY: by the contract nothing uses it any more.
-        unsafe { self.shared.api.device.destroy_query_pool(self.pool, None) };
+        unsafe { self.loaded.api.device.destroy_query_pool(self.pool, None) };
     }
 
-    fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         vk::Handle::as_raw(self.pool)
     }
 
-    pub(crate) fn check_device(&self, shared: &Shared) -> Result<(), DeviceError> {
-        if core::ptr::eq(Arc::as_ptr(&self.shared), shared) {
-            return Ok(());
-        }
-        Err(DeviceError::broken_rule(CallRule::SameDevice))
+    pub(crate) fn check_device(&self, loaded: &Loaded) -> Result<(), DeviceError> {
+        loaded.check_same(&self.loaded)
     }
 }
 
 impl fmt::Debug for QueryHeap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} of {:?}", self.pool, self.desc)
-    }
-}
-
-impl List {
-    pub(crate) fn reset(&mut self, heap: &QueryHeap, first: u32, count: u32) {
-        let checked = heap.check_device(&self.shared);
-        let checked = checked.and_then(|()| heap.desc.check_use(self.queue, first, count));
-        self.record(checked, |list, ()| {
-            // SAFETY: the command buffer is open, of a queue with shaders, and the queries are inside the pool.
-            unsafe { list.shared.api.device.cmd_reset_query_pool(list.buffer, heap.pool, first, count) };
-        });
-    }
-
-    pub(crate) fn timestamp(&mut self, heap: &QueryHeap, query: u32) {
-        let checked = heap.check_device(&self.shared);
-        let checked = checked.and_then(|()| heap.desc.check_timestamp(self.queue, query));
-        self.record(checked, |list, ()| {
-            let after = vk::PipelineStageFlags::BOTTOM_OF_PIPE;
-            // SAFETY: the command buffer is open, its queue has timestamps, and the query is inside the pool.
-            unsafe { list.shared.api.device.cmd_write_timestamp(list.buffer, after, heap.pool, query) };
-        });
-    }
-
-    pub(crate) fn begin_ranged(&mut self, heap: &QueryHeap, query: u32) {
-        let checked = heap.check_device(&self.shared);
-        let checked = checked.and_then(|()| heap.desc.check_ranged(self.queue, query));
-        let checked = checked.and_then(|()| self.begun.begin(heap.desc.kind, heap.number(), query));
-        let flags = match heap.desc.kind {
-            QueryKind::Occlusion => vk::QueryControlFlags::PRECISE,
-            _ => vk::QueryControlFlags::empty(),
-        };
-        self.record(checked, |list, ()| {
-            // SAFETY: the command buffer is open, for graphics; no other query of the kind has begun in it.
-            unsafe { list.shared.api.device.cmd_begin_query(list.buffer, heap.pool, query, flags) };
-        });
-    }
-
-    pub(crate) fn end_ranged(&mut self, heap: &QueryHeap, query: u32) {
-        let checked = heap.check_device(&self.shared);
-        let checked = checked.and_then(|()| heap.desc.check_ranged(self.queue, query));
-        let checked = checked.and_then(|()| self.begun.end(heap.desc.kind, heap.number(), query));
-        self.record(checked, |list, ()| {
-            // SAFETY: the command buffer is open, and the query has begun in it.
-            unsafe { list.shared.api.device.cmd_end_query(list.buffer, heap.pool, query) };
-        });
-    }
-
-    /// Ends the queries that were left begun: a command buffer that is closed has none.
-    pub(crate) fn end_begun(&mut self) {
-        for (pool, query) in self.begun.take() {
-            let pool = <vk::QueryPool as vk::Handle>::from_raw(pool);
-            // SAFETY: the command buffer is open, and the query has begun in it.
-            unsafe { self.shared.api.device.cmd_end_query(self.buffer, pool, query) };
-            self.keep_error(Err(DeviceError::invalid_value(CallRule::QueryEnded, query)));
-        }
-    }
-
-    /// The results go to the buffer, and the queries are reset: a reset comes after the commands before it
-    /// that name its queries, without a barrier.
-    pub(crate) fn resolve(
-        &mut self,
-        heap: &QueryHeap,
-        (first, count): (u32, u32),
-        (dst, offset): (&Resource, u64),
-    ) {
-        let checked = self.check_resolve(heap, (first, count), (dst, offset));
-        self.record(checked, |list, buffer| {
-            let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
-            let (device, stride) = (&list.shared.api.device, heap.desc.kind.result_bytes());
-            // SAFETY: the command buffer is open, of a queue with shaders; the queries are inside the pool, and
-            // their results inside the buffer.
-            unsafe {
-                device.cmd_copy_query_pool_results(
-                    list.buffer,
-                    heap.pool,
-                    first,
-                    count,
-                    buffer,
-                    offset,
-                    stride,
-                    flags,
-                );
-                device.cmd_reset_query_pool(list.buffer, heap.pool, first, count);
-            }
-        });
-    }
-
-    fn check_resolve(
-        &self,
-        heap: &QueryHeap,
-        (first, count): (u32, u32),
-        (dst, offset): (&Resource, u64),
-    ) -> Result<vk::Buffer, DeviceError> {
-        heap.check_device(&self.shared)?;
-        dst.check_device(&self.shared)?;
-        heap.desc.check_use(self.queue, first, count)?;
-        let (buffer, info) = dst.as_buffer()?;
-        heap.desc.check_results(count, offset, info.size)?;
-        check_usage(dst, Usage::COPY_DST)?;
-        Ok(buffer)
     }
 }
 

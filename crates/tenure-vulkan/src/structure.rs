@@ -5,17 +5,13 @@ use std::sync::Arc;
 
 use ash::vk;
 use tenure_core::device::{
-    AccelerationStructureKind, AccelerationStructureRange, CallRule, DeviceError, RayTracingLimits, State,
-    check, check_structure_copy,
+    AccelerationStructureKind, AccelerationStructureRange, Device, DeviceError, RayTracingLimits,
+    check_structure_copy,
 };
 
-use crate::api::Handles;
-use crate::device::Device;
-use crate::query::QueryHeap;
-use crate::record::List;
-use crate::setup::OptionalFeatures;
-use crate::shared::Shared;
-use crate::tables::power_of_two;
+use crate::features::OptionalFeatures;
+use crate::loaded::{Handles, Loaded, power_of_two};
+use crate::resource::Resource;
 
 /// What a device without them lacks.
 pub(crate) const STRUCTURES: &str = "acceleration structures (VK_KHR_acceleration_structure)";
@@ -24,7 +20,7 @@ pub(crate) const STRUCTURES: &str = "acceleration structures (VK_KHR_acceleratio
 /// [`Device::destroy_acceleration_structure`](tenure_core::device::Device::destroy_acceleration_structure).
 /// Dropping it without that leaks it.
 pub struct AccelerationStructure {
-    shared: Arc<Shared>,
+    loaded: Arc<Loaded>,
     raw: vk::AccelerationStructureKHR,
     address: u64,
     kind: AccelerationStructureKind,
@@ -33,10 +29,8 @@ pub struct AccelerationStructure {
 
 impl AccelerationStructure {
     /// The API's structure, to trace rays through.
-    pub(crate) fn traced(&self, shared: &Shared) -> Result<vk::AccelerationStructureKHR, DeviceError> {
-        if !core::ptr::eq(shared, Arc::as_ptr(&self.shared)) {
-            return Err(DeviceError::broken_rule(CallRule::SameDevice));
-        }
+    pub(crate) fn traced(&self, loaded: &Loaded) -> Result<vk::AccelerationStructureKHR, DeviceError> {
+        self.check_device(loaded)?;
         match self.kind.is_compatible(AccelerationStructureKind::Top) {
             true => Ok(self.raw),
             false => Err(DeviceError::broken_rule("rays are traced through a top-level structure")),
@@ -89,20 +83,16 @@ pub(crate) fn limits(handles: &Handles) -> (RayTracingLimits, u32) {
     (limits, traced)
 }
 
-impl Shared {
-    fn structure_calls(&self) -> Result<&ash::khr::acceleration_structure::Device, DeviceError> {
-        self.api.structures.as_ref().ok_or(DeviceError::Unsupported { feature: STRUCTURES })
-    }
-
-    pub(crate) fn create_acceleration_structure(
-        self: &Arc<Self>,
-        range: &AccelerationStructureRange<'_, Device>,
-    ) -> Result<AccelerationStructure, DeviceError> {
-        self.alive()?;
-        let calls = self.structure_calls()?;
-        range.buffer.check_device(self)?;
+impl AccelerationStructure {
+    pub(crate) fn create(
+        loaded: &Arc<Loaded>,
+        range: &AccelerationStructureRange<'_, impl Device<Resource = Resource>>,
+    ) -> Result<Self, DeviceError> {
+        loaded.alive()?;
+        let calls = loaded.api.structures.as_ref().ok_or(DeviceError::Unsupported { feature: STRUCTURES })?;
+        range.buffer.check_device(loaded)?;
         let (buffer, info) = range.buffer.as_buffer()?;
-        range.check(&self.tables.properties, info)?;
+        range.check(&loaded.tables.properties, info)?;
         let info = vk::AccelerationStructureCreateInfoKHR::default()
             .buffer(buffer)
             .offset(range.offset)
@@ -111,15 +101,13 @@ impl Shared {
         // SAFETY: the device is alive and has the extension; the range is aligned, and inside a buffer of this
         // use.
         let raw = unsafe { calls.create_acceleration_structure(&info, None) };
-        let raw = raw.map_err(|result| self.error("vkCreateAccelerationStructureKHR", result))?;
+        let raw = raw.map_err(|result| loaded.error("vkCreateAccelerationStructureKHR", result))?;
         let info = vk::AccelerationStructureDeviceAddressInfoKHR::default().acceleration_structure(raw);
         // SAFETY: the structure was just made.
         let address = unsafe { calls.get_acceleration_structure_device_address(&info) };
-        Ok(AccelerationStructure { shared: self.clone(), raw, address, kind: range.kind, size: range.size })
+        Ok(Self { loaded: loaded.clone(), raw, address, kind: range.kind, size: range.size })
     }
-}
 
-impl AccelerationStructure {
     /// The structure itself. Do not destroy it.
     #[must_use]
     pub const fn raw(&self) -> vk::AccelerationStructureKHR {
@@ -131,77 +119,24 @@ impl AccelerationStructure {
     }
 
     pub(crate) fn destroy(self) {
-        if let Some(calls) = &self.shared.api.structures {
+        if let Some(calls) = &self.loaded.api.structures {
             // SAFETY: by the contract nothing uses it any more.
             unsafe { calls.destroy_acceleration_structure(self.raw, None) };
         }
     }
 
-    pub(crate) fn check_device(&self, shared: &Shared) -> Result<(), DeviceError> {
-        if core::ptr::eq(Arc::as_ptr(&self.shared), shared) {
-            return Ok(());
-        }
-        Err(DeviceError::broken_rule(CallRule::SameDevice))
+    /// Checks that one structure can be copied to another.
+    pub(crate) fn check_copy(&self, dst: &Self, compact: bool) -> Result<(), DeviceError> {
+        check_structure_copy((self.kind, self.size), (dst.kind, dst.size), compact)
+    }
+
+    pub(crate) fn check_device(&self, loaded: &Loaded) -> Result<(), DeviceError> {
+        loaded.check_same(&self.loaded)
     }
 }
 
 impl fmt::Debug for AccelerationStructure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} ({}, {} B)", self.raw, self.kind, self.size)
-    }
-}
-
-impl List {
-    pub(crate) fn copy_structure(
-        &mut self,
-        src: &AccelerationStructure,
-        dst: &AccelerationStructure,
-        compact: bool,
-    ) {
-        let checked = self.check_copied_structure(src, dst, compact);
-        let mode = match compact {
-            true => vk::CopyAccelerationStructureModeKHR::COMPACT,
-            false => vk::CopyAccelerationStructureModeKHR::CLONE,
-        };
-        let info = vk::CopyAccelerationStructureInfoKHR::default().src(src.raw).dst(dst.raw).mode(mode);
-        self.record(checked, |list, ()| {
-            let Some(calls) = &list.shared.api.structures else { return };
-            // SAFETY: the command buffer is open, of a queue with shaders; both are alive, of this device and of
-            // kinds that fit; that the first is built, and the other large enough, is the caller's part.
-            unsafe { calls.cmd_copy_acceleration_structure(list.buffer, &info) };
-        });
-    }
-
-    fn check_copied_structure(
-        &self,
-        src: &AccelerationStructure,
-        dst: &AccelerationStructure,
-        compact: bool,
-    ) -> Result<(), DeviceError> {
-        src.check_device(&self.shared)?;
-        dst.check_device(&self.shared)?;
-        check::state(self.queue_kind(), State::ACCELERATION_STRUCTURE)?;
-        check_structure_copy((src.kind, src.size), (dst.kind, dst.size), compact)
-    }
-
-    pub(crate) fn compacted_size(&mut self, structure: &AccelerationStructure, heap: &QueryHeap, query: u32) {
-        let checked = structure.check_device(&self.shared);
-        let checked = checked.and_then(|()| heap.check_device(&self.shared));
-        let checked = checked.and_then(|()| heap.desc().check_compacted_size(self.queue, query));
-        let kind = vk::QueryType::ACCELERATION_STRUCTURE_COMPACTED_SIZE_KHR;
-        self.record(checked, |list, ()| {
-            let Some(calls) = &list.shared.api.structures else { return };
-            // SAFETY: the command buffer is open, of a queue with shaders; the structure is alive, and the query
-            // inside a pool for such; that the structure is built is the caller's part.
-            unsafe {
-                calls.cmd_write_acceleration_structures_properties(
-                    list.buffer,
-                    &[structure.raw],
-                    kind,
-                    heap.raw(),
-                    query,
-                );
-            }
-        });
     }
 }

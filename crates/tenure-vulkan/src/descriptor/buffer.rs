@@ -4,19 +4,19 @@ use core::ffi::CStr;
 use std::sync::Arc;
 
 use ash::vk;
+use parking_lot::Mutex;
 use smallvec::SmallVec;
 use tenure_core::device::{
-    Allowed, BindingKind, DescriptorKind, DeviceError, MemoryFlags, MemoryTypeId, Priority,
+    Allowed, BindingKind, CallRule, DescriptorKind, DeviceError, MemoryFlags, MemoryTypeId, Priority,
 };
 
+use super::Descriptors;
 use super::arrays::{Array, Arrays};
-use super::kinds::{RESOURCES, vk_type};
-use super::slot::{Texels, Value, Written};
-use super::space::SpaceLimits;
+use super::arrays::{RESOURCES, vk_type};
+use super::views::{Texels, Value, Written};
 use crate::error::unsupported;
-use crate::memory::{Address, Allocation, Memory};
-use crate::resource::{HandleTypes, Object};
-use crate::shared::Shared;
+use crate::memory::{Address, Allocation, HandleTypes, Memory};
+use crate::resource::{Object, Plan};
 
 /// Bytes of descriptors.
 #[derive(Clone, Debug)]
@@ -110,7 +110,7 @@ pub(super) struct DescriptorBuffer {
 impl DescriptorBuffer {
     /// A buffer for a layout of the arrays.
     pub(super) fn create(
-        shared: &Arc<Shared>,
+        descriptors: &Arc<Descriptors>,
         functions: &ash::ext::descriptor_buffer::Device,
         sizes: &DescriptorSizes,
         (arrays, layout): (&Arrays, vk::DescriptorSetLayout),
@@ -137,11 +137,11 @@ impl DescriptorBuffer {
             _ => vk::BufferUsageFlags::RESOURCE_DESCRIPTOR_BUFFER_EXT,
         };
         let usage = kind | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
-        shared.descriptor_space.take(arrays.kind(), size, sizes.space)?;
-        let made = shared.create_mapped(size, usage);
+        descriptors.space.take(arrays.kind(), size, sizes.space)?;
+        let made = descriptors.create_mapped(size, usage);
         let (buffer, memory, mapped) =
-            made.inspect_err(|_| shared.descriptor_space.give_back(arrays.kind(), size))?;
-        let address = shared.address_of(Object::Buffer(buffer)).unwrap_or(0);
+            made.inspect_err(|_| descriptors.space.give_back(arrays.kind(), size))?;
+        let address = descriptors.resources.address_of(Object::Buffer(buffer)).unwrap_or(0);
         Ok(Self { buffer, memory, usage, address, size, mapped, rows })
     }
 
@@ -149,9 +149,15 @@ impl DescriptorBuffer {
     ///
     /// # Safety
     /// What it names is alive, and no other code uses this element of the array.
-    pub(super) unsafe fn write(&self, shared: &Shared, array: Array, element: u32, written: &Written) {
+    pub(super) unsafe fn write(
+        &self,
+        descriptors: &Descriptors,
+        array: Array,
+        element: u32,
+        written: &Written,
+    ) {
         let of = |bytes: &vk::DescriptorBufferInfo, format| {
-            let address = shared.address_of(Object::Buffer(bytes.buffer)).unwrap_or(0);
+            let address = descriptors.resources.address_of(Object::Buffer(bytes.buffer)).unwrap_or(0);
             vk::DescriptorAddressInfoEXT::default()
                 .address(address.saturating_add(bytes.offset))
                 .range(bytes.range)
@@ -191,7 +197,7 @@ impl DescriptorBuffer {
             (Value::Structure(_), _) => return,
         };
         // SAFETY: the caller promises what is needed; what the data points to lives until the call returns.
-        unsafe { self.put(shared, (array, element), written.kind, data) };
+        unsafe { self.put(descriptors, (array, element), written.kind, data) };
     }
 
     /// Makes descriptors null; there are none for samplers.
@@ -200,7 +206,7 @@ impl DescriptorBuffer {
     /// Null descriptors are enabled, and no other code uses these elements of the array, which may be of the kind.
     pub(super) unsafe fn write_nulls(
         &self,
-        shared: &Shared,
+        descriptors: &Descriptors,
         (array, kind): (Array, BindingKind),
         first: u32,
         count: u32,
@@ -211,7 +217,7 @@ impl DescriptorBuffer {
         let data = vk::DescriptorDataEXT { p_uniform_buffer: core::ptr::null() };
         for element in first..first.saturating_add(count) {
             // SAFETY: as the caller promises; a null pointer, of whichever member, is a null descriptor.
-            unsafe { self.put(shared, (array, element), kind, data) };
+            unsafe { self.put(descriptors, (array, element), kind, data) };
         }
     }
 
@@ -219,13 +225,12 @@ impl DescriptorBuffer {
     /// As [`write`](Self::write); `data` is of the kind.
     unsafe fn put(
         &self,
-        shared: &Shared,
+        descriptors: &Descriptors,
         (array, element): (Array, u32),
         kind: BindingKind,
         data: vk::DescriptorDataEXT<'_>,
     ) {
-        let (Some(functions), Some(sizes)) =
-            (&shared.api.descriptor_buffers, &shared.tables.descriptors.sizes)
+        let (Some(functions), Some(sizes)) = (&descriptors.api.descriptor_buffers, &descriptors.limits.sizes)
         else {
             return;
         };
@@ -248,67 +253,57 @@ impl DescriptorBuffer {
         vk::DescriptorBufferBindingInfoEXT::default().address(self.address).usage(self.usage)
     }
 
-    pub(super) fn destroy(self, shared: &Shared) {
+    pub(super) fn destroy(self, descriptors: &Descriptors) {
         // SAFETY: the contract has the GPU done with it, and it was made here.
-        unsafe { shared.api.device.destroy_buffer(self.buffer, None) };
+        unsafe { descriptors.api.device.destroy_buffer(self.buffer, None) };
         self.memory.destroy();
         let is_of_samplers = self.usage.contains(vk::BufferUsageFlags::SAMPLER_DESCRIPTOR_BUFFER_EXT);
         let kind = if is_of_samplers { DescriptorKind::Sampler } else { DescriptorKind::Resource };
-        shared.descriptor_space.give_back(kind, self.size);
+        descriptors.space.give_back(kind, self.size);
     }
 }
 
-impl Shared {
-    /// A buffer in memory of its own, which the CPU writes and the GPU sees without flushes.
+impl Descriptors {
+    /// A buffer in memory of its own, which the CPU writes and the GPU sees without flushes: near the GPU if there is
+    /// any that the CPU sees.
     fn create_mapped(
-        self: &Arc<Self>,
+        &self,
         size: u64,
         usage: vk::BufferUsageFlags,
     ) -> Result<(vk::Buffer, Arc<Memory>, Address), DeviceError> {
-        let device = &self.api.device;
         let flags = vk::BufferCreateFlags::empty();
-        let buffer = self.with_buffer_info(size, usage, flags, HandleTypes::empty(), |info| {
-            // SAFETY: `info` is valid: the usages belong to what is enabled.
-            unsafe { device.create_buffer(info, None) }
-        });
-        let buffer = buffer.map_err(|result| self.error("vkCreateBuffer", result))?;
-        let made = self.map_new(buffer).inspect_err(|_| {
-            // SAFETY: it is new, and nothing uses it.
-            unsafe { device.destroy_buffer(buffer, None) };
-        });
-        made.map(|(memory, mapped)| (buffer, memory, mapped))
-    }
-
-    /// Gives a new buffer memory, near the GPU if there is any that the CPU sees.
-    fn map_new(self: &Arc<Self>, buffer: vk::Buffer) -> Result<(Arc<Memory>, Address), DeviceError> {
-        // SAFETY: the buffer is alive.
-        let needs = unsafe { self.api.device.get_buffer_memory_requirements(buffer) };
-        let types = &self.tables.properties.memory_types;
+        let plan = Plan::Buffer { size, usage, flags, external: HandleTypes::empty() };
+        let bare = self.resources.create(&plan)?;
+        let needs = self.resources.needs_of(bare.object).memory;
         let usable = needs.memory_type_bits & self.tables.general_types;
         let coherent = MemoryFlags::HOST_VISIBLE | MemoryFlags::HOST_COHERENT;
         let mut found: SmallVec<[_; 4]> = (0_u8..32)
-            .zip(types)
+            .zip(&self.tables.properties.memory_types)
             .filter(|(index, found)| usable & 1 << index != 0 && found.flags.contains(coherent))
             .map(|(index, found)| (!found.flags.contains(MemoryFlags::DEVICE_LOCAL), MemoryTypeId(index)))
             .collect();
         found.sort_by_key(|(is_far, _)| *is_far);
         let mut result = Err(unsupported("descriptor buffers without coherent memory"));
         for (_, kind) in found {
-            result = self.bind_new(buffer, needs.size, kind);
+            result = self.bind_new(bare.object, needs.size, kind);
             if !result.as_ref().is_err_and(DeviceError::is_shortage) {
                 break;
             }
         }
-        result
+        let (memory, mapped) = result?;
+        match bare.keep() {
+            Object::Buffer(buffer) => Ok((buffer, memory, mapped)),
+            Object::Image(_) => Err(DeviceError::broken_rule(CallRule::IsBuffer)),
+        }
     }
 
     fn bind_new(
-        self: &Arc<Self>,
-        buffer: vk::Buffer,
+        &self,
+        object: Object,
         size: u64,
         kind: MemoryTypeId,
     ) -> Result<(Arc<Memory>, Address), DeviceError> {
-        let memory = self.allocate(Allocation {
+        let memory = self.resources.memory.allocate(Allocation {
             size,
             kind,
             priority: Priority::High,
@@ -318,18 +313,90 @@ impl Shared {
             import: None,
         })?;
         // The memory is mapped first: a buffer is bound once, and perhaps tried with other memory.
-        let mapped = memory.map().and_then(|mapped| {
-            // SAFETY: buffer and memory are new, and the memory is of a type and size that the buffer takes.
-            let bound = unsafe { self.api.device.bind_buffer_memory(buffer, memory.handle, 0) };
-            bound.map_err(|result| self.error("vkBindBufferMemory", result)).map(|()| mapped)
-        });
-        match mapped {
+        let mapped = memory.map();
+        match mapped.and_then(|mapped| self.resources.bind(object, &memory, 0).map(|()| mapped)) {
             Ok(mapped) => Ok((memory, mapped)),
             Err(error) => {
                 memory.destroy();
                 Err(error)
             }
         }
+    }
+}
+
+/// Bytes that all descriptor buffers together may have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SpaceLimits {
+    resources: u64,
+    samplers: u64,
+    both: u64,
+}
+
+impl SpaceLimits {
+    pub(super) const fn new(found: &vk::PhysicalDeviceDescriptorBufferPropertiesEXT<'_>) -> Self {
+        Self {
+            resources: found.resource_descriptor_buffer_address_space_size,
+            samplers: found.sampler_descriptor_buffer_address_space_size,
+            both: found.descriptor_buffer_address_space_size,
+        }
+    }
+}
+
+/// Bytes of the descriptor buffers that there are.
+#[derive(Debug, Default)]
+pub(crate) struct DescriptorSpace(Mutex<Taken>);
+
+#[derive(Debug, Default)]
+struct Taken {
+    resources: u64,
+    samplers: u64,
+}
+
+impl DescriptorSpace {
+    /// Counts a buffer that is to be created.
+    ///
+    /// # Errors
+    /// The limit that it would exceed. A heap that goes gives room back, so it is a shortage.
+    pub(super) fn take(
+        &self,
+        kind: DescriptorKind,
+        size: u64,
+        limits: SpaceLimits,
+    ) -> Result<(), DeviceError> {
+        let mut taken = self.0.lock();
+        let both = taken.resources.saturating_add(taken.samplers).saturating_add(size);
+        let (own, most, what) = match kind {
+            DescriptorKind::Sampler => (
+                &mut taken.samplers,
+                limits.samplers,
+                "descriptor buffers: samplerDescriptorBufferAddressSpaceSize",
+            ),
+            _ => (
+                &mut taken.resources,
+                limits.resources,
+                "descriptor buffers: resourceDescriptorBufferAddressSpaceSize",
+            ),
+        };
+        let sum = own.saturating_add(size);
+        if sum > most {
+            return Err(DeviceError::OutOfDeviceMemory { what });
+        }
+        if both > limits.both {
+            let what = "descriptor buffers: descriptorBufferAddressSpaceSize";
+            return Err(DeviceError::OutOfDeviceMemory { what });
+        }
+        *own = sum;
+        Ok(())
+    }
+
+    /// A buffer is gone, or was not created.
+    pub(super) fn give_back(&self, kind: DescriptorKind, size: u64) {
+        let mut taken = self.0.lock();
+        let own = match kind {
+            DescriptorKind::Sampler => &mut taken.samplers,
+            _ => &mut taken.resources,
+        };
+        *own = own.saturating_sub(size);
     }
 }
 
@@ -345,5 +412,25 @@ mod tests {
         assert!(with(ash::ext::mesh_shader::NAME).contains(Stage::MESH_EXT | Stage::TASK_EXT));
         let rays = with(ash::khr::ray_tracing_pipeline::NAME);
         assert!(rays.contains(Stage::RAYGEN_KHR | Stage::CALLABLE_KHR) && !rays.contains(Stage::MESH_EXT));
+    }
+
+    #[test]
+    fn each_kind_and_both_have_their_limits() {
+        use DescriptorKind::{Resource, Sampler};
+        let (space, limits) =
+            (DescriptorSpace::default(), SpaceLimits { resources: 100, samplers: 60, both: 120 });
+        let take = |kind, size| match space.take(kind, size, limits) {
+            Ok(()) => "",
+            Err(DeviceError::OutOfDeviceMemory { what }) => what.rsplit(' ').next().unwrap(),
+            Err(other) => panic!("{other}"),
+        };
+        assert_eq!(take(Resource, 101), "resourceDescriptorBufferAddressSpaceSize");
+        assert_eq!(take(Sampler, 61), "samplerDescriptorBufferAddressSpaceSize");
+        assert_eq!([take(Resource, 100), take(Sampler, 20)], ["", ""]);
+        assert_eq!(take(Sampler, 1), "descriptorBufferAddressSpaceSize");
+        assert_eq!(take(Resource, u64::MAX), "resourceDescriptorBufferAddressSpaceSize");
+        space.give_back(Resource, 100);
+        assert_eq!([take(Resource, 60), take(Sampler, 40)], ["", ""]);
+        assert_eq!(take(Sampler, u64::MAX), "samplerDescriptorBufferAddressSpaceSize");
     }
 }

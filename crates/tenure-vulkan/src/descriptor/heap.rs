@@ -11,15 +11,16 @@ use tenure_core::device::{
     DeviceError, check,
 };
 
+use super::Described;
+use super::Descriptors;
 use super::arrays::{Array, Indexed, Storage};
+use super::arrays::{RESOURCES, SAMPLERS, heap_kind, is_in_heaps};
 use super::buffer::DescriptorBuffer;
-use super::kinds::{RESOURCES, SAMPLERS, heap_kind, is_in_heaps};
 use super::renumber::renumber;
-use super::slot::{Slot, Value, Written};
-use super::writer::{BATCH, WriteTarget, Writer, write_nulls};
-use crate::device::Device;
+use super::sets::{BATCH, WriteTarget, Writer, write_nulls};
+use super::views::{Slot, Value, Written};
 use crate::error::unsupported;
-use crate::shared::Shared;
+use crate::loaded::Loaded;
 
 /// The most descriptors of one heap that shaders do not see.
 const MOST_HIDDEN: u32 = 1 << 20;
@@ -40,20 +41,20 @@ enum Content {
 /// [`binding`](Self::binding) says which that is. Where a device indexes fewer uniform buffers than all
 /// else, constants are at the first [`constants`](Self::constants) indices only, in an array of their own.
 pub struct DescriptorHeap {
-    shared: Arc<Shared>,
+    owner: Arc<Descriptors>,
     kind: DescriptorKind,
     count: u32,
     content: Content,
 }
 
-impl Shared {
+impl Descriptors {
     pub(crate) fn create_descriptor_heap(
         self: &Arc<Self>,
         desc: &DescriptorHeapDesc,
     ) -> Result<DescriptorHeap, DeviceError> {
         self.alive()?;
         let DescriptorHeapDesc { kind, count, shader_visible } = *desc;
-        let tables = &self.tables.descriptors;
+        let tables = &self.limits;
         if shader_visible && kind.is_for_shaders() && tables.contract.visible(kind) == 0 {
             return Err(unsupported("descriptor indexing"));
         }
@@ -64,7 +65,7 @@ impl Shared {
         } else {
             Content::Hidden((0..count).map(|_| Mutex::default()).collect())
         };
-        Ok(DescriptorHeap { shared: self.clone(), kind, count, content })
+        Ok(DescriptorHeap { owner: self.clone(), kind, count, content })
     }
 }
 
@@ -249,16 +250,9 @@ impl DescriptorHeap {
         self.hidden(index).map(|slot| *slot.lock())
     }
 
-    fn check_device(&self, shared: &Shared) -> Result<(), DeviceError> {
-        if core::ptr::eq(shared, Arc::as_ptr(&self.shared)) {
-            return Ok(());
-        }
-        Err(DeviceError::broken_rule(CallRule::SameDevice))
-    }
-
     /// What copies of a descriptor are made from.
-    pub(super) fn written(&self, shared: &Shared, index: u32) -> Result<Written, DeviceError> {
-        self.check_device(shared)?;
+    pub(super) fn written(&self, descriptors: &Descriptors, index: u32) -> Result<Written, DeviceError> {
+        descriptors.check_same(&self.owner)?;
         let found = self.slot(index).ok_or(self.not_hidden(index))?;
         match found {
             Slot::Shader(written) => Ok(written),
@@ -279,21 +273,21 @@ impl DescriptorHeap {
     /// Makes a descriptor.
     pub(crate) fn write(
         &self,
-        shared: &Shared,
+        descriptors: &Descriptors,
         index: u32,
-        descriptor: &Descriptor<'_, Device>,
+        descriptor: &Descriptor<'_, impl Described>,
     ) -> Result<(), DeviceError> {
-        shared.alive()?;
-        self.check_device(shared)?;
+        descriptors.alive()?;
+        descriptors.check_same(&self.owner)?;
         let mut slot = self.hidden(index).ok_or(self.not_hidden(index))?.lock();
         if !slot.is_empty() {
             return Err(DeviceError::invalid_value(CallRule::DescriptorCleared, u64::from(index)));
         }
         check::descriptor_kind(descriptor.kind(), self.kind)?;
         *slot = match descriptor {
-            Descriptor::Buffer { resource, view } => shared.create_buffer_view(resource, view)?,
-            Descriptor::Texture { resource, view } => shared.create_texture_view(resource, view)?,
-            Descriptor::Sampler(desc) => shared.create_sampler(desc)?,
+            Descriptor::Buffer { resource, view } => descriptors.create_buffer_view(resource, view)?,
+            Descriptor::Texture { resource, view } => descriptors.create_texture_view(resource, view)?,
+            Descriptor::Sampler(desc) => descriptors.create_sampler(desc)?,
         };
         Ok(())
     }
@@ -301,12 +295,12 @@ impl DescriptorHeap {
     /// Fills indices that shaders see.
     pub(crate) fn fill(
         &self,
-        shared: &Shared,
+        descriptors: &Descriptors,
         first: u32,
-        sources: &[DescriptorSource<'_, Device>],
+        sources: &[DescriptorSource<'_, impl Described>],
     ) -> Result<(), DeviceError> {
-        shared.alive()?;
-        self.check_device(shared)?;
+        descriptors.alive()?;
+        descriptors.check_same(&self.owner)?;
         let Some(indexed) = self.indexed() else {
             return Err(DeviceError::broken_rule(CallRule::FilledVisible));
         };
@@ -314,12 +308,12 @@ impl DescriptorHeap {
         // All are looked at before any is written; a batch is written as a whole.
         if sources.len() > BATCH || self.descriptor_buffer().is_some() {
             for (index, source) in (first..).zip(sources) {
-                self.array(indexed, index, shared.resolve(source)?.kind)?;
+                self.array(indexed, index, descriptors.resolve(source)?.kind)?;
             }
         }
-        let mut writer = Writer::new(shared);
+        let mut writer = Writer::new(descriptors);
         for (element, source) in (first..).zip(sources) {
-            let written = shared.resolve(source)?;
+            let written = descriptors.resolve(source)?;
             let array = self.array(indexed, element, written.kind)?;
             if array.only_kind().is_none() {
                 indexed.kinds.note(element, written.kind);
@@ -332,7 +326,7 @@ impl DescriptorHeap {
                     unsafe { writer.write(target, written) };
                 }
                 // SAFETY: the same of the buffer.
-                Storage::Buffer(buffer) => unsafe { buffer.write(shared, array, element, &written) },
+                Storage::Buffer(buffer) => unsafe { buffer.write(descriptors, array, element, &written) },
             }
         }
         writer.finish();
@@ -359,10 +353,10 @@ impl DescriptorHeap {
         match &self.content {
             Content::Hidden(_) => {
                 for slot in (first..end).filter_map(|index| self.hidden(index)) {
-                    std::mem::take(&mut *slot.lock()).destroy(&self.shared);
+                    std::mem::take(&mut *slot.lock()).destroy(&self.owner);
                 }
             }
-            Content::Visible(indexed) if is_poisoned && self.shared.tables.descriptors.contract.null => {
+            Content::Visible(indexed) if is_poisoned && self.owner.limits.contract.null => {
                 for array in indexed.arrays.iter() {
                     self.make_null(indexed, array, [first, end.min(array.length)]);
                 }
@@ -380,11 +374,9 @@ impl DescriptorHeap {
                 match &indexed.storage {
                     Storage::Set { set, .. } => {
                         let target = WriteTarget { set: *set, binding: array.binding, element };
-                        write_nulls(&self.shared, target, kind, count);
+                        write_nulls(&self.owner, target, kind, count);
                     }
-                    Storage::Buffer(buffer) => {
-                        buffer.write_nulls(&self.shared, (array, kind), element, count)
-                    }
+                    Storage::Buffer(buffer) => buffer.write_nulls(&self.owner, (array, kind), element, count),
                 }
             }
         };
@@ -398,19 +390,19 @@ impl DescriptorHeap {
         self.clear(0, self.count, false);
         let Content::Visible(indexed) = self.content else { return };
         let Indexed { layout, storage, .. } = *indexed;
-        let device = &self.shared.api.device;
+        let device = &self.owner.api.device;
         match storage {
             // SAFETY: the contract has the GPU done with it. The set goes with its pool.
             Storage::Set { pool, .. } => unsafe { device.destroy_descriptor_pool(pool, None) },
-            Storage::Buffer(buffer) => buffer.destroy(&self.shared),
+            Storage::Buffer(buffer) => buffer.destroy(&self.owner),
         }
         // SAFETY: as above.
         unsafe { device.destroy_descriptor_set_layout(layout, None) };
     }
 
     /// Checks that shaders may be told to look into it, for descriptors of that kind.
-    pub(crate) fn check_bound(&self, shared: &Shared, kind: DescriptorKind) -> Result<(), DeviceError> {
-        self.check_device(shared)?;
+    pub(crate) fn check_bound(&self, loaded: &Loaded, kind: DescriptorKind) -> Result<(), DeviceError> {
+        loaded.check_same(&self.owner)?;
         if self.kind != kind || self.indexed().is_none() {
             return Err(DeviceError::broken_rule("shaders see the heap of descriptors, as one of its kind"));
         }
@@ -419,15 +411,15 @@ impl DescriptorHeap {
 
     pub(crate) fn set_name(&self, name: &CString) {
         let Some(indexed) = self.indexed() else { return };
-        self.shared.name(indexed.layout, name);
+        self.owner.name(indexed.layout, name);
         match &indexed.storage {
             Storage::Set { pool, set } => {
-                self.shared.name(*pool, name);
-                self.shared.name(*set, name);
+                self.owner.name(*pool, name);
+                self.owner.name(*set, name);
             }
             Storage::Buffer(buffer) => {
-                self.shared.name(buffer.buffer, name);
-                self.shared.name(buffer.memory.handle, name);
+                self.owner.name(buffer.buffer, name);
+                self.owner.name(buffer.memory.handle, name);
             }
         }
     }

@@ -4,10 +4,10 @@ use ash::vk;
 use tenure_core::device::{Allowed, BindingKind, DescriptorKind, DescriptorLimits, DeviceError, SetBinding};
 
 use super::arrays::Arrays;
+use super::arrays::RESOURCES;
 use super::buffer::DescriptorSizes;
-use super::kinds::RESOURCES;
-use crate::setup::OptionalFeatures;
-use crate::tables::power_of_two;
+use crate::features::OptionalFeatures;
+use crate::loaded::power_of_two;
 
 type Indexing<'a> = vk::PhysicalDeviceDescriptorIndexingProperties<'a>;
 

@@ -2,26 +2,60 @@
 
 mod arrays;
 mod buffer;
-mod buffer_view;
 mod heap;
-mod kinds;
 mod limits;
-mod raw;
 mod renumber;
-mod sampler;
-mod set_block;
-mod set_layout;
-mod slot;
-mod source;
-mod space;
-mod texture_view;
-mod writer;
+mod sets;
+mod views;
 
 pub(crate) use buffer::stages as buffer_stages;
 pub use heap::DescriptorHeap;
 pub(crate) use limits::DescriptorTables;
-pub use raw::{RawHandle, RawView};
-pub(crate) use sampler::SamplerCount;
-pub use set_block::SetBlock;
-pub use set_layout::SetLayout;
-pub(crate) use space::DescriptorSpace;
+pub use sets::SetBlock;
+pub use sets::SetLayout;
+
+use std::sync::Arc;
+
+use buffer::DescriptorSpace;
+use views::SamplerCount;
+
+use crate::loaded::{Loaded, part_of_device};
+use crate::resource::{Resource, Resources};
+use crate::structure::AccelerationStructure;
+
+/// A device whose descriptors are those of this module.
+pub(crate) trait Described:
+    tenure_core::device::Device<
+        Resource = Resource,
+        DescriptorHeap = DescriptorHeap,
+        AccelerationStructure = AccelerationStructure,
+    >
+{
+}
+
+impl<D> Described for D where
+    D: tenure_core::device::Device<
+            Resource = Resource,
+            DescriptorHeap = DescriptorHeap,
+            AccelerationStructure = AccelerationStructure,
+        >
+{
+}
+
+/// The descriptors of a device, and how many there can be.
+pub(crate) struct Descriptors {
+    loaded: Arc<Loaded>,
+    resources: Arc<Resources>,
+    limits: DescriptorTables,
+    samplers: SamplerCount,
+    space: DescriptorSpace,
+}
+
+impl Descriptors {
+    pub(crate) fn new(resources: Arc<Resources>, limits: DescriptorTables) -> Self {
+        let (samplers, space) = (SamplerCount::default(), DescriptorSpace::default());
+        Self { loaded: resources.memory.loaded().clone(), resources, limits, samplers, space }
+    }
+}
+
+part_of_device!(Descriptors);

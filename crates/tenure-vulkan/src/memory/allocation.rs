@@ -1,4 +1,4 @@
-//! Allocations of device memory.
+//! Allocations of device memory, and heaps.
 
 use core::any::Any;
 use core::fmt;
@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use ash::vk;
 use parking_lot::{Mutex, RwLock};
-use tenure_core::device::{CallRule, DeviceError, MemoryFlags, MemoryTypeId, Priority};
+use tenure_core::device::{
+    CallRule, DeviceError, HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId, Priority, ResourceDesc, check,
+};
 
-use super::priority::weight;
-use crate::resource::HandleTypes;
-use crate::setup::OptionalFeatures;
-use crate::shared::Shared;
+use super::Memories;
+use crate::features::OptionalFeatures;
 
 /// The address of byte 0 of mapped memory.
 #[derive(Clone, Copy)]
@@ -36,11 +36,11 @@ impl Address {
 
 /// A `VkDeviceMemory`: a heap, or what a committed resource lives in.
 ///
-/// Shared by the heap, what is placed in it, its tiles and all mappings. It is freed when the last
+/// Memories by the heap, what is placed in it, its tiles and all mappings. It is freed when the last
 /// of them is gone, once the contract has it destroyed: at that very moment when the contract is
 /// kept, and never under a mapping.
 pub(crate) struct Memory {
-    shared: Arc<Shared>,
+    owner: Arc<Memories>,
     pub(crate) handle: vk::DeviceMemory,
     /// Bytes.
     pub(crate) size: u64,
@@ -89,6 +89,18 @@ impl Import<'_> {
     }
 }
 
+/// Types of handles by which memory is shared; none for memory that is not.
+pub(crate) type HandleTypes = vk::ExternalMemoryHandleTypeFlags;
+
+/// As the extension counts: 0.5 is what an allocation without a priority has.
+pub(crate) const fn weight(priority: Priority) -> f32 {
+    match priority {
+        Priority::Low => 0.25,
+        Priority::Normal => 0.5,
+        Priority::High => 1.0,
+    }
+}
+
 /// What an allocation is for.
 pub(crate) struct Allocation<'a> {
     pub(crate) size: u64,
@@ -104,24 +116,13 @@ pub(crate) struct Allocation<'a> {
     pub(crate) import: Option<Import<'a>>,
 }
 
-impl Shared {
-    /// The flags of a memory type.
-    pub(crate) fn memory_flags(&self, kind: MemoryTypeId) -> Result<MemoryFlags, DeviceError> {
-        let types = &self.tables.properties.memory_types;
-        let found = types.get(usize::from(kind.0)).map(|found| found.flags);
-        found.ok_or(DeviceError::invalid_call(
-            CallRule::MemoryTypeExists,
-            u64::from(kind.0),
-            types.len() as u64,
-        ))
-    }
-
+impl Memories {
     /// Takes memory from the driver.
     pub(crate) fn allocate(self: &Arc<Self>, asked: Allocation<'_>) -> Result<Arc<Memory>, DeviceError> {
         let Allocation { size, kind, priority, holds_buffers, dedicated, exported, mut import } = asked;
         let properties = &self.tables.properties;
         let counted = if import.is_some() { 0 } else { size };
-        self.memory.take(properties, kind, counted)?;
+        self.count.take(properties, kind, counted)?;
         let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
         let mut weight = vk::MemoryPriorityAllocateInfoEXT::default().priority(weight(priority));
         let mut dedicated = dedicated;
@@ -150,7 +151,7 @@ impl Shared {
         // answers for the handle.
         match unsafe { self.api.device.allocate_memory(&info, None) } {
             Ok(handle) => Ok(Arc::new(Memory {
-                shared: self.clone(),
+                owner: self.clone(),
                 handle,
                 size,
                 kind,
@@ -164,8 +165,8 @@ impl Shared {
                 unflushed: RwLock::new(()),
             })),
             Err(result) => {
-                self.memory.give(properties, kind, counted);
-                Err(self.allocation_error("vkAllocateMemory", result, size, kind))
+                self.count.give(properties, kind, counted);
+                Err(self.error_of("vkAllocateMemory", result, Some((size, kind))))
             }
         }
     }
@@ -174,7 +175,7 @@ impl Shared {
 impl Memory {
     /// Memory that the program allocated. `address`: where the program mapped byte 0, if it did.
     pub(crate) fn adopt(
-        shared: &Arc<Shared>,
+        memories: &Arc<Memories>,
         handle: vk::DeviceMemory,
         size: u64,
         kind: MemoryTypeId,
@@ -182,7 +183,7 @@ impl Memory {
         address: Option<Address>,
     ) -> Self {
         Self {
-            shared: shared.clone(),
+            owner: memories.clone(),
             handle,
             size,
             kind,
@@ -197,8 +198,8 @@ impl Memory {
         }
     }
 
-    pub(crate) const fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+    pub(crate) const fn owner(&self) -> &Arc<Memories> {
+        &self.owner
     }
 
     /// It is to be freed as soon as nothing holds it any more.
@@ -208,12 +209,12 @@ impl Memory {
 
     /// True when the CPU's accesses need flushes and invalidations.
     pub(crate) fn needs_flushes(&self) -> bool {
-        self.shared.memory_flags(self.kind).is_ok_and(|flags| !flags.contains(MemoryFlags::HOST_COHERENT))
+        self.owner.memory_flags(self.kind).is_ok_and(|flags| !flags.contains(MemoryFlags::HOST_COHERENT))
     }
 
     /// Maps all of it, once, and says where byte 0 is.
     pub(crate) fn map(&self) -> Result<Address, DeviceError> {
-        let flags = self.shared.memory_flags(self.kind)?;
+        let flags = self.owner.memory_flags(self.kind)?;
         if !flags.contains(MemoryFlags::HOST_VISIBLE) {
             return Err(DeviceError::invalid_value(CallRule::HostVisible, u64::from(flags.bits())));
         }
@@ -226,8 +227,8 @@ impl Memory {
         }
         let flags = vk::MemoryMapFlags::empty();
         // SAFETY: the memory is host-visible and ours, and, under the lock, not mapped.
-        let mapped = unsafe { self.shared.api.device.map_memory(self.handle, 0, vk::WHOLE_SIZE, flags) };
-        let mapped = mapped.map_err(|result| self.shared.error("vkMapMemory", result))?;
+        let mapped = unsafe { self.owner.api.device.map_memory(self.handle, 0, vk::WHOLE_SIZE, flags) };
+        let mapped = mapped.map_err(|result| self.owner.error("vkMapMemory", result))?;
         let Some(found) = NonNull::new(mapped.cast::<u8>()) else {
             return Err(DeviceError::OutOfHostMemory { what: "vkMapMemory" });
         };
@@ -244,9 +245,9 @@ impl Drop for Memory {
         }
         // SAFETY: the contract has destroyed all that is in it, and no mapping is left. Freeing
         // also unmaps.
-        unsafe { self.shared.api.device.free_memory(self.handle, None) };
+        unsafe { self.owner.api.device.free_memory(self.handle, None) };
         if let Some(bytes) = self.counted {
-            self.shared.memory.give(&self.shared.tables.properties, self.kind, bytes);
+            self.owner.count.give(&self.owner.tables.properties, self.kind, bytes);
         }
     }
 }
@@ -254,5 +255,85 @@ impl Drop for Memory {
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} of {} B, type {}", self.handle, self.size, self.kind.0)
+    }
+}
+
+/// A block of device memory: a handle for
+/// [`Device::destroy_heap`](tenure_core::device::Device::destroy_heap). Dropping it without that
+/// leaks the memory.
+pub struct Heap {
+    pub(crate) memory: Arc<Memory>,
+    pub(crate) category: HeapCategory,
+}
+
+impl Heap {
+    /// The memory. Do not free, map or unmap it.
+    #[must_use]
+    pub fn memory(&self) -> vk::DeviceMemory {
+        self.memory.handle
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.memory.size
+    }
+
+    /// The memory type.
+    #[must_use]
+    pub fn memory_type(&self) -> MemoryTypeId {
+        self.memory.kind
+    }
+}
+
+impl fmt::Debug for Heap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Heap").field("memory", &self.memory).field("category", &self.category).finish()
+    }
+}
+
+impl Memories {
+    fn check_heap(&self, desc: &HeapDesc) -> Result<(), DeviceError> {
+        let properties = &self.tables.properties;
+        self.memory_flags(desc.memory)?;
+        let least = properties.heap_alignment;
+        if !desc.alignment.is_power_of_two() || desc.alignment < least {
+            let rule = CallRule::HeapAlignment;
+            return Err(DeviceError::invalid_call(rule, desc.alignment, least));
+        }
+        check::heap_size(desc, properties.max_heap_size)
+    }
+
+    pub(crate) fn create_heap(self: &Arc<Self>, desc: &HeapDesc) -> Result<Heap, DeviceError> {
+        self.alive()?;
+        self.check_heap(desc)?;
+        let memory = self.allocate(Allocation {
+            size: desc.size,
+            kind: desc.memory,
+            priority: desc.priority,
+            holds_buffers: matches!(desc.category, HeapCategory::Any | HeapCategory::Buffers),
+            dedicated: None,
+            exported: HandleTypes::empty(),
+            import: None,
+        })?;
+        Ok(Heap { memory, category: desc.category })
+    }
+
+    /// The category of heap that a resource asks for.
+    pub(crate) fn category(&self, desc: &ResourceDesc) -> HeapCategory {
+        if self.tables.split { own_category(desc) } else { HeapCategory::Any }
+    }
+
+    /// A heap takes its own category, or everything where `bufferImageGranularity` allows that.
+    pub(crate) fn check_category(&self, desc: &ResourceDesc, heap: HeapCategory) -> Result<(), DeviceError> {
+        check::category(own_category(desc), heap, !self.tables.split)
+    }
+}
+
+/// The narrowest category of heap that a resource may be in.
+const fn own_category(desc: &ResourceDesc) -> HeapCategory {
+    match desc {
+        ResourceDesc::Buffer(_) => HeapCategory::Buffers,
+        ResourceDesc::Texture(_) => HeapCategory::Textures,
     }
 }

@@ -1,16 +1,32 @@
-//! Memory: heaps, what resources need of it, mappings, budgets.
+//! Memory: heaps, mappings, budgets.
 
 mod allocation;
 mod budget;
-mod count;
-mod flush;
-mod heap;
 mod mapping;
-mod priority;
-mod requirements;
 
-pub(crate) use allocation::{Address, Allocation, HostOwner, Import, Memory};
-pub(crate) use count::MemoryCount;
-pub use heap::Heap;
+use std::sync::Arc;
+
+pub use allocation::Heap;
+pub(crate) use allocation::{Address, Allocation, HandleTypes, HostOwner, Import, Memory, weight};
+use budget::MemoryCount;
 pub use mapping::Mapping;
-pub(crate) use requirements::Needs;
+
+use crate::loaded::{Loaded, part_of_device};
+
+/// The memory that a device has, and how much of it is taken.
+pub(crate) struct Memories {
+    loaded: Arc<Loaded>,
+    count: MemoryCount,
+}
+
+impl Memories {
+    pub(crate) fn new(loaded: Arc<Loaded>) -> Self {
+        Self { loaded, count: MemoryCount::default() }
+    }
+
+    pub(crate) const fn loaded(&self) -> &Arc<Loaded> {
+        &self.loaded
+    }
+}
+
+part_of_device!(Memories);

@@ -15,14 +15,8 @@
 //! the fence of a presentation: gamescope's layer drops presentations that it answers with `OUT_OF_DATE`. After the first
 //! fence that is lost, none is used on the device.
 
-mod calls;
-mod chain;
 mod choose;
 mod retire;
-mod semaphores;
-#[cfg(feature = "window")]
-mod surface;
 mod swapchain;
 
-pub(crate) use chain::Chain;
 pub use swapchain::Swapchain;

@@ -1,5 +1,6 @@
 //! Chains come and go: they are made for a window, replaced, and let go of when that is proven to be safe.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -9,10 +10,11 @@ use tenure_core::device::{DeviceError, State};
 use tenure_core::present::{ImageProgress, SharedImage};
 use tenure_core::{Error, PresentMode, Queue, SyncPoint, TextureDesc};
 
-use super::chain::Chain;
 use super::choose::{self, Shape};
 use super::swapchain::{Call, Current, Retired, Swapchain, Window, timed_out};
+use crate::chain::Chain;
 use crate::format::to_vk_format;
+use crate::queue::Queues;
 use crate::resource::Resource;
 
 /// More chains than these are not kept: then their presentations are waited for.
@@ -61,7 +63,7 @@ impl Swapchain {
 
     /// `None`: the window has no area now.
     fn plan(&self) -> Result<Option<Plan>, Error> {
-        let (calls, physical, surface) = (&self.calls, self.shared().api.physical, self.surface);
+        let (calls, physical, surface) = (&self.calls, self.queues().api.physical, self.surface);
         let capabilities = calls.capabilities(physical, surface);
         let capabilities = capabilities
             .map_err(|result| self.failed("vkGetPhysicalDeviceSurfaceCapabilitiesKHR", result))?;
@@ -99,7 +101,7 @@ impl Swapchain {
             .present_mode(choose::vk_mode(*mode))
             .clipped(true)
             .old_swapchain(old);
-        let chain = Chain::create(self.shared(), &self.calls, &info);
+        let chain = Chain::create(self.queues(), &self.calls, &info);
         let chain = Arc::new(chain.map_err(|result| self.failed("vkCreateSwapchainKHR", result))?);
         // SAFETY: the chain was just made.
         let images = unsafe { self.calls.swapchain.get_swapchain_images(chain.handle) };
@@ -121,7 +123,7 @@ impl Swapchain {
         let desc = TextureDesc::d2(width, height, self.format, choose::usage(&self.desc))
             .name(format!("{} image {index}", self.desc.name));
         let created = (desc.info.clone(), choose::flags(&self.desc), to_vk_format(self.format));
-        let resource = Resource::of_swapchain(chain, image, created);
+        let resource = Resource::of_swapchain(self.gpu.device().resources(), chain, image, created);
         let texture = self.gpu.adopt_texture(resource, &desc, State::COMMON);
         let texture = texture.map_err(|rejected| rejected.error)?;
         SharedImage::new(&self.gpu, texture, self.format, index)
@@ -138,7 +140,7 @@ impl Swapchain {
         }
         let is_same = !*was_optimal && {
             let shape = current.shape;
-            let found = self.calls.capabilities(self.shared().api.physical, self.surface);
+            let found = self.calls.capabilities(self.queues().api.physical, self.surface);
             found.is_ok_and(|found| Shape::new(&self.desc, &found) == shape)
         };
         if !is_same {
@@ -173,14 +175,14 @@ impl Swapchain {
 
     /// Has the GPU wait for a semaphore that is, or will be, signalled, so that it can be used again.
     pub(super) fn consume(&mut self, semaphore: vk::Semaphore) -> Result<(), Error> {
-        let shared = self.shared().clone();
+        let queues = self.queues().clone();
         let (waits, stages) = ([semaphore], [vk::PipelineStageFlags::ALL_COMMANDS]);
         let info = vk::SubmitInfo::default().wait_semaphores(&waits).wait_dst_stage_mask(&stages);
         let submitted = self.gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, |queue| {
             // SAFETY: the semaphore is signalled, or its signal was submitted, and nothing else waits for it; this
             // thread alone uses the queue.
-            let submitted = unsafe { shared.api.device.queue_submit(queue, &[info], vk::Fence::null()) };
-            submitted.map_err(|result| Error::from(shared.error("vkQueueSubmit", result)))
+            let submitted = unsafe { queues.api.device.queue_submit(queue, &[info], vk::Fence::null()) };
+            submitted.map_err(|result| Error::from(queues.error("vkQueueSubmit", result)))
         });
         match submitted {
             Ok(((), point)) => {
@@ -197,8 +199,8 @@ impl Swapchain {
     /// Gives back what is proven not to be in use any more. Never waits.
     pub(super) fn collect(&mut self) -> Result<(), Error> {
         let completed = self.gpu.completed()?;
-        let shared = self.gpu.device().shared();
-        self.waited.collect(shared, &completed);
+        let queues = self.gpu.device().queues();
+        self.waited.collect(queues, &completed);
         if let Some(current) = &self.current {
             current.chain.poll_fences()?;
         }
@@ -223,8 +225,8 @@ impl Swapchain {
         if !self.gpu.wait(&self.gpu.submitted(), timeout)? {
             return Ok(false);
         }
-        let shared = self.shared().clone();
-        let longest = if shared.sync.has_lost_fences() { Duration::ZERO } else { timeout.min(FENCE_WAIT) };
+        let queues = self.queues().clone();
+        let longest = if queues.sync.has_lost_fences() { Duration::ZERO } else { timeout.min(FENCE_WAIT) };
         let begun = Instant::now();
         let mut are_signalled = true;
         for retired in &self.retired {
@@ -232,9 +234,9 @@ impl Swapchain {
         }
         if !are_signalled {
             // Tenure's own work is done: what is left are presentations.
-            for (queue, _) in shared.queues.iter().zip(&self.can_present).filter(|(_, can)| **can) {
+            for (queue, _) in queues.list.iter().zip(&self.can_present).filter(|(_, can)| **can) {
                 // SAFETY: this thread alone uses the queue.
-                let idle = queue.with(|queue| unsafe { shared.api.device.queue_wait_idle(queue) });
+                let idle = queue.with(|queue| unsafe { queues.api.device.queue_wait_idle(queue) });
                 idle.map_err(|result| self.failed("vkQueueWaitIdle", result))?;
             }
         }
@@ -269,11 +271,11 @@ impl Swapchain {
 
     /// Gives everything back, when nothing runs any more or the device is lost.
     fn end(&mut self) {
-        let shared = self.shared().clone();
-        self.waited.give_back(&shared);
+        let queues = self.queues().clone();
+        self.waited.give_back(&queues);
         for semaphore in self.stray.drain(..) {
             // SAFETY: nothing waits for it, and what signals it is done.
-            unsafe { shared.api.device.destroy_semaphore(semaphore, None) };
+            unsafe { queues.api.device.destroy_semaphore(semaphore, None) };
         }
     }
 }
@@ -313,5 +315,32 @@ impl Drop for Swapchain {
         {
             resume_unwind(panic);
         }
+    }
+}
+
+/// Semaphores that submissions wait for, until those are complete. Free ones are in the device's pool.
+#[derive(Default)]
+pub(super) struct Waited(VecDeque<(vk::Semaphore, SyncPoint)>);
+
+impl Waited {
+    /// A semaphore that is free when `point` is complete.
+    pub(super) fn push(&mut self, semaphore: vk::Semaphore, point: SyncPoint) {
+        self.0.push_back((semaphore, point));
+    }
+
+    /// Gives back those whose submissions are complete.
+    pub(super) fn collect(&mut self, queues: &Queues, completed: &SyncPoint) {
+        while let Some((semaphore, point)) = self.0.front() {
+            if !point.is_covered_by(completed) {
+                break;
+            }
+            queues.sync.return_semaphores([*semaphore]);
+            self.0.pop_front();
+        }
+    }
+
+    /// Gives all back, when nothing runs any more.
+    pub(super) fn give_back(&mut self, queues: &Queues) {
+        queues.sync.return_semaphores(self.0.drain(..).map(|(semaphore, _)| semaphore));
     }
 }

@@ -12,16 +12,15 @@ use tenure_core::{
     Awaited, Error, Gpu, PresentMode, Queue, SwapchainDesc, SwapchainImage, SwapchainRule, SyncPoint,
 };
 
-use super::calls::Calls;
-use super::chain::Chain;
 use super::choose::{self, Shape};
-use super::semaphores::Waited;
+use super::retire::Waited;
+use crate::chain::{Calls, Chain};
 use crate::device::Device;
+use crate::features::OptionalFeatures;
 use crate::format::to_vk_format;
+use crate::queue::Queues;
 use crate::queue::{ExternalSemaphore, nanoseconds};
-use crate::record::PRESENT_STAGES;
-use crate::setup::OptionalFeatures;
-use crate::shared::Shared;
+use crate::stages::PRESENT_STAGES;
 
 /// What there is to draw to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +151,7 @@ impl Swapchain {
         desc: &SwapchainDesc,
     ) -> Result<Self, Error> {
         let named = |source| Error::Device { name: desc.name.clone(), source };
-        let calls = Calls::new(gpu.device().shared()).map_err(named)?;
+        let calls = Calls::new(gpu.device().queues()).map_err(named)?;
         Self::over(gpu, calls, surface, desc)
     }
 
@@ -185,9 +184,9 @@ impl Swapchain {
         W: raw_window_handle::HasDisplayHandle + raw_window_handle::HasWindowHandle + Send + Sync + 'static,
     {
         let named = |source| Error::Device { name: desc.name.clone(), source };
-        let shared = gpu.device().shared();
-        let mut calls = Calls::new(shared).map_err(named)?;
-        let surface = super::surface::Surface::new(shared, &calls, window, desc)?;
+        let queues = gpu.device().queues();
+        let mut calls = Calls::new(queues).map_err(named)?;
+        let surface = crate::chain::Surface::new(queues, &calls, window, desc)?;
         let handle = surface.handle();
         calls.owned = Some(surface);
         Self::over(gpu, calls, handle, desc)
@@ -220,13 +219,13 @@ impl Swapchain {
     }
 
     fn find_queues(&mut self) -> Result<(), Error> {
-        let shared = self.shared().clone();
-        for queue in &shared.queues {
+        let queues = self.queues().clone();
+        for queue in &queues.list {
             let family = queue.properties.family;
             // SAFETY: the surface is alive, the family one of the device's.
             let found = unsafe {
                 self.calls.surface.get_physical_device_surface_support(
-                    shared.api.physical,
+                    queues.api.physical,
                     family,
                     self.surface,
                 )
@@ -242,14 +241,15 @@ impl Swapchain {
     }
 
     fn find_format(&self) -> Result<Format, Error> {
-        let physical = self.shared().api.physical;
+        let physical = self.queues().api.physical;
         // SAFETY: the surface is alive and of this instance.
         let offered =
             unsafe { self.calls.surface.get_physical_device_surface_formats(physical, self.surface) };
         let offered =
             offered.map_err(|result| self.failed("vkGetPhysicalDeviceSurfaceFormatsKHR", result))?;
         let usage = choose::flags(&self.desc);
-        let is_usable = |format| self.shared().has_images(to_vk_format(format), usage).unwrap_or(false);
+        let is_usable =
+            |format| self.gpu.device().resources().has_images(to_vk_format(format), usage).unwrap_or(false);
         choose::format(self.desc.format, &offered, is_usable)
             .ok_or_else(|| self.broken(SwapchainRule::Format))
     }
@@ -281,9 +281,9 @@ impl Swapchain {
     fn acquire_next(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
         const CALL: &str = "vkAcquireNextImageKHR";
         let Some(current) = &self.current else { return Ok(None) };
-        let shared = self.shared().clone();
+        let queues = self.queues().clone();
         let timeout = self.gpu.config().frames.timeout;
-        let semaphore = shared.take_semaphore().map_err(|source| self.device_error(source))?;
+        let semaphore = queues.take_semaphore().map_err(|source| self.device_error(source))?;
         // SAFETY: the chain is alive, the semaphore not signalled, and nothing waits for it.
         let acquired = unsafe {
             let handle = current.chain.handle;
@@ -297,7 +297,7 @@ impl Swapchain {
         let (index, is_suboptimal) = match acquired {
             Ok(acquired) => acquired,
             Err(result) => {
-                shared.sync.return_semaphores([semaphore]);
+                queues.sync.return_semaphores([semaphore]);
                 return match result {
                     vk::Result::NOT_READY | vk::Result::TIMEOUT => Err(timed_out(timeout)),
                     result if is_outdating(result) => {
@@ -395,11 +395,11 @@ impl Swapchain {
         chain: &Chain,
         index: u32,
     ) -> Result<Result<bool, vk::Result>, Error> {
-        let shared = self.shared();
-        let queue = shared.queue(queue).map_err(|source| self.device_error(source))?;
+        let queues = self.queues();
+        let queue = queues.queue(queue).map_err(|source| self.device_error(source))?;
         let has_fences =
-            shared.api.uses(OptionalFeatures::SWAPCHAIN_MAINTENANCE1) && !shared.sync.has_lost_fences();
-        let fence = has_fences.then(|| shared.take_fence()).transpose();
+            queues.api.uses(OptionalFeatures::SWAPCHAIN_MAINTENANCE1) && !queues.sync.has_lost_fences();
+        let fence = has_fences.then(|| queues.take_fence()).transpose();
         let fence = fence.map_err(|source| self.device_error(source))?;
         let (waits, handles, indices) = ([chain.rendered(index as usize)], [chain.handle], [index]);
         let fences = [fence.unwrap_or_default()];
@@ -417,7 +417,7 @@ impl Swapchain {
         match result {
             Err(result) if !is_outdating(result) && result != vk::Result::ERROR_SURFACE_LOST_KHR => {
                 // Nothing was enqueued: the semaphore stays signalled, the fence is not.
-                fence.into_iter().for_each(|fence| shared.sync.return_fence(fence));
+                fence.into_iter().for_each(|fence| queues.sync.return_fence(fence));
                 Err(self.failed("vkQueuePresentKHR", result))
             }
             result => {
@@ -508,12 +508,12 @@ impl Swapchain {
         self.can_present.get(queue.index()).copied().unwrap_or(false)
     }
 
-    pub(super) fn shared(&self) -> &Arc<Shared> {
-        self.gpu.device().shared()
+    pub(super) fn queues(&self) -> &Arc<Queues> {
+        self.gpu.device().queues()
     }
 
     pub(super) fn alive(&self) -> Result<(), Error> {
-        self.shared().alive().map_err(|source| self.device_error(source))
+        self.queues().alive().map_err(|source| self.device_error(source))
     }
 
     pub(super) fn broken(&self, rule: SwapchainRule) -> Error {
@@ -529,7 +529,7 @@ impl Swapchain {
             vk::Result::ERROR_SURFACE_LOST_KHR | vk::Result::ERROR_NATIVE_WINDOW_IN_USE_KHR => {
                 self.broken(SwapchainRule::WindowLost)
             }
-            result => self.device_error(self.shared().error(call, result)),
+            result => self.device_error(self.queues().error(call, result)),
         }
     }
 }

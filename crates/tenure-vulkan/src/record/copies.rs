@@ -7,10 +7,11 @@ use tenure_core::device::{
     Usage, check,
 };
 
-use crate::format::{aspect, aspects};
-use crate::resource::{Resource, VkUsage};
-use crate::setup::Family;
-use crate::shared::Shared;
+use super::list::List;
+use crate::format::aspects;
+use crate::loaded::Loaded;
+use crate::queue::Family;
+use crate::resource::{Resource, VkUsage, image_copy};
 
 /// The resource was created as a source or destination of copies.
 pub(crate) fn check_usage(resource: &Resource, usage: Usage) -> Result<(), DeviceError> {
@@ -29,13 +30,13 @@ pub(crate) fn check_usage(resource: &Resource, usage: Usage) -> Result<(), Devic
 
 /// A checked copy between buffers; `None` when there is nothing to copy.
 pub(crate) fn buffer_copy(
-    shared: &Shared,
+    loaded: &Loaded,
     (src, src_offset): (&Resource, u64),
     (dst, dst_offset): (&Resource, u64),
     size: u64,
 ) -> Result<Option<(vk::Buffer, vk::Buffer, vk::BufferCopy)>, DeviceError> {
-    src.check_device(shared)?;
-    dst.check_device(shared)?;
+    src.check_device(loaded)?;
+    dst.check_device(loaded)?;
     let ((from, source), (to, destination)) = (src.as_buffer()?, dst.as_buffer()?);
     check::range(CallRule::InsideResource, src_offset, size, source.size)?;
     check::range(CallRule::InsideResource, dst_offset, size, destination.size)?;
@@ -58,13 +59,13 @@ pub(crate) struct TexelCopy {
 
 /// A checked copy between a buffer and a texture, on a queue of `family`.
 pub(crate) fn texel_copy(
-    (shared, family): (&Shared, &Family),
+    (loaded, family): (&Loaded, &Family),
     (buffer, layout): (&Resource, BufferLayout),
     (texture, region): (&Resource, TextureRegion),
     to_texture: bool,
 ) -> Result<TexelCopy, DeviceError> {
-    buffer.check_device(shared)?;
-    texture.check_device(shared)?;
+    buffer.check_device(loaded)?;
+    texture.check_device(loaded)?;
     let ((raw, held), (image, info)) = (buffer.as_buffer()?, texture.as_image()?);
     let (of_buffer, of_texture) =
         if to_texture { (Usage::COPY_SRC, Usage::COPY_DST) } else { (Usage::COPY_DST, Usage::COPY_SRC) };
@@ -73,7 +74,7 @@ pub(crate) fn texel_copy(
     region.check(info)?;
     check::depth_copies(info.format, family.flags.contains(vk::QueueFlags::GRAPHICS))?;
     check::copy_steps(info, &region, family.transfer_granularity)?;
-    check_layout(&shared.tables.properties, layout, info, &region, held.size)?;
+    check_layout(&loaded.tables.properties, layout, info, &region, held.size)?;
     let region = image_copy(layout, info, &region)?;
     Ok(TexelCopy { buffer: raw, image, region })
 }
@@ -88,12 +89,12 @@ pub(crate) struct ImageCopy {
 
 /// A checked copy of whole subresources to another texture, on a queue of this kind.
 pub(crate) fn subresource_copy(
-    (shared, queue): (&Shared, QueueKind),
+    (loaded, queue): (&Loaded, QueueKind),
     (src, dst): (&Resource, &Resource),
     which: Subresource,
 ) -> Result<ImageCopy, DeviceError> {
-    src.check_device(shared)?;
-    dst.check_device(shared)?;
+    src.check_device(loaded)?;
+    dst.check_device(loaded)?;
     let ((from, info), (to, other)) = (src.as_image()?, dst.as_image()?);
     if from == to {
         return Err(DeviceError::broken_rule(CallRule::CopyToAnother));
@@ -102,6 +103,78 @@ pub(crate) fn subresource_copy(
     check_usage(dst, Usage::COPY_DST)?;
     check::texture_copy((info, other), which, queue)?;
     Ok(ImageCopy { from, to, regions: whole_regions(info, which) })
+}
+
+impl List {
+    pub(crate) fn copy_buffer(
+        &mut self,
+        src: &Resource,
+        src_offset: u64,
+        dst: &Resource,
+        dst_offset: u64,
+        size: u64,
+    ) {
+        let checked = buffer_copy(&self.queues, (src, src_offset), (dst, dst_offset), size);
+        self.record(checked, |list, copy| {
+            let Some((from, to, region)) = copy else { return };
+            // SAFETY: the command buffer is open, and the ranges are inside the buffers.
+            unsafe { list.queues.api.device.cmd_copy_buffer(list.buffer, from, to, &[region]) };
+        });
+    }
+
+    pub(crate) fn copy_buffer_to_texture(
+        &mut self,
+        src: &Resource,
+        layout: BufferLayout,
+        dst: &Resource,
+        region: TextureRegion,
+    ) {
+        let checked = self
+            .queues
+            .queue(self.queue)
+            .and_then(|queue| texel_copy((&self.queues, &queue.family), (src, layout), (dst, region), true));
+        self.record(checked, |list, copy| {
+            let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+            let device = &list.queues.api.device;
+            // SAFETY: the command buffer is open, and the region is inside both.
+            unsafe {
+                device.cmd_copy_buffer_to_image(list.buffer, copy.buffer, copy.image, layout, &[copy.region]);
+            }
+        });
+    }
+
+    pub(crate) fn copy_texture_to_buffer(
+        &mut self,
+        src: &Resource,
+        region: TextureRegion,
+        dst: &Resource,
+        layout: BufferLayout,
+    ) {
+        let checked = self
+            .queues
+            .queue(self.queue)
+            .and_then(|queue| texel_copy((&self.queues, &queue.family), (dst, layout), (src, region), false));
+        self.record(checked, |list, copy| {
+            let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
+            let device = &list.queues.api.device;
+            // SAFETY: the command buffer is open, and the region is inside both.
+            unsafe {
+                device.cmd_copy_image_to_buffer(list.buffer, copy.image, layout, copy.buffer, &[copy.region]);
+            }
+        });
+    }
+
+    pub(crate) fn copy_texture(&mut self, src: &Resource, dst: &Resource, subresource: Subresource) {
+        let checked = subresource_copy((&self.queues, self.kind), (src, dst), subresource);
+        self.record(checked, |list, ImageCopy { from, to, regions }| {
+            let (read, written) =
+                (vk::ImageLayout::TRANSFER_SRC_OPTIMAL, vk::ImageLayout::TRANSFER_DST_OPTIMAL);
+            let device = &list.queues.api.device;
+            // SAFETY: the command buffer is open, the images are alive and differ, and the regions are whole
+            // subresources of both.
+            unsafe { device.cmd_copy_image(list.buffer, from, read, to, written, &regions) };
+        });
+    }
 }
 
 /// The regions of whole subresources, which exist, with all their aspects.
@@ -143,49 +216,10 @@ fn check_layout(
     check::copy_layout(layout, alignments, (block, region.extent), limit)
 }
 
-/// The API counts rows in texels, and slices in rows of texels.
-pub(crate) fn image_copy(
-    layout: BufferLayout,
-    info: &TextureInfo,
-    region: &TextureRegion,
-) -> Result<vk::BufferImageCopy, DeviceError> {
-    let block = region.block(info.format);
-    let texels =
-        |blocks: u64, side: u32| blocks.checked_mul(u64::from(side)).and_then(|all| u32::try_from(all).ok());
-    let too_large = || {
-        DeviceError::invalid_call(
-            "a row and a slice are counted in 32 bits",
-            layout.row_pitch,
-            u64::from(u32::MAX),
-        )
-    };
-    let row = texels(layout.row_pitch / u64::from(block.bytes.max(1)), block.width).ok_or_else(too_large)?;
-    // With one slice its rows may be fewer than the region has: then they do not matter.
-    let rows = match region.extent[2] {
-        0 | 1 => 0,
-        _ => texels(u64::from(layout.rows), block.height).ok_or_else(too_large)?,
-    };
-    let [width, height, depth] = region.extent;
-    let [x, y, z] = region.origin.map(|texel| i32::try_from(texel).unwrap_or(i32::MAX));
-    Ok(vk::BufferImageCopy {
-        buffer_offset: layout.offset,
-        buffer_row_length: row,
-        buffer_image_height: rows,
-        image_subresource: vk::ImageSubresourceLayers {
-            aspect_mask: aspect(info.format, region.plane),
-            mip_level: region.mip,
-            base_array_layer: region.layer,
-            layer_count: 1,
-        },
-        image_offset: vk::Offset3D { x, y, z },
-        image_extent: vk::Extent3D { width, height, depth },
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tenure_core::device::{Dimension, Format, Plane};
+    use tenure_core::device::{Dimension, Format};
 
     fn info(format: Format, width: u32, height: u32, mips: u32) -> TextureInfo {
         TextureInfo {
@@ -200,26 +234,6 @@ mod tests {
             clear: None,
             view_formats: Vec::new(),
         }
-    }
-
-    fn region(origin: [u32; 3], extent: [u32; 3]) -> TextureRegion {
-        TextureRegion { mip: 0, layer: 1, plane: Plane::First, origin, extent }
-    }
-
-    #[test]
-    fn rows_are_counted_in_texels() {
-        let info = info(Format::Bc7Unorm, 68, 36, 1);
-        let layout = BufferLayout { offset: 512, row_pitch: 512, rows: 9 };
-        let copy = image_copy(layout, &info, &region([4, 8, 0], [64, 28, 1])).unwrap();
-        assert_eq!((copy.buffer_offset, copy.buffer_row_length), (512, 512 / 16 * 4));
-        assert_eq!(copy.buffer_image_height, 0, "one slice");
-        assert_eq!(copy.image_subresource.base_array_layer, 1);
-        assert_eq!(copy.image_offset, vk::Offset3D { x: 4, y: 8, z: 0 });
-        let volume = TextureInfo { dimension: Dimension::D3, ..info };
-        let copy = image_copy(layout, &volume, &region([0; 3], [68, 36, 4])).unwrap();
-        assert_eq!(copy.buffer_image_height, 36);
-        let huge = BufferLayout { offset: 0, row_pitch: u64::MAX, rows: u32::MAX };
-        assert!(image_copy(huge, &volume, &region([0; 3], [68, 36, 4])).is_err());
     }
 
     #[test]

@@ -2,19 +2,19 @@
 
 use ash::vk;
 use tenure_core::device::{
-    Barrier, CallRule, DeviceError, QueueId, QueueTransfer, State, Subresource, Usage, check,
+    Barrier, CallRule, Device, DeviceError, QueueId, QueueTransfer, State, Subresource, Usage, check,
 };
 
-use super::barrier::{Batch, Dependency, Half, OlderBatch, Side, dependency, halves, subresource_range};
+use super::barrier::{Batch, Dependency, OlderBatch, Side, dependency, halves, subresource_range};
 use super::list::List;
-use crate::device::Device;
 use crate::resource::{Object, Resource};
+use crate::stages::Half;
 
 impl List {
     /// Adds one barrier of the contract's to those recorded at once.
     pub(super) fn add(
         &mut self,
-        barrier: &Barrier<'_, Device>,
+        barrier: &Barrier<'_, impl Device<Resource = Resource>>,
         batch: &mut Batch,
     ) -> Result<(), DeviceError> {
         match *barrier {
@@ -39,17 +39,17 @@ impl List {
     /// Notes what takes over memory; before anything else of the same batch is added.
     pub(super) fn add_takeover(
         &mut self,
-        barrier: &Barrier<'_, Device>,
+        barrier: &Barrier<'_, impl Device<Resource = Resource>>,
         batch: &mut Batch,
     ) -> Result<(), DeviceError> {
         let Barrier::Aliasing { before, after, from, to } = *barrier else { return Ok(()) };
         for resource in before.into_iter().chain([after]) {
-            resource.check_device(&self.shared)?;
+            resource.check_device(&self.queues)?;
         }
         let from = match before {
             _ if from == State::all() => Half::EVERYTHING,
             Some(before) => self.stages.half(from, before.desc.usage()),
-            None => self.stages.half_of_unknown(from, self.shared.has_input_attachments()),
+            None => self.stages.half_of_unknown(from, self.resources.has_input_attachments()),
         };
         let to = self.stages.half(to, after.desc.usage());
         let to = if to.stages.is_empty() { Half::EVERYTHING } else { to };
@@ -68,7 +68,7 @@ impl List {
         transfer: Option<QueueTransfer>,
         batch: &mut Batch,
     ) -> Result<(), DeviceError> {
-        resource.check_device(&self.shared)?;
+        resource.check_device(&self.queues)?;
         check::subresource(&resource.desc, subresource)?;
         if states[1].is_empty() {
             return Err(DeviceError::broken_rule(CallRule::NeverToCommon));
@@ -140,7 +140,7 @@ impl List {
                 u64::from(to.0),
             ));
         }
-        let (source, destination) = (self.shared.queue(from)?, self.shared.queue(to)?);
+        let (source, destination) = (self.queues.queue(from)?, self.queues.queue(to)?);
         check::state(source.properties.kind, before)?;
         check::state(destination.properties.kind, after)?;
         let families = [source.properties.family, destination.properties.family];
@@ -173,8 +173,8 @@ impl List {
         }
         let own = match resource.object {
             // All families share it.
-            Object::Buffer(_) if self.shared.families.len() > 1 => vk::QUEUE_FAMILY_IGNORED,
-            _ => self.shared.queue(self.queue)?.properties.family,
+            Object::Buffer(_) if self.queues.families.len() > 1 => vk::QUEUE_FAMILY_IGNORED,
+            _ => self.queues.queue(self.queue)?.properties.family,
         };
         let is_foreign = resource.desc.usage().contains(Usage::SHARED_ACROSS_DRIVERS);
         let peer = if is_foreign { vk::QUEUE_FAMILY_FOREIGN_EXT } else { vk::QUEUE_FAMILY_EXTERNAL };
@@ -195,7 +195,7 @@ impl List {
         resource: &Resource,
         subresource: Subresource,
     ) -> Result<(), DeviceError> {
-        resource.check_device(&self.shared)?;
+        resource.check_device(&self.queues)?;
         let (_, info) = resource.as_image()?;
         check::subresource(&resource.desc, subresource)?;
         let state = State::to_discard(info.usage, self.kind);
@@ -206,7 +206,7 @@ impl List {
         if batch.is_empty() {
             return;
         }
-        let api = &self.shared.api;
+        let api = &self.queues.api;
         if let Some(calls) = api.synchronization2 {
             let info = vk::DependencyInfo::default()
                 .memory_barriers(&batch.memory)

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use ash::vk;
 use tenure_core::device::{BufferInfo, CallRule, DeviceError, ResourceDesc, State, TextureInfo};
 
-use super::external::HandleTypes;
+use super::Resources;
 use super::object::{Object, Plan};
+use crate::chain::Chain;
+use crate::loaded::Loaded;
+use crate::memory::HandleTypes;
 use crate::memory::{Mapping, Memory};
-use crate::present::Chain;
-use crate::record::image_layout;
-use crate::shared::Shared;
 use crate::sparse::Sparse;
+use crate::stages::image_layout;
 
 /// Where a resource's bytes are.
 pub(crate) enum Backing {
@@ -32,7 +33,7 @@ pub(crate) enum Backing {
 /// [`Device::destroy_resource`](tenure_core::device::Device::destroy_resource). Dropping it
 /// without that leaks the API object and its memory.
 pub struct Resource {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) owner: Arc<Resources>,
     pub(crate) object: Object,
     pub(crate) desc: ResourceDesc,
     pub(crate) backing: Backing,
@@ -142,12 +143,27 @@ impl Resource {
         &self.desc
     }
 
-    /// Handles mean nothing to other devices.
-    pub(crate) fn check_device(&self, shared: &Shared) -> Result<(), DeviceError> {
-        if core::ptr::eq(shared, Arc::as_ptr(&self.shared)) {
-            return Ok(());
+    /// An image of a swap chain, which lives until all of them are destroyed.
+    pub(crate) fn of_swapchain(
+        resources: &Arc<Resources>,
+        chain: &Arc<Chain>,
+        image: vk::Image,
+        (info, usage, format): (TextureInfo, vk::ImageUsageFlags, vk::Format),
+    ) -> Self {
+        Self {
+            owner: resources.clone(),
+            object: Object::Image(image),
+            desc: ResourceDesc::Texture(info),
+            backing: Backing::Swapchain(chain.clone()),
+            address: None,
+            usage: VkUsage::Image(usage, format, vk::ImageCreateFlags::empty()),
+            is_ours: false,
         }
-        Err(DeviceError::broken_rule(CallRule::SameDevice))
+    }
+
+    /// Handles mean nothing to other devices.
+    pub(crate) fn check_device(&self, loaded: &Loaded) -> Result<(), DeviceError> {
+        loaded.check_same(&self.owner)
     }
 
     pub(crate) fn place(&self) -> Option<(&Arc<Memory>, u64)> {
@@ -174,7 +190,7 @@ impl Resource {
     }
 
     pub(crate) fn map(&self) -> Result<Mapping, DeviceError> {
-        self.shared.alive()?;
+        self.owner.alive()?;
         let (_, info) = self.as_buffer()?;
         match self.place() {
             Some((memory, offset)) => Mapping::new(memory, offset, info.size),
@@ -184,11 +200,11 @@ impl Resource {
 
     pub(crate) fn destroy(self) {
         if self.is_ours {
-            self.shared.destroy_object(self.object);
+            self.owner.destroy_object(self.object);
         }
         match self.backing {
             Backing::Committed { memory, .. } => memory.destroy(),
-            Backing::Reserved(sparse) => self.shared.give_sparse(sparse.bytes),
+            Backing::Reserved(sparse) => self.owner.give_sparse(sparse.bytes),
             Backing::Placed { .. } | Backing::Swapchain(_) | Backing::Unknown => {}
         }
     }

@@ -3,15 +3,15 @@
 use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{
-    BufferLayout, DeviceError, State, TEXTURE_WRITES, TextureInfo, TextureWrite, Usage, check,
+    BufferLayout, DeviceError, State, TEXTURE_WRITES, TextureInfo, TextureRegion, TextureWrite, Usage, check,
 };
 
+use super::Resources;
 use super::handle::Resource;
-use crate::api::HostImageCalls;
 use crate::error::unsupported;
-use crate::format::aspects;
-use crate::record::{image_copy, image_layout};
-use crate::shared::Shared;
+use crate::format::{aspect, aspects};
+use crate::loaded::{Api, HostImageCalls};
+use crate::stages::image_layout;
 
 /// States of one layout each, in which textures of all usages may be written.
 const STATES: [State; 4] = [
@@ -22,7 +22,11 @@ const STATES: [State; 4] = [
 ];
 
 /// The states whose layouts images may be in while the CPU writes them.
-pub(crate) fn host_copy_states(instance: &ash::Instance, physical: vk::PhysicalDevice) -> State {
+pub(super) fn states(api: &Api) -> State {
+    if api.host_images.is_none() {
+        return State::COMMON;
+    }
+    let (instance, physical) = (&api.instance, api.physical);
     let mut counts = vk::PhysicalDeviceHostImageCopyPropertiesEXT::default();
     ask(instance, physical, &mut counts);
     let none = vk::ImageLayout::UNDEFINED;
@@ -47,13 +51,15 @@ fn ask(
     unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
 }
 
-impl Shared {
+impl Resources {
     pub(crate) fn texture_write_states(&self, info: &TextureInfo) -> State {
-        let Some(calls) = self.api.host_images else { return State::COMMON };
+        if self.api.host_images.is_none() {
+            return State::COMMON;
+        }
         let mut info = info.clone();
         info.usage |= Usage::CPU_WRITE;
         match self.is_optimal_for_cpu(&info) {
-            Ok(true) => calls.states,
+            Ok(true) => self.written_in,
             Ok(false) | Err(_) => State::COMMON,
         }
     }
@@ -68,7 +74,7 @@ impl Shared {
         let calls = self.api.host_images.ok_or_else(|| unsupported(TEXTURE_WRITES))?;
         texture.check_device(self)?;
         let (image, info) = texture.as_image()?;
-        check::texture_writes(info, states, calls.states, writes)?;
+        check::texture_writes(info, states, self.written_in, writes)?;
         let copies = writes.iter().map(|write| host_copy(info, write));
         let copies: SmallVec<[_; 16]> = copies.collect::<Result<_, _>>()?;
         let (before, after) = states;
@@ -86,7 +92,7 @@ impl Shared {
         // SAFETY: the image was created for such copies and is in this layout, and the regions lie in it, as do their
         // texels in the slices that `writes` has borrowed; the caller promises that nothing else uses the image.
         let result = unsafe { (calls.copy)(self.api.handle(), &info) };
-        self.written("vkCopyMemoryToImage", result)
+        self.check("vkCopyMemoryToImage", result)
     }
 
     /// Brings the subresources that are written from nothing into a layout.
@@ -115,14 +121,7 @@ impl Shared {
         let count = u32::try_from(transitions.len()).unwrap_or(u32::MAX);
         // SAFETY: as for the copy; the layout is one of those that the device has named for it.
         let result = unsafe { (calls.transition)(self.api.handle(), count, transitions.as_ptr()) };
-        self.written("vkTransitionImageLayout", result)
-    }
-
-    fn written(&self, call: &'static str, result: vk::Result) -> Result<(), DeviceError> {
-        match result {
-            vk::Result::SUCCESS => Ok(()),
-            result => Err(self.error(call, result)),
-        }
+        self.check("vkTransitionImageLayout", result)
     }
 }
 
@@ -142,4 +141,84 @@ fn host_copy<'a>(
         image_extent: copy.image_extent,
         ..Default::default()
     })
+}
+
+/// The API counts rows in texels, and slices in rows of texels.
+pub(crate) fn image_copy(
+    layout: BufferLayout,
+    info: &TextureInfo,
+    region: &TextureRegion,
+) -> Result<vk::BufferImageCopy, DeviceError> {
+    let block = region.block(info.format);
+    let texels =
+        |blocks: u64, side: u32| blocks.checked_mul(u64::from(side)).and_then(|all| u32::try_from(all).ok());
+    let too_large = || {
+        DeviceError::invalid_call(
+            "a row and a slice are counted in 32 bits",
+            layout.row_pitch,
+            u64::from(u32::MAX),
+        )
+    };
+    let row = texels(layout.row_pitch / u64::from(block.bytes.max(1)), block.width).ok_or_else(too_large)?;
+    // With one slice its rows may be fewer than the region has: then they do not matter.
+    let rows = match region.extent[2] {
+        0 | 1 => 0,
+        _ => texels(u64::from(layout.rows), block.height).ok_or_else(too_large)?,
+    };
+    let [width, height, depth] = region.extent;
+    let [x, y, z] = region.origin.map(|texel| i32::try_from(texel).unwrap_or(i32::MAX));
+    Ok(vk::BufferImageCopy {
+        buffer_offset: layout.offset,
+        buffer_row_length: row,
+        buffer_image_height: rows,
+        image_subresource: vk::ImageSubresourceLayers {
+            aspect_mask: aspect(info.format, region.plane),
+            mip_level: region.mip,
+            base_array_layer: region.layer,
+            layer_count: 1,
+        },
+        image_offset: vk::Offset3D { x, y, z },
+        image_extent: vk::Extent3D { width, height, depth },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure_core::device::{Dimension, Format, Plane};
+
+    fn info(format: Format, width: u32, height: u32, mips: u32) -> TextureInfo {
+        TextureInfo {
+            dimension: Dimension::D2,
+            width,
+            height,
+            depth_or_layers: 4,
+            mips,
+            samples: 1,
+            format,
+            usage: Usage::COPY_DST,
+            clear: None,
+            view_formats: Vec::new(),
+        }
+    }
+
+    fn region(origin: [u32; 3], extent: [u32; 3]) -> TextureRegion {
+        TextureRegion { mip: 0, layer: 1, plane: Plane::First, origin, extent }
+    }
+
+    #[test]
+    fn rows_are_counted_in_texels() {
+        let info = info(Format::Bc7Unorm, 68, 36, 1);
+        let layout = BufferLayout { offset: 512, row_pitch: 512, rows: 9 };
+        let copy = image_copy(layout, &info, &region([4, 8, 0], [64, 28, 1])).unwrap();
+        assert_eq!((copy.buffer_offset, copy.buffer_row_length), (512, 512 / 16 * 4));
+        assert_eq!(copy.buffer_image_height, 0, "one slice");
+        assert_eq!(copy.image_subresource.base_array_layer, 1);
+        assert_eq!(copy.image_offset, vk::Offset3D { x: 4, y: 8, z: 0 });
+        let volume = TextureInfo { dimension: Dimension::D3, ..info };
+        let copy = image_copy(layout, &volume, &region([0; 3], [68, 36, 4])).unwrap();
+        assert_eq!(copy.buffer_image_height, 36);
+        let huge = BufferLayout { offset: 0, row_pitch: u64::MAX, rows: u32::MAX };
+        assert!(image_copy(huge, &volume, &region([0; 3], [68, 36, 4])).is_err());
+    }
 }

@@ -9,12 +9,13 @@ use tenure_core::device::{
     Allowed, Compression, DeviceError, Dimension, Format, TEXTURE_WRITES, TextureInfo, Usage,
 };
 
-use super::external::{HandleTypes, Handles};
+use super::Resources;
+use super::make::Needs;
+use super::object::Handles;
+use super::object::Plan;
 use crate::error::{unsupported, unsupported_format};
 use crate::format::{component_bits, samples, to_vk_format};
-use crate::memory::Needs;
-use crate::resource::Plan;
-use crate::shared::Shared;
+use crate::memory::HandleTypes;
 use crate::usage::image_usage;
 
 /// What is asked about.
@@ -69,9 +70,9 @@ pub(crate) const SPARSE_IMAGE: vk::ImageCreateFlags = vk::ImageCreateFlags::from
         | vk::ImageCreateFlags::SPARSE_ALIASED.as_raw(),
 );
 
-impl Shared {
+impl Resources {
     fn image_support(&self, question: Question) -> Result<Answer, DeviceError> {
-        if let Some(answer) = self.images.0.read().get(&question) {
+        if let Some(answer) = self.support.0.read().get(&question) {
             return Ok(*answer);
         }
         let info = vk::PhysicalDeviceImageFormatInfo2::default()
@@ -86,7 +87,7 @@ impl Shared {
         let mut found = vk::ImageFormatProperties2::default();
         let is_host_copied = question.usage.contains(vk::ImageUsageFlags::HOST_TRANSFER_EXT);
         if is_host_copied && !self.copies_format(question.format) {
-            self.images.0.write().insert(question, None);
+            self.support.0.write().insert(question, None);
             return Ok(None);
         }
         let is_shared = !question.external.is_empty();
@@ -111,7 +112,7 @@ impl Shared {
             Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) => None,
             Err(result) => return Err(self.error("vkGetPhysicalDeviceImageFormatProperties2", result)),
         };
-        self.images.0.write().insert(question, answer);
+        self.support.0.write().insert(question, answer);
         Ok(answer)
     }
 
@@ -154,7 +155,7 @@ impl Shared {
         info: &TextureInfo,
         read: impl FnOnce(&KnownImage) -> T,
     ) -> Result<T, DeviceError> {
-        self.known_images.read_or_ask(info, read, || {
+        self.known.read_or_ask(info, read, || {
             let plan = self.plan_image(info, vk::ImageCreateFlags::empty(), Handles::of(info.usage))?;
             let needs = self.needs_of_plan(&Plan::Image { info, plan: plan.clone() })?;
             Ok(KnownImage { plan, needs })
@@ -171,7 +172,7 @@ impl Shared {
         info.validate()?;
         self.check_extent(info)?;
         self.check_peers(info.usage)?;
-        if info.usage.contains(Usage::INPUT_ATTACHMENT) && !self.tables.descriptors.contract.sets {
+        if info.usage.contains(Usage::INPUT_ATTACHMENT) && !self.tables.properties.descriptors.sets {
             // They are found in sets.
             return Err(unsupported("input attachments"));
         }

@@ -1,18 +1,25 @@
-//! Making resources: committed and placed ones.
+//! From requirements to committed, placed and reserved resources.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use ash::vk;
-use tenure_core::device::{CallRule, DeviceError, MemoryTypeId, Priority, Requirements, ResourceDesc, check};
+use parking_lot::Mutex;
+use tenure_core::device::{
+    Allowed, CallRule, DeviceError, Dimension, MemoryTypeId, Priority, Requirements, ResourceDesc,
+    TextureInfo, TileLayout, Usage, check,
+};
 
-use super::external::HandleTypes;
+use super::Resources;
 use super::handle::{Backing, Resource};
-use super::object::{Bare, Object, Plan};
-use crate::memory::{Allocation, Heap, Import, Memory, Needs};
-use crate::setup::OptionalFeatures;
-use crate::shared::Shared;
+use super::image::{ImagePlan, SPARSE_IMAGE};
+use super::object::{Bare, Handles, Object, Plan, SPARSE_BUFFER};
+use crate::error::unsupported;
+use crate::features::OptionalFeatures;
+use crate::memory::{Allocation, HandleTypes, Heap, Import, Memory};
+use crate::sparse::{Sparse, Tiling};
 
-impl Shared {
+impl Resources {
     fn check_memory_type(&self, allowed: u32, kind: MemoryTypeId) -> Result<(), DeviceError> {
         self.memory_flags(kind)?;
         check::memory_type(allowed, kind)
@@ -31,7 +38,7 @@ impl Shared {
         self.check_memory_type(self.contract(desc, needs)?.memory_types, kind)?;
         let (size, most) = (needs.memory.size, self.tables.properties.max_heap_size);
         check::at_most(CallRule::ResourceTooLarge, size, most)?;
-        let memory = self.allocate(Allocation {
+        let memory = self.memory.allocate(Allocation {
             size,
             kind,
             priority,
@@ -73,7 +80,7 @@ impl Shared {
         // Without the padding of heaps that it shares with others.
         let needed = Requirements { size: needs.memory.size, ..self.contract(desc, needs)? };
         let (kind, size) = choose(needed)?;
-        let memory = self.allocate(Allocation {
+        let memory = self.memory.allocate(Allocation {
             size,
             kind,
             priority: desc.usage().priority(),
@@ -103,11 +110,9 @@ impl Shared {
         offset: u64,
     ) -> Result<Resource, DeviceError> {
         self.alive()?;
-        if !Arc::ptr_eq(self, heap.memory.shared()) {
-            return Err(DeviceError::broken_rule(CallRule::SameDevice));
-        }
+        self.check_same(heap.memory.owner())?;
         let plan = self.plan(desc)?;
-        self.check_category(desc, heap.category)?;
+        self.memory.check_category(desc, heap.category)?;
         let bare = self.create(&plan)?;
         let needs = self.needs_of(bare.object);
         self.check_placement(desc, needs, heap, offset)?;
@@ -130,7 +135,8 @@ impl Shared {
         check::placement(&needs, (heap.memory.kind, heap.memory.size), offset)
     }
 
-    fn bind(&self, object: Object, memory: &Memory, offset: u64) -> Result<(), DeviceError> {
+    /// Binds a new object to memory that it fits in.
+    pub(crate) fn bind(&self, object: Object, memory: &Memory, offset: u64) -> Result<(), DeviceError> {
         let device = &self.api.device;
         match object {
             Object::Buffer(buffer) => {
@@ -156,7 +162,7 @@ impl Shared {
         self.note_usage(desc.usage());
         Resource {
             address: self.address_of(object),
-            shared: self.clone(),
+            owner: self.clone(),
             object,
             desc: desc.clone(),
             backing,
@@ -167,10 +173,10 @@ impl Shared {
 
     /// The GPU address of a buffer that was created for having one.
     pub(crate) fn address_of(&self, object: Object) -> Option<u64> {
-        let (Object::Buffer(buffer), Some(get)) = (object, self.api.address) else { return None };
+        let (Object::Buffer(buffer), Some(calls)) = (object, self.api.address) else { return None };
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
         // SAFETY: the buffer has the usage for it, and memory unless it is sparse.
-        let address = unsafe { get(self.api.handle(), &raw const info) };
+        let address = unsafe { (calls.get)(self.api.handle(), &raw const info) };
         (address != 0).then_some(address)
     }
 }
@@ -180,5 +186,225 @@ fn dedicated_to(object: Object) -> vk::MemoryDedicatedAllocateInfo<'static> {
     match object {
         Object::Buffer(buffer) => info.buffer(buffer),
         Object::Image(image) => info.image(image),
+    }
+}
+
+/// What the driver says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needs {
+    pub(crate) memory: vk::MemoryRequirements,
+    pub(crate) prefers_dedicated: bool,
+    pub(crate) requires_dedicated: bool,
+}
+
+impl Needs {
+    fn new(memory: vk::MemoryRequirements, dedicated: &vk::MemoryDedicatedRequirements<'_>) -> Self {
+        let on = |flag: vk::Bool32| flag == vk::TRUE;
+        Self {
+            memory,
+            prefers_dedicated: on(dedicated.prefers_dedicated_allocation),
+            requires_dedicated: on(dedicated.requires_dedicated_allocation),
+        }
+    }
+}
+
+impl Resources {
+    pub(crate) fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
+        self.alive()?;
+        let needs = match desc {
+            ResourceDesc::Buffer(_) => self.needs_of_plan(&self.plan(desc)?)?,
+            ResourceDesc::Texture(info) => self.known_image(info, |known| known.needs)?,
+        };
+        self.contract(desc, needs)
+    }
+
+    /// Asks without an object where the device can, else of one that is destroyed again.
+    pub(crate) fn needs_of_plan(&self, plan: &Plan<'_>) -> Result<Needs, DeviceError> {
+        let Some(calls) = self.api.requirements else {
+            return Ok(self.needs_of(self.create(plan)?.object));
+        };
+        let device = self.api.handle();
+        let mut dedicated = vk::MemoryDedicatedRequirements::default();
+        let mut found = vk::MemoryRequirements2::default().push_next(&mut dedicated);
+        match plan {
+            Plan::Buffer { size, usage, flags, external } => {
+                self.with_buffer_info(*size, *usage, *flags, *external, |info| {
+                    let info = vk::DeviceBufferMemoryRequirements::default().create_info(info);
+                    // SAFETY: `info` describes a buffer that could be created.
+                    unsafe { (calls.buffer)(device, &raw const info, &raw mut found) };
+                });
+            }
+            Plan::Image { info, plan } => self.with_image_info(info, plan, |info| {
+                let info = vk::DeviceImageMemoryRequirements::default().create_info(info);
+                // SAFETY: `info` describes an image that could be created.
+                unsafe { (calls.image)(device, &raw const info, &raw mut found) };
+            }),
+        }
+        let memory = found.memory_requirements;
+        Ok(Needs::new(memory, &dedicated))
+    }
+
+    /// Asks an object.
+    pub(crate) fn needs_of(&self, object: Object) -> Needs {
+        let device = &self.api.device;
+        let mut dedicated = vk::MemoryDedicatedRequirements::default();
+        let mut found = vk::MemoryRequirements2::default().push_next(&mut dedicated);
+        match object {
+            Object::Buffer(buffer) => {
+                let info = vk::BufferMemoryRequirementsInfo2::default().buffer(buffer);
+                // SAFETY: the buffer is alive.
+                unsafe { device.get_buffer_memory_requirements2(&info, &mut found) };
+            }
+            Object::Image(image) => {
+                let info = vk::ImageMemoryRequirementsInfo2::default().image(image);
+                // SAFETY: the image is alive.
+                unsafe { device.get_image_memory_requirements2(&info, &mut found) };
+            }
+        }
+        let memory = found.memory_requirements;
+        Needs::new(memory, &dedicated)
+    }
+
+    /// What the driver says, in the contract's words: padded to `bufferImageGranularity` where
+    /// heaps are for everything.
+    pub(crate) fn contract(&self, desc: &ResourceDesc, needs: Needs) -> Result<Requirements, DeviceError> {
+        let Needs { memory, prefers_dedicated, requires_dedicated } = needs;
+        let alignment = memory.alignment.max(self.tables.padding).max(1);
+        // The largest alignments are no granularity.
+        let rounded = memory.size.checked_next_multiple_of(alignment.min(64 << 10));
+        let uses = self.api.uses(OptionalFeatures::DEDICATED_ALLOCATION);
+        // What others see of it is all of an allocation.
+        let requires_dedicated = requires_dedicated || desc.usage().contains(Usage::SHARED);
+        Ok(Requirements {
+            size: rounded.ok_or_else(|| {
+                DeviceError::invalid_desc("size", memory.size, Allowed::Rule("less than 2^64 when aligned"))
+            })?,
+            alignment,
+            memory_types: memory.memory_type_bits & self.tables.general_types,
+            category: self.memory.category(desc),
+            prefers_dedicated: requires_dedicated || (uses && prefers_dedicated),
+            requires_dedicated,
+        })
+    }
+}
+
+impl Resource {
+    pub(crate) fn sparse(&self) -> Result<&Sparse, DeviceError> {
+        match &self.backing {
+            Backing::Reserved(sparse) => Ok(sparse),
+            _ => Err(DeviceError::broken_rule(CallRule::IsReserved)),
+        }
+    }
+
+    pub(crate) fn tile_layout(&self) -> Result<TileLayout, DeviceError> {
+        self.owner.alive()?;
+        Ok(self.sparse()?.tiling.layout.clone())
+    }
+}
+
+impl Resources {
+    pub(crate) fn create_reserved(self: &Arc<Self>, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
+        self.alive()?;
+        let plan = self.plan_reserved(desc)?;
+        let bytes = self.needs_of_plan(&plan)?.memory.size;
+        self.take_sparse(bytes)?;
+        self.make_reserved(desc, &plan, bytes).inspect_err(|_| self.give_sparse(bytes))
+    }
+
+    fn make_reserved(
+        self: &Arc<Self>,
+        desc: &ResourceDesc,
+        plan: &Plan<'_>,
+        bytes: u64,
+    ) -> Result<Resource, DeviceError> {
+        let bare = self.create(plan)?;
+        let needs = self.needs_of(bare.object).memory;
+        let memory_types = needs.memory_type_bits & self.tables.general_types;
+        let tiling = match (desc, bare.object) {
+            (ResourceDesc::Texture(info), Object::Image(image)) => {
+                Tiling::image(info, (needs.alignment, memory_types), &self.sparse_requirements(image)?)
+            }
+            _ => Tiling::buffer(needs.size, needs.alignment, memory_types),
+        };
+        let sparse = Box::new(Sparse { tiling, bytes, table: Mutex::default() });
+        Ok(self.resource(bare.keep(), desc, plan, Backing::Reserved(sparse)))
+    }
+
+    /// Takes address space for a sparse resource: all together have `sparseAddressSpaceSize`.
+    fn take_sparse(&self, bytes: u64) -> Result<(), DeviceError> {
+        let more = |taken: u64| taken.checked_add(bytes).filter(|sum| *sum <= self.tables.sparse_space);
+        let taken = self.sparse_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        taken.map(drop).map_err(|_| DeviceError::OutOfDeviceMemory { what: "sparseAddressSpaceSize" })
+    }
+
+    /// Gives back bytes from [`take_sparse`](Self::take_sparse).
+    pub(crate) fn give_sparse(&self, bytes: u64) {
+        self.sparse_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    fn plan_reserved<'a>(&self, desc: &'a ResourceDesc) -> Result<Plan<'a>, DeviceError> {
+        check::reserved_usage(desc)?;
+        match desc {
+            ResourceDesc::Buffer(info) => {
+                if !self.api.uses(OptionalFeatures::SPARSE_BUFFERS) {
+                    return Err(unsupported("reserved (sparse) buffers"));
+                }
+                desc.validate()?;
+                let most = self.tables.max_buffer.min(self.tables.sparse_space);
+                self.plan_buffer(info, most, SPARSE_BUFFER, Handles::None)
+            }
+            ResourceDesc::Texture(info) => {
+                self.check_sparse_texture(info)?;
+                let plan = self.plan_image(info, SPARSE_IMAGE, Handles::None)?;
+                self.check_sparse_format(&plan)?;
+                Ok(Plan::Image { info, plan })
+            }
+        }
+    }
+
+    fn check_sparse_texture(&self, info: &TextureInfo) -> Result<(), DeviceError> {
+        if !self.api.uses(OptionalFeatures::SPARSE_TEXTURES) {
+            return Err(unsupported("reserved (sparse) textures"));
+        }
+        if info.dimension != Dimension::D2 {
+            return Err(unsupported("reserved (sparse) 3D textures"));
+        }
+        if info.samples > 1 || info.usage.contains(Usage::DEPTH_STENCIL) || info.format.is_depth() {
+            return Err(unsupported("reserved (sparse) depth-stencil or multisampled textures"));
+        }
+        Ok(())
+    }
+
+    fn check_sparse_format(&self, plan: &ImagePlan) -> Result<(), DeviceError> {
+        let info = vk::PhysicalDeviceSparseImageFormatInfo2::default()
+            .format(plan.format)
+            .ty(plan.kind)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .usage(plan.usage)
+            .tiling(vk::ImageTiling::OPTIMAL);
+        let (instance, physical) = (&self.api.instance, self.api.physical);
+        // SAFETY: the physical device is one of the instance's, the version at least 1.1.
+        let kinds =
+            unsafe { instance.get_physical_device_sparse_image_format_properties2_len(physical, &info) };
+        if kinds == 0 { Err(unsupported("reserved (sparse) textures of this format")) } else { Ok(()) }
+    }
+
+    /// How the colour of a sparse image is tiled.
+    fn sparse_requirements(
+        &self,
+        image: vk::Image,
+    ) -> Result<vk::SparseImageMemoryRequirements, DeviceError> {
+        // SAFETY: the image is alive and was created for sparse residency.
+        let found = unsafe { self.api.device.get_image_sparse_memory_requirements(image) };
+        let is_of = |aspect| {
+            move |found: &&vk::SparseImageMemoryRequirements| {
+                found.format_properties.aspect_mask.contains(aspect)
+            }
+        };
+        if found.iter().any(|found| is_of(vk::ImageAspectFlags::METADATA)(&found)) {
+            return Err(unsupported("reserved (sparse) textures with metadata to be mapped"));
+        }
+        let color = found.iter().find(is_of(vk::ImageAspectFlags::COLOR)).copied();
+        color.ok_or(unsupported("reserved (sparse) textures of this format"))
     }
 }

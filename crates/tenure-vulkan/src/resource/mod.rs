@@ -1,17 +1,64 @@
-//! Buffers and textures: made by tenure, and by others.
+//! Buffers and textures: what they need of memory, how they are made, and what the CPU writes to them.
 
-mod adopt;
-mod external;
 mod handle;
 mod host_copy;
 mod image;
 mod make;
 mod object;
 
-pub use adopt::{Ownership, RawBuffer, RawImage, RawMemory};
-pub(crate) use external::{HandleTypes, Handles};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+
+use tenure_core::device::{State, TextureCache, Usage};
+
 pub use handle::Resource;
 pub(crate) use handle::{Backing, VkUsage};
-pub(crate) use host_copy::host_copy_states;
-pub(crate) use image::{ImagePlan, ImageSupport, KnownImage, SPARSE_IMAGE};
-pub(crate) use object::{Object, Plan, SPARSE_BUFFER};
+pub(crate) use host_copy::image_copy;
+use image::{ImageSupport, KnownImage};
+pub(crate) use object::{Object, Plan};
+
+use crate::loaded::{Loaded, part_of_device};
+use crate::memory::Memories;
+
+/// The buffers and textures of a device: what is known of them before they are made, and what all of them share.
+pub(crate) struct Resources {
+    loaded: Arc<Loaded>,
+    pub(crate) memory: Arc<Memories>,
+    support: ImageSupport,
+    known: TextureCache<KnownImage>,
+    /// States whose layouts images may be in while the CPU writes them.
+    written_in: State,
+    /// Bytes of the address space that all sparse resources have.
+    sparse_bytes: AtomicU64,
+    /// A texture was created that is an input attachment.
+    has_input_attachments: AtomicBool,
+}
+
+impl Resources {
+    pub(crate) fn new(memory: Arc<Memories>) -> Self {
+        let loaded = memory.loaded().clone();
+        Self {
+            written_in: host_copy::states(&loaded.api),
+            loaded,
+            memory,
+            support: ImageSupport::default(),
+            known: TextureCache::new(),
+            sparse_bytes: AtomicU64::new(0),
+            has_input_attachments: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether any texture may be an input attachment. Code that records uses of one knows of its creation.
+    pub(crate) fn has_input_attachments(&self) -> bool {
+        self.has_input_attachments.load(Ordering::Relaxed)
+    }
+
+    /// A resource of this usage is there.
+    fn note_usage(&self, usage: Usage) {
+        if usage.contains(Usage::INPUT_ATTACHMENT) {
+            self.has_input_attachments.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+part_of_device!(Resources);

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::families;
-use super::instance::Instance;
-use super::options::Options;
-use super::own_queues::QueueFamily;
+use super::queues;
+use super::queues::QueueFamily;
 use super::support::Support;
-use super::version::ApiVersion;
 use crate::device::Device;
 use crate::error::CreateError;
+use crate::features::ApiVersion;
+use crate::instance::Instance;
+use crate::instance::Options;
 
 /// What kind of GPU an adapter is, the one to prefer first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -106,7 +106,7 @@ impl Adapter {
     }
 
     fn is_usable(&self) -> bool {
-        self.support.version >= ApiVersion::V1_1 && families::choose(&self.support.families, 1).is_some()
+        self.support.version >= ApiVersion::V1_1 && queues::choose(&self.support.families, 1).is_some()
     }
 
     /// The GPU's name.

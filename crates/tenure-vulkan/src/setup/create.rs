@@ -6,22 +6,21 @@ use std::sync::Arc;
 use ash::vk;
 use tenure_core::device::QueueProperties;
 
-use super::adapter::Adapter;
+use super::adapter::{Adapter, best};
 use super::chain::Chain;
-use super::families::{self, Family};
-use super::options::{OptionalFeatures, Options};
-use super::own_queues::{OwnQueue, Planned, plan};
-use super::portability::Portability;
+use super::queues;
+use super::queues::{Planned, plan};
+use super::raw::{Raw, wrap};
 use super::support::{FeatureChain, Support, both, either, extensions_for, versioned};
-use super::version::ApiVersion;
-use crate::api::{Api, Handles};
 use crate::descriptor::{DescriptorTables, buffer_stages};
+use crate::device::Device;
 use crate::error::CreateError;
-use crate::query;
-use crate::queue::{Clock, Fences, Queue, Timeline};
-use crate::shared::{Owner, Shared};
-use crate::structure;
-use crate::tables::{Facts, Tables};
+use crate::features::{ApiVersion, OptionalFeatures, Portability};
+use crate::instance::Options;
+use crate::loaded::{Api, Facts, Handles, Loaded, Owner, Tables};
+use crate::queue::{Clock, Family, Fences, OwnQueue, Queue, Queues, Timeline, create_timeline};
+use crate::stages::{QueueStages, ShaderStages};
+use crate::{query, structure};
 
 /// A queue before it has a clock.
 pub(crate) struct QueueHandle {
@@ -38,12 +37,12 @@ pub(crate) unsafe fn create(
     adapter: &Adapter,
     options: &Options,
     own: vk::PhysicalDeviceFeatures2<'_>,
-) -> Result<Shared, CreateError> {
+) -> Result<Device, CreateError> {
     // SAFETY: the caller promises just this.
     let program = unsafe { Chain::copied(&own) }?;
     let options = &Options { features: either(&options.features, &own.features), ..options.clone() };
     let Adapter { instance, physical, support, .. } = adapter;
-    let chosen = families::choose(&support.families, options.max_queues);
+    let chosen = queues::choose(&support.families, options.max_queues);
     let chosen = chosen.ok_or(CreateError::NoAdapter { found: 1 })?;
     let planned = plan(&support.families, &chosen, &options.own_queues)?;
     let version = support.version.min(options.api_version);
@@ -87,13 +86,10 @@ pub(crate) unsafe fn create(
         other_families: own_queues.iter().map(|own| own.family).collect(),
     };
     let device = handles.device.clone();
-    let made = assemble(handles, queues, Owner::Tenure(Arc::clone(instance)));
-    let mut shared = made.inspect_err(|_| {
+    assemble(handles, queues, own_queues, Owner::Tenure(Arc::clone(instance))).inspect_err(|_| {
         // SAFETY: it was just created, and nothing of it is left.
         unsafe { device.destroy_device(None) };
-    })?;
-    shared.own_queues = own_queues;
-    Ok(shared)
+    })
 }
 
 fn own_queues(device: &ash::Device, planned: &[Planned]) -> Vec<OwnQueue> {
@@ -221,23 +217,26 @@ fn create_device(
 pub(crate) fn assemble(
     mut handles: Handles,
     queues: Vec<QueueHandle>,
+    own_queues: Vec<OwnQueue>,
     owner: Owner,
-) -> Result<Shared, CreateError> {
+) -> Result<Device, CreateError> {
     let binds = |queue: &QueueHandle| queue.family.flags.contains(vk::QueueFlags::SPARSE_BINDING);
     if !queues.iter().any(binds) {
         handles.enabled.remove(OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES);
     }
-    let other_families = std::mem::take(&mut handles.other_families);
-    let count = queues.len();
-    let tables = tables(&handles, &queues);
+    let mut families = std::mem::take(&mut handles.other_families);
+    families.extend(queues.iter().map(|queue| queue.properties.family));
+    let (tables, descriptors) = tables(&handles, &queues);
     let api = Api::new(handles)?;
-    let clocks = clocks(&api, count)?;
-    let queues = queues
-        .into_iter()
-        .zip(clocks)
-        .map(|(queue, clock)| Queue::new(queue.properties, queue.family, queue.handle, clock))
-        .collect();
-    Ok(Shared::new(api, tables, queues, &other_families, owner))
+    let clocks = clocks(&api, queues.len())?;
+    let shaders = ShaderStages::of(&api);
+    let queues = queues.into_iter().zip(clocks).map(|(queue, clock)| {
+        let QueueHandle { properties, family, handle } = queue;
+        Queue::new((properties, family), QueueStages::new(shaders, family.flags), handle, clock)
+    });
+    let queues = queues.collect();
+    let loaded = Arc::new(Loaded::new(api, tables, families, owner));
+    Ok(Device::new(Queues::new(loaded, queues, own_queues), descriptors))
 }
 
 fn clocks(handles: &Api, count: usize) -> Result<Vec<Clock>, CreateError> {
@@ -246,7 +245,7 @@ fn clocks(handles: &Api, count: usize) -> Result<Vec<Clock>, CreateError> {
     }
     let mut semaphores = Vec::new();
     for _ in 0..count {
-        match Shared::create_timeline(&handles.device) {
+        match create_timeline(&handles.device) {
             Ok(semaphore) => semaphores.push(semaphore),
             Err(result) => {
                 for semaphore in semaphores {
@@ -260,7 +259,7 @@ fn clocks(handles: &Api, count: usize) -> Result<Vec<Clock>, CreateError> {
     Ok(semaphores.into_iter().map(|semaphore| Clock::Timeline(Timeline::new(semaphore))).collect())
 }
 
-fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
+fn tables(handles: &Handles, queues: &[QueueHandle]) -> (Tables, DescriptorTables) {
     let Handles { instance, physical, enabled, features, .. } = handles;
     let mut maintenance3 = vk::PhysicalDeviceMaintenance3Properties::default();
     let mut maintenance4 = vk::PhysicalDeviceMaintenance4Properties::default();
@@ -303,9 +302,9 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
         unsafe { handles.device.get_descriptor_set_layout_support(layout, &mut support) };
         support.supported == vk::TRUE
     });
-    Tables::new(Facts {
+    let tables = Tables::new(Facts {
         properties: &properties,
-        descriptors,
+        descriptors: descriptors.contract,
         memory: &memory,
         max_allocation: maintenance3.max_memory_allocation_size,
         max_buffer: has_maintenance4.then_some(maintenance4.max_buffer_size),
@@ -317,5 +316,114 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
         ),
         rays,
         enabled: *enabled,
-    })
+    });
+    (tables, descriptors)
+}
+
+impl Device {
+    /// Makes an instance, and a device on the adapter to prefer: a discrete GPU where there is one.
+    ///
+    /// ```no_run
+    /// use tenure_core::{Config, Gpu};
+    /// use tenure_vulkan::{Device, Options};
+    /// let gpu = Gpu::new(Device::create(&Options::default())?, Config::default())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CreateError`].
+    pub fn create(options: &Options) -> Result<Self, CreateError> {
+        Self::create_on(&best(options)?, options)
+    }
+
+    /// Makes a device on an adapter: see [`Adapter::create`].
+    ///
+    /// # Errors
+    /// [`CreateError`].
+    pub fn create_on(adapter: &Adapter, options: &Options) -> Result<Self, CreateError> {
+        // SAFETY: there is nothing in the chain.
+        unsafe { Self::create_on_with(adapter, options, vk::PhysicalDeviceFeatures2::default()) }
+    }
+
+    /// As [`create`](Self::create), with features of the program's own enabled as well: all that are on in the
+    /// chain, Vulkan 1.0's among them. The device must have them; those of [`Options::features`] it may lack.
+    ///
+    /// The chain is copied, and never written to. What tenure needs is switched on beside it: in the program's
+    /// structure where the chain has one for the feature, also in that of a whole version of Vulkan, which may have
+    /// no smaller one beside it.
+    ///
+    /// Structures that [`ash`] does not know are linked as they are. They are at the end of the chain, behind all
+    /// others, as `push_next` leaves what was pushed first.
+    ///
+    /// What [`Options::without`] names and the chain switches on is enabled for the program, and not used by tenure:
+    /// [`optional_features`](Self::optional_features) does not name it.
+    ///
+    /// ```no_run
+    /// use ash::vk;
+    /// use tenure_vulkan::{CreateError, Device, Options};
+    ///
+    /// fn create() -> Result<Device, CreateError> {
+    ///     let mut newer = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
+    ///     let features = vk::PhysicalDeviceFeatures2::default().push_next(&mut newer);
+    ///     // SAFETY: the chain is valid.
+    ///     unsafe { Device::create_with(&Options::default(), features) }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`CreateError`]; [`CreateError::NoFeature`] names a feature that the device does not have, but for those of
+    /// structures that `ash` does not know, where it is [`CreateError::Failed`];
+    /// [`CreateError::InvalidFeatures`] for a chain that Vulkan forbids (a structure twice, or of a newer version than
+    /// [`Options::api_version`] allows, or that of a whole version beside a part of it), or with an unknown structure
+    /// before a known one.
+    ///
+    /// # Safety
+    /// The pointers of the chain are valid during the call. What its features need is enabled: each other, and the
+    /// extensions that they belong to, in [`Options::device_extensions`].
+    pub unsafe fn create_with(
+        options: &Options,
+        features: vk::PhysicalDeviceFeatures2<'_>,
+    ) -> Result<Self, CreateError> {
+        // SAFETY: the caller promises just this.
+        unsafe { Self::create_on_with(&best(options)?, options, features) }
+    }
+
+    /// As [`create_with`](Self::create_with), on an adapter.
+    ///
+    /// # Errors
+    /// As [`create_with`](Self::create_with).
+    ///
+    /// # Safety
+    /// As [`create_with`](Self::create_with).
+    pub unsafe fn create_on_with(
+        adapter: &Adapter,
+        options: &Options,
+        features: vk::PhysicalDeviceFeatures2<'_>,
+    ) -> Result<Self, CreateError> {
+        // SAFETY: the caller promises just this.
+        unsafe { create(adapter, options, features) }
+    }
+
+    /// Wraps a device that the program made, and destroys nothing of the program's.
+    ///
+    /// Its queues become tenure's to submit to: the program submits to them only inside
+    /// [`Gpu::submit_external`](tenure_core::Gpu::submit_external), and uses them otherwise inside
+    /// [`with_queue`](Self::with_queue).
+    ///
+    /// # Errors
+    /// [`CreateError::TooOld`], [`CreateError::InvalidRaw`]; [`CreateError::ExtensionNotEnabled`] when something that
+    /// `raw` calls enabled is of an extension which is neither in [`Raw::extensions`] nor part of
+    /// [`Raw::api_version`], and [`CreateError::NoFunction`] when the device lacks a function of it, both unless
+    /// [`Options::without`] names it; [`CreateError::Failed`] when semaphores cannot be made.
+    ///
+    /// # Safety
+    /// What `raw` says is true: the objects belong together, and versions, features and extensions
+    /// are those they were created with. They live until this device, its clones and all that was
+    /// made with it are gone. Meanwhile the program uses the queues only inside
+    /// [`Gpu::submit_external`](tenure_core::Gpu::submit_external) or [`with_queue`](Self::with_queue).
+    /// `vkDeviceWaitIdle` uses all queues.
+    pub unsafe fn from_raw(raw: Raw, options: &Options) -> Result<Self, CreateError> {
+        // SAFETY: the caller promises just this.
+        unsafe { wrap(raw, options) }
+    }
 }

@@ -6,10 +6,10 @@ use std::ffi::CString;
 use ash::vk;
 
 use super::chain::Chain;
-use super::options::OptionalFeatures;
 use super::raw::{Raw, RawQueue};
 use super::support::{FeatureChain, PortabilityFeatures, offered, sparse};
-use super::version::ApiVersion;
+use crate::features::ApiVersion;
+use crate::features::OptionalFeatures;
 
 impl Raw {
     /// A device from raw Vulkan handles and the `VkDeviceCreateInfo` that it was created with, from which the enabled

@@ -1,5 +1,6 @@
 //! Wrapping a device that the program made.
 
+use core::ffi::CStr;
 use std::ffi::CString;
 use std::fmt;
 
@@ -7,15 +8,14 @@ use ash::vk;
 use tenure_core::device::{MAX_QUEUES, QueueKind, QueueProperties};
 
 use super::create::{QueueHandle, assemble, family_of};
-use super::families::{self, Family};
-use super::options::{OptionalFeatures, Options};
-use super::portability::Portability;
-use super::required::check_extensions;
-use super::support::{is_enough, sparse};
-use super::version::ApiVersion;
-use crate::api::Handles;
+use super::queues;
+use super::support::{extensions_for, is_enough, other_name, sparse};
+use crate::device::Device;
 use crate::error::CreateError;
-use crate::shared::{Owner, Shared};
+use crate::features::{ApiVersion, OptionalFeatures, Portability};
+use crate::instance::Options;
+use crate::loaded::{Handles, Owner};
+use crate::queue::Family;
 
 /// A queue of a device to be wrapped.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +116,7 @@ impl fmt::Debug for Raw {
 ///
 /// # Safety
 /// As [`Device::from_raw`](crate::Device::from_raw).
-pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Shared, CreateError> {
+pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Device, CreateError> {
     let Raw { entry, instance, physical_device, device, api_version, queues, .. } = raw;
     if api_version < ApiVersion::V1_1 {
         return Err(CreateError::TooOld { found: api_version });
@@ -144,7 +144,7 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Shared, CreateE
         portability: portability.map_or(Portability::ALL, |enabled| Portability::of(&enabled)),
         other_families: raw.other_families,
     };
-    assemble(handles, queues, Owner::Caller)
+    assemble(handles, queues, Vec::new(), Owner::Caller)
 }
 
 /// What was enabled, without what lacks something else that it needs.
@@ -184,7 +184,7 @@ fn check_queues(
     let mut handles: Vec<QueueHandle> = Vec::new();
     for raw in queues.iter().take(most.max(1)) {
         let family = family_of(families, raw.family);
-        let Some(able) = families::kind(family.flags) else {
+        let Some(able) = queues::kind(family.flags) else {
             return broken("the family of each queue exists and can at least copy", u64::from(raw.family));
         };
         let kind = raw.kind.unwrap_or(able);
@@ -202,4 +202,94 @@ fn check_queues(
         handles.push(QueueHandle { properties, family, handle: raw.queue });
     }
     Ok(handles)
+}
+
+/// What features need beside the extension that they are of: until a version includes it, or in all versions.
+const ALSO: [(OptionalFeatures, Option<ApiVersion>, &CStr); 7] = [
+    (OptionalFeatures::ACCELERATION_STRUCTURES, Some(ApiVersion::V1_2), ash::ext::descriptor_indexing::NAME),
+    (OptionalFeatures::RAY_QUERIES, Some(ApiVersion::V1_2), ash::khr::spirv_1_4::NAME),
+    (OptionalFeatures::RAY_TRACING_PIPELINES, Some(ApiVersion::V1_2), ash::khr::spirv_1_4::NAME),
+    (OptionalFeatures::HOST_IMAGE_COPY, Some(ApiVersion::V1_3), ash::khr::copy_commands2::NAME),
+    (OptionalFeatures::HOST_IMAGE_COPY, Some(ApiVersion::V1_3), ash::khr::format_feature_flags2::NAME),
+    (OptionalFeatures::PAGEABLE_MEMORY, None, ash::ext::memory_priority::NAME),
+    (OptionalFeatures::SWAPCHAIN_MAINTENANCE1, None, ash::khr::swapchain::NAME),
+];
+
+/// An error for a feature that needs an extension which is neither enabled nor part of the version.
+pub(super) fn check_extensions(
+    features: OptionalFeatures,
+    version: ApiVersion,
+    enabled: &[CString],
+) -> Result<(), CreateError> {
+    let is_enabled = |name: &CStr| enabled.iter().any(|extension| extension.as_c_str() == name);
+    let is_there = |name| is_enabled(name) || other_name(name).is_some_and(is_enabled);
+    for (feature, one) in features.iter_names() {
+        let also = ALSO.iter().filter(|row| row.0 == one && row.1.is_none_or(|included| version < included));
+        let mut needed = extensions_for(one, version).chain(also.map(|row| row.2));
+        if let Some(missing) = needed.find(|name| !is_there(name)) {
+            let extension = missing.to_str().unwrap_or_default();
+            return Err(CreateError::ExtensionNotEnabled { feature, extension, version });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The extensions that are missing of what a feature needs, found one by one.
+    fn missing(feature: OptionalFeatures, version: ApiVersion) -> Vec<&'static str> {
+        let mut enabled: Vec<CString> = Vec::new();
+        let mut missing = Vec::new();
+        while let Err(CreateError::ExtensionNotEnabled { extension, .. }) =
+            check_extensions(feature, version, &enabled)
+        {
+            missing.push(extension);
+            enabled.push(CString::new(extension).unwrap());
+            assert!(missing.len() < 20, "{missing:?}");
+        }
+        missing
+    }
+
+    #[test]
+    fn each_feature_needs_its_extension_until_a_version_has_it() {
+        let (v11, v12, v13) = (ApiVersion::V1_1, ApiVersion::V1_2, ApiVersion::V1_3);
+        let sync = OptionalFeatures::SYNCHRONIZATION2;
+        assert_eq!(missing(sync, v12), ["VK_KHR_synchronization2"]);
+        assert!(missing(sync, v13).is_empty());
+        assert_eq!(missing(OptionalFeatures::DESCRIPTOR_INDEXING, v11), ["VK_EXT_descriptor_indexing"]);
+        assert_eq!(missing(OptionalFeatures::MEMORY_BUDGET, v13), ["VK_EXT_memory_budget"]);
+        let structures = OptionalFeatures::ACCELERATION_STRUCTURES;
+        let deferred = ["VK_KHR_acceleration_structure", "VK_KHR_deferred_host_operations"];
+        assert_eq!(missing(structures, v12), deferred);
+        assert_eq!(missing(structures, v11)[2..], ["VK_EXT_descriptor_indexing"]);
+        assert_eq!(missing(OptionalFeatures::RAY_QUERIES, v11), ["VK_KHR_ray_query", "VK_KHR_spirv_1_4"]);
+        let pageable = ["VK_EXT_pageable_device_local_memory", "VK_EXT_memory_priority"];
+        assert_eq!(missing(OptionalFeatures::PAGEABLE_MEMORY, v13), pageable);
+        let mutable = OptionalFeatures::MUTABLE_DESCRIPTORS;
+        assert_eq!(missing(mutable, v13), ["VK_EXT_mutable_descriptor_type"]);
+        let free = OptionalFeatures::DEDICATED_ALLOCATION
+            | OptionalFeatures::DEBUG_NAMES
+            | OptionalFeatures::SPARSE_BUFFERS
+            | OptionalFeatures::SPARSE_TEXTURES;
+        assert!(missing(free, v11).is_empty(), "of Vulkan 1.1 or of the instance");
+        assert_eq!(missing(OptionalFeatures::HOST_IMAGE_COPY, v13), ["VK_EXT_host_image_copy"]);
+        assert_eq!(missing(OptionalFeatures::HOST_IMAGE_COPY, v12).len(), 3);
+        assert_eq!(missing(OptionalFeatures::all(), v13).len(), 18);
+    }
+
+    #[test]
+    fn the_error_names_the_feature_and_the_extension() {
+        let both = OptionalFeatures::TIMELINE_SEMAPHORES | OptionalFeatures::MAINTENANCE4;
+        let error = check_extensions(both, ApiVersion::V1_2, &[]).unwrap_err().to_string();
+        let expected = "MAINTENANCE4 is said to be enabled, which needs VK_KHR_maintenance4 with Vulkan 1.2";
+        assert!(error.contains(expected), "{error}");
+    }
+
+    #[test]
+    fn an_extension_has_the_name_that_it_was_taken_over_by() {
+        let enabled = [c"VK_KHR_robustness2".to_owned()];
+        assert_eq!(check_extensions(OptionalFeatures::NULL_DESCRIPTORS, ApiVersion::V1_1, &enabled), Ok(()));
+    }
 }

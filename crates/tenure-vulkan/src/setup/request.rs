@@ -6,11 +6,12 @@ use std::ffi::CString;
 use ash::vk;
 
 use super::create::{extensions, features, wanted};
-use super::options::{OptionalFeatures, Options};
 use super::raw::Raw;
 use super::support::{FeatureChain, Support, either};
-use super::version::ApiVersion;
 use crate::error::CreateError;
+use crate::features::ApiVersion;
+use crate::features::OptionalFeatures;
+use crate::instance::Options;
 
 /// What to enable on a device that the program makes itself, so that tenure can use all that the physical
 /// device has: extensions, Vulkan 1.0's features, and a chain of structures with the newer ones.

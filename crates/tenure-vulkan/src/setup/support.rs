@@ -6,10 +6,11 @@ use std::ffi::CString;
 use ash::vk;
 
 use super::chain::Chain;
-use super::families::Family;
-use super::options::OptionalFeatures;
-use super::version::ApiVersion;
 use crate::error::CreateError;
+use crate::features::ApiVersion;
+use crate::features::OptionalFeatures;
+use crate::instance::KHR_SWAPCHAIN_MAINTENANCE1;
+use crate::queue::Family;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
 const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 22] = [
@@ -40,9 +41,6 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 22] = [
 /// The newer name of `VK_EXT_robustness2`: the same structure, the same feature.
 const KHR_ROBUSTNESS2: &CStr = c"VK_KHR_robustness2";
 
-/// The newer name of `VK_EXT_swapchain_maintenance1`.
-pub(crate) const KHR_SWAPCHAIN_MAINTENANCE1: &CStr = c"VK_KHR_swapchain_maintenance1";
-
 /// The other name of an extension that was taken over unchanged.
 pub(super) fn other_name(name: &CStr) -> Option<&'static CStr> {
     let names = [
@@ -70,26 +68,70 @@ pub(crate) struct Support {
 
 pub(super) type PortabilityFeatures = vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>;
 
-/// The structures in which features are asked for and enabled.
-#[derive(Default)]
-pub(crate) struct FeatureChain {
-    timeline: vk::PhysicalDeviceTimelineSemaphoreFeatures<'static>,
-    synchronization2: vk::PhysicalDeviceSynchronization2Features<'static>,
-    address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>,
-    maintenance4: vk::PhysicalDeviceMaintenance4Features<'static>,
-    priority: vk::PhysicalDeviceMemoryPriorityFeaturesEXT<'static>,
-    pageable: vk::PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT<'static>,
-    structures: vk::PhysicalDeviceAccelerationStructureFeaturesKHR<'static>,
-    ray_queries: vk::PhysicalDeviceRayQueryFeaturesKHR<'static>,
-    ray_pipelines: vk::PhysicalDeviceRayTracingPipelineFeaturesKHR<'static>,
-    pub(super) indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
-    robustness: vk::PhysicalDeviceRobustness2FeaturesEXT<'static>,
-    buffers: vk::PhysicalDeviceDescriptorBufferFeaturesEXT<'static>,
-    mutable: vk::PhysicalDeviceMutableDescriptorTypeFeaturesEXT<'static>,
-    swapchain: vk::PhysicalDeviceSwapchainMaintenance1FeaturesEXT<'static>,
-    host_copies: vk::PhysicalDeviceHostImageCopyFeaturesEXT<'static>,
-    /// Linked where the device is a portability subset.
-    pub(super) portability: Option<PortabilityFeatures>,
+/// A structure for each feature: its field, its type, the switch in it.
+macro_rules! chained {
+    ($($field:ident: $structure:ident, $switch:ident = $feature:ident;)*) => {
+        /// The structures in which features are asked for and enabled.
+        #[derive(Default)]
+        pub(crate) struct FeatureChain {
+            $($field: vk::$structure<'static>,)*
+            pub(super) indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
+            /// Linked where the device is a portability subset.
+            pub(super) portability: Option<PortabilityFeatures>,
+        }
+
+        impl FeatureChain {
+            fn set(&mut self, wanted: OptionalFeatures) {
+                $(self.$field.$switch = vk::Bool32::from(wanted.contains(OptionalFeatures::$feature));)*
+            }
+
+            /// Those of `asked` that are switched on; what has no switch stays.
+            pub(super) fn granted(&self, mut asked: OptionalFeatures) -> OptionalFeatures {
+                $(if self.$field.$switch == vk::FALSE {
+                    asked.remove(OptionalFeatures::$feature);
+                })*
+                if !is_enough(&self.indexing) {
+                    asked.remove(OptionalFeatures::DESCRIPTOR_INDEXING);
+                }
+                asked
+            }
+
+            /// Adds the structures of `wanted` to `features`.
+            pub(crate) fn link<'a>(
+                &'a mut self,
+                wanted: OptionalFeatures,
+                mut features: vk::PhysicalDeviceFeatures2<'a>,
+            ) -> vk::PhysicalDeviceFeatures2<'a> {
+                $(if wanted.contains(OptionalFeatures::$feature) {
+                    features = features.push_next(&mut self.$field);
+                })*
+                if wanted.contains(OptionalFeatures::DESCRIPTOR_INDEXING) {
+                    features = features.push_next(&mut self.indexing);
+                }
+                if let Some(portability) = &mut self.portability {
+                    features = features.push_next(portability);
+                }
+                features
+            }
+        }
+    };
+}
+
+chained! {
+    timeline: PhysicalDeviceTimelineSemaphoreFeatures, timeline_semaphore = TIMELINE_SEMAPHORES;
+    synchronization2: PhysicalDeviceSynchronization2Features, synchronization2 = SYNCHRONIZATION2;
+    address: PhysicalDeviceBufferDeviceAddressFeatures, buffer_device_address = BUFFER_DEVICE_ADDRESS;
+    maintenance4: PhysicalDeviceMaintenance4Features, maintenance4 = MAINTENANCE4;
+    priority: PhysicalDeviceMemoryPriorityFeaturesEXT, memory_priority = MEMORY_PRIORITY;
+    pageable: PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT, pageable_device_local_memory = PAGEABLE_MEMORY;
+    structures: PhysicalDeviceAccelerationStructureFeaturesKHR, acceleration_structure = ACCELERATION_STRUCTURES;
+    ray_queries: PhysicalDeviceRayQueryFeaturesKHR, ray_query = RAY_QUERIES;
+    ray_pipelines: PhysicalDeviceRayTracingPipelineFeaturesKHR, ray_tracing_pipeline = RAY_TRACING_PIPELINES;
+    robustness: PhysicalDeviceRobustness2FeaturesEXT, null_descriptor = NULL_DESCRIPTORS;
+    buffers: PhysicalDeviceDescriptorBufferFeaturesEXT, descriptor_buffer = DESCRIPTOR_BUFFERS;
+    mutable: PhysicalDeviceMutableDescriptorTypeFeaturesEXT, mutable_descriptor_type = MUTABLE_DESCRIPTORS;
+    swapchain: PhysicalDeviceSwapchainMaintenance1FeaturesEXT, swapchain_maintenance1 = SWAPCHAIN_MAINTENANCE1;
+    host_copies: PhysicalDeviceHostImageCopyFeaturesEXT, host_image_copy = HOST_IMAGE_COPY;
 }
 
 impl FeatureChain {
@@ -108,24 +150,6 @@ impl FeatureChain {
         chain
     }
 
-    fn set(&mut self, wanted: OptionalFeatures) {
-        let flag = |feature| vk::Bool32::from(wanted.contains(feature));
-        self.timeline.timeline_semaphore = flag(OptionalFeatures::TIMELINE_SEMAPHORES);
-        self.synchronization2.synchronization2 = flag(OptionalFeatures::SYNCHRONIZATION2);
-        self.address.buffer_device_address = flag(OptionalFeatures::BUFFER_DEVICE_ADDRESS);
-        self.maintenance4.maintenance4 = flag(OptionalFeatures::MAINTENANCE4);
-        self.priority.memory_priority = flag(OptionalFeatures::MEMORY_PRIORITY);
-        self.pageable.pageable_device_local_memory = flag(OptionalFeatures::PAGEABLE_MEMORY);
-        self.structures.acceleration_structure = flag(OptionalFeatures::ACCELERATION_STRUCTURES);
-        self.ray_queries.ray_query = flag(OptionalFeatures::RAY_QUERIES);
-        self.ray_pipelines.ray_tracing_pipeline = flag(OptionalFeatures::RAY_TRACING_PIPELINES);
-        self.robustness.null_descriptor = flag(OptionalFeatures::NULL_DESCRIPTORS);
-        self.buffers.descriptor_buffer = flag(OptionalFeatures::DESCRIPTOR_BUFFERS);
-        self.mutable.mutable_descriptor_type = flag(OptionalFeatures::MUTABLE_DESCRIPTORS);
-        self.swapchain.swapchain_maintenance1 = flag(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
-        self.host_copies.host_image_copy = flag(OptionalFeatures::HOST_IMAGE_COPY);
-    }
-
     /// The features that the chain of a device enables.
     pub(super) fn enabled_in(device: &Chain, is_subset: bool) -> (Self, vk::PhysicalDeviceFeatures) {
         let mut chain = Self { portability: is_subset.then(PortabilityFeatures::default), ..Self::default() };
@@ -134,86 +158,6 @@ impl FeatureChain {
         unsafe { device.copy_to(core::ptr::from_mut(&mut features).cast()) };
         let features = features.features;
         (chain, features)
-    }
-
-    /// Those of `asked` that are switched on; what has no switch stays.
-    pub(super) fn granted(&self, asked: OptionalFeatures) -> OptionalFeatures {
-        let switches = [
-            (OptionalFeatures::TIMELINE_SEMAPHORES, self.timeline.timeline_semaphore),
-            (OptionalFeatures::SYNCHRONIZATION2, self.synchronization2.synchronization2),
-            (OptionalFeatures::BUFFER_DEVICE_ADDRESS, self.address.buffer_device_address),
-            (OptionalFeatures::MAINTENANCE4, self.maintenance4.maintenance4),
-            (OptionalFeatures::MEMORY_PRIORITY, self.priority.memory_priority),
-            (OptionalFeatures::PAGEABLE_MEMORY, self.pageable.pageable_device_local_memory),
-            (OptionalFeatures::ACCELERATION_STRUCTURES, self.structures.acceleration_structure),
-            (OptionalFeatures::RAY_QUERIES, self.ray_queries.ray_query),
-            (OptionalFeatures::RAY_TRACING_PIPELINES, self.ray_pipelines.ray_tracing_pipeline),
-            (OptionalFeatures::DESCRIPTOR_INDEXING, vk::Bool32::from(is_enough(&self.indexing))),
-            (OptionalFeatures::NULL_DESCRIPTORS, self.robustness.null_descriptor),
-            (OptionalFeatures::DESCRIPTOR_BUFFERS, self.buffers.descriptor_buffer),
-            (OptionalFeatures::MUTABLE_DESCRIPTORS, self.mutable.mutable_descriptor_type),
-            (OptionalFeatures::SWAPCHAIN_MAINTENANCE1, self.swapchain.swapchain_maintenance1),
-            (OptionalFeatures::HOST_IMAGE_COPY, self.host_copies.host_image_copy),
-        ];
-        let off = switches.into_iter().filter(|(_, on)| *on == vk::FALSE);
-        off.fold(asked, |granted, (feature, _)| granted.difference(feature))
-    }
-
-    /// Adds the structures of `wanted` to `features`.
-    pub(crate) fn link<'a>(
-        &'a mut self,
-        wanted: OptionalFeatures,
-        mut features: vk::PhysicalDeviceFeatures2<'a>,
-    ) -> vk::PhysicalDeviceFeatures2<'a> {
-        if wanted.contains(OptionalFeatures::TIMELINE_SEMAPHORES) {
-            features = features.push_next(&mut self.timeline);
-        }
-        if wanted.contains(OptionalFeatures::SYNCHRONIZATION2) {
-            features = features.push_next(&mut self.synchronization2);
-        }
-        if wanted.contains(OptionalFeatures::BUFFER_DEVICE_ADDRESS) {
-            features = features.push_next(&mut self.address);
-        }
-        if wanted.contains(OptionalFeatures::MAINTENANCE4) {
-            features = features.push_next(&mut self.maintenance4);
-        }
-        if wanted.contains(OptionalFeatures::MEMORY_PRIORITY) {
-            features = features.push_next(&mut self.priority);
-        }
-        if wanted.contains(OptionalFeatures::PAGEABLE_MEMORY) {
-            features = features.push_next(&mut self.pageable);
-        }
-        if wanted.contains(OptionalFeatures::ACCELERATION_STRUCTURES) {
-            features = features.push_next(&mut self.structures);
-        }
-        if wanted.contains(OptionalFeatures::RAY_QUERIES) {
-            features = features.push_next(&mut self.ray_queries);
-        }
-        if wanted.contains(OptionalFeatures::RAY_TRACING_PIPELINES) {
-            features = features.push_next(&mut self.ray_pipelines);
-        }
-        if wanted.contains(OptionalFeatures::DESCRIPTOR_INDEXING) {
-            features = features.push_next(&mut self.indexing);
-        }
-        if wanted.contains(OptionalFeatures::NULL_DESCRIPTORS) {
-            features = features.push_next(&mut self.robustness);
-        }
-        if wanted.contains(OptionalFeatures::DESCRIPTOR_BUFFERS) {
-            features = features.push_next(&mut self.buffers);
-        }
-        if wanted.contains(OptionalFeatures::MUTABLE_DESCRIPTORS) {
-            features = features.push_next(&mut self.mutable);
-        }
-        if wanted.contains(OptionalFeatures::SWAPCHAIN_MAINTENANCE1) {
-            features = features.push_next(&mut self.swapchain);
-        }
-        if wanted.contains(OptionalFeatures::HOST_IMAGE_COPY) {
-            features = features.push_next(&mut self.host_copies);
-        }
-        if let Some(portability) = &mut self.portability {
-            features = features.push_next(portability);
-        }
-        features
     }
 }
 
@@ -415,25 +359,7 @@ fn combined(
             }
         };
     }
-    combined! {
-        robust_buffer_access full_draw_index_uint32 image_cube_array independent_blend geometry_shader
-        tessellation_shader sample_rate_shading dual_src_blend logic_op multi_draw_indirect
-        draw_indirect_first_instance depth_clamp depth_bias_clamp fill_mode_non_solid depth_bounds
-        wide_lines large_points alpha_to_one multi_viewport sampler_anisotropy
-        texture_compression_etc2 texture_compression_astc_ldr texture_compression_bc
-        occlusion_query_precise pipeline_statistics_query vertex_pipeline_stores_and_atomics
-        fragment_stores_and_atomics shader_tessellation_and_geometry_point_size
-        shader_image_gather_extended shader_storage_image_extended_formats
-        shader_storage_image_multisample shader_storage_image_read_without_format
-        shader_storage_image_write_without_format shader_uniform_buffer_array_dynamic_indexing
-        shader_sampled_image_array_dynamic_indexing shader_storage_buffer_array_dynamic_indexing
-        shader_storage_image_array_dynamic_indexing shader_clip_distance shader_cull_distance
-        shader_float64 shader_int64 shader_int16 shader_resource_residency shader_resource_min_lod
-        sparse_binding sparse_residency_buffer sparse_residency_image2_d sparse_residency_image3_d
-        sparse_residency2_samples sparse_residency4_samples sparse_residency8_samples
-        sparse_residency16_samples sparse_residency_aliased variable_multisample_rate
-        inherited_queries
-    }
+    vulkan_1_0!(combined)
 }
 
 #[cfg(test)]

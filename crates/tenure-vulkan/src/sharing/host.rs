@@ -11,13 +11,14 @@ use tenure_core::device::{
 };
 use tenure_core::{Buffer, BufferDesc, Gpu, MemoryUse};
 
-use super::error::ShareError;
+use super::info::ShareError;
 use crate::device::Device;
 use crate::error::unsupported;
+use crate::features::OptionalFeatures;
+use crate::memory::HandleTypes;
 use crate::memory::{HostOwner, Import};
-use crate::resource::{HandleTypes, Resource};
-use crate::setup::OptionalFeatures;
-use crate::shared::Shared;
+use crate::resource::Resource;
+use crate::resource::Resources;
 
 const HOST: HandleTypes = HandleTypes::HOST_ALLOCATION_EXT;
 
@@ -96,7 +97,7 @@ impl HostMemory {
         let import = || {
             let desc = self.checked(desc)?;
             let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
-            let resource = gpu.device().shared().import_host(&self, &resource)?;
+            let resource = gpu.device().resources().import_host(&self, &resource)?;
             // Its destructor is the program's code, which not every call that destroys the buffer may run.
             let owner = self.owner.clone();
             gpu.adopt_buffer_in(owner, resource, &desc, State::COMMON).map_err(|rejected| {
@@ -166,11 +167,11 @@ impl Device {
     /// ([`OptionalFeatures::EXTERNAL_MEMORY_HOST`]).
     #[must_use]
     pub fn host_memory_alignment(&self) -> Option<u64> {
-        self.shared().host_alignment()
+        self.resources().host_alignment()
     }
 }
 
-impl Shared {
+impl Resources {
     fn host_alignment(&self) -> Option<u64> {
         if !self.api.uses(OptionalFeatures::EXTERNAL_MEMORY_HOST) {
             return None;
@@ -188,7 +189,7 @@ impl Shared {
         desc: &ResourceDesc,
     ) -> Result<Resource, ShareError> {
         self.alive()?;
-        let (Some(alignment), Some(ask)) = (self.host_alignment(), self.api.host_pointer) else {
+        let (Some(alignment), Some(calls)) = (self.host_alignment(), self.api.host_pointer) else {
             return Err(unsupported("the program's own memory (VK_EXT_external_memory_host)").into());
         };
         let (address, size) = (memory.address.as_ptr(), memory.size);
@@ -199,8 +200,8 @@ impl Shared {
         let plan = self.plan_import(desc, HOST)?;
         let mut found = vk::MemoryHostPointerPropertiesEXT::default();
         // SAFETY: the bytes are mapped, as whoever made `memory` has promised.
-        let result = unsafe { ask(self.api.handle(), HOST, address.cast(), &raw mut found) };
-        result.result().map_err(|result| self.error("vkGetMemoryHostPointerPropertiesEXT", result))?;
+        let result = unsafe { (calls.properties)(self.api.handle(), HOST, address.cast(), &raw mut found) };
+        self.check("vkGetMemoryHostPointerPropertiesEXT", result)?;
         let info =
             vk::ImportMemoryHostPointerInfoEXT::default().handle_type(HOST).host_pointer(address.cast());
         let import = Import::Host(info, memory.owner.clone());

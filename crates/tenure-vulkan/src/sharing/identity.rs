@@ -5,7 +5,8 @@ use tenure_core::device::{ResourceDesc, Usage};
 
 use super::info::{DeviceIds, HandleKind};
 use crate::format::to_vk_format;
-use crate::resource::{HandleTypes, VkUsage};
+use crate::memory::HandleTypes;
+use crate::resource::VkUsage;
 
 impl HandleKind {
     pub(crate) const fn vk(self) -> HandleTypes {

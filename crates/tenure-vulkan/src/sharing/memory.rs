@@ -8,16 +8,16 @@ use ash::vk;
 use tenure_core::device::{BufferInfo, MemoryTypeId, Requirements, ResourceDesc, State, Usage};
 use tenure_core::{Buffer, BufferDesc, Gpu, Name, Texture, TextureDesc};
 
-use super::error::ShareError;
 use super::identity::created_with;
+use super::info::ShareError;
 use super::info::{DeviceIds, ExportInfo, HandleKind};
 use super::semaphore::SharedSemaphore;
-use crate::api::MemoryFdCalls;
 use crate::device::Device;
 use crate::error::unsupported;
+use crate::loaded::{Loaded, MemoryFdCalls};
 use crate::memory::Import;
 use crate::resource::Resource;
-use crate::shared::Shared;
+use crate::resource::Resources;
 
 /// A handle to memory, and what goes with it to the importer.
 #[derive(Debug)]
@@ -169,11 +169,11 @@ pub trait Sharing {
 
 impl Sharing for Gpu<Device> {
     fn export_buffer(&self, buffer: &Buffer<Device>, kind: HandleKind) -> Result<Exported, ShareError> {
-        self.device().shared().export(buffer.raw(), kind)
+        self.device().resources().export(buffer.raw(), kind)
     }
 
     fn export_texture(&self, texture: &Texture<Device>, kind: HandleKind) -> Result<Exported, ShareError> {
-        self.device().shared().export(texture.raw(), kind)
+        self.device().resources().export(texture.raw(), kind)
     }
 
     unsafe fn import_buffer(
@@ -186,7 +186,7 @@ impl Sharing for Gpu<Device> {
         let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
         let import = |handle: &OwnedFd| {
             // SAFETY: the caller promises just this.
-            let resource = unsafe { self.device().shared().import(handle, info, &resource) }?;
+            let resource = unsafe { self.device().resources().import(handle, info, &resource) }?;
             self.adopt_buffer(resource, &desc, State::COMMON).map_err(|rejected| {
                 rejected.object.destroy();
                 ShareError::Manager(rejected.error)
@@ -205,7 +205,7 @@ impl Sharing for Gpu<Device> {
         let resource = ResourceDesc::Texture(desc.info.clone());
         let import = |handle: &OwnedFd| {
             // SAFETY: the caller promises just this.
-            let resource = unsafe { self.device().shared().import(handle, info, &resource) }?;
+            let resource = unsafe { self.device().resources().import(handle, info, &resource) }?;
             self.adopt_texture(resource, &desc, State::COMMON).map_err(|rejected| {
                 rejected.object.destroy();
                 ShareError::Manager(rejected.error)
@@ -234,12 +234,7 @@ impl Sharing for Gpu<Device> {
     }
 }
 
-impl Shared {
-    fn fd_calls(&self) -> Result<MemoryFdCalls, ShareError> {
-        let missing = || unsupported("shared memory (VK_KHR_external_memory_fd)").into();
-        self.api.file_descriptors.memory.ok_or_else(missing)
-    }
-
+impl Loaded {
     /// Which device this is, and by which driver.
     pub(super) fn ids(&self) -> DeviceIds {
         DeviceIds::of(&self.api.instance, self.api.physical)
@@ -252,6 +247,13 @@ impl Shared {
             false => Err(ShareError::OtherDevice { exporter, importer }),
         }
     }
+}
+
+impl Resources {
+    fn fd_calls(&self) -> Result<MemoryFdCalls, ShareError> {
+        let missing = || unsupported("shared memory (VK_KHR_external_memory_fd)").into();
+        self.api.memory_fds.ok_or_else(missing)
+    }
 
     fn export(&self, resource: &Resource, kind: HandleKind) -> Result<Exported, ShareError> {
         self.alive()?;
@@ -263,7 +265,7 @@ impl Shared {
         let mut fd = -1;
         // SAFETY: the memory is alive, and was allocated to be exported by such a handle.
         let result = unsafe { (calls.get)(self.api.handle(), &raw const info, &raw mut fd) };
-        result.result().map_err(|result| self.error("vkGetMemoryFdKHR", result))?;
+        self.check("vkGetMemoryFdKHR", result)?;
         // SAFETY: the driver has just made it, for the caller to close.
         let handle = unsafe { OwnedFd::from_raw_fd(fd) };
         let created_with = created_with(&resource.desc, resource.usage);
@@ -325,7 +327,7 @@ impl Shared {
         let result = unsafe {
             (calls.properties)(self.api.handle(), info.kind.vk(), handle.as_raw_fd(), &raw mut found)
         };
-        result.result().map_err(|result| self.error("vkGetMemoryFdPropertiesKHR", result))?;
+        self.check("vkGetMemoryFdPropertiesKHR", result)?;
         Ok(found.memory_type_bits)
     }
 }

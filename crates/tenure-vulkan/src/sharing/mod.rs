@@ -1,7 +1,6 @@
 //! Memory and semaphores that other processes and APIs use, too, by file descriptors, and the program's own memory as a
 //! buffer.
 
-mod error;
 mod host;
 #[cfg(unix)]
 mod identity;
@@ -11,8 +10,8 @@ mod memory;
 #[cfg(unix)]
 mod semaphore;
 
-pub use error::ShareError;
 pub use host::{HostMemory, RejectedMemory};
+pub use info::ShareError;
 pub use info::{DeviceIds, ExportInfo, HandleKind, NoExportInfo};
 #[cfg(unix)]
 pub use memory::{Exported, ImportError, Sharing};

@@ -9,13 +9,12 @@ use ash::vk;
 use tenure_core::device::DeviceError;
 use tenure_core::{Deferred, Gpu, Name};
 
-use super::error::ShareError;
 use super::info::DeviceIds;
-use crate::api::{SemaphoreFdCalls, TimelineCalls};
+use super::info::ShareError;
 use crate::device::Device;
 use crate::error::unsupported;
+use crate::loaded::{Loaded, SemaphoreFdCalls, TimelineCalls};
 use crate::queue::{ExternalSemaphore, nanoseconds};
-use crate::shared::Shared;
 
 const OPAQUE_FD: vk::ExternalSemaphoreHandleTypeFlags = vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD;
 
@@ -32,20 +31,20 @@ pub struct SharedSemaphore {
 
 /// Destroys the semaphore when it is dropped.
 struct OwnedSemaphore {
-    shared: Arc<Shared>,
+    loaded: Arc<Loaded>,
     raw: vk::Semaphore,
 }
 
 impl Drop for OwnedSemaphore {
     fn drop(&mut self) {
         // SAFETY: it is of this device, and the manager has waited for the GPU.
-        unsafe { self.shared.api.device.destroy_semaphore(self.raw, None) };
+        unsafe { self.loaded.api.device.destroy_semaphore(self.raw, None) };
     }
 }
 
-impl Shared {
+impl Loaded {
     fn semaphore_calls(&self) -> Result<(TimelineCalls, SemaphoreFdCalls), DeviceError> {
-        let calls = self.api.timeline.zip(self.api.file_descriptors.semaphores);
+        let calls = self.api.timeline.zip(self.api.semaphore_fds);
         calls.ok_or_else(|| unsupported("shared timeline semaphores (VK_KHR_external_semaphore_fd)"))
     }
 
@@ -83,15 +82,15 @@ impl Shared {
         // SAFETY: the structures in the chain are of what is enabled.
         let made = unsafe { self.api.device.create_semaphore(&info, None) };
         let raw = made.map_err(|result| self.error("vkCreateSemaphore", result))?;
-        Ok(OwnedSemaphore { shared: self.clone(), raw })
+        Ok(OwnedSemaphore { loaded: self.clone(), raw })
     }
 }
 
 impl SharedSemaphore {
     pub(super) fn create(gpu: &Gpu<Device>, name: impl Into<Name>, value: u64) -> Result<Self, ShareError> {
-        let shared = gpu.device().shared();
-        shared.check_semaphores(vk::ExternalSemaphoreFeatureFlags::EXPORTABLE)?;
-        Ok(Self { owned: gpu.defer(name, shared.make_semaphore(value, true)?) })
+        let loaded = gpu.device().loaded();
+        loaded.check_semaphores(vk::ExternalSemaphoreFeatureFlags::EXPORTABLE)?;
+        Ok(Self { owned: gpu.defer(name, loaded.make_semaphore(value, true)?) })
     }
 
     /// `handle` stays open.
@@ -104,11 +103,11 @@ impl SharedSemaphore {
         ids: &DeviceIds,
         name: impl Into<Name>,
     ) -> Result<Self, ShareError> {
-        let shared = gpu.device().shared();
-        shared.check_semaphores(vk::ExternalSemaphoreFeatureFlags::IMPORTABLE)?;
-        shared.check_ids(*ids)?;
-        let (_, calls) = shared.semaphore_calls()?;
-        let owned = shared.make_semaphore(0, false)?;
+        let loaded = gpu.device().loaded();
+        loaded.check_semaphores(vk::ExternalSemaphoreFeatureFlags::IMPORTABLE)?;
+        loaded.check_ids(*ids)?;
+        let (_, calls) = loaded.semaphore_calls()?;
+        let owned = loaded.make_semaphore(0, false)?;
         // The driver closes what it has imported.
         let copy = handle.try_clone();
         let copy = copy.map_err(|error| ShareError::Descriptor { reason: error.to_string() })?;
@@ -117,8 +116,8 @@ impl SharedSemaphore {
             .handle_type(OPAQUE_FD)
             .fd(copy.as_raw_fd());
         // SAFETY: the semaphore is new and unused, and the handle one of a timeline semaphore, says the caller.
-        let result = unsafe { (calls.import)(shared.api.handle(), &raw const info) };
-        result.result().map_err(|result| shared.error("vkImportSemaphoreFdKHR", result))?;
+        let result = unsafe { (calls.import)(loaded.api.handle(), &raw const info) };
+        loaded.check("vkImportSemaphoreFdKHR", result)?;
         let _the_drivers = copy.into_raw_fd();
         Ok(Self { owned: gpu.defer(name, owned) })
     }
@@ -128,17 +127,17 @@ impl SharedSemaphore {
     /// # Errors
     /// [`ShareError::Device`]: `Unsupported` for a semaphore that was imported, a shortage, or a lost device.
     pub fn export(&self) -> Result<(OwnedFd, DeviceIds), ShareError> {
-        let shared = &self.owned.shared;
-        shared.alive()?;
-        shared.check_semaphores(vk::ExternalSemaphoreFeatureFlags::EXPORTABLE)?;
-        let (_, calls) = shared.semaphore_calls()?;
+        let loaded = &self.owned.loaded;
+        loaded.alive()?;
+        loaded.check_semaphores(vk::ExternalSemaphoreFeatureFlags::EXPORTABLE)?;
+        let (_, calls) = loaded.semaphore_calls()?;
         let info = vk::SemaphoreGetFdInfoKHR::default().semaphore(self.owned.raw).handle_type(OPAQUE_FD);
         let mut fd = -1;
         // SAFETY: the semaphore is alive, and was created to be exported by such a handle.
-        let result = unsafe { (calls.get)(shared.api.handle(), &raw const info, &raw mut fd) };
-        result.result().map_err(|result| shared.error("vkGetSemaphoreFdKHR", result))?;
+        let result = unsafe { (calls.get)(loaded.api.handle(), &raw const info, &raw mut fd) };
+        loaded.check("vkGetSemaphoreFdKHR", result)?;
         // SAFETY: the driver has just made it, for the caller to close.
-        Ok((unsafe { OwnedFd::from_raw_fd(fd) }, shared.ids()))
+        Ok((unsafe { OwnedFd::from_raw_fd(fd) }, loaded.ids()))
     }
 
     /// A value of it, for [`Recording::wait_for_external`](tenure_core::Recording::wait_for_external) and
@@ -160,13 +159,13 @@ impl SharedSemaphore {
     /// # Errors
     /// [`DeviceError::Lost`].
     pub fn value(&self) -> Result<u64, DeviceError> {
-        let shared = &self.owned.shared;
-        shared.alive()?;
-        let (calls, _) = shared.semaphore_calls()?;
+        let loaded = &self.owned.loaded;
+        loaded.alive()?;
+        let (calls, _) = loaded.semaphore_calls()?;
         let mut value = 0;
         // SAFETY: it is a timeline semaphore of the device.
-        let result = unsafe { (calls.value)(shared.api.handle(), self.owned.raw, &raw mut value) };
-        result.result().map_err(|result| shared.error("vkGetSemaphoreCounterValue", result))?;
+        let result = unsafe { (calls.value)(loaded.api.handle(), self.owned.raw, &raw mut value) };
+        loaded.check("vkGetSemaphoreCounterValue", result)?;
         Ok(value)
     }
 
@@ -175,17 +174,17 @@ impl SharedSemaphore {
     /// # Errors
     /// [`DeviceError::Lost`].
     pub fn wait(&self, value: u64, timeout: Duration) -> Result<bool, DeviceError> {
-        let shared = &self.owned.shared;
-        shared.alive()?;
-        let (calls, _) = shared.semaphore_calls()?;
+        let loaded = &self.owned.loaded;
+        loaded.alive()?;
+        let (calls, _) = loaded.semaphore_calls()?;
         let (semaphores, values) = ([self.owned.raw], [value]);
         let info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
         // SAFETY: it is a timeline semaphore of the device.
-        let result = unsafe { (calls.wait)(shared.api.handle(), &raw const info, nanoseconds(timeout)) };
+        let result = unsafe { (calls.wait)(loaded.api.handle(), &raw const info, nanoseconds(timeout)) };
         match result {
             vk::Result::SUCCESS => Ok(true),
             vk::Result::TIMEOUT => Ok(false),
-            result => Err(shared.error("vkWaitSemaphores", result)),
+            result => Err(loaded.error("vkWaitSemaphores", result)),
         }
     }
 
@@ -197,13 +196,13 @@ impl SharedSemaphore {
     /// # Safety
     /// As [`at`](Self::at): it is more than the value that it has, and less than those of pending signals.
     pub unsafe fn signal(&self, value: u64) -> Result<(), DeviceError> {
-        let shared = &self.owned.shared;
-        shared.alive()?;
-        let (_, calls) = shared.semaphore_calls()?;
+        let loaded = &self.owned.loaded;
+        loaded.alive()?;
+        let (_, calls) = loaded.semaphore_calls()?;
         let info = vk::SemaphoreSignalInfo::default().semaphore(self.owned.raw).value(value);
         // SAFETY: it is a timeline semaphore of the device; the value is in order, says the caller.
-        let result = unsafe { (calls.signal)(shared.api.handle(), &raw const info) };
-        result.result().map_err(|result| shared.error("vkSignalSemaphore", result))
+        let result = unsafe { (calls.signal)(loaded.api.handle(), &raw const info) };
+        loaded.check("vkSignalSemaphore", result)
     }
 
     /// The API's semaphore. Do not destroy it.

@@ -1,6 +1,6 @@
 //! The tables of ARCHITECTURE.md: which crates and modules there are, and which may use which.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use crate::command::root;
@@ -32,25 +32,35 @@ impl Row {
     }
 }
 
-/// Both tables.
+/// The table of crates, and those of modules by crate.
 pub(super) struct Tables {
     pub(super) crates: Vec<Row>,
-    pub(super) modules: Vec<Row>,
+    pub(super) modules: BTreeMap<&'static str, Vec<Row>>,
 }
 
 impl Tables {
-    pub(super) fn read() -> Result<Self, String> {
+    /// `listed`: crates with a table of modules, which is in the section of that name.
+    pub(super) fn read(listed: &[&'static str]) -> Result<Self, String> {
         let text = fs::read_to_string(root().join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
-        let table = |first: &str, last: &str| {
-            let rows = rows(&text, first, last);
-            if rows.is_empty() {
-                Err(format!("{FILE}: no table from `{first}` to `{last}`"))
-            } else {
-                Ok(rows)
-            }
+        let table = |text: &str, first: &str| {
+            let rows = rows(text, first, "may use");
+            let missing = || format!("{FILE}: no table from `{first}` to `may use`");
+            if rows.is_empty() { Err(missing()) } else { Ok(rows) }
         };
-        Ok(Self { crates: table("floor", "may use")?, modules: table("module", "may use")? })
+        let modules = |name: &'static str| {
+            let rows = table(&section(&text, &format!("## Modules of `{name}`")), "module");
+            rows.map(|rows| (name, rows)).map_err(|error| format!("{error} for {name}"))
+        };
+        let modules = listed.iter().map(|name| modules(name)).collect::<Result<_, _>>()?;
+        Ok(Self { crates: table(&text, "floor")?, modules })
     }
+}
+
+/// The text below a heading, with empty lines for all that is above it, so that lines keep their numbers.
+fn section(text: &str, heading: &str) -> String {
+    let above = text.lines().take_while(|line| *line != heading).count();
+    let (empty, below) = ("\n".repeat(above), text.lines().skip(above).collect::<Vec<_>>());
+    empty + &below.join("\n")
 }
 
 /// The rows of the first table whose header begins and ends with these cells.
@@ -83,7 +93,7 @@ fn names(cell: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MayUse, rows};
+    use super::{MayUse, rows, section};
 
     const TEXT: &str = "\
 | no | table |
@@ -108,5 +118,18 @@ mod tests {
             ("gpu".to_owned(), &MayUse::All, 7),
         ];
         assert_eq!(read, expected);
+    }
+    #[test]
+    fn a_section_keeps_the_numbers_of_its_lines() {
+        let text = format!(
+            "## Modules of `a`\n{TEXT}## Modules of `b`\n\n| module | may use |\n| --- | --- |\n| `x` | – |\n"
+        );
+        let numbers = |heading| {
+            let rows = rows(&section(&text, heading), "module", "may use");
+            rows.iter().map(|row| (row.names.join("+"), row.line)).collect::<Vec<_>>()
+        };
+        assert_eq!(numbers("## Modules of `b`"), [("x".to_owned(), 15)]);
+        assert_eq!(numbers("## Modules of `a`").len(), 3);
+        assert!(numbers("## Modules of `c`").is_empty());
     }
 }

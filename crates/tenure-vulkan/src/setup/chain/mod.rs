@@ -13,8 +13,8 @@ use ash::vk;
 
 use self::known::{HEAD, Structure, known};
 use self::whole::{IMPLIED, since, whole_of};
-use super::version::ApiVersion;
 use crate::error::CreateError;
+use crate::features::ApiVersion;
 
 /// As many features as Vulkan 1.0 has, the most of any structure; even, for the size to have no padding.
 const MOST: usize = 56;

@@ -4,7 +4,7 @@ use core::ffi::CStr;
 
 use ash::vk;
 
-use crate::setup::ApiVersion;
+use crate::features::ApiVersion;
 
 const V11: vk::StructureType = vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
 const V12: vk::StructureType = vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;

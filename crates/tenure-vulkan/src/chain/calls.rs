@@ -1,0 +1,71 @@
+//! The functions of surfaces and swap chains.
+
+use ash::vk;
+use tenure_core::device::DeviceError;
+
+use crate::error::unsupported;
+use crate::queue::Queues;
+
+/// What swap chains call. All functions are there.
+pub(crate) struct Calls {
+    pub(crate) surface: ash::khr::surface::Instance,
+    pub(crate) swapchain: ash::khr::swapchain::Device,
+    /// The surface, where it goes with the last chain. Each chain has these calls.
+    #[cfg(feature = "window")]
+    pub(crate) owned: Option<super::surface::Surface>,
+}
+
+impl Calls {
+    /// `ash` ends the program where a function is called and missing, so each is looked for first.
+    pub(crate) fn new(queues: &Queues) -> Result<Self, DeviceError> {
+        let api = &queues.api;
+        let Some(entry) = &api.entry else {
+            return Err(unsupported(
+                "surfaces: a wrapped device comes with its loader for that (Raw::entry)",
+            ));
+        };
+        let surface_calls = [
+            c"vkGetPhysicalDeviceSurfaceSupportKHR",
+            c"vkGetPhysicalDeviceSurfaceCapabilitiesKHR",
+            c"vkGetPhysicalDeviceSurfaceFormatsKHR",
+            c"vkGetPhysicalDeviceSurfacePresentModesKHR",
+        ];
+        let swapchain_calls = [
+            c"vkCreateSwapchainKHR",
+            c"vkDestroySwapchainKHR",
+            c"vkGetSwapchainImagesKHR",
+            c"vkAcquireNextImageKHR",
+            c"vkQueuePresentKHR",
+        ];
+        // SAFETY: the instance is alive, and the names are valid strings.
+        let has_surface = |name: &&core::ffi::CStr| unsafe {
+            entry.get_instance_proc_addr(api.instance.handle(), name.as_ptr()).is_some()
+        };
+        // SAFETY: the device is one of the instance's, and the names are valid strings.
+        let has_swapchain = |name: &&core::ffi::CStr| unsafe {
+            api.instance.get_device_proc_addr(api.handle(), name.as_ptr()).is_some()
+        };
+        if !surface_calls.iter().all(has_surface) {
+            return Err(unsupported("surfaces (VK_KHR_surface, with Options::presentation)"));
+        }
+        if !api.has_extension(ash::khr::swapchain::NAME) || !swapchain_calls.iter().all(has_swapchain) {
+            return Err(unsupported("swap chains (VK_KHR_swapchain, with Options::presentation)"));
+        }
+        Ok(Self {
+            surface: ash::khr::surface::Instance::new(entry, &api.instance),
+            swapchain: ash::khr::swapchain::Device::new(&api.instance, &api.device),
+            #[cfg(feature = "window")]
+            owned: None,
+        })
+    }
+
+    /// What the surface can be now.
+    pub(crate) fn capabilities(
+        &self,
+        physical: vk::PhysicalDevice,
+        surface: vk::SurfaceKHR,
+    ) -> Result<vk::SurfaceCapabilitiesKHR, vk::Result> {
+        // SAFETY: the surface is the instance's and alive, says who made the swap chain.
+        unsafe { self.surface.get_physical_device_surface_capabilities(physical, surface) }
+    }
+}

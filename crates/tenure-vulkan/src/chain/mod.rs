@@ -1,0 +1,192 @@
+//! A `VkSwapchainKHR` with what its presentations use.
+
+mod calls;
+#[cfg(feature = "window")]
+mod surface;
+
+use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ash::vk;
+use parking_lot::Mutex;
+use tenure_core::device::DeviceError;
+
+pub(crate) use self::calls::Calls;
+#[cfg(feature = "window")]
+pub(crate) use self::surface::Surface;
+use crate::queue::{Queues, SLICE, nanoseconds};
+
+/// The most fences that a chain waits for: images are acquired again long before that, so the oldest fence is lost.
+const MOST_FENCES: usize = 64;
+
+/// What the presentations use.
+#[derive(Default)]
+struct Presents {
+    /// What the presentation of each image waits for.
+    rendered: Vec<vk::Semaphore>,
+    /// Those that may be signalled while nothing waits for them.
+    abandoned: Vec<vk::Semaphore>,
+    /// Of presentations that may not be over, the oldest first.
+    fences: VecDeque<vk::Fence>,
+    /// A presentation had no fence, or one that was lost.
+    is_unfenced: bool,
+}
+
+impl Presents {
+    /// Stops waiting for the fences. The driver may still signal them.
+    fn lose_fences(&mut self, queues: &Queues) {
+        if self.fences.is_empty() {
+            return;
+        }
+        self.is_unfenced = true;
+        if !queues.sync.has_lost_fences() {
+            tracing::warn!(
+                target: "tenure_vulkan",
+                "the driver does not signal the fence of a presentation: presentations have none from now on"
+            );
+        }
+        queues.sync.lose_fences(self.fences.drain(..));
+    }
+}
+
+/// A chain. The swap chain holds it, and each of its images that is not destroyed.
+pub(crate) struct Chain {
+    queues: Arc<Queues>,
+    calls: Arc<Calls>,
+    pub(crate) handle: vk::SwapchainKHR,
+    presents: Mutex<Presents>,
+    /// No more presentations will come, and all are over.
+    is_settled: AtomicBool,
+}
+
+impl Chain {
+    pub(crate) fn create(
+        queues: &Arc<Queues>,
+        calls: &Arc<Calls>,
+        info: &vk::SwapchainCreateInfoKHR<'_>,
+    ) -> Result<Self, vk::Result> {
+        // SAFETY: `info` was made from what the surface has; the surface is alive, and used by nothing else
+        // now, says who made the swap chain.
+        let handle = unsafe { calls.swapchain.create_swapchain(info, None) }?;
+        Ok(Self {
+            queues: queues.clone(),
+            calls: calls.clone(),
+            handle,
+            presents: Mutex::default(),
+            is_settled: AtomicBool::new(true),
+        })
+    }
+
+    /// What the presentation of an image waits for.
+    pub(crate) fn rendered(&self, index: usize) -> vk::Semaphore {
+        self.presents.lock().rendered.get(index).copied().unwrap_or_default()
+    }
+
+    /// Gives the next image something of its own to wait for.
+    pub(crate) fn add_rendered(&self) -> Result<(), DeviceError> {
+        let semaphore = self.queues.take_semaphore()?;
+        self.presents.lock().rendered.push(semaphore);
+        Ok(())
+    }
+
+    /// Gives an image something else to wait for; what it was before.
+    pub(crate) fn replace_rendered(&self, index: usize) -> Result<vk::Semaphore, DeviceError> {
+        let fresh = self.queues.take_semaphore()?;
+        let presents = &mut *self.presents.lock();
+        let slot = presents.rendered.get_mut(index);
+        Ok(slot.map_or(fresh, |slot| core::mem::replace(slot, fresh)))
+    }
+
+    /// The swap chain goes while the program has an image, whose recordings wait for `acquired` and signal what
+    /// presenting would wait for, or not: none of them is used again, and all are destroyed with the chain, when
+    /// those recordings are complete.
+    pub(crate) fn abandon(&self, acquired: Option<vk::Semaphore>) {
+        let Presents { rendered, abandoned, .. } = &mut *self.presents.lock();
+        abandoned.extend(rendered.drain(..).chain(acquired));
+    }
+
+    /// A presentation was made; the fence tells its end.
+    pub(crate) fn note_present(&self, fence: Option<vk::Fence>) {
+        self.is_settled.store(false, Ordering::Release);
+        let presents = &mut *self.presents.lock();
+        presents.is_unfenced |= fence.is_none();
+        presents.fences.extend(fence);
+        if presents.fences.len() > MOST_FENCES {
+            presents.lose_fences(&self.queues);
+        }
+    }
+
+    /// Takes back the fences that are signalled; true when the fences of all presentations were.
+    pub(crate) fn poll_fences(&self) -> Result<bool, DeviceError> {
+        let presents = &mut *self.presents.lock();
+        while let Some(fence) = presents.fences.front() {
+            // SAFETY: the fence is ours and belongs to a presentation.
+            let signalled = unsafe { self.queues.api.device.get_fence_status(*fence) };
+            if !signalled.map_err(|result| self.queues.error("vkGetFenceStatus", result))? {
+                return Ok(false);
+            }
+            let done = presents.fences.pop_front();
+            done.into_iter().for_each(|fence| self.queues.sync.return_fence(fence));
+        }
+        Ok(!presents.is_unfenced)
+    }
+
+    /// Waits until the fences of all presentations are signalled; false when one has none, or the time is over.
+    pub(crate) fn wait_fences(&self, timeout: Duration) -> Result<bool, DeviceError> {
+        let begun = Instant::now();
+        loop {
+            self.queues.alive()?;
+            if self.poll_fences()? {
+                return Ok(true);
+            }
+            let left = timeout.saturating_sub(begun.elapsed());
+            let fence = self.presents.lock().fences.front().copied().filter(|_| !left.is_zero());
+            let Some(fence) = fence else { return Ok(false) };
+            let slice = nanoseconds(left.min(SLICE));
+            // SAFETY: the fence is ours, and stays until the swap chain polls it.
+            match unsafe { self.queues.api.device.wait_for_fences(&[fence], true, slice) } {
+                Ok(()) | Err(vk::Result::TIMEOUT) => {}
+                Err(result) => return Err(self.queues.error("vkWaitForFences", result)),
+            }
+        }
+    }
+
+    /// No more presentations will come, and all are over.
+    pub(crate) fn settle(&self) {
+        self.is_settled.store(true, Ordering::Release);
+        self.presents.lock().lose_fences(&self.queues);
+    }
+
+    fn destroy(&mut self) {
+        let presents = self.presents.get_mut();
+        presents.lose_fences(&self.queues);
+        // Not used again: what nothing waits for is signalled, and so is what a layer dropped with its presentation.
+        for semaphore in presents.rendered.drain(..).chain(presents.abandoned.drain(..)) {
+            // SAFETY: the recordings that use it are complete: they had an image of the chain. So are its presentations.
+            unsafe { self.queues.api.device.destroy_semaphore(semaphore, None) };
+        }
+        // SAFETY: its images are gone, and its presentations are over.
+        unsafe { self.calls.swapchain.destroy_swapchain(self.handle, None) };
+    }
+}
+
+impl Drop for Chain {
+    fn drop(&mut self) {
+        if *self.is_settled.get_mut() || self.queues.alive().is_err() {
+            self.destroy();
+        } else {
+            tracing::error!(target: "tenure_vulkan", "a swap chain is left alone: its images are still presented");
+            // Its surface stays with it.
+            core::mem::forget(self.calls.clone());
+        }
+    }
+}
+
+impl fmt::Debug for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.handle)
+    }
+}

@@ -1,0 +1,405 @@
+//! Descriptor sets: their layouts, blocks of them, and writes.
+
+use core::fmt;
+use std::sync::Arc;
+
+use ash::vk;
+use smallvec::SmallVec;
+use tenure_core::device::{Allowed, BindingKind, CallRule, DeviceError, SetBinding, SetWrite, check};
+
+use super::arrays::vk_type;
+use super::views::{Value, Written};
+use super::{Described, Descriptors};
+use crate::error::unsupported;
+use crate::features::OptionalFeatures;
+use crate::structure::STRUCTURES;
+
+/// The largest number of a binding: drivers make tables of that length.
+const LAST_BINDING: u32 = u16::MAX as u32;
+
+/// The form of descriptor sets: a handle for
+/// [`Device::destroy_set_layout`](tenure_core::device::Device::destroy_set_layout). Dropping it
+/// without that leaks the API's layout.
+///
+/// All shader stages see the bindings, but input attachments only pixel (fragment) shaders. Of arrays, where the
+/// device has descriptor indexing, only what shaders use has to be there.
+pub struct SetLayout {
+    owner: Arc<Descriptors>,
+    layout: vk::DescriptorSetLayout,
+    bindings: Arc<[SetBinding]>,
+    is_ours: bool,
+}
+
+/// The stages that see a binding.
+const fn stages(kind: BindingKind) -> vk::ShaderStageFlags {
+    match kind {
+        BindingKind::InputAttachment => vk::ShaderStageFlags::FRAGMENT,
+        _ => vk::ShaderStageFlags::ALL,
+    }
+}
+
+impl Descriptors {
+    pub(crate) fn create_set_layout(
+        self: &Arc<Self>,
+        bindings: &[SetBinding],
+    ) -> Result<SetLayout, DeviceError> {
+        self.alive()?;
+        self.has_sets()?;
+        check::set_bindings(bindings, LAST_BINDING)?;
+        let traces = bindings.iter().any(|binding| binding.kind == BindingKind::AccelerationStructure);
+        if traces && !self.api.uses(OptionalFeatures::ACCELERATION_STRUCTURES) {
+            return Err(DeviceError::Unsupported { feature: STRUCTURES });
+        }
+        self.limits.check_set(bindings)?;
+        let has_indexing = self.api.uses(OptionalFeatures::DESCRIPTOR_INDEXING);
+        let flags: Vec<_> = bindings
+            .iter()
+            .map(|binding| match binding.count {
+                2.. if has_indexing => vk::DescriptorBindingFlags::PARTIALLY_BOUND,
+                _ => vk::DescriptorBindingFlags::empty(),
+            })
+            .collect();
+        let api_bindings: Vec<_> = bindings
+            .iter()
+            .map(|binding| {
+                vk::DescriptorSetLayoutBinding::default()
+                    .binding(binding.binding)
+                    .descriptor_type(vk_type(binding.kind))
+                    .descriptor_count(binding.count)
+                    .stage_flags(stages(binding.kind))
+            })
+            .collect();
+        let mut flags = vk::DescriptorSetLayoutBindingFlagsCreateInfo::default().binding_flags(&flags);
+        let mut info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&api_bindings);
+        if has_indexing {
+            info = info.push_next(&mut flags);
+        }
+        // SAFETY: the bindings differ, and their counts are within the limits of the device.
+        let made = unsafe { self.api.device.create_descriptor_set_layout(&info, None) };
+        let layout = made.map_err(|result| self.error("vkCreateDescriptorSetLayout", result))?;
+        Ok(SetLayout { owner: self.clone(), layout, bindings: bindings.into(), is_ours: true })
+    }
+
+    /// With descriptor buffers there are no sets: a pipeline uses the ones or the others.
+    fn has_sets(&self) -> Result<(), DeviceError> {
+        if self.limits.contract.sets { Ok(()) } else { Err(unsupported("descriptor sets")) }
+    }
+}
+
+impl SetLayout {
+    /// A layout that the program made.
+    pub(crate) fn adopted(
+        descriptors: &Arc<Descriptors>,
+        layout: vk::DescriptorSetLayout,
+        bindings: &[SetBinding],
+        is_ours: bool,
+    ) -> Result<Self, DeviceError> {
+        descriptors.has_sets()?;
+        check::set_bindings(bindings, LAST_BINDING)?;
+        Ok(Self { owner: descriptors.clone(), layout, bindings: bindings.into(), is_ours })
+    }
+
+    /// The API's layout, for pipelines. Do not destroy it.
+    #[must_use]
+    pub const fn raw(&self) -> vk::DescriptorSetLayout {
+        self.layout
+    }
+
+    /// What sets of it hold.
+    #[must_use]
+    pub fn bindings(&self) -> &[SetBinding] {
+        &self.bindings
+    }
+
+    pub(super) const fn shared_bindings(&self) -> &Arc<[SetBinding]> {
+        &self.bindings
+    }
+
+    pub(super) const fn owner(&self) -> &Arc<Descriptors> {
+        &self.owner
+    }
+
+    pub(crate) fn destroy(self) {
+        if self.is_ours {
+            // SAFETY: by the contract nothing uses it any more.
+            unsafe { self.owner.api.device.destroy_descriptor_set_layout(self.layout, None) };
+        }
+    }
+}
+
+impl fmt::Debug for SetLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of {:?}", self.layout, self.bindings)
+    }
+}
+
+/// The most sets of a block.
+const MOST_SETS: u32 = 1 << 16;
+
+/// A descriptor pool with nothing but sets of one layout: a handle for
+/// [`Device::destroy_set_block`](tenure_core::device::Device::destroy_set_block). Dropping it without
+/// that leaks the pool.
+pub struct SetBlock {
+    owner: Arc<Descriptors>,
+    pool: vk::DescriptorPool,
+    sets: Vec<vk::DescriptorSet>,
+    bindings: Arc<[SetBinding]>,
+}
+
+impl Descriptors {
+    pub(crate) fn create_set_block(
+        self: &Arc<Self>,
+        layout: &SetLayout,
+        sets: u32,
+    ) -> Result<SetBlock, DeviceError> {
+        self.alive()?;
+        self.check_same(layout.owner())?;
+        check::count("sets", sets, MOST_SETS)?;
+        let sizes = pool_sizes(layout.bindings(), sets)?;
+        let layouts = vec![layout.raw(); usize::try_from(sets).unwrap_or(0)];
+        let pool = vk::DescriptorPoolCreateInfo::default().pool_sizes(&sizes);
+        let (pool, sets) = self.create_sets(pool, &layouts)?;
+        Ok(SetBlock { owner: self.clone(), pool, sets, bindings: layout.shared_bindings().clone() })
+    }
+}
+
+/// What a pool for so many sets has to hold.
+fn pool_sizes(bindings: &[SetBinding], sets: u32) -> Result<Vec<vk::DescriptorPoolSize>, DeviceError> {
+    let mut sizes = Vec::new();
+    for kind in BindingKind::ALL {
+        let of_kind = bindings.iter().filter(|binding| binding.kind == kind);
+        let each: u64 = of_kind.map(|binding| u64::from(binding.count)).sum();
+        let all = each.saturating_mul(u64::from(sets));
+        let descriptor_count = u32::try_from(all).map_err(|_| {
+            DeviceError::invalid_desc(
+                "sets",
+                sets,
+                Allowed::Rule("fewer than 2^32 descriptors of a kind in all"),
+            )
+        })?;
+        if descriptor_count > 0 {
+            sizes.push(vk::DescriptorPoolSize { ty: vk_type(kind), descriptor_count });
+        }
+    }
+    if sizes.is_empty() {
+        // A pool is for something, even if its sets are not.
+        sizes.push(vk::DescriptorPoolSize { ty: vk_type(BindingKind::Sampler), descriptor_count: 1 });
+    }
+    Ok(sizes)
+}
+
+impl SetBlock {
+    /// A set to bind; `None` beyond the last. Do not free or write it.
+    #[must_use]
+    pub fn set(&self, index: u32) -> Option<vk::DescriptorSet> {
+        self.sets.get(usize::try_from(index).ok()?).copied()
+    }
+
+    /// All sets.
+    #[must_use]
+    pub fn sets(&self) -> &[vk::DescriptorSet] {
+        &self.sets
+    }
+
+    /// The pool that they are from.
+    #[must_use]
+    pub const fn pool(&self) -> vk::DescriptorPool {
+        self.pool
+    }
+
+    /// What to write where, when the layout has such a descriptor there.
+    fn resolve(&self, write: &SetWrite<'_, impl Described>) -> Result<Written, DeviceError> {
+        let binding = check::set_element(&self.bindings, write.binding, write.element)?;
+        let written = self.owner.resolve(&write.source)?;
+        if !binding.kind.takes(written.kind) {
+            let rule = CallRule::BindingKind;
+            return Err(DeviceError::invalid_call(rule, written.kind, binding.kind));
+        }
+        Ok(Written { kind: binding.kind, ..written })
+    }
+
+    /// Writes descriptors of a set.
+    pub(crate) fn write(
+        &self,
+        descriptors: &Descriptors,
+        set: u32,
+        writes: &[SetWrite<'_, impl Described>],
+    ) -> Result<(), DeviceError> {
+        descriptors.alive()?;
+        descriptors.check_same(&self.owner)?;
+        let count = self.sets.len() as u64;
+        let set =
+            self.set(set).ok_or(DeviceError::invalid_call(CallRule::SetExists, u64::from(set), count))?;
+        // All are looked at before any is written; a batch is written as a whole.
+        if writes.len() > BATCH {
+            for write in writes {
+                self.resolve(write)?;
+            }
+        }
+        let mut writer = Writer::new(descriptors);
+        for write in writes {
+            let written = self.resolve(write)?;
+            let target = WriteTarget { set, binding: write.binding, element: write.element };
+            // SAFETY: the set is alive, and its layout has such a descriptor there; by the contract
+            // no other code uses the set, and what is written is alive.
+            unsafe { writer.write(target, written) };
+        }
+        writer.finish();
+        Ok(())
+    }
+
+    /// Makes the descriptors of a set null, where the device can.
+    pub(crate) fn poison(&self, set: u32) {
+        let Some(set) = self.set(set).filter(|_| self.owner.limits.contract.null) else {
+            return;
+        };
+        for SetBinding { binding, kind, count } in self.bindings.iter().copied() {
+            let target = WriteTarget { set, binding, element: 0 };
+            // SAFETY: null descriptors are enabled; the set is alive, its layout has just these, and by
+            // the contract nothing uses them.
+            unsafe { write_nulls(&self.owner, target, kind, count) };
+        }
+    }
+
+    pub(crate) fn destroy(self) {
+        // SAFETY: the contract has the GPU done with the sets, which go with their pool.
+        unsafe { self.owner.api.device.destroy_descriptor_pool(self.pool, None) };
+    }
+}
+
+impl fmt::Debug for SetBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of {} sets", self.pool, self.sets.len())
+    }
+}
+
+/// Descriptors handed to the driver at once.
+pub(super) const BATCH: usize = 16;
+/// Null descriptors handed to the driver at once.
+const NULLS: usize = 64;
+
+/// The binding of a set that a descriptor is written to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WriteTarget {
+    pub(super) set: vk::DescriptorSet,
+    pub(super) binding: u32,
+    pub(super) element: u32,
+}
+
+/// Collects descriptors and writes them, as soon as there is a batch of them. Dropped before it is
+/// finished it writes no more.
+pub(super) struct Writer<'a> {
+    descriptors: &'a Descriptors,
+    batch: SmallVec<[(WriteTarget, Written); BATCH]>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(descriptors: &'a Descriptors) -> Self {
+        Self { descriptors, batch: SmallVec::new() }
+    }
+
+    /// Writes a descriptor, now or before [`finish`](Self::finish) returns.
+    ///
+    /// # Safety
+    /// The set is alive, its layout has a descriptor of that kind at the target, and no other code uses
+    /// it until `finish` returns. The objects that the descriptor names are alive.
+    pub(super) unsafe fn write(&mut self, target: WriteTarget, written: Written) {
+        if self.batch.len() == BATCH {
+            self.flush();
+        }
+        self.batch.push((target, written));
+    }
+
+    /// Writes what is left.
+    pub(super) fn finish(mut self) {
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        let structures = |(_, written): &'_ (WriteTarget, Written)| match written.value {
+            Value::Structure(structure) => structure,
+            _ => vk::AccelerationStructureKHR::null(),
+        };
+        let structures: SmallVec<[_; BATCH]> = self.batch.iter().map(structures).collect();
+        let chained = |structure| {
+            vk::WriteDescriptorSetAccelerationStructureKHR::default()
+                .acceleration_structures(core::slice::from_ref(structure))
+        };
+        let mut chained: SmallVec<[_; BATCH]> = structures.iter().map(chained).collect();
+        let writes: SmallVec<[_; BATCH]> = self
+            .batch
+            .iter()
+            .zip(&mut chained)
+            .map(|((target, written), chained)| {
+                let write = to(*target, written.kind);
+                match &written.value {
+                    Value::Structure(_) => write.descriptor_count(1).push_next(chained),
+                    Value::Bytes(info) => write.buffer_info(core::slice::from_ref(info)),
+                    Value::Texels(texels) => write.texel_buffer_view(core::slice::from_ref(&texels.view)),
+                    Value::Image(info) => write.image_info(core::slice::from_ref(info)),
+                }
+            })
+            .collect();
+        if !writes.is_empty() {
+            // SAFETY: the caller of `write` promised what is needed of each.
+            unsafe { self.descriptors.api.device.update_descriptor_sets(&writes, &[]) };
+        }
+        drop(writes);
+        self.batch.clear();
+    }
+}
+
+fn to(target: WriteTarget, kind: BindingKind) -> vk::WriteDescriptorSet<'static> {
+    vk::WriteDescriptorSet::default()
+        .dst_set(target.set)
+        .dst_binding(target.binding)
+        .dst_array_element(target.element)
+        .descriptor_type(vk_type(kind))
+}
+
+/// Makes `count` descriptors from `target` on null descriptors; there are none for samplers, alone or
+/// combined, and input attachments.
+///
+/// # Safety
+/// Null descriptors are enabled. The set is alive, its layout has such descriptors there, and no
+/// other code uses them meanwhile.
+pub(super) unsafe fn write_nulls(
+    descriptors: &Descriptors,
+    target: WriteTarget,
+    kind: BindingKind,
+    count: u32,
+) {
+    let layout = match kind {
+        BindingKind::StorageTexture => vk::ImageLayout::GENERAL,
+        _ => vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL,
+    };
+    let images = [vk::DescriptorImageInfo::default().image_layout(layout); NULLS];
+    let buffers = [vk::DescriptorBufferInfo::default().range(vk::WHOLE_SIZE); NULLS];
+    let texels = [vk::BufferView::null(); NULLS];
+    let structures = [vk::AccelerationStructureKHR::null(); NULLS];
+    let mut done = 0;
+    while done < count {
+        let left = usize::try_from(count - done).unwrap_or(NULLS).min(NULLS);
+        let mut chained = vk::WriteDescriptorSetAccelerationStructureKHR::default();
+        let write = to(WriteTarget { element: target.element + done, ..target }, kind);
+        let write = match kind {
+            BindingKind::Constants | BindingKind::DynamicConstants | BindingKind::Buffer => {
+                write.buffer_info(buffers.get(..left).unwrap_or_default())
+            }
+            BindingKind::TypedBuffer | BindingKind::TypedStorageBuffer => {
+                write.texel_buffer_view(texels.get(..left).unwrap_or_default())
+            }
+            BindingKind::Texture | BindingKind::StorageTexture => {
+                write.image_info(images.get(..left).unwrap_or_default())
+            }
+            BindingKind::AccelerationStructure => {
+                chained = chained.acceleration_structures(structures.get(..left).unwrap_or_default());
+                write.descriptor_count(left as u32).push_next(&mut chained)
+            }
+            BindingKind::Sampler | BindingKind::CombinedSampler | BindingKind::InputAttachment => return,
+        };
+        // SAFETY: as the caller promises; null is allowed for these kinds.
+        unsafe { descriptors.api.device.update_descriptor_sets(&[write], &[]) };
+        done += left as u32;
+    }
+}

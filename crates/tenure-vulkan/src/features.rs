@@ -1,0 +1,239 @@
+//! Versions of Vulkan, and what a device may have or lack.
+
+use core::fmt;
+
+use ash::vk;
+use bitflags::bitflags;
+
+/// A version of Vulkan; patches do not matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ApiVersion {
+    /// 1.
+    pub major: u32,
+    /// 1 in Vulkan 1.1.
+    pub minor: u32,
+}
+
+impl ApiVersion {
+    /// Vulkan 1.1, the oldest that tenure works with.
+    pub const V1_1: Self = Self { major: 1, minor: 1 };
+    /// Vulkan 1.2.
+    pub const V1_2: Self = Self { major: 1, minor: 2 };
+    /// Vulkan 1.3, the newest whose functions tenure calls as part of the core.
+    pub const V1_3: Self = Self { major: 1, minor: 3 };
+
+    /// From Vulkan's packed number.
+    ///
+    /// ```
+    /// use tenure_vulkan::ApiVersion;
+    /// let packed = ash::vk::make_api_version(0, 1, 2, 203);
+    /// assert_eq!(ApiVersion::from_packed(packed), ApiVersion::V1_2);
+    /// assert_eq!(ApiVersion::V1_2.to_packed(), ash::vk::API_VERSION_1_2);
+    /// ```
+    #[must_use]
+    pub const fn from_packed(packed: u32) -> Self {
+        Self { major: vk::api_version_major(packed), minor: vk::api_version_minor(packed) }
+    }
+
+    /// As Vulkan's packed number.
+    #[must_use]
+    pub const fn to_packed(self) -> u32 {
+        vk::make_api_version(0, self.major, self.minor, 0)
+    }
+}
+
+impl fmt::Display for ApiVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+bitflags! {
+    /// What tenure uses where a device has it, and does without where it has not.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct OptionalFeatures: u32 {
+        /// Timeline semaphores (1.2, `VK_KHR_timeline_semaphore`). Else a pool of fences, and binary
+        /// semaphores between queues.
+        const TIMELINE_SEMAPHORES = 1 << 0;
+        /// `vkQueueSubmit2` and `vkCmdPipelineBarrier2` (1.3, `VK_KHR_synchronization2`). Else
+        /// their predecessors.
+        const SYNCHRONIZATION2 = 1 << 1;
+        /// The budget and usage that the OS reports (`VK_EXT_memory_budget`). Else a share of each
+        /// memory heap, and what tenure took itself.
+        const MEMORY_BUDGET = 1 << 2;
+        /// Priorities of allocations (`VK_EXT_memory_priority`). Else none.
+        const MEMORY_PRIORITY = 1 << 3;
+        /// Dedicated allocations (1.1): where the driver prefers them, and for all that is
+        /// committed. Else only where the driver requires them.
+        const DEDICATED_ALLOCATION = 1 << 4;
+        /// GPU addresses of buffers (1.2, `VK_KHR_buffer_device_address`).
+        const BUFFER_DEVICE_ADDRESS = 1 << 5;
+        /// Reserved buffers (`sparseBinding`, `sparseResidencyBuffer`).
+        const SPARSE_BUFFERS = 1 << 6;
+        /// Reserved 2D textures (`sparseBinding`, `sparseResidencyImage2D`).
+        const SPARSE_TEXTURES = 1 << 7;
+        /// Asking for memory requirements without creating an object (1.3,
+        /// `VK_KHR_maintenance4`). Else one is created and destroyed.
+        const MAINTENANCE4 = 1 << 8;
+        /// Names of objects for debuggers and messages (`VK_EXT_debug_utils`).
+        const DEBUG_NAMES = 1 << 9;
+        /// Buffers for acceleration structures (`VK_KHR_acceleration_structure`, from Vulkan 1.2).
+        const ACCELERATION_STRUCTURES = 1 << 10;
+        /// Naming the formats of an image's views (1.2, `VK_KHR_image_format_list`).
+        const FORMAT_LISTS = 1 << 11;
+        /// Heaps of descriptors that shaders index (1.2, `VK_EXT_descriptor_indexing`): runtime
+        /// arrays, partially bound, updated after they were bound, unused ones also while work is
+        /// pending; of all that such a heap holds, except constants where the device does not offer
+        /// it for them. Else sets alone.
+        const DESCRIPTOR_INDEXING = 1 << 12;
+        /// Descriptors that say that there is nothing (`nullDescriptor` of `VK_EXT_robustness2`).
+        /// Else freed ones stay as they were.
+        const NULL_DESCRIPTORS = 1 << 13;
+        /// Fences that say when a presentation is over (`VK_EXT_swapchain_maintenance1`), with
+        /// [`Options::presentation`](crate::Options::presentation). Else an image that is acquired again says so.
+        const SWAPCHAIN_MAINTENANCE1 = 1 << 14;
+        /// Rays traced by shaders of all kinds (`VK_KHR_ray_query`), with
+        /// [`ACCELERATION_STRUCTURES`](Self::ACCELERATION_STRUCTURES).
+        const RAY_QUERIES = 1 << 15;
+        /// Pipelines of ray tracing shaders, and buffers for their binding tables
+        /// (`VK_KHR_ray_tracing_pipeline`), with [`ACCELERATION_STRUCTURES`](Self::ACCELERATION_STRUCTURES).
+        const RAY_TRACING_PIPELINES = 1 << 16;
+        /// Priorities of memory that change after the allocation (`VK_EXT_pageable_device_local_memory`), with
+        /// [`MEMORY_PRIORITY`](Self::MEMORY_PRIORITY). Then
+        /// [`Properties::residency`](tenure_core::device::Properties::residency) is
+        /// [`Priorities`](tenure_core::device::Residency::Priorities); else the driver alone decides what stays.
+        const PAGEABLE_MEMORY = 1 << 17;
+        /// Descriptors of which each is of one of several types (`VK_EXT_mutable_descriptor_type`, or
+        /// `VK_VALVE_mutable_descriptor_type`), with [`DESCRIPTOR_INDEXING`](Self::DESCRIPTOR_INDEXING): a heap of
+        /// views that shaders index is one array, as on Direct3D 12. Else it has an array for each of six
+        /// types, and an index takes a descriptor in each.
+        const MUTABLE_DESCRIPTORS = 1 << 18;
+        /// Heaps that shaders index are buffers (`VK_EXT_descriptor_buffer`), with
+        /// [`Options::descriptor_buffers`](crate::Options::descriptor_buffers), [`BUFFER_DEVICE_ADDRESS`](Self::BUFFER_DEVICE_ADDRESS),
+        /// [`DESCRIPTOR_INDEXING`](Self::DESCRIPTOR_INDEXING) and
+        /// [`SYNCHRONIZATION2`](Self::SYNCHRONIZATION2). Then there are no descriptor sets. Else such a heap is a
+        /// descriptor set.
+        const DESCRIPTOR_BUFFERS = 1 << 19;
+        /// Memory shared with other processes and APIs by file descriptors (`VK_KHR_external_memory_fd`): see
+        /// [`Sharing`](crate::Sharing). Else resources of
+        /// [`Usage::SHARED`](tenure_core::device::Usage::SHARED) are `Unsupported`.
+        const EXTERNAL_MEMORY_FD = 1 << 20;
+        /// DMA-BUFs among those (`VK_EXT_external_memory_dma_buf`), with
+        /// [`EXTERNAL_MEMORY_FD`](Self::EXTERNAL_MEMORY_FD).
+        const EXTERNAL_MEMORY_DMA_BUF = 1 << 21;
+        /// Timeline semaphores shared by file descriptors (`VK_KHR_external_semaphore_fd`), with
+        /// [`TIMELINE_SEMAPHORES`](Self::TIMELINE_SEMAPHORES).
+        const EXTERNAL_SEMAPHORE_FD = 1 << 22;
+        /// Buffers in the program's own memory (`VK_EXT_external_memory_host`): see
+        /// [`HostMemory`](crate::HostMemory).
+        const EXTERNAL_MEMORY_HOST = 1 << 23;
+        /// Texels that the CPU writes where they stay (`VK_EXT_host_image_copy`, from Vulkan 1.3): see
+        /// [`Device::write_texture`](tenure_core::device::Device::write_texture). Else they are staged.
+        const HOST_IMAGE_COPY = 1 << 24;
+        /// Handing memory to other drivers and devices (`VK_EXT_queue_family_foreign`), with
+        /// [`EXTERNAL_MEMORY_FD`](Self::EXTERNAL_MEMORY_FD). Else resources of
+        /// [`Usage::SHARED_ACROSS_DRIVERS`](tenure_core::device::Usage::SHARED_ACROSS_DRIVERS) are `Unsupported`.
+        const QUEUE_FAMILY_FOREIGN = 1 << 25;
+    }
+}
+
+impl OptionalFeatures {
+    /// Without what lacks something that it needs: acceleration structures need addresses of buffers, rays
+    /// acceleration structures, priorities that change those of allocations, mutable descriptors
+    /// descriptor indexing, descriptor buffers that, addresses and synchronization2, and what is shared what it is
+    /// shared by.
+    pub(crate) fn without_unmet(self) -> Self {
+        // What others need is before them.
+        const NEEDED: [(OptionalFeatures, OptionalFeatures); 7] = [
+            (
+                OptionalFeatures::BUFFER_DEVICE_ADDRESS,
+                OptionalFeatures::ACCELERATION_STRUCTURES.union(OptionalFeatures::DESCRIPTOR_BUFFERS),
+            ),
+            (
+                OptionalFeatures::ACCELERATION_STRUCTURES,
+                OptionalFeatures::RAY_QUERIES.union(OptionalFeatures::RAY_TRACING_PIPELINES),
+            ),
+            (OptionalFeatures::MEMORY_PRIORITY, OptionalFeatures::PAGEABLE_MEMORY),
+            (
+                OptionalFeatures::DESCRIPTOR_INDEXING,
+                OptionalFeatures::MUTABLE_DESCRIPTORS.union(OptionalFeatures::DESCRIPTOR_BUFFERS),
+            ),
+            (OptionalFeatures::SYNCHRONIZATION2, OptionalFeatures::DESCRIPTOR_BUFFERS),
+            (
+                OptionalFeatures::EXTERNAL_MEMORY_FD,
+                OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF.union(OptionalFeatures::QUEUE_FAMILY_FOREIGN),
+            ),
+            (OptionalFeatures::TIMELINE_SEMAPHORES, OptionalFeatures::EXTERNAL_SEMAPHORE_FD),
+        ];
+        let without = |found: Self, (needed, by)| if found.contains(needed) { found } else { found - by };
+        NEEDED.into_iter().fold(self, without)
+    }
+}
+
+type Features = vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>;
+
+/// What a device can do of what every device can do that is not a portability subset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "the API's")]
+pub(crate) struct Portability {
+    /// Slices of volumes are targets.
+    pub(crate) slices: bool,
+    /// Arrays have samples.
+    pub(crate) multisampled_arrays: bool,
+    /// Samplers that compare are written to sets.
+    pub(crate) comparison_samplers: bool,
+    /// Samplers have a bias.
+    pub(crate) mip_bias: bool,
+    /// Views have formats of other components.
+    pub(crate) reinterpretation: bool,
+}
+
+impl Portability {
+    /// A device that is no subset.
+    pub(crate) const ALL: Self = Self {
+        slices: true,
+        multisampled_arrays: true,
+        comparison_samplers: true,
+        mip_bias: true,
+        reinterpretation: true,
+    };
+
+    /// By what is enabled of the subset's features.
+    pub(crate) fn of(enabled: &Features) -> Self {
+        let on = |feature: vk::Bool32| feature == vk::TRUE;
+        Self {
+            slices: on(enabled.image_view2_d_on3_d_image),
+            multisampled_arrays: on(enabled.multisample_array_image),
+            comparison_samplers: on(enabled.mutable_comparison_samplers),
+            mip_bias: on(enabled.sampler_mip_lod_bias),
+            reinterpretation: on(enabled.image_view_format_reinterpretation),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_feature_is_looked_at() {
+        let none = Portability::of(&Features::default());
+        let flags = |found: Portability| {
+            let Portability { slices, multisampled_arrays, comparison_samplers, mip_bias, reinterpretation } =
+                found;
+            [slices, multisampled_arrays, comparison_samplers, mip_bias, reinterpretation]
+        };
+        assert_eq!(flags(none), [false; 5]);
+        let each = [
+            Features::default().image_view2_d_on3_d_image(true),
+            Features::default().multisample_array_image(true),
+            Features::default().mutable_comparison_samplers(true),
+            Features::default().sampler_mip_lod_bias(true),
+            Features::default().image_view_format_reinterpretation(true),
+        ];
+        for (index, features) in each.iter().enumerate() {
+            let found = flags(Portability::of(features));
+            assert!((0..5).all(|other| found[other] == (other == index)), "{features:?}");
+        }
+    }
+}

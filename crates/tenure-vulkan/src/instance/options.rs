@@ -1,0 +1,173 @@
+//! How a device is set up.
+
+use std::ffi::CString;
+
+use ash::vk;
+
+use super::message::{Message, MessageSink};
+use crate::features::{ApiVersion, OptionalFeatures};
+
+/// Queues of one family to make for the program's own use: see [`Options::own_queues`](crate::Options::own_queues).
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnQueues {
+    /// The family.
+    pub family: u32,
+    /// The priority of each queue, 0 to 1. Tenure's queues have 1.
+    pub priorities: Vec<f32>,
+}
+
+/// Whether, and how closely, the validation layers watch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Validation {
+    /// Load `VK_LAYER_KHRONOS_validation`. Without it the rest has no effect.
+    pub enabled: bool,
+    /// Also look for missing barriers.
+    pub synchronization: bool,
+    /// Also advise on performance.
+    pub best_practices: bool,
+}
+
+impl Validation {
+    /// No layer.
+    pub const OFF: Self = Self { enabled: false, synchronization: false, best_practices: false };
+    /// The layer's own checks.
+    pub const CORE: Self = Self { enabled: true, ..Self::OFF };
+    /// And those of synchronization.
+    pub const SYNCHRONIZATION: Self = Self { synchronization: true, ..Self::CORE };
+}
+
+/// The settings of a device that tenure makes or wraps.
+///
+/// ```
+/// use tenure_vulkan::{OptionalFeatures, Options, Validation};
+///
+/// let options = Options::default()
+///     .validation(Validation::CORE)
+///     .without(OptionalFeatures::TIMELINE_SEMAPHORES)
+///     .max_queues(1);
+/// assert!(!options.optional.contains(OptionalFeatures::TIMELINE_SEMAPHORES));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What to use where it is there. *Default*: all.
+    pub optional: OptionalFeatures,
+    /// *Default*: [`Validation::OFF`]. Wrapped instances are as their owner made them.
+    pub validation: Validation,
+    /// Where messages of the layers and the driver go. *Default*: events of the `tracing` crate.
+    /// Not used with wrapped instances.
+    pub sink: Option<MessageSink>,
+    /// The most queues to use, one of each kind at most: 1 for graphics alone. *Default*: 8.
+    pub max_queues: usize,
+    /// Queues to make for the program's own use, each family once. *Default*: none. Not used with wrapped devices.
+    pub own_queues: Vec<OwnQueues>,
+    /// The newest version of Vulkan to use. *Default*: 1.3.
+    pub api_version: ApiVersion,
+    /// Features of Vulkan 1.0 to enable where they are there, beyond what tenure needs.
+    /// *Default*: those that drawing commonly uses (compressed textures, cube arrays, anisotropy,
+    /// indirect draws). Not used with wrapped devices.
+    pub features: vk::PhysicalDeviceFeatures,
+    /// Extensions of the instance to enable, which must be there. Not used with wrapped instances.
+    pub instance_extensions: Vec<CString>,
+    /// Extensions of the device to enable, which must be there. Not used with wrapped devices.
+    pub device_extensions: Vec<CString>,
+    /// Enable what a [`Swapchain`](crate::Swapchain) needs. *Default*: off. Not used with wrapped devices.
+    pub presentation: bool,
+    /// Make the heaps that shaders index buffers instead of descriptor sets, where the device can. *Default*: off.
+    pub descriptor_buffers: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            optional: OptionalFeatures::all(),
+            validation: Validation::OFF,
+            sink: None,
+            max_queues: tenure_core::device::MAX_QUEUES,
+            own_queues: Vec::new(),
+            api_version: ApiVersion::V1_3,
+            features: vk::PhysicalDeviceFeatures::default()
+                .texture_compression_bc(true)
+                .texture_compression_etc2(true)
+                .texture_compression_astc_ldr(true)
+                .sampler_anisotropy(true)
+                .image_cube_array(true)
+                .multi_draw_indirect(true)
+                .draw_indirect_first_instance(true)
+                .fill_mode_non_solid(true)
+                .independent_blend(true),
+            instance_extensions: Vec::new(),
+            device_extensions: Vec::new(),
+            presentation: false,
+            descriptor_buffers: false,
+        }
+    }
+}
+
+impl Options {
+    /// Does without `features`.
+    #[must_use]
+    pub fn without(self, features: OptionalFeatures) -> Self {
+        Self { optional: self.optional.difference(features), ..self }
+    }
+
+    /// Sets how closely the layers watch.
+    #[must_use]
+    pub fn validation(self, validation: Validation) -> Self {
+        Self { validation, ..self }
+    }
+
+    /// Sends messages to `sink`, from any thread, also while the device is destroyed. It must not
+    /// call Vulkan, and a panic in it is swallowed.
+    #[must_use]
+    pub fn on_message(self, sink: impl Fn(&Message) + Send + Sync + 'static) -> Self {
+        Self { sink: Some(MessageSink::new(sink)), ..self }
+    }
+
+    /// Uses at most so many queues; at least one.
+    #[must_use]
+    pub fn max_queues(self, max_queues: usize) -> Self {
+        Self { max_queues, ..self }
+    }
+
+    /// Makes queues of a family for the program's own use, one for each priority (0 to 1): see
+    /// [`Device::own_queues`](crate::Device::own_queues).
+    #[must_use]
+    pub fn own_queues(mut self, family: u32, priorities: &[f32]) -> Self {
+        self.own_queues.push(OwnQueues { family, priorities: priorities.to_vec() });
+        self
+    }
+
+    /// Uses no newer version of Vulkan.
+    #[must_use]
+    pub fn api_version(self, api_version: ApiVersion) -> Self {
+        Self { api_version, ..self }
+    }
+
+    /// Enables what a [`Swapchain`](crate::Swapchain) needs: of the instance `VK_KHR_surface` and the
+    /// extensions for surfaces of all window systems that are there, of the device `VK_KHR_swapchain`.
+    #[must_use]
+    pub fn presentation(self, presentation: bool) -> Self {
+        Self { presentation, ..self }
+    }
+
+    /// Makes the heaps that shaders index buffers instead of descriptor sets, where the device has
+    /// [`OptionalFeatures::DESCRIPTOR_BUFFERS`]: see
+    /// [descriptor buffers](crate#descriptor-buffers). A pipeline uses the one or the other: then the device has
+    /// no [sets](tenure_core::device::DescriptorLimits::sets).
+    #[must_use]
+    pub fn descriptor_buffers(self, descriptor_buffers: bool) -> Self {
+        Self { descriptor_buffers, ..self }
+    }
+
+    /// What may be used of what a device has.
+    pub(crate) fn usable(&self) -> OptionalFeatures {
+        let buffers = OptionalFeatures::DESCRIPTOR_BUFFERS;
+        if self.descriptor_buffers { self.optional } else { self.optional.difference(buffers) }
+    }
+
+    /// Enables features of Vulkan 1.0 where they are there.
+    #[must_use]
+    pub fn features(self, features: vk::PhysicalDeviceFeatures) -> Self {
+        Self { features, ..self }
+    }
+}

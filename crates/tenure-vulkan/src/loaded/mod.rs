@@ -1,0 +1,166 @@
+//! The loaded device: its handles, functions and properties, whether it is lost, and its end.
+
+mod api;
+mod tables;
+
+use core::fmt;
+use std::ffi::CString;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use ash::vk;
+use tenure_core::device::{CallRule, DeviceError, MemoryFlags, MemoryTypeId};
+
+pub(crate) use self::api::{Api, Handles, HostImageCalls};
+#[cfg(unix)]
+pub(crate) use self::api::{MemoryFdCalls, SemaphoreFdCalls, TimelineCalls};
+pub(crate) use self::tables::{Facts, TILE, Tables, power_of_two};
+use crate::error::meaning;
+use crate::instance::Instance;
+
+/// A part of the backend derefs to the device that it is of.
+macro_rules! part_of_device {
+    ($part:ident) => {
+        impl core::ops::Deref for $part {
+            type Target = crate::loaded::Loaded;
+
+            fn deref(&self) -> &Self::Target {
+                &self.loaded
+            }
+        }
+    };
+}
+
+pub(crate) use part_of_device;
+
+/// The owner of the device, which destroys it.
+pub(crate) enum Owner {
+    /// tenure: it made it, on an instance of its own.
+    Tenure(Arc<Instance>),
+    /// The program that made it.
+    Caller,
+}
+
+/// A device as all parts of the backend share it. Each part and each object holds it, so it lives until the last of
+/// them is gone.
+pub(crate) struct Loaded {
+    pub(crate) api: Api,
+    pub(crate) tables: Tables,
+    /// The families of all queues that use buffers of tenure's, each once: they share all buffers.
+    pub(crate) families: Vec<u32>,
+    lost: OnceLock<String>,
+    /// The GPU did not finish in time: nothing is destroyed.
+    is_abandoned: AtomicBool,
+    owner: Owner,
+}
+
+impl Loaded {
+    pub(crate) fn new(api: Api, tables: Tables, mut families: Vec<u32>, owner: Owner) -> Self {
+        families.sort_unstable();
+        families.dedup();
+        let (lost, is_abandoned) = (OnceLock::new(), AtomicBool::new(false));
+        Self { api, tables, families, lost, is_abandoned, owner }
+    }
+
+    /// `Err` once the device is lost.
+    pub(crate) fn alive(&self) -> Result<(), DeviceError> {
+        match self.lost.get() {
+            None => Ok(()),
+            Some(reason) => Err(DeviceError::Lost { reason: reason.clone() }),
+        }
+    }
+
+    /// What a call's failure means. A loss is remembered.
+    pub(crate) fn error(&self, call: &'static str, result: vk::Result) -> DeviceError {
+        self.error_of(call, result, None)
+    }
+
+    /// As [`error`](Self::error), of a call that asks for memory: its size and type.
+    pub(crate) fn error_of(
+        &self,
+        call: &'static str,
+        result: vk::Result,
+        asked: Option<(u64, MemoryTypeId)>,
+    ) -> DeviceError {
+        let max_allocations = self.tables.properties.max_allocations;
+        meaning(call, result, asked, max_allocations)
+            .unwrap_or_else(|| self.lose(format!("{call} returned {result:?}")))
+    }
+
+    /// `Err` for what a call of a function by its pointer returned, other than success.
+    pub(crate) fn check(&self, call: &'static str, result: vk::Result) -> Result<(), DeviceError> {
+        result.result().map_err(|result| self.error(call, result))
+    }
+
+    /// Remembers that the device is lost. The first reason stays: it is the cause, the others follow from it.
+    pub(crate) fn lose(&self, reason: String) -> DeviceError {
+        let reason = self.lost.get_or_init(|| reason);
+        DeviceError::Lost { reason: reason.clone() }
+    }
+
+    /// Handles mean nothing to other devices.
+    pub(crate) fn check_same(&self, other: &Self) -> Result<(), DeviceError> {
+        match core::ptr::eq(self, other) {
+            true => Ok(()),
+            false => Err(DeviceError::broken_rule(CallRule::SameDevice)),
+        }
+    }
+
+    /// The flags of a memory type.
+    pub(crate) fn memory_flags(&self, kind: MemoryTypeId) -> Result<MemoryFlags, DeviceError> {
+        let types = &self.tables.properties.memory_types;
+        let found = types.get(usize::from(kind.0)).map(|found| found.flags);
+        found.ok_or(DeviceError::invalid_call(
+            CallRule::MemoryTypeExists,
+            u64::from(kind.0),
+            types.len() as u64,
+        ))
+    }
+
+    /// Names an object for debuggers and messages.
+    pub(crate) fn name<T: vk::Handle>(&self, handle: T, name: &CString) {
+        let Some(functions) = &self.api.names else { return };
+        let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(handle).object_name(name);
+        // SAFETY: the object is alive and of this device. A name that is refused is no loss.
+        let _refused = unsafe { functions.set_debug_utils_object_name(&info) };
+    }
+
+    /// Waits for what the program submitted itself, which has no serial; false when the driver cannot. On a device of
+    /// its own the program waits for that.
+    pub(crate) fn wait_idle(&self) -> bool {
+        if matches!(self.owner, Owner::Caller) || self.lost.get().is_some() {
+            return true;
+        }
+        // SAFETY: no other code uses the queues: what uses them holds the device's queues, which end with this call.
+        let waited = unsafe { self.api.device.device_wait_idle() };
+        matches!(waited, Ok(()) | Err(vk::Result::ERROR_DEVICE_LOST))
+    }
+
+    /// Leaves the device to the process, because the GPU did not finish in time.
+    pub(crate) fn abandon(&self) {
+        tracing::error!(target: "tenure_vulkan", "the GPU did not finish; its device is left alone");
+        self.is_abandoned.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        let Owner::Tenure(instance) = &self.owner else { return };
+        // The program may have used its own queues since the others ended.
+        if !*self.is_abandoned.get_mut() && !self.wait_idle() {
+            self.abandon();
+        }
+        if *self.is_abandoned.get_mut() {
+            std::mem::forget(instance.clone());
+            return;
+        }
+        // SAFETY: all parts and objects of the device hold this, so they are gone; nothing runs.
+        unsafe { self.api.device.destroy_device(None) };
+    }
+}
+
+impl fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loaded").field("name", &self.tables.properties.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,185 @@
+//! Resources that an engine made itself, for tenure to use.
+
+use core::ptr::NonNull;
+use std::sync::Arc;
+
+use ash::vk;
+use tenure_core::device::{BufferInfo, DeviceError, MemoryTypeId, ResourceDesc, SetBinding, TextureInfo};
+
+use crate::descriptor::SetLayout;
+use crate::device::Device;
+use crate::memory::{Address, Memory};
+use crate::resource::{Backing, Object, Resource, Resources, VkUsage};
+
+/// The owner of an adopted object, which destroys it and frees its memory where that is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ownership {
+    /// tenure, when the resource is destroyed.
+    Tenure,
+    /// The program that made it, later than tenure's resource is destroyed.
+    Caller,
+}
+
+/// The memory of an adopted resource.
+#[derive(Clone, Copy, Debug)]
+pub struct RawMemory {
+    /// The allocation.
+    pub memory: vk::DeviceMemory,
+    /// Bytes of all of it.
+    pub size: u64,
+    /// The byte at which the resource is bound.
+    pub offset: u64,
+    /// Its memory type.
+    pub memory_type: MemoryTypeId,
+    /// Where byte 0 of the allocation is mapped, if all of it is.
+    pub mapped: Option<NonNull<u8>>,
+}
+
+/// A buffer made elsewhere.
+#[derive(Clone, Debug)]
+pub struct RawBuffer {
+    /// The buffer, bound to its memory.
+    pub buffer: vk::Buffer,
+    /// Its size, and what tenure may use it as.
+    pub info: BufferInfo,
+    /// The usage it was created with. With `SHADER_DEVICE_ADDRESS` it has a GPU address where the
+    /// device uses them; else it has none.
+    pub usage: vk::BufferUsageFlags,
+    /// Its memory, if it is to be mapped or freed: see [`Resource::from_raw_buffer`].
+    pub memory: Option<RawMemory>,
+    /// Its owner, which destroys it.
+    pub ownership: Ownership,
+}
+
+/// An image made elsewhere.
+#[derive(Clone, Debug)]
+pub struct RawImage {
+    /// The image, bound to its memory, with optimal tiling.
+    pub image: vk::Image,
+    /// Its shape, and what tenure may use it as.
+    pub info: TextureInfo,
+    /// The usage it was created with.
+    pub usage: vk::ImageUsageFlags,
+    /// The format it was created with.
+    pub format: vk::Format,
+    /// The flags it was created with.
+    pub flags: vk::ImageCreateFlags,
+    /// Its memory, if tenure is to free it.
+    pub memory: Option<RawMemory>,
+    /// Its owner, which destroys it.
+    pub ownership: Ownership,
+}
+
+impl Resource {
+    /// Takes a buffer in, for [`Gpu::adopt_buffer`](tenure_core::Gpu::adopt_buffer).
+    ///
+    /// Mapping it uses the address in `memory`; without one, memory that is tenure's is mapped by
+    /// tenure, and memory of the caller's is not: `InvalidCall`, as without `memory`.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidDesc`] for a description no buffer has, [`DeviceError::InvalidCall`]
+    /// when it does not lie within its memory, or the memory type does not exist,
+    /// [`DeviceError::Unsupported`] for one shared across drivers without
+    /// [`QUEUE_FAMILY_FOREIGN`](crate::OptionalFeatures::QUEUE_FAMILY_FOREIGN). Then nothing is destroyed.
+    ///
+    /// # Safety
+    /// The buffer and the memory are of `device`, and what the description says of them is true;
+    /// the address stays valid. They live until tenure has destroyed the resource and dropped its
+    /// mappings; then, with [`Ownership::Tenure`], tenure destroys and frees them, and nothing else
+    /// is in that memory. Where `device` uses queues of several families, the buffer was created
+    /// with concurrent sharing among [`Device::queue_families`].
+    pub unsafe fn from_raw_buffer(device: &Device, raw: RawBuffer) -> Result<Self, DeviceError> {
+        let RawBuffer { buffer, info, usage, memory, ownership } = raw;
+        let owner = device.resources();
+        let least = info.size;
+        let desc = ResourceDesc::Buffer(info);
+        desc.validate()?;
+        owner.check_peers(desc.usage())?;
+        let object = Object::Buffer(buffer);
+        let backing = backing(owner, memory, ownership, least)?;
+        let has_address = usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
+        Ok(Self {
+            address: has_address.then(|| owner.address_of(object)).flatten(),
+            owner: owner.clone(),
+            object,
+            desc,
+            backing,
+            usage: VkUsage::Buffer(usage),
+            is_ours: ownership == Ownership::Tenure,
+        })
+    }
+
+    /// Takes an image in, for [`Gpu::adopt_texture`](tenure_core::Gpu::adopt_texture).
+    ///
+    /// # Errors
+    /// As [`from_raw_buffer`](Self::from_raw_buffer).
+    ///
+    /// # Safety
+    /// As [`from_raw_buffer`](Self::from_raw_buffer), except that images are created with exclusive
+    /// sharing.
+    pub unsafe fn from_raw_image(device: &Device, raw: RawImage) -> Result<Self, DeviceError> {
+        let RawImage { image, info, usage, format, flags, memory, ownership } = raw;
+        let owner = device.resources();
+        info.validate()?;
+        owner.check_peers(info.usage)?;
+        let desc = ResourceDesc::Texture(info);
+        let object = Object::Image(image);
+        let least = owner.needs_of(object).memory.size;
+        Ok(Self {
+            owner: owner.clone(),
+            object,
+            desc,
+            backing: backing(owner, memory, ownership, least)?,
+            address: None,
+            usage: VkUsage::Image(usage, format, flags),
+            is_ours: ownership == Ownership::Tenure,
+        })
+    }
+}
+
+impl SetLayout {
+    /// Takes in a layout that a program made itself, for tenure's blocks of sets.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidDesc`] for bindings that no layout has, [`DeviceError::Unsupported`] with
+    /// [descriptor buffers](crate#descriptor-buffers); then nothing is destroyed.
+    ///
+    /// # Safety
+    /// The layout is of `device`, was made without flags, and has just these bindings; samplers in it
+    /// (immutable ones) are of bindings that are [`BindingKind::CombinedSampler`](tenure_core::device::BindingKind::CombinedSampler), or
+    /// [`BindingKind::Sampler`](tenure_core::device::BindingKind::Sampler) and are never written. It lives until
+    /// tenure's layout is destroyed; then, with [`Ownership::Tenure`], tenure destroys it.
+    pub unsafe fn from_raw(
+        device: &Device,
+        layout: vk::DescriptorSetLayout,
+        bindings: &[SetBinding],
+        ownership: Ownership,
+    ) -> Result<Self, DeviceError> {
+        Self::adopted(device.descriptors(), layout, bindings, ownership == Ownership::Tenure)
+    }
+}
+
+/// `least`: bytes that it takes from its offset on.
+fn backing(
+    owner: &Arc<Resources>,
+    memory: Option<RawMemory>,
+    ownership: Ownership,
+    least: u64,
+) -> Result<Backing, DeviceError> {
+    let Some(RawMemory { memory, size, offset, memory_type, mapped }) = memory else {
+        return Ok(Backing::Unknown);
+    };
+    owner.memory_flags(memory_type)?;
+    let end = offset.checked_add(least);
+    if end.is_none_or(|end| end > size) {
+        return Err(DeviceError::invalid_call(
+            "the resource is inside its memory",
+            end.unwrap_or(u64::MAX),
+            size,
+        ));
+    }
+    let is_ours = ownership == Ownership::Tenure;
+    let memory = Memory::adopt(&owner.memory, memory, size, memory_type, is_ours, mapped.map(Address::new));
+    let memory = Arc::new(memory);
+    Ok(if is_ours { Backing::Committed { memory, offset } } else { Backing::Placed { memory, offset } })
+}
