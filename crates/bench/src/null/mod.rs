@@ -59,12 +59,6 @@ impl Device {
         Self { has_budgets: false, ..Self::new(profile) }
     }
 
-    /// A texture as a swap chain would make it.
-    #[must_use]
-    pub fn presentable(&self) -> Resource {
-        Resource(Arc::new(Memory::new(0)))
-    }
-
     fn is_mapped(&self, memory: MemoryTypeId) -> bool {
         let memory_type = self.properties().memory_types.get(usize::from(memory.0));
         memory_type.is_some_and(|memory_type| memory_type.flags.contains(MemoryFlags::HOST_VISIBLE))
