@@ -57,6 +57,7 @@ pub(super) fn play<P: Player>(script: &Script, clock: u32, times: &mut Times) ->
                 frees.push(nanoseconds(start).saturating_sub(clock));
                 freed?;
             }
+            Call::EndFrame => {}
         }
     }
     times.add(allocations, frees, player.peak_reserved());

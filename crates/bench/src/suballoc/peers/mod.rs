@@ -19,6 +19,7 @@ pub(super) use vk_mem::make_virtual_block;
 
 use super::trace::Trace;
 use super::{check, metadata, packing, replay, reserved, singles};
+use general::{Blocks, OneRange};
 
 /// An allocator that can replay a trace.
 pub trait Peer: Sized {
@@ -40,8 +41,10 @@ pub trait Peer: Sized {
     /// Frees unused metadata, for allocators that do so only on request.
     fn trim(&mut self) {}
 
-    /// Bytes of managed memory: the capacity, or the sum of all blocks.
-    fn reserved(&self) -> u64;
+    /// Bytes of all blocks, where there are blocks.
+    fn reserved(&self) -> u64 {
+        0
+    }
 }
 
 /// An allocation.
@@ -165,9 +168,9 @@ pub const BLOCKS_TIME_REFERENCE: &str = "vk-mem, blocks";
 pub fn all() -> Vec<Contender> {
     let is_ring = |trace: &Trace| trace.is_ring;
     let one = [
-        Contender::new::<general::Growing>("General", Role::Ours, Space::One),
-        Contender::new::<general::Reserved>("General, reserved", Role::Ours, Space::One),
-        Contender::new::<buddy::OneBuddy>("Buddy", Role::Ours, Space::One),
+        Contender::new::<OneRange<general::Growing>>("General", Role::Ours, Space::One),
+        Contender::new::<OneRange<general::Reserved>>("General, reserved", Role::Ours, Space::One),
+        Contender::new::<OneRange<buddy::OneBuddy>>("Buddy", Role::Ours, Space::One),
         Contender::new::<ring::FrameRing>("Ring", Role::Ours, Space::One).only(is_ring),
         Contender::new::<lower_bounds::Bump>("floor: bump", Role::LowerBound, Space::None),
         Contender::new::<lower_bounds::Lifo>("floor: LIFO per size", Role::LowerBound, Space::None),
@@ -181,8 +184,8 @@ pub fn all() -> Vec<Contender> {
         Contender::new::<other_crates::Ranges>("range-alloc", Role::Other, Space::One).slow(),
     ];
     let blocks = [
-        Contender::new::<general::Blocks>("GeneralBlocks", Role::Ours, Space::Blocks),
-        Contender::new::<buddy::Buddies>("Growing<Buddy>", Role::Ours, Space::Blocks),
+        Contender::new::<Blocks<general::InBlocks>>("GeneralBlocks", Role::Ours, Space::Blocks),
+        Contender::new::<Blocks<buddy::InBlocks>>("Growing<Buddy>", Role::Ours, Space::Blocks),
         Contender::new::<best_fit::BestFitBlocks>(BLOCKS_PACKING_REFERENCE, Role::Packing, Space::Blocks),
         #[cfg(not(windows))]
         Contender::new::<vk_mem_blocks::VkMemBlocks>(BLOCKS_TIME_REFERENCE, Role::Other, Space::Blocks)
