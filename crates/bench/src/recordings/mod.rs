@@ -19,7 +19,7 @@ mod wgpu;
 
 use std::path::{Path, PathBuf};
 
-use crate::suballoc::singles::clock;
+use crate::timing::clock;
 use check::Checked;
 use figures::Times;
 use play::Player;

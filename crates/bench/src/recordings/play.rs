@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::figures::Times;
 use super::script::{Call, Request, Script};
-use crate::suballoc::singles::nanoseconds;
+use crate::timing::nanoseconds;
 
 /// An allocator that can replay a script.
 pub(crate) trait Player: Sized {

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use super::figures::{Percentiles, Times};
+use super::figures::Times;
 use super::script::Script;
 use crate::table::{row, table};
+use crate::timing::Percentiles;
 
 /// One recording, played to one allocator.
 pub(super) struct Line {
@@ -72,7 +73,7 @@ impl fmt::Display for Report {
         ];
         let rows = self.lines.iter().map(|line| {
             let [allocate, free] = [&line.allocations, &line.frees].map(|times| {
-                let Percentiles { p50, p99, p9999 } = Percentiles::of(times.clone());
+                let Percentiles { p50, p99, p9999, .. } = Percentiles::of(times.clone());
                 row![p50, p99, p9999]
             });
             let reserved = format!("{:.3}", line.reserved as f64 / line.live as f64);

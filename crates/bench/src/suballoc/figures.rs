@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use super::metadata::Metadata;
 use super::peers::{Contender, Space};
-use super::singles::{MAX_ROUNDS, Singles, Spread};
+use super::singles::{MAX_ROUNDS, Singles};
 use super::trace::Trace;
-use crate::timing::median;
+use crate::timing::{Percentiles, median};
 
 /// A slow peer is measured on this part of the calls, but on this many at least.
 const SLOW_PART: usize = 25;
@@ -17,7 +17,7 @@ const SLOW_CALLS: usize = 10_000;
 pub(super) struct Figures {
     /// Nanoseconds.
     pub(super) call: Option<f64>,
-    pub(super) allocations: Option<Spread>,
+    pub(super) allocations: Option<Percentiles>,
     /// Allocations that failed, in a range that is ample.
     pub(super) failures: Option<f64>,
     /// Bytes of memory over the peak of live bytes; of blocks only.

@@ -8,8 +8,7 @@ use super::grid::{Grid, Row};
 use super::opening::{self, Opening};
 use super::packing::packing;
 use super::peers::{
-    BLOCKS_PACKING_REFERENCE, BLOCKS_TIME_REFERENCE, Contender, PACKING_REFERENCE, Role, Space,
-    TIME_REFERENCE,
+    BLOCKS_PACKING_REFERENCE, BLOCKS_TIME_REFERENCE, Contender, PACKING_REFERENCE, Space, TIME_REFERENCE,
 };
 use super::plot::{self, Dot};
 use super::trace::Trace;
@@ -46,8 +45,8 @@ const RESERVED_PEAK: &str = "many blocks: most bytes reserved / peak live bytes"
 const METRICS: &[Metric] = &[
     metric(ONE, ONE_RANGE, 1, |it| it.call).beside(TIME_REFERENCE),
     metric(BLOCKS, MANY_BLOCKS, 1, |it| it.call).beside(BLOCKS_TIME_REFERENCE),
-    metric(ALL, "allocation, p99.99, ns", 0, |it| Some(it.allocations.as_ref()?.tail)),
-    metric(ALL, "allocation, slowest, ns", 0, |it| Some(it.allocations.as_ref()?.max)),
+    metric(ALL, "allocation, p99.99, ns", 0, |it| Some(it.allocations?.p9999.into())),
+    metric(ALL, "allocation, slowest, ns", 0, |it| Some(it.allocations?.max.into())),
     metric(ALL, "allocations that failed, with three times the peak (W6: twelve times)", 0, |it| it.failures),
     metric(BLOCKS, RESERVED_PEAK, 3, |it| it.reserved_peak).beside(BLOCKS_PACKING_REFERENCE),
     metric(BLOCKS, "many blocks: bytes reserved on average / peak live bytes", 3, |it| it.reserved_mean)
@@ -173,7 +172,7 @@ fn dots(peers: &[Contender], grids: &[Grid]) -> Vec<Dot> {
         let is_complete = row.cells.iter().filter(|cell| cell.is_some()).count() + 1 >= row.cells.len();
         is_complete.then_some(Dot {
             name: peer.name,
-            is_ours: peer.role == Role::Ours,
+            is_ours: peer.is_ours,
             has_blocks: peer.space == Space::Blocks,
             time: super::grid::geometric_mean(&row.over(time?))?,
             memory: memory.ratio(memory.row(peer.name)?)?,
