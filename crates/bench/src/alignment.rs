@@ -1,39 +1,25 @@
 //! What small buffers and textures reserve on Direct3D 12 with tight alignment and without, on the simulated device: it
 //! follows the rules of Agility SDK 1.618 and 1.619.4, and no timing is involved.
 
-use std::fmt;
-
-use comfy_table::{Table, presets};
-use serde_json::{Value, json};
 use tenure_core::{BufferDesc, Config, Error, Format, Gpu, PoolConfig, Strategy, TextureDesc, Usage};
 use tenure_sim::{Device, Options, Profile};
 use test_random::Rng;
 
-/// What to measure.
-#[derive(clap::Args, Debug)]
-pub struct Args {
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    pub json: bool,
-    /// Half of these are buffers, half textures.
-    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(2..=40_000))]
-    pub count: u32,
-    /// Where the sizes come from.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-}
+use crate::table::{row, table};
+
+/// Half of these are buffers, half textures.
+const COUNT: u32 = 20_000;
 
 /// Runs the measurements and prints them.
 ///
 /// # Errors
 /// The errors of the manager.
-pub fn run(args: &Args) -> Result<(), Error> {
-    let report = Report::new(args)?;
-    if args.json {
-        println!("{:#}", report.to_json());
-    } else {
-        println!("{report}");
-    }
+pub fn run() -> Result<(), Error> {
+    let rows = lines(COUNT)?.into_iter().map(|line| {
+        let [off, on] = line.ratios().map(|ratio| format!("{ratio:.2}"));
+        row![line.strategy, line.kind, line.live >> 10, off, on]
+    });
+    println!("{}", table(&["strategy", "resources", "live (KiB)", "reserved / live, off", "on"], rows));
     Ok(())
 }
 
@@ -67,59 +53,25 @@ impl Line {
     }
 }
 
-struct Report(Vec<Line>);
-
-impl Report {
-    fn new(args: &Args) -> Result<Self, Error> {
-        let mut lines = Vec::new();
-        for (strategy, how) in STRATEGIES {
-            for (kind, what) in KINDS {
-                let (live, off) = measure(args, how, what, false)?;
-                let (_, on) = measure(args, how, what, true)?;
-                lines.push(Line { strategy, kind, live, reserved: [off, on] });
-            }
+fn lines(count: u32) -> Result<Vec<Line>, Error> {
+    let mut lines = Vec::new();
+    for (strategy, how) in STRATEGIES {
+        for (kind, what) in KINDS {
+            let (live, off) = measure(count, how, what, false)?;
+            let (_, on) = measure(count, how, what, true)?;
+            lines.push(Line { strategy, kind, live, reserved: [off, on] });
         }
-        Ok(Self(lines))
     }
-
-    fn to_json(&self) -> Value {
-        let line = |line: &Line| {
-            let ([off, on], [off_ratio, on_ratio]) = (line.reserved, line.ratios());
-            json!({
-                "strategy": line.strategy,
-                "kind": line.kind,
-                "live": line.live,
-                "reserved": off,
-                "reserved_tight": on,
-                "reserved_over_live": off_ratio,
-                "reserved_over_live_tight": on_ratio,
-            })
-        };
-        json!(self.0.iter().map(line).collect::<Vec<_>>())
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = Table::new();
-        table.load_style(presets::ASCII_MARKDOWN);
-        table.set_header(["strategy", "resources", "live (KiB)", "reserved / live, off", "on"]);
-        for line in &self.0 {
-            let [off, on] = line.ratios().map(|ratio| format!("{ratio:.2}"));
-            let live = (line.live >> 10).to_string();
-            table.add_row([line.strategy.to_owned(), line.kind.to_owned(), live, off, on]);
-        }
-        write!(f, "{table}")
-    }
+    Ok(lines)
 }
 
 /// Bytes of what is created, and those reserved for it.
-fn measure(args: &Args, strategy: Strategy, kind: Kind, is_tight: bool) -> Result<(u64, u64), Error> {
+fn measure(count: u32, strategy: Strategy, kind: Kind, is_tight: bool) -> Result<(u64, u64), Error> {
     let device = Device::with_options(Options::new(Profile::D3D12_TIER2).tight_alignment(is_tight));
     let gpu = Gpu::new(device, Config::from(PoolConfig { strategy, ..PoolConfig::default() }))?;
-    let mut random = Rng::new(args.seed);
+    let mut random = Rng::new(1);
     let (mut live, mut buffers, mut textures) = (0, Vec::new(), Vec::new());
-    for number in 0..args.count {
+    for number in 0..count {
         let is_buffer = number % 2 == 0;
         // Both are drawn in any case, so that each kind is the same by itself and beside the other.
         let (size, side) = (16 + random.below(2032), 4 + random.below(29) as u32);
@@ -142,13 +94,11 @@ fn measure(args: &Args, strategy: Strategy, kind: Kind, is_tight: bool) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use super::{Args, Report};
 
     /// With tight alignment nothing takes more than without, and what lies in heaps takes little more than it is.
     #[test]
     fn tight_alignment_saves() -> Result<(), tenure_core::Error> {
-        let report = Report::new(&Args { json: false, count: 2_000, seed: 1 })?;
-        for line in &report.0 {
+        for line in super::lines(2_000)? {
             let ([off, on], name) = (line.ratios(), format!("{} {}", line.strategy, line.kind));
             assert!(on <= off, "{name}: {on}, not {off}");
             if (line.strategy, line.kind) == ("placed", "buffers") {

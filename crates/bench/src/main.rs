@@ -32,19 +32,19 @@ enum Command {
     /// Creation, uploads, passes and constants of whole managers: tenure, wgpu, vulkano.
     Managers(managers::Args),
     /// What 20,000 small buffers and textures reserve with tight alignment and without, on Direct3D 12's rules.
-    Alignment(alignment::Args),
+    Alignment,
     /// What compaction moves, releases and takes, beside AMD's Vulkan Memory Allocator.
     Compact(compact::Args),
     /// Time of copies to and from mapped memory, beside `memcpy`.
-    Copies(copies::Args),
+    Copies,
     /// Time and staging memory of uploads that the CPU writes into place, beside those that are staged.
     InPlace(in_place::Args),
     /// What several threads do beside one: create, drop, purge, push constants.
     Threads(threads::Args),
     /// The end of a frame and an allocation, by what lives and in how many blocks.
-    Scale(scale::Args),
+    Scale,
     /// Peaks and times of planners on frames, hard instances and random items.
-    Plan(plan::Args),
+    Plan,
     /// What residency policies page in when memory is short, beside Belady's bound.
     Pressure(pressure::Args),
 }
@@ -57,13 +57,13 @@ fn main() -> ExitCode {
         Command::Frame(args) => frame::run(&args).map_err(|error| error.to_string()),
         Command::Create(args) => create::run(&args),
         Command::Managers(args) => managers::start(&args),
-        Command::Alignment(args) => alignment::run(&args).map_err(|error| error.to_string()),
+        Command::Alignment => alignment::run().map_err(|error| error.to_string()),
         Command::Compact(args) => compact::run(&args),
-        Command::Copies(args) => copies::run(&args).map_err(|error| error.to_string()),
+        Command::Copies => copies::run().map_err(|error| error.to_string()),
         Command::InPlace(args) => in_place::run(&args),
         Command::Threads(args) => threads::run(&args).map_err(|error| error.to_string()),
-        Command::Scale(args) => scale::run(&args).map_err(|error| error.to_string()),
-        Command::Plan(args) => plan::run(&args).map_err(|error| error.to_string()),
+        Command::Scale => scale::run().map_err(|error| error.to_string()),
+        Command::Plan => plan::run(),
         Command::Pressure(args) => pressure::run(&args),
     };
     if let Err(error) = &done {

@@ -22,6 +22,7 @@ mod record;
 mod records;
 mod runtime;
 mod schedule;
+mod size;
 mod soak;
 mod step;
 mod steps;
@@ -124,6 +125,9 @@ enum Command {
         /// Of the file: such as the card and the system.
         name: String,
     },
+    /// Prints the lines of code of each crate, of documents and in all, and fails where there are more than
+    /// `crates/xtask/size.toml` allows.
+    Size,
     /// Compiles examples on Vulkan after their dependencies, and prints the processor time: the cost for a program each
     /// time that it is changed.
     CompileTime {
@@ -176,6 +180,7 @@ fn main() -> ExitCode {
         Command::Soak { seed, minutes, .. } => soak::run(seed.unwrap_or_else(soak::seed_of_clock), minutes)
             .map_err(|trouble| trouble.to_string()),
         Command::Record { name } => record::run(&name),
+        Command::Size => size::check().map_err(|trouble| trouble.to_string()),
         Command::CompileTime { against, rounds } => {
             compile_time::run_and_print(against.as_deref(), rounds).map_err(|trouble| trouble.to_string())
         }

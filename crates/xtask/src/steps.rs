@@ -10,7 +10,7 @@ use crate::step::Lane::{Apart, Workspace};
 use crate::step::Step;
 use crate::{
     architecture, debian, devices, docs, egui, figures, instances, lab, main_job, package, perfetto, records,
-    runtime, soak, supply, surface, toolchain, triangles, unsafe_code, verify, weight, wgpu, words,
+    runtime, size, soak, supply, surface, toolchain, triangles, unsafe_code, verify, weight, wgpu, words,
 };
 
 /// In each lane in the order in which they begin: what others wait for and what takes long comes first.
@@ -40,6 +40,12 @@ const STEPS: &[Step] = &[
         what: "the inventory of unsafe code is what there is",
         lane: Workspace,
         run: |_| unsafe_code::check(),
+    },
+    Step {
+        name: "size",
+        what: "no part of the repository has more lines than its budget",
+        lane: Workspace,
+        run: |_| size::check(),
     },
     Step {
         name: "weight",
@@ -184,7 +190,7 @@ const STEPS: &[Step] = &[
 pub(crate) const WIDTH: usize = 19;
 
 /// The steps of `--quick`.
-const QUICK: [&str; 7] = ["format", "lint", "architecture", "words", "supply", "unsafe", "test"];
+const QUICK: [&str; 8] = ["format", "lint", "architecture", "words", "supply", "unsafe", "size", "test"];
 
 /// The packages that `--quick` tests: all that the manager consists of, and the checks of texts and examples.
 const QUICKLY_TESTED: [&str; 8] = [

@@ -57,6 +57,7 @@ fn sparsest(mut script: Script) -> Script {
                 live += request.size;
             }
             Call::Free { slot } => live -= std::mem::take(&mut sizes[*slot]),
+            Call::EndFrame => {}
         }
         peak = live.max(peak);
         // What is left has to be something.

@@ -27,9 +27,6 @@ const FRAME_MOVES: u32 = 128;
 pub struct Args {
     /// Recordings; those of the repository when none is named.
     pub files: Vec<PathBuf>,
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    pub json: bool,
     /// Rounds; of the time of each frame the median of the rounds counts.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
@@ -108,11 +105,7 @@ pub fn run(args: &Args) -> Result<(), String> {
             report.lines.extend(Line::new(&script.name, contender.name, rounds));
         }
     }
-    if args.json {
-        println!("{:#}", report.to_json());
-    } else {
-        println!("{report}");
-    }
+    println!("{report}");
     let missed = report.missed();
     if missed == 0 { Ok(()) } else { Err(format!("{missed} targets are missed")) }
 }
@@ -132,6 +125,7 @@ fn play<P: Player>(script: &Script, compactor: &Compactor<P>) -> Result<Outcome,
                 sizes[*slot] = 0;
                 handles[*slot].take().map_or(Ok(()), |handle| player.free(handle))?;
             }
+            Call::EndFrame => {}
         }
     }
     let before = blocks(&player, &handles, &sizes)?;

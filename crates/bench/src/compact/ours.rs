@@ -9,7 +9,7 @@ use super::{Compactor, FRAME_BYTES, FRAME_MOVES, Frames};
 use crate::null;
 use crate::recordings::play::Handles;
 use crate::recordings::pools::Pools;
-use crate::suballoc::singles::nanoseconds;
+use crate::timing::nanoseconds;
 
 /// Pieces that a frame looks at, which bounds its time.
 const FRAME_PIECES: usize = 250;

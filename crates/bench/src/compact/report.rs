@@ -1,11 +1,10 @@
-//! What compaction came to, as a table or JSON, and whether tenure's targets are met.
+//! What compaction came to, as a table, and whether tenure's targets are met.
 
 use std::fmt;
 
-use comfy_table::{Table, presets};
-use serde_json::{Value, json};
-
 use super::Outcome;
+use crate::table::{mib, row, table};
+use crate::timing::median;
 
 /// Bytes moved over the least, at most.
 const OVER_MINIMUM: f64 = 1.15;
@@ -33,12 +32,8 @@ impl Line {
     /// The rounds differ in their times alone: of each frame the median counts. `None` if there are no rounds.
     pub(super) fn new(layout: &str, peer: &'static str, rounds: Vec<Outcome>) -> Option<Self> {
         let frames = rounds.iter().map(|round| round.frames.times.len()).min()?;
-        let median = |frame: usize| {
-            let mut times: Vec<_> = rounds.iter().map(|round| round.frames.times[frame]).collect();
-            times.sort_unstable();
-            times[times.len() / 2]
-        };
-        let times = (0..frames).map(median).collect();
+        let of_frame = |frame: usize| median(rounds.iter().map(|round| round.frames.times[frame]).collect());
+        let times = (0..frames).filter_map(of_frame).collect();
         let mut outcome = rounds.into_iter().next()?;
         outcome.frames.times = times;
         Some(Self { layout: layout.to_owned(), peer, outcome })
@@ -93,27 +88,6 @@ impl Line {
             (_, missed) => format!("missed: {}", missed.join(", ")),
         }
     }
-
-    fn to_json(&self) -> Value {
-        let Outcome { allocations, live, reserved_before, reserved_after, frames, minimum, .. } =
-            &self.outcome;
-        json!({
-            "layout": self.layout,
-            "peer": self.peer,
-            "allocations": allocations,
-            "live_bytes": live,
-            "reserved_before_bytes": reserved_before,
-            "reserved_after_bytes": reserved_after,
-            "moves": frames.moves,
-            "moved_bytes": frames.bytes,
-            "minimum_bytes": minimum,
-            "wasted_moves": frames.wasted,
-            "frames": frames.times.len(),
-            "worst_frame_us": self.worst(),
-            "all_frames_us": self.total(),
-            "missed": self.missed(),
-        })
-    }
 }
 
 #[derive(Default)]
@@ -127,21 +101,11 @@ impl Report {
         let targets = self.lines.iter().flat_map(Line::targets);
         targets.filter(|target| target.is_exact && !target.is_met).count()
     }
-
-    pub(super) fn to_json(&self) -> Value {
-        Value::Array(self.lines.iter().map(Line::to_json).collect())
-    }
-}
-
-fn mib(bytes: u64) -> String {
-    format!("{:.1}", bytes as f64 / f64::from(1 << 20))
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = Table::new();
-        table.load_style(presets::ASCII_MARKDOWN);
-        table.set_header([
+        let header = [
             "layout",
             "peer",
             "live: number, MiB",
@@ -156,12 +120,12 @@ impl fmt::Display for Report {
             "worst frame, µs",
             "all, µs",
             "targets",
-        ]);
-        for line in &self.lines {
+        ];
+        let rows = self.lines.iter().map(|line| {
             let outcome = &line.outcome;
-            table.add_row([
-                line.layout.clone(),
-                line.peer.to_owned(),
+            row![
+                line.layout,
+                line.peer,
                 format!("{}, {}", outcome.allocations, mib(outcome.live)),
                 mib(outcome.reserved_before),
                 mib(outcome.reserved_after),
@@ -170,18 +134,19 @@ impl fmt::Display for Report {
                 mib(outcome.frames.bytes),
                 format!("{:.2}", line.over_minimum()),
                 outcome.frames.wasted.map_or_else(|| "?".to_owned(), |wasted| wasted.to_string()),
-                outcome.frames.times.len().to_string(),
+                outcome.frames.times.len(),
                 format!("{:.0}", line.worst()),
                 format!("{:.0}", line.total()),
                 line.verdict(),
-            ]);
-        }
+            ]
+        });
         let (worst, allocations) = WORST;
         write!(
             f,
-            "{table}\n\nTargets, for HeapPools: over the least at most {OVER_MINIMUM}; no wasted move; live/reserved at \
+            "{}\n\nTargets, for HeapPools: over the least at most {OVER_MINIMUM}; no wasted move; live/reserved at \
              least {LIVE_SHARE} on the first two layouts; up to {allocations} allocations the worst frame at most {worst} µs, \
-             which does not count as missed when the command fails"
+             which does not count as missed when the command fails",
+            table(&header, rows)
         )
     }
 }

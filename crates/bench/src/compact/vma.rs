@@ -9,7 +9,7 @@ use super::{Compactor, FRAME_BYTES, FRAME_MOVES, Frames};
 use crate::recordings::driver;
 use crate::recordings::play::{Handles, Player as _};
 use crate::recordings::vma::Vma;
-use crate::suballoc::singles::nanoseconds;
+use crate::timing::nanoseconds;
 
 /// `FLAG` is the algorithm.
 pub(super) const fn compactor<const FLAG: u32>() -> Compactor<Vma> {

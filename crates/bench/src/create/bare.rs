@@ -1,11 +1,9 @@
 //! Creating resources with the device's calls, without a manager.
 
-use tenure_core::DeviceError;
 use tenure_core::device::{Device, HeapDesc, MemoryTypeId, Permit, Priority, ResourceDesc};
 use tenure_core::memory::{MemoryUse, type_order};
 
-use super::{Round, Subject, Way, fill};
-use crate::timing::time;
+use super::{COUNT, Subject, Way};
 
 /// The memory of the resources.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,12 +24,10 @@ pub(super) struct Bare<'a, D: Device> {
     stride: u64,
     /// `None` if each resource has its own memory allocation.
     heap: Option<D::Heap>,
-    /// Empty between rounds; the vector is kept so that its allocation is not measured.
-    made: Vec<D::Resource>,
 }
 
 impl<'a, D: Device> Bare<'a, D> {
-    pub(super) fn new(device: &'a D, subject: Subject, memory: Memory, count: u32) -> Result<Self, String> {
+    pub(super) fn new(device: &'a D, subject: Subject, memory: Memory) -> Result<Self, String> {
         let desc = subject.resource();
         let needs = device.requirements(&desc).map_err(|error| error.to_string())?;
         let order = type_order(device.properties(), MemoryUse::GpuOnly);
@@ -40,7 +36,7 @@ impl<'a, D: Device> Bare<'a, D> {
         let stride = needs.size.next_multiple_of(needs.alignment);
         let heap_alignment = device.properties().heap_alignment;
         let heap = HeapDesc {
-            size: (stride * u64::from(count)).next_multiple_of(heap_alignment),
+            size: (stride * u64::from(COUNT)).next_multiple_of(heap_alignment),
             alignment: heap_alignment,
             memory: found,
             category: needs.category,
@@ -50,28 +46,28 @@ impl<'a, D: Device> Bare<'a, D> {
             Memory::Shared => Some(device.create_heap(&heap).map_err(|error| error.to_string())?),
             Memory::Own => None,
         };
-        Ok(Self { device, desc, memory: found, stride, heap, made: Vec::new() })
-    }
-
-    fn create(&self, index: u32) -> Result<D::Resource, DeviceError> {
-        match &self.heap {
-            Some(heap) => {
-                self.device.create_placed(permit(), &self.desc, heap, u64::from(index) * self.stride)
-            }
-            None => self.device.create_committed(&self.desc, self.memory),
-        }
+        Ok(Self { device, desc, memory: found, stride, heap })
     }
 }
 
 impl<D: Device> Way for Bare<'_, D> {
-    fn round(&mut self, count: u32) -> Result<Round, String> {
-        let mut made = std::mem::take(&mut self.made);
-        let create = fill(&mut made, count, |index| self.create(index));
-        let drop =
-            time(|| made.drain(..).for_each(|resource| self.device.destroy_resource(permit(), resource)));
-        self.made = made;
-        let create = create.map_err(|error| error.to_string())?;
-        Ok(Round { create, drop, ..Round::default() })
+    type Made = D::Resource;
+    /// There is no allocator.
+    const KEEPS: bool = false;
+
+    fn create(&mut self, index: u32) -> Result<D::Resource, String> {
+        let made = match &self.heap {
+            Some(heap) => {
+                self.device.create_placed(permit(), &self.desc, heap, u64::from(index) * self.stride)
+            }
+            None => self.device.create_committed(&self.desc, self.memory),
+        };
+        made.map_err(|error| error.to_string())
+    }
+
+    fn drop_all(&mut self, made: &mut Vec<D::Resource>) -> Result<(), String> {
+        made.drain(..).for_each(|resource| self.device.destroy_resource(permit(), resource));
+        Ok(())
     }
 }
 

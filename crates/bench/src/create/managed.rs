@@ -1,51 +1,53 @@
 //! Creating resources with tenure.
 
-use std::hint::black_box;
-
 use tenure_core::device::Device;
-use tenure_core::{Error, Gpu, Queue};
+use tenure_core::{Error, Frame, Gpu, Queue, Recording};
 
-use super::{Round, Way, fill};
-use crate::timing::time;
+use super::Way;
 
-/// Creates handles and drops them after a submission that may use them; the end of the frame frees their
-/// memory.
-pub(super) struct Managed<D: Device, T, F> {
+/// Creates handles and drops them after a submission that may use them; the end of the frame frees their memory.
+pub(super) struct Managed<D: Device, F> {
     gpu: Gpu<D>,
     create: F,
-    /// Keeps the blocks of the pools alive during the measurement.
-    kept: Vec<T>,
-    /// Empty between rounds; the vector is kept so that its allocation is not measured.
-    made: Vec<T>,
+    /// The present frame, and a recording that is submitted in it.
+    frame: Option<(Frame<D>, Option<Recording<D>>)>,
 }
 
-impl<D: Device, T, F: Fn(&Gpu<D>) -> Result<T, Error>> Managed<D, T, F> {
+impl<D: Device, F> Managed<D, F> {
     pub(super) const fn new(gpu: Gpu<D>, create: F) -> Self {
-        Self { gpu, create, kept: Vec::new(), made: Vec::new() }
-    }
-
-    fn try_round(&mut self, count: u32) -> Result<Round, Error> {
-        if self.kept.is_empty() {
-            let mut kept = Vec::new();
-            fill(&mut kept, count, |_| (self.create)(&self.gpu))?;
-            self.kept = kept;
-        }
-        let mut made = std::mem::take(&mut self.made);
-        let frame = self.gpu.begin_frame()?;
-        let recording = frame.record(Queue::Graphics, "uses them")?;
-        let create = fill(&mut made, count, |_| (self.create)(&self.gpu))?;
-        frame.submit(recording)?;
-        let drop = time(|| black_box(&mut made).clear());
-        let mut ended = Ok(());
-        let give_back = time(|| ended = frame.end());
-        ended?;
-        self.made = made;
-        Ok(Round { create, drop, give_back })
+        Self { gpu, create, frame: None }
     }
 }
 
-impl<D: Device, T, F: Fn(&Gpu<D>) -> Result<T, Error>> Way for Managed<D, T, F> {
-    fn round(&mut self, count: u32) -> Result<Round, String> {
-        self.try_round(count).map_err(|error| error.to_string())
+fn words(error: Error) -> String {
+    error.to_string()
+}
+
+impl<D: Device, T, F: Fn(&Gpu<D>) -> Result<T, Error>> Way for Managed<D, F> {
+    type Made = T;
+
+    fn begin(&mut self) -> Result<(), String> {
+        let frame = self.gpu.begin_frame().map_err(words)?;
+        let recording = frame.record(Queue::Graphics, "uses them").map_err(words)?;
+        self.frame = Some((frame, Some(recording)));
+        Ok(())
+    }
+
+    fn create(&mut self, _: u32) -> Result<T, String> {
+        (self.create)(&self.gpu).map_err(words)
+    }
+
+    fn submit(&mut self) -> Result<(), String> {
+        let Some((frame, recording)) = &mut self.frame else { return Ok(()) };
+        recording.take().map_or(Ok(()), |recording| frame.submit(recording).map(drop)).map_err(words)
+    }
+
+    fn drop_all(&mut self, made: &mut Vec<T>) -> Result<(), String> {
+        made.clear();
+        Ok(())
+    }
+
+    fn give_back(&mut self) -> Result<(), String> {
+        self.frame.take().map_or(Ok(()), |(frame, _)| frame.end()).map_err(words)
     }
 }

@@ -6,33 +6,33 @@
 //! the time of tenure alone.
 
 mod bare;
-mod devices;
 mod managed;
 mod peer;
 mod raw;
-mod report;
 #[cfg(not(windows))]
 mod vma;
 
+use std::hint::black_box;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use tenure_core::device::{Device, ResourceDesc};
-use tenure_core::{BufferDesc, Gpu, Strategy};
-use tenure_core::{BufferInfo, Format, TextureDesc, Usage};
+use tenure_core::{BufferDesc, BufferInfo, Config, Format, Gpu, PoolConfig, Strategy, TextureDesc, Usage};
 
-use crate::timing::{median_ns, time};
+use crate::table::{row, table};
+use crate::timing::{median_ns, try_time};
+use crate::{devices, null};
 use bare::{Bare, Memory};
 use managed::Managed;
-use report::{Line, Report};
+
+/// Resources created in a round.
+const COUNT: u32 = 1000;
 
 /// A device to measure on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DeviceName {
     /// The one whose calls do next to nothing.
     Null,
-    /// The simulated one, whose calls check.
-    Sim,
     /// The first one of Vulkan.
     Vulkan,
     /// The first one of Direct3D 12.
@@ -42,32 +42,12 @@ pub enum DeviceName {
 /// What to measure.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    pub json: bool,
     /// Rounds of each measurement; the result is their median.
     #[arg(long, default_value_t = 31, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
-    /// Resources created in a round.
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub count: u32,
     /// The devices; all that can be opened when none is named.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub devices: Vec<DeviceName>,
-    /// Only what contains this in its name; may be given more than once.
-    #[arg(long)]
-    pub what: Vec<String>,
-    /// Only these ways, by their whole names; may be given more than once.
-    #[arg(long)]
-    pub way: Vec<String>,
-}
-
-impl Args {
-    fn wants(&self, subject: Subject, way: &str) -> bool {
-        let (name, is_empty) = (subject.name(), self.what.is_empty());
-        let is_named = is_empty || self.what.iter().any(|part| name.contains(part.as_str()));
-        is_named && (self.way.is_empty() || self.way.iter().any(|named| named == way))
-    }
 }
 
 /// Runs the measurements and prints them.
@@ -75,54 +55,68 @@ impl Args {
 /// # Errors
 /// What a device that was asked for by name reports, in words.
 pub fn run(args: &Args) -> Result<(), String> {
-    let mut report = Report::default();
+    let mut lines = Vec::new();
     for &name in DeviceName::value_variants() {
         let is_named = args.devices.contains(&name);
         if !is_named && !args.devices.is_empty() {
             continue;
         }
-        match devices::measure(name, args) {
-            Ok(lines) => report.0.extend(lines),
+        match measure(name, args.rounds) {
+            Ok(found) => lines.extend(found),
             Err(error) if is_named => return Err(format!("{name:?}: {error}")),
             Err(error) => eprintln!("left out: {name:?}: {error}"),
         }
     }
-    if args.json {
-        println!("{:#}", report.to_json());
-    } else {
-        println!("{report}");
-    }
+    let header = ["device", "what", "way", "create, ns", "drop", "give back", "together", "/ tenure"];
+    let rows = lines.iter().map(|line| {
+        let is_same =
+            |other: &&Line| (other.way, other.device, &other.what) == ("tenure", line.device, &line.what);
+        let [create, drop, give_back, total] = line.ns;
+        let over_tenure = lines.iter().find(is_same).map_or(f64::NAN, |tenure| total / tenure.ns[3]);
+        let figures = [create, drop, give_back, total, over_tenure].map(|value| format!("{value:.1}"));
+        [row![line.device, line.what, line.way], figures.to_vec()].concat()
+    });
+    println!("{}", table(&header, rows));
     Ok(())
 }
 
-/// Times of one round: creating, dropping, and giving back what was dropped.
-#[derive(Clone, Copy, Debug, Default)]
-struct Round {
-    create: Duration,
-    drop: Duration,
-    give_back: Duration,
-}
-
-/// Creates `count` things and says what that took; those made before an error are in `made`.
-fn fill<T, E>(
-    made: &mut Vec<T>,
-    count: u32,
-    mut create: impl FnMut(u32) -> Result<T, E>,
-) -> Result<Duration, E> {
-    let mut done = Ok(());
-    let time = time(|| {
-        done = (0..count).try_for_each(|index| {
-            made.push(create(index)?);
-            Ok(())
-        });
-    });
-    done.map(|()| time)
+/// One subject, created in one way on one device.
+struct Line {
+    device: &'static str,
+    what: String,
+    way: &'static str,
+    /// Nanoseconds each: to create, to drop, at the end of the frame, and the median of the sums.
+    ns: [f64; 4],
 }
 
 /// One way to have resources.
 trait Way {
-    /// Creates `count` of them, drops them, and gives back what may be.
-    fn round(&mut self, count: u32) -> Result<Round, String>;
+    /// A resource.
+    type Made;
+
+    /// What comes before a round.
+    fn begin(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Creates the resource of this index.
+    fn create(&mut self, index: u32) -> Result<Self::Made, String>;
+
+    /// What comes between the creations and the drops.
+    fn submit(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Drops all.
+    fn drop_all(&mut self, made: &mut Vec<Self::Made>) -> Result<(), String>;
+
+    /// Gives back what was dropped.
+    fn give_back(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Whether as many resources more live during the measurement, to keep the blocks of an allocator.
+    const KEEPS: bool = true;
 }
 
 /// What is created.
@@ -177,81 +171,91 @@ impl Subject {
     }
 }
 
+/// Measures every way on one device.
+fn measure(name: DeviceName, rounds: u32) -> Result<Vec<Line>, String> {
+    match name {
+        DeviceName::Null => {
+            measure_device("null", rounds, || Ok(null::Device::new(tenure_sim::Profile::D3D12_TIER2)))
+        }
+        DeviceName::Vulkan => {
+            let mut lines = measure_device("vulkan", rounds, devices::vulkan)?;
+            let device = devices::vulkan()?;
+            for subject in SUBJECTS {
+                lines.push(measure_way("vulkan", PEER, subject, rounds, peer::Peer::new(&device, subject)?)?);
+                #[cfg(not(windows))]
+                lines.push(measure_way("vulkan", VK_MEM, subject, rounds, vma::Vma::new(&device, subject)?)?);
+            }
+            Ok(lines)
+        }
+        DeviceName::D3d12 => measure_device("d3d12", rounds, devices::d3d12),
+    }
+}
+
 /// All ways that every device has.
 fn measure_device<D: Device>(
     device: &'static str,
-    args: &Args,
+    rounds: u32,
     open: impl Fn() -> Result<D, String>,
 ) -> Result<Vec<Line>, String> {
     let mut lines = Vec::new();
     for subject in SUBJECTS {
         for (way, strategy) in WAYS {
-            if args.wants(subject, way) {
-                let gpu = manager(open()?, strategy)?;
-                lines.push(measure_managed(device, way, subject, args, gpu)?);
-            }
+            let pools = PoolConfig { strategy, ..PoolConfig::default() };
+            let gpu = Gpu::new(open()?, Config::from(pools)).map_err(|error| error.to_string())?;
+            lines.push(match subject {
+                Subject::Buffer(size) => {
+                    let desc = Subject::buffer(size);
+                    let create = |gpu: &Gpu<D>| gpu.create_buffer(&desc);
+                    measure_way(device, way, subject, rounds, Managed::new(gpu, create))?
+                }
+                Subject::Texture(side) => {
+                    let desc = Subject::texture(side);
+                    let create = |gpu: &Gpu<D>| gpu.create_texture(&desc);
+                    measure_way(device, way, subject, rounds, Managed::new(gpu, create))?
+                }
+            });
         }
         for (way, memory) in BARE_WAYS {
-            if args.wants(subject, way) {
-                let bare = open()?;
-                let mut found = Bare::new(&bare, subject, memory, args.count)?;
-                lines.push(measure_way(device, way, subject, args, &mut found)?);
-            }
+            let bare = open()?;
+            lines.push(measure_way(device, way, subject, rounds, Bare::new(&bare, subject, memory)?)?);
         }
     }
     Ok(lines)
 }
 
-fn measure_managed<D: Device>(
+fn measure_way<W: Way>(
     device: &'static str,
     way: &'static str,
     subject: Subject,
-    args: &Args,
-    gpu: Gpu<D>,
+    rounds: u32,
+    mut found: W,
 ) -> Result<Line, String> {
-    match subject {
-        Subject::Buffer(size) => {
-            let desc = Subject::buffer(size);
-            let mut found = Managed::new(gpu, |gpu| gpu.create_buffer(&desc));
-            measure_way(device, way, subject, args, &mut found)
-        }
-        Subject::Texture(side) => {
-            let desc = Subject::texture(side);
-            let mut found = Managed::new(gpu, |gpu| gpu.create_texture(&desc));
-            measure_way(device, way, subject, args, &mut found)
+    /// Rounds that make the pools' blocks.
+    const WARM_UP: u32 = 3;
+    let mut kept = Vec::new();
+    let kept_count = if W::KEEPS { COUNT } else { 0 };
+    fill(&mut found, &mut kept, kept_count)?;
+    // Kept from round to round, so that its allocation is not measured.
+    let mut made = Vec::new();
+    let mut times: [Vec<Duration>; 4] = Default::default();
+    for round in 0..WARM_UP + rounds {
+        found.begin()?;
+        let create = try_time(|| fill(&mut found, &mut made, COUNT))?;
+        found.submit()?;
+        let drop = try_time(|| found.drop_all(black_box(&mut made)))?;
+        let give_back = try_time(|| found.give_back())?;
+        if round >= WARM_UP {
+            let all = [create, drop, give_back, create + drop + give_back];
+            times.iter_mut().zip(all).for_each(|(times, taken)| times.push(taken));
         }
     }
+    found.drop_all(&mut kept)?;
+    Ok(Line { device, what: subject.name(), way, ns: times.map(|times| median_ns(times, COUNT as usize)) })
 }
 
-fn measure_way(
-    device: &'static str,
-    way: &'static str,
-    subject: Subject,
-    args: &Args,
-    found: &mut dyn Way,
-) -> Result<Line, String> {
-    // The first rounds make the pools' blocks.
-    for _ in 0..3 {
-        found.round(args.count)?;
-    }
-    let rounds = (0..args.rounds).map(|_| found.round(args.count)).collect::<Result<Vec<_>, _>>()?;
-    let median = |part: fn(&Round) -> Duration| {
-        median_ns(rounds.iter().map(part).collect(), usize::try_from(args.count).unwrap_or(1))
-    };
-    Ok(Line {
-        device,
-        what: subject.name(),
-        way,
-        create_ns: median(|round| round.create),
-        drop_ns: median(|round| round.drop),
-        give_back_ns: median(|round| round.give_back),
-        total_ns: median(|round| round.create + round.drop + round.give_back),
+fn fill<W: Way>(way: &mut W, made: &mut Vec<W::Made>, count: u32) -> Result<(), String> {
+    (0..count).try_for_each(|index| {
+        made.push(way.create(index)?);
+        Ok(())
     })
-}
-
-/// The manager, told how to place.
-fn manager<D: Device>(device: D, strategy: Strategy) -> Result<Gpu<D>, String> {
-    let config =
-        tenure_core::Config::from(tenure_core::PoolConfig { strategy, ..tenure_core::PoolConfig::default() });
-    Gpu::new(device, config).map_err(|error| error.to_string())
 }

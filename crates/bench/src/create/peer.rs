@@ -5,18 +5,12 @@ use original::MemoryLocation;
 use original::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc};
 
 use super::raw::{Handle, buffer_info, image_info};
-use super::{Round, Subject, Way, fill};
-use crate::timing::time;
+use super::{Subject, Way};
 
 pub(super) struct Peer<'a> {
-    /// `None` once it is being dropped.
-    allocator: Option<Allocator>,
+    allocator: Allocator,
     device: &'a ash::Device,
     subject: Subject,
-    /// Keeps the blocks of the allocator alive during the measurement.
-    kept: Vec<(Handle, Allocation)>,
-    /// Empty between rounds; the vector is kept so that its allocation is not measured.
-    made: Vec<(Handle, Allocation)>,
 }
 
 impl<'a> Peer<'a> {
@@ -30,13 +24,7 @@ impl<'a> Peer<'a> {
             allocation_sizes: original::AllocationSizes::default(),
         };
         let allocator = Allocator::new(&desc).map_err(|error| error.to_string())?;
-        Ok(Self {
-            allocator: Some(allocator),
-            device: device.raw(),
-            subject,
-            kept: Vec::new(),
-            made: Vec::new(),
-        })
+        Ok(Self { allocator, device: device.raw(), subject })
     }
 
     fn handle(&self) -> Result<(Handle, vk::MemoryRequirements), vk::Result> {
@@ -57,10 +45,13 @@ impl<'a> Peer<'a> {
             }
         }
     }
+}
 
-    fn create(&mut self) -> Result<(Handle, Allocation), String> {
+impl Way for Peer<'_> {
+    type Made = (Handle, Allocation);
+
+    fn create(&mut self, _: u32) -> Result<Self::Made, String> {
         let (handle, requirements) = self.handle().map_err(|error| error.to_string())?;
-        let allocator = self.allocator.as_mut().ok_or("the allocator is gone")?;
         let desc = AllocationCreateDesc {
             name: "thing",
             requirements,
@@ -68,7 +59,7 @@ impl<'a> Peer<'a> {
             linear: matches!(handle, Handle::Buffer(_)),
             allocation_scheme: AllocationScheme::GpuAllocatorManaged,
         };
-        let allocation = allocator.allocate(&desc).map_err(|error| error.to_string())?;
+        let allocation = self.allocator.allocate(&desc).map_err(|error| error.to_string())?;
         // SAFETY: the memory was found by what the resource requires, and is bound once.
         let bound = unsafe {
             match handle {
@@ -84,42 +75,16 @@ impl<'a> Peer<'a> {
         Ok((handle, allocation))
     }
 
-    fn destroy(&mut self, (handle, allocation): (Handle, Allocation)) -> Result<(), String> {
-        // SAFETY: nothing was ever submitted that uses it.
-        unsafe {
-            match handle {
-                Handle::Buffer(buffer) => self.device.destroy_buffer(buffer, None),
-                Handle::Image(image) => self.device.destroy_image(image, None),
+    fn drop_all(&mut self, made: &mut Vec<Self::Made>) -> Result<(), String> {
+        made.drain(..).try_for_each(|(handle, allocation)| {
+            // SAFETY: nothing was ever submitted that uses it.
+            unsafe {
+                match handle {
+                    Handle::Buffer(buffer) => self.device.destroy_buffer(buffer, None),
+                    Handle::Image(image) => self.device.destroy_image(image, None),
+                }
             }
-        }
-        let allocator = self.allocator.as_mut().ok_or("the allocator is gone")?;
-        allocator.free(allocation).map_err(|error| error.to_string())
-    }
-}
-
-impl Way for Peer<'_> {
-    fn round(&mut self, count: u32) -> Result<Round, String> {
-        if self.kept.is_empty() {
-            let mut kept = Vec::new();
-            fill(&mut kept, count, |_| self.create())?;
-            self.kept = kept;
-        }
-        let mut made = std::mem::take(&mut self.made);
-        let create = fill(&mut made, count, |_| self.create())?;
-        let mut destroyed = Ok(());
-        let drop = time(|| destroyed = made.drain(..).try_for_each(|one| self.destroy(one)));
-        destroyed?;
-        self.made = made;
-        Ok(Round { create, drop, ..Round::default() })
-    }
-}
-
-impl Drop for Peer<'_> {
-    fn drop(&mut self) {
-        for one in std::mem::take(&mut self.kept) {
-            if let Err(error) = self.destroy(one) {
-                eprintln!("gpu-allocator refused a free: {error}");
-            }
-        }
+            self.allocator.free(allocation).map_err(|error| error.to_string())
+        })
     }
 }

@@ -4,16 +4,11 @@ use ash::vk;
 use vk_mem::{Alloc as _, Allocation, AllocationCreateInfo, Allocator, AllocatorCreateInfo, MemoryUsage};
 
 use super::raw::{Handle, buffer_info, image_info};
-use super::{Round, Subject, Way, fill};
-use crate::timing::time;
+use super::{Subject, Way};
 
 pub(super) struct Vma {
     allocator: Allocator,
     subject: Subject,
-    /// Keeps the blocks of the allocator alive during the measurement.
-    kept: Vec<(Handle, Allocation)>,
-    /// Empty between rounds; the vector is kept so that its allocation is not measured.
-    made: Vec<(Handle, Allocation)>,
 }
 
 impl Vma {
@@ -22,55 +17,41 @@ impl Vma {
         info.vulkan_api_version = vk::API_VERSION_1_1;
         // SAFETY: the caller keeps the device for longer, which has at least this version.
         let allocator = unsafe { Allocator::new(info) }.map_err(|error| error.to_string())?;
-        Ok(Self { allocator, subject, kept: Vec::new(), made: Vec::new() })
-    }
-
-    fn create(&self) -> Result<(Handle, Allocation), vk::Result> {
-        let info = AllocationCreateInfo { usage: MemoryUsage::Auto, ..AllocationCreateInfo::default() };
-        // SAFETY: the device is alive, and the descriptions are valid.
-        unsafe {
-            match self.subject {
-                Subject::Buffer(size) => {
-                    let (buffer, allocation) = self.allocator.create_buffer(&buffer_info(size), &info)?;
-                    Ok((Handle::Buffer(buffer), allocation))
-                }
-                Subject::Texture(side) => {
-                    let (image, allocation) = self.allocator.create_image(&image_info(side), &info)?;
-                    Ok((Handle::Image(image), allocation))
-                }
-            }
-        }
-    }
-
-    fn destroy(&self, (handle, mut allocation): (Handle, Allocation)) {
-        // SAFETY: nothing was ever submitted that uses it, and it is destroyed once, because it is moved.
-        unsafe {
-            match handle {
-                Handle::Buffer(buffer) => self.allocator.destroy_buffer(buffer, &mut allocation),
-                Handle::Image(image) => self.allocator.destroy_image(image, &mut allocation),
-            }
-        }
+        Ok(Self { allocator, subject })
     }
 }
 
 impl Way for Vma {
-    fn round(&mut self, count: u32) -> Result<Round, String> {
-        if self.kept.is_empty() {
-            let mut kept = Vec::new();
-            fill(&mut kept, count, |_| self.create()).map_err(|error| error.to_string())?;
-            self.kept = kept;
-        }
-        let mut made = std::mem::take(&mut self.made);
-        let create = fill(&mut made, count, |_| self.create());
-        let create = create.map_err(|error| error.to_string())?;
-        let drop = time(|| made.drain(..).for_each(|one| self.destroy(one)));
-        self.made = made;
-        Ok(Round { create, drop, ..Round::default() })
-    }
-}
+    type Made = (Handle, Allocation);
 
-impl Drop for Vma {
-    fn drop(&mut self) {
-        std::mem::take(&mut self.kept).into_iter().for_each(|one| self.destroy(one));
+    fn create(&mut self, _: u32) -> Result<Self::Made, String> {
+        let info = AllocationCreateInfo { usage: MemoryUsage::Auto, ..AllocationCreateInfo::default() };
+        // SAFETY: the device is alive, and the descriptions are valid.
+        let made = unsafe {
+            match self.subject {
+                Subject::Buffer(size) => self
+                    .allocator
+                    .create_buffer(&buffer_info(size), &info)
+                    .map(|(buffer, allocation)| (Handle::Buffer(buffer), allocation)),
+                Subject::Texture(side) => self
+                    .allocator
+                    .create_image(&image_info(side), &info)
+                    .map(|(image, allocation)| (Handle::Image(image), allocation)),
+            }
+        };
+        made.map_err(|error| error.to_string())
+    }
+
+    fn drop_all(&mut self, made: &mut Vec<Self::Made>) -> Result<(), String> {
+        for (handle, mut allocation) in made.drain(..) {
+            // SAFETY: nothing was ever submitted that uses it, and it is destroyed once, because it is moved.
+            unsafe {
+                match handle {
+                    Handle::Buffer(buffer) => self.allocator.destroy_buffer(buffer, &mut allocation),
+                    Handle::Image(image) => self.allocator.destroy_image(image, &mut allocation),
+                }
+            }
+        }
+        Ok(())
     }
 }

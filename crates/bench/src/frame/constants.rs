@@ -6,7 +6,7 @@ use tenure_core::device::Device as _;
 use tenure_core::{Error, Queue};
 use tenure_sim::Profile;
 
-use super::{Line, gpu, line, time};
+use super::{Line, gpu, line, time, try_time};
 
 const PUSHES: usize = 10_000;
 
@@ -21,14 +21,13 @@ pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
         let mut recording = frame.record(Queue::Graphics, "draws")?;
         let (_, scratch) = recording.split();
         let mut value = [0_u32; 16];
-        let mut pushed: Result<(), Error> = Ok(());
-        let ours = time(|| {
-            pushed = (0..PUSHES as u32).try_for_each(|draw| {
+        let ours = try_time(|| {
+            (0..PUSHES as u32).try_for_each(|draw| {
                 value[0] = draw;
                 black_box(scratch.constants(black_box(&value))?.gpu_address());
-                Ok(())
-            });
-        });
+                Ok::<(), Error>(())
+            })
+        })?;
         let least = time(|| {
             for (draw, room) in (0..).zip(bare.chunks_exact_mut(apart)) {
                 value[0] = draw;
@@ -36,7 +35,6 @@ pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
             }
             black_box(&mut bare);
         });
-        pushed?;
         frame.submit(recording)?;
         frame.end()?;
         times.push((ours, least));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure_core::{Error, Name};
 use tenure_sim::Profile;
 
-use super::{Line, gpu, line, time};
+use super::{Line, gpu, line, time, try_time};
 
 const EVENTS: usize = 10_000;
 const FRAMES: usize = 1000;
@@ -36,9 +36,7 @@ pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
                 metrics::gauge!("tenure_benchmark", "heap" => "0").set(black_box(value as f64));
             }
         });
-        let mut ended = Ok(());
-        let frame = time(|| ended = (0..FRAMES).try_for_each(|_| gpu.begin_frame()?.end()));
-        ended?;
+        let frame = try_time(|| (0..FRAMES).try_for_each(|_| gpu.begin_frame()?.end()))?;
         events.push((event, flag));
         metrics.push((metric, flag));
         frames.push((frame, Duration::ZERO));

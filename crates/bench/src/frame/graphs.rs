@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use deferred_frame::DeferredFrame;
-use tenure_core::time::SyncPoint;
 use tenure_core::transient::graph::{Compiled, ResourceId, TransientDesc};
 use tenure_core::{Buffer, Error, Gpu, Queue, Subresource, Texture};
 use tenure_sim::Profile;
 
-use super::{Line, gpu, line, time};
+use super::{Line, gpu, line, try_time};
 use crate::null;
 
 /// Frames before the measurement, until no resources are created.
@@ -25,14 +24,10 @@ pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
     let mut times = Vec::new();
     for round in 0..rounds + WARM_UP {
         let frame = gpu.begin_frame()?;
-        let mut planned: Result<_, Error> = Ok(SyncPoint::NONE);
-        let ours = time(|| planned = frame.execute(deferred.graph(), |_, _, _| Ok(())));
-        planned?;
+        let ours = try_time(|| frame.execute(deferred.graph(), |_, _, _| Ok::<(), Error>(())).map(drop))?;
         frame.end()?;
         let frame = gpu.begin_frame()?;
-        let mut apart = Ok(());
-        let theirs = time(|| apart = lasting.frame(&gpu, &compiled));
-        apart?;
+        let theirs = try_time(|| lasting.frame(&gpu, &compiled))?;
         frame.end()?;
         if round >= WARM_UP {
             times.push((ours, theirs));

@@ -1,5 +1,5 @@
-//! The time of the operations of a frame: constants, descriptor tables, recording contexts, releases, submissions of the
-//! program's own, presentation, and observing that nobody looks at.
+//! The time of the operations of a frame: constants, descriptor tables, recording contexts, releases, and
+//! observing that nobody looks at.
 //!
 //! Measured on a [null device](crate::null), alternating with a lower bound: the least work that
 //! any implementation must do.
@@ -7,14 +7,10 @@
 mod constants;
 mod contexts;
 mod events;
-mod external;
 mod graphs;
 mod moving;
 mod queries;
 mod releases;
-mod report;
-mod resident;
-mod structures;
 mod tables;
 mod transients;
 
@@ -24,15 +20,12 @@ use tenure_core::{Config, Error, Gpu};
 use tenure_sim::Profile;
 
 use crate::null;
-use crate::timing::{median_ns, time};
-use report::{Line, Report};
+use crate::table::{row, table};
+use crate::timing::{median_ns, time, try_time};
 
 /// What to measure.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    pub json: bool,
     /// Rounds of each measurement; the result is their median.
     #[arg(long, default_value_t = 101, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
@@ -48,11 +41,8 @@ pub fn run(args: &Args) -> Result<(), Error> {
         constants::measure,
         tables::measure,
         contexts::measure,
-        resident::measure,
         moving::measure,
         queries::measure,
-        structures::measure,
-        external::measure,
         releases::measure,
         transients::measure,
         graphs::measure,
@@ -60,13 +50,21 @@ pub fn run(args: &Args) -> Result<(), Error> {
     ] {
         lines.extend(measure(args.rounds)?);
     }
-    let report = Report(lines);
-    if args.json {
-        println!("{:#}", report.to_json());
-    } else {
-        println!("{report}");
-    }
+    let rows = lines.into_iter().map(|Line { what, ns, bound, bound_ns }| {
+        let [ns, bound_ns, above] = [ns, bound_ns, ns - bound_ns].map(|value| format!("{value:.1}"));
+        row![what, ns, bound, bound_ns, above]
+    });
+    println!("{}", table(&["what", "ns (median)", "beside it", "ns (median)", "above it"], rows));
     Ok(())
+}
+
+/// One measurement and its lower bound. Nanoseconds.
+struct Line {
+    what: &'static str,
+    ns: f64,
+    /// The work that the lower bound measures.
+    bound: &'static str,
+    bound_ns: f64,
 }
 
 fn gpu(profile: Profile) -> Result<Gpu<null::Device>, Error> {

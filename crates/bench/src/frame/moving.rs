@@ -4,12 +4,12 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use tenure_core::{
-    Buffer, BufferDesc, CompactionBudget, CompactionConfig, CompactionReport, Config, Error, Gpu, Queue,
-    State, Subresource, Usage,
+    Buffer, BufferDesc, CompactionBudget, CompactionConfig, Config, Error, Gpu, Queue, State, Subresource,
+    Usage,
 };
 use tenure_sim::Profile;
 
-use super::{Line, gpu, line, time};
+use super::{Line, gpu, line, time, try_time};
 use crate::null::Device;
 
 /// Buffers, each of which is asked for once in a recording.
@@ -40,21 +40,18 @@ pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
     for _ in 0..rounds {
         let mut recording = gpu.record(Queue::Graphics, "places")?;
         let (_, scratch) = recording.split();
-        let mut found = Ok(());
-        let mut ask = |buffers: &[Buffer<Device>]| {
-            time(|| {
-                for buffer in buffers {
-                    match scratch.buffer(buffer) {
-                        Ok(place) => drop(black_box((place.raw(), place.offset()))),
-                        Err(error) => found = Err(error),
-                    }
-                }
+        let ask = |buffers: &[Buffer<Device>]| {
+            try_time(|| {
+                buffers.iter().try_for_each(|buffer| {
+                    let place = scratch.buffer(buffer)?;
+                    black_box((place.raw(), place.offset()));
+                    Ok::<(), Error>(())
+                })
             })
         };
-        let stays = ask(&fixed);
-        once.push((ask(&movable), stays));
-        again.push((ask(&movable), stays));
-        found?;
+        let stays = ask(&fixed)?;
+        once.push((ask(&movable)?, stays));
+        again.push((ask(&movable)?, stays));
         for_good.push((raw(&pinned), raw(&fixed)));
         let with_holds = time(|| drop(recording));
         let other = gpu.record(Queue::Graphics, "places")?;
@@ -92,10 +89,7 @@ fn worst_end(is_automatic: bool) -> Result<Duration, Error> {
             recording.use_resource(&buffers[index % ALL], Subresource::All, State::NON_PIXEL_SHADER)?;
         }
         frame.submit(recording)?;
-        let mut ended = Ok(());
-        let took = time(|| ended = frame.end());
-        ended?;
-        worst = worst.max(took);
+        worst = worst.max(try_time(|| frame.end())?);
     }
     assert_eq!(gpu.compaction_stats().moves > 0, is_automatic, "the frames gather, or do not");
     Ok(worst)
@@ -122,10 +116,13 @@ fn worst_call() -> Result<(Duration, Duration), Error> {
     let mut worst = Duration::ZERO;
     loop {
         let frame = gpu.begin_frame()?;
-        let mut report = Ok(CompactionReport::default());
-        let took = time(|| report = gpu.compact(budget));
+        let mut is_done = false;
+        let took = try_time(|| {
+            is_done = gpu.compact(budget)?.is_done;
+            Ok::<(), Error>(())
+        })?;
         frame.end()?;
-        if report?.is_done {
+        if is_done {
             return Ok((worst, took));
         }
         worst = worst.max(took);

@@ -6,7 +6,7 @@ use tenure_core::device::{CommandList as _, Device as _, Permit};
 use tenure_core::{Error, Queue, QueueId};
 use tenure_sim::Profile;
 
-use super::{Line, gpu, line, time};
+use super::{Line, gpu, line, try_time};
 use crate::null::Device;
 
 const PAIRS: usize = 500;
@@ -21,38 +21,32 @@ pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
     let (mut tickets, mut scopes) = (Vec::new(), Vec::new());
     let mut serial = 0;
     for _ in 0..rounds {
-        let (mut with_tickets, mut with_scopes, mut least) = (Ok(()), Ok(()), Ok(()));
         let frame = gpu.begin_frame()?;
-        let ticket_time = time(|| {
-            with_tickets = frame.record(Queue::Graphics, "pairs").and_then(|mut recording| {
-                for _ in 0..PAIRS {
-                    drop(black_box((recording.write_timestamp()?, recording.write_timestamp()?)));
-                }
-                recording.submit().map(drop)
-            });
-        });
-        let scope_time = time(|| {
-            with_scopes = frame.record(Queue::Graphics, "scopes").and_then(|mut recording| {
-                for _ in 0..PAIRS {
-                    let scope = recording.begin_gpu_time(black_box("scope"))?;
-                    recording.end_gpu_time(scope)?;
-                }
-                recording.submit().map(drop)
-            });
-        });
-        let calls = time(|| {
-            least = (|| {
-                list.begin()?;
-                for query in 0..PAIRS as u32 {
-                    list.write_timestamp(&(), black_box(query));
-                    list.write_timestamp(&(), black_box(query));
-                }
-                list.close()?;
-                serial += 1;
-                Ok(bare.submit(Permit::checked(), QueueId(0), black_box(&[&list]), &[], serial)?)
-            })();
-        });
-        with_tickets.and(with_scopes).and(least)?;
+        let ticket_time = try_time(|| {
+            let mut recording = frame.record(Queue::Graphics, "pairs")?;
+            for _ in 0..PAIRS {
+                drop(black_box((recording.write_timestamp()?, recording.write_timestamp()?)));
+            }
+            recording.submit().map(drop)
+        })?;
+        let scope_time = try_time(|| {
+            let mut recording = frame.record(Queue::Graphics, "scopes")?;
+            for _ in 0..PAIRS {
+                let scope = recording.begin_gpu_time(black_box("scope"))?;
+                recording.end_gpu_time(scope)?;
+            }
+            recording.submit().map(drop)
+        })?;
+        let calls = try_time(|| {
+            list.begin()?;
+            for query in 0..PAIRS as u32 {
+                list.write_timestamp(&(), black_box(query));
+                list.write_timestamp(&(), black_box(query));
+            }
+            list.close()?;
+            serial += 1;
+            bare.submit(Permit::checked(), QueueId(0), black_box(&[&list]), &[], serial)
+        })?;
         frame.end()?;
         tickets.push((ticket_time, calls));
         scopes.push((scope_time, calls));

@@ -6,7 +6,7 @@ use tenure_core::{BufferDesc, Error, Queue, Usage};
 use tenure_sim::Profile;
 use tenure_suballoc::{General, Handle, Suballocator as _};
 
-use super::{Line, gpu, line, time};
+use super::{Line, gpu, line, time, try_time};
 
 const RELEASES: usize = 10_000;
 const SIZE: u64 = 4096;
@@ -28,9 +28,7 @@ pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
         let ranges: Vec<Handle> =
             (0..RELEASES).filter_map(|_| Some(bare.allocate(SIZE, 16).ok()?.handle)).collect();
         let dropped = time(|| drop(black_box(buffers)));
-        let mut ended = Ok(());
-        let end = time(|| ended = frame.end());
-        ended?;
+        let end = try_time(|| frame.end())?;
         let freed = time(|| {
             black_box(ranges.into_iter().all(|range| bare.free(range).is_ok()));
         });

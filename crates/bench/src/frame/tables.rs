@@ -10,7 +10,7 @@ use tenure_core::{
 };
 use tenure_sim::Profile;
 
-use super::{Line, gpu, line, time};
+use super::{Line, gpu, line, time, try_time};
 use crate::null::Device;
 
 const TABLES: u32 = 2000;
@@ -41,9 +41,7 @@ fn pairs(
         let frame = gpu.begin_frame()?;
         let mut recording = frame.record(Queue::Graphics, "draws")?;
         let (_, scratch) = recording.split();
-        let mut done = Ok(());
-        let time_of_ours = time(|| done = (0..TABLES).try_for_each(|_| ours(scratch)));
-        done?;
+        let time_of_ours = try_time(|| (0..TABLES).try_for_each(|_| ours(scratch)))?;
         frame.submit(recording)?;
         frame.end()?;
         times.push((time_of_ours, time(|| (0..TABLES).for_each(|_| least()))));

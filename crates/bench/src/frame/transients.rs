@@ -5,7 +5,7 @@ use std::hint::black_box;
 use tenure_core::{Error, Format, Queue, TextureDesc, Usage};
 use tenure_sim::Profile;
 
-use super::{Line, gpu, line, time};
+use super::{Line, gpu, line, try_time};
 
 const TEXTURES: usize = 200;
 
@@ -20,36 +20,26 @@ pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
     for _ in 0..rounds {
         let frame = gpu.begin_frame()?;
         let list = frame.record(Queue::Graphics, "transients")?;
-        let mut ours = Ok(());
-        let acquired = time(|| {
-            let mut live = Vec::with_capacity(descs.len());
-            for desc in descs.iter().cycle().take(TEXTURES) {
-                if live.len() == descs.len() {
-                    live.swap_remove(0);
-                }
-                match list.transient_texture(black_box(desc)) {
-                    Ok(texture) => live.push(texture),
-                    Err(error) => ours = Err(error),
-                }
-            }
-        });
-        let mut theirs = Ok(());
-        let created = time(|| {
-            let mut live = Vec::with_capacity(descs.len());
-            for desc in descs.iter().cycle().take(TEXTURES) {
-                if live.len() == descs.len() {
-                    live.swap_remove(0);
-                }
-                match gpu.create_texture(black_box(desc)) {
-                    Ok(texture) => live.push(texture),
-                    Err(error) => theirs = Err(error),
-                }
-            }
-        });
-        ours.and(theirs)?;
+        let acquired = try_time(|| with_eight_alive(&descs, |desc| list.transient_texture(desc)))?;
+        let created = try_time(|| with_eight_alive(&descs, |desc| gpu.create_texture(desc)))?;
         frame.submit(list)?;
         frame.end()?;
         times.push((acquired, created));
     }
     Ok(vec![line("transient texture, acquired and dropped", "created and dropped", TEXTURES, times)])
+}
+
+/// Makes textures, each after the oldest of eight went.
+fn with_eight_alive<T>(
+    descs: &[TextureDesc],
+    make: impl Fn(&TextureDesc) -> Result<T, Error>,
+) -> Result<(), Error> {
+    let mut live = Vec::with_capacity(descs.len());
+    for desc in descs.iter().cycle().take(TEXTURES) {
+        if live.len() == descs.len() {
+            live.swap_remove(0);
+        }
+        live.push(make(black_box(desc))?);
+    }
+    Ok(())
 }

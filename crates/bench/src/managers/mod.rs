@@ -18,33 +18,13 @@ use report::Report;
 /// What to measure.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    pub json: bool,
     /// Rounds of each measurement; managers take turns within a round, and the median counts.
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
-    /// The programs; all when none is named.
-    #[arg(long, value_enum, value_delimiter = ',')]
-    pub programs: Vec<Program>,
-    /// Only managers whose names contain this; may be given more than once.
-    #[arg(long, value_name = "MANAGER")]
-    pub only: Vec<String>,
-    /// The devices; all that can be opened when none is named.
-    #[arg(long, value_enum, value_delimiter = ',')]
-    pub devices: Vec<DeviceName>,
-}
-
-impl Args {
-    fn wants(&self, contender: &Contender) -> bool {
-        let is_named = |part: &String| contender.manager.contains(part.as_str());
-        (self.only.is_empty() || self.only.iter().any(is_named))
-            && (self.devices.is_empty() || self.devices.contains(&contender.device))
-    }
 }
 
 /// A device to play on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeviceName {
     /// One whose calls do next to nothing: each manager has its own.
     Null,
@@ -130,20 +110,15 @@ pub struct Contender {
 /// Those of the managers, in words; tenure reserves more memory than another.
 pub fn run(args: &Args, others: Vec<Contender>) -> Result<(), String> {
     let all = tenure::contenders().into_iter().chain(others);
-    let mut contenders: Vec<_> = all.filter(|contender| args.wants(contender)).collect();
+    let mut contenders: Vec<_> = all.collect();
     contenders.sort_by_key(|contender| contender.device);
     let contenders = measure::available(contenders);
-    let all = <Program as clap::ValueEnum>::value_variants();
     let mut lines = Vec::new();
-    for program in all.iter().filter(|program| args.programs.is_empty() || args.programs.contains(program)) {
-        lines.extend(measure::measure(*program, &contenders, args.rounds)?);
+    for program in Program::ALL {
+        lines.extend(measure::measure(program, &contenders, args.rounds)?);
     }
     let report = Report(lines);
-    if args.json {
-        println!("{:#}", report.to_json());
-    } else {
-        println!("{report}");
-    }
+    println!("{report}");
     match report.missed() {
         0 => Ok(()),
         missed => Err(format!("tenure reserves more than another manager in {missed} cases")),

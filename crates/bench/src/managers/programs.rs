@@ -1,12 +1,10 @@
 //! What each manager is asked to do: the same for all of them.
 
-use std::collections::HashMap;
 use std::path::Path;
 
-use clap::ValueEnum;
-use tenure_trace::{Event, Layout, MemoryKind, TraceReader};
+use tenure_trace::{Layout, MemoryKind};
 
-use crate::recordings::ours;
+use crate::recordings::{ours, script};
 
 /// Buffers that a round creates.
 const BUFFERS: usize = 100_000;
@@ -31,7 +29,7 @@ const PASSES: usize = 100;
 const COPIES_OF_A_PASS: usize = 5;
 
 /// A program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// Creates and drops 100,000 buffers.
     Buffers,
@@ -50,6 +48,16 @@ pub enum Program {
 }
 
 impl Program {
+    pub(super) const ALL: [Self; 7] = [
+        Self::Buffers,
+        Self::Textures,
+        Self::Uploads,
+        Self::Passes,
+        Self::Lists,
+        Self::Pass,
+        Self::Constants,
+    ];
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Buffers => "a buffer, created and dropped",
@@ -163,39 +171,32 @@ struct Recorded {
 
 impl Recorded {
     fn read(path: &Path, layout: Layout) -> Result<Self, String> {
-        let reader = TraceReader::open(path).map_err(|error| error.to_string())?;
-        let (mut frames, mut calls, mut taken, mut vacant) =
-            (Vec::new(), Vec::new(), HashMap::new(), Vec::new());
-        let mut slots = 0;
-        for event in reader {
-            match event.map_err(|error| error.to_string())? {
-                Event::Alloc { id, size, kind, .. } if kind.layout == layout => {
-                    let slot = vacant.pop().unwrap_or_else(|| {
-                        slots += 1;
-                        slots - 1
-                    });
-                    taken.insert(id, slot);
+        let script = script::read(path)?;
+        let (mut frames, mut lives) = (vec![Vec::new()], vec![false; script.slots]);
+        for call in &script.calls {
+            let calls = frames.last_mut().ok_or("there is a frame")?;
+            match *call {
+                script::Call::Allocate { slot, request } if request.kind.layout == layout => {
+                    lives[slot] = true;
                     calls.push(match layout {
-                        Layout::Linear => Call::Buffer { slot, size, memory: kind.memory },
+                        Layout::Linear => {
+                            Call::Buffer { slot, size: request.size, memory: request.kind.memory }
+                        }
                         Layout::Optimal => {
-                            let (width, height) = extent(size);
+                            let (width, height) = extent(request.size);
                             Call::Texture { slot, width, height }
                         }
                     });
                 }
-                Event::Free { id, .. } => {
-                    if let Some(slot) = taken.remove(&id) {
-                        vacant.push(slot);
-                        calls.push(Call::Drop { slot });
-                    }
+                script::Call::Free { slot } if std::mem::take(&mut lives[slot]) => {
+                    calls.push(Call::Drop { slot });
                 }
-                Event::Frame { .. } if !calls.is_empty() => frames.push(std::mem::take(&mut calls)),
-                Event::Alloc { .. } | Event::Frame { .. } => {}
+                script::Call::EndFrame if !calls.is_empty() => frames.push(Vec::new()),
+                _ => {}
             }
         }
-        frames.push(calls);
         frames.retain(|calls| !calls.is_empty());
-        Ok(Self { frames, slots })
+        Ok(Self { frames, slots: script.slots })
     }
 
     /// Appends its frames until nothing is left to create, and one that drops what lives then.

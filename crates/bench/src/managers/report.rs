@@ -1,13 +1,11 @@
-//! The figures, as a table or JSON, and whether the targets are met.
+//! The figures as a table, and whether the targets are met.
 
 use std::fmt;
-
-use comfy_table::{Table, presets};
-use serde_json::{Value, json};
 
 use super::DeviceName;
 use super::programs::Program;
 use super::tenure::NAME;
+use crate::table::{figure, mib, row, table};
 
 /// The figures of one manager in one program.
 pub(super) struct Line {
@@ -62,26 +60,6 @@ impl Report {
         verdicts.filter(|verdict| verdict.reserves_no_more == Some(false)).count()
     }
 
-    pub(super) fn to_json(&self) -> Value {
-        let line = |line: &Line| {
-            let verdict = self.verdict(line);
-            json!({
-                "program": line.program.name(),
-                "manager": line.manager,
-                "device": line.device.name(),
-                "cpu_ns": line.ns,
-                "allocations": line.allocations,
-                "reserved": line.reserved,
-                "driver_creations": line.driver_creations,
-                "target": line.target,
-                "tenure_takes": verdict.as_ref().map(|verdict| verdict.part),
-                "fast_enough": verdict.as_ref().and_then(|verdict| verdict.is_fast_enough),
-                "reserves_no_more": verdict.as_ref().and_then(|verdict| verdict.reserves_no_more),
-            })
-        };
-        json!(self.0.iter().map(line).collect::<Vec<_>>())
-    }
-
     fn targets(&self, line: &Line) -> String {
         let Some(verdict) = self.verdict(line) else { return "–".to_owned() };
         let met = |is_met: bool| if is_met { "met" } else { "missed" };
@@ -98,9 +76,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = Table::new();
-        table.load_style(presets::ASCII_MARKDOWN);
-        table.set_header([
+        let header = [
             "program",
             "device",
             "manager",
@@ -110,30 +86,26 @@ impl fmt::Display for Report {
             "reserved, MiB",
             "driver creates",
             "targets of tenure",
-        ]);
+        ];
         let mut last = None;
-        for line in &self.0 {
+        let rows = self.0.iter().map(|line| {
             let group = Some((line.program, line.device));
-            let [program, device] = if last.replace((line.program, line.device)) == group {
-                [""; 2]
-            } else {
-                [line.program.name(), line.device.name()]
-            };
-            let unknown = || "–".to_owned();
-            table.add_row([
-                program.to_owned(),
-                device.to_owned(),
-                line.manager.to_owned(),
+            let is_first = last.replace((line.program, line.device)) != group;
+            let [program, device] =
+                if is_first { [line.program.name(), line.device.name()] } else { [""; 2] };
+            row![
+                program,
+                device,
+                line.manager,
                 format!("{:.0}", line.ns),
-                self.tenure_beside(line).map_or_else(unknown, |tenure| format!("{:.1}", line.ns / tenure.ns)),
+                figure(self.tenure_beside(line).map(|tenure| line.ns / tenure.ns), 1),
                 format!("{:.2}", line.allocations),
-                line.reserved
-                    .map_or_else(unknown, |bytes| format!("{:.1}", bytes as f64 / f64::from(1 << 20))),
-                line.driver_creations.map_or_else(unknown, |count| format!("{count:.2}")),
+                line.reserved.map_or_else(|| "–".to_owned(), mib),
+                figure(line.driver_creations, 2),
                 self.targets(line),
-            ]);
-        }
-        write!(f, "{table}")
+            ]
+        });
+        write!(f, "{}", table(&header, rows))
     }
 }
 

@@ -1,19 +1,19 @@
 //! Command lists of the null device.
 
 use tenure_core::device::{Barrier, CommandList};
-use tenure_core::{BufferLayout, DeviceError, State, Subresource, TextureRegion};
+use tenure_core::{BufferLayout, State, Subresource, TextureRegion};
 
-use super::{Device, Resource};
+use super::{Device, Resource, Result};
 
 /// A command list that ignores all commands.
 pub struct List;
 
 impl CommandList<Device> for List {
-    fn begin(&mut self) -> Result<(), DeviceError> {
+    fn begin(&mut self) -> Result {
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), DeviceError> {
+    fn close(&mut self) -> Result {
         Ok(())
     }
 

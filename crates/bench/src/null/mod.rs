@@ -20,6 +20,8 @@ pub use list::List;
 use memory::Unused;
 pub use memory::{Mapping, Memory};
 
+type Result<T = ()> = std::result::Result<T, DeviceError>;
+
 /// A device with the properties of a simulated one; submissions are complete at once.
 ///
 /// It provides mapped memory, and no other functions.
@@ -59,12 +61,6 @@ impl Device {
         Self { has_budgets: false, ..Self::new(profile) }
     }
 
-    /// A texture as a swap chain would make it.
-    #[must_use]
-    pub fn presentable(&self) -> Resource {
-        Resource(Arc::new(Memory::new(0)))
-    }
-
     fn is_mapped(&self, memory: MemoryTypeId) -> bool {
         let memory_type = self.properties().memory_types.get(usize::from(memory.0));
         memory_type.is_some_and(|memory_type| memory_type.flags.contains(MemoryFlags::HOST_VISIBLE))
@@ -78,7 +74,7 @@ impl Device {
         Resource(Arc::new(self.unused.take(size)))
     }
 
-    fn unsupported<T>() -> Result<T, DeviceError> {
+    fn unsupported<T>() -> Result<T> {
         Err(DeviceError::Unsupported { feature: "anything that is not measured" })
     }
 }
@@ -125,38 +121,32 @@ impl device::Device for Device {
         self.tables.manager_slot()
     }
 
-    fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
+    fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements> {
         self.tables.requirements(desc)
     }
 
-    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
+    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap> {
         let number = self.heaps_made.fetch_add(1, Ordering::Relaxed);
         Ok(Heap { is_mapped: self.is_mapped(desc.memory), number })
     }
 
     fn destroy_heap(&self, _: Permit<Self>, _: Heap) {}
 
-    fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
+    fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource> {
         Ok(self.resource(desc, self.is_mapped(memory)))
     }
 
-    fn create_placed(
-        &self,
-        _: Permit<Self>,
-        desc: &ResourceDesc,
-        heap: &Heap,
-        _: u64,
-    ) -> Result<Resource, DeviceError> {
+    fn create_placed(&self, _: Permit<Self>, desc: &ResourceDesc, heap: &Heap, _: u64) -> Result<Resource> {
         Ok(self.resource(desc, heap.is_mapped))
     }
 
-    fn create_reserved(&self, _: &ResourceDesc) -> Result<Resource, DeviceError> {
+    fn create_reserved(&self, _: &ResourceDesc) -> Result<Resource> {
         Self::unsupported()
     }
 
     fn destroy_resource(&self, _: Permit<Self>, _: Resource) {}
 
-    fn map(&self, resource: &Resource) -> Result<Mapping, DeviceError> {
+    fn map(&self, resource: &Resource) -> Result<Mapping> {
         Ok(Mapping::new(Arc::clone(&resource.0)))
     }
 
@@ -164,31 +154,25 @@ impl device::Device for Device {
         Some(1 << 32)
     }
 
-    fn tile_layout(&self, _: &Resource) -> Result<TileLayout, DeviceError> {
+    fn tile_layout(&self, _: &Resource) -> Result<TileLayout> {
         Self::unsupported()
     }
 
     fn set_name(&self, _: Permit<Self>, _: ObjectRef<'_, Self>, _: &str) {}
 
-    fn create_list(&self, _: Permit<Self>, _: QueueId) -> Result<List, DeviceError> {
+    fn create_list(&self, _: Permit<Self>, _: QueueId) -> Result<List> {
         Ok(List)
     }
 
     fn destroy_list(&self, _: Permit<Self>, _: List) {}
 
-    fn create_descriptor_heap(&self, _: &DescriptorHeapDesc) -> Result<(), DeviceError> {
+    fn create_descriptor_heap(&self, _: &DescriptorHeapDesc) -> Result {
         Ok(())
     }
 
     fn destroy_descriptor_heap(&self, _: Permit<Self>, (): ()) {}
 
-    fn write_descriptor(
-        &self,
-        _: Permit<Self>,
-        (): &(),
-        _: u32,
-        _: &Descriptor<'_, Self>,
-    ) -> Result<(), DeviceError> {
+    fn write_descriptor(&self, _: Permit<Self>, (): &(), _: u32, _: &Descriptor<'_, Self>) -> Result {
         Ok(())
     }
 
@@ -198,39 +182,33 @@ impl device::Device for Device {
         (): &(),
         _: u32,
         sources: &[DescriptorSource<'_, Self>],
-    ) -> Result<(), DeviceError> {
+    ) -> Result {
         std::hint::black_box(sources);
         Ok(())
     }
 
     fn clear_descriptors(&self, _: Permit<Self>, (): &(), _: u32, _: u32, _: Option<&str>) {}
 
-    fn create_set_layout(&self, _: &[SetBinding]) -> Result<(), DeviceError> {
+    fn create_set_layout(&self, _: &[SetBinding]) -> Result {
         Ok(())
     }
 
     fn destroy_set_layout(&self, _: Permit<Self>, (): ()) {}
 
-    fn create_set_block(&self, _: Permit<Self>, (): &(), _: u32) -> Result<(), DeviceError> {
+    fn create_set_block(&self, _: Permit<Self>, (): &(), _: u32) -> Result {
         Ok(())
     }
 
     fn destroy_set_block(&self, _: Permit<Self>, (): ()) {}
 
-    fn write_set(
-        &self,
-        _: Permit<Self>,
-        (): &(),
-        _: u32,
-        writes: &[SetWrite<'_, Self>],
-    ) -> Result<(), DeviceError> {
+    fn write_set(&self, _: Permit<Self>, (): &(), _: u32, writes: &[SetWrite<'_, Self>]) -> Result {
         std::hint::black_box(writes);
         Ok(())
     }
 
     fn clear_set(&self, _: Permit<Self>, (): &(), _: u32, _: Option<&str>) {}
 
-    fn create_query_heap(&self, _: &QueryHeapDesc) -> Result<(), DeviceError> {
+    fn create_query_heap(&self, _: &QueryHeapDesc) -> Result {
         Ok(())
     }
 
@@ -240,7 +218,7 @@ impl device::Device for Device {
         &self,
         _: Permit<Self>,
         range: &AccelerationStructureRange<'_, Self>,
-    ) -> Result<u64, DeviceError> {
+    ) -> Result<u64> {
         Ok((1 << 32) + range.offset)
     }
 
@@ -258,7 +236,7 @@ impl device::Device for Device {
         queue: QueueId,
         _: &[&List],
         sync: SubmitSync<'_, Self>,
-    ) -> Result<(), DeviceError> {
+    ) -> Result {
         self.completed[queue.index()].store(sync.signal, Ordering::Release);
         Ok(())
     }
@@ -270,7 +248,7 @@ impl device::Device for Device {
         _: &[QueueSerial],
         signal: u64,
         run: impl FnOnce(&Self) -> T,
-    ) -> Result<T, DeviceError> {
+    ) -> Result<T> {
         let answer = run(self);
         self.completed[queue.index()].store(signal, Ordering::Release);
         Ok(answer)
@@ -283,35 +261,31 @@ impl device::Device for Device {
         _: &[TileUpdate<'_, Self>],
         _: &[QueueSerial],
         _: u64,
-    ) -> Result<(), DeviceError> {
+    ) -> Result {
         Self::unsupported()
     }
 
-    fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
+    fn completed(&self, queue: QueueId) -> Result<u64> {
         Ok(self.completed[queue.index()].load(Ordering::Acquire))
     }
 
-    fn wait(&self, target: QueueSerial, _: Duration) -> Result<bool, DeviceError> {
+    fn wait(&self, target: QueueSerial, _: Duration) -> Result<bool> {
         Ok(self.completed(target.queue)? >= target.serial)
     }
 
-    fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
+    fn budget(&self) -> Result<Vec<HeapBudget>> {
         if self.has_budgets { self.tables.budget() } else { Ok(Vec::new()) }
     }
 
-    fn make_resident(
-        &self,
-        _: Permit<Self>,
-        _: &[MemoryBlock<'_, Self>],
-    ) -> Result<PagingPoint, DeviceError> {
+    fn make_resident(&self, _: Permit<Self>, _: &[MemoryBlock<'_, Self>]) -> Result<PagingPoint> {
         Ok(PagingPoint::RESIDENT)
     }
 
-    fn evict(&self, _: Permit<Self>, _: &[MemoryBlock<'_, Self>]) -> Result<(), DeviceError> {
+    fn evict(&self, _: Permit<Self>, _: &[MemoryBlock<'_, Self>]) -> Result {
         Ok(())
     }
 
-    fn status(&self) -> Result<(), DeviceError> {
+    fn status(&self) -> Result {
         Ok(())
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tenure_plan::{Item, Options};
 
 use super::measure::{TALLY_HEADER, Tally, table, tenure, timed};
-use super::{peers, sources};
+use super::{ROUNDS, peers, sources};
 
-pub(super) fn report(rounds: usize) -> String {
+pub(super) fn report() -> String {
     let frames: Vec<Vec<Item>> = sources::frames().into_iter().map(|(_, items)| items).collect();
     let mut text = format!(
         "Frames: {} with {:.0} resources on average. Peak over lower bound, and time for a plan.\n\n",
@@ -16,7 +16,7 @@ pub(super) fn report(rounds: usize) -> String {
         frames.iter().map(Vec::len).sum::<usize>() as f64 / frames.len().max(1) as f64
     );
     let mut rows = peer_rows(&frames);
-    rows.extend(tenure_rows(&frames, 20 * rounds));
+    rows.extend(tenure_rows(&frames, 20 * ROUNDS));
     let _infallible = writeln!(text, "{}\n", table(&TALLY_HEADER, rows));
     let variants: Vec<Vec<Item>> = (0..)
         .zip(&frames)
@@ -29,13 +29,9 @@ pub(super) fn report(rounds: usize) -> String {
     let _infallible = writeln!(
         text,
         "The same frames mirrored in time, shuffled, and twice without 3 to 10 % of the resources.\n\n{}\n",
-        table(&TALLY_HEADER, tenure_rows(&variants, 4 * rounds))
+        table(&TALLY_HEADER, tenure_rows(&variants, 4 * ROUNDS))
     );
     text
-}
-
-fn row(name: &str, tally: &Tally) -> Vec<String> {
-    [name.to_owned()].into_iter().chain(tally.cells()).collect()
 }
 
 fn peer_rows(frames: &[Vec<Item>]) -> Vec<Vec<String>> {
@@ -46,7 +42,7 @@ fn peer_rows(frames: &[Vec<Item>]) -> Vec<Vec<String>> {
             let (micros, peak) = timed(3, || (peer.peak)(items));
             tally.add(peak, bound, micros);
         }
-        row(peer.name, &tally)
+        tally.row(peer.name)
     };
     peers::all().into_iter().map(measured).collect()
 }
@@ -65,7 +61,7 @@ fn tenure_rows(frames: &[Vec<Item>], rounds: usize) -> Vec<Vec<String>> {
             let (micros, plan) = tenure(items, &options, rounds);
             tally.add(plan.peak, plan.lower_bound, micros);
         }
-        row(name, &tally)
+        tally.row(name)
     };
     efforts.into_iter().map(measured).collect()
 }

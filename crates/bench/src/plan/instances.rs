@@ -9,7 +9,9 @@ use tenure_plan::{Item, Options, csv};
 
 use super::measure::{table, tenure};
 use super::planted::{CAPACITY, SHAPES, Shape};
-use super::{peers, sources};
+use super::{ROUNDS, peers, sources};
+use crate::table::{figure, row};
+use crate::timing::median;
 
 /// Placements that are tried at most: about a second.
 const NODES: u64 = 200_000;
@@ -20,8 +22,8 @@ const VARIED: usize = 3;
 /// How often an instance is thinned.
 const THINNED: u64 = 30;
 
-/// Makes other instances of one.
-type Variants = fn(&Instance) -> Vec<Instance>;
+/// Makes other items of an instance's, each with the factor of their capacity.
+type Variants = fn(&[Item]) -> Vec<(u64, Vec<Item>)>;
 
 struct Instance {
     items: Vec<Item>,
@@ -41,8 +43,8 @@ pub(super) fn planted() -> String {
 }
 
 /// The instances in a folder.
-pub(super) fn published(folder: &Path, rounds: usize) -> Result<String, String> {
-    Ok(report("Published instances", &read(folder)?, rounds))
+pub(super) fn published(folder: &Path) -> Result<String, String> {
+    Ok(report("Published instances", &read(folder)?, ROUNDS))
 }
 
 fn report(title: &str, groups: &[Group], rounds: usize) -> String {
@@ -57,9 +59,22 @@ fn report(title: &str, groups: &[Group], rounds: usize) -> String {
     ];
     let mut text = format!("{title}, at their capacity. One thread.\n\n{}\n\n", table(&header, rows));
     let varied = || groups.iter().flat_map(|group| group.instances.iter().take(VARIED));
-    let variants: [(&str, Variants); 4] =
-        [("mirrored", mirrored), ("shuffled", shuffled), ("scaled", scaled), ("3 to 10 % removed", thinned)];
-    let rows = variants.iter().map(|(name, make)| of_variants(name, varied().flat_map(make)));
+    let variants: [(&str, Variants); 4] = [
+        ("mirrored", |items| vec![(1, sources::mirrored(items))]),
+        ("shuffled", |items| (0..4).map(|seed| (1, sources::shuffled(items, seed))).collect()),
+        ("scaled", |items| {
+            let scaled = |by| (by, sources::shuffled(&sources::scaled(items, 5, by), by));
+            vec![scaled(3), scaled(7919), scaled(12_345)]
+        }),
+        ("3 to 10 % removed", |items| (0..THINNED).map(|seed| (1, sources::thinned(items, seed))).collect()),
+    ];
+    let rows = variants.iter().map(|(name, make)| {
+        let instances = varied().flat_map(|instance| {
+            let of = |(by, items)| Instance { items, capacity: instance.capacity * by };
+            make(&instance.items).into_iter().map(of)
+        });
+        of_variants(name, instances)
+    });
     let header = ["variant", "solved", "within 1 s", "ms, median", "ms, p90", "ms, max"];
     let _infallible =
         writeln!(text, "Variants of {} of them.\n\n{}\n", varied().count(), table(&header, rows));
@@ -106,16 +121,13 @@ fn of_group(group: &Group, rounds: usize) -> Vec<String> {
         solved += u32::from(plan.peak <= instance.capacity);
         best = best.min(best_peer(instance) as f64 / instance.capacity as f64);
     }
-    sizes.sort_unstable();
-    times.sort_by(f64::total_cmp);
-    nodes.sort_unstable();
-    let middle = group.instances.len() / 2;
-    vec![
-        group.name.clone(),
-        sizes[middle].to_string(),
-        format!("{solved} of {}", group.instances.len()),
-        format!("{:.1}", times[middle]),
-        nodes[middle].to_string(),
+    let count = group.instances.len();
+    row![
+        group.name,
+        median(sizes).unwrap_or(0),
+        format!("{solved} of {count}"),
+        figure(median(times), 1),
+        median(nodes).unwrap_or(0),
         format!("{best:.3}"),
     ]
 }
@@ -140,38 +152,14 @@ fn of_variants(name: &str, variants: impl Iterator<Item = Instance>) -> Vec<Stri
         let at = (times.len() * percent / 100).min(times.len().saturating_sub(1));
         times.get(at).map_or_else(String::new, |time| format!("{time:.1}"))
     };
-    vec![
-        name.to_owned(),
+    row![
+        name,
         format!("{solved} of {}", times.len()),
         format!("{:.1} %", 100.0 * f64::from(in_time) / times.len().max(1) as f64),
         percentile(50),
         percentile(90),
         percentile(100),
     ]
-}
-
-fn with(instance: &Instance, items: Vec<Item>) -> Instance {
-    Instance { items, capacity: instance.capacity }
-}
-
-fn mirrored(instance: &Instance) -> Vec<Instance> {
-    vec![with(instance, sources::mirrored(&instance.items))]
-}
-
-fn shuffled(instance: &Instance) -> Vec<Instance> {
-    (0..4).map(|seed| with(instance, sources::shuffled(&instance.items, seed))).collect()
-}
-
-fn scaled(instance: &Instance) -> Vec<Instance> {
-    let scale = |by: u64| Instance {
-        items: sources::shuffled(&sources::scaled(&instance.items, 5, by), by),
-        capacity: instance.capacity * by,
-    };
-    vec![scale(3), scale(7919), scale(12_345)]
-}
-
-fn thinned(instance: &Instance) -> Vec<Instance> {
-    (0..THINNED).map(|seed| with(instance, sources::thinned(&instance.items, seed))).collect()
 }
 
 #[cfg(test)]

@@ -3,8 +3,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, Table};
 use tenure_plan::{Item, Options, Plan, check, plan};
+
+use crate::table::row;
+use crate::timing::median;
 
 /// The median of some rounds, in microseconds, and what the last one returned.
 pub(super) fn timed<T>(rounds: usize, mut run: impl FnMut() -> T) -> (f64, T) {
@@ -19,8 +22,7 @@ pub(super) fn timed<T>(rounds: usize, mut run: impl FnMut() -> T) -> (f64, T) {
     for _ in 1..rounds {
         outcome = time();
     }
-    times.sort_by(f64::total_cmp);
-    (times[times.len() / 2], outcome)
+    (median(times).unwrap_or_default(), outcome)
 }
 
 /// A plan of tenure, checked, and its time in microseconds.
@@ -44,11 +46,12 @@ impl Tally {
     }
 
     /// Mean, 90th percentile and maximum of the ratio, the share at the bound, mean and maximum time.
-    pub(super) fn cells(&self) -> [String; 6] {
+    pub(super) fn row(&self, name: &str) -> Vec<String> {
         let mut sorted = self.ratios.clone();
         sorted.sort_by(f64::total_cmp);
         let at_bound = sorted.iter().filter(|ratio| **ratio <= 1.0).count();
-        [
+        row![
+            name,
             format!("{:.4}", mean(&sorted)),
             format!("{:.3}", sorted[(sorted.len() * 9 / 10).min(sorted.len() - 1)]),
             format!("{:.3}", sorted[sorted.len() - 1]),
@@ -62,17 +65,13 @@ impl Tally {
 pub(super) const TALLY_HEADER: [&str; 7] =
     ["planner", "mean", "p90", "max", "at the bound", "µs, mean", "µs, max"];
 
-fn mean(values: &[f64]) -> f64 {
+pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// A table with all columns but the first aligned to the right.
 pub(super) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN).set_header(header.iter().copied());
-    for row in rows {
-        table.add_row(row);
-    }
+    let mut table = crate::table::table(header, rows);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }

@@ -3,7 +3,6 @@
 mod frames;
 mod instances;
 mod large;
-mod limits;
 mod measure;
 mod memory;
 mod mixes;
@@ -14,39 +13,25 @@ mod random;
 #[path = "../../../tenure-plan/tests/common/sources.rs"]
 mod sources;
 
-use std::path::PathBuf;
+use std::path::Path;
 
-/// What to measure.
-#[derive(clap::Args, Debug)]
-pub struct Args {
-    /// A folder of instances (id,lower,upper,size) with their capacity before the ending, such as the
-    /// challenging ones published with MiniMalloc
-    #[arg(long, value_name = "DIR", env = "TENURE_PLAN_INSTANCES")]
-    pub instances: Option<PathBuf>,
-    /// Rounds of timing; the result is their median.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: u32,
-    /// Leave out a million items.
-    #[arg(long)]
-    pub skip_million: bool,
-}
+/// Rounds of timing; the result is their median.
+const ROUNDS: usize = 5;
 
 /// Runs the measurements and prints them.
 ///
 /// # Errors
-/// A folder of instances that was named cannot be read.
-pub fn run(args: &Args) -> Result<(), String> {
-    let rounds = args.rounds as usize;
-    println!("{}", frames::report(rounds));
+/// The folder of instances that `TENURE_PLAN_INSTANCES` names cannot be read.
+pub fn run() -> Result<(), String> {
+    println!("{}", frames::report());
     println!("{}", instances::planted());
     // A variable that is set to nothing names no folder.
-    match args.instances.as_deref().filter(|folder| !folder.as_os_str().is_empty()) {
-        Some(folder) => println!("{}", instances::published(folder, rounds)?),
+    match std::env::var_os("TENURE_PLAN_INSTANCES").filter(|folder| !folder.is_empty()) {
+        Some(folder) => println!("{}", instances::published(Path::new(&folder))?),
         None => println!("Published instances: not run; TENURE_PLAN_INSTANCES may name their folder.\n"),
     }
-    println!("{}", large::report(rounds, !args.skip_million));
-    println!("{}", limits::report(!args.skip_million));
-    println!("{}", memory::report(!args.skip_million));
-    println!("{}", mixes::report(rounds));
+    println!("{}", large::report());
+    println!("{}", memory::report());
+    println!("{}", mixes::report());
     Ok(())
 }

@@ -25,18 +25,16 @@ pub fn all() -> Vec<Peer> {
     vec![
         peer("no aliasing", no_aliasing, false),
         peer("pool of equal sizes", equal_sizes, false),
-        peer("online first fit, 128 MiB heaps, committed", |items| Heaps::of(items).committed, false),
-        peer("online first fit, high-water marks", |items| Heaps::of(items).high_water, false),
+        peer("online first fit, 128 MiB heaps, committed", online_first_fit, false),
         peer("size-descending, best fit", |items| peak_in_order(items, Key::Size, Fit::Best), true),
         peer("size-descending, first gap", |items| peak_in_order(items, Key::Size, Fit::First), true),
-        peer("best fit in two orders", |items| best_of_orders(items, &TWO_ORDERS), true),
-        peer("best fit in six orders", |items| best_of_orders(items, &ALL_ORDERS), true),
+        peer("best fit in six orders", best_of_orders, true),
         peer("hill climb over orders, 500 steps", climbed_peak, true),
     ]
 }
 
 /// 128 MiB in units of 64 KiB.
-pub const HEAP_UNITS: u64 = 2048;
+const HEAP_UNITS: u64 = 2048;
 
 /// The peak if no items share memory.
 fn no_aliasing(items: &[Item]) -> u64 {
@@ -54,19 +52,8 @@ fn equal_sizes(items: &[Item]) -> u64 {
     live.iter().map(|(size, (_, most))| size * most).sum()
 }
 
-/// Heaps of [`HEAP_UNITS`] or the request, each filled by first fit, pass by pass, as documented for
-/// Unreal Engine's transient allocator.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Heaps {
-    /// The sizes of all heaps together.
-    pub committed: u64,
-    /// The sum of the highest ends of all heaps.
-    pub high_water: u64,
-}
-
 struct Heap {
     size: u64,
-    high: u64,
     /// The live items: offset to end.
     live: BTreeMap<u64, u64>,
 }
@@ -85,34 +72,28 @@ impl Heap {
     }
 }
 
-impl Heaps {
-    /// The heaps that a frame needs.
-    #[must_use]
-    pub fn of(items: &[Item]) -> Self {
-        let mut heaps: Vec<Heap> = Vec::new();
-        let mut places = vec![(0, 0); items.len()];
-        for (_, begins, at) in begins_and_ends(items) {
-            let size = items[at].size;
-            if !begins {
-                let (heap, offset) = places[at];
-                let heap: &mut Heap = &mut heaps[heap];
-                heap.live.remove(&offset);
-                continue;
-            }
-            let found = heaps.iter().enumerate().find_map(|(heap, it)| Some((heap, it.find(size)?)));
-            let (heap, offset) = found.unwrap_or_else(|| {
-                heaps.push(Heap { size: size.max(HEAP_UNITS), high: 0, live: BTreeMap::new() });
-                (heaps.len() - 1, 0)
-            });
-            places[at] = (heap, offset);
-            heaps[heap].live.insert(offset, offset + size);
-            heaps[heap].high = heaps[heap].high.max(offset + size);
+/// The sizes of the heaps of [`HEAP_UNITS`] or the request, each filled by first fit, pass by pass, as documented for
+/// Unreal Engine's transient allocator.
+fn online_first_fit(items: &[Item]) -> u64 {
+    let mut heaps: Vec<Heap> = Vec::new();
+    let mut places = vec![(0, 0); items.len()];
+    for (_, begins, at) in begins_and_ends(items) {
+        let size = items[at].size;
+        if !begins {
+            let (heap, offset) = places[at];
+            let heap: &mut Heap = &mut heaps[heap];
+            heap.live.remove(&offset);
+            continue;
         }
-        Self {
-            committed: heaps.iter().map(|heap| heap.size).sum(),
-            high_water: heaps.iter().map(|heap| heap.high).sum(),
-        }
+        let found = heaps.iter().enumerate().find_map(|(heap, it)| Some((heap, it.find(size)?)));
+        let (heap, offset) = found.unwrap_or_else(|| {
+            heaps.push(Heap { size: size.max(HEAP_UNITS), live: BTreeMap::new() });
+            (heaps.len() - 1, 0)
+        });
+        places[at] = (heap, offset);
+        heaps[heap].live.insert(offset, offset + size);
     }
+    heaps.iter().map(|heap| heap.size).sum()
 }
 
 /// The begin and the end of each item, sorted by time; at equal times ends come first.
@@ -181,7 +162,6 @@ enum Key {
     SizeThenWidth,
 }
 
-const TWO_ORDERS: [Key; 2] = [Key::SizeThenWidth, Key::WidthThenSize];
 const ALL_ORDERS: [Key; 6] =
     [Key::Size, Key::Width, Key::Area, Key::Start, Key::WidthThenSize, Key::SizeThenWidth];
 
@@ -206,8 +186,8 @@ fn peak_in_order(items: &[Item], key: Key, fit: Fit) -> u64 {
     peak_of(items, &place(items, &ordered(items, key), fit))
 }
 
-fn best_of_orders(items: &[Item], keys: &[Key]) -> u64 {
-    keys.iter().map(|&key| peak_in_order(items, key, Fit::Best)).min().unwrap_or(0)
+fn best_of_orders(items: &[Item]) -> u64 {
+    ALL_ORDERS.iter().map(|&key| peak_in_order(items, key, Fit::Best)).min().unwrap_or(0)
 }
 
 const CLIMB_STEPS: usize = 500;

@@ -15,6 +15,14 @@ pub(super) enum Lifetimes {
     Mixed,
 }
 
+impl Lifetimes {
+    pub(super) const ALL: [Self; 3] = [Self::Short, Self::Uniform, Self::Mixed];
+
+    pub(super) fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+}
+
 /// Items of log-uniform sizes up to a million.
 pub(super) fn random(lifetimes: Lifetimes, count: u64, seed: u64) -> Vec<Item> {
     let mut rng = Rng::new(seed);

@@ -8,7 +8,7 @@ use tenure_sim::Profile;
 
 use crate::counting::Count;
 use crate::null;
-use crate::timing::time;
+use crate::timing::{median, try_time};
 
 const CYCLES: usize = 200;
 
@@ -59,9 +59,7 @@ fn submissions(rounds: u32, blocks: u32) -> Result<[Figure; 2], Error> {
         let order = if round % 2 == 0 { [&leaving, &staying] } else { [&staying, &leaving] };
         let mut taken = [Duration::ZERO; 2];
         for (buffers, taken) in order.into_iter().zip(&mut taken) {
-            let mut result = Ok(());
-            *taken = time(|| result = submit(&frame, buffers));
-            result?;
+            *taken = try_time(|| submit(&frame, buffers))?;
         }
         taken.rotate_left(round as usize % 2);
         differences.push((taken[0].as_secs_f64() - taken[1].as_secs_f64()) * 1e9 / CYCLES as f64);
@@ -83,7 +81,7 @@ fn submissions(rounds: u32, blocks: u32) -> Result<[Figure; 2], Error> {
     Ok([
         Figure {
             what: format!("a submission that uses {blocks_named}: added (ns)"),
-            value: median(differences),
+            value: median(differences).unwrap_or_default(),
             target: 100.0 + 5.0 * f64::from(blocks),
             is_exact: false,
         },
@@ -125,16 +123,15 @@ impl Allocating {
     /// Creates some in a frame, of which the time is taken, and drops them.
     fn round(&mut self) -> Result<Duration, Error> {
         let frame = self.gpu.begin_frame()?;
-        let mut result = Ok(());
-        let taken = time(|| {
-            result = (0..CYCLES).try_for_each(|_| {
+        let taken = try_time(|| {
+            (0..CYCLES).try_for_each(|_| {
                 self.made.push(black_box(self.gpu.create_buffer(black_box(&self.desc))?));
-                Ok(())
-            });
+                Ok::<(), Error>(())
+            })
         });
         self.made.clear();
         frame.end()?;
-        result.map(|()| taken)
+        taken
     }
 }
 
@@ -155,13 +152,8 @@ fn allocations(rounds: u32, bytes: u64) -> Result<Figure, Error> {
     }
     Ok(Figure {
         what: format!("a buffer of {} KiB: added by the budget (ns)", bytes >> 10),
-        value: median(differences),
+        value: median(differences).unwrap_or_default(),
         target: 2.0,
         is_exact: false,
     })
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or_default()
 }

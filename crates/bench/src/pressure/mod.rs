@@ -23,21 +23,17 @@ use report::{Line, Played, Report};
 use scenarios::Length;
 use trace::Trace;
 
+/// Laps, or rounds, of each scenario.
+const LAPS: usize = 12;
+/// Rounds of each measurement of time; the result is their median.
+const ROUNDS: u32 = 101;
+
 /// What to measure.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    pub json: bool,
-    /// Laps, or rounds, of each scenario.
-    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=100))]
-    pub laps: u16,
     /// Submissions for which the operating system lets a program exceed its budget before it moves memory out.
     #[arg(long, default_value_t = trace::DEMOTION_DELAY)]
     pub demotion_delay: u64,
-    /// Rounds of each measurement of time; the result is their median.
-    #[arg(long, default_value_t = 101, value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: u32,
 }
 
 /// Plays the scenarios and prints the outcomes.
@@ -45,7 +41,7 @@ pub struct Args {
 /// # Errors
 /// A target is missed; the errors of the manager.
 pub fn run(args: &Args) -> Result<(), String> {
-    let length = Length(usize::from(args.laps));
+    let length = Length(LAPS);
     let mut lines = Vec::new();
     let free = [
         scenarios::wandering(length),
@@ -60,14 +56,10 @@ pub fn run(args: &Args) -> Result<(), String> {
         trace.demotion_delay = args.demotion_delay;
         lines.push(play(&trace, has_target)?);
     }
-    let mut figures = measure::all(args.rounds).map_err(|error| error.to_string())?;
+    let mut figures = measure::all(ROUNDS).map_err(|error| error.to_string())?;
     figures.extend(returning::all().map_err(|error| error.to_string())?);
     let report = Report { lines, figures };
-    if args.json {
-        println!("{:#}", report.to_json());
-    } else {
-        println!("{report}");
-    }
+    println!("{report}");
     let missed = report.missed();
     if missed == 0 { Ok(()) } else { Err(format!("{missed} targets are missed")) }
 }

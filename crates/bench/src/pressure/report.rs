@@ -1,12 +1,10 @@
-//! The outcomes, as a table or JSON, and whether the targets are met.
+//! The outcomes as tables, and whether the targets are met.
 
 use std::fmt;
 
-use comfy_table::{Table, presets};
-use serde_json::{Value, json};
-
 use super::measure::Figure;
 use super::trace::Outcome;
+use crate::table::{row, table};
 
 /// What one player did in a scenario.
 pub(super) struct Played {
@@ -86,40 +84,11 @@ impl Report {
         let figures = self.figures.iter().filter(|figure| figure.is_exact && !figure.is_met());
         self.lines.iter().map(|line| line.missed().len()).sum::<usize>() + figures.count()
     }
-
-    pub(super) fn to_json(&self) -> Value {
-        let player = |(player, outcome): (&'static str, Outcome)| {
-            json!({
-                "player": player,
-                "bytes_in": outcome.bytes_in,
-                "unused": outcome.unused,
-                "moved": outcome.moved,
-                "stalled_ns": outcome.stalled as f64,
-                "cpu_waits": outcome.waits,
-                "over_budget_byte_ns": outcome.over as f64,
-            })
-        };
-        let line = |line: &Line| {
-            json!({
-                "scenario": line.scenario,
-                "belady": line.bound,
-                "players": line.players().map(player).collect::<Vec<_>>(),
-                "missed": line.missed(),
-            })
-        };
-        let figure = |figure: &Figure| json!({ "what": figure.what, "value": figure.value, "target": figure.target, "met": figure.is_met() });
-        json!({
-            "scenarios": self.lines.iter().map(line).collect::<Vec<_>>(),
-            "measured": self.figures.iter().map(figure).collect::<Vec<_>>(),
-        })
-    }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = Table::new();
-        table.load_style(presets::ASCII_MARKDOWN);
-        table.set_header([
+        let header = [
             "scenario",
             "Belady (MiB)",
             "policy",
@@ -131,35 +100,32 @@ impl fmt::Display for Report {
             "CPU waits",
             "over budget (MiB s)",
             "targets",
-        ]);
+        ];
+        let mut rows = Vec::new();
         for line in &self.lines {
             for (number, (player, outcome)) in line.players().enumerate() {
                 let first = |text: String| if number == 0 { text } else { String::new() };
                 let unused = outcome.unused as f64 / outcome.bytes_in.max(1) as f64;
-                table.add_row([
+                rows.push(row![
                     first(line.scenario.to_owned()),
                     first(format!("{:.0}", mib(line.bound))),
-                    player.to_owned(),
+                    player,
                     format!("{:.0}", mib(outcome.bytes_in)),
                     ratio(outcome.bytes_in, line.bound),
                     format!("{:.0} %", unused * 100.0),
                     format!("{:.0}", mib(outcome.moved)),
                     format!("{:.1}", outcome.stalled as f64 / 1e6),
-                    outcome.waits.to_string(),
+                    outcome.waits,
                     format!("{:.2}", outcome.over as f64 / 1e9 / f64::from(1 << 20)),
                     first(line.verdict()),
                 ]);
             }
         }
-        writeln!(f, "{table}\n")?;
-        let mut table = Table::new();
-        table.load_style(presets::ASCII_MARKDOWN);
-        table.set_header(["measured", "median", "target", "targets"]);
-        for figure in &self.figures {
+        writeln!(f, "{}\n", table(&header, rows))?;
+        let rows = self.figures.iter().map(|figure| {
             let (value, target) = (format!("{:.2}", figure.value), format!("≤ {}", figure.target));
-            let verdict = if figure.is_met() { "met" } else { "missed" };
-            table.add_row([figure.what.clone(), value, target, verdict.to_owned()]);
-        }
-        write!(f, "{table}")
+            row![figure.what, value, target, if figure.is_met() { "met" } else { "missed" }]
+        });
+        write!(f, "{}", table(&["measured", "median", "target", "targets"], rows))
     }
 }

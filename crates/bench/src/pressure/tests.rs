@@ -7,7 +7,7 @@ use super::{belady, play, returning, small};
 /// The deterministic targets of each scenario, at as many laps as the command plays.
 #[test]
 fn the_targets_are_met() {
-    for trace in scenarios::all(Length(12)) {
+    for trace in scenarios::all(Length(super::LAPS)) {
         let line = play(&trace, true).unwrap();
         assert_eq!(line.missed(), [""; 0], "{}", trace.name);
     }

@@ -36,6 +36,7 @@ pub(super) fn check<P: Player>(script: &Script) -> Result<Checked, String> {
                 live.remove(block, offset);
                 player.free(handle)?;
             }
+            Call::EndFrame => {}
         }
     }
     handles.into_iter().flatten().try_for_each(|handle| player.free(handle))?;

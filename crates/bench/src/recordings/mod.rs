@@ -19,7 +19,7 @@ mod wgpu;
 
 use std::path::{Path, PathBuf};
 
-use crate::suballoc::singles::clock;
+use crate::timing::clock;
 use check::Checked;
 use figures::Times;
 use play::Player;
@@ -31,9 +31,6 @@ use script::Script;
 pub struct Args {
     /// Recordings; those of the repository when none is named.
     pub files: Vec<PathBuf>,
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    pub json: bool,
     /// Rounds; peers take turns within a round, and of each call the median of the rounds counts.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
@@ -41,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "PEER")]
     pub only: Vec<String>,
     /// Measure nothing: check that live allocations do not overlap and are aligned.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     pub check: bool,
 }
 
@@ -82,11 +79,7 @@ pub fn run(args: &Args) -> Result<(), String> {
         return check_all(&peers, &scripts);
     }
     let report = measure(&peers, &scripts, args.rounds)?;
-    if args.json {
-        println!("{:#}", report.to_json());
-    } else {
-        println!("{report}");
-    }
+    println!("{report}");
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::figures::Times;
 use super::script::{Call, Request, Script};
-use crate::suballoc::singles::nanoseconds;
+use crate::timing::nanoseconds;
 
 /// An allocator that can replay a script.
 pub(crate) trait Player: Sized {
@@ -57,6 +57,7 @@ pub(super) fn play<P: Player>(script: &Script, clock: u32, times: &mut Times) ->
                 frees.push(nanoseconds(start).saturating_sub(clock));
                 freed?;
             }
+            Call::EndFrame => {}
         }
     }
     times.add(allocations, frees, player.peak_reserved());

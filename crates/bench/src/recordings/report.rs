@@ -1,12 +1,11 @@
-//! The measurements, as a table or JSON.
+//! The measurements as a table.
 
 use std::fmt;
 
-use comfy_table::{Table, presets};
-use serde_json::{Value, json};
-
-use super::figures::{Percentiles, Times};
+use super::figures::Times;
 use super::script::Script;
+use crate::table::{row, table};
+use crate::timing::Percentiles;
 
 /// One recording, played to one allocator.
 pub(super) struct Line {
@@ -31,10 +30,6 @@ impl Line {
             reserved: times.peak_reserved,
             live: script.peak_bytes,
         }
-    }
-
-    fn reserved_over_live(&self) -> f64 {
-        self.reserved as f64 / self.live as f64
     }
 }
 
@@ -61,28 +56,11 @@ impl Report {
             live: lines().map(|line| line.live).sum(),
         }
     }
-
-    pub(super) fn to_json(&self) -> Value {
-        let spread = |times: &[u32]| {
-            let Percentiles { p50, p99, p9999 } = Percentiles::of(times.to_vec());
-            json!({ "calls": times.len(), "p50_ns": p50, "p99_ns": p99, "p99_99_ns": p9999 })
-        };
-        let line = |line: &Line| {
-            json!({
-                "recording": line.recording, "peer": line.peer, "allocate": spread(&line.allocations),
-                "free": spread(&line.frees), "reserved_bytes": line.reserved, "live_bytes": line.live,
-                "reserved_over_live": line.reserved_over_live(),
-            })
-        };
-        json!({ "clock_ns": self.clock, "lines": self.lines.iter().map(line).collect::<Vec<_>>() })
-    }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = Table::new();
-        table.load_style(presets::ASCII_MARKDOWN);
-        table.set_header([
+        let header = [
             "recording",
             "peer",
             "allocate, ns: p50",
@@ -92,18 +70,15 @@ impl fmt::Display for Report {
             "p99",
             "p99.99",
             "reserved / live",
-        ]);
-        for line in &self.lines {
+        ];
+        let rows = self.lines.iter().map(|line| {
             let [allocate, free] = [&line.allocations, &line.frees].map(|times| {
-                let Percentiles { p50, p99, p9999 } = Percentiles::of(times.clone());
-                [p50, p99, p9999].map(|time| time.to_string())
+                let Percentiles { p50, p99, p9999, .. } = Percentiles::of(times.clone());
+                row![p50, p99, p9999]
             });
-            let mut row = vec![line.recording.clone(), line.peer.to_owned()];
-            row.extend(allocate);
-            row.extend(free);
-            row.push(format!("{:.3}", line.reserved_over_live()));
-            table.add_row(row);
-        }
-        write!(f, "The clock's own {} ns are taken off each call.\n\n{table}", self.clock)
+            let reserved = format!("{:.3}", line.reserved as f64 / line.live as f64);
+            [row![line.recording, line.peer], allocate, free, row![reserved]].concat()
+        });
+        write!(f, "The clock's own {} ns are taken off each call.\n\n{}", self.clock, table(&header, rows))
     }
 }

@@ -20,6 +20,7 @@ pub(crate) struct Request {
 pub(crate) enum Call {
     Allocate { slot: usize, request: Request },
     Free { slot: usize },
+    EndFrame,
 }
 
 /// The calls of a recording.
@@ -72,10 +73,10 @@ impl Script {
                         calls.push(Call::Free { slot });
                     }
                 }
-                Event::Frame { .. } => {}
+                Event::Frame { .. } => calls.push(Call::EndFrame),
             }
         }
-        if calls.is_empty() {
+        if slots == 0 {
             return Err(format!("{name}: there is no allocation in it"));
         }
         Ok(Self { name: name.to_owned(), calls, slots, peak_bytes })

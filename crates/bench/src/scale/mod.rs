@@ -4,28 +4,15 @@
 //! All scenes exist at the same time and alternate, so that other load on the machine and the age of the
 //! managers affect all of them alike.
 
-mod report;
 mod scene;
 
 use tenure_core::{Config, Error, PoolConfig};
 
-use report::Report;
-use scene::Scene;
+use crate::table::{row, table};
+use scene::{Line, Scene};
 
-/// What to measure.
-#[derive(clap::Args, Debug)]
-pub struct Args {
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    pub json: bool,
-    /// Rounds of each measurement; the result is their median.
-    #[arg(long, default_value_t = 301, value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: u32,
-    /// Only so much alive, and no scenes of many blocks; may be given more than once.
-    #[arg(long)]
-    pub live: Vec<usize>,
-}
-
+/// Rounds of each measurement; the result is their median.
+const ROUNDS: u32 = 301;
 /// Resources alive.
 const LIVE: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 /// Blocks, each with one resource that fills most of it, beside a thousand small ones.
@@ -41,10 +28,10 @@ const WARM_UP: u32 = 30;
 ///
 /// # Errors
 /// The errors of the manager.
-pub fn run(args: &Args) -> Result<(), Error> {
-    let mut scenes = scenes(args)?;
+pub fn run() -> Result<(), Error> {
+    let mut scenes = scenes()?;
     let count = scenes.len();
-    for round in 0..WARM_UP + args.rounds {
+    for round in 0..WARM_UP + ROUNDS {
         if round == WARM_UP {
             scenes.iter_mut().for_each(Scene::forget_times);
         }
@@ -53,21 +40,40 @@ pub fn run(args: &Args) -> Result<(), Error> {
         scenes.iter_mut().try_for_each(Scene::round)?;
     }
     // Back to the order they were made in.
-    scenes.rotate_right((WARM_UP + args.rounds) as usize % count);
-    let report = Report(scenes.into_iter().map(Scene::line).collect());
-    if args.json {
-        println!("{:#}", report.to_json());
-    } else {
-        println!("{report}");
-    }
+    scenes.rotate_right((WARM_UP + ROUNDS) as usize % count);
+    let lines: Vec<Line> = scenes.into_iter().map(Scene::line).collect();
+    let rows = lines.iter().map(|line| {
+        let figures = line.ns.map(|ns| format!("{ns:.1}"));
+        [row![line.live, line.blocks], figures.to_vec()].concat()
+    });
+    let spreads = (0..HEADER.len() - 2).map(|column| spread(lines.iter().map(|line| line.ns[column])));
+    let spreads = row!["median", ""].into_iter().chain(spreads).collect();
+    println!("{}", table(&HEADER, rows.chain([spreads])));
     Ok(())
 }
 
-fn scenes(args: &Args) -> Result<Vec<Scene>, Error> {
+const HEADER: [&str; 8] = [
+    "alive",
+    "blocks",
+    "frame end, idle (ns)",
+    "create",
+    "drop",
+    "frame end, a release of what is new, side by side",
+    "each in a hole",
+    "of what is anywhere",
+];
+
+/// The median of the scenes, and how far the least and the most are from it.
+fn spread(values: impl Iterator<Item = f64>) -> String {
+    let mut all: Vec<f64> = values.collect();
+    all.sort_by(f64::total_cmp);
+    let (least, median, most) = (all[0], all[all.len() / 2], all[all.len() - 1]);
+    let percent = |value: f64| (value / median - 1.0) * 100.0;
+    format!("{median:.1} ({:+.0} %, {:+.0} %)", percent(least), percent(most))
+}
+
+fn scenes() -> Result<Vec<Scene>, Error> {
     let alive = |live: &usize| Scene::new(&Config::default(), 4096, *live, (0, 0));
-    if !args.live.is_empty() {
-        return args.live.iter().map(alive).collect();
-    }
     let config =
         Config::from(PoolConfig { min_block: BLOCK, max_buffer_block: BLOCK, ..PoolConfig::default() });
     let in_blocks = |blocks: &usize| Scene::new(&config, 1024, LIVE[0], (LARGE, *blocks));

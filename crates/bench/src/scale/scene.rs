@@ -6,10 +6,9 @@ use std::time::Duration;
 use tenure_core::{Buffer, BufferDesc, Config, Error, Frame, Gpu, Queue, Usage};
 use tenure_sim::Profile;
 
-use super::report::Line;
 use crate::null::Device;
 use crate::suballoc::rng::Rng;
-use crate::timing::{median_ns, time};
+use crate::timing::{median_ns, time, try_time};
 
 /// Resources that a frame creates and drops.
 pub(super) const A_FRAME: usize = 1000;
@@ -62,10 +61,17 @@ impl World {
     /// end.
     fn end(frame: Frame<Device>) -> Result<Duration, Error> {
         frame.submit(frame.record(Queue::Graphics, "uses them")?)?;
-        let mut ended = Ok(());
-        let taken = time(|| ended = frame.end());
-        ended.map(|()| taken)
+        try_time(|| frame.end())
     }
+}
+
+/// What came of a scene.
+pub(super) struct Line {
+    pub(super) live: u64,
+    pub(super) blocks: usize,
+    /// The end of a frame in which nothing was dropped; a creation and a drop; and the end of a frame, a release: of what
+    /// the frame created, side by side, and each between two that live, and of anything that lived.
+    pub(super) ns: [f64; 6],
 }
 
 /// Times of the rounds.
@@ -122,14 +128,12 @@ impl Scene {
     fn frame(world: &World, times: &mut Times) -> Result<Duration, Error> {
         let frame = world.gpu.begin_frame()?;
         let mut made = Vec::with_capacity(A_FRAME);
-        let mut done: Result<(), Error> = Ok(());
-        times.create.push(time(|| {
-            done = (0..A_FRAME).try_for_each(|_| {
+        times.create.push(try_time(|| {
+            (0..A_FRAME).try_for_each(|_| {
                 made.push(world.gpu.create_buffer(&world.desc)?);
-                Ok(())
-            });
-        }));
-        done?;
+                Ok::<(), Error>(())
+            })
+        })?);
         times.drop.push(time(|| drop(black_box(made))));
         World::end(frame)
     }
@@ -148,16 +152,13 @@ impl Scene {
     /// What came of it.
     pub(super) fn line(self) -> Line {
         let Self { calm, times, .. } = self;
-        let of_frame = |times| median_ns(times, A_FRAME);
+        let Times { idle, create, drop, side_by_side, in_holes, anywhere } = times;
+        let [create, drop, side_by_side, in_holes, anywhere] =
+            [create, drop, side_by_side, in_holes, anywhere].map(|times| median_ns(times, A_FRAME));
         Line {
             live: calm.gpu.stats().live_objects,
             blocks: calm.gpu.report().pools.iter().map(|pool| pool.blocks.len()).sum(),
-            idle_ns: median_ns(times.idle, 1),
-            create_ns: of_frame(times.create),
-            drop_ns: of_frame(times.drop),
-            side_by_side_ns: of_frame(times.side_by_side),
-            in_holes_ns: of_frame(times.in_holes),
-            anywhere_ns: of_frame(times.anywhere),
+            ns: [median_ns(idle, 1), create, drop, side_by_side, in_holes, anywhere],
         }
     }
 }

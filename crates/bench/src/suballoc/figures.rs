@@ -2,25 +2,22 @@
 
 use std::borrow::Cow;
 
+use super::metadata::Metadata;
 use super::peers::{Contender, Space};
 use super::singles::{MAX_ROUNDS, Singles};
 use super::trace::Trace;
+use crate::timing::{Percentiles, median};
 
 /// A slow peer is measured on this part of the calls, but on this many at least.
 const SLOW_PART: usize = 25;
 const SLOW_CALLS: usize = 10_000;
 
 /// The measured values; `None` where a value is not applicable or could not be measured.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Figures {
     /// Nanoseconds.
     pub(super) call: Option<f64>,
-    pub(super) allocation: Option<f64>,
-    pub(super) allocation_tail: Option<f64>,
-    pub(super) allocation_max: Option<f64>,
-    pub(super) free: Option<f64>,
-    pub(super) free_tail: Option<f64>,
-    pub(super) free_max: Option<f64>,
+    pub(super) allocations: Option<Percentiles>,
     /// Allocations that failed, in a range that is ample.
     pub(super) failures: Option<f64>,
     /// Bytes of memory over the peak of live bytes; of blocks only.
@@ -29,12 +26,7 @@ pub(super) struct Figures {
     /// Blocks at most.
     pub(super) blocks: Option<f64>,
     /// Bytes of the allocator's own.
-    pub(super) metadata_new: Option<f64>,
-    pub(super) metadata_peak: Option<f64>,
-    pub(super) metadata_per_node: Option<f64>,
-    pub(super) metadata_after_half: Option<f64>,
-    pub(super) metadata_after_younger_half: Option<f64>,
-    pub(super) metadata_empty: Option<f64>,
+    pub(super) metadata: Option<Metadata>,
 }
 
 /// The part of a trace that a peer is measured on.
@@ -79,17 +71,10 @@ fn times(peers: &[Contender], trace: &Trace, rounds: u32) -> Vec<Figures> {
 
 fn of_times(calls: Vec<f64>, failures: Option<usize>, singles: &Singles) -> Figures {
     let call = median(calls);
-    let served = call.filter(|_| failures == Some(0));
-    let (allocations, frees) = (singles.of_allocations(), singles.of_frees());
     Figures {
-        call: served,
+        call: call.filter(|_| failures == Some(0)),
         failures: call.and(failures).map(|failures| failures as f64),
-        allocation: allocations.as_ref().map(|spread| spread.mean),
-        allocation_tail: allocations.as_ref().map(|spread| spread.tail),
-        allocation_max: allocations.as_ref().map(|spread| spread.max),
-        free: frees.as_ref().map(|spread| spread.mean),
-        free_tail: frees.as_ref().map(|spread| spread.tail),
-        free_max: frees.as_ref().map(|spread| spread.max),
+        allocations: singles.spread(),
         ..Figures::default()
     }
 }
@@ -105,19 +90,7 @@ fn add_memory(peer: &Contender, trace: &Trace, figures: &mut Figures) {
         figures.reserved_mean = over_live(reserved.mean);
         figures.blocks = Some((reserved.peak / trace.block_bytes) as f64);
     }
-    if !peer.is_counted {
-        return;
+    if peer.is_counted {
+        figures.metadata = Some((peer.metadata)(trace, trace.ample_bytes));
     }
-    let metadata = (peer.metadata)(trace, trace.ample_bytes);
-    figures.metadata_new = Some(metadata.new as f64);
-    figures.metadata_peak = Some(metadata.peak as f64);
-    figures.metadata_per_node = Some(metadata.per_node);
-    figures.metadata_after_half = Some(metadata.after_half);
-    figures.metadata_after_younger_half = Some(metadata.after_younger_half);
-    figures.metadata_empty = Some(metadata.empty as f64);
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }

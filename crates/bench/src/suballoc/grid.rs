@@ -1,7 +1,8 @@
 //! A figure for each peer and each workload.
 
-use comfy_table::{Table, presets};
-use serde_json::{Value, json};
+use comfy_table::Table;
+
+use crate::table::{figure, row, table};
 
 /// A figure for each peer and each workload.
 pub(super) struct Grid {
@@ -19,6 +20,10 @@ pub(super) struct Row {
 }
 
 impl Row {
+    fn has_cells(&self) -> bool {
+        self.cells.iter().any(Option::is_some)
+    }
+
     /// Each cell over that of another row.
     pub(super) fn over(&self, other: &Self) -> Vec<Option<f64>> {
         let cells = self.cells.iter().zip(&other.cells);
@@ -46,34 +51,20 @@ impl Grid {
 
     /// Whether it has any figures.
     pub(super) fn has_cells(&self) -> bool {
-        self.rows.iter().any(|row| row.cells.iter().any(Option::is_some))
+        self.rows.iter().any(Row::has_cells)
     }
 
     /// As a table, without the rows that have nothing.
     pub(super) fn table(&self, workloads: &[String]) -> Table {
-        let mut table = Table::new();
-        table.load_style(presets::ASCII_MARKDOWN);
         let over = self.reference.map(|name| format!("/ {name} (geometric mean)"));
-        table.set_header(std::iter::once("peer".to_owned()).chain(workloads.iter().cloned()).chain(over));
-        for row in self.rows.iter().filter(|row| row.cells.iter().any(Option::is_some)) {
-            let decimals = self.decimals;
-            let figure = |cell: &Option<f64>| cell.map_or("–".to_owned(), |it| format!("{it:.decimals$}"));
-            let ratio = || self.ratio(row).map_or("–".to_owned(), |ratio| format!("{ratio:.3}"));
-            let last = self.reference.map(|_| ratio());
-            let cells = row.cells.iter().map(figure);
-            table.add_row(std::iter::once(row.peer.to_owned()).chain(cells).chain(last));
-        }
-        table
-    }
-
-    /// As JSON.
-    pub(super) fn to_json(&self, workloads: &[String]) -> Value {
-        let rows = self.rows.iter().map(|row| {
-            let cells = workloads.iter().zip(&row.cells);
-            let cells = cells.map(|(name, cell)| (name.clone(), json!(cell)));
-            (row.peer.to_owned(), Value::Object(cells.collect()))
+        let workloads = workloads.iter().map(String::as_str);
+        let header: Vec<_> = ["peer"].into_iter().chain(workloads).chain(over.as_deref()).collect();
+        let rows = self.rows.iter().filter(|row| row.has_cells()).map(|row| {
+            let cells = row.cells.iter().map(|cell| figure(*cell, self.decimals));
+            let last = self.reference.map(|_| figure(self.ratio(row), 3));
+            row![row.peer].into_iter().chain(cells).chain(last).collect()
         });
-        json!({ "title": self.title, "reference": self.reference, "peers": Value::Object(rows.collect()) })
+        table(&header, rows)
     }
 }
 

@@ -8,10 +8,6 @@ use crate::counting::Count;
 /// Bytes of an allocator's own memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Metadata {
-    /// Before the first call.
-    pub new: usize,
-    /// At most.
-    pub peak: usize,
     /// When the most allocations were live, for each of them and each hole between them.
     pub per_node: f64,
     /// When half of what was live then has been freed, every second of it, over what it was before.
@@ -26,12 +22,8 @@ pub struct Metadata {
 pub(super) fn measure<P: Peer>(trace: &Trace, capacity: u64) -> Metadata {
     let mut full = Full::<P>::new(trace, capacity);
     let before = full.count.live();
-    let mut metadata = Metadata {
-        new: full.new,
-        peak: full.count.peak(),
-        per_node: before as f64 / nodes(&mut full.taken) as f64,
-        ..Metadata::default()
-    };
+    let mut metadata =
+        Metadata { per_node: before as f64 / nodes(&mut full.taken) as f64, ..Metadata::default() };
     for handle in full.handles.iter_mut().filter(|handle| handle.is_some()).step_by(2) {
         if let Some(handle) = handle.take() {
             full.peer.free(handle);
@@ -63,8 +55,6 @@ fn after_younger_half<P: Peer>(trace: &Trace, capacity: u64) -> f64 {
 struct Full<P: Peer> {
     /// Of what the peer takes from the heap.
     count: Count,
-    /// Bytes before the first call.
-    new: usize,
     peer: P,
     handles: Handles<P>,
     /// Block, begin and end of what is in each slot.
@@ -79,7 +69,6 @@ impl<P: Peer> Full<P> {
         let mut handles = begin::<P>(trace, capacity).1;
         let count = Count::start();
         let mut peer = P::new(trace, capacity);
-        let new = count.live();
         let mut live = 0;
         for op in &trace.ops {
             match op.kind {
@@ -104,7 +93,7 @@ impl<P: Peer> Full<P> {
                 break;
             }
         }
-        Self { count, new, peer, handles, taken, order }
+        Self { count, peer, handles, taken, order }
     }
 }
 

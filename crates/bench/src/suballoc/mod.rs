@@ -34,9 +34,6 @@ pub struct Args {
     /// What the workloads are drawn from; packing is the mean of this seed and the three after it.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Print JSON instead of tables.
-    #[arg(long)]
-    pub json: bool,
     /// Rounds of timing; peers take turns within a round, and the median of the rounds counts.
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
@@ -60,7 +57,7 @@ pub struct Args {
     #[arg(long)]
     pub short: bool,
     /// Measure nothing: check that live allocations do not overlap and are aligned.
-    #[arg(long, conflicts_with_all = ["json", "plot"])]
+    #[arg(long, conflicts_with = "plot")]
     pub check: bool,
     /// Write a picture of speed against packing, as SVG.
     #[arg(long, value_name = "FILE", conflicts_with = "skip_packing")]
@@ -88,11 +85,7 @@ pub fn run(args: &Args) -> Result<(), String> {
     if let Some(path) = &args.plot {
         fs::write(path, report.plot()).map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    if args.json {
-        println!("{:#}", report.to_json());
-    } else {
-        println!("{report}");
-    }
+    println!("{report}");
     Ok(())
 }
 

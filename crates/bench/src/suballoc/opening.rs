@@ -3,9 +3,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use comfy_table::{Table, presets};
+use comfy_table::Table;
 use offset_allocator::Allocator;
-use serde_json::{Value, json};
 use tenure_suballoc::{BlockSuballocator, Buddy, GeneralBlocks, Growing};
 #[cfg(not(windows))]
 use vk_mem::VirtualBlock;
@@ -13,6 +12,8 @@ use vk_mem::VirtualBlock;
 #[cfg(not(windows))]
 use super::peers::make_virtual_block;
 use crate::counting::Count;
+use crate::table::row;
+use crate::timing::median;
 
 /// Bytes of a block, and of the smallest thing in it.
 const BLOCK: u64 = 64 << 20;
@@ -42,8 +43,7 @@ pub(super) fn measure(rounds: u32) -> Vec<Opening> {
 
 /// The median of some rounds, each of which opens so many blocks.
 fn opening<S>(name: &'static str, rounds: u32, blocks: usize, run: fn(usize) -> (S, f64)) -> Opening {
-    let mut times: Vec<f64> = (0..rounds).map(|_| run(blocks).1 / blocks as f64).collect();
-    times.sort_by(f64::total_cmp);
+    let times = (0..rounds).map(|_| run(blocks).1 / blocks as f64).collect();
     let count = Count::start();
     let one = run(1).0;
     let first = count.live();
@@ -51,7 +51,7 @@ fn opening<S>(name: &'static str, rounds: u32, blocks: usize, run: fn(usize) -> 
     let all = run(blocks).0;
     let rest = count.live().saturating_sub(first);
     drop(all);
-    Opening { name, nanoseconds: times[times.len() / 2], bytes: Some(rest / (blocks - 1)) }
+    Opening { name, nanoseconds: median(times).unwrap_or_default(), bytes: Some(rest / (blocks - 1)) }
 }
 
 fn timed(mut open: impl FnMut(), blocks: usize) -> f64 {
@@ -87,24 +87,9 @@ fn offset_allocator(blocks: usize) -> (Vec<Allocator>, f64) {
 
 /// As a table.
 pub(super) fn table(openings: &[Opening]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN);
-    table.set_header(["peer", "ns", "bytes"]);
-    for opening in openings {
-        table.add_row([
-            opening.name.to_owned(),
-            format!("{:.0}", opening.nanoseconds),
-            opening.bytes.map_or("–".to_owned(), |bytes| bytes.to_string()),
-        ]);
-    }
-    table
-}
-
-/// As JSON.
-pub(super) fn to_json(openings: &[Opening]) -> Value {
-    let peer = |opening: &Opening| {
-        let cost = json!({ "nanoseconds": opening.nanoseconds, "bytes": opening.bytes });
-        (opening.name.to_owned(), cost)
-    };
-    Value::Object(openings.iter().map(peer).collect())
+    let rows = openings.iter().map(|opening| {
+        let bytes = opening.bytes.map_or_else(|| "–".to_owned(), |bytes| bytes.to_string());
+        row![opening.name, format!("{:.0}", opening.nanoseconds), bytes]
+    });
+    crate::table::table(&["peer", "ns", "bytes"], rows)
 }

@@ -2,6 +2,11 @@
 
 use std::fmt::Write;
 
+/// Adds a line to a text, which cannot fail.
+macro_rules! line {
+    ($svg:expr, $($text:tt)*) => { let _ = writeln!($svg, $($text)*); };
+}
+
 /// A peer in the picture.
 pub(super) struct Dot {
     pub(super) name: &'static str,
@@ -71,17 +76,15 @@ pub(super) fn svg(dots: &[Dot]) -> String {
         let color = if dot.is_ours { OURS } else { OTHERS };
         let fill = if dot.has_blocks { "#fff" } else { color };
         let (text_x, text_y) = (at_x + 9.0, label + 4.0);
-        line(
-            &mut svg,
-            format_args!(
-                "<circle cx=\"{at_x:.1}\" cy=\"{at_y:.1}\" r=\"5\" fill=\"{fill}\" stroke=\"{color}\" \
+        line!(
+            svg,
+            "<circle cx=\"{at_x:.1}\" cy=\"{at_y:.1}\" r=\"5\" fill=\"{fill}\" stroke=\"{color}\" \
              stroke-width=\"2\"><title>{}: {:.3} of the memory, {:.2} of the time</title></circle>\
              <text x=\"{text_x:.1}\" y=\"{text_y:.1}\" fill=\"{color}\">{}</text>",
-                escaped(dot.name),
-                dot.memory,
-                dot.time,
-                escaped(dot.name)
-            ),
+            escaped(dot.name),
+            dot.memory,
+            dot.time,
+            escaped(dot.name)
         );
     }
     legend(&mut svg);
@@ -108,14 +111,12 @@ fn legend(svg: &mut String) {
     for (row, (stroke, fill, meaning)) in entries.into_iter().enumerate() {
         let y = HEIGHT - BOTTOM - 14.0 - LINE * 1.3 * (entries.len() - 1 - row) as f64;
         let x = WIDTH - RIGHT + 4.0;
-        line(
+        line!(
             svg,
-            format_args!(
-                "<circle cx=\"{x}\" cy=\"{y:.1}\" r=\"5\" fill=\"{fill}\" stroke=\"{stroke}\" stroke-width=\"2\"/>\
+            "<circle cx=\"{x}\" cy=\"{y:.1}\" r=\"5\" fill=\"{fill}\" stroke=\"{stroke}\" stroke-width=\"2\"/>\
              <text x=\"{}\" y=\"{:.1}\">{meaning}</text>",
-                x + 10.0,
-                y + 4.0
-            ),
+            x + 10.0,
+            y + 4.0
         );
     }
 }
@@ -123,50 +124,40 @@ fn legend(svg: &mut String) {
 fn axes(svg: &mut String, x: &Axis, y: &Axis) {
     for mark in x.marks() {
         let at = x.at(mark);
-        line(
+        line!(
             svg,
-            format_args!(
-                "<path d=\"M{at:.1} {TOP}V{}\" stroke=\"#ddd\"/>\
+            "<path d=\"M{at:.1} {TOP}V{}\" stroke=\"#ddd\"/>\
              <text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{mark}</text>",
-                HEIGHT - BOTTOM,
-                HEIGHT - BOTTOM + 18.0
-            ),
+            HEIGHT - BOTTOM,
+            HEIGHT - BOTTOM + 18.0
         );
     }
     for mark in y.marks() {
         let at = y.at(mark);
-        line(
+        line!(
             svg,
-            format_args!(
-                "<path d=\"M{LEFT} {at:.1}H{}\" stroke=\"#ddd\"/>\
+            "<path d=\"M{LEFT} {at:.1}H{}\" stroke=\"#ddd\"/>\
              <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{mark}</text>",
-                WIDTH - RIGHT,
-                LEFT - 8.0,
-                at + 4.0
-            ),
+            WIDTH - RIGHT,
+            LEFT - 8.0,
+            at + 4.0
         );
     }
-    line(
+    line!(
         svg,
-        format_args!(
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">memory needed, over best fit (left is tighter)</text>",
-            (LEFT + WIDTH - RIGHT) / 2.0,
-            HEIGHT - 16.0
-        ),
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">memory needed, over best fit (left is tighter)</text>",
+        (LEFT + WIDTH - RIGHT) / 2.0,
+        HEIGHT - 16.0
     );
-    line(
+    line!(
         svg,
-        format_args!(
-            "<text transform=\"translate(20 {}) rotate(-90)\" text-anchor=\"middle\">\
+        "<text transform=\"translate(20 {}) rotate(-90)\" text-anchor=\"middle\">\
          time per call, over offset-allocator (low is faster)</text>",
-            (TOP + HEIGHT - BOTTOM) / 2.0
-        ),
+        (TOP + HEIGHT - BOTTOM) / 2.0
     );
-    line(
+    line!(
         svg,
-        format_args!(
-            "<text x=\"{LEFT}\" y=\"36\">Geometric means over the workloads; both scales are logarithmic.</text>"
-        ),
+        "<text x=\"{LEFT}\" y=\"36\">Geometric means over the workloads; both scales are logarithmic.</text>"
     );
 }
 
@@ -189,11 +180,6 @@ fn labels(dots: &[Dot], x: &Axis, y: &Axis) -> Vec<f64> {
         heights[at] = height;
     }
     heights
-}
-
-fn line(svg: &mut String, text: std::fmt::Arguments<'_>) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(svg, "{text}");
 }
 
 fn escaped(text: &str) -> String {

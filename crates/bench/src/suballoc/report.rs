@@ -1,8 +1,6 @@
-//! The measurements, as tables or JSON.
+//! The measurements as tables.
 
 use std::fmt;
-
-use serde_json::{Value, json};
 
 use super::Args;
 use super::figures::{self, Figures};
@@ -10,8 +8,7 @@ use super::grid::{Grid, Row};
 use super::opening::{self, Opening};
 use super::packing::packing;
 use super::peers::{
-    BLOCKS_PACKING_REFERENCE, BLOCKS_TIME_REFERENCE, Contender, PACKING_REFERENCE, Role, Space,
-    TIME_REFERENCE,
+    BLOCKS_PACKING_REFERENCE, BLOCKS_TIME_REFERENCE, Contender, PACKING_REFERENCE, Space, TIME_REFERENCE,
 };
 use super::plot::{self, Dot};
 use super::trace::Trace;
@@ -21,7 +18,6 @@ pub(super) const PACKING_SEEDS: u64 = 4;
 
 /// All that was measured.
 pub(super) struct Report {
-    seed: u64,
     workloads: Vec<String>,
     about: Vec<String>,
     grids: Vec<Grid>,
@@ -35,7 +31,7 @@ struct Metric {
     spaces: &'static [Space],
     reference: Option<&'static str>,
     decimals: usize,
-    of: fn(&Figures) -> Option<f64>,
+    of: Of,
 }
 
 const ONE: &[Space] = &[Space::One, Space::None];
@@ -47,115 +43,40 @@ const MANY_BLOCKS: &str = "many blocks: nanoseconds per call (median of the roun
 const RESERVED_PEAK: &str = "many blocks: most bytes reserved / peak live bytes";
 
 const METRICS: &[Metric] = &[
-    Metric { title: ONE_RANGE, spaces: ONE, reference: Some(TIME_REFERENCE), decimals: 1, of: |it| it.call },
-    Metric {
-        title: MANY_BLOCKS,
-        spaces: BLOCKS,
-        reference: Some(BLOCKS_TIME_REFERENCE),
-        decimals: 1,
-        of: |it| it.call,
-    },
-    Metric {
-        title: "nanoseconds per allocation, timed one by one",
-        spaces: ALL,
-        reference: None,
-        decimals: 1,
-        of: |it| it.allocation,
-    },
-    Metric {
-        title: "nanoseconds per free, timed one by one",
-        spaces: ALL,
-        reference: None,
-        decimals: 1,
-        of: |it| it.free,
-    },
-    Metric {
-        title: "allocation, p99.99, ns",
-        spaces: ALL,
-        reference: None,
-        decimals: 0,
-        of: |it| it.allocation_tail,
-    },
-    Metric {
-        title: "allocation, slowest, ns",
-        spaces: ALL,
-        reference: None,
-        decimals: 0,
-        of: |it| it.allocation_max,
-    },
-    Metric { title: "free, p99.99, ns", spaces: ALL, reference: None, decimals: 0, of: |it| it.free_tail },
-    Metric { title: "free, slowest, ns", spaces: ALL, reference: None, decimals: 0, of: |it| it.free_max },
-    Metric {
-        title: "allocations that failed, with three times the peak (W6: twelve times)",
-        spaces: ALL,
-        reference: None,
-        decimals: 0,
-        of: |it| it.failures,
-    },
-    Metric {
-        title: RESERVED_PEAK,
-        spaces: BLOCKS,
-        reference: Some(BLOCKS_PACKING_REFERENCE),
-        decimals: 3,
-        of: |it| it.reserved_peak,
-    },
-    Metric {
-        title: "many blocks: bytes reserved on average / peak live bytes",
-        spaces: BLOCKS,
-        reference: Some(BLOCKS_PACKING_REFERENCE),
-        decimals: 3,
-        of: |it| it.reserved_mean,
-    },
-    Metric {
-        title: "many blocks: most blocks at once",
-        spaces: BLOCKS,
-        reference: None,
-        decimals: 0,
-        of: |it| it.blocks,
-    },
-    Metric {
-        title: "metadata of a new allocator, bytes",
-        spaces: ALL,
-        reference: None,
-        decimals: 0,
-        of: |it| it.metadata_new,
-    },
-    Metric {
-        title: "metadata at most, bytes",
-        spaces: ALL,
-        reference: None,
-        decimals: 0,
-        of: |it| it.metadata_peak,
-    },
-    Metric {
-        title: "metadata when the most is live, bytes per allocation or hole",
-        spaces: ALL,
-        reference: None,
-        decimals: 1,
-        of: |it| it.metadata_per_node,
-    },
-    Metric {
-        title: "metadata after every second is freed, part of what it was",
-        spaces: ALL,
-        reference: None,
-        decimals: 2,
-        of: |it| it.metadata_after_half,
-    },
-    Metric {
-        title: "metadata after the younger half is freed and trimmed, part of what it was",
-        spaces: ALL,
-        reference: None,
-        decimals: 2,
-        of: |it| it.metadata_after_younger_half,
-    },
-    Metric {
-        title: "metadata after all is freed and trimmed, bytes",
-        spaces: ALL,
-        reference: None,
-        decimals: 0,
-        of: |it| it.metadata_empty,
-    },
+    metric(ONE, ONE_RANGE, 1, |it| it.call).beside(TIME_REFERENCE),
+    metric(BLOCKS, MANY_BLOCKS, 1, |it| it.call).beside(BLOCKS_TIME_REFERENCE),
+    metric(ALL, "allocation, p99.99, ns", 0, |it| Some(it.allocations?.p9999.into())),
+    metric(ALL, "allocation, slowest, ns", 0, |it| Some(it.allocations?.max.into())),
+    metric(ALL, "allocations that failed, with three times the peak (W6: twelve times)", 0, |it| it.failures),
+    metric(BLOCKS, RESERVED_PEAK, 3, |it| it.reserved_peak).beside(BLOCKS_PACKING_REFERENCE),
+    metric(BLOCKS, "many blocks: bytes reserved on average / peak live bytes", 3, |it| it.reserved_mean)
+        .beside(BLOCKS_PACKING_REFERENCE),
+    metric(BLOCKS, "many blocks: most blocks at once", 0, |it| it.blocks),
+    metric(ALL, "metadata when the most is live, bytes per allocation or hole", 1, |it| {
+        it.metadata.map(|it| it.per_node)
+    }),
+    metric(ALL, "metadata after every second is freed, part of what it was", 2, |it| {
+        it.metadata.map(|it| it.after_half)
+    }),
+    metric(ALL, "metadata after the younger half is freed and trimmed, part of what it was", 2, |it| {
+        it.metadata.map(|it| it.after_younger_half)
+    }),
+    metric(ALL, "metadata after all is freed and trimmed, bytes", 0, |it| {
+        it.metadata.map(|it| it.empty as f64)
+    }),
 ];
+
+type Of = fn(&Figures) -> Option<f64>;
+
+const fn metric(spaces: &'static [Space], title: &'static str, decimals: usize, of: Of) -> Metric {
+    Metric { title, spaces, reference: None, decimals, of }
+}
+
+impl Metric {
+    const fn beside(self, reference: &'static str) -> Self {
+        Self { reference: Some(reference), ..self }
+    }
+}
 
 const PACKING: &str = "one range: smallest that serves / peak live bytes (mean of four seeds)";
 
@@ -171,23 +92,12 @@ impl Report {
         }
         grids.retain(Grid::has_cells);
         Self {
-            seed: args.seed,
             dots: dots(peers, &grids),
             workloads: traces.iter().map(|trace| trace.name.clone()).collect(),
             about: traces.iter().map(|trace| trace.about.clone()).collect(),
             grids,
             openings: opening::measure(args.rounds),
         }
-    }
-
-    pub(super) fn to_json(&self) -> Value {
-        let grids: Vec<_> = self.grids.iter().map(|grid| grid.to_json(&self.workloads)).collect();
-        json!({
-            "seed": self.seed,
-            "workloads": self.workloads,
-            "tables": grids,
-            "opening a block of 64 MiB": opening::to_json(&self.openings),
-        })
     }
 
     /// Speed against packing.
@@ -262,7 +172,7 @@ fn dots(peers: &[Contender], grids: &[Grid]) -> Vec<Dot> {
         let is_complete = row.cells.iter().filter(|cell| cell.is_some()).count() + 1 >= row.cells.len();
         is_complete.then_some(Dot {
             name: peer.name,
-            is_ours: peer.role == Role::Ours,
+            is_ours: peer.is_ours,
             has_blocks: peer.space == Space::Blocks,
             time: super::grid::geometric_mean(&row.over(time?))?,
             memory: memory.ratio(memory.row(peer.name)?)?,

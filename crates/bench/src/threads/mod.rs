@@ -7,7 +7,6 @@
 //! allows. The memory cost of dividing pools into shards is measured, too.
 
 mod packing;
-mod report;
 mod work;
 mod workers;
 
@@ -15,33 +14,24 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use tenure_core::{Config, Error, Gpu, PoolConfig};
+use tenure_core::{Config, Error, Gpu};
 use tenure_sim::Profile;
 
 use crate::null;
+use crate::table::{mib, row, table};
 use crate::timing::{median_ns, time};
-use report::{Line, Report};
 use work::{EACH, KINDS, Kind, Site};
 use workers::Workers;
 
 /// What to measure.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    pub json: bool,
     /// Rounds of each measurement; the result is their median.
     #[arg(long, default_value_t = 101, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
     /// The most threads at once; the processor's cores when not given.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: Option<u16>,
-    /// Only work whose name has this in it; with "", all.
-    #[arg(long, default_value = "")]
-    pub only: String,
-    /// `PoolConfig::shards`.
-    #[arg(long, default_value_t = Config::default().pools.shards)]
-    pub shards: u32,
 }
 
 /// Runs the measurements and prints them.
@@ -52,23 +42,28 @@ pub fn run(args: &Args) -> Result<(), Error> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let most = args.threads.map_or(cores, usize::from);
     let counts: Vec<usize> = (1..=most).filter(|count| count.is_power_of_two() || *count == most).collect();
-    let mut lines = Vec::new();
-    for kind in KINDS.into_iter().filter(|kind| kind.name().contains(&args.only)) {
-        let of_all = measure(kind, &counts, args, 1)?;
-        let of_each = measure(kind, &counts, args, most)?;
-        lines.extend(counts.iter().zip(of_all.into_iter().zip(of_each)).map(
-            |(&threads, (of_all, of_each))| {
-                let ns = |times| median_ns(times, EACH * threads);
-                Line { what: kind.name(), threads, ns: ns(of_all), ns_apart: ns(of_each) }
-            },
-        ));
+    let mut rows = Vec::new();
+    for kind in KINDS {
+        let ns = |times: Vec<Vec<Duration>>| -> Vec<f64> {
+            times.into_iter().zip(&counts).map(|(times, threads)| median_ns(times, EACH * threads)).collect()
+        };
+        let (shared, apart) = (ns(measure(kind, &counts, args, 1)?), ns(measure(kind, &counts, args, most)?));
+        rows.extend(counts.iter().zip(shared.iter().zip(&apart)).map(|(threads, (ns, ns_apart))| {
+            // Throughput over that of one thread.
+            let (over_one, apart) = (shared[0] / ns, apart[0] / ns_apart);
+            let [over_one, apart] = [over_one, apart].map(|ratio| format!("{ratio:.2}"));
+            row![kind.name(), threads, format!("{ns:.1}"), over_one, apart]
+        }));
     }
-    let report = Report { lines, packing: packing::measure(most.max(2))? };
-    if args.json {
-        println!("{:#}", report.to_json());
-    } else {
-        println!("{report}");
-    }
+    let header =
+        ["what", "threads", "ns a thing (median)", "throughput / one thread's", "with a manager each"];
+    println!("{}\n", table(&header, rows));
+    let rows = packing::measure(most.max(2))?.into_iter().map(|packing| {
+        let ratio = packing.reserved as f64 / packing.unsharded as f64;
+        let [reserved, unsharded] = [packing.reserved, packing.unsharded].map(mib);
+        row![packing.what, packing.threads, packing.shards, reserved, unsharded, format!("{ratio:.3}")]
+    });
+    println!("{}", table(&["what", "threads", "shards", "reserved, MiB", "with one shard", "ratio"], rows));
     Ok(())
 }
 
@@ -77,8 +72,7 @@ pub fn run(args: &Args) -> Result<(), Error> {
 fn measure(kind: Kind, counts: &[usize], args: &Args, managers: usize) -> Result<Vec<Vec<Duration>>, Error> {
     /// Rounds before the measurement, in which pools and vectors grow to their final size.
     const WARM_UP: u32 = 10;
-    let config = Config::from(PoolConfig { shards: args.shards, ..PoolConfig::default() });
-    let manager = |_| Gpu::new(null::Device::new(Profile::D3D12_TIER2), config.clone());
+    let manager = |_| Gpu::new(null::Device::new(Profile::D3D12_TIER2), Config::default());
     let gpus = (0..managers).map(manager).collect::<Result<Vec<_>, _>>()?;
     let most = counts.iter().copied().max().unwrap_or(1);
     let sites = gpus.iter().map(|gpu| Site::new(gpu, most)).collect::<Result<Vec<_>, _>>()?;

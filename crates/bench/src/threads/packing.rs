@@ -6,10 +6,19 @@ use std::thread;
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, PoolConfig, Queue, Usage};
 use tenure_sim::Profile;
 
-use super::report::Packing;
 use crate::null::Device;
 use crate::suballoc::trace::{Kind, Trace};
 use crate::suballoc::workloads::{self, Scale};
+
+/// A workload replayed by several threads at once. Bytes reserved at the most.
+pub(super) struct Packing {
+    pub(super) what: String,
+    pub(super) threads: usize,
+    /// Of the pool that was divided most.
+    pub(super) shards: u32,
+    pub(super) reserved: u64,
+    pub(super) unsharded: u64,
+}
 
 /// Calls of each thread in a frame.
 const A_FRAME: usize = 5000;
@@ -24,25 +33,15 @@ pub(super) fn measure(threads: usize) -> Result<Vec<Packing>, Error> {
     loop {
         let traces: Vec<Trace> = by_thread.iter_mut().filter_map(Iterator::next).collect();
         let Some(first) = traces.first() else { return Ok(lines) };
-        let sharded = replay(&traces, Config::default())?;
-        let whole = replay(&traces, Config::from(PoolConfig { shards: 1, ..PoolConfig::default() }))?;
-        lines.push(Packing {
-            what: first.name.clone(),
-            threads,
-            shards: sharded.shards,
-            reserved: sharded.reserved,
-            unsharded: whole.reserved,
-        });
+        let (reserved, shards) = replay(&traces, Config::default())?;
+        let whole = Config::from(PoolConfig { shards: 1, ..PoolConfig::default() });
+        let unsharded = replay(&traces, whole)?.0;
+        lines.push(Packing { what: first.name.clone(), threads, shards, reserved, unsharded });
     }
 }
 
 /// How much was reserved at the most, and in how many shards of a pool.
-struct Outcome {
-    reserved: u64,
-    shards: u32,
-}
-
-fn replay(traces: &[Trace], config: Config) -> Result<Outcome, Error> {
+fn replay(traces: &[Trace], config: Config) -> Result<(u64, u32), Error> {
     let gpu = Gpu::new(Device::new(Profile::D3D12_TIER2), config)?;
     let barrier = Barrier::new(traces.len());
     let failed = Mutex::new(Ok(()));
@@ -73,7 +72,7 @@ fn replay(traces: &[Trace], config: Config) -> Result<Outcome, Error> {
     failed.into_inner().unwrap_or_else(PoisonError::into_inner)?;
     let stats = gpu.stats();
     let shards = stats.pools.iter().map(|pool| pool.shards).max().unwrap_or(0);
-    Ok(Outcome { reserved: stats.peak_reserved, shards })
+    Ok((stats.peak_reserved, shards))
 }
 
 fn part(

@@ -1,34 +1,77 @@
-//! tenure's general allocator, over one range and over blocks.
+//! tenure's allocators, over one range and over blocks.
 
 use tenure_suballoc::{
-    Allocation, BlockAllocation, BlockFreed, BlockId, BlockSuballocator, General, GeneralBlocks, Handle,
-    Suballocator,
+    Allocation, BlockAllocation, BlockError, BlockFreed, BlockId, BlockSuballocator, General, GeneralBlocks,
+    Handle, Suballocator,
 };
 
 use super::{Peer, Placed};
 use crate::suballoc::trace::Trace;
 
+/// How an allocator is made for a trace.
+pub(super) trait Make {
+    /// The allocator.
+    type Made;
+
+    fn make(trace: &Trace, capacity: u64) -> Result<Self::Made, BlockError>;
+
+    /// Frees unused metadata, where that is done on request.
+    fn trim(_: &mut Self::Made) {}
+}
+
 /// Nodes are allocated as needed.
-pub(super) type Growing = OneRange<false>;
+pub(super) struct Growing;
 /// All nodes are allocated at the beginning, as in `offset-allocator`.
-pub(super) type Reserved = OneRange<true>;
+pub(super) struct Reserved;
+/// The general allocator over blocks.
+pub(super) struct InBlocks;
 
-/// tenure's general allocator over one range.
-pub(super) struct OneRange<const RESERVED: bool>(General);
+impl Make for Growing {
+    type Made = General;
 
-impl<const RESERVED: bool> Peer for OneRange<RESERVED> {
+    fn make(trace: &Trace, capacity: u64) -> Result<General, BlockError> {
+        General::new(capacity, trace.granule)
+    }
+
+    fn trim(made: &mut General) {
+        made.trim();
+    }
+}
+
+impl Make for Reserved {
+    type Made = General;
+
+    fn make(trace: &Trace, capacity: u64) -> Result<General, BlockError> {
+        let mut general = General::new(capacity, trace.granule)?;
+        general.reserve(trace.peak_live);
+        Ok(general)
+    }
+
+    fn trim(made: &mut General) {
+        made.trim();
+    }
+}
+
+impl Make for InBlocks {
+    type Made = GeneralBlocks;
+
+    fn make(trace: &Trace, _: u64) -> Result<GeneralBlocks, BlockError> {
+        GeneralBlocks::new(trace.granule)
+    }
+}
+
+fn made<M: Make>(trace: &Trace, capacity: u64) -> M::Made {
+    M::make(trace, capacity).unwrap_or_else(|error| panic!("{}: {error}", trace.name))
+}
+
+/// One of tenure's allocators over one range.
+pub(super) struct OneRange<M: Make>(M::Made);
+
+impl<M: Make<Made: Suballocator>> Peer for OneRange<M> {
     type Handle = Handle;
 
     fn new(trace: &Trace, capacity: u64) -> Self {
-        match General::new(capacity, trace.granule) {
-            Ok(mut general) => {
-                if RESERVED {
-                    general.reserve(trace.peak_live);
-                }
-                Self(general)
-            }
-            Err(error) => panic!("{}: {error}", trace.name),
-        }
+        Self(made::<M>(trace, capacity))
     }
 
     #[inline]
@@ -42,36 +85,29 @@ impl<const RESERVED: bool> Peer for OneRange<RESERVED> {
     }
 
     fn trim(&mut self) {
-        self.0.trim();
-    }
-
-    fn reserved(&self) -> u64 {
-        self.0.capacity()
+        M::trim(&mut self.0);
     }
 }
 
 /// Converts an allocation of a [`Suballocator`].
 #[inline]
-pub(super) fn placed(allocation: Allocation) -> Placed<Handle> {
+fn placed(allocation: Allocation) -> Placed<Handle> {
     let Allocation { offset, size, padding, handle } = allocation;
     Placed { handle, block: 0, offset, taken: offset - padding..offset + size }
 }
 
-/// tenure's general allocator over blocks that are added as needed.
-pub(super) struct Blocks {
-    set: GeneralBlocks,
+/// One of tenure's allocators over blocks that are added as needed.
+pub(super) struct Blocks<M: Make> {
+    set: M::Made,
     block_bytes: u64,
     spare: Option<BlockId>,
 }
 
-impl Peer for Blocks {
+impl<M: Make<Made: BlockSuballocator>> Peer for Blocks<M> {
     type Handle = Handle;
 
-    fn new(trace: &Trace, _capacity: u64) -> Self {
-        match GeneralBlocks::new(trace.granule) {
-            Ok(set) => Self { set, block_bytes: trace.block_bytes, spare: None },
-            Err(error) => panic!("{}: {error}", trace.name),
-        }
+    fn new(trace: &Trace, capacity: u64) -> Self {
+        Self { set: made::<M>(trace, capacity), block_bytes: trace.block_bytes, spare: None }
     }
 
     #[inline]

@@ -24,10 +24,6 @@ impl Peer for Bump {
     fn free(&mut self, offset: u64) {
         std::hint::black_box(offset);
     }
-
-    fn reserved(&self) -> u64 {
-        0
-    }
 }
 
 /// The number of size classes: four for each power of two.
@@ -66,9 +62,5 @@ impl Peer for Lifo {
     #[inline]
     fn free(&mut self, (offset, class): (u64, u8)) {
         self.stacks[usize::from(class)].push(offset);
-    }
-
-    fn reserved(&self) -> u64 {
-        0
     }
 }

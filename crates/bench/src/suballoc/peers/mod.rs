@@ -19,6 +19,7 @@ pub(super) use vk_mem::make_virtual_block;
 
 use super::trace::Trace;
 use super::{check, metadata, packing, replay, reserved, singles};
+use general::{Blocks, OneRange};
 
 /// An allocator that can replay a trace.
 pub trait Peer: Sized {
@@ -40,8 +41,10 @@ pub trait Peer: Sized {
     /// Frees unused metadata, for allocators that do so only on request.
     fn trim(&mut self) {}
 
-    /// Bytes of managed memory: the capacity, or the sum of all blocks.
-    fn reserved(&self) -> u64;
+    /// Bytes of all blocks, where there are blocks.
+    fn reserved(&self) -> u64 {
+        0
+    }
 }
 
 /// An allocation.
@@ -64,19 +67,6 @@ impl<H> Placed<H> {
     }
 }
 
-/// The role of a peer in the comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// An allocator of tenure.
-    Ours,
-    /// A lower bound for the time: it does not manage memory.
-    LowerBound,
-    /// The reference for packing.
-    Packing,
-    /// An allocator of another project.
-    Other,
-}
-
 /// The memory that a peer divides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
@@ -92,8 +82,8 @@ pub enum Space {
 pub struct Contender {
     /// The name to print.
     pub name: &'static str,
-    /// Its role in the comparison.
-    pub role: Role,
+    /// An allocator of tenure.
+    pub is_ours: bool,
     /// The memory that it divides.
     pub space: Space,
     /// Whether it is so slow that it is measured on the first part of the traces only, and only on request.
@@ -119,10 +109,10 @@ pub struct Contender {
 }
 
 impl Contender {
-    fn new<P: Peer>(name: &'static str, role: Role, space: Space) -> Self {
+    fn new<P: Peer>(name: &'static str, space: Space) -> Self {
         Self {
             name,
-            role,
+            is_ours: false,
             space,
             is_slow: false,
             is_counted: true,
@@ -135,6 +125,10 @@ impl Contender {
             check: check::check::<P>,
             counted: super::counted::replay::<P>,
         }
+    }
+
+    fn ours(self) -> Self {
+        Self { is_ours: true, ..self }
     }
 
     fn only(self, can_replay: fn(&Trace) -> bool) -> Self {
@@ -165,30 +159,29 @@ pub const BLOCKS_TIME_REFERENCE: &str = "vk-mem, blocks";
 pub fn all() -> Vec<Contender> {
     let is_ring = |trace: &Trace| trace.is_ring;
     let one = [
-        Contender::new::<general::Growing>("General", Role::Ours, Space::One),
-        Contender::new::<general::Reserved>("General, reserved", Role::Ours, Space::One),
-        Contender::new::<buddy::OneBuddy>("Buddy", Role::Ours, Space::One),
-        Contender::new::<ring::FrameRing>("Ring", Role::Ours, Space::One).only(is_ring),
-        Contender::new::<lower_bounds::Bump>("floor: bump", Role::LowerBound, Space::None),
-        Contender::new::<lower_bounds::Lifo>("floor: LIFO per size", Role::LowerBound, Space::None),
-        Contender::new::<best_fit::BestFit>(PACKING_REFERENCE, Role::Packing, Space::One),
-        Contender::new::<other_crates::Offsets>(TIME_REFERENCE, Role::Other, Space::One),
+        Contender::new::<OneRange<general::Growing>>("General", Space::One).ours(),
+        Contender::new::<OneRange<general::Reserved>>("General, reserved", Space::One).ours(),
+        Contender::new::<OneRange<buddy::OneBuddy>>("Buddy", Space::One).ours(),
+        Contender::new::<ring::FrameRing>("Ring", Space::One).ours().only(is_ring),
+        Contender::new::<lower_bounds::Bump>("floor: bump", Space::None),
+        Contender::new::<lower_bounds::Lifo>("floor: LIFO per size", Space::None),
+        Contender::new::<best_fit::BestFit>(PACKING_REFERENCE, Space::One),
+        Contender::new::<other_crates::Offsets>(TIME_REFERENCE, Space::One),
         #[cfg(not(windows))]
-        Contender::new::<vk_mem::Tlsf>("vk-mem, TLSF", Role::Other, Space::One).uncounted(),
+        Contender::new::<vk_mem::Tlsf>("vk-mem, TLSF", Space::One).uncounted(),
         #[cfg(not(windows))]
-        Contender::new::<vk_mem::Linear>("vk-mem, linear", Role::Other, Space::One).only(is_ring).uncounted(),
-        Contender::new::<other_crates::Frames>("buddy_system_allocator", Role::Other, Space::One),
-        Contender::new::<other_crates::Ranges>("range-alloc", Role::Other, Space::One).slow(),
+        Contender::new::<vk_mem::Linear>("vk-mem, linear", Space::One).only(is_ring).uncounted(),
+        Contender::new::<other_crates::Frames>("buddy_system_allocator", Space::One),
+        Contender::new::<other_crates::Ranges>("range-alloc", Space::One).slow(),
     ];
     let blocks = [
-        Contender::new::<general::Blocks>("GeneralBlocks", Role::Ours, Space::Blocks),
-        Contender::new::<buddy::Buddies>("Growing<Buddy>", Role::Ours, Space::Blocks),
-        Contender::new::<best_fit::BestFitBlocks>(BLOCKS_PACKING_REFERENCE, Role::Packing, Space::Blocks),
+        Contender::new::<Blocks<general::InBlocks>>("GeneralBlocks", Space::Blocks).ours(),
+        Contender::new::<Blocks<buddy::InBlocks>>("Growing<Buddy>", Space::Blocks).ours(),
+        Contender::new::<best_fit::BestFitBlocks>(BLOCKS_PACKING_REFERENCE, Space::Blocks),
         #[cfg(not(windows))]
-        Contender::new::<vk_mem_blocks::VkMemBlocks>(BLOCKS_TIME_REFERENCE, Role::Other, Space::Blocks)
-            .uncounted(),
-        Contender::new::<gpu_alloc::Buddies>("gpu-alloc, buddy", Role::Other, Space::Blocks),
-        Contender::new::<gpu_alloc::FreeLists>("gpu-alloc, free list", Role::Other, Space::Blocks).slow(),
+        Contender::new::<vk_mem_blocks::VkMemBlocks>(BLOCKS_TIME_REFERENCE, Space::Blocks).uncounted(),
+        Contender::new::<gpu_alloc::Buddies>("gpu-alloc, buddy", Space::Blocks),
+        Contender::new::<gpu_alloc::FreeLists>("gpu-alloc, free list", Space::Blocks).slow(),
     ];
     one.into_iter().chain(blocks).collect()
 }

@@ -16,7 +16,6 @@ use crate::suballoc::trace::Trace;
 pub(super) struct Offsets {
     allocator: Allocator,
     granule_log2: u32,
-    capacity: u64,
 }
 
 /// The default number of nodes; each allocation and each hole needs one.
@@ -29,7 +28,7 @@ impl Peer for Offsets {
         let granule_log2 = trace.granule.trailing_zeros();
         let units = u32::try_from(capacity >> granule_log2).unwrap_or(u32::MAX);
         let nodes = (2 * trace.slots as u32).max(DEFAULT_NODES);
-        Self { allocator: Allocator::with_max_allocs(units, nodes), granule_log2, capacity }
+        Self { allocator: Allocator::with_max_allocs(units, nodes), granule_log2 }
     }
 
     #[inline]
@@ -47,17 +46,12 @@ impl Peer for Offsets {
     fn free(&mut self, allocation: Allocation) {
         self.allocator.free(allocation);
     }
-
-    fn reserved(&self) -> u64 {
-        self.capacity
-    }
 }
 
 /// The frame allocator of `buddy_system_allocator`; a frame is the smallest block here.
 pub(super) struct Frames {
     frames: FrameAllocator<33>,
     frame_log2: u32,
-    capacity: u64,
 }
 
 impl Peer for Frames {
@@ -68,7 +62,7 @@ impl Peer for Frames {
         let frame_log2 = min_block(trace).trailing_zeros();
         let mut frames = FrameAllocator::new();
         frames.add_frame(0, (capacity >> frame_log2) as usize);
-        Self { frames, frame_log2, capacity }
+        Self { frames, frame_log2 }
     }
 
     #[inline]
@@ -85,10 +79,6 @@ impl Peer for Frames {
     #[inline]
     fn free(&mut self, (frame, layout): Self::Handle) {
         self.frames.dealloc_aligned(frame, layout);
-    }
-
-    fn reserved(&self) -> u64 {
-        self.capacity
     }
 }
 
@@ -114,9 +104,5 @@ impl Peer for Ranges {
 
     fn free(&mut self, range: Range<u64>) {
         self.ranges.free_range(range);
-    }
-
-    fn reserved(&self) -> u64 {
-        self.ranges.initial_range().end
     }
 }

@@ -33,8 +33,4 @@ impl Peer for FrameRing {
         let live_from = (self.frame + 1).saturating_sub(FRAMES_LIVE);
         self.ring.release_while(|&frame| frame < live_from);
     }
-
-    fn reserved(&self) -> u64 {
-        self.ring.capacity()
-    }
 }

@@ -14,10 +14,7 @@ pub(super) type Tlsf = OneBlock<false>;
 pub(super) type Linear = OneBlock<true>;
 
 /// One virtual block.
-pub(super) struct OneBlock<const LINEAR: bool> {
-    block: VirtualBlock,
-    capacity: u64,
-}
+pub(super) struct OneBlock<const LINEAR: bool>(VirtualBlock);
 
 fn make(capacity: u64, is_linear: bool) -> Option<VirtualBlock> {
     let linear = VirtualBlockCreateFlags::VMA_VIRTUAL_BLOCK_CREATE_LINEAR_ALGORITHM_BIT;
@@ -59,23 +56,19 @@ impl<const LINEAR: bool> Peer for OneBlock<LINEAR> {
 
     fn new(trace: &Trace, capacity: u64) -> Self {
         match make(capacity, LINEAR) {
-            Some(block) => Self { block, capacity },
+            Some(block) => Self(block),
             None => panic!("{}: no virtual block of {capacity} bytes", trace.name),
         }
     }
 
     #[inline]
     fn allocate(&mut self, size: u64, align: u64) -> Option<Placed<VirtualAllocation>> {
-        let (handle, offset) = allocate_in(&mut self.block, size, align)?;
+        let (handle, offset) = allocate_in(&mut self.0, size, align)?;
         Some(Placed::new(handle, offset, size))
     }
 
     #[inline]
     fn free(&mut self, handle: VirtualAllocation) {
-        free_in(&mut self.block, handle);
-    }
-
-    fn reserved(&self) -> u64 {
-        self.capacity
+        free_in(&mut self.0, handle);
     }
 }

@@ -19,3 +19,16 @@ pub(crate) fn refused(arguments: &[&str]) -> String {
     assert_eq!(output.stdout, b"");
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
+
+/// The cells of all tables, without their headings.
+pub(crate) fn rows(said: &str) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for line in said.lines().filter(|line| line.starts_with('|')) {
+        if line.starts_with("|-") {
+            rows.pop();
+        } else {
+            rows.push(line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect());
+        }
+    }
+    rows
+}

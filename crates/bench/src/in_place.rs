@@ -3,8 +3,6 @@
 //! A frame uploads 20 MB and waits until the GPU has them, so that the copy is included. Frames on both roads take turns;
 //! the result is the median of each.
 
-mod report;
-
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -15,8 +13,9 @@ use tenure_core::{
     Buffer, BufferDesc, Config, Error, Format, Gpu, InPlaceConfig, TexelData, Texture, TextureDesc, Usage,
 };
 
-use crate::timing::{median_ns, time};
-use report::{Line, Report};
+use crate::devices;
+use crate::table::{mib, row, table};
+use crate::timing::{median_ns, try_time};
 
 /// A device to measure on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -30,9 +29,6 @@ pub enum DeviceName {
 /// What to measure.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    pub json: bool,
     /// Frames of each road; the result is their median.
     #[arg(long, default_value_t = 101, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
@@ -98,24 +94,9 @@ const SIZES: [u64; 4] = [4 << 10, 64 << 10, 1 << 20, 4 << 20];
 /// What the device reports, and targets that are missed, in words.
 pub fn run(args: &Args) -> Result<(), String> {
     match args.device {
-        DeviceName::Vulkan => run_on(args, || {
-            tenure_vulkan::Device::create(&tenure_vulkan::Options::default())
-                .map_err(|error| error.to_string())
-        }),
-        DeviceName::D3d12 => d3d12(args),
+        DeviceName::Vulkan => run_on(args, devices::vulkan),
+        DeviceName::D3d12 => run_on(args, devices::d3d12),
     }
-}
-
-#[cfg(windows)]
-fn d3d12(args: &Args) -> Result<(), String> {
-    run_on(args, || {
-        tenure_d3d12::Device::create(&tenure_d3d12::Options::default()).map_err(|error| error.to_string())
-    })
-}
-
-#[cfg(not(windows))]
-fn d3d12(_: &Args) -> Result<(), String> {
-    Err("Direct3D 12 is on Windows alone".to_owned())
 }
 
 fn run_on<D: Device>(args: &Args, open: impl Fn() -> Result<D, String>) -> Result<(), String> {
@@ -141,13 +122,51 @@ fn run_on<D: Device>(args: &Args, open: impl Fn() -> Result<D, String>) -> Resul
     let is_expected = |line: &Line| if line.is_of_textures { has_textures } else { is_reached };
     let missed = lines.iter().find(|line| is_expected(line) && line.misses_target());
     let missed = missed.map(|line| format!("{}: {:.2} of the staged time", line.what, line.ratio()));
-    let report = Report { device: name, lines };
-    if args.json {
-        println!("{:#}", report.to_json());
-    } else {
-        println!("{report}");
-    }
+    let header = [
+        "20 MB a frame",
+        "each of (KiB)",
+        "staged (ms)",
+        "in place (ms)",
+        "of staged",
+        "staging memory (MiB)",
+        "in place (MiB)",
+        "written in place",
+    ];
+    println!("{name}\n{}", table(&header, lines.iter().map(Line::row)));
     missed.map_or(Ok(()), Err)
+}
+
+/// Frames of buffers or textures of one size: staged, and in place.
+struct Line {
+    what: &'static str,
+    is_of_textures: bool,
+    /// Bytes of a buffer or texture.
+    size: u64,
+    /// Milliseconds a frame.
+    times: [f64; 2],
+    /// Bytes of staging memory at most.
+    staging: [u64; 2],
+    /// The part of the bytes that was written in place.
+    share: f64,
+    has_target: bool,
+}
+
+impl Line {
+    fn ratio(&self) -> f64 {
+        self.times[1] / self.times[0]
+    }
+
+    fn misses_target(&self) -> bool {
+        self.has_target && (self.ratio() > TARGET || self.staging[1] > 0)
+    }
+
+    fn row(&self) -> Vec<String> {
+        let [staged, in_place, ratio] =
+            [self.times[0], self.times[1], self.ratio()].map(|value| format!("{value:.2}"));
+        let ([staging, staging_in_place], share) = (self.staging.map(mib), self.share * 100.0);
+        let share = format!("{share:.0} %");
+        row![self.what, self.size >> 10, staged, in_place, ratio, staging, staging_in_place, share]
+    }
 }
 
 /// Frames of one road.
@@ -160,22 +179,15 @@ struct Frames<'a, D: Device> {
     times: Vec<Duration>,
     /// Bytes; the most staging memory that there was.
     staging: u64,
-    before: (u64, u64),
+    /// Bytes written in place before.
+    before: u64,
 }
 
 impl<'a, D: Device> Frames<'a, D> {
     fn new(gpu: &'a Gpu<D>, what: What, size: u64) -> Self {
-        let before = (gpu.upload_stats().in_place_bytes, gpu.upload_stats().bytes);
-        Self {
-            gpu,
-            what,
-            size,
-            buffers: Vec::new(),
-            textures: Vec::new(),
-            times: Vec::new(),
-            staging: 0,
-            before,
-        }
+        let (buffers, textures, times) = (Vec::new(), Vec::new(), Vec::new());
+        let before = gpu.upload_stats().in_place_bytes;
+        Self { gpu, what, size, buffers, textures, times, staging: 0, before }
     }
 
     fn desc(&self) -> BufferDesc {
@@ -201,9 +213,7 @@ impl<'a, D: Device> Frames<'a, D> {
                 self.buffers.push(self.gpu.create_buffer(&self.desc())?);
             }
         }
-        let mut done = Ok(());
-        let taken = time(|| done = self.upload(count, data));
-        done?;
+        let taken = try_time(|| self.upload(count, data))?;
         self.times.push(taken);
         let pools = self.gpu.stats().pools;
         let staging =
@@ -247,7 +257,7 @@ impl<'a, D: Device> Frames<'a, D> {
     }
 
     fn in_place_bytes(&self) -> u64 {
-        self.gpu.upload_stats().in_place_bytes - self.before.0
+        self.gpu.upload_stats().in_place_bytes - self.before
     }
 }
 

@@ -4,8 +4,6 @@
 //! Each round measures both, in alternating order; the result is the median of the rounds. Source and
 //! destination are in the processor's cache if they fit.
 
-mod report;
-
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +12,11 @@ use tenure_core::DeviceError;
 use tenure_core::device::Mapping as _;
 
 use crate::null::{Mapping, Memory};
-use crate::timing::{median_ns, time};
-use report::{Line, Report};
+use crate::table::{row, table};
+use crate::timing::{median_ns, time, try_time};
 
-/// What to measure.
-#[derive(clap::Args, Debug)]
-pub struct Args {
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    pub json: bool,
-    /// Rounds of each measurement; the result is their median.
-    #[arg(long, default_value_t = 301, value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: u32,
-}
+/// Rounds of each measurement; the result is their median.
+const ROUNDS: u32 = 301;
 
 /// Bytes of a copy.
 const SIZES: [usize; 9] = [4, 16, 64, 100, 256, 1 << 10, 4 << 10, 64 << 10, 1 << 20];
@@ -39,14 +29,10 @@ const WARM_UP: u32 = 10;
 ///
 /// # Errors
 /// The errors of a mapping; none occur, because the copies are in range.
-pub fn run(args: &Args) -> Result<(), DeviceError> {
-    let lines = SIZES.iter().map(|&size| measure(size, args.rounds)).collect::<Result<_, _>>()?;
-    let report = Report(lines);
-    if args.json {
-        println!("{:#}", report.to_json());
-    } else {
-        println!("{report}");
-    }
+pub fn run() -> Result<(), DeviceError> {
+    let rows = SIZES.iter().map(|&size| measure(size)).collect::<Result<Vec<_>, _>>()?;
+    let header = ["bytes", "write (ns)", "of memcpy", "read (ns)", "of memcpy", "memcpy (ns)"];
+    println!("{}", table(&header, rows));
     Ok(())
 }
 
@@ -70,19 +56,11 @@ impl Copies {
     }
 
     fn write(&mut self) -> Result<Duration, DeviceError> {
-        let mut result = Ok(());
-        let taken = time(|| {
-            result = (0..self.count).try_for_each(|_| self.mapping.write(0, black_box(&self.bytes)));
-        });
-        result.map(|()| taken)
+        try_time(|| (0..self.count).try_for_each(|_| self.mapping.write(0, black_box(&self.bytes))))
     }
 
     fn read(&mut self) -> Result<Duration, DeviceError> {
-        let mut result = Ok(());
-        let taken = time(|| {
-            result = (0..self.count).try_for_each(|_| self.mapping.read(0, black_box(&mut self.bytes)));
-        });
-        result.map(|()| taken)
+        try_time(|| (0..self.count).try_for_each(|_| self.mapping.read(0, black_box(&mut self.bytes))))
     }
 
     fn memcpy(&mut self) -> Duration {
@@ -94,10 +72,10 @@ impl Copies {
     }
 }
 
-fn measure(size: usize, rounds: u32) -> Result<Line, DeviceError> {
+fn measure(size: usize) -> Result<Vec<String>, DeviceError> {
     let mut copies = Copies::new(size);
     let mut times: [Vec<Duration>; 3] = Default::default();
-    for round in 0..WARM_UP + rounds {
+    for round in 0..WARM_UP + ROUNDS {
         for turn in 0..times.len() {
             let what = (turn + round as usize) % times.len();
             let taken = match what {
@@ -110,6 +88,7 @@ fn measure(size: usize, rounds: u32) -> Result<Line, DeviceError> {
             }
         }
     }
-    let [write_ns, read_ns, memcpy_ns] = times.map(|times| median_ns(times, copies.count));
-    Ok(Line { size, write_ns, read_ns, memcpy_ns })
+    let [write, read, memcpy] = times.map(|times| median_ns(times, copies.count));
+    let [write, read] = [write, read].map(|ns| [format!("{ns:.1}"), format!("{:.2}", ns / memcpy)]);
+    Ok(row![size, write[0], write[1], read[0], read[1], format!("{memcpy:.1}")])
 }
