@@ -39,6 +39,7 @@ pub mod state;
 mod stats;
 mod sync;
 mod thread_slot;
+mod ticket;
 pub mod time;
 pub mod transient;
 mod upload;

@@ -11,7 +11,8 @@ use crate::context::RetiredDescriptor;
 use crate::descriptor::{RecordedChunks, RecordedSets};
 use crate::device::{CommandList, Device, QueueId, QueueSerial};
 use crate::places::RecordedPlaces;
-use crate::staging::{BuildPages, Pages, Progress, Scratch};
+use crate::staging::{BuildPages, Pages, Scratch};
+use crate::ticket::Progress;
 use crate::time::{RecordingId, SyncPoint};
 use crate::{Error, Name};
 

@@ -38,6 +38,7 @@ use crate::places::PlacePool;
 use crate::record::{RecordedPlace, RecordedPlacement, RecorderSlot, TraceId};
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
 use crate::repeated::Repeated;
+use crate::ticket::AwaitedTickets;
 use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
 
 /// Alignments of the device that the creation of resources needs.
@@ -71,6 +72,8 @@ pub(crate) struct Context<D: Device> {
     pub(crate) pacer: Mutex<FramePacer>,
     pub(crate) frame: AtomicU64,
     pub(crate) waits: Waits,
+    /// The tasks that await readbacks.
+    pub(crate) awaited: AwaitedTickets,
     pub(crate) divided: DividedTransfers,
     /// Read while the program submits work of its own, and written while resources move: the program may ask there for
     /// what moves, which waits for the copy, and the copy would wait for the program.
@@ -133,12 +136,6 @@ pub(crate) enum IdleHeaps {
 /// The services above the context. The manager links them once, when it is made. All calls are on cold
 /// paths: at the end of a frame, when memory is short, after a loss of the device, or at the end.
 pub(crate) trait Services<D: Device>: Send + Sync {
-    /// Wakes the tasks whose readbacks are complete as far as the clock knows; all, once the device is lost.
-    fn wake_readbacks(&self, clock: &Clock);
-
-    /// Wakes the tasks of all readbacks: the manager has ended, and the GPU has not finished.
-    fn give_up_readbacks(&self);
-
     /// Gives back the pages and the heaps of queries that nothing uses any more.
     fn release_free_pages(&self, context: &Context<D>);
 
@@ -214,6 +211,7 @@ impl<D: Device> Context<D> {
             ref_shards: RefShardTable::new(),
             frame: AtomicU64::new(0),
             waits: Waits::default(),
+            awaited: AwaitedTickets::default(),
             divided: DividedTransfers::default(),
             external_work: RwLock::default(),
             pending_uploads: AtomicUsize::new(0),
@@ -435,14 +433,7 @@ impl<D: Device> Context<D> {
     #[inline]
     pub(crate) fn tell_news(&self) {
         if self.clock.take_news() {
-            self.tell();
-        }
-    }
-
-    #[cold]
-    fn tell(&self) {
-        if let Some(services) = self.services() {
-            services.wake_readbacks(&self.clock);
+            self.awaited.wake(&self.clock);
         }
     }
 

@@ -154,15 +154,8 @@ impl<D: Device> Context<D> {
             let waited = self.clock.wait(self.device(), &self.clock.submitted(), timeout);
             self.end_quietly();
             if waited == Ok(false) {
-                self.give_up_readbacks();
+                self.awaited.give_up();
             }
-        }
-    }
-
-    /// Wakes the tasks of all readbacks, because no later call will notice that the GPU finishes.
-    pub(crate) fn give_up_readbacks(&self) {
-        if let Some(services) = self.services() {
-            services.give_up_readbacks();
         }
     }
 

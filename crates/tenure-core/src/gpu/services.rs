@@ -10,7 +10,6 @@ use crate::device::{Device, Permit};
 use crate::error::Error;
 use crate::query::{QueryService, QueryStore};
 use crate::staging::{StagingService, StagingStore};
-use crate::time::Clock;
 use crate::transient::Transients;
 use crate::upload::Uploads;
 
@@ -53,14 +52,6 @@ pub(super) fn link<D: Device>(context: &Arc<Context<D>>) -> Result<HandleService
 }
 
 impl<D: Device> Services<D> for GpuServices<D> {
-    fn wake_readbacks(&self, clock: &Clock) {
-        self.staging.readbacks.wake(clock);
-    }
-
-    fn give_up_readbacks(&self) {
-        self.staging.readbacks.give_up();
-    }
-
     fn release_free_pages(&self, context: &Context<D>) {
         self.staging.constants.release_free(context);
         self.staging.builds.release_free(context);

@@ -113,7 +113,7 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
     if timed_out {
         // Whatever is destroyed now the GPU might still read: it all stays, with its device.
         std::mem::forget(context.clone());
-        context.give_up_readbacks();
+        context.awaited.give_up();
     } else {
         context.is_shut_down.store(true, Ordering::Release);
         gpu.commands.staging.store.constants.release_all(context);

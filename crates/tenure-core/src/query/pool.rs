@@ -12,7 +12,8 @@ use super::times::GpuTimes;
 use crate::context::Context;
 use crate::device::{Device, ObjectRef, Permit, Properties, QueryHeapDesc, QueryKind, QueueId, Usage};
 use crate::resource::Tracked;
-use crate::staging::{Page, Ticket};
+use crate::staging::Page;
+use crate::ticket::Ticket;
 use crate::{BufferDesc, Error, MemoryUse, Name};
 
 /// The number of kinds of queries.
