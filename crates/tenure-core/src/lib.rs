@@ -19,6 +19,7 @@ mod compaction;
 mod config;
 mod context;
 mod descriptor;
+mod descriptor_store;
 pub mod device;
 mod entry_points;
 mod error;
@@ -52,10 +53,10 @@ pub use config::{
     UploadSuballocator,
 };
 pub use descriptor::{
-    Bind, BufferViewDesc, DescriptorHeapStats, DescriptorOwner, DescriptorSet, DescriptorSetDesc,
-    DescriptorStats, DescriptorTable, DescriptorTableDesc, Descriptors, Sampler, SamplerDesc, Set, SetLayout,
-    SetLayoutDesc, TextureViewDesc, View,
+    Bind, BufferViewDesc, DescriptorSet, DescriptorSetDesc, DescriptorTable, DescriptorTableDesc,
+    Descriptors, Sampler, SamplerDesc, Set, SetLayout, SetLayoutDesc, TextureViewDesc, View,
 };
+pub use descriptor_store::{DescriptorHeapStats, DescriptorOwner, DescriptorStats};
 #[doc(inline)]
 pub use device::{
     AccelerationStructureKind, AddressMode, BindingKind, Block, BorderColor, BufferAccess, BufferInfo,

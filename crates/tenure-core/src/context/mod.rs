@@ -23,12 +23,13 @@ pub(crate) use divided::{DividedTransfer, PieceWaits};
 pub(crate) use purge::Panicked;
 use ref_shard::RefShardTable;
 pub(crate) use ref_shard::{RefShard, RefShards};
+pub(crate) use retired::Retired;
 use retired::UserObjects;
-pub(crate) use retired::{CpuSlot, PieceId, Retired, RetiredDescriptor, StaticRange};
 
 use crate::Name;
 use crate::callback::InCall;
 use crate::config::Config;
+use crate::descriptor_store::{DescriptorStore, RetiredDescriptor};
 use crate::device::{
     Device, DeviceError, MAX_QUEUES, ManagerClaim, QueueId, QueueSerial, Requirements, TextureCache,
 };
@@ -39,7 +40,7 @@ use crate::record::{RecordedPlace, RecordedPlacement, RecorderSlot, TraceId};
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
 use crate::repeated::Repeated;
 use crate::ticket::AwaitedTickets;
-use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
+use crate::time::{Clock, FramePacer, HeldItems, Recordings, ReleaseQueue, ReleaseStats, Stamp, SyncPoint};
 
 /// Alignments of the device that the creation of resources needs.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +64,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) recordings: Recordings,
     pub(crate) releases: ReleaseQueue<Retired<D>>,
     pub(crate) pools: Pools<D>,
+    pub(crate) descriptors: DescriptorStore<D>,
     /// What textures need, by description: a program creates many of few descriptions.
     texture_needs: TextureCache<Requirements>,
     pub(crate) place_pool: PlacePool<D>,
@@ -157,9 +159,6 @@ pub(crate) trait Services<D: Device>: Send + Sync {
     /// Gives up the uploads that are pending: the device is lost.
     fn give_up_uploads(&self, context: &Context<D>, error: &Error);
 
-    /// Frees descriptors that nothing uses any more.
-    fn free_descriptors(&self, context: &Context<D>, retired: RetiredDescriptor<D>);
-
     /// Destroys the API objects of all services. The GPU is idle, and no handle is left.
     fn destroy(self: Box<Self>, device: &D);
 }
@@ -196,6 +195,7 @@ impl<D: Device> Context<D> {
         let completed: Result<Vec<u64>, DeviceError> =
             (0_u8..).map(QueueId).take(queues).map(|queue| device.completed(queue)).collect();
         let pools = Pools::new(&device, &config)?;
+        let descriptors = DescriptorStore::new(&config, &properties.descriptors)?;
         Ok(Arc::new(Self {
             pacer: Mutex::new(FramePacer::new(config.frames.in_flight)),
             alignments,
@@ -204,6 +204,7 @@ impl<D: Device> Context<D> {
             recordings: Recordings::new(),
             releases: ReleaseQueue::new(),
             pools,
+            descriptors,
             texture_needs: TextureCache::new(),
             place_pool: PlacePool::default(),
             registry: Registry::default(),
@@ -376,12 +377,32 @@ impl<D: Device> Context<D> {
     /// Queues dropped descriptors for release.
     #[inline]
     pub(crate) fn release_descriptors(&self, retired: RetiredDescriptor<D>, born: Stamp) {
-        self.release(Retired::Descriptors(retired), born, 0);
+        self.descriptors.releases.push(&self.recordings, retired, born, 0);
+        self.settle();
     }
 
-    /// Queues descriptors for release that only the submission of one recording uses.
-    pub(crate) fn release_recorded(&self, retired: RetiredDescriptor<D>, submission: SyncPoint) {
-        self.releases.push_after(Retired::Descriptors(retired), submission, 0);
+    /// Counts of dropped objects: resources and descriptors.
+    pub(crate) fn release_stats(&self) -> ReleaseStats {
+        let (mut stats, descriptors) = (self.releases.stats(), self.descriptors.releases.stats());
+        stats.pushed += descriptors.pushed;
+        stats.released += descriptors.released;
+        stats
+    }
+
+    /// The dropped objects that wait, by holder.
+    pub(crate) fn held(&self) -> Vec<HeldItems> {
+        let mut held = self.releases.held(&self.recordings);
+        held.extend(self.descriptors.releases.held(&self.recordings));
+        held.sort_by_key(|items| items.holder);
+        held.dedup_by(|next, first| {
+            let is_same = next.holder == first.holder;
+            if is_same {
+                first.count += next.count;
+                first.bytes += next.bytes;
+            }
+            is_same
+        });
+        held
     }
 
     /// Checks that a sync point was submitted, and by this manager.

@@ -88,10 +88,8 @@ impl<D: Device> Context<D> {
             let taken = self.releases.purge_all_batches(&self.recordings, &self.clock, &mut ready);
             debug_assert!(taken.is_ok(), "only a device that works can be busy");
         }
-        if !ready.is_empty() {
-            self.give_back(&mut ready);
-            self.releases.recycle(&mut ready);
-        }
+        self.give_back(&mut ready);
+        self.releases.recycle(&mut ready);
     }
 
     /// Gives back everything, because the GPU is idle or lost.
@@ -159,10 +157,14 @@ impl<D: Device> Context<D> {
         }
     }
 
-    /// Descriptors before what they show, and sets before their layouts; ranges before all, because they
-    /// are nobody's to show.
+    /// Descriptors before the resources that they show. A view that was dropped before its resource is in its queue when the
+    /// resource is taken out of `releases`, so that the later purge of descriptors finds it.
     fn give_back(&self, ready: &mut [Batch<Retired<D>>]) {
         self.record_ranges(ready);
+        self.descriptors.reclaim(self.device(), self.current_frame(), &self.recordings, &self.clock);
+        if ready.is_empty() {
+            return;
+        }
         let mut ranges = self.pools.freeing();
         let mut has_others = false;
         for mut run in ready.iter().flat_map(|batch| batch.runs(RUN)) {
@@ -173,9 +175,6 @@ impl<D: Device> Context<D> {
         if !has_others {
             ready.iter_mut().for_each(Batch::clear);
             return;
-        }
-        for batch in ready.iter_mut() {
-            batch.extract(Retired::goes_first, |retired| self.give_back_other(retired));
         }
         for batch in ready {
             batch.take_items(|retired| self.give_back_other(retired));
@@ -196,11 +195,6 @@ impl<D: Device> Context<D> {
             // Has gone already.
             Retired::Range(_) => {}
             Retired::Backing(backing) => self.give_back_backing(backing),
-            Retired::Descriptors(retired) => {
-                if let Some(services) = self.services() {
-                    services.free_descriptors(self, retired);
-                }
-            }
             Retired::User(object) => self.users.push(object),
         }
     }
@@ -240,6 +234,7 @@ impl<D: Device> Drop for Context<D> {
                 if let Some(services) = self.services.take() {
                     services.destroy(&self.device);
                 }
+                self.descriptors.destroy(&self.device);
                 self.pools.unmake_all(self.device());
             }
         }
@@ -254,6 +249,7 @@ impl<D: Device> Context<D> {
         self.pools.abandon();
         std::mem::forget(self.services.take());
         std::mem::forget(std::mem::take(&mut self.releases));
+        self.descriptors.abandon();
         std::mem::forget(self.manager_claim.take());
         std::mem::forget(self.device.clone());
     }

@@ -106,7 +106,7 @@ impl<D: Device> Frame<D> {
     /// Ends the frame in all caches and pools, which give back what has been idle for long enough.
     fn age(&self) {
         let context = &self.gpu.shared.context;
-        let CommandService { lists, staging, descriptors, queries, .. } = &*self.gpu.shared.commands;
+        let CommandService { lists, staging, queries, .. } = &*self.gpu.shared.commands;
         staging.store.constants.end_frame(context);
         staging.store.builds.end_frame(context);
         self.gpu.shared.uploads.end_frame(context);
@@ -115,7 +115,7 @@ impl<D: Device> Frame<D> {
         self.gpu.shared.compactor.end_frame(context);
         context.pools.end_frame(context.device());
         context.pools.residency.end_frame(&context.paging());
-        descriptors.store.end_frame(context);
+        context.descriptors.end_frame(context.device(), context.current_frame());
         self.gpu.shared.transients.end_frame();
         let reserved = lists.end_frame(context.device(), context.config.frames.in_flight);
         // The next call reports a loss of the device; another error is reported by the next call that needs a

@@ -68,7 +68,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn new(device: D, config: Config) -> Result<Self, Error> {
         let context = Context::new(device, config)?;
-        let (commands, uploads, compactor) = services::link(&context)?;
+        let (commands, uploads, compactor) = services::link(&context);
         Ok(Self { shared: Arc::new(Shared::new(context, commands, uploads, compactor)) })
     }
 
@@ -516,7 +516,7 @@ impl<D: Device> Gpu<D> {
         // After all that puts something into the release queue.
         self.shared.context.reclaim();
         self.shared.context.pools.trim(self.device());
-        self.shared.commands.descriptors.store.trim(self.device());
+        self.shared.context.descriptors.trim(self.device());
     }
 
     /// True while a thread gives back what it has taken out of the release queue.
@@ -528,7 +528,7 @@ impl<D: Device> Gpu<D> {
         StatsSources {
             context: &self.shared.context,
             lists: &self.shared.commands.lists,
-            descriptors: &self.shared.commands.descriptors.store,
+            descriptors: &self.shared.context.descriptors,
             queries: &self.shared.commands.queries.store,
             transients: &self.shared.transients,
             last_frame: self.shared.meter.lock().last(),

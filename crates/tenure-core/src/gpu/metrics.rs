@@ -146,7 +146,7 @@ impl<D: Device> Gpu<D> {
         }
         publish_heaps(recorder, context);
         self.publish_parts(recorder);
-        let releases = context.releases.stats();
+        let releases = context.release_stats();
         let unused = self.shared.transients.unused_objects();
         let live = [
             (context.registry.len() as u64).saturating_sub(unused),
@@ -184,7 +184,7 @@ impl<D: Device> Gpu<D> {
             objects.allocations_made.saturating_sub(context.pools.objects.limits.allocations()),
             objects.resources_made,
             objects.resources_destroyed,
-            context.releases.stats().released,
+            context.release_stats().released,
             failures,
             spills,
             compaction.moves,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::command::{CommandService, ListPool};
 use crate::compaction::Compactor;
-use crate::context::{Context, IdleHeaps, RetiredDescriptor, Services};
-use crate::descriptor::{DescriptorService, DescriptorStore};
+use crate::context::{Context, IdleHeaps, Services};
+use crate::descriptor::DescriptorService;
 use crate::device::{Device, Permit};
 use crate::error::Error;
 use crate::query::{QueryService, QueryStore};
@@ -16,7 +16,6 @@ use crate::upload::Uploads;
 /// The services of a manager. They hold no context: the context holds them.
 pub(super) struct GpuServices<D: Device> {
     staging: Arc<StagingStore<D>>,
-    descriptors: Arc<DescriptorStore<D>>,
     queries: Arc<QueryStore<D>>,
     lists: Arc<ListPool<D>>,
     uploads: Arc<Uploads<D>>,
@@ -26,10 +25,9 @@ pub(super) struct GpuServices<D: Device> {
 type HandleServices<D> = (Arc<CommandService<D>>, Arc<Uploads<D>>, Compactor<D>);
 
 /// Makes the services of a context and links them. Returns what the manager hands on to its handles.
-pub(super) fn link<D: Device>(context: &Arc<Context<D>>) -> Result<HandleServices<D>, Error> {
+pub(super) fn link<D: Device>(context: &Arc<Context<D>>) -> HandleServices<D> {
     let properties = context.device().properties();
-    let store = Arc::new(DescriptorStore::new(&context.config, &properties.descriptors)?);
-    let descriptors = Arc::new(DescriptorService { store: store.clone(), context: context.clone() });
+    let descriptors = Arc::new(DescriptorService::new(context));
     let staging = Arc::new(StagingService {
         store: Arc::new(StagingStore::new()),
         descriptors: descriptors.clone(),
@@ -41,14 +39,13 @@ pub(super) fn link<D: Device>(context: &Arc<Context<D>>) -> Result<HandleService
     let uploads = Arc::new(Uploads::new(properties, lists.clone()));
     context.link(Box::new(GpuServices {
         staging: staging.store.clone(),
-        descriptors: store,
         queries: queries.store.clone(),
         lists: lists.clone(),
         uploads: uploads.clone(),
     }));
     let compactor = Compactor::new(properties, lists.clone());
     let commands = CommandService { lists, staging, descriptors, queries, context: context.clone() };
-    Ok((Arc::new(commands), uploads, compactor))
+    (Arc::new(commands), uploads, compactor)
 }
 
 impl<D: Device> Services<D> for GpuServices<D> {
@@ -90,18 +87,10 @@ impl<D: Device> Services<D> for GpuServices<D> {
         self.uploads.give_up_all(context, error);
     }
 
-    fn free_descriptors(&self, context: &Context<D>, retired: RetiredDescriptor<D>) {
-        self.descriptors.free(context, retired);
-    }
-
     fn destroy(self: Box<Self>, device: &D) {
         for list in self.lists.take_all() {
             device.destroy_list(Permit::own(), list);
         }
         self.queries.destroy(device);
-        // Whoever had a share in it has let go of that before the context.
-        if let Some(store) = Arc::into_inner(self.descriptors) {
-            store.destroy(device);
-        }
     }
 }

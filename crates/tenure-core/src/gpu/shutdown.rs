@@ -124,7 +124,7 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
         context.settle();
         gpu.compactor.end(context);
         context.pools.reclaim(context.device());
-        gpu.commands.descriptors.store.trim(context.device());
+        context.descriptors.trim(context.device());
     }
     let mut leaks = Vec::new();
     context.registry.for_each(|_, record| leaks.push(Leak::of(record)));
