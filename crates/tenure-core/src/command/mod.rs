@@ -10,6 +10,7 @@ mod recording;
 mod resident;
 mod structures;
 mod submission;
+mod transient;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::descriptor::DescriptorService;
 use crate::device::{Device, DeviceError, Features, QueueKind, TextureInfo, TextureRegion};
 use crate::query::QueryService;
 use crate::staging::StagingService;
+use crate::transient_heaps::Transients;
 
 pub use commands::Commands;
 pub(crate) use external::submit_external;
@@ -31,6 +33,7 @@ pub(crate) struct CommandService<D: Device> {
     pub(crate) lists: Arc<ListPool<D>>,
     pub(crate) staging: Arc<StagingService<D>>,
     pub(crate) descriptors: Arc<DescriptorService<D>>,
+    pub(crate) transients: Arc<Transients<D>>,
     pub(crate) queries: Arc<QueryService<D>>,
     /// Declared last, as in every handle.
     pub(crate) context: Arc<Context<D>>,

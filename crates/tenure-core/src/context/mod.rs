@@ -9,10 +9,9 @@ mod purge;
 mod ref_shard;
 mod retired;
 
-use std::any::Any;
 use std::backtrace::Backtrace;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
@@ -93,8 +92,6 @@ pub(crate) struct Context<D: Device> {
     users: UserObjects,
     /// The services above, for cold paths. They hold no context.
     services: OnceLock<Box<dyn Services<D>>>,
-    /// The transient resources, whose type only their own module knows. They hold the context.
-    transients: OnceLock<Weak<dyn Any + Send + Sync>>,
     /// The claim to the device's manager slot, which is free again after the last handle.
     manager_claim: Option<ManagerClaim>,
     /// Declared last, because everything above belongs to it. Shared, so that it can be kept
@@ -142,7 +139,7 @@ pub(crate) trait Services<D: Device>: Send + Sync {
     fn release_free_pages(&self, context: &Context<D>);
 
     /// Gives back transient heaps that are not in use, unless somebody is at them. False when there were none.
-    fn trim_transients(&self, context: &Context<D>, which: IdleHeaps) -> bool;
+    fn trim_transients(&self, which: IdleHeaps) -> bool;
 
     /// Gives back all pages of constants, uploads and readbacks that are kept for later.
     fn release_pages(&self, context: &Context<D>);
@@ -221,7 +218,6 @@ impl<D: Device> Context<D> {
             giving_back: AtomicUsize::new(0),
             users: UserObjects::default(),
             services: OnceLock::new(),
-            transients: OnceLock::new(),
             config,
             manager_claim: Some(manager_claim),
             device: Arc::new(device),
@@ -235,18 +231,6 @@ impl<D: Device> Context<D> {
 
     fn services(&self) -> Option<&dyn Services<D>> {
         self.services.get().map(|services| &**services)
-    }
-
-    /// Links the transient resources, once, by the manager that made both.
-    pub(crate) fn link_transients(&self, transients: Weak<dyn Any + Send + Sync>) {
-        let _was_empty = self.transients.set(transients);
-    }
-
-    /// The transient resources; `None` once the manager is gone.
-    pub(crate) fn transients<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        let is_over = self.is_shut_down.load(Ordering::Acquire);
-        let transients = self.transients.get().filter(|_| !is_over).and_then(Weak::upgrade);
-        transients.and_then(|transients| transients.downcast().ok())
     }
 
     /// An error after the shutdown.
@@ -515,7 +499,7 @@ impl<D: Device> MakeRoom for Context<D> {
             services.try_flush_uploads(self);
             self.poll_clock();
             services.release_free_pages(self);
-            services.trim_transients(self, IdleHeaps::NotUsedLately);
+            services.trim_transients(IdleHeaps::NotUsedLately);
         }
         self.purge_memory();
         self.pools.reclaim(self.device());
@@ -534,7 +518,7 @@ impl<D: Device> MakeRoom for Context<D> {
 
     fn wait_for_room(&self, wanted: Option<Wanted>) -> bool {
         let services = self.services();
-        let has_trimmed = services.is_some_and(|services| services.trim_transients(self, IdleHeaps::All));
+        let has_trimmed = services.is_some_and(|services| services.trim_transients(IdleHeaps::All));
         let is_awaited =
             || wanted.is_some_and(|wanted| self.pools.residency.is_room_in_use(&self.paging(), wanted));
         if !has_trimmed && self.releases.stats().pending_bytes == 0 && !is_awaited() {

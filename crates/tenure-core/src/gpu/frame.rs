@@ -6,9 +6,9 @@ use super::Gpu;
 use crate::command::CommandService;
 use crate::context::Panicked;
 use crate::device::Device;
+use crate::execute::{Resources, execute};
 use crate::time::SyncPoint;
-use crate::transient::Resources;
-use crate::transient::graph::{Compiled, Graph, PassId};
+use crate::transient_heaps::graph::{Compiled, Graph, PassId};
 use crate::{Error, Name, Queue, Recording};
 
 /// A frame that has begun. Dropping it ends it, too.
@@ -77,7 +77,7 @@ impl<D: Device> Frame<D> {
         record: impl FnMut(PassId, &mut Recording<D>, &Resources<'_, D>) -> Result<(), E>,
     ) -> Result<SyncPoint, E> {
         let _call = self.gpu.shared.call()?;
-        self.gpu.shared.transients.execute(graph, record)
+        execute(&self.gpu.shared.commands, graph, record)
     }
 
     /// Ends the frame; uploads that are pending are submitted with it.
@@ -116,7 +116,7 @@ impl<D: Device> Frame<D> {
         context.pools.end_frame(context.device());
         context.pools.residency.end_frame(&context.paging());
         context.descriptors.end_frame(context.device(), context.current_frame());
-        self.gpu.shared.transients.end_frame();
+        self.gpu.shared.commands.transients.end_frame();
         let reserved = lists.end_frame(context.device(), context.config.frames.in_flight);
         // The next call reports a loss of the device; another error is reported by the next call that needs a
         // list.
@@ -161,6 +161,6 @@ impl<D: Device> Gpu<D> {
     /// device refuses, or a lost device.
     #[inline(never)]
     pub fn plan_graph(&self, graph: &Graph) -> Result<Arc<Compiled>, Error> {
-        self.shared.transients.compile(graph)
+        self.shared.commands.transients.compile(graph)
     }
 }

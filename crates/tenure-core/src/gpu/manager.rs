@@ -483,7 +483,7 @@ impl<D: Device> Gpu<D> {
         let _call = self.shared.context.call();
         let flushed = self.shared.context.flush_pending_uploads();
         let (polled, panicked) = self.shared.context.poll_and_purge();
-        self.shared.transients.end_purge();
+        self.shared.commands.transients.end_purge();
         let is_frame = self.shared.context.current_frame() == 0;
         if is_frame {
             self.shared.commands.queries.end_frame();
@@ -512,7 +512,7 @@ impl<D: Device> Gpu<D> {
         self.shared.uploads.release(&self.shared.context);
         self.shared.commands.staging.store.readbacks.release(&self.shared.context);
         self.shared.commands.queries.store.trim(&self.shared.context);
-        self.shared.transients.trim();
+        self.shared.commands.transients.trim();
         // After all that puts something into the release queue.
         self.shared.context.reclaim();
         self.shared.context.pools.trim(self.device());
@@ -530,7 +530,7 @@ impl<D: Device> Gpu<D> {
             lists: &self.shared.commands.lists,
             descriptors: &self.shared.context.descriptors,
             queries: &self.shared.commands.queries.store,
-            transients: &self.shared.transients,
+            transients: &self.shared.commands.transients,
             last_frame: self.shared.meter.lock().last(),
         }
     }

@@ -147,7 +147,7 @@ impl<D: Device> Gpu<D> {
         publish_heaps(recorder, context);
         self.publish_parts(recorder);
         let releases = context.release_stats();
-        let unused = self.shared.transients.unused_objects();
+        let unused = self.shared.commands.transients.unused_objects();
         let live = [
             (context.registry.len() as u64).saturating_sub(unused),
             context.recordings.count() as u64,
@@ -215,7 +215,7 @@ impl<D: Device> Gpu<D> {
             pools: pools.iter().map(|(reserved, _)| reserved).sum(),
             committed: context.pools.objects.committed_memory.all().now(),
             pages: context.pools.objects.page_memory.all().now(),
-            transient: self.shared.transients.stats().reserved,
+            transient: self.shared.commands.transients.stats().reserved,
         };
         let MemoryParts { pools, committed, pages, transient } = parts;
         for (labels, bytes) in PART_LABELS.iter().zip([pools, committed, pages, transient]) {

@@ -1,6 +1,6 @@
 //! What the context asks of the services above it, answered.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::command::{CommandService, ListPool};
 use crate::compaction::Compactor;
@@ -10,7 +10,7 @@ use crate::device::{Device, Permit};
 use crate::error::Error;
 use crate::query::{QueryService, QueryStore};
 use crate::staging::{StagingService, StagingStore};
-use crate::transient::Transients;
+use crate::transient_heaps::Transients;
 use crate::upload::Uploads;
 
 /// The services of a manager. They hold no context: the context holds them.
@@ -19,6 +19,8 @@ pub(super) struct GpuServices<D: Device> {
     queries: Arc<QueryStore<D>>,
     lists: Arc<ListPool<D>>,
     uploads: Arc<Uploads<D>>,
+    /// Weak, because transient resources hold the context.
+    transients: Weak<Transients<D>>,
 }
 
 /// What the manager hands on to its handles.
@@ -37,14 +39,17 @@ pub(super) fn link<D: Device>(context: &Arc<Context<D>>) -> HandleServices<D> {
         Arc::new(QueryService { store: Arc::new(QueryStore::new(properties)), context: context.clone() });
     let lists = Arc::new(ListPool::new(properties));
     let uploads = Arc::new(Uploads::new(properties, lists.clone()));
+    let transients = Arc::new(Transients::new(descriptors.clone()));
     context.link(Box::new(GpuServices {
+        transients: Arc::downgrade(&transients),
         staging: staging.store.clone(),
         queries: queries.store.clone(),
         lists: lists.clone(),
         uploads: uploads.clone(),
     }));
     let compactor = Compactor::new(properties, lists.clone());
-    let commands = CommandService { lists, staging, descriptors, queries, context: context.clone() };
+    let commands =
+        CommandService { lists, staging, descriptors, transients, queries, context: context.clone() };
     (Arc::new(commands), uploads, compactor)
 }
 
@@ -57,8 +62,8 @@ impl<D: Device> Services<D> for GpuServices<D> {
         self.queries.trim(context);
     }
 
-    fn trim_transients(&self, context: &Context<D>, which: IdleHeaps) -> bool {
-        context.transients::<Transients<D>>().is_some_and(|transients| transients.try_trim(which))
+    fn trim_transients(&self, which: IdleHeaps) -> bool {
+        self.transients.upgrade().is_some_and(|transients| transients.try_trim(which))
     }
 
     fn release_pages(&self, context: &Context<D>) {

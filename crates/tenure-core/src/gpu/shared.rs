@@ -13,13 +13,10 @@ use crate::context::{Call, Context, RefShards};
 use crate::device::Device;
 use crate::error::Error;
 use crate::stats::FrameMeter;
-use crate::transient::Transients;
 use crate::upload::Uploads;
 
 /// The services of a manager. The last clone of its `Gpu` ends it.
 pub(super) struct Shared<D: Device> {
-    /// Declared first: what it keeps is given back before the manager ends.
-    pub(super) transients: Arc<Transients<D>>,
     pub(super) commands: Arc<CommandService<D>>,
     pub(super) uploads: Arc<Uploads<D>>,
     pub(super) compactor: Compactor<D>,
@@ -38,14 +35,10 @@ impl<D: Device> Shared<D> {
         uploads: Arc<Uploads<D>>,
         compactor: Compactor<D>,
     ) -> Self {
-        let transients = Arc::new(Transients::new(commands.clone()));
-        let weak = Arc::downgrade(&transients);
-        context.link_transients(weak);
         let ref_shards = RefShards::new(&context);
         let meter = Mutex::new(FrameMeter::default());
         let pressure = PressureWatch::new();
         Self {
-            transients,
             commands,
             uploads,
             compactor,
@@ -84,7 +77,7 @@ impl<D: Device> Shared<D> {
     /// Without a lock, because a destructor of the program may call it inside another call of it.
     pub(super) fn shut_down(&self) -> ShutdownReport {
         self.context.is_closed.store(true, Ordering::Release);
-        self.transients.close();
+        self.commands.transients.close();
         self.pressure.close();
         shutdown::shut_down(self)
     }

@@ -8,7 +8,7 @@ use crate::descriptor_store::{DescriptorStats, DescriptorStore};
 use crate::device::Device;
 use crate::memory::{Class, PoolKind, ShardTotals, Shards};
 use crate::query::{GpuTime, QueryStore};
-use crate::transient::{TransientStats, Transients};
+use crate::transient_heaps::{TransientStats, Transients};
 
 /// One pool in numbers. Bytes.
 ///
