@@ -85,6 +85,8 @@ pub(crate) struct Context<D: Device> {
     pub(crate) is_closed: AtomicBool,
     /// Set once the manager is gone: objects that are dropped later are released as early as possible.
     pub(crate) is_shut_down: AtomicBool,
+    /// Set where the GPU did not finish in time: API objects are left to the driver from then on.
+    pub(crate) is_abandoned: AtomicBool,
     /// How many threads give back what they have taken out of `releases`.
     giving_back: AtomicUsize,
     /// Dropped objects of the program's own that nothing uses any more. A call that may run the program's
@@ -132,8 +134,8 @@ pub(crate) enum IdleHeaps {
     All,
 }
 
-/// The services above the context. The manager links them once, when it is made. All calls are on cold
-/// paths: at the end of a frame, when memory is short, after a loss of the device, or at the end.
+/// The services above the context that hold memory. The manager links them once, when it is made. All calls are on cold
+/// paths: when memory is short, and before a submission while uploads are pending.
 pub(crate) trait Services<D: Device>: Send + Sync {
     /// Gives back the pages and the heaps of queries that nothing uses any more.
     fn release_free_pages(&self, context: &Context<D>);
@@ -141,23 +143,11 @@ pub(crate) trait Services<D: Device>: Send + Sync {
     /// Gives back transient heaps that are not in use, unless somebody is at them. False when there were none.
     fn trim_transients(&self, which: IdleHeaps) -> bool;
 
-    /// Gives back all pages of constants, uploads and readbacks that are kept for later.
-    fn release_pages(&self, context: &Context<D>);
-
-    /// Ends what counts as one frame of each upload ring.
-    fn close_rings(&self, context: &Context<D>);
-
     /// Submits the uploads that are pending.
     fn flush_uploads(&self, context: &Context<D>) -> Result<(), Error>;
 
     /// Submits the uploads that are pending, unless that is under way.
     fn try_flush_uploads(&self, context: &Context<D>);
-
-    /// Gives up the uploads that are pending: the device is lost.
-    fn give_up_uploads(&self, context: &Context<D>, error: &Error);
-
-    /// Destroys the API objects of all services. The GPU is idle, and no handle is left.
-    fn destroy(self: Box<Self>, device: &D);
 }
 
 impl<D: Device> Context<D> {
@@ -215,6 +205,7 @@ impl<D: Device> Context<D> {
             pending_uploads: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),
             is_shut_down: AtomicBool::new(false),
+            is_abandoned: AtomicBool::new(false),
             giving_back: AtomicUsize::new(0),
             users: UserObjects::default(),
             services: OnceLock::new(),

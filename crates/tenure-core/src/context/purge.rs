@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Context, Retired};
-use crate::device::{Device, DeviceError};
+use crate::device::Device;
 use crate::memory::{Backing, RUN};
 use crate::time::{Batch, Batches, NotIdle, SyncPoint};
 
@@ -120,27 +120,20 @@ impl<D: Device> Context<D> {
     #[cold]
     pub(crate) fn end_quietly(&self) {
         let _call = self.call();
-        let (_reported_by_the_next_call, panicked) = self.poll_and_purge();
-        panicked.log();
+        let _reported_by_the_next_call = self.poll();
+        self.purge().log();
     }
 
-    /// Asks how far the GPU is and gives back what it is done with; everything, when it is lost.
-    pub(crate) fn poll_and_purge(&self) -> (Result<(), DeviceError>, Panicked) {
-        match self.poll() {
-            Ok(_) => {
-                if let Some(services) = self.services() {
-                    services.close_rings(self);
-                }
-                (Ok(()), self.purge())
-            }
-            // A lost device uses nothing any more, so that this always purges.
-            Err(lost) => {
-                if let Some(services) = self.services() {
-                    services.give_up_uploads(self, &lost.clone().into());
-                }
-                (Err(lost), self.purge_all().unwrap_or(Panicked(None)))
-            }
+    /// Waits for the GPU at the end of the manager or of one of its services, before API objects are destroyed. False where
+    /// it does not finish: the objects are left to the driver.
+    pub(crate) fn finish(&self) -> bool {
+        if self.is_abandoned.load(Ordering::Acquire) {
+            return false;
         }
+        let timeout = self.config.frames.shutdown_timeout;
+        let is_finished = self.clock.wait(self.device(), &self.clock.submitted(), timeout) != Ok(false);
+        self.is_abandoned.store(!is_finished, Ordering::Release);
+        is_finished
     }
 
     /// As [`settle`](Self::settle), after a submission: nobody else would wait for it.
@@ -222,18 +215,10 @@ impl<D: Device> Drop for Context<D> {
     /// submitted since.
     #[inline(never)]
     fn drop(&mut self) {
-        let timeout = self.config.frames.shutdown_timeout;
-        let waited = self.clock.wait(self.device(), &self.clock.submitted(), timeout);
-        if let Some(services) = self.services() {
-            services.release_pages(self);
-        }
-        match (waited, self.purge_all()) {
-            (Ok(false), _) | (_, Err(_)) => self.abandon(),
-            (_, Ok(purged)) => {
+        match self.finish().then(|| self.purge_all()) {
+            None | Some(Err(_)) => self.abandon(),
+            Some(Ok(purged)) => {
                 purged.log();
-                if let Some(services) = self.services.take() {
-                    services.destroy(&self.device);
-                }
                 self.descriptors.destroy(&self.device);
                 self.pools.unmake_all(self.device());
             }
@@ -247,7 +232,6 @@ impl<D: Device> Context<D> {
         event!(error, "the GPU did not finish; its objects are left alone");
         self.drop_users().log();
         self.pools.abandon();
-        std::mem::forget(self.services.take());
         std::mem::forget(std::mem::take(&mut self.releases));
         self.descriptors.abandon();
         std::mem::forget(self.manager_claim.take());

@@ -96,7 +96,7 @@ impl<D: Device> Frame<D> {
         let _call = context.call();
         let flushed = context.flush_pending_uploads();
         context.pacer.lock().end(context.clock.submitted());
-        let (polled, panicked) = context.poll_and_purge();
+        let (polled, panicked) = shared.poll_and_purge();
         self.age();
         panicked.or_else(|| self.gpu.watch_pressure()).or_else(|| self.publish()).resume();
         polled?;
@@ -146,9 +146,9 @@ impl<D: Device> Drop for Frame<D> {
         // Uploads that were refused for lack of memory stay pending, and the next submission reports the error.
         let _told_later = context.flush_pending_uploads();
         context.pacer.lock().end(context.clock.submitted());
-        context.end_quietly();
+        let (_reported_by_the_next_call, panicked) = self.gpu.shared.poll_and_purge();
         self.age();
-        self.gpu.watch_pressure().or_else(|| self.publish()).log();
+        panicked.or_else(|| self.gpu.watch_pressure()).or_else(|| self.publish()).log();
     }
 }
 

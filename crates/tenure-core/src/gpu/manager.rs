@@ -482,7 +482,7 @@ impl<D: Device> Gpu<D> {
     pub fn purge(&self) -> Result<(), Error> {
         let _call = self.shared.context.call();
         let flushed = self.shared.context.flush_pending_uploads();
-        let (polled, panicked) = self.shared.context.poll_and_purge();
+        let (polled, panicked) = self.shared.poll_and_purge();
         self.shared.commands.transients.end_purge();
         let is_frame = self.shared.context.current_frame() == 0;
         if is_frame {

@@ -6,7 +6,7 @@ use crate::command::{CommandService, ListPool};
 use crate::compaction::Compactor;
 use crate::context::{Context, IdleHeaps, Services};
 use crate::descriptor::DescriptorService;
-use crate::device::{Device, Permit};
+use crate::device::Device;
 use crate::error::Error;
 use crate::query::{QueryService, QueryStore};
 use crate::staging::{StagingService, StagingStore};
@@ -17,7 +17,6 @@ use crate::upload::Uploads;
 pub(super) struct GpuServices<D: Device> {
     staging: Arc<StagingStore<D>>,
     queries: Arc<QueryStore<D>>,
-    lists: Arc<ListPool<D>>,
     uploads: Arc<Uploads<D>>,
     /// Weak, because transient resources hold the context.
     transients: Weak<Transients<D>>,
@@ -44,7 +43,6 @@ pub(super) fn link<D: Device>(context: &Arc<Context<D>>) -> HandleServices<D> {
         transients: Arc::downgrade(&transients),
         staging: staging.store.clone(),
         queries: queries.store.clone(),
-        lists: lists.clone(),
         uploads: uploads.clone(),
     }));
     let compactor = Compactor::new(properties, lists.clone());
@@ -66,18 +64,6 @@ impl<D: Device> Services<D> for GpuServices<D> {
         self.transients.upgrade().is_some_and(|transients| transients.try_trim(which))
     }
 
-    fn release_pages(&self, context: &Context<D>) {
-        self.staging.constants.release_all(context);
-        self.staging.builds.release_all(context);
-        self.uploads.release(context);
-        self.staging.readbacks.release(context);
-        self.queries.release(context);
-    }
-
-    fn close_rings(&self, context: &Context<D>) {
-        self.staging.rings.close(&context.recordings, &context.clock);
-    }
-
     fn flush_uploads(&self, context: &Context<D>) -> Result<(), Error> {
         self.uploads.flush(context).map(drop)
     }
@@ -86,16 +72,5 @@ impl<D: Device> Services<D> for GpuServices<D> {
         // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
         // refusal their `Upload` says so.
         let _told_later = self.uploads.try_flush(context);
-    }
-
-    fn give_up_uploads(&self, context: &Context<D>, error: &Error) {
-        self.uploads.give_up_all(context, error);
-    }
-
-    fn destroy(self: Box<Self>, device: &D) {
-        for list in self.lists.take_all() {
-            device.destroy_list(Permit::own(), list);
-        }
-        self.queries.destroy(device);
     }
 }

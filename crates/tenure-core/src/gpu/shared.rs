@@ -9,8 +9,8 @@ use super::memory::PressureWatch;
 use super::shutdown::{self, ShutdownReport};
 use crate::command::CommandService;
 use crate::compaction::Compactor;
-use crate::context::{Call, Context, RefShards};
-use crate::device::Device;
+use crate::context::{Call, Context, Panicked, RefShards};
+use crate::device::{Device, DeviceError};
 use crate::error::Error;
 use crate::stats::FrameMeter;
 use crate::upload::Uploads;
@@ -74,6 +74,17 @@ impl<D: Device> Shared<D> {
         }
     }
 
+    /// Asks how far the GPU has come and gives back what it is done with; everything, once it is lost.
+    pub(super) fn poll_and_purge(&self) -> (Result<(), DeviceError>, Panicked) {
+        let context = &self.context;
+        let polled = context.poll().map(drop);
+        match &polled {
+            Ok(()) => self.commands.staging.store.rings.close(&context.recordings, &context.clock),
+            Err(lost) => self.uploads.give_up_all(context, &lost.clone().into()),
+        }
+        (polled, context.purge())
+    }
+
     /// Without a lock, because a destructor of the program may call it inside another call of it.
     pub(super) fn shut_down(&self) -> ShutdownReport {
         self.context.is_closed.store(true, Ordering::Release);
@@ -89,5 +100,7 @@ impl<D: Device> Drop for Shared<D> {
         if !self.context.is_closed.load(Ordering::Acquire) {
             self.shut_down().log();
         }
+        // What an upload on another thread has let go of since the shutdown.
+        self.uploads.release(&self.context);
     }
 }

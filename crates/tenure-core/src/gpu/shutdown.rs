@@ -113,6 +113,7 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
     if timed_out {
         // Whatever is destroyed now the GPU might still read: it all stays, with its device.
         std::mem::forget(context.clone());
+        context.is_abandoned.store(true, Ordering::Release);
         context.awaited.give_up();
     } else {
         context.is_shut_down.store(true, Ordering::Release);

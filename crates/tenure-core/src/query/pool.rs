@@ -392,6 +392,11 @@ impl<D: Device> QueryStore<D> {
         }
     }
 
+    /// Leaves all heaps that were released to the driver, for good.
+    pub(crate) fn abandon(&self) {
+        std::mem::forget(std::mem::take(&mut *self.retired.lock()));
+    }
+
     /// Destroys all heaps that were released. The GPU is idle.
     pub(crate) fn destroy(&self, device: &D) {
         let retired = std::mem::take(&mut *self.retired.lock());

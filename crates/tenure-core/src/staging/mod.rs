@@ -56,6 +56,16 @@ impl<D: Device> StagingStore<D> {
     }
 }
 
+impl<D: Device> Drop for StagingService<D> {
+    /// Gives all pages back: no recording and no readback is left.
+    fn drop(&mut self) {
+        let Self { store, context, .. } = self;
+        store.constants.release_all(context);
+        store.builds.release_all(context);
+        store.readbacks.release(context);
+    }
+}
+
 /// The staging memory with its context, for readbacks and the scratch memory of recordings.
 pub(crate) struct StagingService<D: Device> {
     pub(crate) store: Arc<StagingStore<D>>,
