@@ -123,7 +123,7 @@ impl HeapClass {
 mod tests {
     use super::{FIRST_WAIT, HeapClass, LONGEST_WAIT};
     use crate::device::{HeapCategory, MemoryTypeId};
-    use crate::transient::desc_table::Tenants;
+    use crate::transient_heaps::desc_table::Tenants;
 
     const LARGEST: u64 = 1000;
 
