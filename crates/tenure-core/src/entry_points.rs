@@ -12,7 +12,7 @@ use std::hint::black_box;
 use crate::device::{Device, State, Subresource};
 use crate::query::QueryValue;
 use crate::time::SyncPoint;
-use crate::transient::graph::{Graph, PassId};
+use crate::transient_heaps::graph::{Graph, PassId};
 use crate::{
     AccelerationStructure, AnySamples, Buffer, Commands, CompactedSize, Deferred, DescriptorSet,
     DescriptorTable, Error, Frame, Gpu, Needed, OpenQuery, PageAllocator, PipelineStatistics, QueryTicket,

@@ -19,9 +19,11 @@ mod compaction;
 mod config;
 mod context;
 mod descriptor;
+mod descriptor_store;
 pub mod device;
 mod entry_points;
 mod error;
+mod execute;
 mod gpu;
 pub mod memory;
 mod places;
@@ -39,8 +41,10 @@ pub mod state;
 mod stats;
 mod sync;
 mod thread_slot;
+mod ticket;
 pub mod time;
 pub mod transient;
+mod transient_heaps;
 mod upload;
 
 pub use command::{Commands, Needed, Recording};
@@ -51,10 +55,10 @@ pub use config::{
     UploadSuballocator,
 };
 pub use descriptor::{
-    Bind, BufferViewDesc, DescriptorHeapStats, DescriptorOwner, DescriptorSet, DescriptorSetDesc,
-    DescriptorStats, DescriptorTable, DescriptorTableDesc, Descriptors, Sampler, SamplerDesc, Set, SetLayout,
-    SetLayoutDesc, TextureViewDesc, View,
+    Bind, BufferViewDesc, DescriptorSet, DescriptorSetDesc, DescriptorTable, DescriptorTableDesc,
+    Descriptors, Sampler, SamplerDesc, Set, SetLayout, SetLayoutDesc, TextureViewDesc, View,
 };
+pub use descriptor_store::{DescriptorHeapStats, DescriptorOwner, DescriptorStats};
 #[doc(inline)]
 pub use device::{
     AccelerationStructureKind, AddressMode, BindingKind, Block, BorderColor, BufferAccess, BufferInfo,
@@ -68,6 +72,7 @@ pub use error::{
     Awaited, ContractRule, DescriptorPart, DescriptorUser, Error, ErrorKind, NoDescriptors, OutOfMemory,
     QueryRule, StructureRule, SwapchainRule, TileRule, TransientRule,
 };
+pub use execute::Resources;
 pub use gpu::{Frame, Gpu, ShutdownReport};
 #[doc(inline)]
 pub use memory::{AllocationFlags, CompactionBudget, Cost, LocationKind, MemoryUse, MovableId, Pressure};
@@ -97,11 +102,11 @@ pub use tenure_heap::Name;
 #[doc(inline)]
 pub use time::{RecordingId, SyncPoint};
 #[doc(no_inline)]
-pub use transient::TransientStats;
+pub use transient_heaps::TransientStats;
 #[doc(inline)]
-pub use transient::graph::{Graph, GraphError, TransientDesc};
+pub use transient_heaps::graph::{Graph, GraphError, TransientDesc};
 #[doc(inline)]
-pub use transient::{Resources, Transient, TransientBuffer, TransientTexture};
+pub use transient_heaps::{Transient, TransientBuffer, TransientTexture};
 pub use upload::{Upload, UploadStats};
 
 /// The example of the package's front page.

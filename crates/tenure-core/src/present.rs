@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use crate::device::{Device, Format, QueueId, State, Subresource, Usage};
 use crate::resource::Tracked;
-use crate::staging::{Progress, Ticket};
+use crate::ticket::{Progress, Ticket};
 use crate::time::SyncPoint;
 use crate::{Error, Gpu, Name, Recording, SwapchainRule, Texture, TextureViewDesc, View};
 

@@ -9,7 +9,7 @@ use super::{Commands, Recording};
 use crate::Error;
 use crate::context::Context;
 use crate::device::{Device, DeviceError, Permit, QueueId, QueueSerial, SubmitSync};
-use crate::staging::Ticket;
+use crate::ticket::Ticket;
 use crate::time::{Clock, SyncPoint};
 
 /// The program's own points that a recording waits for and signals; most have none.

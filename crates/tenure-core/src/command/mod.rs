@@ -10,14 +10,16 @@ mod recording;
 mod resident;
 mod structures;
 mod submission;
+mod transient;
 
 use std::sync::Arc;
 
 use crate::context::Context;
 use crate::descriptor::DescriptorService;
-use crate::device::{Device, DeviceError, Features, QueueKind, TextureInfo, TextureRegion};
+use crate::device::{Device, DeviceError, Features, Permit, QueueKind, TextureInfo, TextureRegion};
 use crate::query::QueryService;
 use crate::staging::StagingService;
+use crate::transient_heaps::Transients;
 
 pub use commands::Commands;
 pub(crate) use external::submit_external;
@@ -31,9 +33,22 @@ pub(crate) struct CommandService<D: Device> {
     pub(crate) lists: Arc<ListPool<D>>,
     pub(crate) staging: Arc<StagingService<D>>,
     pub(crate) descriptors: Arc<DescriptorService<D>>,
+    pub(crate) transients: Arc<Transients<D>>,
     pub(crate) queries: Arc<QueryService<D>>,
     /// Declared last, as in every handle.
     pub(crate) context: Arc<Context<D>>,
+}
+
+impl<D: Device> Drop for CommandService<D> {
+    /// Destroys the command lists: no recording is left.
+    fn drop(&mut self) {
+        let (context, lists) = (&self.context, self.lists.take_all());
+        if context.finish() {
+            lists.into_iter().for_each(|list| context.device().destroy_list(Permit::own(), list));
+        } else {
+            std::mem::forget(lists);
+        }
+    }
 }
 
 /// Checks that graphics APIs allow this copy between a buffer and a texture on a queue of this kind.

@@ -14,8 +14,8 @@ use crate::device::{CommandList, Device, DeviceError, QueueId, State, Subresourc
 use crate::memory::AliasedRange;
 use crate::query::RecordedQueries;
 use crate::resource::Tracked;
-use crate::staging::Ticket;
 use crate::state::{Recorded, StateError, Tracker};
+use crate::ticket::Ticket;
 use crate::time::SyncPoint;
 use crate::{Error, Name};
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use super::submission::settle;
 use super::{CommandService, Commands};
 use crate::block_set::NotedBlocks;
-use crate::context::RetiredDescriptor;
-use crate::descriptor::{RecordedChunks, RecordedSets};
+use crate::descriptor_store::{RecordedChunks, RecordedSets, RetiredDescriptor};
 use crate::device::{CommandList, Device, QueueId, QueueSerial};
 use crate::places::RecordedPlaces;
-use crate::staging::{BuildPages, Pages, Progress, Scratch};
+use crate::staging::{BuildPages, Pages, Scratch};
+use crate::ticket::Progress;
 use crate::time::{RecordingId, SyncPoint};
 use crate::{Error, Name};
 
@@ -126,7 +126,7 @@ impl<D: Device> Recording<D> {
 
     /// Submitted, as `submission`, or discarded: from now on nothing is held back for it.
     pub(super) fn end(&mut self, id: RecordingId, submission: SyncPoint) {
-        let CommandService { staging, descriptors, context, .. } = &*self.service;
+        let CommandService { staging, context, .. } = &*self.service;
         if let Some(pages) = self.pages.take() {
             staging.store.constants.put_back(pages, context, submission);
         }
@@ -136,9 +136,9 @@ impl<D: Device> Recording<D> {
         if let Some(places) = self.places.take() {
             context.place_pool.put_back(places);
         }
-        self.chunks.end(descriptors, submission);
+        self.chunks.end(&context.descriptors, submission);
         if let Some(sets) = self.sets.take() {
-            context.release_recorded(RetiredDescriptor::Sets(sets), submission);
+            context.descriptors.releases.push_after(RetiredDescriptor::Sets(sets), submission, 0);
         }
         context.recordings.close(id);
     }

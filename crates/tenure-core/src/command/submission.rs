@@ -13,8 +13,8 @@ use crate::device::{
 };
 use crate::memory::PlaceHolds;
 use crate::resource::Tracked;
-use crate::staging::{Progress, Ticket};
 use crate::state::{self, Fixups, Recorded, StateBarrier, resolve, unfinished};
+use crate::ticket::{Progress, Ticket};
 use crate::time::{Clock, SyncPoint};
 use crate::{Error, Name};
 

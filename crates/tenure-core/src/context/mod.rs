@@ -9,10 +9,9 @@ mod purge;
 mod ref_shard;
 mod retired;
 
-use std::any::Any;
 use std::backtrace::Backtrace;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
@@ -23,12 +22,13 @@ pub(crate) use divided::{DividedTransfer, PieceWaits};
 pub(crate) use purge::Panicked;
 use ref_shard::RefShardTable;
 pub(crate) use ref_shard::{RefShard, RefShards};
+pub(crate) use retired::Retired;
 use retired::UserObjects;
-pub(crate) use retired::{CpuSlot, PieceId, Retired, RetiredDescriptor, StaticRange};
 
 use crate::Name;
 use crate::callback::InCall;
 use crate::config::Config;
+use crate::descriptor_store::{DescriptorStore, RetiredDescriptor};
 use crate::device::{
     Device, DeviceError, MAX_QUEUES, ManagerClaim, QueueId, QueueSerial, Requirements, TextureCache,
 };
@@ -38,7 +38,8 @@ use crate::places::PlacePool;
 use crate::record::{RecordedPlace, RecordedPlacement, RecorderSlot, TraceId};
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
 use crate::repeated::Repeated;
-use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
+use crate::ticket::AwaitedTickets;
+use crate::time::{Clock, FramePacer, HeldItems, Recordings, ReleaseQueue, ReleaseStats, Stamp, SyncPoint};
 
 /// How often a frame may ask the driver for more before that counts as loading without frames.
 const GROWTHS_OF_FRAME: u64 = 8;
@@ -65,6 +66,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) recordings: Recordings,
     pub(crate) releases: ReleaseQueue<Retired<D>>,
     pub(crate) pools: Pools<D>,
+    pub(crate) descriptors: DescriptorStore<D>,
     /// What textures need, by description: a program creates many of few descriptions.
     texture_needs: TextureCache<Requirements>,
     pub(crate) place_pool: PlacePool<D>,
@@ -76,6 +78,8 @@ pub(crate) struct Context<D: Device> {
     /// How often the driver was about to be asked for more since the last frame ended.
     pub(crate) growths: AtomicU64,
     pub(crate) waits: Waits,
+    /// The tasks that await readbacks.
+    pub(crate) awaited: AwaitedTickets,
     pub(crate) divided: DividedTransfers,
     /// Read while the program submits work of its own, and written while resources move: the program may ask there for
     /// what moves, which waits for the copy, and the copy would wait for the program.
@@ -86,6 +90,8 @@ pub(crate) struct Context<D: Device> {
     pub(crate) is_closed: AtomicBool,
     /// Set once the manager is gone: objects that are dropped later are released as early as possible.
     pub(crate) is_shut_down: AtomicBool,
+    /// Set where the GPU did not finish in time: API objects are left to the driver from then on.
+    pub(crate) is_abandoned: AtomicBool,
     /// How many threads give back what they have taken out of `releases`.
     giving_back: AtomicUsize,
     /// Dropped objects of the program's own that nothing uses any more. A call that may run the program's
@@ -93,8 +99,6 @@ pub(crate) struct Context<D: Device> {
     users: UserObjects,
     /// The services above, for cold paths. They hold no context.
     services: OnceLock<Box<dyn Services<D>>>,
-    /// The transient resources, whose type only their own module knows. They hold the context.
-    transients: OnceLock<Weak<dyn Any + Send + Sync>>,
     /// The claim to the device's manager slot, which is free again after the last handle.
     manager_claim: Option<ManagerClaim>,
     /// Declared last, because everything above belongs to it. Shared, so that it can be kept
@@ -135,41 +139,20 @@ pub(crate) enum IdleHeaps {
     All,
 }
 
-/// The services above the context. The manager links them once, when it is made. All calls are on cold
-/// paths: at the end of a frame, when memory is short, after a loss of the device, or at the end.
+/// The services above the context that hold memory. The manager links them once, when it is made. All calls are on cold
+/// paths: when memory is short, and before a submission while uploads are pending.
 pub(crate) trait Services<D: Device>: Send + Sync {
-    /// Wakes the tasks whose readbacks are complete as far as the clock knows; all, once the device is lost.
-    fn wake_readbacks(&self, clock: &Clock);
-
-    /// Wakes the tasks of all readbacks: the manager has ended, and the GPU has not finished.
-    fn give_up_readbacks(&self);
-
     /// Gives back the pages and the heaps of queries that nothing uses any more.
     fn release_free_pages(&self, context: &Context<D>);
 
     /// Gives back transient heaps that are not in use, unless somebody is at them. False when there were none.
-    fn trim_transients(&self, context: &Context<D>, which: IdleHeaps) -> bool;
-
-    /// Gives back all pages of constants, uploads and readbacks that are kept for later.
-    fn release_pages(&self, context: &Context<D>);
-
-    /// Ends what counts as one frame of each upload ring.
-    fn close_rings(&self, context: &Context<D>);
+    fn trim_transients(&self, which: IdleHeaps) -> bool;
 
     /// Submits the uploads that are pending.
     fn flush_uploads(&self, context: &Context<D>) -> Result<(), Error>;
 
     /// Submits the uploads that are pending, unless that is under way.
     fn try_flush_uploads(&self, context: &Context<D>);
-
-    /// Gives up the uploads that are pending: the device is lost.
-    fn give_up_uploads(&self, context: &Context<D>, error: &Error);
-
-    /// Frees descriptors that nothing uses any more.
-    fn free_descriptors(&self, context: &Context<D>, retired: RetiredDescriptor<D>);
-
-    /// Destroys the API objects of all services. The GPU is idle, and no handle is left.
-    fn destroy(self: Box<Self>, device: &D);
 }
 
 impl<D: Device> Context<D> {
@@ -204,6 +187,7 @@ impl<D: Device> Context<D> {
         let completed: Result<Vec<u64>, DeviceError> =
             (0_u8..).map(QueueId).take(queues).map(|queue| device.completed(queue)).collect();
         let pools = Pools::new(&device, &config)?;
+        let descriptors = DescriptorStore::new(&config, &properties.descriptors)?;
         Ok(Arc::new(Self {
             pacer: Mutex::new(FramePacer::new(config.frames.in_flight)),
             alignments,
@@ -212,6 +196,7 @@ impl<D: Device> Context<D> {
             recordings: Recordings::new(),
             releases: ReleaseQueue::new(),
             pools,
+            descriptors,
             texture_needs: TextureCache::new(),
             place_pool: PlacePool::default(),
             registry: Registry::default(),
@@ -220,15 +205,16 @@ impl<D: Device> Context<D> {
             frame: AtomicU64::new(0),
             growths: AtomicU64::new(0),
             waits: Waits::default(),
+            awaited: AwaitedTickets::default(),
             divided: DividedTransfers::default(),
             external_work: RwLock::default(),
             pending_uploads: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),
             is_shut_down: AtomicBool::new(false),
+            is_abandoned: AtomicBool::new(false),
             giving_back: AtomicUsize::new(0),
             users: UserObjects::default(),
             services: OnceLock::new(),
-            transients: OnceLock::new(),
             config,
             manager_claim: Some(manager_claim),
             device: Arc::new(device),
@@ -242,18 +228,6 @@ impl<D: Device> Context<D> {
 
     fn services(&self) -> Option<&dyn Services<D>> {
         self.services.get().map(|services| &**services)
-    }
-
-    /// Links the transient resources, once, by the manager that made both.
-    pub(crate) fn link_transients(&self, transients: Weak<dyn Any + Send + Sync>) {
-        let _was_empty = self.transients.set(transients);
-    }
-
-    /// The transient resources; `None` once the manager is gone.
-    pub(crate) fn transients<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        let is_over = self.is_shut_down.load(Ordering::Acquire);
-        let transients = self.transients.get().filter(|_| !is_over).and_then(Weak::upgrade);
-        transients.and_then(|transients| transients.downcast().ok())
     }
 
     /// An error after the shutdown.
@@ -384,12 +358,32 @@ impl<D: Device> Context<D> {
     /// Queues dropped descriptors for release.
     #[inline]
     pub(crate) fn release_descriptors(&self, retired: RetiredDescriptor<D>, born: Stamp) {
-        self.release(Retired::Descriptors(retired), born, 0);
+        self.descriptors.releases.push(&self.recordings, retired, born, 0);
+        self.settle();
     }
 
-    /// Queues descriptors for release that only the submission of one recording uses.
-    pub(crate) fn release_recorded(&self, retired: RetiredDescriptor<D>, submission: SyncPoint) {
-        self.releases.push_after(Retired::Descriptors(retired), submission, 0);
+    /// Counts of dropped objects: resources and descriptors.
+    pub(crate) fn release_stats(&self) -> ReleaseStats {
+        let (mut stats, descriptors) = (self.releases.stats(), self.descriptors.releases.stats());
+        stats.pushed += descriptors.pushed;
+        stats.released += descriptors.released;
+        stats
+    }
+
+    /// The dropped objects that wait, by holder.
+    pub(crate) fn held(&self) -> Vec<HeldItems> {
+        let mut held = self.releases.held(&self.recordings);
+        held.extend(self.descriptors.releases.held(&self.recordings));
+        held.sort_by_key(|items| items.holder);
+        held.dedup_by(|next, first| {
+            let is_same = next.holder == first.holder;
+            if is_same {
+                first.count += next.count;
+                first.bytes += next.bytes;
+            }
+            is_same
+        });
+        held
     }
 
     /// Checks that a sync point was submitted, and by this manager.
@@ -441,14 +435,7 @@ impl<D: Device> Context<D> {
     #[inline]
     pub(crate) fn tell_news(&self) {
         if self.clock.take_news() {
-            self.tell();
-        }
-    }
-
-    #[cold]
-    fn tell(&self) {
-        if let Some(services) = self.services() {
-            services.wake_readbacks(&self.clock);
+            self.awaited.wake(&self.clock);
         }
     }
 
@@ -510,7 +497,7 @@ impl<D: Device> MakeRoom for Context<D> {
             services.try_flush_uploads(self);
             self.poll_clock();
             services.release_free_pages(self);
-            services.trim_transients(self, IdleHeaps::NotUsedLately);
+            services.trim_transients(IdleHeaps::NotUsedLately);
         }
         self.purge_memory();
         self.pools.reclaim(self.device());
@@ -529,7 +516,7 @@ impl<D: Device> MakeRoom for Context<D> {
 
     fn wait_for_room(&self, wanted: Option<Wanted>) -> bool {
         let services = self.services();
-        let has_trimmed = services.is_some_and(|services| services.trim_transients(self, IdleHeaps::All));
+        let has_trimmed = services.is_some_and(|services| services.trim_transients(IdleHeaps::All));
         let is_awaited =
             || wanted.is_some_and(|wanted| self.pools.residency.is_room_in_use(&self.paging(), wanted));
         if !has_trimmed && self.releases.stats().pending_bytes == 0 && !is_awaited() {

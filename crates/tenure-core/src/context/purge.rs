@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Context, Retired};
 use crate::callback::end_panic;
-use crate::device::{Device, DeviceError};
+use crate::device::Device;
 use crate::memory::{Backing, RUN};
 use crate::time::{Batch, Batches, NotIdle, SyncPoint};
 
@@ -100,10 +100,8 @@ impl<D: Device> Context<D> {
             let taken = self.releases.purge_all_batches(&self.recordings, &self.clock, &mut ready);
             debug_assert!(taken.is_ok(), "only a device that works can be busy");
         }
-        if !ready.is_empty() {
-            self.give_back(&mut ready);
-            self.releases.recycle(&mut ready);
-        }
+        self.give_back(&mut ready);
+        self.releases.recycle(&mut ready);
     }
 
     /// Gives back everything, because the GPU is idle or lost.
@@ -134,27 +132,20 @@ impl<D: Device> Context<D> {
     #[cold]
     pub(crate) fn end_quietly(&self) {
         let _call = self.call();
-        let (_reported_by_the_next_call, panicked) = self.poll_and_purge();
-        panicked.log();
+        let _reported_by_the_next_call = self.poll();
+        self.purge().log();
     }
 
-    /// Asks how far the GPU is and gives back what it is done with; everything, when it is lost.
-    pub(crate) fn poll_and_purge(&self) -> (Result<(), DeviceError>, Panicked) {
-        match self.poll() {
-            Ok(_) => {
-                if let Some(services) = self.services() {
-                    services.close_rings(self);
-                }
-                (Ok(()), self.purge())
-            }
-            // A lost device uses nothing any more, so that this always purges.
-            Err(lost) => {
-                if let Some(services) = self.services() {
-                    services.give_up_uploads(self, &lost.clone().into());
-                }
-                (Err(lost), self.purge_all().unwrap_or(Panicked::none()))
-            }
+    /// Waits for the GPU at the end of the manager or of one of its services, before API objects are destroyed. False where
+    /// it does not finish: the objects are left to the driver.
+    pub(crate) fn finish(&self) -> bool {
+        if self.is_abandoned.load(Ordering::Acquire) {
+            return false;
         }
+        let timeout = self.config.frames.shutdown_timeout;
+        let is_finished = self.clock.wait(self.device(), &self.clock.submitted(), timeout) != Ok(false);
+        self.is_abandoned.store(!is_finished, Ordering::Release);
+        is_finished
     }
 
     /// As [`settle`](Self::settle), after a submission: nobody else would wait for it.
@@ -166,22 +157,19 @@ impl<D: Device> Context<D> {
             let waited = self.clock.wait(self.device(), &self.clock.submitted(), timeout);
             self.end_quietly();
             if waited == Ok(false) {
-                self.give_up_readbacks();
+                self.awaited.give_up();
             }
         }
     }
 
-    /// Wakes the tasks of all readbacks, because no later call will notice that the GPU finishes.
-    pub(crate) fn give_up_readbacks(&self) {
-        if let Some(services) = self.services() {
-            services.give_up_readbacks();
-        }
-    }
-
-    /// Descriptors before what they show, and sets before their layouts; ranges before all, because they
-    /// are nobody's to show.
+    /// Descriptors before the resources that they show. A view that was dropped before its resource is in its queue when the
+    /// resource is taken out of `releases`, so that the later purge of descriptors finds it.
     fn give_back(&self, ready: &mut [Batch<Retired<D>>]) {
         self.record_ranges(ready);
+        self.descriptors.reclaim(self.device(), self.current_frame(), &self.recordings, &self.clock);
+        if ready.is_empty() {
+            return;
+        }
         let mut ranges = self.pools.freeing();
         let mut has_others = false;
         for mut run in ready.iter().flat_map(|batch| batch.runs(RUN)) {
@@ -192,9 +180,6 @@ impl<D: Device> Context<D> {
         if !has_others {
             ready.iter_mut().for_each(Batch::clear);
             return;
-        }
-        for batch in ready.iter_mut() {
-            batch.extract(Retired::goes_first, |retired| self.give_back_other(retired));
         }
         for batch in ready {
             batch.take_items(|retired| self.give_back_other(retired));
@@ -215,11 +200,6 @@ impl<D: Device> Context<D> {
             // Has gone already.
             Retired::Range(_) => {}
             Retired::Backing(backing) => self.give_back_backing(backing),
-            Retired::Descriptors(retired) => {
-                if let Some(services) = self.services() {
-                    services.free_descriptors(self, retired);
-                }
-            }
             Retired::User(object) => self.users.push(object),
         }
     }
@@ -247,18 +227,11 @@ impl<D: Device> Drop for Context<D> {
     /// submitted since.
     #[inline(never)]
     fn drop(&mut self) {
-        let timeout = self.config.frames.shutdown_timeout;
-        let waited = self.clock.wait(self.device(), &self.clock.submitted(), timeout);
-        if let Some(services) = self.services() {
-            services.release_pages(self);
-        }
-        match (waited, self.purge_all()) {
-            (Ok(false), _) | (_, Err(_)) => self.abandon(),
-            (_, Ok(purged)) => {
+        match self.finish().then(|| self.purge_all()) {
+            None | Some(Err(_)) => self.abandon(),
+            Some(Ok(purged)) => {
                 purged.log();
-                if let Some(services) = self.services.take() {
-                    services.destroy(&self.device);
-                }
+                self.descriptors.destroy(&self.device);
                 self.pools.unmake_all(self.device());
             }
         }
@@ -271,8 +244,8 @@ impl<D: Device> Context<D> {
         event!(error, "the GPU did not finish; its objects are left alone");
         self.drop_users().log();
         self.pools.abandon();
-        std::mem::forget(self.services.take());
         std::mem::forget(std::mem::take(&mut self.releases));
+        self.descriptors.abandon();
         std::mem::forget(self.manager_claim.take());
         std::mem::forget(self.device.clone());
     }

@@ -1,15 +1,11 @@
 //! Everything that goes through the release queue.
 
-use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use tenure_suballoc::Handle;
-
-use crate::device::{DescriptorKind, Device};
+use crate::device::Device;
 use crate::memory::{Backing, FreeToken, Location};
-use crate::slot_blocks::Slot;
 
 /// Something dropped, to be given back when the GPU is done with it.
 pub(crate) enum Retired<D: Device> {
@@ -17,8 +13,6 @@ pub(crate) enum Retired<D: Device> {
     Range(FreeToken),
     /// An API resource and its memory.
     Backing(Backing<D>),
-    /// Descriptors, of whatever kind.
-    Descriptors(RetiredDescriptor<D>),
     /// Anything of the program's own.
     User(UserObject),
 }
@@ -29,67 +23,13 @@ impl<D: Device> Retired<D> {
     pub(super) const fn as_range(&self) -> Option<&FreeToken> {
         match self {
             Self::Range(range) => Some(range),
-            Self::Backing(_) | Self::Descriptors(_) | Self::User(_) => None,
+            Self::Backing(_) | Self::User(_) => None,
         }
     }
-
-    /// Whether it refers to something else that was dropped, which must go after it.
-    pub(super) const fn goes_first(&self) -> bool {
-        match self {
-            Self::Descriptors(retired) => !matches!(retired, RetiredDescriptor::SetLayout(_)),
-            Self::Range(_) | Self::Backing(_) | Self::User(_) => false,
-        }
-    }
-}
-
-/// A descriptor in a heap that shaders do not see.
-pub(crate) struct CpuSlot<D: Device> {
-    pub(crate) kind: DescriptorKind,
-    pub(crate) slot: Slot<D::DescriptorHeap>,
-}
-
-impl<D: Device> CpuSlot<D> {
-    pub(crate) fn heap(&self) -> &D::DescriptorHeap {
-        &self.slot.object
-    }
-
-    pub(crate) const fn index(&self) -> u32 {
-        self.slot.index
-    }
-}
-
-/// Descriptors of a table.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StaticRange {
-    pub(crate) first: u32,
-    pub(crate) count: u32,
-    pub(crate) handle: Handle,
-}
-
-/// The number of a piece of the dynamic part of a heap.
-pub(crate) type PieceId = u32;
-
-/// Something that only the module of descriptors knows.
-pub(crate) type Opaque = Box<dyn Any + Send>;
-
-/// Descriptors that were dropped.
-pub(crate) enum RetiredDescriptor<D: Device> {
-    /// Of a view or a sampler.
-    Cpu(CpuSlot<D>),
-    /// Of a table.
-    Table(DescriptorKind, StaticRange),
-    /// Of a recording; the piece that it took last.
-    Pieces(DescriptorKind, PieceId),
-    /// A set that lasted.
-    Set(Opaque),
-    /// Sets of a recording.
-    Sets(Opaque),
-    /// A layout, with its blocks.
-    SetLayout(Opaque),
 }
 
 /// An object of the program's own, whose destructor is the program's code.
-pub(crate) type UserObject = Box<dyn Any + Send>;
+pub(crate) type UserObject = Box<dyn Send>;
 
 /// Objects of the program's own that nothing uses any more, until a call that may run the program's code.
 #[derive(Default)]

@@ -1,13 +1,12 @@
 //! What is put into tables and sets.
 
-use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 
 use super::sampler::SamplerInner;
-use super::store::DescriptorService;
+use super::service::DescriptorService;
 use super::view::{ViewInner, constant_size};
 use super::{Sampler, View};
 use crate::block_set::BlockKey;
@@ -17,7 +16,7 @@ use crate::device::{
 };
 use crate::memory::{Follower, MovableBacking};
 use crate::places::Places;
-use crate::resource::{AccelerationStructure, Constant};
+use crate::resource::{AccelerationStructure, Constant, ViewGuard};
 use crate::{Error, Name};
 
 /// One descriptor of a table or a set: made from a reference to a [`View`] or a [`Sampler`], or from
@@ -109,9 +108,6 @@ impl<'a, D: Device> From<Constant<'a, D>> for Bind<'a, D> {
         Self(What::Constant(constant))
     }
 }
-
-/// What tables and sets that last keep.
-pub(super) type Share = Arc<dyn Any + Send + Sync>;
 
 /// What descriptors are made from; of more than a few on the heap.
 pub(super) type Sources<'a, D> = SmallVec<[DescriptorSource<'a, D>; 16]>;
@@ -205,7 +201,7 @@ impl<'a, D: Device> Bind<'a, D> {
         }
     }
 
-    /// What a table or a set of it is made from again when something moves. `None` for what is not made from descriptors.
+    /// A share in it, for lasting tables and sets; `None` for constants of a recording.
     fn kept(&self) -> Option<KeptBind<D>> {
         match self.0 {
             What::View(view) => Some(KeptBind::View(view.inner.clone())),
@@ -213,27 +209,18 @@ impl<'a, D: Device> Bind<'a, D> {
             What::Combined(view, sampler) => {
                 Some(KeptBind::Combined(view.inner.clone(), sampler.inner.clone()))
             }
-            What::Structure(_) | What::Constant(_) => None,
-        }
-    }
-
-    /// A share in it, for what lasts; nothing of constants, which do not.
-    pub(super) fn share(&self) -> Option<Share> {
-        match self.0 {
-            What::View(view) => Some(view.inner.clone()),
-            What::Sampler(sampler) => Some(sampler.inner.clone()),
-            What::Combined(view, sampler) => Some(Arc::new((view.inner.clone(), sampler.inner.clone()))),
-            What::Structure(structure) => Some(structure.inner.keep()),
+            What::Structure(structure) => Some(KeptBind::Structure { _guard: structure.inner.keep() }),
             What::Constant(_) => None,
         }
     }
 }
 
-/// What a lasting table or set is made from again.
+/// Keeps a resource alive for a lasting table or set, which is made from it again when something moves.
 pub(super) enum KeptBind<D: Device> {
     View(Arc<ViewInner<D>>),
     Sampler(Arc<SamplerInner<D>>),
     Combined(Arc<ViewInner<D>>, Arc<SamplerInner<D>>),
+    Structure { _guard: Arc<ViewGuard<D>> },
 }
 
 /// The heaps and indices that a descriptor is made from.
@@ -243,16 +230,17 @@ impl<D: Device> KeptBind<D> {
     fn view(&self) -> Option<&Arc<ViewInner<D>>> {
         match self {
             Self::View(view) | Self::Combined(view, _) => Some(view),
-            Self::Sampler(_) => None,
+            Self::Sampler(_) | Self::Structure { .. } => None,
         }
     }
 
-    /// What it is made from once what moves at this moment has moved.
-    pub(super) fn next(&self) -> (KeptPlace<D>, Option<KeptPlace<D>>) {
+    /// The source of its descriptor once the current move has ended; `None` for structures, which have no descriptor.
+    fn next(&self) -> Option<(KeptPlace<D>, Option<KeptPlace<D>>)> {
         match self {
-            Self::View(view) => (view.next(), None),
-            Self::Sampler(sampler) => (sampler.place(), None),
-            Self::Combined(view, sampler) => (view.next(), Some(sampler.place())),
+            Self::View(view) => Some((view.next(), None)),
+            Self::Sampler(sampler) => Some((sampler.place(), None)),
+            Self::Combined(view, sampler) => Some((view.next(), Some(sampler.place()))),
+            Self::Structure { .. } => None,
         }
     }
 }
@@ -284,13 +272,13 @@ impl<D: Device> KeptBinds<D> {
     {
         let slots = || binds.clone().filter_map(|bind| bind.kept()?.view()?.as_movable().cloned());
         slots().next()?;
-        let kept: Option<Box<[_]>> = binds.clone().map(|bind| bind.kept()).collect();
-        let Some(binds) = kept else {
+        let binds: Box<[_]> = binds.clone().filter_map(|bind| bind.kept()).collect();
+        if binds.iter().any(|bind| matches!(bind, KeptBind::Structure { .. })) {
             slots().for_each(|slot| {
                 slot.movable.pin();
             });
             return None;
-        };
+        }
         let mut movables: Vec<_> = slots().map(|slot| slot.movable.clone()).collect();
         movables.sort_unstable_by_key(Arc::as_ptr);
         movables.dedup_by(|one, other| Arc::ptr_eq(one, other));
@@ -299,7 +287,7 @@ impl<D: Device> KeptBinds<D> {
 
     /// What all of it is made from, once what moves at this moment has moved.
     pub(super) fn next(&self) -> Vec<(KeptPlace<D>, Option<KeptPlace<D>>)> {
-        self.binds.iter().map(KeptBind::next).collect()
+        self.binds.iter().filter_map(KeptBind::next).collect()
     }
 
     /// Nothing of it moves any more.
@@ -420,15 +408,15 @@ pub(super) fn gather<'a: 's, 's, D: Device>(
     found.ok_or_else(|| Box::new(empty()))
 }
 
-/// Shares in all that something lasting is made from.
+/// Shares in all resources of a lasting table or set.
 pub(super) fn shares<'a, D: Device>(
     name: &Name,
     binds: impl Iterator<Item = Bind<'a, D>>,
-) -> Result<Box<[Share]>, Error> {
+) -> Result<Box<[KeptBind<D>]>, Error> {
     let share = |(index, bind): (usize, Bind<'a, D>)| {
         let rule = "constants of a recording do not last (index)";
         let source = DeviceError::invalid_value(rule, index as u64);
-        bind.share().ok_or_else(|| Error::device(name, source))
+        bind.kept().ok_or_else(|| Error::device(name, source))
     };
     binds.enumerate().map(share).collect()
 }

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
 
-use super::store::DescriptorService;
-use crate::context::CpuSlot;
+use super::service::DescriptorService;
+use crate::descriptor_store::CpuSlot;
 use crate::device::{BufferView, Descriptor, DescriptorKind, Device, TextureView};
 use crate::memory::{ApiPlace, Follower, Holder, MovableBacking, PlaceHolds};
 use crate::places::Places;
@@ -190,7 +190,7 @@ impl<D: Device> Follower<D> for MovableSlot<D> {
                 true
             }
             Err(error) => {
-                self.service.store.note_stuck(&error);
+                self.service.store().note_stuck(&error);
                 false
             }
         }

@@ -1,19 +1,19 @@
 //! Samplers, of which equal ones are one.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-use super::owners::{count, users_by_name};
-use super::store::DescriptorService;
-use crate::context::{CpuSlot, RetiredDescriptor};
+use super::service::DescriptorService;
+use crate::descriptor_store::{CpuSlot, RetiredDescriptor, count, users_by_name};
 use crate::device::{
     AddressMode, BorderColor, Compare, Descriptor, DescriptorKind, Device, Filter, SamplerInfo,
 };
 use crate::error::{DescriptorPart, NoDescriptors};
 use crate::registry::{ObjectKind, RecordKey};
+use crate::repeated::Repeated;
 use crate::time::Stamp;
 use crate::{Error, Name};
 
@@ -132,13 +132,13 @@ impl Key {
 /// The samplers that live.
 pub(super) struct Samplers<D: Device> {
     by_info: Mutex<HashMap<Key, Weak<SamplerInner<D>>>>,
-    /// How often one was asked for that there was already.
-    pub(super) shared: AtomicU64,
+    /// Samplers that were refused.
+    refused: Repeated,
 }
 
 impl<D: Device> Default for Samplers<D> {
     fn default() -> Self {
-        Self { by_info: Mutex::new(HashMap::new()), shared: AtomicU64::new(0) }
+        Self { by_info: Mutex::new(HashMap::new()), refused: Repeated::default() }
     }
 }
 
@@ -148,11 +148,11 @@ impl<D: Device> Sampler<D> {
         let refuse = |source| Error::device(name, source);
         context.clock.check().map_err(refuse)?;
         info.validate(context.device().properties().descriptors.anisotropy).map_err(refuse)?;
-        let samplers = &service.store.samplers;
+        let samplers = &service.samplers;
         let key = Key::new(info);
         let mut by_info = samplers.by_info.lock();
         if let Some(inner) = by_info.get(&key).and_then(Weak::upgrade) {
-            samplers.shared.fetch_add(1, Ordering::Relaxed);
+            service.store().samplers_shared.fetch_add(1, Ordering::Relaxed);
             return Ok(Self { inner });
         }
         if service.is_out_of_samplers() {
@@ -200,7 +200,7 @@ impl<D: Device> DescriptorService<D> {
     /// Whether the device takes no other sampler, even after what it is done with is given back.
     fn is_out_of_samplers(&self) -> bool {
         let limit = u64::from(self.context.device().properties().descriptors.samplers);
-        let is_full = || self.store.cpu.usage(DescriptorKind::Sampler).used >= limit;
+        let is_full = || self.store().cpu.usage(DescriptorKind::Sampler).used >= limit;
         if is_full() {
             self.context.reclaim();
         }
@@ -208,7 +208,7 @@ impl<D: Device> DescriptorService<D> {
     }
 
     fn no_samplers(&self, name: &Name, alive: &[Arc<SamplerInner<D>>]) -> Error {
-        let usage = self.store.cpu.usage(DescriptorKind::Sampler);
+        let usage = self.store().cpu.usage(DescriptorKind::Sampler);
         let error = NoDescriptors {
             name: name.clone(),
             kind: DescriptorKind::Sampler,
@@ -220,7 +220,7 @@ impl<D: Device> DescriptorService<D> {
             waiting: count(usage.used - usage.alive),
             users: users_by_name(alive.iter().map(|sampler| (sampler.name.clone(), 1))),
         };
-        if let Some(times) = self.store.refused_samplers.note() {
+        if let Some(times) = self.samplers.refused.note() {
             event!(warn, %error, times, "out of descriptors");
         }
         error.into()
@@ -232,7 +232,7 @@ impl<D: Device> Drop for SamplerInner<D> {
     fn drop(&mut self) {
         let Some(slot) = self.slot.take() else { return };
         let this: *const Self = self;
-        let mut by_info = self.service.store.samplers.by_info.lock();
+        let mut by_info = self.service.samplers.by_info.lock();
         let key = Key::new(&self.info);
         // Another may have taken its place already.
         if by_info.get(&key).is_some_and(|sampler| std::ptr::eq(sampler.as_ptr(), this)) {
@@ -240,7 +240,7 @@ impl<D: Device> Drop for SamplerInner<D> {
         }
         drop(by_info);
         self.service.context.registry.remove(self.record);
-        self.service.store.cpu.note_dropped(DescriptorKind::Sampler);
+        self.service.store().cpu.note_dropped(DescriptorKind::Sampler);
         self.service.context.release_descriptors(RetiredDescriptor::Cpu(slot), self.born);
     }
 }

@@ -1,17 +1,15 @@
 //! Descriptor sets: those that last, and those of one recording.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::sync::{Arc, OnceLock, Weak};
 
-use parking_lot::Mutex;
-
-use super::bind::{Bind, KeptBinds, Share, kept_source, shares};
+use super::bind::{Bind, KeptBind, KeptBinds, kept_source, shares};
 use super::movable_slot::Following;
-use super::set_layout::{LayoutInner, RecordedBlock, SetLayout, SetLayoutInner, Writes, release_block};
-use super::store::DescriptorService;
-use crate::append_list::AppendList;
+use super::service::DescriptorService;
+use super::set_layout::{LayoutInner, SetLayout, Writes};
 use crate::block_set::BlockKey;
-use crate::context::{Context, RetiredDescriptor};
+use crate::context::Context;
+use crate::descriptor_store::{LastingSet, RecordedBlock, RecordedSets, RetiredDescriptor, SetLayoutInner};
 use crate::device::{Device, DeviceError, Permit, SetWrite};
 use crate::memory::{ApiPlace, Follower, Holder, MovableBacking};
 use crate::places::Places;
@@ -80,7 +78,7 @@ pub struct DescriptorSet<D: Device> {
     set: Option<Written<D>>,
     record: RecordKey,
     born: Stamp,
-    _kept: Box<[Share]>,
+    _kept: Box<[KeptBind<D>]>,
     /// The evictable blocks of what it shows and cannot move.
     blocks: Box<[BlockKey]>,
     _layout: Arc<LayoutInner<D>>,
@@ -139,14 +137,14 @@ impl<D: Device> MovableSet<D> {
 
     /// Another set, of what its views will be.
     fn make(&self) -> Result<LastingSet<D>, DeviceError> {
-        let (context, next) = (&self.service.context, self.kept.next());
+        let next = self.kept.next();
         let write = |((binding, element), kept): (&(u32, u32), _)| SetWrite {
             binding: *binding,
             element: *element,
             source: kept_source(kept),
         };
         let writes: Writes<'_, D> = self.at.iter().zip(&next).map(write).collect();
-        let slot = context.retry(|| self.layout_inner.take_lasting(&self.service, &writes))?;
+        let slot = take_lasting(&self.service, &self.layout_inner, &writes)?;
         Ok(LastingSet { slot, layout_inner: self.layout_inner.clone(), name: self.name.clone() })
     }
 }
@@ -167,7 +165,7 @@ impl<D: Device> Follower<D> for MovableSet<D> {
                 true
             }
             Err(error) => {
-                self.service.store.note_stuck(&error);
+                self.service.store().note_stuck(&error);
                 false
             }
         }
@@ -191,11 +189,32 @@ fn retire<D: Device>(service: &DescriptorService<D>, set: LastingSet<D>, born: S
     service.context.release_descriptors(RetiredDescriptor::Set(Box::new(set)), born);
 }
 
-/// A set of a block.
-pub(crate) struct LastingSet<D: Device> {
-    pub(super) slot: Slot<D::SetBlock>,
-    pub(super) layout_inner: Arc<SetLayoutInner<D>>,
-    pub(super) name: Name,
+/// A lasting set of a layout, written.
+fn take_lasting<D: Device>(
+    service: &DescriptorService<D>,
+    layout_inner: &SetLayoutInner<D>,
+    writes: &[SetWrite<'_, D>],
+) -> Result<Slot<D::SetBlock>, DeviceError> {
+    let (context, store) = (&service.context, service.store());
+    if !layout_inner.has_room() {
+        context.reclaim_without_frames();
+    }
+    context.retry(|| layout_inner.take_lasting(store, context.device(), context.current_frame(), writes))
+}
+
+/// A block of sets for a recording: one that nothing uses, or else a new one.
+#[cold]
+fn take_block<D: Device>(
+    service: &DescriptorService<D>,
+    layout_inner: &SetLayoutInner<D>,
+) -> Result<Box<RecordedBlock<D>>, DeviceError> {
+    let (context, store) = (&service.context, service.store());
+    let idle = layout_inner.take_idle_block().or_else(|| {
+        context.reclaim_without_frames();
+        layout_inner.take_idle_block()
+    });
+    let make = || layout_inner.make_recorded_block(store, context.device());
+    idle.map_or_else(|| context.retry(make), Ok)
 }
 
 impl<D: Device> DescriptorSet<D> {
@@ -211,7 +230,7 @@ impl<D: Device> DescriptorSet<D> {
         let places = Places { noted: &noted, pool: &context.place_pool, holder: Holder::NO_RECORDING };
         let writes = layout_inner.writes(service, binds, places)?;
         let kept = shares(name, binds.iter().map(|(_, _, bind)| *bind))?;
-        let taken = context.retry(|| layout_inner.take_lasting(service, &writes));
+        let taken = take_lasting(service, layout_inner, &writes);
         let slot = taken.map_err(|source| context.refused(name, source))?;
         let set = LastingSet { slot, layout_inner: layout_inner.clone(), name: name.clone() };
         let born = context.clock.stamp();
@@ -373,97 +392,15 @@ impl<'r, D: Device> Set<'r, D> {
         let context = &service.context;
         let layout_inner = layout.inner.form_for(service)?;
         let writes = layout_inner.writes(service, binds, places)?;
-        let sets = recorded.get_or_init(|| service.store.recorded_sets.take());
+        let sets = recorded.get_or_init(|| service.store().recorded_sets.take());
         let refuse = |source| context.refused(&layout_inner.name, source);
-        let (block, index) = sets.take(service, layout_inner, recording).map_err(refuse)?;
+        let (block, index) = match sets.take(layout_inner) {
+            Some(set) => set,
+            None => take_block(service, layout_inner)
+                .and_then(|block| sets.add(layout_inner, recording, block))
+                .map_err(refuse)?,
+        };
         context.device().write_set(Permit::own(), block, index, &writes).map_err(refuse)?;
         Ok(Self { block, index })
-    }
-}
-
-/// No block.
-const NONE: u32 = u32::MAX;
-
-/// Blocks of the layouts that a recording uses.
-pub(crate) struct RecordedSets<D: Device> {
-    blocks: AppendList<Box<RecordedBlock<D>>>,
-    /// By the number of the layout: the index of the block that is being filled.
-    current: RefCell<Vec<u32>>,
-}
-
-impl<D: Device> RecordedSets<D> {
-    fn new() -> Self {
-        Self { blocks: AppendList::new(), current: RefCell::new(Vec::new()) }
-    }
-
-    /// A set of a form that nobody else is given before the recording's submission is complete.
-    #[inline]
-    pub(super) fn take(
-        &self,
-        service: &DescriptorService<D>,
-        layout_inner: &Arc<SetLayoutInner<D>>,
-        recording: &Name,
-    ) -> Result<(&D::SetBlock, u32), DeviceError> {
-        let current = self.current.borrow().get(layout_inner.id).copied().unwrap_or(NONE);
-        if let Some(block) = self.blocks.get(current as usize)
-            && let Some(set) = block.bump()
-        {
-            return Ok((&block.block, set));
-        }
-        self.take_block(service, layout_inner, recording)
-    }
-
-    #[cold]
-    fn take_block(
-        &self,
-        service: &DescriptorService<D>,
-        layout_inner: &Arc<SetLayoutInner<D>>,
-        recording: &Name,
-    ) -> Result<(&D::SetBlock, u32), DeviceError> {
-        let block = layout_inner.take_block(service, recording)?;
-        let index = u32::try_from(self.blocks.len()).unwrap_or(NONE);
-        let block = self.blocks.push(block);
-        let mut current = self.current.borrow_mut();
-        if current.len() <= layout_inner.id {
-            current.resize(layout_inner.id + 1, NONE);
-        }
-        if let Some(place) = current.get_mut(layout_inner.id) {
-            *place = index;
-        }
-        let set = block.bump().ok_or(DeviceError::OutOfHostMemory { what: "a block of sets" })?;
-        Ok((&block.block, set))
-    }
-
-    /// Nothing uses the recording's sets any more: gives the blocks back to their layouts.
-    fn release(&mut self, context: &Context<D>) {
-        for block in self.blocks.drain(0) {
-            if let Some(place) = block.form_id().and_then(|id| self.current.get_mut().get_mut(id)) {
-                *place = NONE;
-            }
-            release_block(context, block);
-        }
-    }
-}
-
-/// What recordings note their sets in, between recordings.
-#[allow(clippy::vec_box, reason = "they move between recordings, the release queue and here as they are")]
-pub(super) struct RecordedSetsPool<D: Device>(Mutex<Vec<Box<RecordedSets<D>>>>);
-
-impl<D: Device> Default for RecordedSetsPool<D> {
-    fn default() -> Self {
-        Self(Mutex::new(Vec::new()))
-    }
-}
-
-impl<D: Device> RecordedSetsPool<D> {
-    /// For a recording.
-    pub(super) fn take(&self) -> Box<RecordedSets<D>> {
-        self.0.lock().pop().unwrap_or_else(|| Box::new(RecordedSets::new()))
-    }
-
-    /// Of a recording whose sets nothing uses any more.
-    pub(super) fn put_back(&self, mut sets: Box<RecordedSets<D>>, context: &Context<D>) {
-        sets.release(context);
-        self.0.lock().push(sets);
     }
 }

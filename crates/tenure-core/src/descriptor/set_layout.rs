@@ -1,22 +1,17 @@
 //! Layouts of descriptor sets, each with its blocks of sets.
 
-use std::cell::Cell;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use parking_lot::Mutex;
-use slab::Slab;
 use smallvec::SmallVec;
 
 use super::bind::Bind;
-use super::store::{DescriptorService, DescriptorStore};
-use crate::context::{Context, RetiredDescriptor};
+use super::service::DescriptorService;
+use crate::descriptor_store::{RetiredDescriptor, SetLayoutInner};
 use crate::device::{
-    Allowed, BindingKind, CallRule, DescriptorSource, Device, DeviceError, ObjectRef, Permit, SetBinding,
-    SetWrite,
+    Allowed, BindingKind, CallRule, DescriptorSource, Device, DeviceError, SetBinding, SetWrite,
 };
 use crate::places::Places;
 use crate::registry::{ObjectKind, RecordKey};
-use crate::slot_blocks::{Slot, SlotBlocks};
 use crate::time::Stamp;
 use crate::{Error, Name};
 
@@ -69,60 +64,6 @@ pub(super) struct LayoutInner<D: Device> {
     pub(super) service: Arc<DescriptorService<D>>,
 }
 
-/// The layout, and its blocks. Held by the handles, and by what waits for the GPU.
-pub(crate) struct SetLayoutInner<D: Device> {
-    pub(super) name: Name,
-    /// A small number that no other living form of the manager has.
-    pub(super) id: usize,
-    layout: D::SetLayout,
-    /// In the order of their numbers.
-    bindings: Box<[SetBinding]>,
-    /// Sets of a block.
-    sets: u32,
-    pub(super) pool: Mutex<SetPool<D>>,
-}
-
-/// Sets that nothing uses.
-pub(super) struct SetPool<D: Device> {
-    /// Blocks of sets that last, one by one.
-    pub(super) lasting: SlotBlocks<D::SetBlock>,
-    /// Blocks for recordings; the last used on top. As command lists they are kept: how many recordings
-    /// are in flight at once varies, and now and then all of them are needed.
-    #[allow(
-        clippy::vec_box,
-        reason = "they move between recordings, the release queue and here as they are"
-    )]
-    pub(super) idle: Vec<Box<RecordedBlock<D>>>,
-}
-
-/// Sets of one recording after the other.
-pub(crate) struct RecordedBlock<D: Device> {
-    pub(super) block: D::SetBlock,
-    /// Sets in it, and how many the recording has used.
-    sets: u32,
-    used: Cell<u32>,
-    /// Who has it.
-    recording: Name,
-    /// Its form, while a recording or the GPU has it.
-    layout_inner: Option<Arc<SetLayoutInner<D>>>,
-}
-
-impl<D: Device> RecordedBlock<D> {
-    /// The next set that is not used.
-    #[inline]
-    pub(super) fn bump(&self) -> Option<u32> {
-        let set = self.used.get();
-        (set < self.sets).then(|| {
-            self.used.set(set + 1);
-            set
-        })
-    }
-
-    pub(super) fn form_id(&self) -> Option<usize> {
-        self.layout_inner.as_ref().map(|layout_inner| layout_inner.id)
-    }
-}
-
 /// What a set is made from, for the device.
 pub(super) type Writes<'a, D> = SmallVec<[SetWrite<'a, D>; 16]>;
 
@@ -141,12 +82,12 @@ impl<D: Device> SetLayout<D> {
         context.reclaim_without_frames();
         let make = || context.device().create_set_layout(&bindings);
         let layout = context.retry(make).map_err(|source| context.refused(&name, source))?;
-        service.store.note_made();
+        let store = service.store();
+        store.note_made();
         let sets = sets_of_block(context.config.descriptors.set_block, &bindings);
-        let pool = Mutex::new(SetPool { lasting: SlotBlocks::default(), idle: Vec::new() });
         let record = context.register(&name, ObjectKind::SetLayout, 0);
         let layout_inner =
-            service.store.set_layouts.insert(|id| SetLayoutInner { name, id, layout, bindings, sets, pool });
+            store.set_layouts.insert(|id| SetLayoutInner::new(name, id, layout, bindings, sets));
         let born = context.clock.stamp();
         let inner = LayoutInner { layout_inner: Some(layout_inner), record, born, service: service.clone() };
         Ok(Self { inner: Arc::new(inner) })
@@ -195,9 +136,7 @@ impl<D: Device> Drop for LayoutInner<D> {
     fn drop(&mut self) {
         if let Some(layout_inner) = self.layout_inner.take() {
             self.service.context.registry.remove(self.record);
-            self.service
-                .context
-                .release_descriptors(RetiredDescriptor::SetLayout(Box::new(layout_inner)), self.born);
+            self.service.context.release_descriptors(RetiredDescriptor::SetLayout(layout_inner), self.born);
         }
     }
 }
@@ -264,99 +203,6 @@ impl<D: Device> SetLayoutInner<D> {
             None => Ok(writes),
         }
     }
-
-    /// A set that lasts; the device writes it while nobody else can write its block.
-    pub(super) fn take_lasting(
-        &self,
-        service: &DescriptorService<D>,
-        writes: &[SetWrite<'_, D>],
-    ) -> Result<Slot<D::SetBlock>, DeviceError> {
-        let context = &service.context;
-        let mut pool = self.pool.lock();
-        if pool.lasting.with_room().is_none() {
-            drop(pool);
-            context.reclaim_without_frames();
-            pool = self.pool.lock();
-        }
-        if pool.lasting.with_room().is_none() {
-            let block = self.make_block(service)?;
-            if let Err(block) = pool.lasting.add(block, self.sets, context.current_frame()) {
-                service.store.destroy_set_block(context.device(), block);
-            }
-        }
-        let slot = pool.lasting.take().ok_or(DeviceError::OutOfHostMemory { what: "a block of sets" })?;
-        match context.device().write_set(Permit::own(), &slot.object, slot.index, writes) {
-            Ok(()) => Ok(slot),
-            Err(error) => {
-                pool.lasting.free(slot, context.current_frame());
-                Err(error)
-            }
-        }
-    }
-
-    /// Nothing reads a lasting set any more.
-    pub(super) fn release_lasting(&self, context: &Context<D>, slot: Slot<D::SetBlock>, name: &Name) {
-        let mut pool = self.pool.lock();
-        let freed_by = context.config.descriptors.poison.then_some(name.as_str());
-        context.device().clear_set(Permit::own(), &slot.object, slot.index, freed_by);
-        pool.lasting.free(slot, context.current_frame());
-    }
-
-    /// A block for a recording: one that nothing uses, or else a new one.
-    pub(super) fn take_block(
-        self: &Arc<Self>,
-        service: &DescriptorService<D>,
-        recording: &Name,
-    ) -> Result<Box<RecordedBlock<D>>, DeviceError> {
-        let find = || self.pool.lock().idle.pop();
-        let idle = find().or_else(|| {
-            service.context.reclaim_without_frames();
-            find()
-        });
-        let mut block = match idle {
-            Some(block) => block,
-            None => {
-                let block = service.context.retry(|| self.make_block(service))?;
-                let (sets, used) = (self.sets, Cell::new(0));
-                Box::new(RecordedBlock { block, sets, used, recording: Name::default(), layout_inner: None })
-            }
-        };
-        block.recording = recording.clone();
-        block.layout_inner = Some(self.clone());
-        Ok(block)
-    }
-
-    fn make_block(&self, service: &DescriptorService<D>) -> Result<D::SetBlock, DeviceError> {
-        let block = service.context.device().create_set_block(Permit::own(), &self.layout, self.sets)?;
-        service.store.note_set_block();
-        if !self.name.is_empty() {
-            service.context.device().set_name(Permit::own(), ObjectRef::SetBlock(&block), self.name.as_str());
-        }
-        Ok(block)
-    }
-
-    /// Takes out the blocks of lasting sets that nothing has used since before `oldest`.
-    pub(super) fn retire(&self, oldest: u64, retired: &mut Vec<D::SetBlock>) {
-        self.pool.lock().lasting.retire(oldest, retired);
-    }
-
-    /// Takes out the blocks for recordings that nothing uses.
-    pub(super) fn trim(&self, retired: &mut Vec<D::SetBlock>) {
-        retired.extend(self.pool.lock().idle.drain(..).map(|block| block.block));
-    }
-
-    /// Whether something refers to a block of lasting sets: on a device that is lost a recording may that is open.
-    pub(super) fn is_referred_to(&self) -> bool {
-        self.pool.lock().lasting.is_referred_to()
-    }
-
-    /// Destroys the layout and its blocks, none of which is used.
-    pub(super) fn destroy(self, store: &DescriptorStore<D>, device: &D) {
-        let SetPool { mut lasting, idle } = self.pool.into_inner();
-        let blocks = lasting.take_all().into_iter().chain(idle.into_iter().map(|block| block.block));
-        blocks.for_each(|block| store.destroy_set_block(device, block));
-        device.destroy_set_layout(Permit::own(), self.layout);
-    }
 }
 
 /// The view of constants whose offset is given when the set is bound begins where the buffer does.
@@ -382,51 +228,4 @@ fn written_twice<D: Device>(writes: &[SetWrite<'_, D>]) -> Option<(u32, u32)> {
         [first, second] if first == second => Some(*first),
         _ => None,
     })
-}
-
-/// Nothing reads the sets of a recording any more.
-pub(super) fn release_block<D: Device>(context: &Context<D>, mut block: Box<RecordedBlock<D>>) {
-    let Some(layout_inner) = block.layout_inner.take() else { return };
-    let used = block.used.replace(0);
-    if context.config.descriptors.poison {
-        for set in 0..used {
-            context.device().clear_set(Permit::own(), &block.block, set, Some(block.recording.as_str()));
-        }
-    }
-    layout_inner.pool.lock().idle.push(block);
-}
-
-/// All layouts, by number.
-pub(super) struct SetLayouts<D: Device>(Mutex<Slab<Weak<SetLayoutInner<D>>>>);
-
-impl<D: Device> Default for SetLayouts<D> {
-    fn default() -> Self {
-        Self(Mutex::new(Slab::new()))
-    }
-}
-
-impl<D: Device> SetLayouts<D> {
-    /// Takes in a layout, which is made with its number.
-    pub(super) fn insert(&self, make: impl FnOnce(usize) -> SetLayoutInner<D>) -> Arc<SetLayoutInner<D>> {
-        let mut set_layouts = self.0.lock();
-        let place = set_layouts.vacant_entry();
-        let layout_inner = Arc::new(make(place.key()));
-        place.insert(Arc::downgrade(&layout_inner));
-        layout_inner
-    }
-
-    /// A layout is destroyed, and its number free.
-    pub(super) fn remove(&self, id: usize) {
-        self.0.lock().try_remove(id);
-    }
-
-    /// Visits those that there are.
-    pub(super) fn each(&self, visit: impl FnMut(Arc<SetLayoutInner<D>>)) {
-        self.0.lock().iter().filter_map(|(_, layout_inner)| layout_inner.upgrade()).for_each(visit);
-    }
-
-    /// How many there are.
-    pub(super) fn count(&self) -> usize {
-        self.0.lock().len()
-    }
 }

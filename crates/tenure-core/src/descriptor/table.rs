@@ -3,18 +3,14 @@
 use std::cell::OnceCell;
 use std::sync::{Arc, Weak};
 
-use tenure_suballoc::{SlotRange, Slots};
-
-use super::bind::{Bind, KeptBinds, Share, Sources, gather, kept_source, shares};
+use super::bind::{Bind, KeptBind, KeptBinds, Sources, gather, kept_source, shares};
 use super::dynamic::Descriptors;
 use super::movable_slot::Following;
-use super::owners::{DescriptorOwner, Owners, count, users_by_name};
-use super::store::DescriptorService;
-use super::visible::VisibleHeap;
+use super::service::DescriptorService;
 use crate::block_set::BlockKey;
-use crate::context::{Context, StaticRange};
-use crate::device::{DescriptorKind, Device};
-use crate::error::{DescriptorPart, DescriptorUser};
+use crate::context::Context;
+use crate::descriptor_store::{StaticRange, VisibleHeap, count};
+use crate::device::{DescriptorKind, DescriptorSource, Device};
 use crate::memory::{ApiPlace, Follower, Holder, MovableBacking};
 use crate::places::Places;
 use crate::registry::{ObjectKind, RecordKey};
@@ -80,7 +76,7 @@ pub struct DescriptorTable<D: Device> {
     len: u32,
     record: RecordKey,
     born: Stamp,
-    _kept: Box<[Share]>,
+    _kept: Box<[KeptBind<D>]>,
     /// The evictable blocks of what it shows and cannot move.
     blocks: Box<[BlockKey]>,
     /// Declared last, as in every handle.
@@ -133,14 +129,29 @@ impl<D: Device> MovableRow<D> {
         let (service, context) = (&self.service, &self.service.context);
         let (heap, next) = (service.visible(&self.name, self.kind)?, self.kept.next());
         let sources: Sources<'_, D> = next.iter().map(kept_source).collect();
-        let range = heap.take_static(context, count(sources.len() as u64), &self.name)?;
-        let filled = heap.fill(context, &self.name, range.first, &sources);
-        filled.inspect_err(|_| heap.return_static(&range)).map(|()| range)
+        take_row(context, heap, &self.name, &sources)
     }
 
     /// Nobody refers to a row any more.
     fn retire(&self, range: StaticRange) {
         self.service.retire_row(self.kind, range, self.born);
+    }
+}
+
+/// A row of a heap, filled.
+fn take_row<D: Device>(
+    context: &Context<D>,
+    heap: &VisibleHeap<D>,
+    name: &Name,
+    sources: &[DescriptorSource<'_, D>],
+) -> Result<StaticRange, Error> {
+    let range = heap.take_static(count(sources.len() as u64), name, || context.reclaim())?;
+    match heap.fill(context.device(), range.first, sources) {
+        Ok(()) => Ok(range),
+        Err(source) => {
+            heap.return_static(&range);
+            Err(context.refused(name, source))
+        }
     }
 }
 
@@ -160,7 +171,7 @@ impl<D: Device> Follower<D> for MovableRow<D> {
                 true
             }
             Err(error) => {
-                self.service.store.note_stuck(&error);
+                self.service.store().note_stuck(&error);
                 false
             }
         }
@@ -193,11 +204,7 @@ impl<D: Device> DescriptorTable<D> {
         let kind = gather(service, name, binds, places, &mut sources).map_err(|error| *error)?;
         let kept = shares(name, binds.iter().copied())?;
         let heap = service.visible(name, kind)?;
-        let range = heap.take_static(context, count(sources.len() as u64), name)?;
-        if let Err(error) = heap.fill(context, name, range.first, &sources) {
-            heap.return_static(&range);
-            return Err(error);
-        }
+        let range = take_row(context, heap, name, &sources)?;
         let born = context.clock.stamp();
         let (row, blocks) = match KeptBinds::of(binds.iter().copied()) {
             Some(kept) => {
@@ -232,7 +239,7 @@ impl<D: Device> DescriptorTable<D> {
     }
 
     fn visible(&self) -> &VisibleHeap<D> {
-        match self.service.store.visible.get(self.kind) {
+        match self.service.store().visible.get(self.kind) {
             Some(heap) => heap,
             None => unreachable!("a heap stays as long as the manager"),
         }
@@ -298,84 +305,5 @@ impl<D: Device> Drop for DescriptorTable<D> {
             Row::Fixed(range) => self.service.retire_row(self.kind, *range, self.born),
             Row::Movable(row) => row.range.take().into_iter().for_each(|range| row.retire(range)),
         }
-    }
-}
-
-/// How full a part is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct PartUse {
-    pub(super) capacity: u32,
-    pub(super) free: u32,
-    pub(super) largest_free: u32,
-    pub(super) peak: u32,
-    pub(super) waiting: u32,
-}
-
-impl PartUse {
-    pub(super) fn of(slots: Option<&Slots>, peak: u32, waiting: u32) -> Self {
-        let capacity = slots.map_or(0, Slots::capacity);
-        let (free, largest_free) = slots.map_or((0, 0), |slots| (slots.free_count(), slots.largest_free()));
-        Self { capacity, free, largest_free, peak, waiting }
-    }
-}
-
-/// The indices from 0 on.
-pub(super) struct StaticPart {
-    /// `None` when the part is empty.
-    slots: Option<Slots>,
-    owners: Owners,
-    peak: u32,
-    /// Of tables that were dropped.
-    waiting: u32,
-}
-
-impl StaticPart {
-    pub(super) const PART: DescriptorPart = DescriptorPart::Static;
-
-    pub(super) fn new(count: u32) -> Self {
-        Self { slots: Slots::new(count).ok(), owners: Owners::default(), peak: 0, waiting: 0 }
-    }
-
-    /// So many descriptors in a row.
-    pub(super) fn take(&mut self, count: u32, name: &Name) -> Option<StaticRange> {
-        let slots = self.slots.as_mut()?;
-        let SlotRange { first, count, handle } = slots.allocate(count).ok()?;
-        self.peak = self.peak.max(slots.capacity() - slots.free_count());
-        self.owners.assign(first, count, name.clone(), false);
-        Some(StaticRange { first, count, handle })
-    }
-
-    /// A table was dropped; its descriptors wait.
-    pub(super) fn note_dropped(&mut self, range: &StaticRange) {
-        self.waiting += range.count;
-    }
-
-    /// Whose a range is.
-    pub(super) fn name(&self, range: &StaticRange) -> Option<&Name> {
-        self.owners.find(range.first).map(|(name, _)| name)
-    }
-
-    /// A range is free again; nothing waits for it any more when it was dropped before.
-    pub(super) fn free(&mut self, range: &StaticRange, was_dropped: bool, keep_name: bool) {
-        if self.slots.as_mut().is_some_and(|slots| slots.free(range.handle).is_ok()) {
-            self.owners.free(range.first, range.count, keep_name);
-            self.waiting -= if was_dropped { range.count } else { 0 };
-        }
-    }
-
-    pub(super) fn owner(&self, index: u32) -> DescriptorOwner {
-        match self.owners.find(index) {
-            Some((name, false)) => DescriptorOwner::Static { name: name.clone() },
-            Some((name, true)) => DescriptorOwner::Freed { name: name.clone() },
-            None => DescriptorOwner::Free,
-        }
-    }
-
-    pub(super) fn usage(&self) -> PartUse {
-        PartUse::of(self.slots.as_ref(), self.peak, self.waiting)
-    }
-
-    pub(super) fn users(&self) -> Vec<DescriptorUser> {
-        users_by_name(self.owners.users())
     }
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::movable_slot::{MovableSlot, Shows};
-use super::store::DescriptorService;
+use super::service::DescriptorService;
 use super::{Descriptors, TextureViewDesc};
 use crate::block_set::BlockKey;
-use crate::context::{Context, CpuSlot};
+use crate::context::Context;
+use crate::descriptor_store::CpuSlot;
 use crate::device::{
     Allowed, Api, BindingKind, BufferAccess, BufferView, DescriptorKind, Device, DeviceError, Elements,
     Format, Properties, TextureAccess, Usage,

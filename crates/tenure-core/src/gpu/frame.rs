@@ -7,9 +7,9 @@ use super::Gpu;
 use crate::command::CommandService;
 use crate::context::Panicked;
 use crate::device::Device;
+use crate::execute::{Resources, execute};
 use crate::time::SyncPoint;
-use crate::transient::Resources;
-use crate::transient::graph::{Compiled, Graph, PassId};
+use crate::transient_heaps::graph::{Compiled, Graph, PassId};
 use crate::{Error, Name, Queue, Recording};
 
 /// A frame that has begun. Dropping it ends it, too.
@@ -78,7 +78,7 @@ impl<D: Device> Frame<D> {
         record: impl FnMut(PassId, &mut Recording<D>, &Resources<'_, D>) -> Result<(), E>,
     ) -> Result<SyncPoint, E> {
         let _call = self.gpu.shared.call()?;
-        self.gpu.shared.transients.execute(graph, record)
+        execute(&self.gpu.shared.commands, graph, record)
     }
 
     /// Ends the frame; uploads that are pending are submitted with it.
@@ -97,7 +97,7 @@ impl<D: Device> Frame<D> {
         let _call = context.call();
         let flushed = context.flush_pending_uploads();
         context.pacer.lock().end(context.clock.submitted());
-        let (polled, panicked) = context.poll_and_purge();
+        let (polled, panicked) = shared.poll_and_purge();
         self.age();
         panicked.or_else(|| self.gpu.watch_pressure()).or_else(|| self.publish()).resume();
         polled?;
@@ -107,7 +107,7 @@ impl<D: Device> Frame<D> {
     /// Ends the frame in all caches and pools, which give back what has been idle for long enough.
     fn age(&self) {
         let context = &self.gpu.shared.context;
-        let CommandService { lists, staging, descriptors, queries, .. } = &*self.gpu.shared.commands;
+        let CommandService { lists, staging, queries, .. } = &*self.gpu.shared.commands;
         staging.store.constants.end_frame(context);
         staging.store.builds.end_frame(context);
         self.gpu.shared.uploads.end_frame(context);
@@ -116,8 +116,8 @@ impl<D: Device> Frame<D> {
         self.gpu.shared.compactor.end_frame(context);
         context.pools.end_frame(context.device());
         context.pools.residency.end_frame(&context.paging());
-        descriptors.store.end_frame(context);
-        self.gpu.shared.transients.end_frame();
+        context.descriptors.end_frame(context.device(), context.current_frame());
+        self.gpu.shared.commands.transients.end_frame();
         let reserved = lists.end_frame(context.device(), context.config.frames.in_flight);
         // The next call reports a loss of the device; another error is reported by the next call that needs a
         // list.
@@ -148,9 +148,9 @@ impl<D: Device> Drop for Frame<D> {
         // Uploads that were refused for lack of memory stay pending, and the next submission reports the error.
         let _told_later = context.flush_pending_uploads();
         context.pacer.lock().end(context.clock.submitted());
-        context.end_quietly();
+        let (_reported_by_the_next_call, panicked) = self.gpu.shared.poll_and_purge();
         self.age();
-        self.gpu.watch_pressure().or_else(|| self.publish()).log();
+        panicked.or_else(|| self.gpu.watch_pressure()).or_else(|| self.publish()).log();
     }
 }
 
@@ -163,6 +163,6 @@ impl<D: Device> Gpu<D> {
     /// device refuses, or a lost device.
     #[inline(never)]
     pub fn plan_graph(&self, graph: &Graph) -> Result<Arc<Compiled>, Error> {
-        self.shared.transients.compile(graph)
+        self.shared.commands.transients.compile(graph)
     }
 }

@@ -68,7 +68,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn new(device: D, config: Config) -> Result<Self, Error> {
         let context = Context::new(device, config)?;
-        let (commands, uploads, compactor) = services::link(&context)?;
+        let (commands, uploads, compactor) = services::link(&context);
         Ok(Self { shared: Arc::new(Shared::new(context, commands, uploads, compactor)) })
     }
 
@@ -473,8 +473,8 @@ impl<D: Device> Gpu<D> {
     pub fn purge(&self) -> Result<(), Error> {
         let _call = self.shared.context.call();
         let flushed = self.shared.context.flush_pending_uploads();
-        let (polled, panicked) = self.shared.context.poll_and_purge();
-        self.shared.transients.end_purge();
+        let (polled, panicked) = self.shared.poll_and_purge();
+        self.shared.commands.transients.end_purge();
         let is_frame = self.shared.context.current_frame() == 0;
         if is_frame {
             self.shared.commands.queries.end_frame();
@@ -503,11 +503,11 @@ impl<D: Device> Gpu<D> {
         self.shared.uploads.release(&self.shared.context);
         self.shared.commands.staging.store.readbacks.release(&self.shared.context);
         self.shared.commands.queries.store.trim(&self.shared.context);
-        self.shared.transients.trim();
+        self.shared.commands.transients.trim();
         // After all that puts something into the release queue.
         self.shared.context.reclaim();
         self.shared.context.pools.trim(self.device());
-        self.shared.commands.descriptors.store.trim(self.device());
+        self.shared.context.descriptors.trim(self.device());
     }
 
     /// True while a thread gives back what it has taken out of the release queue.
@@ -519,9 +519,9 @@ impl<D: Device> Gpu<D> {
         StatsSources {
             context: &self.shared.context,
             lists: &self.shared.commands.lists,
-            descriptors: &self.shared.commands.descriptors.store,
+            descriptors: &self.shared.context.descriptors,
             queries: &self.shared.commands.queries.store,
-            transients: &self.shared.transients,
+            transients: &self.shared.commands.transients,
             last_frame: self.shared.meter.lock().last(),
         }
     }

@@ -146,8 +146,8 @@ impl<D: Device> Gpu<D> {
         }
         publish_heaps(recorder, context);
         self.publish_parts(recorder);
-        let releases = context.releases.stats();
-        let unused = self.shared.transients.unused_objects();
+        let releases = context.release_stats();
+        let unused = self.shared.commands.transients.unused_objects();
         let live = [
             (context.registry.len() as u64).saturating_sub(unused),
             context.recordings.count() as u64,
@@ -185,7 +185,7 @@ impl<D: Device> Gpu<D> {
             objects.allocations_made.saturating_sub(context.pools.objects.limits.allocations()),
             objects.resources_made,
             objects.resources_destroyed,
-            context.releases.stats().released,
+            context.release_stats().released,
             failures,
             spills,
             compaction.moves,
@@ -216,7 +216,7 @@ impl<D: Device> Gpu<D> {
             pools: pools.iter().map(|(reserved, _)| reserved).sum(),
             committed: context.pools.objects.committed_memory.all().now(),
             pages: context.pools.objects.page_memory.all().now(),
-            transient: self.shared.transients.stats().reserved,
+            transient: self.shared.commands.transients.stats().reserved,
         };
         let MemoryParts { pools, committed, pages, transient } = parts;
         for (labels, bytes) in PART_LABELS.iter().zip([pools, committed, pages, transient]) {

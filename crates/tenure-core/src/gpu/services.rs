@@ -1,36 +1,34 @@
 //! What the context asks of the services above it, answered.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::command::{CommandService, ListPool};
 use crate::compaction::Compactor;
-use crate::context::{Context, IdleHeaps, RetiredDescriptor, Services};
-use crate::descriptor::{DescriptorService, DescriptorStore};
-use crate::device::{Device, Permit};
+use crate::context::{Context, IdleHeaps, Services};
+use crate::descriptor::DescriptorService;
+use crate::device::Device;
 use crate::error::Error;
 use crate::query::{QueryService, QueryStore};
 use crate::staging::{StagingService, StagingStore};
-use crate::time::Clock;
-use crate::transient::Transients;
+use crate::transient_heaps::Transients;
 use crate::upload::Uploads;
 
 /// The services of a manager. They hold no context: the context holds them.
 pub(super) struct GpuServices<D: Device> {
     staging: Arc<StagingStore<D>>,
-    descriptors: Arc<DescriptorStore<D>>,
     queries: Arc<QueryStore<D>>,
-    lists: Arc<ListPool<D>>,
     uploads: Arc<Uploads<D>>,
+    /// Weak, because transient resources hold the context.
+    transients: Weak<Transients<D>>,
 }
 
 /// What the manager hands on to its handles.
 type HandleServices<D> = (Arc<CommandService<D>>, Arc<Uploads<D>>, Compactor<D>);
 
 /// Makes the services of a context and links them. Returns what the manager hands on to its handles.
-pub(super) fn link<D: Device>(context: &Arc<Context<D>>) -> Result<HandleServices<D>, Error> {
+pub(super) fn link<D: Device>(context: &Arc<Context<D>>) -> HandleServices<D> {
     let properties = context.device().properties();
-    let store = Arc::new(DescriptorStore::new(&context.config, &properties.descriptors)?);
-    let descriptors = Arc::new(DescriptorService { store: store.clone(), context: context.clone() });
+    let descriptors = Arc::new(DescriptorService::new(context));
     let staging = Arc::new(StagingService {
         store: Arc::new(StagingStore::new()),
         descriptors: descriptors.clone(),
@@ -40,27 +38,20 @@ pub(super) fn link<D: Device>(context: &Arc<Context<D>>) -> Result<HandleService
         Arc::new(QueryService { store: Arc::new(QueryStore::new(properties)), context: context.clone() });
     let lists = Arc::new(ListPool::new(properties));
     let uploads = Arc::new(Uploads::new(properties, lists.clone()));
+    let transients = Arc::new(Transients::new(descriptors.clone()));
     context.link(Box::new(GpuServices {
+        transients: Arc::downgrade(&transients),
         staging: staging.store.clone(),
-        descriptors: store,
         queries: queries.store.clone(),
-        lists: lists.clone(),
         uploads: uploads.clone(),
     }));
     let compactor = Compactor::new(properties, lists.clone());
-    let commands = CommandService { lists, staging, descriptors, queries, context: context.clone() };
-    Ok((Arc::new(commands), uploads, compactor))
+    let commands =
+        CommandService { lists, staging, descriptors, transients, queries, context: context.clone() };
+    (Arc::new(commands), uploads, compactor)
 }
 
 impl<D: Device> Services<D> for GpuServices<D> {
-    fn wake_readbacks(&self, clock: &Clock) {
-        self.staging.readbacks.wake(clock);
-    }
-
-    fn give_up_readbacks(&self) {
-        self.staging.readbacks.give_up();
-    }
-
     fn release_free_pages(&self, context: &Context<D>) {
         self.staging.constants.release_free(context);
         self.staging.builds.release_free(context);
@@ -69,20 +60,8 @@ impl<D: Device> Services<D> for GpuServices<D> {
         self.queries.trim(context);
     }
 
-    fn trim_transients(&self, context: &Context<D>, which: IdleHeaps) -> bool {
-        context.transients::<Transients<D>>().is_some_and(|transients| transients.try_trim(which))
-    }
-
-    fn release_pages(&self, context: &Context<D>) {
-        self.staging.constants.release_all(context);
-        self.staging.builds.release_all(context);
-        self.uploads.release(context);
-        self.staging.readbacks.release(context);
-        self.queries.release(context);
-    }
-
-    fn close_rings(&self, context: &Context<D>) {
-        self.staging.rings.close(&context.recordings, &context.clock);
+    fn trim_transients(&self, which: IdleHeaps) -> bool {
+        self.transients.upgrade().is_some_and(|transients| transients.try_trim(which))
     }
 
     fn flush_uploads(&self, context: &Context<D>) -> Result<(), Error> {
@@ -93,24 +72,5 @@ impl<D: Device> Services<D> for GpuServices<D> {
         // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
         // refusal their `Upload` says so.
         let _told_later = self.uploads.try_flush(context);
-    }
-
-    fn give_up_uploads(&self, context: &Context<D>, error: &Error) {
-        self.uploads.give_up_all(context, error);
-    }
-
-    fn free_descriptors(&self, context: &Context<D>, retired: RetiredDescriptor<D>) {
-        self.descriptors.free(context, retired);
-    }
-
-    fn destroy(self: Box<Self>, device: &D) {
-        for list in self.lists.take_all() {
-            device.destroy_list(Permit::own(), list);
-        }
-        self.queries.destroy(device);
-        // Whoever had a share in it has let go of that before the context.
-        if let Some(store) = Arc::into_inner(self.descriptors) {
-            store.destroy(device);
-        }
     }
 }

@@ -9,17 +9,14 @@ use super::memory::PressureWatch;
 use super::shutdown::{self, ShutdownReport};
 use crate::command::CommandService;
 use crate::compaction::Compactor;
-use crate::context::{Call, Context, RefShards};
-use crate::device::Device;
+use crate::context::{Call, Context, Panicked, RefShards};
+use crate::device::{Device, DeviceError};
 use crate::error::Error;
 use crate::stats::FrameMeter;
-use crate::transient::Transients;
 use crate::upload::Uploads;
 
 /// The services of a manager. The last clone of its `Gpu` ends it.
 pub(super) struct Shared<D: Device> {
-    /// Declared first: what it keeps is given back before the manager ends.
-    pub(super) transients: Arc<Transients<D>>,
     pub(super) commands: Arc<CommandService<D>>,
     pub(super) uploads: Arc<Uploads<D>>,
     pub(super) compactor: Compactor<D>,
@@ -38,14 +35,10 @@ impl<D: Device> Shared<D> {
         uploads: Arc<Uploads<D>>,
         compactor: Compactor<D>,
     ) -> Self {
-        let transients = Arc::new(Transients::new(commands.clone()));
-        let weak = Arc::downgrade(&transients);
-        context.link_transients(weak);
         let ref_shards = RefShards::new(&context);
         let meter = Mutex::new(FrameMeter::default());
         let pressure = PressureWatch::new();
         Self {
-            transients,
             commands,
             uploads,
             compactor,
@@ -81,10 +74,21 @@ impl<D: Device> Shared<D> {
         }
     }
 
+    /// Asks how far the GPU has come and gives back what it is done with; everything, once it is lost.
+    pub(super) fn poll_and_purge(&self) -> (Result<(), DeviceError>, Panicked) {
+        let context = &self.context;
+        let polled = context.poll().map(drop);
+        match &polled {
+            Ok(()) => self.commands.staging.store.rings.close(&context.recordings, &context.clock),
+            Err(lost) => self.uploads.give_up_all(context, &lost.clone().into()),
+        }
+        (polled, context.purge())
+    }
+
     /// Without a lock, because a destructor of the program may call it inside another call of it.
     pub(super) fn shut_down(&self) -> ShutdownReport {
         self.context.is_closed.store(true, Ordering::Release);
-        self.transients.close();
+        self.commands.transients.close();
         self.pressure.close();
         shutdown::shut_down(self)
     }
@@ -96,5 +100,7 @@ impl<D: Device> Drop for Shared<D> {
         if !self.context.is_closed.load(Ordering::Acquire) {
             self.shut_down().log();
         }
+        // What an upload on another thread has let go of since the shutdown.
+        self.uploads.release(&self.context);
     }
 }

@@ -113,7 +113,8 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
     if timed_out {
         // Whatever is destroyed now the GPU might still read: it all stays, with its device.
         std::mem::forget(context.clone());
-        context.give_up_readbacks();
+        context.is_abandoned.store(true, Ordering::Release);
+        context.awaited.give_up();
     } else {
         context.is_shut_down.store(true, Ordering::Release);
         gpu.commands.staging.store.constants.release_all(context);
@@ -124,7 +125,7 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
         context.settle();
         gpu.compactor.end(context);
         context.pools.reclaim(context.device());
-        gpu.commands.descriptors.store.trim(context.device());
+        context.descriptors.trim(context.device());
     }
     let mut leaks = Vec::new();
     context.registry.for_each(|_, record| leaks.push(Leak::of(record)));

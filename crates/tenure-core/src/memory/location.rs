@@ -1,6 +1,5 @@
 //! Where a resource's bytes are: in a range, a heap, a page, or a part of a heap that others have before and after.
 
-use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -73,7 +72,7 @@ pub(crate) enum Location<D: Device> {
 }
 
 /// What keeps the memory of an adopted resource: the program's own, dropped where its destructors run.
-pub(crate) type AdoptedOwner = Box<dyn Any + Send + Sync>;
+pub(crate) type AdoptedOwner = Box<dyn Send + Sync>;
 
 impl<D: Device> Location<D> {
     /// A number that no other backing has until this one is given back: see

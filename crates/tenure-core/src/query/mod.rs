@@ -24,6 +24,19 @@ pub(crate) struct QueryService<D: Device> {
     pub(crate) context: Arc<Context<D>>,
 }
 
+impl<D: Device> Drop for QueryService<D> {
+    /// Destroys the heaps: no recording and no ticket is left.
+    fn drop(&mut self) {
+        let Self { store, context } = self;
+        store.release(context);
+        if context.finish() {
+            store.destroy(context.device());
+        } else {
+            store.abandon();
+        }
+    }
+}
+
 impl<D: Device> QueryService<D> {
     /// A frame has ended: the GPU times that have arrived are in its statistics.
     pub(crate) fn end_frame(&self) {

@@ -12,7 +12,8 @@ use super::times::GpuTimes;
 use crate::context::Context;
 use crate::device::{Device, ObjectRef, Permit, Properties, QueryHeapDesc, QueryKind, QueueId, Usage};
 use crate::resource::Tracked;
-use crate::staging::{Page, Ticket};
+use crate::staging::Page;
+use crate::ticket::Ticket;
 use crate::{BufferDesc, Error, MemoryUse, Name};
 
 /// The number of kinds of queries.
@@ -389,6 +390,11 @@ impl<D: Device> QueryStore<D> {
                 Err(heap) => self.heaps.lock().push(heap),
             }
         }
+    }
+
+    /// Leaves all heaps that were released to the driver, for good.
+    pub(crate) fn abandon(&self) {
+        std::mem::forget(std::mem::take(&mut *self.retired.lock()));
     }
 
     /// Destroys all heaps that were released. The GPU is idle.

@@ -6,7 +6,7 @@ use super::QueryService;
 use super::pool::{Chunk, KINDS, QueryStore};
 use super::times::{PendingTimes, Scope};
 use crate::device::{Device, QueryKind, QueueSerial};
-use crate::staging::Progress;
+use crate::ticket::Progress;
 use crate::time::SyncPoint;
 
 /// A chunk that a recording has taken.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::recorded::{Lease, Slot};
 use super::value::QueryValue;
 use crate::device::{Device, DeviceError};
-use crate::staging::Progress;
+use crate::ticket::Progress;
 use crate::time::{RecordingId, milliseconds};
 use crate::{Awaited, Error, Name};
 

@@ -1,7 +1,6 @@
 //! What a frame sends to the GPU and what comes back: constants, rings, readbacks, and the pages of
 //! mapped memory behind them.
 
-mod awaited;
 mod build_scratch;
 mod descriptors;
 mod page;
@@ -15,7 +14,6 @@ mod shared_pages;
 mod slice;
 mod texel_data;
 mod texel_pieces;
-mod ticket;
 
 use std::sync::Arc;
 
@@ -38,7 +36,6 @@ pub use slice::{RingSlice, UntypedConstant};
 pub(crate) use texel_data::Footprint;
 pub use texel_data::TexelData;
 pub(crate) use texel_pieces::{TexelPiece, TexelPieces};
-pub(crate) use ticket::{Progress, Ticket};
 
 /// The staging memory of a manager: pages of constants between recordings, upload rings, and readbacks.
 pub(crate) struct StagingStore<D: Device> {
@@ -56,6 +53,16 @@ impl<D: Device> StagingStore<D> {
             rings: Rings::default(),
             readbacks: Readbacks::new(),
         }
+    }
+}
+
+impl<D: Device> Drop for StagingService<D> {
+    /// Gives all pages back: no recording and no readback is left.
+    fn drop(&mut self) {
+        let Self { store, context, .. } = self;
+        store.constants.release_all(context);
+        store.builds.release_all(context);
+        store.readbacks.release(context);
     }
 }
 

@@ -6,16 +6,15 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
-use super::awaited::AwaitedTickets;
 use super::shared_pages::{Part, Purpose, SharedPages};
 use super::texel_data::Footprint;
-use super::ticket::{Progress, Ticket};
 use super::{Page, StagingService, Uses};
 use crate::context::Context;
 use crate::device::{Allowed, Device, DeviceError};
 use crate::memory::AllocationFlags;
 use crate::registry::{ObjectKind, RecordKey};
-use crate::time::{Clock, milliseconds};
+use crate::ticket::{Progress, Ticket};
+use crate::time::milliseconds;
 use crate::{Awaited, Error, Name};
 
 /// Bytes that a recording copies for the CPU: from [`Commands::read_back`](crate::Commands::read_back)
@@ -262,7 +261,7 @@ impl<D: Device> Future for Readback<D> {
         if let Some(outcome) = Self::poll(this).transpose() {
             return Poll::Ready(outcome);
         }
-        let awaited = &this.service.store.readbacks.awaited;
+        let awaited = &this.service.context.awaited;
         if let Some(progress) = this.ticket.register(task.waker()) {
             awaited.list(&this.ticket, progress);
         }
@@ -294,28 +293,16 @@ impl<D: Device> Drop for Readback<D> {
 /// The readbacks of a manager.
 pub(crate) struct Readbacks<D: Device> {
     pages: SharedPages<D>,
-    awaited: AwaitedTickets,
 }
 
 impl<D: Device> Readbacks<D> {
     pub(crate) fn new() -> Self {
-        Self { pages: SharedPages::new(Purpose::Readbacks), awaited: AwaitedTickets::default() }
+        Self { pages: SharedPages::new(Purpose::Readbacks) }
     }
 
     /// Lets go of the bytes of a readback: the GPU may still be writing them.
     pub(super) fn let_go(&self, context: &Context<D>, part: Part<D>, uses: Uses) {
         self.pages.let_go(context, part.page, uses);
-    }
-
-    /// Wakes the tasks whose readbacks are complete as far as the clock knows; all, once the device is lost.
-    pub(crate) fn wake(&self, clock: &Clock) {
-        self.awaited.wake(clock);
-    }
-
-    /// Wakes all tasks, with an error for those whose readbacks are not complete: the manager has ended, and the GPU has
-    /// not finished.
-    pub(crate) fn give_up(&self) {
-        self.awaited.give_up();
     }
 
     /// Gives memory back that nobody has used for the configured frames.

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use super::{BuildPages, Page, Pages, StagingService, UntypedConstant};
 use crate::block_set::NotedBlocks;
 use crate::context::Context;
-use crate::descriptor::{RecordedChunks, RecordedSets};
+use crate::descriptor_store::{RecordedChunks, RecordedSets};
 use crate::device::{Allowed, Device, DeviceError, Usage};
 use crate::places::RecordedPlaces;
 use crate::resource::{BufferSlice, Constant};

@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering;
 
 use crate::command::ListPool;
 use crate::context::Context;
-use crate::descriptor::{DescriptorStats, DescriptorStore};
+use crate::descriptor_store::{DescriptorStats, DescriptorStore};
 use crate::device::Device;
 use crate::memory::{Class, PoolKind, ShardTotals, Shards};
 use crate::query::{GpuTime, QueryStore};
-use crate::transient::{TransientStats, Transients};
+use crate::transient_heaps::{TransientStats, Transients};
 
 /// One pool in numbers. Bytes.
 ///
@@ -165,7 +165,7 @@ impl FrameMeter {
             created: objects.resources_made,
             destroyed: objects.resources_destroyed,
             driver_allocations: objects.allocations_made,
-            released: context.releases.stats().released,
+            released: context.release_stats().released,
             waited_ns: context.waits.nanoseconds.load(Ordering::Relaxed),
         };
         let before = std::mem::replace(&mut self.totals, now);
@@ -273,7 +273,7 @@ impl Stats {
         let StatsSources { context, lists, descriptors, queries, transients, last_frame } = sources;
         let objects = context.pools.objects.counts();
         let unused = transients.unused_objects();
-        let releases = context.releases.stats();
+        let releases = context.release_stats();
         let (gpu_times, gpu_times_lost) = queries.times.lock().last();
         let mut pools = Vec::new();
         context.pools.each_class(|shards| pools.push(PoolStats::of(shards)));

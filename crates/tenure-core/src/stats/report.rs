@@ -164,7 +164,7 @@ impl HeldReport {
                 bytes,
             }
         };
-        context.releases.held(&context.recordings).into_iter().map(report).collect()
+        context.held().into_iter().map(report).collect()
     }
 }
 

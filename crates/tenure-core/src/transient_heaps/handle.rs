@@ -1,13 +1,12 @@
-//! Handles of transient resources, and acquiring them pass by pass.
+//! Handles of transient resources.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::Transients;
 use super::object::{Cached, TransientResource};
 use super::pool::{EntryRef, Inner};
 use crate::device::Device;
-use crate::{Buffer, BufferDesc, Error, Name, Recording, Texture, TextureDesc, TransientRule, Used, View};
+use crate::{Buffer, Error, Name, Texture, Used, View};
 
 /// A resource that lives for some passes of a frame and shares its memory with others, from
 /// [`Recording::transient_texture`](crate::Recording::transient_texture) or
@@ -45,7 +44,7 @@ pub type TransientTexture<D> = Transient<D, Texture<D>>;
 pub type TransientBuffer<D> = Transient<D, Buffer<D>>;
 
 impl<D: Device, R: TransientResource<D>> Transient<D, R> {
-    pub(super) const fn new(
+    pub(crate) const fn new(
         pool: Arc<Inner<D>>,
         cached: Arc<Cached<D, R>>,
         name: Name,
@@ -67,7 +66,7 @@ impl<D: Device, R: TransientResource<D>> Transient<D, R> {
     /// [`Gpu::create_buffer_view`](crate::Gpu::create_buffer_view).
     #[inline(never)]
     pub fn view(&self, desc: &R::ViewDesc) -> Result<&View<D>, Error> {
-        self.cached.view(&self.pool.commands.descriptors, desc)
+        self.cached.view(&self.pool.descriptors, desc)
     }
 }
 
@@ -95,38 +94,5 @@ impl<D: Device, R: TransientResource<D>> Drop for Transient<D, R> {
     #[inline(never)]
     fn drop(&mut self) {
         self.pool.release(self.entry_ref);
-    }
-}
-
-impl<D: Device> Recording<D> {
-    /// Acquires a texture for some passes, with undefined contents, in memory that other resources used before
-    /// and will use after: see [`transient`](crate::transient). Creates nothing where the cache has such a
-    /// texture. O(transient resources in use), under a lock.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::Device`] for an invalid description or a lost device.
-    #[inline(never)]
-    pub fn transient_texture(&self, desc: &TextureDesc) -> Result<TransientTexture<D>, Error> {
-        let _call = self.context().call();
-        self.transients(&desc.name)?.texture(self.id(), self.queue(), desc)
-    }
-
-    /// Acquires a buffer for some passes; as [`transient_texture`](Self::transient_texture). It is an API
-    /// buffer of its own.
-    ///
-    /// # Errors
-    /// As [`transient_texture`](Self::transient_texture); [`Error::Transient`] for memory other than the
-    /// GPU's.
-    #[inline(never)]
-    pub fn transient_buffer(&self, desc: &BufferDesc) -> Result<TransientBuffer<D>, Error> {
-        let _call = self.context().call();
-        self.transients(&desc.name)?.buffer(self.id(), self.queue(), desc)
-    }
-
-    fn transients(&self, name: &Name) -> Result<Arc<Transients<D>>, Error> {
-        let rule = TransientRule::GpuIsGone;
-        self.context()
-            .transients::<Transients<D>>()
-            .ok_or_else(|| Error::Transient { name: name.clone(), rule })
     }
 }

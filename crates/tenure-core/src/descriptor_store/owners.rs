@@ -44,20 +44,20 @@ struct Owner {
 
 /// The owner of each index, by a number for each: four bytes an index, up to the highest in use.
 #[derive(Default)]
-pub(super) struct Owners {
+pub(crate) struct Owners {
     numbers: Vec<u32>,
     owners: Slab<Owner>,
 }
 
 impl Owners {
     /// So many indices from `first` on are `name`'s, or were when it `is_freed`.
-    pub(super) fn assign(&mut self, first: u32, count: u32, name: Name, is_freed: bool) {
+    pub(crate) fn assign(&mut self, first: u32, count: u32, name: Name, is_freed: bool) {
         let number = self.owners.insert(Owner { name, indices: count, is_freed });
         self.write(first, count, u32::try_from(number).unwrap_or(NOBODY));
     }
 
     /// They are free; whose they were is kept when asked.
-    pub(super) fn free(&mut self, first: u32, count: u32, keep_name: bool) {
+    pub(crate) fn free(&mut self, first: u32, count: u32, keep_name: bool) {
         if !keep_name {
             self.write(first, count, NOBODY);
         } else if let Some(owner) = self.find_mut(first) {
@@ -90,20 +90,20 @@ impl Owners {
     }
 
     /// The name of an index's owner, and whether that has freed it.
-    pub(super) fn find(&self, index: u32) -> Option<(&Name, bool)> {
+    pub(crate) fn find(&self, index: u32) -> Option<(&Name, bool)> {
         let owner = self.owners.get(self.number(index)?)?;
         Some((&owner.name, owner.is_freed))
     }
 
     /// Those who have indices now, and how many.
-    pub(super) fn users(&self) -> impl Iterator<Item = (Name, u32)> + '_ {
+    pub(crate) fn users(&self) -> impl Iterator<Item = (Name, u32)> + '_ {
         let users = self.owners.iter().filter(|(_, owner)| !owner.is_freed);
         users.map(|(_, owner)| (owner.name.clone(), owner.indices))
     }
 }
 
 /// The greatest users of descriptors, those of equal names taken together.
-pub(super) fn users_by_name(uses: impl Iterator<Item = (Name, u32)>) -> Vec<DescriptorUser> {
+pub(crate) fn users_by_name(uses: impl Iterator<Item = (Name, u32)>) -> Vec<DescriptorUser> {
     const MOST: usize = 8;
     let mut counts: HashMap<Name, u32> = HashMap::new();
     for (name, count) in uses {
@@ -117,6 +117,6 @@ pub(super) fn users_by_name(uses: impl Iterator<Item = (Name, u32)>) -> Vec<Desc
 }
 
 /// As many descriptors as there are never exceed 32 bits.
-pub(super) fn count(descriptors: u64) -> u32 {
+pub(crate) fn count(descriptors: u64) -> u32 {
     u32::try_from(descriptors).unwrap_or(u32::MAX)
 }

@@ -4,12 +4,11 @@ use std::sync::OnceLock;
 
 use parking_lot::Mutex;
 
-use super::dynamic::DynamicPart;
+use super::DescriptorStore;
+use super::dynamic_part::{DynamicPart, PieceId};
 use super::owners::DescriptorOwner;
-use super::store::DescriptorService;
-use super::table::{PartUse, StaticPart};
-use crate::config::{Check, ConfigUnit};
-use crate::context::{Context, PieceId, StaticRange};
+use super::static_part::{PartUse, StaticPart, StaticRange};
+use crate::config::{Check, ConfigUnit, DescriptorConfig};
 use crate::device::{
     DescriptorHeapDesc, DescriptorKind, DescriptorLimits, DescriptorSource, Device, DeviceError, ObjectRef,
     Permit,
@@ -20,20 +19,20 @@ use crate::{Config, ConfigError, Error, Name};
 
 /// The heap of one kind.
 pub(crate) struct VisibleHeap<D: Device> {
-    pub(super) kind: DescriptorKind,
-    pub(super) heap: D::DescriptorHeap,
+    pub(crate) kind: DescriptorKind,
+    pub(crate) heap: D::DescriptorHeap,
     parts: Parts,
     lasting: Mutex<StaticPart>,
-    pub(super) dynamic: Mutex<DynamicPart>,
+    pub(crate) dynamic: Mutex<DynamicPart>,
     poisons: bool,
     refused: Repeated,
 }
 
 impl<D: Device> VisibleHeap<D> {
-    fn new(config: &Config, kind: DescriptorKind, heap: D::DescriptorHeap, parts: Parts) -> Self {
+    fn new(config: &DescriptorConfig, kind: DescriptorKind, heap: D::DescriptorHeap, parts: Parts) -> Self {
         let chunk = match kind {
-            DescriptorKind::Sampler => config.descriptors.chunk / 16,
-            _ => config.descriptors.chunk,
+            DescriptorKind::Sampler => config.chunk / 16,
+            _ => config.chunk,
         };
         Self {
             kind,
@@ -41,33 +40,31 @@ impl<D: Device> VisibleHeap<D> {
             parts,
             lasting: Mutex::new(StaticPart::new(parts.lasting)),
             dynamic: Mutex::new(DynamicPart::new(parts.lasting, parts.dynamic, chunk)),
-            poisons: config.descriptors.poison,
+            poisons: config.poison,
             refused: Repeated::default(),
         }
     }
 
     /// Fills descriptors that nothing in flight reads.
-    pub(super) fn fill(
+    pub(crate) fn fill(
         &self,
-        context: &Context<D>,
-        name: &Name,
+        device: &D,
         first: u32,
         sources: &[DescriptorSource<'_, D>],
-    ) -> Result<(), Error> {
-        let filled = context.device().fill_descriptors(Permit::own(), &self.heap, first, sources);
-        filled.map_err(|source| context.refused(name, source))
+    ) -> Result<(), DeviceError> {
+        device.fill_descriptors(Permit::own(), &self.heap, first, sources)
     }
 
-    /// Descriptors in a row for a table.
-    pub(super) fn take_static(
+    /// Descriptors in a row for a table; after `reclaim` where there are none.
+    pub(crate) fn take_static(
         &self,
-        context: &Context<D>,
         count: u32,
         name: &Name,
+        reclaim: impl FnOnce(),
     ) -> Result<StaticRange, Error> {
         let take = || self.lasting.lock().take(count, name);
         let found = take().or_else(|| {
-            context.reclaim();
+            reclaim();
             take()
         });
         found.ok_or_else(|| {
@@ -77,17 +74,17 @@ impl<D: Device> VisibleHeap<D> {
     }
 
     /// A table that was made in vain.
-    pub(super) fn return_static(&self, range: &StaticRange) {
+    pub(crate) fn return_static(&self, range: &StaticRange) {
         self.lasting.lock().free(range, false, false);
     }
 
     /// The descriptors of a table wait for the GPU.
-    pub(super) fn note_dropped(&self, range: &StaticRange) {
+    pub(crate) fn note_dropped(&self, range: &StaticRange) {
         self.lasting.lock().note_dropped(range);
     }
 
     /// Nothing reads the descriptors of a table any more.
-    pub(super) fn release_static(&self, device: &D, range: &StaticRange) {
+    pub(crate) fn release_static(&self, device: &D, range: &StaticRange) {
         let mut part = self.lasting.lock();
         let name = part.name(range).filter(|_| self.poisons).map(Name::as_str);
         device.clear_descriptors(Permit::own(), &self.heap, range.first, range.count, name);
@@ -95,7 +92,7 @@ impl<D: Device> VisibleHeap<D> {
     }
 
     /// Nothing reads the descriptors of a recording any more.
-    pub(super) fn release_dynamic(&self, device: &D, last: PieceId) {
+    pub(crate) fn release_dynamic(&self, device: &D, last: PieceId) {
         self.dynamic.lock().release(last, self.poisons, |first, count, recording| {
             if count > 0 {
                 device.clear_descriptors(
@@ -109,7 +106,7 @@ impl<D: Device> VisibleHeap<D> {
         });
     }
 
-    pub(super) fn exhausted(
+    pub(crate) fn exhausted(
         &self,
         name: &Name,
         requested: u32,
@@ -127,7 +124,7 @@ impl<D: Device> VisibleHeap<D> {
         error.into()
     }
 
-    pub(super) fn owner(&self, index: u32) -> DescriptorOwner {
+    pub(crate) fn owner(&self, index: u32) -> DescriptorOwner {
         if index >= self.parts.total() {
             DescriptorOwner::OutOfRange
         } else if index < self.parts.lasting {
@@ -138,13 +135,13 @@ impl<D: Device> VisibleHeap<D> {
     }
 
     /// How full both parts are.
-    pub(super) fn usage(&self) -> [(DescriptorPart, PartUse); 2] {
+    pub(crate) fn usage(&self) -> [(DescriptorPart, PartUse); 2] {
         [(StaticPart::PART, self.lasting.lock().usage()), (DynamicPart::PART, self.dynamic.lock().usage())]
     }
 }
 
 /// Both heaps, made when they are first needed.
-pub(super) struct VisibleHeaps<D: Device> {
+pub(crate) struct VisibleHeaps<D: Device> {
     parts: [Parts; 2],
     heaps: [OnceLock<VisibleHeap<D>>; 2],
     /// Held while one is made.
@@ -152,7 +149,7 @@ pub(super) struct VisibleHeaps<D: Device> {
 }
 
 impl<D: Device> VisibleHeaps<D> {
-    pub(super) fn new(config: &Config, limits: &DescriptorLimits) -> Result<Self, ConfigError> {
+    pub(crate) fn new(config: &Config, limits: &DescriptorLimits) -> Result<Self, ConfigError> {
         let parts = [
             Parts::of(config, DescriptorKind::Resource, limits)?,
             Parts::of(config, DescriptorKind::Sampler, limits)?,
@@ -163,24 +160,25 @@ impl<D: Device> VisibleHeaps<D> {
 
     /// The heap of a kind, if there is one by now.
     #[inline]
-    pub(super) fn get(&self, kind: DescriptorKind) -> Option<&VisibleHeap<D>> {
+    pub(crate) fn get(&self, kind: DescriptorKind) -> Option<&VisibleHeap<D>> {
         self.heaps.get(kind as usize)?.get()
     }
 
     /// The heaps that there are by now.
-    pub(super) fn each(&self) -> impl Iterator<Item = &VisibleHeap<D>> {
+    pub(crate) fn each(&self) -> impl Iterator<Item = &VisibleHeap<D>> {
         self.heaps.iter().filter_map(OnceLock::get)
     }
 
     /// Whether the device and the configuration have such a heap.
-    pub(super) fn has(&self, kind: DescriptorKind) -> bool {
+    pub(crate) fn has(&self, kind: DescriptorKind) -> bool {
         self.parts.get(kind as usize).is_some_and(|parts| parts.total() > 0)
     }
 
     #[cold]
-    pub(super) fn make(
+    pub(crate) fn make(
         &self,
-        service: &DescriptorService<D>,
+        store: &DescriptorStore<D>,
+        device: &D,
         kind: DescriptorKind,
     ) -> Result<&VisibleHeap<D>, DeviceError> {
         let unsupported = DeviceError::Unsupported { feature: "descriptor indexing" };
@@ -196,36 +194,36 @@ impl<D: Device> VisibleHeaps<D> {
             return Ok(heap);
         }
         let desc = DescriptorHeapDesc { kind, count: parts.total(), shader_visible: true };
-        let heap = service.context.device().create_descriptor_heap(&desc)?;
-        service.store.note_made();
+        let heap = device.create_descriptor_heap(&desc)?;
+        store.note_made();
         let name = match kind {
             DescriptorKind::Sampler => "samplers for shaders",
             _ => "views for shaders",
         };
-        service.context.device().set_name(Permit::own(), ObjectRef::DescriptorHeap(&heap), name);
-        Ok(place.get_or_init(|| VisibleHeap::new(&service.context.config, kind, heap, *parts)))
+        device.set_name(Permit::own(), ObjectRef::DescriptorHeap(&heap), name);
+        Ok(place.get_or_init(|| VisibleHeap::new(&store.config, kind, heap, *parts)))
     }
 
     /// Both heaps, to be destroyed.
-    pub(super) fn take_all(&mut self) -> Vec<D::DescriptorHeap> {
+    pub(crate) fn take_all(&mut self) -> Vec<D::DescriptorHeap> {
         self.heaps.iter_mut().filter_map(OnceLock::take).map(|heap| heap.heap).collect()
     }
 }
 
 /// Descriptors of both parts of a heap; none where the device has no such heap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Parts {
-    pub(super) lasting: u32,
-    pub(super) dynamic: u32,
+pub(crate) struct Parts {
+    pub(crate) lasting: u32,
+    pub(crate) dynamic: u32,
 }
 
 impl Parts {
-    pub(super) const fn total(self) -> u32 {
+    pub(crate) const fn total(self) -> u32 {
         self.lasting.saturating_add(self.dynamic)
     }
 
     /// The parts that the configuration asks for, as far as the device has them.
-    pub(super) fn of(
+    pub(crate) fn of(
         config: &Config,
         kind: DescriptorKind,
         limits: &DescriptorLimits,

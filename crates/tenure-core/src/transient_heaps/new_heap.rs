@@ -17,7 +17,7 @@ impl<D: Device> State<D> {
     /// Creates a heap: of the best size, or where the driver refuses that of a half, a quarter or an eighth, if
     /// that is enough. The GPU writes what is placed in it, so that it goes to other memory than the preferred only
     /// in the last attempt, where the driver has refused everything else. Returns its index.
-    pub(super) fn add_heap(
+    pub(crate) fn add_heap(
         &mut self,
         context: &Arc<Context<D>>,
         request: &HeapRequest,

@@ -2,8 +2,8 @@
 
 use super::PlainGraph;
 use crate::device::State;
-use crate::transient::graph::Need;
-use crate::transient::graph::pack::Limits;
+use crate::transient_heaps::graph::Need;
+use crate::transient_heaps::graph::pack::Limits;
 
 /// A chain on queue 0 and one on queue 1, which begins after one pass of the first chain, or at once,
 /// and which another pass waits for, or none.

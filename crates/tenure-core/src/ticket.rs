@@ -1,15 +1,119 @@
-//! The tasks that await readbacks.
+//! Tickets: the progress of one recording, shared with the readbacks and queries that it fills, and the tasks that await it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Waker;
+use std::time::Instant;
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use smallvec::SmallVec;
 
-use super::ticket::{Progress, Ticket};
+use crate::Name;
+use crate::callback::run_caught;
 use crate::device::MAX_QUEUES;
 use crate::time::{Clock, SyncPoint};
+
+/// The progress of the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// It is open.
+    Open,
+    /// It is submitted: this must be complete.
+    Submitted(SyncPoint),
+    /// It was not submitted, and will not be.
+    Discarded,
+}
+
+#[derive(Debug)]
+struct State {
+    progress: Progress,
+    /// The task to wake on progress.
+    waker: Option<Waker>,
+    /// Where it is among the [awaited tickets](AwaitedTickets).
+    listed: Option<Progress>,
+}
+
+/// Shared by a readback, its recording, and the manager while a task awaits it.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    /// The recording.
+    pub(crate) recording: Name,
+    state: Mutex<State>,
+    settled: Condvar,
+}
+
+impl Ticket {
+    pub(crate) fn new(recording: Name) -> Self {
+        let state = State { progress: Progress::Open, waker: None, listed: None };
+        Self { recording, state: Mutex::new(state), settled: Condvar::new() }
+    }
+
+    /// The recording was submitted or discarded. Runs the program's waker, if there is one.
+    pub(crate) fn settle(&self, progress: Progress) {
+        let waker = {
+            let mut state = self.state.lock();
+            state.progress = progress;
+            state.waker.take()
+        };
+        self.settled.notify_all();
+        wake(waker);
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        self.state.lock().progress
+    }
+
+    /// Blocks until the recording is submitted or discarded, or the time is over.
+    pub(crate) fn wait_until(&self, deadline: Option<Instant>) -> Progress {
+        let mut state = self.state.lock();
+        while state.progress == Progress::Open {
+            match deadline {
+                Some(deadline) => {
+                    if self.settled.wait_until(&mut state, deadline).timed_out() {
+                        break;
+                    }
+                }
+                None => self.settled.wait(&mut state),
+            }
+        }
+        state.progress
+    }
+
+    /// Stores the waker of the task that polls. Where it must be listed for that, unless it is listed there.
+    pub(crate) fn register(&self, waker: &Waker) -> Option<Progress> {
+        let is_known = |known: &Option<Waker>| known.as_ref().is_some_and(|known| known.will_wake(waker));
+        if !is_known(&self.state.lock().waker) {
+            // Without the lock: wakers are cloned and dropped by the program's code.
+            let waker = waker.clone();
+            let _former = self.state.lock().waker.replace(waker);
+        }
+        let mut state = self.state.lock();
+        let wanted = Some(state.progress).filter(|progress| *progress != Progress::Discarded);
+        if wanted == state.listed {
+            return None;
+        }
+        state.listed = wanted;
+        wanted
+    }
+
+    /// Wakes the task: it was taken off the list.
+    pub(crate) fn wake_unlisted(&self) {
+        let waker = {
+            let mut state = self.state.lock();
+            state.listed = None;
+            state.waker.take()
+        };
+        wake(waker);
+    }
+}
+
+/// Wakes a task, and catches the panic of its waker: the caller has other work to finish.
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        run_caught("a waker", || waker.wake());
+    }
+}
 
 /// The number of tickets of open recordings below which none is searched for ended ones.
 const FEWEST_SWEPT: usize = 16;
@@ -18,7 +122,7 @@ type Tickets = Vec<Arc<Ticket>>;
 
 /// The tickets of readbacks that tasks await.
 #[derive(Debug, Default)]
-pub(super) struct AwaitedTickets {
+pub(crate) struct AwaitedTickets {
     tickets: Mutex<Listed>,
     has_some: AtomicBool,
     /// The manager has ended before the GPU finished: no later call will notice that it does.
@@ -37,7 +141,7 @@ struct Listed {
 
 impl AwaitedTickets {
     /// Wakes the task once the clock knows that the submission is complete, or that the device is lost.
-    pub(super) fn list(&self, ticket: &Arc<Ticket>, progress: Progress) {
+    pub(crate) fn list(&self, ticket: &Arc<Ticket>, progress: Progress) {
         let mut listed = self.tickets.lock();
         match progress {
             Progress::Submitted(point) => listed.add_submitted(ticket, &point),
@@ -49,7 +153,8 @@ impl AwaitedTickets {
 
     /// Wakes the tasks whose submissions the clock knows to be complete; all tasks once the device is
     /// lost. Called without a lock: wakers are the program's code. One atomic load when nobody waits.
-    pub(super) fn wake(&self, clock: &Clock) {
+    #[cold]
+    pub(crate) fn wake(&self, clock: &Clock) {
         if !self.has_some.load(Ordering::Acquire) {
             return;
         }
@@ -58,12 +163,12 @@ impl AwaitedTickets {
     }
 
     /// Wakes all tasks, because no later call will notice that their submissions are complete.
-    pub(super) fn give_up(&self) {
+    pub(crate) fn give_up(&self) {
         self.is_given_up.store(true, Ordering::Release);
         self.wake_taken(Listed::take_all);
     }
 
-    pub(super) fn is_given_up(&self) -> bool {
+    pub(crate) fn is_given_up(&self) -> bool {
         self.is_given_up.load(Ordering::Acquire)
     }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// The recordings that may use bytes that were given back, as long as they are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Users {
+pub(crate) enum Users {
     /// The recording with this number.
     One(u64),
     /// The recording with this number, and all older ones.
@@ -37,7 +37,7 @@ struct Dropped {
 /// First fit, as in the transient allocators of engines that have no graph: O(ranges) for each search, and a
 /// frame has some dozens.
 #[derive(Debug, Default)]
-pub(super) struct UsedRanges {
+pub(crate) struct UsedRanges {
     /// In order of address; none overlaps another.
     live: Vec<Range<u64>>,
     /// In order of address; they may overlap each other, and live ranges acquired since.
@@ -52,7 +52,7 @@ const MIN_SWEEP: usize = 32;
 impl UsedRanges {
     /// The lowest offset at which `size` bytes are free. `blocks` tells which users are open, other than the
     /// recording that asks.
-    pub(super) fn first_fit(
+    pub(crate) fn first_fit(
         &self,
         size: u64,
         alignment: u64,
@@ -81,7 +81,7 @@ impl UsedRanges {
     }
 
     /// True when no recording but the one that asks can use any byte of the range.
-    pub(super) fn is_free(&self, range: &Range<u64>, blocks: impl Fn(Users) -> bool) -> bool {
+    pub(crate) fn is_free(&self, range: &Range<u64>, blocks: impl Fn(Users) -> bool) -> bool {
         let first = self.live.partition_point(|live| live.end <= range.start);
         let is_live = self.live.get(first).is_some_and(|live| live.start < range.end);
         let overlaps = |dropped: &Dropped| dropped.start < range.end && range.start < dropped.end;
@@ -89,14 +89,14 @@ impl UsedRanges {
     }
 
     /// Takes a range that is free.
-    pub(super) fn take(&mut self, range: Range<u64>) {
+    pub(crate) fn take(&mut self, range: Range<u64>) {
         let at = self.live.partition_point(|live| live.start < range.start);
         self.live.insert(at, range);
     }
 
     /// Gives a range back that `users` may use, `None` for no recording; `is_over` tells which users have all
     /// ended. O(ranges).
-    pub(super) fn drop_range(
+    pub(crate) fn drop_range(
         &mut self,
         range: &Range<u64>,
         users: Option<Users>,
@@ -128,12 +128,12 @@ impl UsedRanges {
     }
 
     /// Removes the dropped ranges that no open recording can use; `is_over` tells which users have all ended.
-    pub(super) fn forget(&mut self, is_over: impl Fn(Users) -> bool) {
+    pub(crate) fn forget(&mut self, is_over: impl Fn(Users) -> bool) {
         self.dropped.retain(|dropped| !is_over(dropped.users));
     }
 
     /// True when no range is in use, or may be used by an open recording.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.live.is_empty() && self.dropped.is_empty()
     }
 }

@@ -8,7 +8,7 @@ use crate::time::SyncPoint;
 
 /// The resource that used some bytes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(crate) enum Owner {
     /// An object of the heap's cache, by its key.
     Cached(usize),
     /// An object that is destroyed, or will be once this sync point is complete.
@@ -17,7 +17,7 @@ pub(super) enum Owner {
 
 /// Bytes with one owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Segment {
+pub(crate) struct Segment {
     start: u64,
     end: u64,
     owner: Owner,
@@ -28,14 +28,14 @@ pub(super) struct Segment {
 /// Segments are in order of address and do not overlap. Taking a range is O(log n) plus the segments that it
 /// touches or moves; there are at most about twice as many segments as cached objects.
 #[derive(Debug, Default)]
-pub(super) struct Owners {
+pub(crate) struct Owners {
     segments: Vec<Segment>,
 }
 
 impl Owners {
     /// Gives `range` to the cached object `key`; returns the other previous owners of bytes in it. `before`
     /// receives the segments that [`give_back`](Self::give_back) restores.
-    pub(super) fn take(
+    pub(crate) fn take(
         &mut self,
         range: Range<u64>,
         key: usize,
@@ -77,7 +77,7 @@ impl Owners {
 
     /// Undoes a [`take`](Self::take) of `range` whose object never used it. Since then none of it may have been
     /// taken, and no object in `before` destroyed.
-    pub(super) fn give_back(&mut self, range: Range<u64>, before: &[Segment]) {
+    pub(crate) fn give_back(&mut self, range: Range<u64>, before: &[Segment]) {
         let first = self.segments.partition_point(|segment| segment.end <= range.start);
         let behind = self.segments.partition_point(|segment| segment.start < range.end);
         // A segment that the object owned before may extend beyond either end.
@@ -92,7 +92,7 @@ impl Owners {
     }
 
     /// The object `key` is destroyed; `point` is its last use.
-    pub(super) fn retire(&mut self, key: usize, point: SyncPoint) {
+    pub(crate) fn retire(&mut self, key: usize, point: SyncPoint) {
         for segment in &mut self.segments {
             if segment.owner == Owner::Cached(key) {
                 segment.owner = Owner::Past(point);

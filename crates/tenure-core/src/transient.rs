@@ -84,79 +84,8 @@
 //! transient allocators of large engines; planning by lifetimes is that of render graphs (O'Donnell, Frame
 //! Graph, GDC 2017), here with the planner [`tenure_plan`].
 
-mod dedicated;
-mod desc_table;
-mod execute;
-pub mod graph;
-mod handle;
-mod heap;
-mod hints;
-mod new_heap;
-mod object;
-mod owners;
-mod pass_by_pass;
-mod pool;
-mod prepare;
-mod shortage;
-mod used_ranges;
-
 #[doc(no_inline)]
-pub use execute::Resources;
+pub use crate::execute::Resources;
 #[doc(no_inline)]
-pub use handle::{Transient, TransientBuffer, TransientTexture};
-pub use object::TransientResource;
-pub(crate) use pool::Inner as Transients;
-
-use graph::Origin;
-
-/// Transient resources in numbers: what exists now, and what happened since the start. Sizes in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct TransientStats {
-    /// Heaps that resources may be placed in.
-    pub heaps: u64,
-    /// Bytes of heaps, and of resources with dedicated memory, until they are given back to the driver.
-    pub reserved: u64,
-    /// The most bytes ever reserved at once.
-    pub peak_reserved: u64,
-    /// In the last frame, the end of the highest range used in each heap, added over all heaps: the bytes that
-    /// heaps of exactly the right sizes would take.
-    pub footprint: u64,
-    /// Bytes of all resources acquired in the last frame: what they would take if none shared memory.
-    pub requested: u64,
-    /// API resources kept in caches for the next frames.
-    pub cached: u64,
-    /// Resources ever acquired.
-    pub acquired: u64,
-    /// API resources ever created for acquired resources.
-    pub created: u64,
-    /// Of [`created`](Self::created), those with an equal one at another offset in the cache: the cost of moving.
-    pub remade: u64,
-    /// API resources ever evicted from caches because they were no longer acquired.
-    pub evicted: u64,
-    /// Heaps ever created.
-    pub heaps_created: u64,
-    /// Graphs ever executed.
-    pub executions: u64,
-    /// Executions and queries whose plan was found in the cache.
-    pub plan_hits: u64,
-    /// Plans ever made.
-    pub plans: u64,
-    /// Plans replaced by a better one.
-    pub improved: u64,
-}
-
-impl TransientStats {
-    pub(super) const fn note_plan(&mut self, origin: Origin) {
-        match origin {
-            Origin::Cached => self.plan_hits += 1,
-            Origin::Improved { .. } => {
-                self.plan_hits += 1;
-                self.improved += 1;
-            }
-            Origin::Planned { .. } => self.plans += 1,
-        }
-    }
-}
+pub use crate::transient_heaps::{Transient, TransientBuffer, TransientTexture};
+pub use crate::transient_heaps::{TransientResource, TransientStats, graph};

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use super::PlainGraph;
 use crate::device::State;
-use crate::transient::graph::Need;
-use crate::transient::graph::pack::Limits;
+use crate::transient_heaps::graph::Need;
+use crate::transient_heaps::graph::pack::Limits;
 
 const STATES: [State; 3] = [State::UNORDERED_ACCESS, State::NON_PIXEL_SHADER, State::COPY_SRC];
 

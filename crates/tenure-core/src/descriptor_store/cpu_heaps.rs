@@ -4,10 +4,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::store::DescriptorService;
-use crate::context::{Context, CpuSlot};
+use super::DescriptorStore;
 use crate::device::{Descriptor, DescriptorHeapDesc, DescriptorKind, Device, DeviceError, ObjectRef, Permit};
-use crate::slot_blocks::SlotBlocks;
+use crate::slot_blocks::{Slot, SlotBlocks};
+
+/// A descriptor in a heap that shaders do not see.
+pub(crate) struct CpuSlot<D: Device> {
+    pub(crate) kind: DescriptorKind,
+    pub(crate) slot: Slot<D::DescriptorHeap>,
+}
+
+impl<D: Device> CpuSlot<D> {
+    pub(crate) fn heap(&self) -> &D::DescriptorHeap {
+        &self.slot.object
+    }
+
+    pub(crate) const fn index(&self) -> u32 {
+        self.slot.index
+    }
+}
 
 /// The heaps of one kind.
 struct CpuHeap<D: Device> {
@@ -18,15 +33,15 @@ struct CpuHeap<D: Device> {
 
 /// What is in use of one kind of descriptors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct CpuUse {
-    pub(super) capacity: u64,
-    pub(super) used: u64,
-    pub(super) peak: u64,
-    pub(super) alive: u64,
+pub(crate) struct CpuUse {
+    pub(crate) capacity: u64,
+    pub(crate) used: u64,
+    pub(crate) peak: u64,
+    pub(crate) alive: u64,
 }
 
 /// Growing heaps of each kind.
-pub(super) struct CpuHeaps<D: Device> {
+pub(crate) struct CpuHeaps<D: Device> {
     kinds: [CpuHeap<D>; DescriptorKind::ALL.len()],
 }
 
@@ -47,22 +62,22 @@ impl<D: Device> CpuHeaps<D> {
     }
 
     /// A slot that holds nothing, in a new heap where the others are full.
-    fn take(&self, service: &DescriptorService<D>, kind: DescriptorKind) -> Result<CpuSlot<D>, DeviceError> {
-        let context = &service.context;
+    fn take(
+        &self,
+        store: &DescriptorStore<D>,
+        device: &D,
+        frame: u64,
+        kind: DescriptorKind,
+    ) -> Result<CpuSlot<D>, DeviceError> {
         let mut blocks = self.blocks(kind);
         if blocks.with_room().is_none() {
-            drop(blocks);
-            context.reclaim_without_frames();
-            blocks = self.blocks(kind);
-        }
-        if blocks.with_room().is_none() {
-            let count = context.config.descriptors.block;
+            let count = store.config.block;
             let desc = DescriptorHeapDesc { kind, count, shader_visible: false };
-            let heap = context.device().create_descriptor_heap(&desc)?;
-            service.store.note_made();
-            context.device().set_name(Permit::own(), ObjectRef::DescriptorHeap(&heap), name(kind));
-            if let Err(heap) = blocks.add(heap, count, context.current_frame()) {
-                context.device().destroy_descriptor_heap(Permit::own(), heap);
+            let heap = device.create_descriptor_heap(&desc)?;
+            store.note_made();
+            device.set_name(Permit::own(), ObjectRef::DescriptorHeap(&heap), name(kind));
+            if let Err(heap) = blocks.add(heap, count, frame) {
+                device.destroy_descriptor_heap(Permit::own(), heap);
             }
         }
         match blocks.take() {
@@ -71,42 +86,48 @@ impl<D: Device> CpuHeaps<D> {
         }
     }
 
+    /// Whether a heap has a free slot.
+    pub(crate) fn has_room(&self, kind: DescriptorKind) -> bool {
+        self.blocks(kind).with_room().is_some()
+    }
+
     /// Makes a descriptor.
-    pub(super) fn make(
+    pub(crate) fn make(
         &self,
-        service: &DescriptorService<D>,
+        store: &DescriptorStore<D>,
+        device: &D,
+        frame: u64,
         descriptor: &Descriptor<'_, D>,
     ) -> Result<CpuSlot<D>, DeviceError> {
-        let slot = self.take(service, descriptor.kind())?;
-        let context = &service.context;
-        match context.device().write_descriptor(Permit::own(), slot.heap(), slot.index(), descriptor) {
+        let slot = self.take(store, device, frame, descriptor.kind())?;
+        match device.write_descriptor(Permit::own(), slot.heap(), slot.index(), descriptor) {
             Ok(()) => {
                 self.of(slot.kind).alive.fetch_add(1, Ordering::Relaxed);
                 Ok(slot)
             }
             Err(error) => {
-                self.free(context, slot);
+                self.free(frame, slot);
                 Err(error)
             }
         }
     }
 
     /// The handle of a descriptor is gone.
-    pub(super) fn note_dropped(&self, kind: DescriptorKind) {
+    pub(crate) fn note_dropped(&self, kind: DescriptorKind) {
         self.of(kind).alive.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// The slot's descriptor is destroyed, and the slot is free.
-    pub(super) fn release(&self, context: &Context<D>, slot: CpuSlot<D>) {
-        context.device().clear_descriptors(Permit::own(), slot.heap(), slot.index(), 1, None);
-        self.free(context, slot);
+    pub(crate) fn release(&self, device: &D, frame: u64, slot: CpuSlot<D>) {
+        device.clear_descriptors(Permit::own(), slot.heap(), slot.index(), 1, None);
+        self.free(frame, slot);
     }
 
-    fn free(&self, context: &Context<D>, CpuSlot { kind, slot }: CpuSlot<D>) {
-        self.blocks(kind).free(slot, context.current_frame());
+    fn free(&self, frame: u64, CpuSlot { kind, slot }: CpuSlot<D>) {
+        self.blocks(kind).free(slot, frame);
     }
 
-    pub(super) fn usage(&self, kind: DescriptorKind) -> CpuUse {
+    pub(crate) fn usage(&self, kind: DescriptorKind) -> CpuUse {
         let alive = self.of(kind).alive.load(Ordering::Relaxed);
         let blocks = self.blocks(kind);
         let (capacity, used, peak) = (blocks.capacity, blocks.used, blocks.peak);
@@ -114,14 +135,14 @@ impl<D: Device> CpuHeaps<D> {
     }
 
     /// Destroys the heaps that have been empty since before the frame `oldest`.
-    pub(super) fn retire(&self, device: &D, oldest: u64) {
+    pub(crate) fn retire(&self, device: &D, oldest: u64) {
         let mut retired = Vec::new();
         DescriptorKind::ALL.into_iter().for_each(|kind| self.blocks(kind).retire(oldest, &mut retired));
         retired.into_iter().for_each(|heap| device.destroy_descriptor_heap(Permit::own(), heap));
     }
 
     /// Every heap, to be destroyed.
-    pub(super) fn take_all(&self) -> Vec<D::DescriptorHeap> {
+    pub(crate) fn take_all(&self) -> Vec<D::DescriptorHeap> {
         DescriptorKind::ALL.into_iter().flat_map(|kind| self.blocks(kind).take_all()).collect()
     }
 }

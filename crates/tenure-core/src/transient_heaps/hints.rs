@@ -46,48 +46,48 @@ type HeapClass = (MemoryTypeId, Tenants);
 
 /// An offset in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct HeapOffset {
+pub(crate) struct HeapOffset {
     /// The number of the heap.
-    pub(super) heap: u64,
-    pub(super) offset: u64,
+    pub(crate) heap: u64,
+    pub(crate) offset: u64,
 }
 
 /// A heap in which hints may be given.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HeapInfo {
-    pub(super) class: HeapClass,
-    pub(super) heap: u64,
-    pub(super) size: u64,
+pub(crate) struct HeapInfo {
+    pub(crate) class: HeapClass,
+    pub(crate) heap: u64,
+    pub(crate) size: u64,
 }
 
 /// The limits of new heaps, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HeapLimit {
+pub(crate) struct HeapLimit {
     /// The largest, unless a resource is larger by itself.
-    pub(super) most: u64,
+    pub(crate) most: u64,
     /// Sizes are multiples of this.
-    pub(super) alignment: u64,
+    pub(crate) alignment: u64,
     /// Where no more than this is reserved, new heaps are not worth their creation.
-    pub(super) small: u64,
+    pub(crate) small: u64,
 }
 
 /// A heap that is planned in place of several.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct NewHeap {
-    pub(super) class: HeapClass,
-    pub(super) size: u64,
-    pub(super) alignment: u64,
+pub(crate) struct NewHeap {
+    pub(crate) class: HeapClass,
+    pub(crate) size: u64,
+    pub(crate) alignment: u64,
 }
 
 /// Where a hint leads.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hint {
-    pub(super) heap: HintedHeap,
-    pub(super) offset: u64,
+pub(crate) struct Hint {
+    pub(crate) heap: HintedHeap,
+    pub(crate) offset: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HintedHeap {
+pub(crate) enum HintedHeap {
     /// The number of a heap.
     Known(u64),
     /// The index of a heap that is planned.
@@ -96,7 +96,7 @@ pub(super) enum HintedHeap {
 
 /// The acquisitions of the current frame, and the hints made from those of the last.
 #[derive(Debug, Default)]
-pub(super) struct Hints {
+pub(crate) struct Hints {
     frame: u64,
     events: u64,
     current: Vec<Acquisition>,
@@ -120,14 +120,14 @@ pub(super) struct Hints {
 
 /// Identifies an acquisition: the frame, and its index in that frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AcquisitionId {
+pub(crate) struct AcquisitionId {
     frame: u64,
     index: usize,
 }
 
 impl Hints {
     /// The hint for a resource of this description. Hints before it that the frame skipped are given up.
-    pub(super) fn next(&mut self, description: DescriptionId) -> Option<Hint> {
+    pub(crate) fn next(&mut self, description: DescriptionId) -> Option<Hint> {
         /// How many acquisitions a frame may skip and still count as similar to the last.
         const MAX_SKIPPED: usize = 8;
         let ahead = self.previous.get(self.next..)?.iter().take(MAX_SKIPPED);
@@ -138,7 +138,7 @@ impl Hints {
 
     /// Notes an acquisition. A frame with more of them than renderers have is not planned; nor is what a
     /// program acquires that has no frames.
-    pub(super) fn acquired(
+    pub(crate) fn acquired(
         &mut self,
         description: &Description,
         alignment: u64,
@@ -175,7 +175,7 @@ impl Hints {
     }
 
     /// Notes that an acquired resource was dropped.
-    pub(super) fn dropped(&mut self, id: AcquisitionId) {
+    pub(crate) fn dropped(&mut self, id: AcquisitionId) {
         let now = self.tick();
         if id.frame == self.frame
             && let Some(acquisition) = self.current.get_mut(id.index)
@@ -190,12 +190,12 @@ impl Hints {
     }
 
     /// The heap that is planned, by its index.
-    pub(super) fn new_heap(&self, index: usize) -> Option<NewHeap> {
+    pub(crate) fn new_heap(&self, index: usize) -> Option<NewHeap> {
         self.new_heaps.get(index).copied()
     }
 
     /// The heap that was planned is there; `None` where there is no memory for it.
-    pub(super) fn note_made(&mut self, index: usize, heap: Option<u64>) {
+    pub(crate) fn note_made(&mut self, index: usize, heap: Option<u64>) {
         match heap {
             Some(heap) => {
                 self.made.push(heap);
@@ -208,7 +208,7 @@ impl Hints {
 
     /// Ends the frame, and plans it for the next one: into the heaps that are there if it differs from the frame before
     /// it, and if it does not, once into new heaps.
-    pub(super) fn end_frame(
+    pub(crate) fn end_frame(
         &mut self,
         heaps: impl Iterator<Item = HeapInfo>,
         limit: HeapLimit,

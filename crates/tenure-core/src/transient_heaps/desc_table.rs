@@ -12,14 +12,14 @@ use crate::{Error, Name};
 
 /// Identifies a description; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct DescriptionId(pub(super) u64);
+pub(crate) struct DescriptionId(pub(crate) u64);
 
 /// The resources that may share a heap. On Direct3D 12 acceleration structures share bytes with each other only: the DXR
 /// specification forbids other buffers at their addresses while both exist, and a heap caches its resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Tenants {
-    pub(super) category: HeapCategory,
-    pub(super) are_structures: bool,
+pub(crate) struct Tenants {
+    pub(crate) category: HeapCategory,
+    pub(crate) are_structures: bool,
 }
 
 impl Tenants {
@@ -31,22 +31,22 @@ impl Tenants {
 
 /// A resource description and its memory requirements.
 #[derive(Debug)]
-pub(super) struct Description {
-    pub(super) id: DescriptionId,
-    pub(super) desc: ResourceDesc,
-    pub(super) needs: Requirements,
-    pub(super) tenants: Tenants,
+pub(crate) struct Description {
+    pub(crate) id: DescriptionId,
+    pub(crate) desc: ResourceDesc,
+    pub(crate) needs: Requirements,
+    pub(crate) tenants: Tenants,
     /// Its memory is allocated lazily: it takes none as long as nothing is stored there, so it shares none.
-    pub(super) is_memoryless: bool,
+    pub(crate) is_memoryless: bool,
     /// Bytes; of the heap that it is placed in.
-    pub(super) heap_alignment: u64,
+    pub(crate) heap_alignment: u64,
 }
 
 /// The descriptions that were requested; the device is asked once for the requirements of each.
 ///
 /// A description is kept while resources refer to it; unused ones are removed when there are many.
 #[derive(Debug, Default)]
-pub(super) struct ResourceDescTable {
+pub(crate) struct ResourceDescTable {
     by_hash: FxHashMap<u64, SmallVec<[Arc<Description>; 1]>>,
     /// The number of descriptions.
     count: usize,
@@ -63,7 +63,7 @@ impl ResourceDescTable {
     ///
     /// # Errors
     /// The device's.
-    pub(super) fn get_or_add<D: Device>(
+    pub(crate) fn get_or_add<D: Device>(
         &mut self,
         context: &Context<D>,
         name: &Name,

@@ -13,10 +13,10 @@ use crate::memory::{MemoryUse, allows};
 use crate::{Error, Name};
 
 /// A compiled graph, with the descriptions and memory requirements of its resources.
-pub(super) struct Prepared {
-    pub(super) compiled: Arc<Compiled>,
+pub(crate) struct Prepared {
+    pub(crate) compiled: Arc<Compiled>,
     /// By resource; `None` for one that no pass uses.
-    pub(super) descriptions: Vec<Option<Arc<Description>>>,
+    pub(crate) descriptions: Vec<Option<Arc<Description>>>,
 }
 
 /// Memory requirements of the resources of graphs, for the planner.
@@ -82,7 +82,7 @@ impl<D: Device> Inner<D> {
 }
 
 impl<D: Device> State<D> {
-    pub(super) fn prepare(
+    pub(crate) fn prepare(
         &mut self,
         context: &Arc<Context<D>>,
         graph: &Graph,
@@ -109,7 +109,7 @@ impl<D: Device> State<D> {
 
     /// The plan of a graph and its heaps, from which no other request acquires until they are released. Where
     /// memory is too short for the heaps, the graph is planned again for more and smaller ones.
-    pub(super) fn claim(
+    pub(crate) fn claim(
         &mut self,
         context: &Arc<Context<D>>,
         graph: &Graph,
@@ -305,7 +305,7 @@ impl<D: Device> State<D> {
     }
 
     /// Makes claimed heaps available to other requests again.
-    pub(super) fn release_heaps(&mut self, claimed: &[Option<u64>]) {
+    pub(crate) fn release_heaps(&mut self, claimed: &[Option<u64>]) {
         for heap in &mut self.heaps {
             if claimed.contains(&Some(heap.id)) {
                 heap.is_claimed = false;
@@ -338,7 +338,7 @@ fn roomy(size: u64, alignment: u64) -> u64 {
 }
 
 /// Whether graphs have used little of their heap for a while.
-pub(super) fn is_too_large<D: Device>(context: &Context<D>, heap: &Heap<D>) -> bool {
+pub(crate) fn is_too_large<D: Device>(context: &Context<D>, heap: &Heap<D>) -> bool {
     let alignment = heap.alignment.max(context.device().properties().heap_alignment);
     heap.road == Road::Graph && heap.needed() > 0 && heap.size() > roomy(heap.needed(), alignment)
 }

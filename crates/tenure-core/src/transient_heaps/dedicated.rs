@@ -33,7 +33,7 @@ impl<D: Device> Entry<D> {
 }
 
 /// Committed resources, found by description: they share no bytes, but are reused.
-pub(super) struct Dedicated<D: Device> {
+pub(crate) struct Dedicated<D: Device> {
     entries: Slab<Entry<D>>,
     /// The descriptions of resources that were destroyed for others, and the frame of that.
     superseded: Vec<(DescriptionId, u64)>,
@@ -48,7 +48,7 @@ impl<D: Device> Default for Dedicated<D> {
 impl<D: Device> Dedicated<D> {
     /// A resource of this description that is not in use, created if there is none. A creation first destroys resources
     /// that this frame has not used, unless the program alternates between them.
-    pub(super) fn acquire(
+    pub(crate) fn acquire(
         &mut self,
         context: &Arc<Context<D>>,
         requester: Requester<'_>,
@@ -107,14 +107,14 @@ impl<D: Device> Dedicated<D> {
     }
 
     /// Gives a resource back; recordings up to `newest` may still use it.
-    pub(super) fn release(&mut self, key: usize, newest: u64, frame: u64) {
+    pub(crate) fn release(&mut self, key: usize, newest: u64, frame: u64) {
         if let Some(entry) = self.entries.get_mut(key) {
             (entry.is_in_use, entry.newest, entry.last_used) = (false, newest, frame);
         }
     }
 
     /// Destroys resources that were not acquired for `latency` frames. Returns how many.
-    pub(super) fn evict(&mut self, frame: u64, latency: u64) -> u64 {
+    pub(crate) fn evict(&mut self, frame: u64, latency: u64) -> u64 {
         self.superseded.retain(|(_, last)| frame.saturating_sub(*last) < latency);
         let before = self.entries.len();
         self.entries.retain(|_, entry| entry.is_in_use || frame.saturating_sub(entry.last_used) < latency);
@@ -122,13 +122,13 @@ impl<D: Device> Dedicated<D> {
     }
 
     /// The number of resources that are not acquired, and of their views.
-    pub(super) fn unused_objects(&self) -> usize {
+    pub(crate) fn unused_objects(&self) -> usize {
         let unused = self.entries.iter().filter(|(_, entry)| !entry.is_in_use);
         unused.map(|(_, entry)| 1 + entry.object.views()).sum()
     }
 
     /// The number of resources.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.entries.len() as u64
     }
 }

@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use crate::api_resource::ApiResource;
 use crate::descriptor::DescriptorService;
-use crate::device::{Device, State, Subresource};
+use crate::device::Device;
 use crate::memory::{AliasedRange, Location};
 use crate::resource::HandleInner;
-use crate::{Buffer, BufferViewDesc, Error, Recording, Texture, TextureViewDesc, View};
+use crate::{Buffer, BufferViewDesc, Error, Texture, TextureViewDesc, View};
 
 /// A handle that can be transient: [`Buffer`] and [`Texture`].
 pub trait TransientResource<D: Device>: private::Sealed<D, Self::ViewDesc> {
@@ -22,7 +22,7 @@ mod private {
     use super::{Buffer, BufferViewDesc, DescriptorService, Device, Error, Texture, TextureViewDesc, View};
 
     /// Where views are created.
-    pub struct Views<'a, D: Device>(pub(super) &'a Arc<DescriptorService<D>>);
+    pub struct Views<'a, D: Device>(pub(crate) &'a Arc<DescriptorService<D>>);
 
     debug_fields!([D: Device] Views<'_, D>, "Views", _this,);
 
@@ -52,10 +52,10 @@ impl<D: Device> TransientResource<D> for Buffer<D> {
 }
 
 /// An API resource and its views, each created once.
-pub(super) struct Cached<D: Device, R: TransientResource<D>> {
+pub(crate) struct Cached<D: Device, R: TransientResource<D>> {
     /// The first of a list, at whose end any thread may add one.
     views: NextView<D, R>,
-    pub(super) resource: R,
+    pub(crate) resource: R,
 }
 
 type NextView<D, R> = OnceLock<Box<CachedView<D, R>>>;
@@ -67,12 +67,12 @@ struct CachedView<D: Device, R: TransientResource<D>> {
 }
 
 impl<D: Device, R: TransientResource<D>> Cached<D, R> {
-    pub(super) fn new(resource: R) -> Self {
+    pub(crate) fn new(resource: R) -> Self {
         Self { views: OnceLock::new(), resource }
     }
 
     /// The view of this description, created if there is none. O(views of the resource).
-    pub(super) fn view(
+    pub(crate) fn view(
         &self,
         service: &Arc<DescriptorService<D>>,
         desc: &R::ViewDesc,
@@ -99,7 +99,7 @@ impl<D: Device, R: TransientResource<D>> Cached<D, R> {
 }
 
 /// A cached texture or buffer.
-pub(super) enum Object<D: Device> {
+pub(crate) enum Object<D: Device> {
     Texture(Arc<Cached<D, Texture<D>>>),
     Buffer(Arc<Cached<D, Buffer<D>>>),
 }
@@ -121,45 +121,32 @@ impl<D: Device> Object<D> {
         }
     }
 
-    pub(super) fn api_resource(&self) -> &Arc<ApiResource<D>> {
+    pub(crate) fn api_resource(&self) -> &Arc<ApiResource<D>> {
         self.handle().api_resource()
     }
 
     /// Its range of a heap; `None` when it has dedicated memory.
-    pub(super) fn aliased_range(&self) -> Option<&Arc<AliasedRange<D>>> {
+    pub(crate) fn aliased_range(&self) -> Option<&Arc<AliasedRange<D>>> {
         match self.handle().fixed_location() {
             Some(Location::Transient(aliased_range)) => Some(aliased_range),
             _ => None,
         }
     }
 
-    /// Brings the resource into a state.
-    pub(super) fn require(
-        &self,
-        recording: &mut Recording<D>,
-        part: Subresource,
-        state: State,
-    ) -> Result<(), Error> {
-        match self {
-            Self::Texture(texture) => recording.use_resource(&texture.resource, part, state),
-            Self::Buffer(buffer) => recording.use_resource(&buffer.resource, part, state),
-        }
-    }
-
     /// How many views are kept with it.
-    pub(super) fn views(&self) -> usize {
+    pub(crate) fn views(&self) -> usize {
         match self {
             Self::Texture(texture) => texture.view_count(),
             Self::Buffer(buffer) => buffer.view_count(),
         }
     }
 
-    pub(super) const fn is_texture(&self) -> bool {
+    pub(crate) const fn is_texture(&self) -> bool {
         matches!(self, Self::Texture(_))
     }
 
     /// True when no handle and no recording refers to it, so that its submitted states are its final ones.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         let handles = match self {
             Self::Texture(texture) => Arc::strong_count(texture),
             Self::Buffer(buffer) => Arc::strong_count(buffer),
@@ -168,7 +155,7 @@ impl<D: Device> Object<D> {
     }
 
     /// Whether a recording that is open has used it.
-    pub(super) fn is_recorded(&self) -> bool {
+    pub(crate) fn is_recorded(&self) -> bool {
         Arc::strong_count(self.api_resource()) > 1
     }
 }

@@ -2,51 +2,50 @@
 
 use std::sync::Arc;
 
-use super::graph::{Batch, Graph, PassId, PassPlan, PassUse, ResourceId, TransientDesc};
-use super::heap::Requester;
-use super::object::Object;
-use super::pool::{Attempt, EntryRef, Inner, queue_kind, wrong_type};
-use super::prepare::Prepared;
+use crate::command::CommandService;
 use crate::descriptor::DescriptorService;
 use crate::device::{Device, State, Subresource};
 use crate::time::{RecordingId, SyncPoint};
+use crate::transient_heaps::graph::{Batch, Graph, PassId, PassPlan, PassUse, ResourceId, TransientDesc};
+use crate::transient_heaps::{
+    Attempt, EntryRef, Object, Prepared, Requester, Transients, queue_kind, wrong_type,
+};
 use crate::{
     Buffer, BufferViewDesc, Error, GpuTimeScope, Name, Recording, Texture, TextureViewDesc, TransientRule,
     View,
 };
 
-impl<D: Device> Inner<D> {
-    /// Records and submits the passes of a graph; see [`Frame::execute`](crate::Frame::execute).
-    pub(crate) fn execute<E: From<Error>>(
-        self: &Arc<Self>,
-        graph: &Graph,
-        mut record: impl FnMut(PassId, &mut Recording<D>, &Resources<'_, D>) -> Result<(), E>,
-    ) -> Result<SyncPoint, E> {
-        let mut run = Run::new(self, graph)?;
-        let prepared = run.prepared.clone();
-        for batch in prepared.compiled.batches() {
-            let mut recording = run.open(batch)?;
-            for id in &batch.passes {
-                let Some(pass) = prepared.compiled.pass(*id) else { continue };
-                let begun = run.begin(&pass, &mut recording)?;
-                let resources = Resources {
-                    graph: prepared.compiled.graph(),
-                    uses: pass.uses,
-                    slots: &run.slots,
-                    descriptors: &self.commands.descriptors,
-                };
-                record(*id, &mut recording, &resources)?;
-                run.end(&pass, &mut recording, begun)?;
-            }
-            run.submit(recording)?;
+/// Records and submits the passes of a graph; see [`Frame::execute`](crate::Frame::execute).
+pub(crate) fn execute<D: Device, E: From<Error>>(
+    commands: &Arc<CommandService<D>>,
+    graph: &Graph,
+    mut record: impl FnMut(PassId, &mut Recording<D>, &Resources<'_, D>) -> Result<(), E>,
+) -> Result<SyncPoint, E> {
+    let mut run = Run::new(commands, graph)?;
+    let prepared = run.prepared.clone();
+    for batch in prepared.compiled.batches() {
+        let mut recording = run.open(batch)?;
+        for id in &batch.passes {
+            let Some(pass) = prepared.compiled.pass(*id) else { continue };
+            let begun = run.begin(&pass, &mut recording)?;
+            let resources = Resources {
+                graph: prepared.compiled.graph(),
+                uses: pass.uses,
+                slots: &run.slots,
+                descriptors: &commands.descriptors,
+            };
+            record(*id, &mut recording, &resources)?;
+            run.end(&pass, &mut recording, begun)?;
         }
-        Ok(run.point())
+        run.submit(recording)?;
     }
+    Ok(run.point())
 }
 
 /// A graph that is running.
 struct Run<'p, D: Device> {
-    pool: &'p Inner<D>,
+    commands: &'p Arc<CommandService<D>>,
+    pool: &'p Transients<D>,
     prepared: Arc<Prepared>,
     /// By index of the plan's heaps, the number of the claimed heap.
     heaps: Vec<Option<u64>>,
@@ -64,7 +63,8 @@ struct Begun {
 
 impl<'p, D: Device> Run<'p, D> {
     #[inline(never)]
-    fn new(pool: &'p Inner<D>, graph: &Graph) -> Result<Self, Error> {
+    fn new(commands: &'p Arc<CommandService<D>>, graph: &Graph) -> Result<Self, Error> {
+        let pool = &*commands.transients;
         let (prepared, heaps) = pool.try_twice(|attempt| {
             let state = &mut *pool.state.lock();
             state.check_open()?;
@@ -73,7 +73,7 @@ impl<'p, D: Device> Run<'p, D> {
         })?;
         let slots = (0..graph.resources()).map(|_| None).collect();
         let points = Vec::with_capacity(prepared.compiled.batches().len());
-        Ok(Self { pool, prepared, heaps, slots, points })
+        Ok(Self { commands, pool, prepared, heaps, slots, points })
     }
 
     /// The recording of a batch, which waits for those of other queues.
@@ -81,7 +81,7 @@ impl<'p, D: Device> Run<'p, D> {
     fn open(&self, batch: &Batch) -> Result<Recording<D>, Error> {
         let name = batch.passes.first().and_then(|pass| self.prepared.compiled.pass(*pass));
         let name = name.map_or_else(|| "graph".into(), |pass| pass.name.clone());
-        let mut recording = Recording::open(&self.pool.commands, batch.queue, name)?;
+        let mut recording = Recording::open(self.commands, batch.queue, name)?;
         for wait in batch.waits.iter().filter_map(|wait| self.points.get(*wait)) {
             recording.wait_for(wait)?;
         }
@@ -140,7 +140,12 @@ impl<'p, D: Device> Run<'p, D> {
     /// Brings all of a resource into a state.
     fn require(&self, id: ResourceId, recording: &mut Recording<D>, state: State) -> Result<(), Error> {
         match self.slots.get(id.index()).and_then(Option::as_ref) {
-            Some(slot) => slot.object.require(recording, Subresource::All, state),
+            Some(Slot { object: Object::Texture(texture), .. }) => {
+                recording.use_resource(&texture.resource, Subresource::All, state)
+            }
+            Some(Slot { object: Object::Buffer(buffer), .. }) => {
+                recording.use_resource(&buffer.resource, Subresource::All, state)
+            }
             None => Ok(()),
         }
     }
@@ -217,18 +222,18 @@ impl<D: Device> Drop for Run<'_, D> {
 }
 
 /// A resource while passes use it.
-pub(super) struct Slot<D: Device> {
-    pub(super) object: Object<D>,
-    pub(super) entry_ref: EntryRef,
+struct Slot<D: Device> {
+    object: Object<D>,
+    entry_ref: EntryRef,
 }
 
 /// The resources of a pass that is being recorded: those that it declared, and no others.
 pub struct Resources<'p, D: Device> {
-    pub(super) graph: &'p Graph,
-    pub(super) uses: &'p [PassUse],
-    pub(super) slots: &'p [Option<Slot<D>>],
+    graph: &'p Graph,
+    uses: &'p [PassUse],
+    slots: &'p [Option<Slot<D>>],
     /// For views.
-    pub(super) descriptors: &'p Arc<DescriptorService<D>>,
+    descriptors: &'p Arc<DescriptorService<D>>,
 }
 
 debug_fields!([D: Device] Resources<'_, D>, "Resources", this, uses: this.uses);

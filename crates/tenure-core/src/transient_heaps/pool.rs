@@ -14,8 +14,8 @@ use super::hints::{AcquisitionId, Hints};
 use super::object::Object;
 use super::prepare::{Prepared, is_too_large};
 use super::shortage::HeapClass;
-use crate::command::CommandService;
 use crate::context::{Context, IdleHeaps};
+use crate::descriptor::DescriptorService;
 use crate::device::{
     Allowed, BufferInfo, Device, DeviceError, HeapDesc, Properties, QueueId, ResourceDesc, Usage,
 };
@@ -25,7 +25,7 @@ use crate::{BufferDesc, Error, Name, TransientRule};
 
 /// The cache entry of an acquired resource.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum EntryRef {
+pub(crate) enum EntryRef {
     /// In a heap: the number of the heap, and the key of the entry.
     Heap {
         heap: u64,
@@ -38,27 +38,27 @@ pub(super) enum EntryRef {
 }
 
 /// All transient memory of one manager.
-pub(super) struct State<D: Device> {
-    pub(super) descriptions: ResourceDescTable,
+pub(crate) struct State<D: Device> {
+    pub(crate) descriptions: ResourceDescTable,
     /// In order of creation.
-    pub(super) heaps: Vec<Heap<D>>,
+    pub(crate) heaps: Vec<Heap<D>>,
     /// Once this is complete, the GPU has finished with all replaced heaps.
-    pub(super) replaced: SyncPoint,
+    pub(crate) replaced: SyncPoint,
     last_heap: u64,
     dedicated: Dedicated<D>,
-    pub(super) hints: Hints,
+    pub(crate) hints: Hints,
     /// The classes of resources of graphs that may share heaps.
-    pub(super) classes: Vec<HeapClass>,
-    pub(super) plans: PlanCache,
+    pub(crate) classes: Vec<HeapClass>,
+    pub(crate) plans: PlanCache,
     /// One for each graph with a plan.
-    pub(super) prepared: Vec<Arc<Prepared>>,
-    pub(super) frame: u64,
+    pub(crate) prepared: Vec<Arc<Prepared>>,
+    pub(crate) frame: u64,
     last_purge: LastPurge,
     /// Bytes acquired since the last frame.
     requested: u64,
     /// The manager was shut down: nothing is acquired any more.
     is_closed: bool,
-    pub(super) stats: TransientStats,
+    pub(crate) stats: TransientStats,
 }
 
 /// The progress of the program at the last purge outside frames.
@@ -71,15 +71,16 @@ struct LastPurge {
 
 /// The transient heaps of a manager. Handles hold it.
 pub(crate) struct Inner<D: Device> {
-    pub(super) state: Mutex<State<D>>,
+    pub(crate) state: Mutex<State<D>>,
     /// Declared last, as in every handle.
-    pub(super) commands: Arc<CommandService<D>>,
-    pub(super) context: Arc<Context<D>>,
+    /// For views.
+    pub(crate) descriptors: Arc<DescriptorService<D>>,
+    pub(crate) context: Arc<Context<D>>,
 }
 
 impl<D: Device> Inner<D> {
-    pub(crate) fn new(commands: Arc<CommandService<D>>) -> Self {
-        let context = commands.context.clone();
+    pub(crate) fn new(descriptors: Arc<DescriptorService<D>>) -> Self {
+        let context = descriptors.context.clone();
         let improve_nodes = context.config.transient.improvement;
         let state = State {
             hints: Hints::default(),
@@ -97,12 +98,12 @@ impl<D: Device> Inner<D> {
             is_closed: false,
             stats: TransientStats::default(),
         };
-        Self { state: Mutex::new(state), commands, context }
+        Self { state: Mutex::new(state), descriptors, context }
     }
 
     /// Where memory is short, tries again once everything is given back that nothing uses, and once what the GPU
     /// uses was waited for. Nobody else waits meanwhile: the lock is not held.
-    pub(super) fn try_twice<T>(&self, request: impl Fn(Attempt) -> Result<T, Error>) -> Result<T, Error> {
+    pub(crate) fn try_twice<T>(&self, request: impl Fn(Attempt) -> Result<T, Error>) -> Result<T, Error> {
         match request(Attempt::First) {
             Err(Error::OutOfMemory(_)) => {
                 self.trim();
@@ -113,7 +114,7 @@ impl<D: Device> Inner<D> {
         }
     }
 
-    pub(super) fn release(&self, entry_ref: EntryRef) {
+    pub(crate) fn release(&self, entry_ref: EntryRef) {
         let recordings = &self.context.recordings;
         let state = &mut *self.state.lock();
         let frame = state.frame;
@@ -210,17 +211,17 @@ impl<D: Device> Inner<D> {
 
 impl<D: Device> State<D> {
     /// Refuses what may not be acquired after the shutdown.
-    pub(super) fn check_open(&self) -> Result<(), Error> {
+    pub(crate) fn check_open(&self) -> Result<(), Error> {
         if self.is_closed { Err(Error::ShutDown) } else { Ok(()) }
     }
 
-    pub(super) fn note_request(&mut self, bytes: u64) {
+    pub(crate) fn note_request(&mut self, bytes: u64) {
         self.stats.acquired += 1;
         self.requested = self.requested.saturating_add(bytes);
     }
 
     /// Acquires at an offset that is free.
-    pub(super) fn acquire_in(
+    pub(crate) fn acquire_in(
         &mut self,
         context: &Arc<Context<D>>,
         at: usize,
@@ -242,7 +243,7 @@ impl<D: Device> State<D> {
         Ok((object, EntryRef::Heap { heap, key, acquisition: None }))
     }
 
-    pub(super) fn acquire_dedicated(
+    pub(crate) fn acquire_dedicated(
         &mut self,
         context: &Arc<Context<D>>,
         requester: Requester<'_>,
@@ -264,7 +265,7 @@ impl<D: Device> State<D> {
     }
 
     /// Takes a new heap, and returns its index.
-    pub(super) fn push_heap(&mut self, heap: D::Heap, desc: &HeapDesc, kind: (Road, Tenants)) -> usize {
+    pub(crate) fn push_heap(&mut self, heap: D::Heap, desc: &HeapDesc, kind: (Road, Tenants)) -> usize {
         self.last_heap += 1;
         self.heaps.push(Heap::new(self.last_heap, heap, desc, kind, self.frame));
         self.stats.heaps_created += 1;
@@ -290,7 +291,7 @@ impl<D: Device> State<D> {
     }
 
     /// Removes and returns the heaps that were used neither in this frame nor in the one before.
-    pub(super) fn trim_unused(&mut self, context: &Context<D>) -> Vec<Heap<D>> {
+    pub(crate) fn trim_unused(&mut self, context: &Context<D>) -> Vec<Heap<D>> {
         match self.frame.checked_sub(2) {
             Some(since) => self.trim(context, since),
             None => Vec::new(),
@@ -306,7 +307,7 @@ impl<D: Device> State<D> {
     }
 
     /// Destroys replaced heaps; those that the GPU has finished with go at once.
-    pub(super) fn replace(&mut self, context: &Context<D>, heaps: Vec<Heap<D>>) {
+    pub(crate) fn replace(&mut self, context: &Context<D>, heaps: Vec<Heap<D>>) {
         if !heaps.is_empty() {
             self.stats.evicted += heaps.iter().map(|heap| heap.cached() as u64).sum::<u64>();
             heaps.into_iter().for_each(|heap| heap.retire(context));
@@ -328,7 +329,7 @@ impl<D: Device> State<D> {
 
 /// The tries of a request for transient memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Attempt {
+pub(crate) enum Attempt {
     /// Nothing waits for the GPU, nothing goes to other memory, and the program is not told of a failure.
     First,
     /// After everything was given back that can be.
@@ -336,21 +337,21 @@ pub(super) enum Attempt {
 }
 
 /// A request for a new heap. Sizes in bytes.
-pub(super) struct HeapRequest {
-    pub(super) tenants: Tenants,
-    pub(super) memory_types: u32,
-    pub(super) alignment: u64,
+pub(crate) struct HeapRequest {
+    pub(crate) tenants: Tenants,
+    pub(crate) memory_types: u32,
+    pub(crate) alignment: u64,
     /// The smallest size that is enough.
-    pub(super) least: u64,
-    pub(super) best: u64,
+    pub(crate) least: u64,
+    pub(crate) best: u64,
     /// Nothing is destroyed to make room for it, and a refusal is not reported to the program.
-    pub(super) is_trial: bool,
-    pub(super) road: Road,
+    pub(crate) is_trial: bool,
+    pub(crate) road: Road,
 }
 
 impl HeapRequest {
     /// The sizes to try, in falling order: multiples of the heap's alignment.
-    pub(super) fn sizes(&self, properties: &Properties) -> impl Iterator<Item = u64> + use<> {
+    pub(crate) fn sizes(&self, properties: &Properties) -> impl Iterator<Item = u64> + use<> {
         let granule = properties.heap_alignment.max(self.alignment).max(1);
         let limit = properties.max_heap_size - properties.max_heap_size % granule;
         // A size beyond the device's limit is passed on, so that the device reports the error.
@@ -367,13 +368,13 @@ impl HeapRequest {
     }
 }
 
-pub(super) fn queue_kind<D: Device>(context: &Context<D>, queue: QueueId) -> crate::device::QueueKind {
+pub(crate) fn queue_kind<D: Device>(context: &Context<D>, queue: QueueId) -> crate::device::QueueKind {
     let queues = &context.device().properties().queues;
     queues.get(queue.index()).map_or(crate::device::QueueKind::Graphics, |queue| queue.kind)
 }
 
 /// What shares its memory with other resources over time shares it with nobody else.
-pub(super) fn check_usage(name: &Name, usage: Usage) -> Result<(), Error> {
+pub(crate) fn check_usage(name: &Name, usage: Usage) -> Result<(), Error> {
     match usage.contains(Usage::SHARED) {
         true => Err(Error::Transient { name: name.clone(), rule: TransientRule::Shared }),
         false => Ok(()),
@@ -381,7 +382,7 @@ pub(super) fn check_usage(name: &Name, usage: Usage) -> Result<(), Error> {
 }
 
 /// The resource to create for a transient buffer.
-pub(super) fn buffer_resource(desc: &BufferDesc) -> Result<ResourceDesc, Error> {
+pub(crate) fn buffer_resource(desc: &BufferDesc) -> Result<ResourceDesc, Error> {
     if desc.memory != MemoryUse::GpuOnly {
         let rule = TransientRule::GpuOnly { memory: desc.memory };
         return Err(Error::Transient { name: desc.name.clone(), rule });
@@ -394,6 +395,6 @@ pub(super) fn buffer_resource(desc: &BufferDesc) -> Result<ResourceDesc, Error> 
     Ok(ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage }))
 }
 
-pub(super) fn wrong_type(name: &Name) -> Error {
+pub(crate) fn wrong_type(name: &Name) -> Error {
     Error::Transient { name: name.clone(), rule: TransientRule::WrongType }
 }

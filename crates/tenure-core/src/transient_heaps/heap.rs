@@ -22,26 +22,26 @@ use crate::{Buffer, Error, Name, Texture};
 /// The two kinds of transient resources. They share no heaps: a handle that a program keeps would hold back the heap of a
 /// whole graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Road {
+pub(crate) enum Road {
     Graph,
     PassByPass,
 }
 
 /// The recording that acquires a resource.
 #[derive(Clone, Copy)]
-pub(super) struct Requester<'a> {
+pub(crate) struct Requester<'a> {
     /// Its number.
-    pub(super) recording: u64,
+    pub(crate) recording: u64,
     /// The kind of its queue.
-    pub(super) queue: QueueKind,
+    pub(crate) queue: QueueKind,
     /// The oldest open recording other than this one.
-    pub(super) oldest_other: u64,
-    pub(super) recordings: &'a Recordings,
+    pub(crate) oldest_other: u64,
+    pub(crate) recordings: &'a Recordings,
 }
 
 impl Requester<'_> {
     /// Whether one of these recordings is open, other than the one that asks.
-    pub(super) fn is_blocked_by(&self, users: Users) -> bool {
+    pub(crate) fn is_blocked_by(&self, users: Users) -> bool {
         match users {
             Users::UpTo(newest) => newest >= self.oldest_other,
             Users::One(number) => {
@@ -52,7 +52,7 @@ impl Requester<'_> {
 }
 
 /// Whether all of these recordings have ended.
-pub(super) fn is_over(recordings: &Recordings, users: Users) -> bool {
+pub(crate) fn is_over(recordings: &Recordings, users: Users) -> bool {
     match users {
         Users::UpTo(newest) => newest < recordings.oldest_open(),
         Users::One(number) => !recordings.is_open(number),
@@ -104,27 +104,27 @@ impl<D: Device> Entry<D> {
 }
 
 /// A resource that was acquired: the key of its entry, and whether it was created for that.
-pub(super) struct Acquired<D: Device> {
-    pub(super) key: usize,
-    pub(super) object: Object<D>,
-    pub(super) is_new: bool,
+pub(crate) struct Acquired<D: Device> {
+    pub(crate) key: usize,
+    pub(crate) object: Object<D>,
+    pub(crate) is_new: bool,
 }
 
 /// A heap of overlapping resources.
-pub(super) struct Heap<D: Device> {
-    pub(super) id: u64,
+pub(crate) struct Heap<D: Device> {
+    pub(crate) id: u64,
     share: Arc<SharedHeap<D>>,
-    pub(super) memory: MemoryTypeId,
-    pub(super) tenants: Tenants,
+    pub(crate) memory: MemoryTypeId,
+    pub(crate) tenants: Tenants,
     /// Bytes; of the heap itself.
-    pub(super) alignment: u64,
-    pub(super) used: UsedRanges,
+    pub(crate) alignment: u64,
+    pub(crate) used: UsedRanges,
     owners: Owners,
     entries: Slab<Entry<D>>,
     /// The entries that are not stale.
     by_key: FxHashMap<Key, usize>,
     /// The frame in which a resource was last acquired or given back in it.
-    pub(super) last_used: u64,
+    pub(crate) last_used: u64,
     /// The end of the highest range acquired since the last frame.
     top: u64,
     /// The same, of the last frame.
@@ -133,13 +133,13 @@ pub(super) struct Heap<D: Device> {
     tops: [u64; 2],
     /// The frame in which the second of them began.
     period_began: u64,
-    pub(super) road: Road,
+    pub(crate) road: Road,
     /// A running graph uses it: other requests must not acquire from it.
-    pub(super) is_claimed: bool,
+    pub(crate) is_claimed: bool,
 }
 
 impl<D: Device> Heap<D> {
-    pub(super) fn new(
+    pub(crate) fn new(
         id: u64,
         heap: D::Heap,
         desc: &crate::device::HeapDesc,
@@ -166,17 +166,17 @@ impl<D: Device> Heap<D> {
         }
     }
 
-    pub(super) fn heap_info(&self) -> HeapInfo {
+    pub(crate) fn heap_info(&self) -> HeapInfo {
         HeapInfo { class: (self.memory, self.tenants), heap: self.id, size: self.size() }
     }
 
     /// Bytes.
-    pub(super) fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.share.own.size
     }
 
     /// Ends a frame. Returns the end of the highest range acquired in it.
-    pub(super) fn end_frame(&mut self, frame: u64, period: u64) -> u64 {
+    pub(crate) fn end_frame(&mut self, frame: u64, period: u64) -> u64 {
         let top = std::mem::take(&mut self.top);
         self.last_top = top;
         self.tops[1] = self.tops[1].max(top);
@@ -188,47 +188,47 @@ impl<D: Device> Heap<D> {
     }
 
     /// The end of the highest range acquired since the last frame.
-    pub(super) const fn top(&self) -> u64 {
+    pub(crate) const fn top(&self) -> u64 {
         self.top
     }
 
     /// The end of the highest range acquired in the last frame.
-    pub(super) const fn last_top(&self) -> u64 {
+    pub(crate) const fn last_top(&self) -> u64 {
         self.last_top
     }
 
     /// The end of the highest range acquired in the last two periods; `u64::MAX` in the first ones.
-    pub(super) fn needed(&self) -> u64 {
+    pub(crate) fn needed(&self) -> u64 {
         let [before, now] = self.tops;
         before.max(now)
     }
 
     /// The number of API resources that it keeps.
-    pub(super) fn cached(&self) -> usize {
+    pub(crate) fn cached(&self) -> usize {
         self.entries.len()
     }
 
     /// The number of resources that are not acquired, and of their views.
-    pub(super) fn unused_objects(&self) -> usize {
+    pub(crate) fn unused_objects(&self) -> usize {
         let unused = self.entries.iter().filter(|(_, entry)| !entry.is_in_use);
         unused.map(|(_, entry)| 1 + entry.object.views()).sum()
     }
 
     /// Whether resources of this description can be placed in it.
-    pub(super) fn suits(&self, description: &Description) -> bool {
+    pub(crate) fn suits(&self, description: &Description) -> bool {
         crate::memory::allows(description.needs.memory_types, self.memory)
             && self.tenants == description.tenants
             && self.alignment >= description.heap_alignment
     }
 
     /// Whether it has an idle resource of this description, at any offset, from an earlier frame than this one.
-    pub(super) fn has_idle(&self, description: DescriptionId, frame: u64) -> bool {
+    pub(crate) fn has_idle(&self, description: DescriptionId, frame: u64) -> bool {
         let is_idle = |entry: &Entry<D>| !entry.is_in_use && !entry.is_stale && entry.last_used < frame;
         self.entries.iter().any(|(_, entry)| entry.description.id == description && is_idle(entry))
     }
 
     /// Acquires a resource at `offset`, where its bytes are free; it is created if the cache has none.
-    pub(super) fn acquire(
+    pub(crate) fn acquire(
         &mut self,
         context: &Arc<Context<D>>,
         requester: Requester<'_>,
@@ -340,7 +340,7 @@ impl<D: Device> Heap<D> {
     }
 
     /// Gives a resource back, which the recordings that are open may still use.
-    pub(super) fn release(&mut self, key: usize, recordings: &Recordings, frame: u64) {
+    pub(crate) fn release(&mut self, key: usize, recordings: &Recordings, frame: u64) {
         if let Some(entry) = self.entries.get_mut(key) {
             entry.is_in_use = false;
             entry.last_used = frame;
@@ -355,7 +355,7 @@ impl<D: Device> Heap<D> {
 
     /// Destroys resources that were not acquired for `latency` frames, oldest first, as long as there are more
     /// than `capacity` textures or buffers. Returns how many.
-    pub(super) fn evict(&mut self, frame: u64, latency: u64, capacity: usize) -> u64 {
+    pub(crate) fn evict(&mut self, frame: u64, latency: u64, capacity: usize) -> u64 {
         let mut count = [0_usize; 2];
         for (_, entry) in &self.entries {
             count[usize::from(entry.object.is_texture())] += 1;
@@ -401,13 +401,13 @@ impl<D: Device> Heap<D> {
     }
 
     /// True when none of its resources is acquired, or may be used by an open recording.
-    pub(super) fn is_idle(&mut self, recordings: &Recordings) -> bool {
+    pub(crate) fn is_idle(&mut self, recordings: &Recordings) -> bool {
         self.used.forget(|users| is_over(recordings, users));
         self.used.is_empty() && !self.is_claimed
     }
 
     /// Destroys the heap: the cached resources go through the release queue, and the heap with the last of them.
-    pub(super) fn retire(self, context: &Context<D>) {
+    pub(crate) fn retire(self, context: &Context<D>) {
         let Self { share, entries, .. } = self;
         let aliased_ranges = entries.iter().filter_map(|(_, entry)| entry.object.aliased_range());
         aliased_ranges.for_each(|aliased_range| aliased_range.forget_previous_owners());
@@ -426,7 +426,7 @@ fn lost_entry() -> Error {
 }
 
 /// A handle for a resource that was just created.
-pub(super) fn object<D: Device>(
+pub(crate) fn object<D: Device>(
     context: &Arc<Context<D>>,
     description: &Description,
     name: &Name,

@@ -237,7 +237,7 @@ impl<D: Device> State<D> {
     }
 
     /// Ends the frame for the hints.
-    pub(super) fn end_hints(&mut self, context: &Context<D>, latency: u64) {
+    pub(crate) fn end_hints(&mut self, context: &Context<D>, latency: u64) {
         let properties = context.device().properties();
         let alignment = properties.heap_alignment.max(1);
         let most = properties.max_heap_size - properties.max_heap_size % alignment;

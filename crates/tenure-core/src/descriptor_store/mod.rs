@@ -1,35 +1,67 @@
-//! All descriptors of a manager, and their numbers.
+//! The API objects behind descriptors: heaps of both kinds and blocks of sets, their free slots, and the release queue of
+//! descriptors. It knows no handles; those are in `descriptor`.
+
+mod cpu_heaps;
+mod dynamic_part;
+mod owners;
+mod set_blocks;
+mod static_part;
+mod visible;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::cpu_heaps::CpuHeaps;
-use super::owners::DescriptorOwner;
-use super::sampler::Samplers;
-use super::set::{LastingSet, RecordedSets, RecordedSetsPool};
-use super::set_layout::{SetLayoutInner, SetLayouts};
-use super::table::PartUse;
-use super::visible::{VisibleHeap, VisibleHeaps};
-use crate::context::{Context, CpuSlot, RetiredDescriptor, StaticRange};
-use crate::device::{Descriptor, DescriptorKind, DescriptorLimits, Device, Permit};
+use crate::config::DescriptorConfig;
+use crate::device::{DescriptorKind, DescriptorLimits, Device, Permit};
 use crate::error::DescriptorPart;
 use crate::repeated::Repeated;
-use crate::time::{Stamp, SyncPoint};
-use crate::{Config, ConfigError, Error, Name};
+use crate::time::{Batches, Clock, Recordings, ReleaseQueue, SyncPoint};
+use crate::{Config, ConfigError};
+
+use cpu_heaps::CpuHeaps;
+pub(crate) use cpu_heaps::CpuSlot;
+pub(crate) use dynamic_part::{PieceId, RecordedChunks};
+pub use owners::DescriptorOwner;
+pub(crate) use owners::{count, users_by_name};
+pub(crate) use set_blocks::{LastingSet, RecordedBlock, RecordedSets, SetLayoutInner};
+use set_blocks::{RecordedSetsPool, SetLayouts};
+use static_part::PartUse;
+pub(crate) use static_part::StaticRange;
+pub(crate) use visible::VisibleHeap;
+use visible::VisibleHeaps;
+
+/// Descriptors that were dropped, to be freed when the GPU is done with them.
+pub(crate) enum RetiredDescriptor<D: Device> {
+    /// The descriptor of a view or a sampler.
+    Cpu(CpuSlot<D>),
+    /// The descriptors of a table.
+    Table(DescriptorKind, StaticRange),
+    /// The descriptors of a recording: the piece that it took last.
+    Pieces(DescriptorKind, PieceId),
+    /// A lasting set.
+    Set(Box<LastingSet<D>>),
+    /// The sets of a recording.
+    Sets(Box<RecordedSets<D>>),
+    /// A layout, with its blocks.
+    SetLayout(Arc<SetLayoutInner<D>>),
+}
 
 /// The heaps, and the blocks of sets.
 pub(crate) struct DescriptorStore<D: Device> {
-    pub(super) cpu: CpuHeaps<D>,
-    pub(super) visible: VisibleHeaps<D>,
-    pub(super) samplers: Samplers<D>,
-    pub(super) set_layouts: SetLayouts<D>,
-    pub(super) recorded_sets: RecordedSetsPool<D>,
+    pub(crate) cpu: CpuHeaps<D>,
+    pub(crate) visible: VisibleHeaps<D>,
+    /// Descriptors that were dropped.
+    pub(crate) releases: ReleaseQueue<RetiredDescriptor<D>>,
+    config: DescriptorConfig,
+    idle_frames: u64,
+    pub(crate) set_layouts: SetLayouts<D>,
+    pub(crate) recorded_sets: RecordedSetsPool<D>,
     /// Heaps, layouts and blocks of sets that were ever created.
     made: AtomicU64,
     /// Blocks of sets that there are.
     set_blocks: AtomicU64,
-    /// Samplers that were refused.
-    pub(super) refused_samplers: Repeated,
+    /// Times that a sampler was asked for that there was already.
+    pub(crate) samplers_shared: AtomicU64,
     /// Views, tables and sets that kept something from moving.
     stuck: Repeated,
 }
@@ -39,26 +71,28 @@ impl<D: Device> DescriptorStore<D> {
         Ok(Self {
             cpu: CpuHeaps::default(),
             visible: VisibleHeaps::new(config, limits)?,
-            samplers: Samplers::default(),
+            releases: ReleaseQueue::new(),
+            config: config.descriptors.clone(),
+            idle_frames: config.frames.idle.into(),
             set_layouts: SetLayouts::default(),
             recorded_sets: RecordedSetsPool::default(),
             made: AtomicU64::new(0),
             set_blocks: AtomicU64::new(0),
-            refused_samplers: Repeated::default(),
+            samplers_shared: AtomicU64::new(0),
             stuck: Repeated::default(),
         })
     }
 
     /// No descriptor could be made for where something is to move, so that it stays.
     #[cold]
-    pub(super) fn note_stuck(&self, error: &impl std::fmt::Display) {
+    pub(crate) fn note_stuck(&self, error: &impl std::fmt::Display) {
         if let Some(times) = self.stuck.note() {
             event!(debug, %error, times, "a view, table or set keeps its resource from moving");
         }
     }
 
     /// An API object was created.
-    pub(super) fn note_made(&self) {
+    pub(crate) fn note_made(&self) {
         self.made.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -67,26 +101,25 @@ impl<D: Device> DescriptorStore<D> {
         self.made.load(Ordering::Relaxed)
     }
 
-    pub(super) fn note_set_block(&self) {
+    pub(crate) fn note_set_block(&self) {
         self.note_made();
         self.set_blocks.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Destroys a block of sets that nothing uses.
-    pub(super) fn destroy_set_block(&self, device: &D, block: D::SetBlock) {
+    pub(crate) fn destroy_set_block(&self, device: &D, block: D::SetBlock) {
         device.destroy_set_block(Permit::own(), block);
         self.set_blocks.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Blocks of sets that there are.
-    pub(super) fn set_blocks(&self) -> u64 {
+    pub(crate) fn set_blocks(&self) -> u64 {
         self.set_blocks.load(Ordering::Relaxed)
     }
 
     /// Destroys the heaps and blocks that nothing has used for the configured frames. Cost: layouts.
-    pub(crate) fn end_frame(&self, context: &Context<D>) {
-        let idle_frames = u64::from(context.config.frames.idle);
-        self.retire(context.device(), context.current_frame().saturating_sub(idle_frames));
+    pub(crate) fn end_frame(&self, device: &D, frame: u64) {
+        self.retire(device, frame.saturating_sub(self.idle_frames));
     }
 
     /// Destroys the heaps and blocks that nothing uses.
@@ -114,48 +147,66 @@ impl<D: Device> DescriptorStore<D> {
         retired.into_iter().for_each(|block| self.destroy_set_block(device, block));
     }
 
+    /// Leaves all API objects to the driver, for good: the GPU may still use them.
+    pub(crate) fn abandon(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.releases));
+        std::mem::forget((self.cpu.take_all(), self.visible.take_all()));
+    }
+
     /// Destroys the heaps; the layouts and their blocks went with the last handles.
-    pub(crate) fn destroy(mut self, device: &D) {
+    pub(crate) fn destroy(&mut self, device: &D) {
         let heaps = self.cpu.take_all().into_iter().chain(self.visible.take_all());
         heaps.for_each(|heap| device.destroy_descriptor_heap(Permit::own(), heap));
     }
 }
 
 impl<D: Device> DescriptorStore<D> {
-    /// Frees descriptors that nothing uses any more.
-    pub(crate) fn free(&self, context: &Context<D>, retired: RetiredDescriptor<D>) {
+    /// Frees the descriptors of dropped handles and of recordings that nothing can use any more, as far as `clock` knows;
+    /// all, once the device is lost.
+    pub(crate) fn reclaim(&self, device: &D, frame: u64, recordings: &Recordings, clock: &Clock) {
+        let mut ready = Batches::new();
+        // Refused while the device works and something is in flight; the rest goes later then.
+        if clock.loss().is_none() || self.releases.purge_all_batches(recordings, clock, &mut ready).is_err() {
+            self.releases.purge_batches(recordings, clock, &mut ready);
+        }
+        if ready.is_empty() {
+            return;
+        }
+        // Sets before their layouts.
+        for batch in &mut ready {
+            let is_layout = |retired: &_| matches!(retired, RetiredDescriptor::SetLayout(_));
+            batch.extract(|retired| !is_layout(retired), |retired| self.free(device, frame, retired));
+        }
+        for batch in &mut ready {
+            batch.take_items(|retired| self.free(device, frame, retired));
+        }
+        self.releases.recycle(&mut ready);
+    }
+
+    fn free(&self, device: &D, frame: u64, retired: RetiredDescriptor<D>) {
+        let poisons = self.config.poison;
         match retired {
-            RetiredDescriptor::Cpu(slot) => self.cpu.release(context, slot),
+            RetiredDescriptor::Cpu(slot) => self.cpu.release(device, frame, slot),
             RetiredDescriptor::Table(kind, range) => {
                 if let Some(heap) = self.visible.get(kind) {
-                    heap.release_static(context.device(), &range);
+                    heap.release_static(device, &range);
                 }
             }
             RetiredDescriptor::Pieces(kind, last) => {
                 if let Some(heap) = self.visible.get(kind) {
-                    heap.release_dynamic(context.device(), last);
+                    heap.release_dynamic(device, last);
                 }
             }
             RetiredDescriptor::Set(set) => {
-                if let Ok(set) = set.downcast::<LastingSet<D>>() {
-                    let LastingSet { slot, layout_inner, name } = *set;
-                    layout_inner.release_lasting(context, slot, &name);
-                }
+                let LastingSet { slot, layout_inner, name } = *set;
+                layout_inner.free_lasting(device, frame, slot, poisons.then_some(name.as_str()));
             }
-            RetiredDescriptor::Sets(sets) => {
-                if let Ok(sets) = sets.downcast::<RecordedSets<D>>() {
-                    self.recorded_sets.put_back(sets, context);
-                }
-            }
-            RetiredDescriptor::SetLayout(layout) => {
-                if let Ok(layout) = layout.downcast::<Arc<SetLayoutInner<D>>>() {
-                    self.free_layout(context, *layout);
-                }
-            }
+            RetiredDescriptor::Sets(sets) => self.recorded_sets.put_back(sets, device, poisons),
+            RetiredDescriptor::SetLayout(layout_inner) => self.free_layout(device, layout_inner),
         }
     }
 
-    fn free_layout(&self, context: &Context<D>, layout_inner: Arc<SetLayoutInner<D>>) {
+    fn free_layout(&self, device: &D, layout_inner: Arc<SetLayoutInner<D>>) {
         let id = layout_inner.id;
         // Nobody is told of a set once nothing else has the layout.
         let is_told = || Arc::strong_count(&layout_inner) > 1 || layout_inner.is_referred_to();
@@ -163,81 +214,12 @@ impl<D: Device> DescriptorStore<D> {
         match freed {
             Ok(layout_inner) => {
                 self.set_layouts.remove(id);
-                layout_inner.destroy(self, context.device());
+                layout_inner.destroy(self, device);
             }
             // Sets of it are not freed yet: once more, next time.
             Err(layout_inner) => {
-                let retired = RetiredDescriptor::SetLayout(Box::new(layout_inner));
-                context.release_recorded(retired, SyncPoint::NONE);
+                self.releases.push_after(RetiredDescriptor::SetLayout(layout_inner), SyncPoint::NONE, 0);
             }
-        }
-    }
-}
-
-/// What views, samplers, tables and sets hold.
-pub(crate) struct DescriptorService<D: Device> {
-    pub(crate) store: Arc<DescriptorStore<D>>,
-    /// Declared last, as in every handle.
-    pub(crate) context: Arc<Context<D>>,
-}
-
-impl<D: Device> DescriptorService<D> {
-    /// Makes a descriptor in a heap that shaders do not see.
-    pub(super) fn make_descriptor(
-        &self,
-        name: &Name,
-        descriptor: &Descriptor<'_, D>,
-    ) -> Result<CpuSlot<D>, Error> {
-        self.context.clock.check().map_err(|source| Error::device(name, source))?;
-        let made = self.context.retry(|| self.store.cpu.make(self, descriptor));
-        made.map_err(|source| self.context.refused(name, source))
-    }
-
-    /// Nobody refers to a descriptor any more that was made at that time or later.
-    pub(super) fn retire_descriptor(&self, slot: CpuSlot<D>, born: Stamp) {
-        self.store.cpu.note_dropped(slot.kind);
-        self.context.release_descriptors(RetiredDescriptor::Cpu(slot), born);
-    }
-
-    /// Nobody refers to descriptors of a table any more that were made at that time or later.
-    pub(super) fn retire_row(&self, kind: DescriptorKind, range: StaticRange, born: Stamp) {
-        if let Some(heap) = self.store.visible.get(kind) {
-            heap.note_dropped(&range);
-        }
-        self.context.release_descriptors(RetiredDescriptor::Table(kind, range), born);
-    }
-
-    /// The heap that shaders see of a kind.
-    #[inline]
-    pub(crate) fn visible(&self, name: &Name, kind: DescriptorKind) -> Result<&VisibleHeap<D>, Error> {
-        match self.store.visible.get(kind) {
-            Some(heap) => Ok(heap),
-            None => self.make_visible(name, kind),
-        }
-    }
-
-    #[cold]
-    fn make_visible(&self, name: &Name, kind: DescriptorKind) -> Result<&VisibleHeap<D>, Error> {
-        self.context.clock.check().map_err(|source| Error::device(name, source))?;
-        let made = self.context.retry(|| self.store.visible.make(self, kind));
-        made.map_err(|source| self.context.refused(name, source))
-    }
-
-    /// The heaps that shaders see, as far as the device has them: of views, and of samplers.
-    pub(crate) fn visible_heaps(&self, recording: &Name) -> Result<[Option<&D::DescriptorHeap>; 2], Error> {
-        let heap = |kind| {
-            let has = self.store.visible.has(kind);
-            has.then(|| self.visible(recording, kind).map(|heap| &heap.heap)).transpose()
-        };
-        Ok([heap(DescriptorKind::Resource)?, heap(DescriptorKind::Sampler)?])
-    }
-
-    /// The owner of a descriptor that shaders see.
-    pub(crate) fn owner(&self, kind: DescriptorKind, index: u32) -> DescriptorOwner {
-        match self.store.visible.get(kind) {
-            Some(heap) => heap.owner(index),
-            None if self.store.visible.has(kind) => DescriptorOwner::Free,
-            None => DescriptorOwner::OutOfRange,
         }
     }
 }
@@ -288,7 +270,7 @@ impl<D: Device> DescriptorStore<D> {
     /// Cost: heaps.
     pub(crate) fn stats(&self) -> DescriptorStats {
         let mut stats = DescriptorStats {
-            samplers_shared: self.samplers.shared.load(Ordering::Relaxed),
+            samplers_shared: self.samplers_shared.load(Ordering::Relaxed),
             set_layouts: self.set_layouts.count() as u64,
             set_blocks: self.set_blocks(),
             objects_created: self.made(),

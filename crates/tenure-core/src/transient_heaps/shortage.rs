@@ -13,9 +13,9 @@ const LONGEST_WAIT: u64 = 4096;
 
 /// A memory type and the kind of resources in its heaps. Resources of one class may share a heap.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HeapClass {
-    pub(super) memory: MemoryTypeId,
-    pub(super) tenants: Tenants,
+pub(crate) struct HeapClass {
+    pub(crate) memory: MemoryTypeId,
+    pub(crate) tenants: Tenants,
     /// Bytes of the largest heap that the device allows.
     largest: u64,
     shortage: Option<Shortage>,
@@ -39,32 +39,32 @@ struct Shortage {
 }
 
 impl HeapClass {
-    pub(super) const fn new(memory: MemoryTypeId, tenants: Tenants, properties: &Properties) -> Self {
+    pub(crate) const fn new(memory: MemoryTypeId, tenants: Tenants, properties: &Properties) -> Self {
         let granule = if properties.heap_alignment > 0 { properties.heap_alignment } else { 1 };
         let largest = properties.max_heap_size - properties.max_heap_size % granule;
         Self { memory, tenants, largest, shortage: None, shared: None, grown: None }
     }
 
     /// Bytes of the largest heap that the device allows.
-    pub(super) const fn largest(&self) -> u64 {
+    pub(crate) const fn largest(&self) -> u64 {
         self.largest
     }
 
     /// Heaps are planned no larger than this, in bytes, unless a resource is larger by itself.
-    pub(super) fn preferred(&self) -> u64 {
+    pub(crate) fn preferred(&self) -> u64 {
         let limit =
             self.shortage.filter(|shortage| !shortage.is_trial_running).map(|shortage| shortage.limit);
         limit.unwrap_or(self.largest)
     }
 
     /// Notes that the driver had no memory for a heap larger than `limit` bytes.
-    pub(super) fn shrink(&mut self, limit: u64, frame: u64) {
+    pub(crate) fn shrink(&mut self, limit: u64, frame: u64) {
         let wait = self.shortage.map_or(FIRST_WAIT, |shortage| shortage.wait);
         self.shortage = Some(Shortage { limit, wait, next_trial: frame + wait, is_trial_running: false });
     }
 
     /// Begins a trial if one is due: heaps are planned without the limit from now on. True if it began.
-    pub(super) fn begin_trial(&mut self, frame: u64) -> bool {
+    pub(crate) fn begin_trial(&mut self, frame: u64) -> bool {
         let due = self
             .shortage
             .as_mut()
@@ -73,19 +73,19 @@ impl HeapClass {
     }
 
     /// Whether a heap of that size is a trial: nothing should be destroyed to make room for it.
-    pub(super) fn is_trial(&self, size: u64) -> bool {
+    pub(crate) fn is_trial(&self, size: u64) -> bool {
         self.shortage.is_some_and(|shortage| shortage.is_trial_running && size > shortage.limit)
     }
 
     /// Notes that there is a heap of that size.
-    pub(super) fn note_granted(&mut self, size: u64) {
+    pub(crate) fn note_granted(&mut self, size: u64) {
         if self.is_trial(size) {
             self.shortage = None;
         }
     }
 
     /// Notes that a heap of that size was refused. True when it was a trial: the limit holds again.
-    pub(super) fn note_refused(&mut self, size: u64, frame: u64) -> bool {
+    pub(crate) fn note_refused(&mut self, size: u64, frame: u64) -> bool {
         let is_trial = self.is_trial(size);
         if let Some(shortage) = self.shortage.as_mut().filter(|_| is_trial) {
             shortage.is_trial_running = false;
@@ -96,23 +96,23 @@ impl HeapClass {
     }
 
     /// Notes that a graph needs a heap which another one has at the same time.
-    pub(super) fn note_shared(&mut self, frame: u64) {
+    pub(crate) fn note_shared(&mut self, frame: u64) {
         self.shared = Some(frame);
     }
 
     /// Whether graphs need these heaps at the same time.
-    pub(super) fn is_shared(&self, frame: u64) -> bool {
+    pub(crate) fn is_shared(&self, frame: u64) -> bool {
         self.shared.is_some_and(|last| frame.saturating_sub(last) <= SHARED_FOR)
     }
 
     /// Notes that a larger heap replaces others. True if that also happened in the last `latency` frames.
-    pub(super) fn note_growth(&mut self, frame: u64, latency: u64) -> bool {
+    pub(crate) fn note_growth(&mut self, frame: u64, latency: u64) -> bool {
         let last = self.grown.replace(frame);
         last.is_some_and(|last| frame.saturating_sub(last) <= latency)
     }
 
     /// Memory may have been given back: larger heaps are tried as soon as they are needed.
-    pub(super) fn retry_soon(&mut self) {
+    pub(crate) fn retry_soon(&mut self) {
         if let Some(shortage) = &mut self.shortage {
             (shortage.wait, shortage.next_trial) = (FIRST_WAIT, 0);
         }
@@ -123,7 +123,7 @@ impl HeapClass {
 mod tests {
     use super::{FIRST_WAIT, HeapClass, LONGEST_WAIT};
     use crate::device::{HeapCategory, MemoryTypeId};
-    use crate::transient::desc_table::Tenants;
+    use crate::transient_heaps::desc_table::Tenants;
 
     const LARGEST: u64 = 1000;
 

@@ -1,0 +1,96 @@
+//! The part of the manager that views, samplers, tables and sets hold.
+
+use std::sync::Arc;
+
+use super::sampler::Samplers;
+use crate::context::Context;
+use crate::descriptor_store::{
+    CpuSlot, DescriptorOwner, DescriptorStore, RetiredDescriptor, StaticRange, VisibleHeap,
+};
+use crate::device::{Descriptor, DescriptorKind, Device};
+use crate::time::Stamp;
+use crate::{Error, Name};
+
+/// What views, samplers, tables and sets hold.
+pub(crate) struct DescriptorService<D: Device> {
+    pub(super) samplers: Samplers<D>,
+    /// Declared last, as in every handle.
+    pub(crate) context: Arc<Context<D>>,
+}
+
+impl<D: Device> DescriptorService<D> {
+    pub(crate) fn new(context: &Arc<Context<D>>) -> Self {
+        Self { samplers: Samplers::default(), context: context.clone() }
+    }
+
+    /// The heaps, and the blocks of sets.
+    #[inline]
+    pub(super) fn store(&self) -> &DescriptorStore<D> {
+        &self.context.descriptors
+    }
+
+    /// Makes a descriptor in a heap that shaders do not see.
+    pub(super) fn make_descriptor(
+        &self,
+        name: &Name,
+        descriptor: &Descriptor<'_, D>,
+    ) -> Result<CpuSlot<D>, Error> {
+        self.context.clock.check().map_err(|source| Error::device(name, source))?;
+        let (context, store) = (&self.context, self.store());
+        if !store.cpu.has_room(descriptor.kind()) {
+            context.reclaim_without_frames();
+        }
+        let make = || store.cpu.make(store, context.device(), context.current_frame(), descriptor);
+        let made = context.retry(make);
+        made.map_err(|source| self.context.refused(name, source))
+    }
+
+    /// Nobody refers to a descriptor any more that was made at that time or later.
+    pub(super) fn retire_descriptor(&self, slot: CpuSlot<D>, born: Stamp) {
+        self.store().cpu.note_dropped(slot.kind);
+        self.context.release_descriptors(RetiredDescriptor::Cpu(slot), born);
+    }
+
+    /// Nobody refers to descriptors of a table any more that were made at that time or later.
+    pub(super) fn retire_row(&self, kind: DescriptorKind, range: StaticRange, born: Stamp) {
+        if let Some(heap) = self.store().visible.get(kind) {
+            heap.note_dropped(&range);
+        }
+        self.context.release_descriptors(RetiredDescriptor::Table(kind, range), born);
+    }
+
+    /// The heap that shaders see of a kind.
+    #[inline]
+    pub(crate) fn visible(&self, name: &Name, kind: DescriptorKind) -> Result<&VisibleHeap<D>, Error> {
+        match self.store().visible.get(kind) {
+            Some(heap) => Ok(heap),
+            None => self.make_visible(name, kind),
+        }
+    }
+
+    #[cold]
+    fn make_visible(&self, name: &Name, kind: DescriptorKind) -> Result<&VisibleHeap<D>, Error> {
+        self.context.clock.check().map_err(|source| Error::device(name, source))?;
+        let made =
+            self.context.retry(|| self.store().visible.make(self.store(), self.context.device(), kind));
+        made.map_err(|source| self.context.refused(name, source))
+    }
+
+    /// The heaps that shaders see, as far as the device has them: of views, and of samplers.
+    pub(crate) fn visible_heaps(&self, recording: &Name) -> Result<[Option<&D::DescriptorHeap>; 2], Error> {
+        let heap = |kind| {
+            let has = self.store().visible.has(kind);
+            has.then(|| self.visible(recording, kind).map(|heap| &heap.heap)).transpose()
+        };
+        Ok([heap(DescriptorKind::Resource)?, heap(DescriptorKind::Sampler)?])
+    }
+
+    /// The owner of a descriptor that shaders see.
+    pub(crate) fn owner(&self, kind: DescriptorKind, index: u32) -> DescriptorOwner {
+        match self.store().visible.get(kind) {
+            Some(heap) => heap.owner(index),
+            None if self.store().visible.has(kind) => DescriptorOwner::Free,
+            None => DescriptorOwner::OutOfRange,
+        }
+    }
+}
