@@ -70,7 +70,11 @@ fn collected(peer: &Contender, function: &str) -> Result<u64, String> {
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .output()
-        .map_err(|error| format!("valgrind, which has callgrind, cannot be run: {error}"))?;
+        .map_err(|error| {
+            format!(
+                "valgrind, which has callgrind, cannot be run: {error}; on Debian: apt-get install valgrind"
+            )
+        })?;
     let said = String::from_utf8_lossy(&output.stderr);
     let count = said.lines().find_map(parsed);
     count.ok_or_else(|| format!("callgrind failed on {}:\n{said}", peer.name))
