@@ -15,6 +15,7 @@ pub mod plan;
 pub mod pressure;
 pub mod recordings;
 pub mod scale;
+mod script;
 pub mod suballoc;
 mod table;
 pub mod threads;

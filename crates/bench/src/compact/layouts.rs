@@ -6,7 +6,7 @@ use tenure_trace::{Kind, Layout, MemoryKind, Workload, generate};
 use test_random::Rng;
 
 use crate::recordings::ours;
-use crate::recordings::script::{Call, Request, Script, read};
+use crate::script::{Call, Request, Script, read};
 
 const KIB: u64 = 1 << 10;
 

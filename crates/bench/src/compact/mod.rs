@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use report::{Line, Report};
 
 use crate::recordings::play::{Handles, Player, handles};
-use crate::recordings::script::{Call, Script};
+use crate::script::{Call, Script};
 
 /// Bytes that are moved in a frame at most.
 const FRAME_BYTES: u64 = 16 << 20;

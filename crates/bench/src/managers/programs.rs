@@ -4,7 +4,8 @@ use std::path::Path;
 
 use tenure_trace::{Layout, MemoryKind};
 
-use crate::recordings::{ours, script};
+use crate::recordings::ours;
+use crate::script;
 
 /// Buffers that a round creates.
 const BUFFERS: usize = 100_000;

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use tenure_core::device::Device;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Format, Gpu, MemoryUse, Queue, Texture, TextureDesc, Usage,
+    Buffer, BufferDesc, Config, Error, Format, Frame, Gpu, MemoryUse, Queue, Texture, TextureDesc, Usage,
 };
 use tenure_trace::MemoryKind;
 
@@ -80,54 +80,25 @@ impl<D: Device> Tenure<D> {
         Ok(())
     }
 
-    fn create_frame(&mut self, calls: &[Call]) -> Result<(), Error> {
-        let frame = self.gpu.begin_frame()?;
-        calls.iter().try_for_each(|call| self.call(call))?;
-        frame.end()
+    /// Plays a frame.
+    fn frame(&mut self, play: impl FnOnce(&mut Self, &Frame<D>) -> Result<(), Error>) -> Result<(), String> {
+        let frame = self.gpu.begin_frame().map_err(|error| error.to_string())?;
+        play(self, &frame).and_then(|()| frame.end()).map_err(|error| error.to_string())
     }
 
-    fn upload_frame(&self, bytes: &[u8]) -> Result<(), Error> {
-        let frame = self.gpu.begin_frame()?;
-        for buffer in &self.buffers {
-            self.gpu.upload(buffer, 0, black_box(bytes))?;
-        }
-        frame.end()
-    }
-
-    fn record_frame(&self, passes: usize) -> Result<(), Error> {
-        let frame = self.gpu.begin_frame()?;
-        let mut recording = frame.record(Queue::Graphics, "frame")?;
+    /// Records these copies and submits them.
+    fn copy(
+        &self,
+        frame: &Frame<D>,
+        name: &'static str,
+        copies: impl Iterator<Item = (usize, usize)>,
+    ) -> Result<(), Error> {
+        let mut recording = frame.record(Queue::Graphics, name)?;
         let (commands, _) = recording.split();
-        for (from, to) in copies(passes).flatten() {
+        for (from, to) in copies {
             commands.copy_buffer(&self.buffers[from], 0, &self.buffers[to], 0, COPIED_BYTES)?;
         }
-        frame.submit(recording)?;
-        frame.end()
-    }
-
-    /// It has no submission of several recordings.
-    fn lists_frame(&self, passes: usize) -> Result<(), Error> {
-        let frame = self.gpu.begin_frame()?;
-        for pass in copies(passes) {
-            let mut recording = frame.record(Queue::Graphics, "pass")?;
-            let (commands, _) = recording.split();
-            for (from, to) in pass {
-                commands.copy_buffer(&self.buffers[from], 0, &self.buffers[to], 0, COPIED_BYTES)?;
-            }
-            frame.submit(recording)?;
-        }
-        frame.end()
-    }
-
-    fn constants_frame(&self, values: &[[u32; 16]]) -> Result<(), Error> {
-        let frame = self.gpu.begin_frame()?;
-        let mut recording = frame.record(Queue::Graphics, "frame")?;
-        let (_, scratch) = recording.split();
-        for value in values {
-            black_box(scratch.constants(black_box(value))?.offset());
-        }
-        frame.submit(recording)?;
-        frame.end()
+        frame.submit(recording).map(drop)
     }
 }
 
@@ -147,23 +118,33 @@ impl<D: Device> Manager for Tenure<D> {
     }
 
     fn create(&mut self, calls: &[Call]) -> Result<(), String> {
-        self.create_frame(calls).map_err(|error| error.to_string())
+        self.frame(|this, _| calls.iter().try_for_each(|call| this.call(call)))
     }
 
     fn upload(&mut self, bytes: &[u8]) -> Result<(), String> {
-        self.upload_frame(bytes).map_err(|error| error.to_string())
+        self.frame(|this, _| {
+            this.buffers.iter().try_for_each(|buffer| this.gpu.upload(buffer, 0, black_box(bytes)).map(drop))
+        })
     }
 
     fn record(&mut self, passes: usize) -> Result<(), String> {
-        self.record_frame(passes).map_err(|error| error.to_string())
+        self.frame(|this, frame| this.copy(frame, "frame", copies(passes).flatten()))
     }
 
+    /// It has no submission of several recordings.
     fn record_lists(&mut self, passes: usize) -> Result<(), String> {
-        self.lists_frame(passes).map_err(|error| error.to_string())
+        self.frame(|this, frame| copies(passes).try_for_each(|pass| this.copy(frame, "pass", pass)))
     }
 
     fn write_constants(&mut self, values: &[[u32; 16]]) -> Result<(), String> {
-        self.constants_frame(values).map_err(|error| error.to_string())
+        self.frame(|_, frame| {
+            let mut recording = frame.record(Queue::Graphics, "frame")?;
+            let (_, scratch) = recording.split();
+            for value in values {
+                black_box(scratch.constants(black_box(value))?.offset());
+            }
+            frame.submit(recording).map(drop)
+        })
     }
 
     fn reserved(&self) -> Option<u64> {

@@ -4,7 +4,7 @@ use tenure_suballoc::{BlockId, BlockSuballocator as _, GeneralBlocks, Handle};
 use tenure_trace::MemoryKind;
 
 use super::play::Player;
-use super::script::Request;
+use crate::script::Request;
 use crate::suballoc::peers::general::{allocate_growing, free_shrinking};
 
 /// What ranges are counted in, in bytes.

@@ -1,7 +1,7 @@
 //! Checks that allocations do not overlap and are aligned.
 
 use super::play::{Player, handles};
-use super::script::{Call, Script};
+use crate::script::{Call, Script};
 use crate::suballoc::check::Live;
 
 /// The result of a check.

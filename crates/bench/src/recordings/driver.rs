@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_void};
 
 use ash::vk::{self, Handle as _};
 
-use super::script::Request;
+use crate::script::Request;
 
 /// Bytes taken now, the most that ever were, and heaps made.
 #[derive(Clone, Copy, Default)]

@@ -12,19 +12,18 @@ mod figures;
 pub(crate) mod play;
 pub(crate) mod pools;
 mod report;
-pub(crate) mod script;
 #[cfg(not(windows))]
 pub(crate) mod vma;
 mod wgpu;
 
 use std::path::{Path, PathBuf};
 
+use crate::script::{self, Script};
 use crate::timing::clock;
 use check::Checked;
 use figures::Times;
 use play::Player;
 use report::{Line, Report};
-use script::Script;
 
 /// What to measure.
 #[derive(clap::Args, Debug)]

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::figures::Times;
-use super::script::{Call, Request, Script};
+use crate::script::{Call, Request, Script};
 use crate::timing::nanoseconds;
 
 /// An allocator that can replay a script.

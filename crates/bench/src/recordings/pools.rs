@@ -6,8 +6,8 @@ use tenure_core::memory::{MemoryUse, TypeOrder, type_order};
 use tenure_trace::MemoryKind;
 
 use super::play::Player;
-use super::script::Request;
 use crate::null;
+use crate::script::Request;
 
 /// Pools of a device whose heaps cost nothing.
 pub(crate) struct Pools {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::figures::Times;
-use super::script::Script;
+use crate::script::Script;
 use crate::table::{row, table};
 use crate::timing::Percentiles;
 

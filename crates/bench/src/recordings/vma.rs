@@ -8,7 +8,7 @@ use vk_mem::{
 
 use super::driver;
 use super::play::Player;
-use super::script::Request;
+use crate::script::Request;
 
 /// Its allocator as it is by default, but for its lock: the others have none either.
 pub(crate) struct Vma(pub(crate) Allocator);

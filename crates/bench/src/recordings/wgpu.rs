@@ -3,7 +3,7 @@
 use tenure_trace::{Layout, MemoryKind};
 
 use super::play::Player;
-use super::script::Request;
+use crate::script::Request;
 
 const MIB: u64 = 1 << 20;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::trace::{Recorder, Trace};
-use crate::recordings::script::{self, Call};
+use crate::script::{self, Call};
 
 /// Reads a recording. All its memory kinds go to one allocator.
 ///

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::program::{refused, rows, succeeded};
+use crate::program::{rows, succeeded};
 
 #[test]
 fn nothing_moves_in_vain_and_little_is_left_over() {
@@ -22,11 +22,4 @@ fn nothing_moves_in_vain_and_little_is_left_over() {
             assert!(figure(5) < 0.5 && figure(6) >= 0.95, "{row:?}");
         }
     }
-}
-
-#[test]
-fn what_makes_no_sense_is_refused() {
-    assert!(refused(&["compact", "--only", "jemalloc"]).contains("jemalloc"));
-    assert!(refused(&["compact", "/no/such/file.csv"]).contains("/no/such/file.csv"));
-    assert!(refused(&["compact", "--rounds", "0"]).contains("rounds"));
 }

@@ -25,18 +25,8 @@ fn recordings_are_replayed_and_checked() {
     let said = succeeded(&["suballoc", "--check", "--trace", &recording]);
     assert!(said.contains("General on egui_demo_app: ") && said.contains(", 0 refused"), "{said}");
     assert!(!said.contains("W1"));
-    let said = succeeded(&[
-        "suballoc",
-        "--check",
-        "--trace",
-        &recording,
-        "--workload",
-        "w7",
-        "--only",
-        "floor",
-        "--only",
-        "Buddy",
-    ]);
+    let only = ["--workload", "w7", "--only", "floor", "--only", "Buddy"];
+    let said = succeeded(&[&["suballoc", "--check", "--trace", &recording], &only[..]].concat());
     assert!(said.contains("W7") && !said.contains("W1"), "{said}");
 }
 
