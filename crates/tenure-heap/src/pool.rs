@@ -235,26 +235,6 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Ok(())
     }
 
-    /// A range of one block, in the first hole of it that is large enough: for things that are to lie together. `None` when
-    /// there is no such block, or no room in it. O(pieces of the block).
-    ///
-    /// ```
-    /// use tenure_heap::Pool;
-    /// use tenure_suballoc::GeneralBlocks;
-    /// let (mut pool, mut retired) = (Pool::new(GeneralBlocks::new(16)?, 2), Vec::new());
-    /// let first = pool.add_and_allocate("first heap", 1024, 1024, 16, &mut retired).unwrap();
-    /// let second = pool.add_and_allocate("second heap", 1024, 512, 16, &mut retired).unwrap();
-    /// assert!(pool.allocate_in(first.block, 16, 16).is_none());
-    /// assert_eq!(pool.allocate_in(second.block, 512, 16).unwrap().offset, 512);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn allocate_in(&mut self, block: BlockId, size: u64, align: u64) -> Option<BlockAllocation> {
-        let found = self.suballocator.allocate_in(block, size, align).ok()?;
-        self.large.forget(&[block], &self.suballocator);
-        self.note_taken(size, found.padding);
-        Some(found)
-    }
-
     /// Adds a block, and takes a range of it or of another. The empty blocks, which were too small, are moved to
     /// `retired`: the new one serves what they did, so that none of them was given back too early.
     ///

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use tenure_core::{
-    Buffer, BufferDesc, CompactionBudget, CompactionConfig, Config, Error, Gpu, Queue, State, Subresource,
+    Buffer, BufferDesc, CompactionBudget, CompactionConfig, CompactionReport, Config, Error, Gpu, Queue,
     Usage,
 };
 use tenure_sim::Profile;
@@ -57,8 +57,6 @@ pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
         let other = gpu.record(Queue::Graphics, "places")?;
         ended.push((with_holds, time(|| drop(other))));
     }
-    let gathered = (0..rounds.min(7)).map(|_| Ok((worst_end(true)?, worst_end(false)?)));
-    let gathered = gathered.collect::<Result<Vec<_>, Error>>()?;
     let compacted = (0..rounds.min(7)).map(|_| worst_call()).collect::<Result<Vec<_>, _>>()?;
     Ok(vec![
         line("place of a movable buffer in a recording", "of one that stays", BUFFERS, once),
@@ -66,33 +64,7 @@ pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
         line("end of a recording, each movable buffer", "of one without", BUFFERS, ended),
         line("raw() and offset() of a pinned buffer", "of one that stays", BUFFERS, for_good),
         line("longest of the calls that compact 20,000 buffers", "a call with nothing to do", 1, compacted),
-        line("longest end of a frame that gathers among 20,000 buffers", "where nothing moves", 1, gathered),
     ])
-}
-
-/// The longest of the ends of 300 frames that use 400 of 20,000 buffers each, in an order in which they were not created,
-/// where two thirds fit.
-fn worst_end(is_automatic: bool) -> Result<Duration, Error> {
-    const ALL: usize = 20_000;
-    let compaction = CompactionConfig { is_automatic, ..CompactionConfig::default() };
-    let gpu = Gpu::new(Device::with_residency(Profile::D3D12_TIER2), Config::from(compaction))?;
-    let desc = BufferDesc::new(16 << 10, Usage::SHADER_READ).movable().evictable();
-    let mut buffers = (0..ALL).map(|_| gpu.create_buffer(&desc)).collect::<Result<Vec<_>, _>>()?;
-    let mut rng = test_random::Rng::new(1);
-    (1..ALL).for_each(|end| buffers.swap(end, rng.below(end as u64 + 1) as usize));
-    gpu.set_memory_cap(0, Some((ALL as u64 * (16 << 10)) / 3 * 2))?;
-    let mut worst = Duration::ZERO;
-    for first in (0..300).map(|frame| frame * 100) {
-        let frame = gpu.begin_frame()?;
-        let mut recording = frame.record(Queue::Graphics, "frame")?;
-        for index in first..first + 400 {
-            recording.use_resource(&buffers[index % ALL], Subresource::All, State::NON_PIXEL_SHADER)?;
-        }
-        frame.submit(recording)?;
-        worst = worst.max(try_time(|| frame.end())?);
-    }
-    assert_eq!(gpu.compaction_stats().moves > 0, is_automatic, "the frames gather, or do not");
-    Ok(worst)
 }
 
 /// The longest of the calls that compact what is left of 60,000 buffers, a third, and the last, which finds nothing to do.

@@ -51,11 +51,8 @@ impl<'a> Player<'a> {
     fn create(&self, thing: usize) -> Result<Buffer<Device>, Error> {
         let bytes = self.trace.things[thing].bytes;
         let desc = BufferDesc::new(bytes, Usage::SHADER_READ | Usage::COPY_SRC);
-        self.gpu.create_buffer(&match self.trace.is_local(thing) {
-            true if self.trace.is_movable => desc.evictable().movable(),
-            true => desc.evictable(),
-            false => desc.memory(MemoryUse::Upload),
-        })
+        let is_local = self.trace.is_local(thing);
+        self.gpu.create_buffer(&if is_local { desc.evictable() } else { desc.memory(MemoryUse::Upload) })
     }
 
     /// Uses all of each thing, which no command that moves bytes would do in as little time.
@@ -65,15 +62,6 @@ impl<'a> Player<'a> {
             commands.use_resource(buffer, Subresource::All, state)?;
             let place = scratch.buffer(buffer)?;
             commands.raw().use_buffer(place.raw(), place.offset(), place.size(), state);
-        }
-        Ok(())
-    }
-
-    /// What may move has content, or there would be nothing to copy.
-    fn write(&self, created: &[usize]) -> Result<(), Error> {
-        let local = created.iter().filter(|thing| self.trace.is_movable && self.trace.is_local(**thing));
-        for buffer in local.filter_map(|thing| self.buffers[*thing].as_ref()) {
-            self.gpu.upload(buffer, 0, &vec![1; buffer.size() as usize])?;
         }
         Ok(())
     }
@@ -94,7 +82,6 @@ impl<'a> Player<'a> {
         for thing in &frame.created {
             self.buffers[*thing] = Some(self.create(*thing)?);
         }
-        self.write(&frame.created)?;
         frame.submissions.iter().try_for_each(|submission| self.submit(submission))?;
         if let Some(budget) = frame.budget {
             self.budget = budget;
@@ -117,7 +104,6 @@ impl<'a> Player<'a> {
     }
 
     fn finish(mut self) -> Result<Outcome, String> {
-        self.outcome.moved = self.gpu.compaction_stats().bytes;
         // What nothing has used by the end counts as not used.
         self.buffers.clear();
         let left = self.gpu.shutdown();

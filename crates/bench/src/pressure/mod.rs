@@ -48,8 +48,6 @@ pub fn run(args: &Args) -> Result<(), String> {
         scenarios::random(1, 60, 200 * length.0),
         small::in_order_of_map(length),
         small::in_other_order(length),
-        small::in_other_order_movable(length),
-        small::on_map_movable(length),
     ];
     let all = scenarios::all(length).into_iter().map(|trace| (trace, true));
     for (mut trace, has_target) in all.chain(free.map(|trace| (trace, false))) {

@@ -50,17 +50,6 @@ pub(super) fn in_other_order(length: Length) -> Trace {
     })
 }
 
-/// The same, and things may move: those that are left behind together are gathered.
-pub(super) fn in_other_order_movable(length: Length) -> Trace {
-    let trace = in_other_order(length);
-    Trace { name: "small movable things in no order", is_movable: true, ..trace }
-}
-
-/// The map, and things may move.
-pub(super) fn on_map_movable(length: Length) -> Trace {
-    Trace { name: "small movable things on a map", is_movable: true, ..in_order_of_map(length) }
-}
-
 /// Tiles of a map in each direction, things on each, and tiles in view in each direction.
 const MAP: usize = 32;
 const THINGS: usize = 3;

@@ -2,7 +2,7 @@
 
 use super::scenarios::{self, Length};
 use super::trace::Trace;
-use super::{belady, play, returning, small};
+use super::{belady, play, returning};
 
 /// The deterministic targets of each scenario, at as many laps as the command plays.
 #[test]
@@ -19,15 +19,6 @@ fn what_comes_back_meets_its_targets() {
     for figure in returning::all().unwrap() {
         assert!(figure.is_met(), "{}: {} of {}", figure.what, figure.value, figure.target);
     }
-}
-
-/// Things that share blocks and are used at different times page in less where they may move.
-#[test]
-fn gathering_pages_in_less() {
-    let [moves, stays] = [small::in_other_order_movable, small::in_other_order]
-        .map(|scenario| play(&scenario(Length(8)), false).unwrap().tenure);
-    assert!(moves.bytes_in * 10 < stays.bytes_in * 9, "{} of {}", moves.bytes_in, stays.bytes_in);
-    assert!(moves.moved < 1 << 30 && moves.over == 0, "{moves:?}");
 }
 
 /// Each run of a scenario gives the same.

@@ -57,15 +57,13 @@ pub(super) struct Trace {
     pub(super) budget: u64,
     /// Submissions for which the operating system lets the program exceed its budget.
     pub(super) demotion_delay: u64,
-    /// Tenure may move what is in local memory.
-    pub(super) is_movable: bool,
     pub(super) frames: Vec<Frame>,
 }
 
 impl Trace {
     pub(super) fn new(name: &'static str, budget: u64) -> Self {
         let (things, frames) = (Vec::new(), Vec::new());
-        Self { name, things, budget, demotion_delay: DEMOTION_DELAY, is_movable: false, frames }
+        Self { name, things, budget, demotion_delay: DEMOTION_DELAY, frames }
     }
 
     /// A thing that some frame creates.
@@ -170,8 +168,6 @@ pub(super) struct Outcome {
     pub(super) stalled: u128,
     /// How often the CPU waited for the GPU.
     pub(super) waits: u64,
-    /// Bytes that were copied from one block to another.
-    pub(super) moved: u64,
     /// Byte-nanoseconds over the budget while something could have left that no submission in flight uses.
     pub(super) over: u128,
 }

@@ -56,8 +56,7 @@ impl<D: Device> Commands<D, [(); 0]> {
         id: RecordingId,
         name: Name,
     ) -> Self {
-        let holder = Holder { number: id.0, frame: service.context.current_frame() };
-        Self { open, queue, id, holds: PlaceHolds::new(holder), name, service, _tail: [] }
+        Self { open, queue, id, holds: PlaceHolds::new(Holder(id.0)), name, service, _tail: [] }
     }
 }
 

@@ -9,7 +9,6 @@
 //! While the copies are being submitted, whoever asks where one of the resources is waits: so whatever is submitted
 //! with the new place comes after the copy. If the submission is refused, everything stays where it is.
 
-mod gathering;
 mod moving;
 mod returning;
 
@@ -28,7 +27,6 @@ use crate::memory::{MovableBacking, MovableId, PlannedMove};
 use crate::time::Clock;
 use crate::{Error, Name, Queue};
 
-use gathering::Gatherer;
 use moving::{Ends, Followers, Moving, Outcome, begin, record, used};
 
 const NAME: &str = "compaction";
@@ -83,8 +81,6 @@ pub(crate) struct Compactor<D: Device> {
     lists: Arc<ListPool<D>>,
     /// Moves that were found, and not made yet.
     planned: Mutex<Vec<PlannedMove<D>>>,
-    /// Used by whoever has the lock above.
-    gatherer: Mutex<Gatherer<D>>,
     /// What has moved since it was last asked for.
     moved: Mutex<Vec<Weak<MovableBacking<D>>>>,
     /// The frame before which the ends of frames do not try again.
@@ -142,10 +138,9 @@ impl<D: Device> Compactor<D> {
         let is_for_copies =
             properties.queues.get(copy.index()).is_some_and(|queue| queue.kind == QueueKind::Copy);
         let copy = if is_for_copies { copy } else { graphics };
-        let (planned, stats) = (Mutex::new(Vec::new()), Mutex::default());
-        let (gatherer, moved) = (Mutex::new(Gatherer::new()), Mutex::new(Vec::new()));
+        let (planned, moved, stats) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()), Mutex::default());
         let [next_try, next_return, largest_return] = [0; 3].map(AtomicU64::new);
-        Self { lists, planned, gatherer, moved, next_try, next_return, largest_return, stats, copy, graphics }
+        Self { lists, planned, moved, next_try, next_return, largest_return, stats, copy, graphics }
     }
 
     /// Goes on emptying blocks, within a budget, and brings back what went to slower memory, within the same.
@@ -181,8 +176,6 @@ impl<D: Device> Compactor<D> {
             return;
         }
         let Some(mut planned) = self.planned.try_lock() else { return };
-        let left = left_beside(&planned, config.budget());
-        self.gatherer.lock().end_frame(context, left, &mut planned);
         let is_refused = match self.run_with(context, config.budget(), Some(config), &mut planned) {
             Ok(report) => {
                 // What finds no room elsewhere does not keep the rest from moving.

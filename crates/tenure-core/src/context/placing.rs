@@ -20,27 +20,18 @@ use crate::memory::{
 };
 use crate::time::SyncPoint;
 
-/// Gives memory back for what only moves: what nothing uses any more, and where something may be evicted for it, what is
-/// expected to be used last.
-struct RoomToMove<'a, D: Device> {
-    context: &'a Context<D>,
-    evicts: bool,
-}
+/// Gives back memory that nothing uses any more, for what only moves.
+struct RoomToMove<'a, D: Device>(&'a Context<D>);
 
 impl<D: Device> MakeRoom for RoomToMove<'_, D> {
-    fn make_room(&self, wanted: Option<Wanted>) {
-        let context = self.context;
+    fn make_room(&self, _: Option<Wanted>) {
+        let context = self.0;
         context.release_completed();
         context.pools.reclaim(context.device());
-        if let Some(wanted) = wanted.filter(|_| self.evicts) {
-            // Where all blocks are used in each frame, because things in no order share them, one that is needed soon has to
-            // leave, or that would never change.
-            context.pools.residency.make_room(&context.paging(), Wanted { is_refused: true, ..wanted });
-        }
     }
 
     fn release_completed(&self) {
-        self.context.release_completed();
+        self.0.release_completed();
     }
 
     fn wait_for_room(&self, _: Option<Wanted>) -> bool {
@@ -103,7 +94,7 @@ impl<D: Device> Context<D> {
             | AllocationFlags::NEVER_WAIT;
         let (needs, name, device) = (&movable.needs, &movable.name, self.device());
         let (traits, memory_use) = (needs.traits, MemoryUse::GpuOnly);
-        let room = &RoomToMove { context: self, evicts: false };
+        let room = &RoomToMove(self);
         let found = match (needs.placement, &needs.desc) {
             (Placement::Range(kind), ResourceDesc::Buffer(alone)) => {
                 let (size, align) = (needs.size, needs.alignment);
@@ -142,13 +133,6 @@ impl<D: Device> Context<D> {
             }
         };
         found.ok()
-    }
-
-    /// A block of a class for things that move there together. For that others leave which are expected to be used last.
-    /// `None` where there is no room.
-    pub(crate) fn place_group(&self, class: Class) -> Option<Suballocation> {
-        let room = RoomToMove { context: self, evicts: true };
-        self.pools.place_group(self.device(), &self.config, class, &room)
     }
 
     /// Takes memory for tiles.

@@ -94,7 +94,7 @@ impl PoolKind {
 }
 
 /// What an allocation must share a heap with, and nothing else: memory type, heap category, the kind of pool,
-/// priority, whether it may be evicted, whether it may move, and whether it was gathered.
+/// priority, whether it may be evicted, and whether it may move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Class {
     /// The memory type.
@@ -109,9 +109,6 @@ pub struct Class {
     pub is_evictable: bool,
     /// Whether what it holds may move to another place. What may not would keep its block from being emptied.
     pub is_movable: bool,
-    /// Whether what it holds has moved there because it was last used at about the same time as the rest of its block, so
-    /// that the block is evicted and made resident as a whole. Only evictable and movable resources are gathered.
-    pub is_gathered: bool,
 }
 
 /// What holds for a block as a whole, so that resources in which it differs share none.
@@ -121,8 +118,6 @@ pub(crate) struct BlockTraits {
     pub(crate) priority: Option<Priority>,
     pub(crate) is_evictable: bool,
     pub(crate) is_movable: bool,
-    /// Nothing is created so: it moves there.
-    pub(crate) is_gathered: bool,
 }
 
 impl BlockTraits {
@@ -140,13 +135,13 @@ impl BlockTraits {
     /// Those of most resources.
     #[inline]
     pub(crate) const fn is_usual(self) -> bool {
-        self.priority.is_none() && !self.is_evictable && !self.is_movable && !self.is_gathered
+        self.priority.is_none() && !self.is_evictable && !self.is_movable
     }
 }
 
 const PRIORITIES: usize = Priority::High as usize + 1;
-/// Combinations of what may be evicted and what may move, and what was gathered, which may both.
-const FLAGS: usize = 5;
+/// Combinations of what may be evicted and what may move.
+const FLAGS: usize = 4;
 
 impl Class {
     /// How many classes there can be.
@@ -159,16 +154,15 @@ impl Class {
         kind: PoolKind,
         traits: BlockTraits,
     ) -> Self {
-        let BlockTraits { priority, is_evictable, is_movable, is_gathered } = traits;
+        let BlockTraits { priority, is_evictable, is_movable } = traits;
         let priority = priority.unwrap_or(kind.priority());
-        let is_gathered = is_gathered && is_evictable && is_movable;
-        Self { memory, category, kind, priority, is_evictable, is_movable, is_gathered }
+        Self { memory, category, kind, priority, is_evictable, is_movable }
     }
 
     /// What holds for its blocks.
     pub(crate) const fn traits(self) -> BlockTraits {
-        let Self { priority, is_evictable, is_movable, is_gathered, .. } = self;
-        BlockTraits { priority: Some(priority), is_evictable, is_movable, is_gathered }
+        let Self { priority, is_evictable, is_movable, .. } = self;
+        BlockTraits { priority: Some(priority), is_evictable, is_movable }
     }
 
     /// A dense number; `None` for a memory type no device can have.
@@ -176,7 +170,6 @@ impl Class {
         let memory = usize::from(self.memory.0);
         let family = self.kind as usize * HeapCategory::ALL.len() + self.category as usize;
         let flags = usize::from(self.is_evictable) + 2 * usize::from(self.is_movable);
-        let flags = if self.is_gathered { FLAGS - 1 } else { flags };
         let family = (family * PRIORITIES + self.priority as usize) * FLAGS + flags;
         (memory < MAX_MEMORY_TYPES).then_some(family * MAX_MEMORY_TYPES + memory)
     }
@@ -189,8 +182,7 @@ impl fmt::Display for Class {
             write!(f, ", {:?} priority", self.priority)?;
         }
         f.write_str(if self.is_evictable { ", evictable" } else { "" })?;
-        f.write_str(if self.is_movable { ", movable" } else { "" })?;
-        f.write_str(if self.is_gathered { ", gathered)" } else { ")" })
+        f.write_str(if self.is_movable { ", movable)" } else { ")" })
     }
 }
 

@@ -237,37 +237,6 @@ impl<D: Device> Pools<D> {
         steps.run(ShortageRules::default(), self.order(MemoryUse::GpuOnly), allowed, size)
     }
 
-    /// Finds a whole block of a class for things that move there together, within the budget and without a wait.
-    pub(crate) fn place_group(
-        &self,
-        device: &D,
-        config: &Config,
-        class: Class,
-        room: &impl MakeRoom,
-    ) -> Option<Suballocation> {
-        let maker = Maker { pools: self, device, config };
-        let pool = maker.pool(class).ok()?.first();
-        // Only an empty block has room for so much, and its beginning suits every alignment.
-        let (size, align) = (pool.growth.max, 1);
-        let flags = AllocationFlags::WITHIN_BUDGET | AllocationFlags::NEVER_WAIT;
-        let (order, memory_types) = ([class.memory], 1_u32.checked_shl(class.memory.0.into()).unwrap_or(0));
-        let steps = Steps {
-            pools: self,
-            class: |memory| Class { memory, ..class },
-            existing_block: |_| Ok(pool.allocate(size, align).map(|(found, _)| found)),
-            new_block: |_, round| {
-                let found = maker.grow(maker.pool(class)?, size, align, (round, flags))?;
-                Ok(found.suballocation)
-            },
-            dedicated: |_, _, refusal| Err(refusal),
-            flags,
-            wanted: Wanted::new(&order, memory_types, size),
-            room,
-            has_prepared: false,
-        };
-        steps.run(rules(flags, Spill::AfterRefusal), &order, (memory_types, memory_types), size).ok()
-    }
-
     /// Finds memory for an API resource and creates it there.
     pub(crate) fn place_resource(
         &self,

@@ -58,9 +58,7 @@ pub(crate) use movable::{
     PlannedMove,
 };
 pub(crate) use objects::{HeapPlace, MapWish, MemoryOwner, MemorySize};
-pub(crate) use pool::{
-    BlockContents, FreeToken, PoolId, PoolShard, RangeId, ShardTotals, Store, Suballocation,
-};
+pub(crate) use pool::{FreeToken, PoolShard, ShardTotals, Store, Suballocation};
 pub(crate) use pools::{Pools, allows};
 pub(crate) use pressure::Levels;
 pub(crate) use request::{MakeRoom, RangeRequest, ResourceRequest, Wanted};

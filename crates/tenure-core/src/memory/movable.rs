@@ -33,29 +33,21 @@ struct State<T> {
     holders: u32,
     /// The number of the holder that came last; 0: it had none.
     last_holder: u64,
-    /// The frame of the last use, or of the creation.
-    last_use: u64,
     is_pinned: bool,
 }
 
-/// Who holds a place.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Holder {
-    /// The number of a recording, which no other has; 0: it is none.
-    pub(crate) number: u64,
-    /// The frame in which that was.
-    pub(crate) frame: u64,
-}
+/// Who holds a place: the number of a recording, which no other has; 0: it is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Holder(pub(crate) u64);
 
 impl Holder {
     /// No recording: an upload, say, which is no use of what it fills.
-    pub(crate) const NO_RECORDING: Self = Self { number: 0, frame: 0 };
+    pub(crate) const NO_RECORDING: Self = Self(0);
 }
 
 impl<T> Exchangeable<T> {
-    /// A value that is created in a frame.
-    pub(crate) fn new(value: T, frame: u64) -> Self {
-        Self(Mutex::new(State { value, holders: 0, last_holder: 0, last_use: frame, is_pinned: false }))
+    pub(crate) fn new(value: T) -> Self {
+        Self(Mutex::new(State { value, holders: 0, last_holder: 0, is_pinned: false }))
     }
 
     /// Reads the value, which stays the same until [`let_go`](Self::let_go). A recording holds it once, however often it
@@ -63,12 +55,11 @@ impl<T> Exchangeable<T> {
     #[inline]
     pub(crate) fn hold<R>(&self, holder: Holder, read: impl FnOnce(&mut T) -> R) -> (R, bool) {
         let state = &mut *self.0.lock();
-        let is_new = holder.number == 0 || state.last_holder != holder.number;
+        let is_new = holder == Holder::NO_RECORDING || state.last_holder != holder.0;
         if is_new {
             state.holders += 1;
-            if holder.number != 0 {
-                state.last_holder = holder.number;
-                state.last_use = holder.frame;
+            if holder != Holder::NO_RECORDING {
+                state.last_holder = holder.0;
             }
         }
         (read(&mut state.value), is_new)
@@ -113,11 +104,6 @@ impl<T> Exchange<'_, T> {
     /// The number of the holder that came last: the higher, the later it was used.
     pub(crate) fn last_holder(&self) -> u64 {
         self.0.last_holder
-    }
-
-    /// The frame of the last use, or of the creation.
-    pub(crate) fn last_use(&self) -> u64 {
-        self.0.last_use
     }
 
     pub(crate) fn is_held(&self) -> bool {
@@ -332,7 +318,7 @@ impl<D: Device> MovableBacking<D> {
     pub(crate) fn new(
         Backing { api_resource, location }: Backing<D>,
         needs: PlaceNeeds,
-        (born, frame): (Stamp, u64),
+        born: Stamp,
         name: &Name,
         id: MovableId,
     ) -> Self {
@@ -348,7 +334,7 @@ impl<D: Device> MovableBacking<D> {
             is_listed: false,
             copied: None,
         };
-        let current = Exchangeable::new(current, frame);
+        let current = Exchangeable::new(current);
         let (pinned, record) = (OnceLock::new(), OnceLock::new());
         let followers = Mutex::new(Vec::new());
         Self { current, pinned, needs, name: name.clone(), id, record, followers }
@@ -492,7 +478,7 @@ impl<D: Device> PlaceHolds<D> {
     /// copy before, and targets without content must not be copied.
     #[cold]
     fn note_written(&mut self, movable: &Arc<MovableBacking<D>>, part: Subresource) {
-        if self.holder.number == 0 || matches!(movable.needs.desc, ResourceDesc::Buffer(_)) {
+        if self.holder == Holder::NO_RECORDING || matches!(movable.needs.desc, ResourceDesc::Buffer(_)) {
             movable.current.change(|current| current.used_parts.note(part));
         } else {
             self.written.push((movable.clone(), part));
@@ -552,7 +538,7 @@ mod tests {
     use super::{Exchangeable, Holder};
     use crate::sync::Mutex;
 
-    const HOLDER: Holder = Holder { number: 7, frame: 0 };
+    const HOLDER: Holder = Holder(7);
 
     /// What is submitted to a queue, in order.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -575,7 +561,7 @@ mod tests {
     #[test]
     fn writes_go_where_the_content_is() {
         loom::model(|| {
-            let place = Arc::new(Exchangeable::new(Current { at: 0, is_gone: false }, 0));
+            let place = Arc::new(Exchangeable::new(Current { at: 0, is_gone: false }));
             let queue = Arc::new(Mutex::new(Vec::new()));
             let recording = {
                 let (place, queue) = (place.clone(), queue.clone());
@@ -629,7 +615,7 @@ mod tests {
     #[test]
     fn what_is_held_or_pinned_stays() {
         loom::model(|| {
-            let value = Arc::new(Exchangeable::new(1, 0));
+            let value = Arc::new(Exchangeable::new(1));
             let exchanges = Arc::new(AtomicUsize::new(0));
             let holder = {
                 let value = value.clone();

@@ -5,12 +5,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use tenure_heap::CompactionBudget;
-use tenure_suballoc::BlockId;
 
 use super::location::Location;
 use super::movable::{MovableBacking, PlannedMove};
 use super::objects::{HeapPlace, MapWish};
-use super::pool::{FreeToken, PoolId, PoolShard, RangeId, Store};
+use super::pool::{PoolShard, Store};
 use super::pools::{Pools, allows};
 use super::{Class, MemoryUse};
 use crate::api_resource::ApiResource;
@@ -145,7 +144,7 @@ impl<D: Device> Pools<D> {
     }
 
     /// Whether something is evicted of the memory heap of a class of evictable resources.
-    pub(crate) fn has_evicted(&self, class: Class) -> bool {
+    fn has_evicted(&self, class: Class) -> bool {
         let heap = self.objects.budgets.heap_index(class.memory);
         class.is_evictable && heap.is_some_and(|heap| self.residency.evicted(heap) > 0)
     }
@@ -175,22 +174,6 @@ impl<D: Device> Pools<D> {
         if let Some(movable) = planned.movable.upgrade() {
             movable.current.change(|current| current.is_planned = false);
         }
-    }
-
-    /// Finds ranges in one block of a pool for what moves there, as many of the first ones as find room. A range that was
-    /// kept free for them is given back before.
-    pub(crate) fn gather(
-        &self,
-        (pool, block): (PoolId, BlockId),
-        kept_free: Option<FreeToken>,
-        among: &[(Arc<MovableBacking<D>>, RangeId)],
-    ) -> Vec<PlannedMove<D>> {
-        let Some((shard, _)) = self.get_with_shards(pool) else { return Vec::new() };
-        let planned = shard.gather(block, kept_free, among);
-        for (movable, _) in &among[..planned.len()] {
-            movable.current.change(|current| current.is_planned = true);
-        }
-        planned
     }
 
     /// What something is in the place that was found for it: the shared buffer, or a new API resource.

@@ -48,14 +48,6 @@ impl<D: Device> Clone for Store<D> {
 }
 
 impl<D: Device> Store<D> {
-    /// Where it is evictable, what it is known by.
-    fn key(&self) -> Option<BlockKey> {
-        match self {
-            Self::Heap { heap, .. } => heap.block,
-            Self::Buffer { buffer, .. } | Self::Slot { buffer, .. } => buffer.block,
-        }
-    }
-
     /// The buffer whose ranges the block gives out, or the heap in which resources are placed.
     pub(crate) fn as_buffer(&self) -> Option<&Arc<ApiResource<D>>> {
         match self {
@@ -153,19 +145,6 @@ impl FreeToken {
         let in_pool = (u64::from(u32::from(self.block)) << 27).wrapping_add(self.handle.index() as u64);
         1 << 63 | u64::from(self.pool.0) << 47 | in_pool & ((1 << 47) - 1)
     }
-}
-
-/// What lies in a block of a pool.
-pub(crate) struct BlockContents<D: Device> {
-    pub(crate) id: BlockId,
-    /// Where it is evictable.
-    pub(crate) block: Option<BlockKey>,
-    /// Bytes.
-    pub(crate) capacity: u64,
-    /// Bytes that are taken.
-    pub(crate) used: u64,
-    /// What can move, and the range that was noted for it, which it may have left.
-    pub(crate) movables: Vec<(Arc<MovableBacking<D>>, RangeId)>,
 }
 
 struct State<D: Device> {
@@ -551,55 +530,6 @@ impl<D: Device> PoolShard<D> {
             moves.push(PlannedMove { movable, from: RangeId { pool: id, handle: moved.from.handle }, to });
         }
         is_done
-    }
-
-    /// Finds ranges in one block for what moves there, as many of the first ones as find room. A range that was kept free
-    /// for them is given back before.
-    pub(crate) fn gather(
-        &self,
-        block: BlockId,
-        kept_free: Option<FreeToken>,
-        among: &[(Arc<MovableBacking<D>>, RangeId)],
-    ) -> Vec<PlannedMove<D>> {
-        let state = &mut *self.lock();
-        kept_free.iter().for_each(|range| state.free(range));
-        let base = state.pool.block(block).map_or(0, Block::base);
-        let each = among.iter().map_while(|(movable, from)| {
-            let (size, alignment) = (movable.needs.size, movable.needs.alignment);
-            let range = state.pool.allocate_in(block, size, alignment)?;
-            let to = Suballocation::new(self.id, &range, base, size);
-            state.note_movable(range.handle, Arc::downgrade(movable));
-            Some(PlannedMove { movable: Arc::downgrade(movable), from: *from, to })
-        });
-        each.collect()
-    }
-
-    /// What lies in the shard's blocks, from the block with the index `first` on, until `pieces` ranges were looked at or
-    /// more. The second result is the block at which to go on; `None` after the last.
-    pub(crate) fn contents(&self, first: usize, pieces: usize) -> (Vec<BlockContents<D>>, Option<usize>) {
-        let state = self.lock();
-        let (mut found, mut seen) = (Vec::new(), 0);
-        let ranges = state.pool.suballocator();
-        for id in ranges.blocks().skip_while(|id| id.index() < first) {
-            let (capacity, used) =
-                (ranges.block_capacity(id).unwrap_or(0), ranges.block_used(id).unwrap_or(0));
-            let Some(block) = state.pool.block(id) else { continue };
-            if seen >= pieces {
-                return (found, Some(id.index()));
-            }
-            let movables: Vec<_> = ranges
-                .allocations_in(id)
-                .inspect(|_| seen += 1)
-                .filter_map(|range| {
-                    Some((
-                        state.movables.get(range.handle.index())?.upgrade()?,
-                        RangeId { pool: self.id, handle: range.handle },
-                    ))
-                })
-                .collect();
-            found.push(BlockContents { id, block: block.store.key(), capacity, used, movables });
-        }
-        (found, None)
     }
 
     /// Makes all that is free in the blocks that are being emptied available again; true when there was any.

@@ -164,11 +164,6 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
-    /// Whether a block is resident; what is not known here always is.
-    pub(crate) fn is_resident(&self, block: BlockKey) -> bool {
-        self.blocks.lock().states.get(block.index()).is_none_or(|state| state.is_resident)
-    }
-
     /// Bytes of a memory heap that are evicted.
     pub(crate) fn evicted(&self, heap: usize) -> u64 {
         self.evicted.get(heap).map_or(0, |bytes| bytes.load(Ordering::Relaxed))

@@ -217,7 +217,7 @@ impl BufferDesc {
         let copied = Usage::COPY_SRC | Usage::COPY_DST;
         let can_move = self.usage.contains(copied) && !self.usage.contains(Usage::ACCELERATION_STRUCTURE);
         let is_movable = self.is_movable && is_gpu_only && can_move;
-        BlockTraits { priority: self.priority, is_evictable, is_movable, is_gathered: false }
+        BlockTraits { priority: self.priority, is_evictable, is_movable }
     }
 
     /// Shares its memory with other devices, processes or APIs ([`Usage::SHARED`]): the backend exports it. It has

@@ -188,9 +188,9 @@ impl<D: Device> HandleInner<D> {
             _ => return self,
         };
         if let Some(HandleBacking::Fixed(backing)) = self.held.take() {
-            let (pools, born) = (&self.context().pools, (self.born, self.context().current_frame()));
+            let pools = &self.context().pools;
             let id = pools.next_movable_id();
-            let movable = Arc::new(MovableBacking::new(backing, needs(size), born, &self.name, id));
+            let movable = Arc::new(MovableBacking::new(backing, needs(size), self.born, &self.name, id));
             movable.set_record(self.record.to_bits());
             movable.current.read(|current| pools.note_movable(&movable, current.location.as_ref()));
             pools.note_spilled(&movable);

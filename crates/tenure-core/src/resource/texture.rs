@@ -200,7 +200,7 @@ impl TextureDesc {
         let has_residency = context.device().properties().residency != Residency::None;
         let is_evictable = self.is_evictable && has_residency && !self.info.usage.contains(Usage::SHARED);
         let is_movable = self.can_move();
-        let traits = BlockTraits { priority: self.priority, is_evictable, is_movable, is_gathered: false };
+        let traits = BlockTraits { priority: self.priority, is_evictable, is_movable };
         match traits.wants_own_memory(needs.size) {
             true => (traits, Placement::Committed),
             false => (traits, place_texture(&self.info, needs, &context.config)),

@@ -134,9 +134,8 @@ impl<'r, D: Device> Scratch<'r, D> {
     }
 
     pub(super) fn places(&self) -> Places<'r, D> {
-        let context = &self.service.context;
-        let holder = Holder { number: self.id.0, frame: context.current_frame() };
-        Places { noted: self.noted_places, pool: &context.place_pool, holder }
+        let pool = &self.service.context.place_pool;
+        Places { noted: self.noted_places, pool, holder: Holder(self.id.0) }
     }
 
     fn note_block(&self, api_resource: &ApiResource<D>) {

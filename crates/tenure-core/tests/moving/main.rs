@@ -5,7 +5,6 @@
 mod automatic;
 mod buffers;
 mod careless;
-mod gathering;
 mod hostile;
 mod lifetimes;
 mod order;

@@ -2,7 +2,7 @@
 
 use tenure_core::{
     AllocationFlags, Buffer, BufferDesc, CompactionBudget, Config, Format, Gpu, Queue, State, Subresource,
-    TexelData, Texture, TextureDesc, Usage,
+    TextureDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
@@ -21,7 +21,7 @@ fn granted(mib: u64, lag: Lag) -> Gpu<Device> {
     gpu
 }
 
-fn desc(size: u64) -> BufferDesc {
+pub(crate) fn desc(size: u64) -> BufferDesc {
     BufferDesc::new(size, Usage::SHADER_READ).movable().name("mesh")
 }
 
@@ -41,7 +41,7 @@ fn make(gpu: &Gpu<Device>, count: usize, size: u64) -> Vec<(Buffer<Device>, u8)>
 }
 
 #[track_caller]
-fn assert_holds(gpu: &Gpu<Device>, all: &[(Buffer<Device>, u8)]) {
+pub(crate) fn assert_holds(gpu: &Gpu<Device>, all: &[(Buffer<Device>, u8)]) {
     for (buffer, byte) in all {
         let found = gpu.read_back(buffer, 0, buffer.size()).unwrap().wait(SOON).unwrap();
         assert!(found.iter().all(|found| found == byte), "{byte}: {:?}", &found[..8]);
@@ -79,29 +79,6 @@ fn what_spilled_comes_back_when_there_is_room() {
         drop(all);
         end(gpu);
     }
-}
-
-/// Textures come back, too.
-#[test]
-fn textures_come_back() {
-    let gpu = granted(4, Lag::Submissions(2));
-    let desc = TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::SHADER_READ).movable().name("grass");
-    let make = |byte: u8| {
-        let texels = vec![byte; 256 << 10];
-        gpu.create_texture_with(&desc, &[TexelData::new(&texels)]).unwrap()
-    };
-    let all: Vec<Texture<_>> = (0..60).map(make).collect();
-    gpu.flush_uploads().unwrap();
-    assert!(slow(&gpu, "grass") > 0);
-    gpu.device().set_budget(0, 256 * MIB).unwrap();
-    (0..40).for_each(|_| end_frame(&gpu));
-    assert_eq!(slow(&gpu, "grass"), 0);
-    for (texture, byte) in all.iter().zip(0..) {
-        let found = gpu.read_back_texture(texture, texture.info().region(0, 0)).unwrap().wait(SOON).unwrap();
-        assert!(found.iter().all(|found| *found == byte));
-    }
-    drop(all);
-    end(gpu);
 }
 
 /// By hand, too, within the budget.

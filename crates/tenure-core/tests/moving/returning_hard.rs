@@ -1,10 +1,11 @@
 //! What comes back from slower memory, where something is in the way.
 
 use tenure_core::device::Device as _;
-use tenure_core::{Buffer, BufferDesc, CompactionBudget, Config, Gpu, Queue, State, Subresource, Usage};
+use tenure_core::{Buffer, BufferDesc, CompactionBudget, Config, Gpu, Queue, State, Subresource};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
-use crate::buffers::{SOON, by_hand, end, end_frame};
+use crate::buffers::{end, end_frame};
+use crate::returning::{assert_holds, desc};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -16,10 +17,6 @@ fn granted(profile: Profile, mib: u64, config: Config) -> Gpu<Device> {
     gpu
 }
 
-fn desc(size: u64) -> BufferDesc {
-    BufferDesc::new(size, Usage::SHADER_READ).movable().name("mesh")
-}
-
 fn slow(gpu: &Gpu<Device>) -> usize {
     gpu.report().objects.iter().filter(|object| object.name == "mesh" && object.heap != Some(0)).count()
 }
@@ -27,14 +24,6 @@ fn slow(gpu: &Gpu<Device>) -> usize {
 fn make(gpu: &Gpu<Device>, count: usize, desc: &BufferDesc) -> Vec<(Buffer<Device>, u8)> {
     let size = desc.size as usize;
     (0..count).map(|at| (gpu.create_buffer_with(desc, &vec![at as u8; size]).unwrap(), at as u8)).collect()
-}
-
-#[track_caller]
-fn assert_holds(gpu: &Gpu<Device>, all: &[(Buffer<Device>, u8)]) {
-    for (buffer, byte) in all {
-        let found = gpu.read_back(buffer, 0, buffer.size()).unwrap().wait(SOON).unwrap();
-        assert!(found.iter().all(|found| found == byte), "{byte}: {:?}", &found[..8]);
-    }
 }
 
 /// Many that are pinned do not keep the others from coming back.
@@ -200,27 +189,6 @@ fn what_waits_costs_little() {
     // Sorting all of them takes several milliseconds.
     let fastest = (0..100).map(|_| frame()).min().unwrap();
     assert!(fastest < std::time::Duration::from_millis(1), "{fastest:?}");
-    drop(all);
-    end(gpu);
-}
-
-/// By hand: what is left to bring back is something left to do.
-#[test]
-fn a_report_says_what_is_left() {
-    let gpu = granted(Profile::VULKAN_NVIDIA, 1, by_hand());
-    let all = make(&gpu, 40, &desc(MIB));
-    gpu.flush_uploads().unwrap();
-    gpu.device().set_budget(0, 4096 * MIB).unwrap();
-    (0..20).for_each(|_| end_frame(&gpu));
-    for _ in 0..200 {
-        let report = gpu.compact(CompactionBudget { bytes: 2 * MIB, moves: 100, pieces: 1000 }).unwrap();
-        end_frame(&gpu);
-        if report.is_done {
-            break;
-        }
-    }
-    assert_eq!(slow(&gpu), 0);
-    assert_holds(&gpu, &all);
     drop(all);
     end(gpu);
 }
