@@ -3,10 +3,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use tenure_core::{
-    Buffer, BufferDesc, CompactionBudget, CompactionConfig, CompactionReport, Config, Error, Gpu, Queue,
-    Usage,
-};
+use tenure_core::{Buffer, BufferDesc, CompactionBudget, CompactionConfig, Config, Error, Gpu, Queue, Usage};
 use tenure_sim::Profile;
 
 use super::{Line, gpu, line, time, try_time};
