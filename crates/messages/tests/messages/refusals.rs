@@ -202,7 +202,9 @@ fn compare(heading: &str, sources: &[(&str, Refusals)]) {
             let files = found.get(rule.trim_matches('`'));
             let named: Vec<_> = quoted(place).collect();
             let is_wrong = |file: &&&str| !files.is_some_and(|files| files.contains(**file));
-            wrong.extend(named.iter().filter(is_wrong).map(|file| format!("{rule}: not in {file}")));
+            wrong.extend(
+                named.iter().filter(is_wrong).map(|file| format!("{rule}: not in {file}, but in {files:?}")),
+            );
             if named.is_empty() && files.is_some() {
                 wrong.push(format!("{rule}: refused in {files:?}"));
             }
