@@ -1,7 +1,7 @@
 //! tenure's device contract and all policy above it.
 //!
 //! Programs use the crate `tenure`, which re-exports this one together with the devices. What each
-//! module is for, and which may use which, is in the repository's `ARCHITECTURE.md`.
+//! module is for, and which may use which, is in the repository's `docs/modules.md`.
 
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]

@@ -19,7 +19,7 @@ const STEPS: &[Step] = &[
     Step { name: "lint", what: "clippy has nothing to say", lane: Workspace, run: |_| lint() },
     Step {
         name: "architecture",
-        what: "no crate or module uses one above it, and ARCHITECTURE.md says the same",
+        what: "no crate or module uses one above it, and ARCHITECTURE.md and docs/modules.md say the same",
         lane: Workspace,
         run: |_| architecture::check(),
     },

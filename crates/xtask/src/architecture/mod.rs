@@ -3,7 +3,7 @@
 //! Cargo says which crate depends on which. Inside a crate, the modules at its top level are compared: a path
 //! in the code that leads from one to another is a use. What a module of the root re-exports counts as the
 //! module that defines it. Tests and documentation do not count, and neither does what no path names: methods.
-//! The tables of ARCHITECTURE.md must say what the code does, no less and no more.
+//! The tables of ARCHITECTURE.md and docs/modules.md must say what the code does, no less and no more.
 
 mod crates;
 mod layers;
@@ -19,11 +19,11 @@ use self::crates::Crate;
 use self::layers::{Graph, Layers};
 use self::resolve::{ROOT, Use, Uses};
 use self::source::Source;
-use self::table::{MayUse, Row, Tables};
+use self::table::{CRATES, MODULES, MayUse, Row, Tables};
 use crate::command::root;
 use crate::outcome::{Outcome, Trouble};
 
-/// Crates whose modules ARCHITECTURE.md lists.
+/// Crates whose modules docs/modules.md lists.
 const LISTED: [&str; 2] = ["tenure-core", "tenure-vulkan"];
 
 /// Crates whose modules still use each other, because the type that is the device has all of them as its methods.
@@ -73,11 +73,7 @@ fn of_crates(crates: &[Crate], layers: &Layers, rows: &[Row]) -> Vec<String> {
     complaints.extend(gone(rows, |name| crates.iter().any(|it| it.name == name), "crate"));
     for it in crates.iter().filter(|it| it.is_published) {
         let Some(row) = row_of(rows, &it.name) else {
-            complaints.push(format!(
-                "{}: `{}` has no row in ARCHITECTURE.md",
-                it.manifest.display(),
-                it.name
-            ));
+            complaints.push(format!("{}: `{}` has no row in {CRATES}", it.manifest.display(), it.name));
             continue;
         };
         let floor = layers.floors[&it.name];
@@ -124,7 +120,7 @@ fn compared(name: &str, uses: &Uses, rows: &[Row]) -> Vec<String> {
     let mut complaints = gone(rows, |name| uses.contains_key(name), "module");
     for (module, used) in uses.iter().filter(|(module, _)| *module != ROOT) {
         let Some(row) = row_of(rows, module) else {
-            complaints.push(format!("ARCHITECTURE.md has no row for the module `{module}` of {name}"));
+            complaints.push(format!("{MODULES} has no row for the module `{module}` of {name}"));
             continue;
         };
         let used = used.iter().filter(|(used, _)| *used != ROOT);

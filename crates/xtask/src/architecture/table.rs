@@ -1,13 +1,17 @@
-//! The tables of ARCHITECTURE.md: which crates and modules there are, and which may use which.
+//! The tables of the documents: which crates and modules there are, and which may use which.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use crate::command::root;
 
-const FILE: &str = "ARCHITECTURE.md";
+/// Has the table of crates.
+pub(super) const CRATES: &str = "ARCHITECTURE.md";
 
-/// One row, with its line in the file.
+/// Has the tables of modules.
+pub(super) const MODULES: &str = "docs/modules.md";
+
+/// One row, with its file and its line there.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
     /// Several crates may share a row.
@@ -15,6 +19,7 @@ pub(super) struct Row {
     /// The number of the floor, in the table of crates.
     pub(super) floor: Option<usize>,
     pub(super) may_use: MayUse,
+    pub(super) file: &'static str,
     pub(super) line: usize,
 }
 
@@ -28,7 +33,7 @@ pub(super) enum MayUse {
 impl Row {
     /// The row as it is cited.
     pub(super) fn at(&self) -> String {
-        format!("{FILE}:{}", self.line)
+        format!("{}:{}", self.file, self.line)
     }
 }
 
@@ -41,18 +46,19 @@ pub(super) struct Tables {
 impl Tables {
     /// `listed`: crates with a table of modules, which is in the section of that name.
     pub(super) fn read(listed: &[&'static str]) -> Result<Self, String> {
-        let text = fs::read_to_string(root().join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
-        let table = |text: &str, first: &str| {
-            let rows = rows(text, first, "may use");
-            let missing = || format!("{FILE}: no table from `{first}` to `may use`");
+        let read = |file| fs::read_to_string(root().join(file)).map_err(|error| format!("{file}: {error}"));
+        let (crates, modules) = (read(CRATES)?, read(MODULES)?);
+        let table = |file: &'static str, text: &str, first: &str| {
+            let rows = rows(file, text, first, "may use");
+            let missing = || format!("{file}: no table from `{first}` to `may use`");
             if rows.is_empty() { Err(missing()) } else { Ok(rows) }
         };
         let modules = |name: &'static str| {
-            let rows = table(&section(&text, &format!("## Modules of `{name}`")), "module");
+            let rows = table(MODULES, &section(&modules, &format!("## Modules of `{name}`")), "module");
             rows.map(|rows| (name, rows)).map_err(|error| format!("{error} for {name}"))
         };
         let modules = listed.iter().map(|name| modules(name)).collect::<Result<_, _>>()?;
-        Ok(Self { crates: table(&text, "floor")?, modules })
+        Ok(Self { crates: table(CRATES, &crates, "floor")?, modules })
     }
 }
 
@@ -64,13 +70,17 @@ fn section(text: &str, heading: &str) -> String {
 }
 
 /// The rows of the first table whose header begins and ends with these cells.
-fn rows(text: &str, first: &str, last: &str) -> Vec<Row> {
+fn rows(file: &'static str, text: &str, first: &str, last: &str) -> Vec<Row> {
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, cells(line)));
     let table = lines.skip_while(|(_, cells)| {
         !(cells.first().is_some_and(|&it| it == first) && cells.last().is_some_and(|&it| it == last))
     });
     // Below the header is a line of dashes.
-    table.skip(2).take_while(|(_, cells)| !cells.is_empty()).map(|(line, cells)| row(&cells, line)).collect()
+    table
+        .skip(2)
+        .take_while(|(_, cells)| !cells.is_empty())
+        .map(|(line, cells)| row(file, &cells, line))
+        .collect()
 }
 
 fn cells(line: &str) -> Vec<&str> {
@@ -78,12 +88,12 @@ fn cells(line: &str) -> Vec<&str> {
     inside.map(|inside| inside.split('|').map(str::trim).collect()).unwrap_or_default()
 }
 
-fn row(cells: &[&str], line: usize) -> Row {
+fn row(file: &'static str, cells: &[&str], line: usize) -> Row {
     let floor = cells.first().and_then(|cell| cell.parse().ok());
     let mut named = cells.iter().map(|cell| names(cell)).filter(|names| !names.is_empty());
     let last = cells.last().copied().unwrap_or_default();
     let may_use = if last == "all" { MayUse::All } else { MayUse::These(names(last).into_iter().collect()) };
-    Row { names: named.next().unwrap_or_default(), floor, may_use, line }
+    Row { names: named.next().unwrap_or_default(), floor, may_use, file, line }
 }
 
 /// What stands between backticks.
@@ -109,7 +119,7 @@ mod tests {
 
     #[test]
     fn rows_are_read_from_the_table_with_the_header() {
-        let rows = rows(TEXT, "module", "may use");
+        let rows = rows("a.md", TEXT, "module", "may use");
         let these = |names: &[&str]| MayUse::These(names.iter().map(|&name| name.to_owned()).collect());
         let read: Vec<_> = rows.iter().map(|row| (row.names.join("+"), &row.may_use, row.line)).collect();
         let expected = [
@@ -125,7 +135,7 @@ mod tests {
             "## Modules of `a`\n{TEXT}## Modules of `b`\n\n| module | may use |\n| --- | --- |\n| `x` | – |\n"
         );
         let numbers = |heading| {
-            let rows = rows(&section(&text, heading), "module", "may use");
+            let rows = rows("a.md", &section(&text, heading), "module", "may use");
             rows.iter().map(|row| (row.names.join("+"), row.line)).collect::<Vec<_>>()
         };
         assert_eq!(numbers("## Modules of `b`"), [("x".to_owned(), 15)]);
