@@ -1,4 +1,6 @@
 //! What both APIs share: tenure's pools, and everything that is logged and reported about them.
+//!
+//! A panic of the program's logger is caught: it would unwind out of a half-done call, and lose the range.
 
 use std::backtrace::Backtrace;
 use std::collections::BTreeMap;
@@ -9,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tenure_heap::{
     HeapBudget, HeapDesc, HeapDevice, HeapError, HeapPools, HeapProperties, LiveMemory, MemoryError,
-    MemoryHeap, MemoryRange, MemoryRequest, MemoryTotals, MemoryTypeId, Name,
+    MemoryHeap, MemoryRange, MemoryRequest, MemoryTotals, MemoryTypeId, Name, run_caught,
 };
 
 use crate::recording::{Recording, Told};
@@ -104,8 +106,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
 
     pub(crate) fn free(&mut self, range: Option<&MemoryRange>) -> Result<()> {
         if self.debug.log_frees {
-            let name = range.and_then(|range| self.pools.name(range)).map_or("<null>", Name::as_str);
-            log::debug!("freeing `{name}`{}", self.trace_here());
+            self.log_free(range);
         }
         let Some(range) = range else { return Ok(()) };
         self.pools.free(range).map_err(|error| refused(&error))?;
@@ -209,13 +210,14 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
             return;
         }
         self.has_warned = true;
-        log::warn!(
-            "the driver refuses more of the memory that is preferred: `{}`, {} B, is in memory type {}, and others may \
-             follow; `Allocator::spilled_bytes` counts them",
-            self.pools.name(range).map_or("", Name::as_str),
-            range.size(),
-            range.memory().0,
-        );
+        let name = self.pools.name(range).map_or("", Name::as_str);
+        let (size, memory) = (range.size(), range.memory().0);
+        run_caught(|| {
+            log::warn!(
+                "the driver refuses more of the memory that is preferred: `{name}`, {size} B, is in memory type {memory}, \
+                 and others may follow; `Allocator::spilled_bytes` counts them"
+            );
+        });
     }
 
     #[inline(always)]
@@ -227,7 +229,15 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
 
     #[cold]
     fn log_request(&self, name: &str, size: u64, alignment: u64) {
-        log::debug!("allocating `{name}`: {size} B aligned to {alignment}{}", self.trace_here());
+        let trace = self.trace_here();
+        run_caught(|| log::debug!("allocating `{name}`: {size} B aligned to {alignment}{trace}"));
+    }
+
+    #[cold]
+    fn log_free(&self, range: Option<&MemoryRange>) {
+        let name = range.and_then(|range| self.pools.name(range)).map_or("<null>", Name::as_str);
+        let trace = self.trace_here();
+        run_caught(|| log::debug!("freeing `{name}`{trace}"));
     }
 
     #[inline(always)]
@@ -258,8 +268,8 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
     /// Takes something down, unless that has failed before.
     fn record(&mut self, write: impl FnOnce(&mut Recording) -> std::io::Result<()>) {
         if let Some(Err(error)) = self.recording.as_mut().map(write) {
-            log::error!("the recording ends here: {error}");
             self.recording = None;
+            run_caught(|| log::error!("the recording ends here: {error}"));
         }
     }
 
@@ -272,7 +282,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
 impl<D: HeapDevice<Error = HeapError>> Drop for Engine<D> {
     fn drop(&mut self) {
         if self.debug.log_leaks_on_shutdown {
-            self.report_leaks(log::Level::Warn);
+            run_caught(|| self.report_leaks(log::Level::Warn));
         }
     }
 }
@@ -290,7 +300,7 @@ fn refused(error: &MemoryError<HeapError>) -> AllocationError {
         MemoryError::InvalidRequest { .. } => AllocationError::InvalidAllocationCreateDesc,
         MemoryError::NoMemoryType => AllocationError::NoCompatibleMemoryTypeFound,
         MemoryError::OutOfMemory { .. } => {
-            log::warn!("{error}");
+            run_caught(|| log::warn!("{error}"));
             AllocationError::OutOfMemory
         }
         other => AllocationError::Internal(other.to_string()),

@@ -64,8 +64,9 @@ pub(crate) fn may_be_heard(level: Level) -> bool {
     level <= STATIC_MAX_LEVEL && level <= LevelFilter::current()
 }
 
-/// Emits an event at the end of the current call into the manager, or at once outside of calls.
-pub(crate) fn emit(event: impl FnOnce() + 'static) {
+/// Runs code of the program, such as an event's subscriber, at the end of the current call into the manager on this thread,
+/// when no lock of the manager is held, or at once outside of calls. A panic of that code is caught.
+pub fn emit(event: impl FnOnce() + 'static) {
     let mut event = Some(event);
     if CALLS.get() > 0 {
         // Fails only while the thread ends.

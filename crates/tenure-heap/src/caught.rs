@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs code of the program, and ends its panic, which the panic hook has reported.
-pub(crate) fn run_caught(call: impl FnOnce()) {
+pub fn run_caught(call: impl FnOnce()) {
     let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else { return };
     // The payload's destructor is the program's code and may panic as well. The payload of that panic is leaked, because it
     // could go on like this.

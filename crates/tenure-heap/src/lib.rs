@@ -37,6 +37,8 @@ mod pools;
 mod retention;
 mod suballocator;
 
+#[doc(hidden)]
+pub use caught::run_caught;
 pub use chain::{
     AllocationFailure, Answer, Answers, Fallback, Round, ShortageRules, Spill, Step, try_each_memory_type,
 };

@@ -1,6 +1,6 @@
 //! Resources, made together with their memory.
 
-use tenure_heap::HeapDeviceError as _;
+use tenure_heap::{HeapDeviceError as _, run_caught};
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_BARRIER_LAYOUT, D3D12_CLEAR_VALUE, D3D12_HEAP_FLAG_NONE, D3D12_HEAP_FLAGS, D3D12_HEAP_PROPERTIES,
     D3D12_MIP_REGION, D3D12_RESOURCE_ALLOCATION_INFO, D3D12_RESOURCE_DESC, D3D12_RESOURCE_DESC1,
@@ -54,7 +54,12 @@ impl Resource {
 impl Drop for Resource {
     fn drop(&mut self) {
         if self.resource.is_some() {
-            log::warn!("`{}` was dropped without `Allocator::free_resource`: its memory leaks", self.name);
+            run_caught(|| {
+                log::warn!(
+                    "`{}` was dropped without `Allocator::free_resource`: its memory leaks",
+                    self.name
+                );
+            });
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod fake;
 mod faults;
+mod logger;
 mod outlive;
 mod placing;
 mod pressure;

@@ -7,7 +7,7 @@ use tenure_core::device::{
     AccelerationStructureRange, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget,
     HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, PagingPoint, Permit, Priority, Properties,
     QueryHeapDesc, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, SubmitSync,
-    TileLayout, TileUpdate, TrimRequest,
+    TileLayout, TileUpdate, TrimRequest, emit,
 };
 use windows::Win32::Graphics::Direct3D::WKPDID_D3DDebugObjectNameW;
 use windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Object};
@@ -52,7 +52,9 @@ impl tenure_core::device::Device for Device {
         let residents = heap.core.residents();
         if residents > 0 {
             self.inner.counters.heap_destroyed_early();
-            tracing::error!(target: "tenure_d3d12", residents, "a heap is destroyed before what is placed in it");
+            emit(move || {
+                tracing::error!(target: "tenure_d3d12", residents, "a heap is destroyed before what is placed in it");
+            });
         }
         drop(heap);
     }

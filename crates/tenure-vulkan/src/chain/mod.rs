@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ash::vk;
 use parking_lot::Mutex;
-use tenure_core::device::DeviceError;
+use tenure_core::device::{DeviceError, emit};
 
 pub(crate) use self::calls::Calls;
 #[cfg(feature = "window")]
@@ -36,19 +36,28 @@ struct Presents {
 }
 
 impl Presents {
-    /// Stops waiting for the fences. The driver may still signal them.
-    fn lose_fences(&mut self, queues: &Queues) {
+    /// Stops waiting for the fences. The driver may still signal them. True when no fence of the device was lost before:
+    /// the caller logs that, without the lock.
+    #[must_use]
+    fn lose_fences(&mut self, queues: &Queues) -> bool {
         if self.fences.is_empty() {
-            return;
+            return false;
         }
         self.is_unfenced = true;
-        if !queues.sync.has_lost_fences() {
+        let is_first = !queues.sync.has_lost_fences();
+        queues.sync.lose_fences(self.fences.drain(..));
+        is_first
+    }
+}
+
+fn log_lost_fences(is_first: bool) {
+    if is_first {
+        emit(|| {
             tracing::warn!(
                 target: "tenure_vulkan",
                 "the driver does not signal the fence of a presentation: presentations have none from now on"
             );
-        }
-        queues.sync.lose_fences(self.fences.drain(..));
+        });
     }
 }
 
@@ -111,12 +120,12 @@ impl Chain {
     /// A presentation was made; the fence tells its end.
     pub(crate) fn note_present(&self, fence: Option<vk::Fence>) {
         self.is_settled.store(false, Ordering::Release);
-        let presents = &mut *self.presents.lock();
+        let mut presents = self.presents.lock();
         presents.is_unfenced |= fence.is_none();
         presents.fences.extend(fence);
-        if presents.fences.len() > MOST_FENCES {
-            presents.lose_fences(&self.queues);
-        }
+        let is_first_loss = presents.fences.len() > MOST_FENCES && presents.lose_fences(&self.queues);
+        drop(presents);
+        log_lost_fences(is_first_loss);
     }
 
     /// Takes back the fences that are signalled; true when the fences of all presentations were.
@@ -157,12 +166,13 @@ impl Chain {
     /// No more presentations will come, and all are over.
     pub(crate) fn settle(&self) {
         self.is_settled.store(true, Ordering::Release);
-        self.presents.lock().lose_fences(&self.queues);
+        let is_first_loss = self.presents.lock().lose_fences(&self.queues);
+        log_lost_fences(is_first_loss);
     }
 
     fn destroy(&mut self) {
         let presents = self.presents.get_mut();
-        presents.lose_fences(&self.queues);
+        let is_first_loss = presents.lose_fences(&self.queues);
         // Not used again: what nothing waits for is signalled, and so is what a layer dropped with its presentation.
         for semaphore in presents.rendered.drain(..).chain(presents.abandoned.drain(..)) {
             // SAFETY: the recordings that use it are complete: they had an image of the chain. So are its presentations.
@@ -170,6 +180,7 @@ impl Chain {
         }
         // SAFETY: its images are gone, and its presentations are over.
         unsafe { self.calls.swapchain.destroy_swapchain(self.handle, None) };
+        log_lost_fences(is_first_loss);
     }
 }
 
@@ -178,9 +189,11 @@ impl Drop for Chain {
         if *self.is_settled.get_mut() || self.queues.alive().is_err() {
             self.destroy();
         } else {
-            tracing::error!(target: "tenure_vulkan", "a swap chain is left alone: its images are still presented");
             // Its surface stays with it.
             core::mem::forget(self.calls.clone());
+            emit(
+                || tracing::error!(target: "tenure_vulkan", "a swap chain is left alone: its images are still presented"),
+            );
         }
     }
 }

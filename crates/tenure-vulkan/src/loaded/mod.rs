@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
-use tenure_core::device::{CallRule, DeviceError, MemoryFlags, MemoryTypeId};
+use tenure_core::device::{CallRule, DeviceError, MemoryFlags, MemoryTypeId, emit};
 
 pub(crate) use self::api::{Api, Handles, HostImageCalls};
 #[cfg(unix)]
@@ -138,8 +138,8 @@ impl Loaded {
 
     /// Leaves the device to the process, because the GPU did not finish in time.
     pub(crate) fn abandon(&self) {
-        tracing::error!(target: "tenure_vulkan", "the GPU did not finish; its device is left alone");
         self.is_abandoned.store(true, Ordering::Relaxed);
+        emit(|| tracing::error!(target: "tenure_vulkan", "the GPU did not finish; its device is left alone"));
     }
 }
 

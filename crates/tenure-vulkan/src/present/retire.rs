@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use tenure_core::device::{DeviceError, State};
+use tenure_core::device::{DeviceError, State, emit};
 use tenure_core::present::{ImageProgress, SharedImage};
 use tenure_core::{Error, PresentMode, Queue, SyncPoint, TextureDesc};
 
@@ -256,10 +256,13 @@ impl Swapchain {
             }
             let left = timeout.saturating_sub(begun.elapsed());
             if left.is_zero() {
-                tracing::error!(
-                    target: "tenure_vulkan", name = %self.desc.name,
-                    "a swap chain keeps its surface: recordings that were open when it was dropped hold its images back"
-                );
+                let name = self.desc.name.clone();
+                emit(move || {
+                    tracing::error!(
+                        target: "tenure_vulkan", %name,
+                        "a swap chain keeps its surface: recordings that were open when it was dropped hold its images back"
+                    );
+                });
                 return;
             }
             let is_done = self.gpu.wait(&self.gpu.submitted(), left).unwrap_or(false);
@@ -284,10 +287,13 @@ impl Drop for Swapchain {
     fn drop(&mut self) {
         let is_used = self.held.as_ref().is_some_and(|held| held.is_out() || held.image.is_recorded());
         if is_used {
-            tracing::error!(
-                target: "tenure_vulkan", name = %self.desc.name,
-                "a swap chain is dropped and its image is still in use: it lives as long as that"
-            );
+            let name = self.desc.name.clone();
+            emit(move || {
+                tracing::error!(
+                    target: "tenure_vulkan", %name,
+                    "a swap chain is dropped and its image is still in use: it lives as long as that"
+                );
+            });
             let acquired = self.held.take().map(|held| held.acquired);
             self.current.iter().for_each(|current| current.chain.abandon(acquired));
         }
@@ -302,10 +308,13 @@ impl Drop for Swapchain {
         if is_over || self.alive().is_err() {
             self.end();
         } else {
-            tracing::error!(
-                target: "tenure_vulkan", name = %self.desc.name,
-                "a swap chain is left alone: the GPU did not finish with it"
-            );
+            let name = self.desc.name.clone();
+            emit(move || {
+                tracing::error!(
+                    target: "tenure_vulkan", %name,
+                    "a swap chain is left alone: the GPU did not finish with it"
+                );
+            });
         }
         let purged = catch_unwind(AssertUnwindSafe(|| {
             self.await_destruction(&chains, if is_used { Duration::ZERO } else { timeout })

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
+use tenure_core::device::emit;
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_MESSAGE, D3D12_MESSAGE_SEVERITY, D3D12_MESSAGE_SEVERITY_CORRUPTION, D3D12_MESSAGE_SEVERITY_ERROR,
     D3D12_MESSAGE_SEVERITY_INFO, D3D12_MESSAGE_SEVERITY_WARNING, D3D12GetDebugInterface, ID3D12Debug,
@@ -48,9 +49,9 @@ pub struct Message {
     pub text: String,
 }
 
-/// Where messages go. It is called on whatever thread made the call that the message is about, and
-/// must not call the device. Windows has one device for each adapter: a sink hears of all that this
-/// process does there.
+/// Where messages go. It is called on the thread that made the call that the message is about, at the end of the manager's
+/// call. It may call the device and the manager, and a panic in it is caught. Windows has one device for each adapter: a
+/// sink hears of all that this process does there.
 pub type MessageSink = Arc<dyn Fn(&Message) + Send + Sync>;
 
 /// Enables the debug layer for devices created from now on; false where it is not installed.
@@ -114,17 +115,32 @@ impl Delivery {
         self.last_id
     }
 
-    /// Hands the messages since the last call to all subscribers.
-    fn deliver(&mut self, stored: &impl Stored) {
+    fn leave(&mut self, id: u64) -> Option<MessageSink> {
+        let own = self.sinks.iter().position(|(known, _)| *known == id)?;
+        self.sinks.remove(own).1
+    }
+
+    /// The messages since the last call, each for all subscribers.
+    fn take(&mut self, stored: &impl Stored) -> Vec<(Option<MessageSink>, Message)> {
         let count = stored.count();
-        for message in (self.delivered..count).filter_map(|index| stored.message(index)) {
-            self.sinks.iter().for_each(|(_, sink)| hand_out(sink.as_ref(), &message));
-        }
+        let messages = (self.delivered..count).filter_map(|index| stored.message(index));
+        let taken = messages
+            .flat_map(|message| self.sinks.iter().map(move |(_, sink)| (sink.clone(), message.clone())));
+        let taken = taken.collect();
         self.delivered = count;
         if count >= KEPT {
             stored.clear();
             self.delivered = 0;
         }
+        taken
+    }
+}
+
+/// Hands the messages since the last call to all subscribers, without the lock.
+fn deliver(delivery: &Mutex<Delivery>, stored: &impl Stored) {
+    let taken = delivery.lock().take(stored);
+    for (sink, message) in taken {
+        emit(move || hand_out(sink.as_ref(), &message));
     }
 }
 
@@ -180,7 +196,7 @@ impl Messages {
     #[inline]
     pub(crate) fn deliver(&self) {
         if let Some(shared) = &self.shared {
-            shared.delivery.lock().deliver(&shared.queue);
+            deliver(&shared.delivery, &shared.queue);
         }
     }
 }
@@ -188,7 +204,9 @@ impl Messages {
 impl Drop for Messages {
     fn drop(&mut self) {
         if let Some(shared) = &self.shared {
-            shared.delivery.lock().sinks.retain(|(id, _)| *id != self.id);
+            let sink = shared.delivery.lock().leave(self.id);
+            // The destructor of the sink is the program's code.
+            emit(move || drop(sink));
         }
     }
 }
@@ -262,30 +280,48 @@ mod tests {
     /// Whichever device reads, every subscriber gets each message once, also when the queue is emptied in between.
     #[test]
     fn devices_with_one_queue_hear_everything_once() {
-        let (queue, mut delivery) = (Fake::default(), Delivery::default());
+        let (queue, delivery) = (Fake::default(), Mutex::<Delivery>::default());
         let heard: [Arc<Mutex<Vec<i32>>>; 2] = Default::default();
         let sink = |of: &Arc<Mutex<Vec<i32>>>| -> Option<MessageSink> {
             let of = Arc::clone(of);
             Some(Arc::new(move |message: &Message| of.lock().push(message.id)))
         };
-        let first = delivery.listen(sink(&heard[0]));
+        let first = delivery.lock().listen(sink(&heard[0]));
         let count = 3 * KEPT as i32;
         for id in 0..count {
             queue.say(id);
             if id % 1000 == 7 {
-                delivery.deliver(&queue);
+                deliver(&delivery, &queue);
             }
             if id == 7 {
-                delivery.listen(sink(&heard[1]));
+                delivery.lock().listen(sink(&heard[1]));
             }
         }
-        delivery.deliver(&queue);
+        deliver(&delivery, &queue);
         assert!(queue.1.get() >= 2, "it was emptied");
         assert!(heard[0].lock().iter().copied().eq(0..count));
         assert!(heard[1].lock().iter().copied().eq(8..count));
-        delivery.sinks.retain(|(id, _)| *id != first);
+        delivery.lock().leave(first);
         queue.say(-1);
-        delivery.deliver(&queue);
+        deliver(&delivery, &queue);
         assert_eq!((heard[0].lock().last(), heard[1].lock().last()), (Some(&(count - 1)), Some(&-1)));
+    }
+
+    /// A sink that panics keeps no message from others, and a sink that calls the device finds no lock held.
+    #[test]
+    fn sinks_may_panic_and_call_the_device() {
+        let queue = Fake::default();
+        let delivery = Arc::<Mutex<Delivery>>::default();
+        let heard = Arc::<Mutex<Vec<bool>>>::default();
+        delivery.lock().listen(Some(Arc::new(|_| panic!("a sink panics"))));
+        let (shared, answers) = (Arc::downgrade(&delivery), Arc::clone(&heard));
+        delivery.lock().listen(Some(Arc::new(move |_| {
+            let is_free = shared.upgrade().is_some_and(|delivery| delivery.try_lock().is_some());
+            answers.lock().push(is_free);
+        })));
+        queue.say(1);
+        queue.say(2);
+        deliver(&delivery, &queue);
+        assert_eq!(*heard.lock(), [true, true]);
     }
 }

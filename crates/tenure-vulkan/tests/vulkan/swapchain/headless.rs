@@ -1,5 +1,7 @@
 //! Surfaces without a window: images are read back before they are presented.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use conformance::Harness as _;
@@ -8,6 +10,8 @@ use tenure_core::{
     BufferDesc, Config, Error, Gpu, PresentMode, Queue, SwapchainDesc, SwapchainRule, TextureViewDesc, Usage,
 };
 use tenure_vulkan::{Device, OptionalFeatures, Swapchain};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 
 use super::{Headless, Painter, all_options, color, desc, frame};
 use crate::basics::LONG;
@@ -187,6 +191,49 @@ fn what_a_recording_waits_for_outlives_its_image() {
         assert!(gpu.wait(&submitted, LONG).unwrap());
         gpu.purge().unwrap();
         drop(headless);
+    });
+}
+
+/// Counts events, and panics at each.
+struct Panicking(Arc<AtomicU32>);
+
+impl Subscriber for Panicking {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        panic!("a subscriber panics");
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[test]
+fn a_subscriber_that_panics_does_not_unwind_out_of_a_drop() {
+    on_all(|gpu, headless| {
+        let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+        let image = swapchain.acquire().unwrap().unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "late").unwrap();
+        image.begin(&mut recording).unwrap();
+        let heard = Arc::<AtomicU32>::default();
+        tracing::subscriber::with_default(Panicking(heard.clone()), || drop(swapchain));
+        assert!(heard.load(Ordering::Relaxed) > 0, "the image is in use, which is logged");
+        drop(image);
+        let submitted = recording.submit().unwrap();
+        assert!(gpu.wait(&submitted, LONG).unwrap());
+        gpu.purge().unwrap();
     });
 }
 
