@@ -47,6 +47,8 @@ pub mod transient;
 mod transient_heaps;
 mod upload;
 
+#[doc(hidden)]
+pub use callback::emit;
 pub use command::{Commands, Needed, Recording};
 pub use compaction::{CompactionReport, CompactionStats, MovedResource};
 pub use config::{

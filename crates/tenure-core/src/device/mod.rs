@@ -96,8 +96,6 @@ pub use tile::{TileLayout, TileSource, TileUpdate};
 #[doc(no_inline)]
 pub use usage::{State, Usage};
 
-pub use crate::callback::emit;
-
 /// What [`Features::TEXTURE_WRITES`] is called where it is missing.
 pub const TEXTURE_WRITES: &str = "writes of texels by the CPU";
 

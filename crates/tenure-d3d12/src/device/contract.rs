@@ -7,8 +7,9 @@ use tenure_core::device::{
     AccelerationStructureRange, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget,
     HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, PagingPoint, Permit, Priority, Properties,
     QueryHeapDesc, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, SubmitSync,
-    TileLayout, TileUpdate, TrimRequest, emit,
+    TileLayout, TileUpdate, TrimRequest,
 };
+use tenure_core::emit;
 use windows::Win32::Graphics::Direct3D::WKPDID_D3DDebugObjectNameW;
 use windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Object};
 use windows::core::{HSTRING, Interface};

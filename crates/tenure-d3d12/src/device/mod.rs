@@ -19,7 +19,8 @@ mod swapchain;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tenure_core::device::{CallRule, DeviceError, MAX_QUEUES, QueueId, QueueKind, emit};
+use tenure_core::device::{CallRule, DeviceError, MAX_QUEUES, QueueId, QueueKind};
+use tenure_core::emit;
 use windows::Win32::Graphics::Direct3D::D3D_FEATURE_LEVEL_11_0;
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_COMMAND_QUEUE_DESC, D3D12_FENCE_FLAG_NONE, D3D12CreateDevice, ID3D12CommandQueue, ID3D12Device,

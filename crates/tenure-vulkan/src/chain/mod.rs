@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use ash::vk;
 use parking_lot::Mutex;
-use tenure_core::device::{DeviceError, emit};
+use tenure_core::device::DeviceError;
+use tenure_core::emit;
 
 pub(crate) use self::calls::Calls;
 #[cfg(feature = "window")]

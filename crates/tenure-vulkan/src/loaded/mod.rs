@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
-use tenure_core::device::{CallRule, DeviceError, MemoryFlags, MemoryTypeId, emit};
+use tenure_core::device::{CallRule, DeviceError, MemoryFlags, MemoryTypeId};
+use tenure_core::emit;
 
 pub(crate) use self::api::{Api, Handles, HostImageCalls};
 #[cfg(unix)]

@@ -6,7 +6,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use tenure_core::device::{DeviceError, State, emit};
+use tenure_core::device::{DeviceError, State};
+use tenure_core::emit;
 use tenure_core::present::{ImageProgress, SharedImage};
 use tenure_core::{Error, PresentMode, Queue, SyncPoint, TextureDesc};
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
-use tenure_core::device::emit;
+use tenure_core::emit;
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_MESSAGE, D3D12_MESSAGE_SEVERITY, D3D12_MESSAGE_SEVERITY_CORRUPTION, D3D12_MESSAGE_SEVERITY_ERROR,
     D3D12_MESSAGE_SEVERITY_INFO, D3D12_MESSAGE_SEVERITY_WARNING, D3D12GetDebugInterface, ID3D12Debug,
