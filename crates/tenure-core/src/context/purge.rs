@@ -136,15 +136,17 @@ impl<D: Device> Context<D> {
         self.purge().log();
     }
 
-    /// Waits for the GPU at the end of the manager or of one of its services, before API objects are destroyed. False where
-    /// it does not finish: the objects are left to the driver.
+    /// Waits for the GPU where nobody else would: after a late submission, and before the API objects of a service are
+    /// destroyed. False where it does not finish: the objects are left to the driver, and no later call waits.
     pub(crate) fn finish(&self) -> bool {
         if self.is_abandoned.load(Ordering::Acquire) {
             return false;
         }
         let timeout = self.config.frames.shutdown_timeout;
         let is_finished = self.clock.wait(self.device(), &self.clock.submitted(), timeout) != Ok(false);
-        self.is_abandoned.store(!is_finished, Ordering::Release);
+        if !is_finished {
+            self.is_abandoned.store(true, Ordering::Release);
+        }
         is_finished
     }
 
@@ -152,11 +154,9 @@ impl<D: Device> Context<D> {
     pub(crate) fn settle_submission(&self) {
         if self.is_shut_down.load(Ordering::Acquire) {
             let _call = self.call();
-            let timeout = self.config.frames.shutdown_timeout;
-            // When the time is over, the last handle to go waits once more.
-            let waited = self.clock.wait(self.device(), &self.clock.submitted(), timeout);
+            let is_finished = self.finish();
             self.end_quietly();
-            if waited == Ok(false) {
+            if !is_finished {
                 self.awaited.give_up();
             }
         }

@@ -100,7 +100,8 @@ impl<D: Device> Drop for Shared<D> {
         if !self.context.is_closed.load(Ordering::Acquire) {
             self.shut_down().log();
         }
-        // What an upload on another thread has let go of since the shutdown.
+        // What an upload on another thread has left since the shutdown.
+        self.uploads.give_up_all(&self.context, &Error::ShutDown);
         self.uploads.release(&self.context);
     }
 }

@@ -1,5 +1,7 @@
 //! Shutdown with descriptors alive, and the loss of the device.
 
+use std::collections::BTreeSet;
+
 use tenure_core::{
     BindingKind, DescriptorSetDesc, DescriptorTableDesc, DeviceError, Error, ObjectKind, Queue, SetLayoutDesc,
 };
@@ -144,5 +146,39 @@ fn a_manager_without_descriptors_ends_as_ever() {
     let gpu = gpu(&device, small());
     finish(&gpu);
     gpu.trim();
+    end(gpu, &device);
+}
+
+/// What open recordings and the GPU hold back of resources and of descriptors is counted once, by holder.
+#[test]
+fn what_is_held_adds_up() {
+    let device = device(BOTH, Lag::Manual);
+    let gpu = gpu(&device, small());
+    let layout = [binding(0, BindingKind::Buffer, 1)];
+    let layout = gpu.create_set_layout(&SetLayoutDesc::new(&layout)).unwrap();
+    let mut open = Vec::new();
+    for round in 0..4 {
+        let shown = view(&gpu, "shown", 1);
+        let table = gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&shown).into()])).unwrap();
+        let binds = [(0, 0, (&shown).into())];
+        let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds)).unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "open").unwrap();
+        recording.split().1.set(&layout, &binds).unwrap();
+        if round % 2 == 0 {
+            recording.submit().unwrap();
+        } else {
+            open.push(recording);
+        }
+        drop((set, table, shown));
+        gpu.purge().unwrap();
+        let (stats, held) = (gpu.stats(), gpu.report().held);
+        assert_eq!(held.iter().map(|held| held.objects).sum::<u64>(), stats.pending_releases, "{held:?}");
+        assert_eq!(held.iter().map(|held| held.bytes).sum::<u64>(), stats.pending_bytes, "{held:?}");
+        let holders: BTreeSet<_> = held.iter().map(|held| (held.queue, held.serial)).collect();
+        assert_eq!(holders.len(), held.len(), "{held:?}");
+    }
+    drop((open, layout));
+    finish(&gpu);
+    assert_eq!(gpu.stats().pending_releases, 0);
     end(gpu, &device);
 }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::thread;
+use std::time::Duration;
 
-use tenure_core::{Buffer, Deferred, Gpu, Queue, TileRegion};
-use tenure_sim::{Device, Lag, Profile};
+use tenure_core::{Buffer, BufferDesc, Deferred, Gpu, Queue, TileRegion, Usage};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
 use super::tiles::reserved;
 use super::{Counted, count, device, gpu, mesh, submit};
@@ -127,4 +129,29 @@ fn handles_inside_what_was_dropped_are_not_leaks() {
         assert_eq!(count(&dropped), 1);
         device.check_clean().unwrap();
     }
+}
+
+/// Another thread's upload comes after the shutdown, and cannot be submitted.
+#[test]
+fn an_upload_that_stays_pending_after_the_shutdown_is_given_up() {
+    let sim = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&sim);
+    let rock = gpu.create_buffer(&BufferDesc::new(1000, Usage::VERTEX).name("rock")).unwrap();
+    thread::scope(|scope| {
+        let made = || sim.calls().made(CallKind::CreateCommitted);
+        let before = made();
+        // The memory that it stages its bytes in takes long.
+        sim.faults().delay_return(CallKind::CreateCommitted, Duration::from_millis(500));
+        let late = scope.spawn(|| gpu.upload(&rock, 0, &[1; 1000]));
+        while made() == before {
+            assert!(!late.is_finished());
+            thread::yield_now();
+        }
+        assert!(gpu.shutdown().open_recordings.is_empty());
+        sim.faults().inject(Fault::nth(1, FaultKind::OutOfHostMemory).of(CallKind::Submit).onwards());
+        assert!(late.join().unwrap().is_err());
+    });
+    drop((rock, gpu));
+    sim.check_clean().unwrap();
+    assert_eq!(sim.handles(), 1);
 }

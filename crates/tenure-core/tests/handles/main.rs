@@ -21,6 +21,7 @@ mod foreign;
 mod hung;
 mod names;
 mod open_frames;
+mod outliving;
 mod pages;
 mod raw_values;
 mod recorders;
