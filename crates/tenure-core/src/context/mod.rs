@@ -41,9 +41,6 @@ use crate::repeated::Repeated;
 use crate::ticket::AwaitedTickets;
 use crate::time::{Clock, FramePacer, HeldItems, Recordings, ReleaseQueue, ReleaseStats, Stamp, SyncPoint};
 
-/// How often a frame may ask the driver for more before that counts as loading without frames.
-const GROWTHS_OF_FRAME: u64 = 8;
-
 /// Alignments of the device that the creation of resources needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Alignments {
@@ -75,8 +72,6 @@ pub(crate) struct Context<D: Device> {
     ref_shards: RefShardTable<D>,
     pub(crate) pacer: Mutex<FramePacer>,
     pub(crate) frame: AtomicU64,
-    /// How often the driver was about to be asked for more since the last frame ended.
-    pub(crate) growths: AtomicU64,
     pub(crate) waits: Waits,
     /// The tasks that await readbacks.
     pub(crate) awaited: AwaitedTickets,
@@ -203,7 +198,6 @@ impl<D: Device> Context<D> {
             recorder: RecorderSlot::default(),
             ref_shards: RefShardTable::new(),
             frame: AtomicU64::new(0),
-            growths: AtomicU64::new(0),
             waits: Waits::default(),
             awaited: AwaitedTickets::default(),
             divided: DividedTransfers::default(),
@@ -445,11 +439,10 @@ impl<D: Device> Context<D> {
         self.purge_memory();
     }
 
-    /// As [`reclaim`](Self::reclaim), before the driver is asked for more: a program that ends no frames may make no other
-    /// call that gives something back. Where a frame has just ended, the first calls do nothing.
+    /// As [`reclaim`](Self::reclaim), before the driver is asked for more while no frame is open: a program that loads
+    /// between frames may make no other call that gives something back.
     pub(crate) fn reclaim_without_frames(&self) {
-        let growths = self.growths.fetch_add(1, Ordering::Relaxed);
-        if growths >= GROWTHS_OF_FRAME || self.current_frame() == 0 {
+        if self.pacer.lock().open() == 0 {
             self.reclaim();
         }
     }

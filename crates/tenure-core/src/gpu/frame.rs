@@ -1,7 +1,6 @@
 //! Frames: the unit of recycling. Render graphs, which a frame executes.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::Gpu;
 use crate::command::CommandService;
@@ -124,7 +123,6 @@ impl<D: Device> Frame<D> {
         let _noted = context.clock.note_loss(reserved);
         context.recordings.warn_of_forgotten(self.number);
         self.gpu.shared.meter.lock().end_frame(self.number, context);
-        context.growths.store(0, Ordering::Relaxed);
         context.recorder.end_frame(self.number);
     }
 
