@@ -162,8 +162,9 @@ impl<D: Device> Context<D> {
         }
     }
 
-    /// Descriptors before the resources that they show. A view that was dropped before its resource is in its queue when the
-    /// resource is taken out of `releases`, so that the later purge of descriptors finds it.
+    /// Descriptors before the resources that they show: a view that is dropped before its resource is in its queue when the
+    /// resource is taken out of `releases`. A submission of another thread in between may hold back the view alone, which
+    /// does no harm, because nothing uses either any more.
     fn give_back(&self, ready: &mut [Batch<Retired<D>>]) {
         self.record_ranges(ready);
         self.descriptors.reclaim(self.device(), self.current_frame(), &self.recordings, &self.clock);
