@@ -15,7 +15,7 @@ pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>
     table
 }
 
-/// A figure with so many decimals, or a dash where there is none.
+/// The figure with `decimals` decimals; a dash for `None`.
 pub(crate) fn figure(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
 }

@@ -57,7 +57,7 @@ pub(crate) struct Percentiles {
 impl Percentiles {
     pub(crate) fn of(mut times: Vec<u32>) -> Self {
         times.sort_unstable();
-        // The call that so many of ten thousand do not exceed.
+        // Nearest rank; `part` counts in ten-thousandths.
         let at = |part: usize| {
             let rank = (times.len() * part).div_ceil(10_000);
             times.get(rank.saturating_sub(1)).copied().unwrap_or(0)

@@ -110,7 +110,7 @@ trait Way {
     /// Drops all.
     fn drop_all(&mut self, made: &mut Vec<Self::Made>) -> Result<(), String>;
 
-    /// Gives back what was dropped.
+    /// Reclaims the dropped objects.
     fn give_back(&mut self) -> Result<(), String> {
         Ok(())
     }

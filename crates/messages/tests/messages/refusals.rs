@@ -184,7 +184,7 @@ fn each_rule_of_swap_chains_is_in_the_table() {
     compare("rule of swap chains", &sources);
 }
 
-/// Compares the table with this heading with what crates enforce, each of which has a column.
+/// Compares the table under `heading`, which has a column for each crate, with the rules in the sources.
 fn compare(heading: &str, sources: &[(&str, Refusals)]) {
     let document = document();
     let rows = rows(&document, heading);

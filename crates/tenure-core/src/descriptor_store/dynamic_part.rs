@@ -96,8 +96,8 @@ impl RecordedChunks {
         })
     }
 
-    /// The recording was submitted, as `submission`, or discarded: what it has taken waits for that, and
-    /// the rest is for later ones.
+    /// Ends a recording that was submitted, as `submission`, or discarded. Its descriptors are freed once the submission
+    /// is complete; unused ones go to later recordings.
     pub(crate) fn end<D: Device>(&mut self, store: &DescriptorStore<D>, submission: SyncPoint) {
         for (kind, bump) in KINDS.into_iter().zip(&mut self.bumps) {
             let Bump { last, current, next, .. } = std::mem::take(bump);
@@ -139,7 +139,7 @@ struct Piece {
     is_ended: bool,
 }
 
-/// What is left of a chunk that no recording is filling.
+/// The unused end of a chunk that no recording is filling.
 #[derive(Clone, Copy)]
 struct Rest {
     chunk: usize,
@@ -147,7 +147,7 @@ struct Rest {
     end: u32,
 }
 
-/// A new piece: all of a chunk, or what is left of it.
+/// A new piece: a whole chunk, or its unused end.
 pub(crate) struct Taken {
     pub(crate) piece: PieceId,
     pub(crate) first: u32,
@@ -164,7 +164,7 @@ pub(crate) struct DynamicPart {
     chunks: Slab<Chunk>,
     pieces: Slab<Piece>,
     rests: Vec<Rest>,
-    /// Who had what is free, by offset from `start`.
+    /// The last owners of free descriptors, by offset from `start`.
     freed: Owners,
     peak: u32,
     /// Of recordings that have ended.
@@ -188,7 +188,7 @@ impl DynamicPart {
         }
     }
 
-    /// Whether so many descriptors get a row of their own.
+    /// Whether `count` descriptors get a chunk of their own.
     pub(crate) const fn is_large(&self, count: u32) -> bool {
         count > self.chunk / 2
     }
@@ -235,8 +235,7 @@ impl DynamicPart {
         Some(Taken { piece, first, end })
     }
 
-    /// A recording takes nothing more from a piece, of which it has used what is before `next`; the
-    /// rest is for other recordings.
+    /// Closes a piece: its recording has used the descriptors before `next`, and others may use the rest.
     pub(crate) fn end_piece(&mut self, id: PieceId, next: u32) {
         let Some(piece) = self.pieces.get_mut(id as usize).filter(|piece| !piece.is_ended) else { return };
         piece.is_ended = true;
@@ -248,7 +247,7 @@ impl DynamicPart {
         }
     }
 
-    /// A recording has ended: its pieces, of which this is the last, wait.
+    /// Counts the descriptors of an ended recording as waiting; `last` is its newest piece.
     pub(crate) fn note_ended(&mut self, last: PieceId) {
         let mut id = last;
         while let Some(piece) = self.pieces.get(id as usize) {
@@ -257,8 +256,8 @@ impl DynamicPart {
         }
     }
 
-    /// Gives back the pieces of a recording, of which this is the last; `clear` is called for each,
-    /// with the recording, before others can have it.
+    /// Frees the pieces of a recording; `last` is the newest. `clear` is called for each, with the recording's name, before
+    /// other recordings can take it.
     pub(crate) fn release(
         &mut self,
         last: PieceId,
