@@ -2,22 +2,25 @@
 //!
 //! There are two lanes. One has the steps that share cargo's target folder, which only one of them can build in at a time;
 //! the other has those with folders of their own, and those that wait for downloads. A lane that has nothing left takes steps
-//! of the other.
+//! of the other. A step that hangs is ended after [`LIMIT`], so that the command says which one it was.
 
 use std::collections::VecDeque;
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::command::{root, target};
+use crate::command::{printed, root, target};
 use crate::compiled;
 use crate::outcome::Trouble;
 use crate::step::{Lane, Report, Settings, Step, StepResult};
+
+/// The time that a step may take. The slowest takes a third of it on two processors.
+const LIMIT: Duration = Duration::from_secs(40 * 60);
 
 /// What is left to do, by lane.
 struct Queues {
@@ -64,6 +67,7 @@ pub(crate) fn run(steps: &[&'static Step], settings: Settings) -> io::Result<Vec
     fs::copy(env::current_exe()?, &program)?;
     let queues = Mutex::new(Queues::new(steps));
     let results = Mutex::new(Vec::new());
+    let start = Instant::now();
     thread::scope(|scope| {
         for lane in [Lane::Workspace, Lane::Apart] {
             let (queues, results, program) = (&queues, &results, &program);
@@ -71,7 +75,7 @@ pub(crate) fn run(steps: &[&'static Step], settings: Settings) -> io::Result<Vec
                 // In a function, so that the lock is not held while the step runs.
                 let next = || lock(queues).next(lane);
                 while let Some(step) = next() {
-                    println!("--- {} begins: {}", step.name, step.what);
+                    println!("--- {} begins after {} s: {}", step.name, start.elapsed().as_secs(), step.what);
                     let result = run_apart(program, step, settings);
                     lock(results).push(result);
                 }
@@ -97,9 +101,10 @@ fn run_apart(program: &Path, step: &Step, settings: Settings) -> StepResult {
     let log = fs::read(&log).unwrap_or_default();
     let mut out = io::stdout().lock();
     // Nobody reads on: the summary cannot be printed either.
-    let _closed = writeln!(out, "\n=== {}: {}", step.name, step.what)
-        .and_then(|()| out.write_all(&log))
-        .and_then(|()| writeln!(out, "=== {}: {}\n", step.name, result.said()));
+    let _closed =
+        writeln!(out, "\n=== {}: {}", step.name, step.what).and_then(|()| out.write_all(&log)).and_then(
+            |()| writeln!(out, "=== {}: {} in {} s\n", step.name, result.said(), result.time.as_secs()),
+        );
     result
 }
 
@@ -117,17 +122,71 @@ fn run_process(program: &Path, name: &str, settings: Settings, log: &Path, repor
     command.args(settings.is_quick.then_some("--quick"));
     command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
     compiled::note_in(&mut command, program, &notes());
-    let status = command.status();
+    let status = status_within(&mut command, LIMIT);
     let written = fs::read(report).ok().and_then(|text| serde_json::from_slice(&text).ok());
     written.unwrap_or_else(|| match status {
         Ok(status) => failed(format!("the step ended without a report: {status}")),
-        Err(error) => failed(format!("the step did not begin: {error}")),
+        Err(error) => failed(error.to_string()),
     })
+}
+
+/// The exit status of a process. After `limit` it is killed, with the processes that it began.
+fn status_within(command: &mut Command, limit: Duration) -> io::Result<ExitStatus> {
+    let mut process = command.spawn()?;
+    let start = Instant::now();
+    loop {
+        if let Some(status) = process.try_wait()? {
+            return Ok(status);
+        }
+        if start.elapsed() >= limit {
+            kill(&mut process)?;
+            let seconds = limit.as_secs();
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("ended after its limit of {seconds} s"),
+            ));
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Kills a process and, on Unix, its descendants. They are not a process group of their own, so that Ctrl-C reaches them.
+fn kill(process: &mut Child) -> io::Result<()> {
+    // Without `ps`, only the process itself is known.
+    let processes = printed("ps", &["-eo", "pid=,ppid="]).unwrap_or_default();
+    let parents: Vec<(u32, u32)> = processes
+        .lines()
+        .filter_map(|line| {
+            let (id, parent) = line.trim().split_once(char::is_whitespace)?;
+            Some((id.parse().ok()?, parent.trim().parse().ok()?))
+        })
+        .collect();
+    process.kill()?;
+    for id in descendants(process.id(), &parents) {
+        Command::new("kill").args(["-KILL", &id.to_string()]).status()?;
+    }
+    process.wait()?;
+    Ok(())
+}
+
+/// The processes that a process began, and the processes that these began, given the parent of each.
+fn descendants(process: u32, parents: &[(u32, u32)]) -> Vec<u32> {
+    let mut found = vec![process];
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        found.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(id, _)| *id));
+        next += 1;
+    }
+    found.split_off(1)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Lane, Queues, Step};
+    use std::io::ErrorKind;
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    use super::{Lane, Queues, Step, status_within};
 
     static STEPS: [Step; 3] = [
         Step { name: "lint", what: "", lane: Lane::Workspace, run: |_| Ok(()) },
@@ -143,5 +202,26 @@ mod tests {
         assert_eq!(next(Lane::Apart), Some("lint"));
         assert_eq!(next(Lane::Workspace), Some("docs"));
         assert_eq!((next(Lane::Workspace), next(Lane::Apart)), (None, None));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_process_that_hangs_is_ended_with_its_own_processes() {
+        let (read, write) = std::io::pipe().expect("a pipe");
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 60 & wait"]).stdout(write);
+        let start = Instant::now();
+        let status = status_within(&mut command, Duration::from_millis(300));
+        assert_eq!(status.expect_err("ended").kind(), ErrorKind::TimedOut);
+        // The pipe's last writer is `sleep`.
+        drop(command);
+        assert_eq!(std::io::read_to_string(read).expect("closed"), "");
+        assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn a_process_that_ends_gives_its_status() {
+        let status = status_within(Command::new("cargo").arg("--version"), Duration::from_secs(60));
+        assert!(status.expect("no limit reached").success());
     }
 }
