@@ -13,8 +13,8 @@ use crate::outcome::{Outcome, Trouble};
 
 /// The list of them.
 const RULES: &str = "crates/soak/rules.json";
-/// Minutes within which random programs must find a broken rule.
-const MINUTES: &str = "1";
+/// Minutes within which random programs must find a broken rule. Most take seconds.
+const MINUTES: &str = "3";
 
 /// Minutes for which they must find nothing where none is broken.
 const CONTROL_MINUTES: &str = "0.2";
@@ -31,6 +31,9 @@ struct Rule {
     /// What stands there, once.
     code: String,
     broken: String,
+    /// Steady programs find it: each seed has one.
+    #[serde(default, rename = "steady")]
+    is_steady: bool,
 }
 
 /// What became of a broken rule.
@@ -48,7 +51,7 @@ pub(crate) fn run(wanted: &str) -> Outcome {
         return Err(Trouble::Failed(format!("no rule of {RULES} has the words \"{wanted}\"")));
     }
     let tree = copy()?;
-    if !matches!(build_and_run(&tree, CONTROL_MINUTES)?, Fate::Missed) {
+    if !matches!(build_and_run(&tree, CONTROL_MINUTES, true)?, Fate::Missed) {
         return Err(Trouble::Failed("random programs fail where no rule is broken".to_owned()));
     }
     let mut table = Table::new();
@@ -127,12 +130,12 @@ fn break_and_run(tree: &Path, rule: &Rule) -> Result<Fate, Trouble> {
     let path = tree.join(&rule.file);
     let whole = fs::read_to_string(&path).map_err(|error| at(&path, error))?;
     fs::write(&path, whole.replacen(&rule.code, &rule.broken, 1)).map_err(|error| at(&path, error))?;
-    let fate = build_and_run(tree, MINUTES);
+    let fate = build_and_run(tree, MINUTES, rule.is_steady);
     fs::write(&path, whole).map_err(|error| at(&path, error))?;
     fate
 }
 
-fn build_and_run(tree: &Path, minutes: &str) -> Result<Fate, Trouble> {
+fn build_and_run(tree: &Path, minutes: &str, is_steady: bool) -> Result<Fate, Trouble> {
     let folder = target().join("rules/target");
     let built = Command::new("cargo")
         .args(["build", "--quiet", "--package", "soak", "--target-dir"])
@@ -146,6 +149,7 @@ fn build_and_run(tree: &Path, minutes: &str) -> Result<Fate, Trouble> {
     let begun = Instant::now();
     let ran = Command::new(folder.join("debug/soak"))
         .args(["--brief", "--minutes", minutes, "--hang", "30"])
+        .args(is_steady.then_some(["--steady-each", "1"]).into_iter().flatten())
         .output()
         .map_err(|error| at(&folder, error))?;
     match ran.status.code() {
