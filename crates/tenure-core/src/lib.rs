@@ -25,6 +25,7 @@ mod entry_points;
 mod error;
 mod execute;
 mod gpu;
+mod list;
 pub mod memory;
 mod places;
 pub mod prelude;

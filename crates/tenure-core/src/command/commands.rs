@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::open::Open;
-use super::{CommandService, check_region};
+use super::CommandService;
 use crate::context::Context;
 use crate::device::{
     Allowed, Api, BufferLayout, CallRule, CommandList, Device, DeviceError, Permit, QueueId, QueueKind,
     State, Subresource, TextureRegion, check,
 };
+use crate::list::Open;
 use crate::memory::{AliasedRange, AllocationFlags, Holder, PlaceHolds};
 use crate::resource::{Buffer, PlaceRef, Texture, Tracked, Used};
 use crate::staging::{Footprint, Readback, RingSlice, Rows};
@@ -537,7 +537,7 @@ impl<D: Device> Commands<D> {
         let (name, info) = (texture.name(), texture.info());
         let refuse = |source| Error::device(name, source);
         let features = self.service.context.device().properties().features;
-        check_region(features, info, region, self.open.tracker.queue_kind()).map_err(refuse)?;
+        region.check_copy(info, features, self.open.tracker.queue_kind()).map_err(refuse)?;
         self.barriers();
         let used = Used::from(texture);
         let source = self.check(&used, subresource(texture, region), State::COPY_SRC)?;
@@ -608,7 +608,8 @@ impl<D: Device> Commands<D> {
         };
         let kind = self.open.tracker.queue_kind();
         let features = self.service.context.device().properties().features;
-        check_region(features, texture.info(), region, kind)
+        region
+            .check_copy(texture.info(), features, kind)
             .map_err(|source| Error::device(texture.name(), source))?;
         // Whole blocks, too, where the device asks for less.
         let (format, block) = (texture.info().format, region.block(texture.info().format));

@@ -8,39 +8,10 @@ use smallvec::SmallVec;
 use super::{Commands, Recording};
 use crate::Error;
 use crate::context::Context;
-use crate::device::{Device, DeviceError, Permit, QueueId, QueueSerial, SubmitSync};
+use crate::device::{Device, DeviceError, Permit, QueueId};
+use crate::list::ExternalPoints;
 use crate::ticket::Ticket;
 use crate::time::{Clock, SyncPoint};
-
-/// The program's own points that a recording waits for and signals; most have none.
-pub(super) struct ExternalPoints<D: Device> {
-    waits: SmallVec<[D::ExternalPoint; 1]>,
-    signals: SmallVec<[D::ExternalPoint; 1]>,
-}
-
-impl<D: Device> Default for ExternalPoints<D> {
-    fn default() -> Self {
-        Self { waits: SmallVec::new(), signals: SmallVec::new() }
-    }
-}
-
-impl<D: Device> ExternalPoints<D> {
-    /// What orders a submission that has them.
-    pub(super) fn order<'a>(
-        this: Option<&'a Self>,
-        waits: &'a [QueueSerial],
-        signal: u64,
-    ) -> SubmitSync<'a, D> {
-        match this {
-            None => SubmitSync::new(waits, signal),
-            Some(this) => SubmitSync {
-                external_waits: &this.waits,
-                external_signals: &this.signals,
-                ..SubmitSync::new(waits, signal)
-            },
-        }
-    }
-}
 
 impl<D: Device> Recording<D> {
     /// Makes the submission wait for a point of a semaphore or fence of the program's own: one that it

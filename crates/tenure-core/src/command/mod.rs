@@ -1,9 +1,7 @@
-//! Command lists that are recycled, and recordings made with them.
+//! Recordings, and what they record.
 
 mod commands;
 mod external;
-mod list_pool;
-mod open;
 mod peer;
 mod queries;
 mod recording;
@@ -16,15 +14,14 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::descriptor::DescriptorService;
-use crate::device::{Device, DeviceError, Features, Permit, QueueKind, TextureInfo, TextureRegion};
+use crate::device::{Device, Permit};
+use crate::list::ListPool;
 use crate::query::QueryService;
 use crate::staging::StagingService;
 use crate::transient_heaps::Transients;
 
 pub use commands::Commands;
 pub(crate) use external::submit_external;
-pub(crate) use list_pool::ListPool;
-pub(crate) use open::Open;
 pub use recording::Recording;
 pub use resident::Needed;
 
@@ -49,29 +46,4 @@ impl<D: Device> Drop for CommandService<D> {
             std::mem::forget(lists);
         }
     }
-}
-
-/// Checks that graphics APIs allow this copy between a buffer and a texture on a queue of this kind.
-///
-/// # Errors
-/// [`DeviceError::InvalidCall`] with the rule that it breaks; [`DeviceError::Unsupported`].
-pub(crate) fn check_region(
-    features: Features,
-    info: &TextureInfo,
-    region: TextureRegion,
-    queue: QueueKind,
-) -> Result<(), DeviceError> {
-    let refuse = |rule: &'static str| Err(DeviceError::broken_rule(rule));
-    region.check(info)?;
-    if !info.format.is_depth() {
-        return Ok(());
-    }
-    if info.format.has_stencil() && !features.contains(Features::STENCIL_COPIES) {
-        return Err(DeviceError::Unsupported { feature: "copies of depth and stencil, each by itself" });
-    }
-    if queue != QueueKind::Graphics {
-        return refuse("depth is copied on a graphics queue");
-    }
-    let is_whole = region.origin == [0; 3] && region.extent == info.mip_extent(region.mip);
-    if is_whole { Ok(()) } else { refuse("depth is copied a whole mip at a time") }
 }

@@ -1,18 +1,14 @@
 //! Timestamps, queries over ranges of commands, and GPU times of scopes.
 
-use super::{Commands, ListPool};
-use crate::context::Context;
-use crate::device::{
-    CommandList, Device, DeviceError, Permit, QueryKind, QueueId, State, Subresource, unsupported_queries,
-};
+use super::Commands;
+use crate::device::{CommandList, Device, DeviceError, QueryKind, State, Subresource, unsupported_queries};
 use crate::error::QueryRule;
+use crate::list::Open;
 use crate::query::{
     AnySamples, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue, RecordedQueries,
     SampleCount, Slot, Timestamp,
 };
 use crate::{Error, Name};
-
-use super::open::Open;
 
 /// The index of a scope on a queue without timestamps.
 const NOT_MEASURED: u32 = u32::MAX;
@@ -343,30 +339,5 @@ impl<D: Device> Open<D> {
             self.list.resolve_queries(heap, used.chunk.index(0), used.count, results, offset);
         }
         Ok(())
-    }
-}
-
-impl<D: Device> ListPool<D> {
-    /// Submits a list of its own, and returns its serial.
-    fn submit_one(
-        &self,
-        context: &Context<D>,
-        queue: QueueId,
-        record: impl FnOnce(&mut D::List),
-    ) -> Result<u64, DeviceError> {
-        let mut list = self.take_list(&context.clock, context.device(), queue)?;
-        record(&mut list);
-        if let Err(error) = list.close() {
-            self.return_list(context, queue, list, false);
-            return Err(error);
-        }
-        let submitted = context
-            .clock
-            .submit(queue, |serial| context.device().submit(Permit::own(), queue, &[&list], &[], serial));
-        match submitted {
-            Ok(at) => self.return_submitted(queue, list, at.serial),
-            Err(_) => self.return_unused(queue, list),
-        }
-        submitted.map(|at| at.serial)
     }
 }

@@ -19,10 +19,10 @@ use parking_lot::Mutex;
 
 use tenure_heap::CompactionBudget;
 
-use crate::command::ListPool;
 use crate::config::CompactionConfig;
 use crate::context::Context;
 use crate::device::{Device, Properties, QueueId, QueueKind, QueueSerial, ResourceDesc};
+use crate::list::ListPool;
 use crate::memory::{MovableBacking, MovableId, PlannedMove};
 use crate::time::Clock;
 use crate::{Error, Name, Queue};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use crate::api_resource::ApiResource;
-use crate::command::Open;
 use crate::context::{Context, Retired};
 use crate::device::{CommandList, Device, QueueSerial, ResourceDesc, State, StateModel, Subresource};
+use crate::list::Open;
 use crate::memory::{ApiPlace, Backing, Current, Exchange, Follower, Location, MovableBacking, PlannedMove};
 use crate::registry::RecordKey;
 use crate::resource::Tracked;

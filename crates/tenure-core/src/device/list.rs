@@ -1,6 +1,8 @@
 //! The few commands that tenure itself records.
 
-use super::{Block, CallRule, Device, DeviceError, Format, Plane, QueueId, State, TextureInfo};
+use super::{
+    Block, CallRule, Device, DeviceError, Features, Format, Plane, QueueId, QueueKind, State, TextureInfo,
+};
 
 /// Which part of a resource a barrier is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -158,6 +160,31 @@ impl TextureRegion {
             }
         }
         Ok(())
+    }
+
+    /// As [`check`](Self::check), and that graphics APIs allow this copy between a buffer and a texture on a queue of this
+    /// kind.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidCall`] with the rule that it breaks; [`DeviceError::Unsupported`].
+    pub(crate) fn check_copy(
+        &self,
+        info: &TextureInfo,
+        features: Features,
+        queue: QueueKind,
+    ) -> Result<(), DeviceError> {
+        self.check(info)?;
+        if !info.format.is_depth() {
+            return Ok(());
+        }
+        if info.format.has_stencil() && !features.contains(Features::STENCIL_COPIES) {
+            return Err(DeviceError::Unsupported { feature: "copies of depth and stencil, each by itself" });
+        }
+        if queue != QueueKind::Graphics {
+            return Err(DeviceError::broken_rule("depth is copied on a graphics queue"));
+        }
+        let is_whole = self.origin == [0; 3] && self.extent == info.mip_extent(self.mip);
+        if is_whole { Ok(()) } else { Err(DeviceError::broken_rule("depth is copied a whole mip at a time")) }
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Weak};
 
-use crate::command::{CommandService, ListPool};
+use crate::command::CommandService;
 use crate::compaction::Compactor;
 use crate::context::{Context, IdleHeaps, Services};
 use crate::descriptor::DescriptorService;
 use crate::device::Device;
 use crate::error::Error;
+use crate::list::ListPool;
 use crate::query::{QueryService, QueryStore};
 use crate::staging::{StagingService, StagingStore};
 use crate::transient_heaps::Transients;

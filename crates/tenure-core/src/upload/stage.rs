@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::copies::{Copy, Target};
 use super::in_place::{write_in_place, write_texels_in_place};
 use super::{Upload, Uploads};
-use crate::command::check_region;
 use crate::context::Context;
 use crate::device::{
     Block, BufferLayout, Device, DeviceError, QueueKind, State, Subresource, TextureRegion, TextureWrite,
@@ -265,7 +264,8 @@ fn check_copy<D: Device>(
     region: TextureRegion,
 ) -> Result<(), Error> {
     let features = context.device().properties().features;
-    check_region(features, texture.info(), region, QueueKind::Graphics)
+    region
+        .check_copy(texture.info(), features, QueueKind::Graphics)
         .and_then(|()| check::copy_to_plane(features, region.plane))
         .map_err(|source| Error::device(texture.name(), source))
 }
@@ -309,7 +309,7 @@ fn texture_write<'a, D: Device>(
 ) -> Option<TextureWrite<'a>> {
     texture.in_place()?;
     let (info, features) = (texture.info(), context.device().properties().features);
-    check_region(features, info, region, QueueKind::Graphics).ok()?;
+    region.check_copy(info, features, QueueKind::Graphics).ok()?;
     let block = region.block(info.format);
     let BufferLayout { row_pitch, rows, .. } =
         source_layout(texture.name(), block, region.extent, data).ok()?;

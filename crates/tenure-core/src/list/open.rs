@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::external::ExternalPoints;
-use super::list_pool::ListPool;
-use super::submission::record;
+use super::pool::ListPool;
+use super::submit::{ExternalPoints, record};
 use crate::api_resource::ApiResource;
 use crate::block_set::BlockSet;
 use crate::context::Context;
@@ -27,15 +26,15 @@ pub(crate) struct Open<D: Device> {
     pub(crate) list: D::List,
     pub(crate) tracker: Box<Tracker<Tracked<D>>>,
     /// Of what is read back.
-    pub(super) tickets: Vec<Arc<Ticket>>,
+    pub(crate) tickets: Vec<Arc<Ticket>>,
     /// Of the transient resources whose turn it began.
     pub(super) aliased_ranges: Vec<Arc<AliasedRange<D>>>,
     /// Its queries, once it has any.
-    pub(super) queries: Option<Box<RecordedQueries<D>>>,
+    pub(crate) queries: Option<Box<RecordedQueries<D>>>,
     /// Submissions that had the memory of those.
     pub(super) waits: SyncPoint,
     /// Of the program's own semaphores or fences.
-    pub(super) external: Option<Box<ExternalPoints<D>>>,
+    pub(crate) external: Option<Box<ExternalPoints<D>>>,
     /// The evictable blocks that it uses.
     pub(crate) blocks: BlockSet,
     /// How memory is written that the CPU reads.
@@ -68,7 +67,7 @@ impl<D: Device> Open<D> {
 
     /// The next use of a transient resource, the first since others had its memory, comes after theirs.
     #[inline(never)]
-    pub(super) fn begin_handoff(
+    pub(crate) fn begin_handoff(
         &mut self,
         resource: &Arc<ApiResource<D>>,
         aliased_range: &Arc<AliasedRange<D>>,
@@ -108,7 +107,7 @@ impl<D: Device> Open<D> {
 
     /// As [`require`](Self::require), of what was checked: the tracker allows it.
     #[inline]
-    pub(super) fn note(&mut self, resource: &Arc<ApiResource<D>>, subresource: Subresource, state: State) {
+    pub(crate) fn note(&mut self, resource: &Arc<ApiResource<D>>, subresource: Subresource, state: State) {
         self.tracker.note(&resource.states, || Tracked(resource.clone()), subresource, state, true);
         self.is_due = true;
         if let Some(block) = resource.block {
@@ -121,7 +120,7 @@ impl<D: Device> Open<D> {
 
     /// Notes that a peer has left all of a resource in `state`. Its writes are made visible to the CPU where the CPU
     /// reads the memory.
-    pub(super) fn acquire(&mut self, resource: &Tracked<D>, state: State) -> Result<(), StateError> {
+    pub(crate) fn acquire(&mut self, resource: &Tracked<D>, state: State) -> Result<(), StateError> {
         self.tracker.acquire(resource, state)?;
         if resource.0.is_read_by_cpu {
             self.written |= state;
@@ -130,7 +129,7 @@ impl<D: Device> Open<D> {
     }
 
     /// Notes that a peer has all of a resource when this is done.
-    pub(super) fn release(&mut self, resource: &Tracked<D>) {
+    pub(crate) fn release(&mut self, resource: &Tracked<D>) {
         self.record_pending();
         self.tracker.release(resource);
     }
