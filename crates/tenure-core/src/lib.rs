@@ -27,15 +27,20 @@ mod execute;
 mod gpu;
 mod list;
 pub mod memory;
+mod page_allocator;
 mod places;
 pub mod prelude;
 pub mod present;
 mod query;
 mod queue;
+mod readback;
 mod record;
 mod registry;
 mod repeated;
+mod reserved;
 mod resource;
+mod scratch;
+mod services;
 mod slot_blocks;
 mod staging;
 pub mod state;
@@ -50,7 +55,7 @@ mod upload;
 
 #[doc(hidden)]
 pub use callback::emit;
-pub use command::{Commands, Needed, Recording};
+pub use command::{Commands, Needed, Recording, Transient, TransientBuffer, TransientTexture};
 pub use compaction::{CompactionReport, CompactionStats, MovedResource};
 pub use config::{
     CompactionConfig, Config, ConfigError, ConfigRule, ConfigUnit, DescriptorConfig, FrameConfig,
@@ -79,23 +84,23 @@ pub use execute::Resources;
 pub use gpu::{Frame, Gpu, ShutdownReport};
 #[doc(inline)]
 pub use memory::{AllocationFlags, CompactionBudget, Cost, LocationKind, MemoryUse, MovableId, Pressure};
+pub use page_allocator::{PageAllocator, PageAllocatorDesc, PageStats};
 pub use present::{PresentMode, SwapchainDesc, SwapchainImage};
 pub use query::{
     AnySamples, CompactedSize, GpuTime, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue,
     SampleCount, Timestamp,
 };
 pub use queue::Queue;
+pub use readback::Readback;
 pub use record::{RecordedAllocation, RecordedPlace, RecordedPlacement, Recorder};
 pub use registry::{Leak, ObjectKind};
+pub use reserved::{Reserved, ReservedDesc, TileQueue};
 pub use resource::{
     AccelerationStructure, AccelerationStructureDesc, Buffer, BufferDesc, BufferSlice, Constant, Deferred,
-    NotReleased, PageAllocator, PageAllocatorDesc, PageStats, ReadbackTexture, Rejected, Reserved,
-    ReservedDesc, SubresourceLayout, Texture, TextureDesc, TileQueue, Used,
+    NotReleased, ReadbackTexture, Rejected, SubresourceLayout, Texture, TextureDesc, Used,
 };
-pub use staging::{
-    BuildScratch, Readback, RingSlice, RingStats, Scratch, TexelData, UntypedConstant, UploadRing,
-    UploadRingDesc, WhenTooLarge,
-};
+pub use scratch::{RingSlice, Scratch, UntypedConstant, UploadRing, UploadRingDesc, WhenTooLarge};
+pub use staging::{BuildScratch, RingStats, TexelData};
 pub use stats::{
     BlockReport, FrameStats, HeapMemory, HeldReport, HolderKind, LiveObject, MemoryParts, MemoryReport,
     MovableReport, OpenRecordingReport, PoolReport, PoolStats, PressureChange, Report, Stats, TagReport,
@@ -108,8 +113,6 @@ pub use time::{RecordingId, SyncPoint};
 pub use transient_heaps::TransientStats;
 #[doc(inline)]
 pub use transient_heaps::graph::{Graph, GraphError, TransientDesc};
-#[doc(inline)]
-pub use transient_heaps::{Transient, TransientBuffer, TransientTexture};
 pub use upload::{Upload, UploadStats};
 
 /// The example of the package's front page.

@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 
 use super::{Commands, Recording};
 use crate::Error;
-use crate::context::Context;
 use crate::device::{Device, DeviceError, Permit, QueueId};
 use crate::list::ExternalPoints;
+use crate::services::Services;
 use crate::ticket::Ticket;
 use crate::time::{Clock, SyncPoint};
 
@@ -68,15 +68,16 @@ impl<D: Device> Recording<D> {
 
 /// Runs the program's own submission to a queue and counts it as one of tenure's.
 pub(crate) fn submit_external<D: Device, T, E: From<Error>>(
-    context: &Arc<Context<D>>,
+    services: &Services<D>,
     queue: QueueId,
     waits: &SyncPoint,
     run: impl FnOnce(D::NativeQueue<'_>) -> Result<T, E>,
 ) -> Result<(T, SyncPoint), E> {
+    let context = &*services.context;
     let _call = context.call();
     context.check_submitted(waits)?;
     Clock::check_outside().map_err(Error::from)?;
-    context.flush_pending_uploads()?;
+    services.flush_pending_uploads()?;
     let waits: SmallVec<[_; crate::device::MAX_QUEUES]> =
         waits.iter().filter(|wait| wait.queue != queue).collect();
     // What is dropped meanwhile waits for the submission, as for a recording that may use it.

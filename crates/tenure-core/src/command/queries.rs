@@ -131,7 +131,7 @@ impl<D: Device> Commands<D> {
 
     #[inline(never)]
     pub(crate) fn begin_scope(&mut self, name: Name) -> Result<GpuTimeScope, Error> {
-        let context = &self.service.context;
+        let context = &self.services.context;
         if !context.device().properties().has_queries(QueryKind::Timestamp, self.queue) {
             return Ok(GpuTimeScope { recording: self.id, index: NOT_MEASURED });
         }
@@ -202,7 +202,7 @@ impl<D: Device> Commands<D> {
     pub(super) fn ticket<V: QueryValue>(&mut self, slot: Slot) -> Result<QueryTicket<D, V>, Error> {
         let what = "a query of a recording is in none of its chunks";
         let queries = self.open.queries.as_mut();
-        let lease = queries.and_then(|queries| queries.lease(slot, &self.service.queries));
+        let lease = queries.and_then(|queries| queries.lease(slot, &self.services.queries));
         Ok(QueryTicket::new(lease.ok_or(Error::Internal { what })?, slot.query))
     }
 
@@ -216,7 +216,7 @@ impl<D: Device> Commands<D> {
 
     #[inline]
     fn recorded(&mut self) -> &mut RecordedQueries<D> {
-        self.open.queries.get_or_insert_with(|| self.service.queries.store.take_recorded())
+        self.open.queries.get_or_insert_with(|| self.services.queries.store.take_recorded())
     }
 
     #[inline]
@@ -232,8 +232,8 @@ impl<D: Device> Commands<D> {
     #[inline(never)]
     fn take_chunk(&mut self, kind: QueryKind) -> Result<Slot, Error> {
         let (queue, name) = (self.queue, self.name.clone());
-        let service = self.service.clone();
-        let (context, store) = (&service.context, &service.queries.store);
+        let services = self.services.clone();
+        let (context, store) = (&services.context, &services.queries.store);
         let _call = context.call();
         context.clock.check().map_err(|source| Error::device(&name, source))?;
         if !context.device().properties().has_queries(kind, queue) {
@@ -243,10 +243,10 @@ impl<D: Device> Commands<D> {
         if let Some(chunk) = store.take(context, kind, queue, &name) {
             self.recorded().add(chunk);
         } else {
-            let mut heap = store.create_heap(context, kind, queue)?;
+            let mut heap = store.create_heap(context, &*services, kind, queue)?;
             if context.device().properties().queries.must_reset {
                 let reset = |list: &mut D::List| list.reset_queries(heap.raw(), 0, heap.count());
-                match service.lists.submit_one(context, queue, reset) {
+                match services.lists.submit_one(context, queue, reset) {
                     Ok(serial) => heap.set_reset(serial),
                     Err(source) => {
                         // The commands were refused, and so never run.

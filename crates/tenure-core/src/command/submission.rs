@@ -24,20 +24,20 @@ impl<D: Device> Recording<D> {
     /// recording is discarded then.
     #[inline(never)]
     pub fn submit(mut self) -> Result<SyncPoint, Error> {
-        let service = self.service.clone();
-        let _call = service.context.call();
-        self.service.context.flush_pending_uploads()?;
+        let services = self.services.clone();
+        let _call = services.context.call();
+        services.flush_pending_uploads()?;
         self.end_queries()?;
-        let context = &self.service.context;
+        let context = &self.services.context;
         let Some(Commands { mut open, queue, id, mut holds, .. }) = self.commands.take() else {
             return Ok(SyncPoint::NONE);
         };
         self.shown.move_to(&mut open.blocks);
         self.waits.merge(&self.copied(&holds));
         let (queries, tickets) = (open.queries.take(), std::mem::take(&mut open.tickets));
-        let submitted = self.service.lists.submit_open(context, queue, open, &self.waits);
+        let submitted = self.services.lists.submit_open(context, queue, open, &self.waits);
         if let Some(queries) = queries {
-            queries.end(&self.service.queries.store, submitted.as_ref().ok().copied());
+            queries.end(&self.services.queries.store, submitted.as_ref().ok().copied());
         }
         if let Ok(at) = &submitted {
             holds.note_used(*at);
@@ -50,13 +50,13 @@ impl<D: Device> Recording<D> {
             &tickets,
             submitted.as_ref().map_or(Progress::Discarded, |at| Progress::Submitted((*at).into())),
         );
-        self.service.context.settle_submission();
-        submitted.map(|at| self.service.context.clock.point_at(at)).map_err(|error| error.named(&self.name))
+        self.services.context.settle_submission();
+        submitted.map(|at| self.services.context.clock.point_at(at)).map_err(|error| error.named(&self.name))
     }
     /// The copies of what has moved that are not complete yet, as far as is known: what it uses comes after those, also
     /// where it was not named in a state.
     fn copied(&self, holds: &PlaceHolds<D>) -> SyncPoint {
-        let (mut copied, completed) = (*holds.copied(), self.service.context.clock.completed());
+        let (mut copied, completed) = (*holds.copied(), self.services.context.clock.completed());
         if let Some(places) = self.noted_places() {
             copied.merge(&places.copied());
         }

@@ -8,7 +8,9 @@ use crate::api_resource::ApiResource;
 use crate::context::{Context, Retired};
 use crate::device::{CommandList, Device, QueueSerial, ResourceDesc, State, StateModel, Subresource};
 use crate::list::Open;
-use crate::memory::{ApiPlace, Backing, Current, Exchange, Follower, Location, MovableBacking, PlannedMove};
+use crate::memory::{
+    ApiPlace, Backing, Current, Exchange, Follower, Location, MakeRoom, MovableBacking, PlannedMove,
+};
 use crate::registry::RecordKey;
 use crate::resource::Tracked;
 use crate::state::StateError;
@@ -322,11 +324,11 @@ impl<D: Device> Followers<D> {
 
     /// Makes what shows everything in its new place: first the views, then what is made of them. False when that is not
     /// possible.
-    pub(super) fn follow(&self, moving: &[Moving<'_, D>]) -> bool {
+    pub(super) fn follow(&self, room: &dyn MakeRoom, moving: &[Moving<'_, D>]) -> bool {
         let views = self.0.iter().zip(moving);
         let mut views = views.flat_map(|(followers, moved)| followers.iter().map(move |view| (view, moved)));
-        views.all(|(view, moved)| view.follow(&moved.to))
-            && self.all().all(|follower| follower.follow_views())
+        views.all(|(view, moved)| view.follow(room, &moved.to))
+            && self.all().all(|follower| follower.follow_views(room))
     }
 
     pub(super) fn finish(&self) {

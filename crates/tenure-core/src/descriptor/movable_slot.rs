@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use super::service::DescriptorService;
 use crate::descriptor_store::CpuSlot;
 use crate::device::{BufferView, Descriptor, DescriptorKind, Device, TextureView};
-use crate::memory::{ApiPlace, Follower, Holder, MovableBacking, PlaceHolds};
+use crate::memory::{ApiPlace, Follower, Holder, MakeRoom, MovableBacking, PlaceHolds};
 use crate::places::Places;
 use crate::time::Stamp;
 use crate::{Error, Name};
@@ -119,6 +119,7 @@ fn place_of<D: Device>(slot: &CpuSlot<D>) -> (Arc<D::DescriptorHeap>, u32) {
 impl<D: Device> MovableSlot<D> {
     pub(super) fn make(
         service: &Arc<DescriptorService<D>>,
+        room: &dyn MakeRoom,
         movable: &Arc<MovableBacking<D>>,
         name: &Name,
         shows: Shows,
@@ -126,7 +127,7 @@ impl<D: Device> MovableSlot<D> {
         // It stays until it is known what shows it.
         let mut holds = PlaceHolds::new(Holder::NO_RECORDING);
         let ApiPlace { api_resource, offset } = holds.hold(movable, None);
-        let slot = service.make_descriptor(name, &shows.descriptor(&api_resource.object, offset))?;
+        let slot = service.make_descriptor(room, name, &shows.descriptor(&api_resource.object, offset))?;
         let made = Arc::new(Self {
             movable: movable.clone(),
             shows,
@@ -178,12 +179,12 @@ impl<D: Device> MovableSlot<D> {
 }
 
 impl<D: Device> Follower<D> for MovableSlot<D> {
-    fn follow(&self, to: &ApiPlace<D>) -> bool {
+    fn follow(&self, room: &dyn MakeRoom, to: &ApiPlace<D>) -> bool {
         if self.slot.is_ready() {
             return true;
         }
         let descriptor = self.shows.descriptor(&to.api_resource.object, to.offset);
-        match self.service.make_descriptor(&self.name, &descriptor) {
+        match self.service.make_descriptor(room, &self.name, &descriptor) {
             Ok(slot) => {
                 let twice = self.slot.set_next(slot);
                 debug_assert!(twice.is_none(), "one thread moves things at a time");
@@ -196,7 +197,7 @@ impl<D: Device> Follower<D> for MovableSlot<D> {
         }
     }
 
-    fn follow_views(&self) -> bool {
+    fn follow_views(&self, _: &dyn MakeRoom) -> bool {
         true
     }
 

@@ -11,7 +11,7 @@ use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor_store::{LastingSet, RecordedBlock, RecordedSets, RetiredDescriptor, SetLayoutInner};
 use crate::device::{Device, DeviceError, Permit, SetWrite};
-use crate::memory::{ApiPlace, Follower, Holder, MovableBacking};
+use crate::memory::{ApiPlace, Follower, Holder, MakeRoom, MovableBacking};
 use crate::places::Places;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::slot_blocks::Slot;
@@ -136,7 +136,7 @@ impl<D: Device> MovableSet<D> {
     }
 
     /// Another set, of what its views will be.
-    fn make(&self) -> Result<LastingSet<D>, DeviceError> {
+    fn make(&self, room: &dyn MakeRoom) -> Result<LastingSet<D>, DeviceError> {
         let next = self.kept.next();
         let write = |((binding, element), kept): (&(u32, u32), _)| SetWrite {
             binding: *binding,
@@ -144,21 +144,21 @@ impl<D: Device> MovableSet<D> {
             source: kept_source(kept),
         };
         let writes: Writes<'_, D> = self.at.iter().zip(&next).map(write).collect();
-        let slot = take_lasting(&self.service, &self.layout_inner, &writes)?;
+        let slot = take_lasting(&self.service, room, &self.layout_inner, &writes)?;
         Ok(LastingSet { slot, layout_inner: self.layout_inner.clone(), name: self.name.clone() })
     }
 }
 
 impl<D: Device> Follower<D> for MovableSet<D> {
-    fn follow(&self, _: &ApiPlace<D>) -> bool {
+    fn follow(&self, _: &dyn MakeRoom, _: &ApiPlace<D>) -> bool {
         true
     }
 
-    fn follow_views(&self) -> bool {
+    fn follow_views(&self, room: &dyn MakeRoom) -> bool {
         if self.set.is_ready() {
             return true;
         }
-        match self.make() {
+        match self.make(room) {
             Ok(set) => {
                 let twice = self.set.set_next(set);
                 debug_assert!(twice.is_none(), "one thread moves things at a time");
@@ -192,6 +192,7 @@ fn retire<D: Device>(service: &DescriptorService<D>, set: LastingSet<D>, born: S
 /// A lasting set of a layout, written.
 fn take_lasting<D: Device>(
     service: &DescriptorService<D>,
+    room: &dyn MakeRoom,
     layout_inner: &SetLayoutInner<D>,
     writes: &[SetWrite<'_, D>],
 ) -> Result<Slot<D::SetBlock>, DeviceError> {
@@ -199,13 +200,14 @@ fn take_lasting<D: Device>(
     if !layout_inner.has_room() {
         context.reclaim_without_frames();
     }
-    context.retry(|| layout_inner.take_lasting(store, context.device(), context.current_frame(), writes))
+    room.retry(|| layout_inner.take_lasting(store, context.device(), context.current_frame(), writes))
 }
 
 /// A block of sets for a recording: one that nothing uses, or else a new one.
 #[cold]
 fn take_block<D: Device>(
     service: &DescriptorService<D>,
+    room: &dyn MakeRoom,
     layout_inner: &SetLayoutInner<D>,
 ) -> Result<Box<RecordedBlock<D>>, DeviceError> {
     let (context, store) = (&service.context, service.store());
@@ -214,12 +216,13 @@ fn take_block<D: Device>(
         layout_inner.take_idle_block()
     });
     let make = || layout_inner.make_recorded_block(store, context.device());
-    idle.map_or_else(|| context.retry(make), Ok)
+    idle.map_or_else(|| room.retry(make), Ok)
 }
 
 impl<D: Device> DescriptorSet<D> {
     pub(crate) fn create(
         service: &Arc<DescriptorService<D>>,
+        room: &dyn MakeRoom,
         desc: &DescriptorSetDesc<'_, D>,
     ) -> Result<Self, Error> {
         let (context, DescriptorSetDesc { layout, binds, name }) = (&service.context, desc);
@@ -230,7 +233,7 @@ impl<D: Device> DescriptorSet<D> {
         let places = Places { noted: &noted, pool: &context.place_pool, holder: Holder::NO_RECORDING };
         let writes = layout_inner.writes(service, binds, places)?;
         let kept = shares(name, binds.iter().map(|(_, _, bind)| *bind))?;
-        let taken = take_lasting(service, layout_inner, &writes);
+        let taken = take_lasting(service, room, layout_inner, &writes);
         let slot = taken.map_err(|source| context.refused(name, source))?;
         let set = LastingSet { slot, layout_inner: layout_inner.clone(), name: name.clone() };
         let born = context.clock.stamp();
@@ -383,6 +386,7 @@ impl<'r, D: Device> Set<'r, D> {
     /// Takes a set for a recording and writes it.
     pub(crate) fn take(
         service: &'r DescriptorService<D>,
+        room: &dyn MakeRoom,
         recorded: &'r OnceCell<Box<RecordedSets<D>>>,
         recording: &Name,
         places: Places<'_, D>,
@@ -396,7 +400,7 @@ impl<'r, D: Device> Set<'r, D> {
         let refuse = |source| context.refused(&layout_inner.name, source);
         let (block, index) = match sets.take(layout_inner) {
             Some(set) => set,
-            None => take_block(service, layout_inner)
+            None => take_block(service, room, layout_inner)
                 .and_then(|block| sets.add(layout_inner, recording, block))
                 .map_err(refuse)?,
         };

@@ -11,7 +11,7 @@ use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor_store::{StaticRange, VisibleHeap, count};
 use crate::device::{DescriptorKind, DescriptorSource, Device};
-use crate::memory::{ApiPlace, Follower, Holder, MovableBacking};
+use crate::memory::{ApiPlace, Follower, Holder, MakeRoom, MovableBacking};
 use crate::places::Places;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::time::Stamp;
@@ -125,9 +125,9 @@ impl<D: Device> MovableRow<D> {
     }
 
     /// Another row, of what its views will be.
-    fn make(&self) -> Result<StaticRange, Error> {
+    fn make(&self, room: &dyn MakeRoom) -> Result<StaticRange, Error> {
         let (service, context) = (&self.service, &self.service.context);
-        let (heap, next) = (service.visible(&self.name, self.kind)?, self.kept.next());
+        let (heap, next) = (service.visible(room, &self.name, self.kind)?, self.kept.next());
         let sources: Sources<'_, D> = next.iter().map(kept_source).collect();
         take_row(context, heap, &self.name, &sources)
     }
@@ -156,15 +156,15 @@ fn take_row<D: Device>(
 }
 
 impl<D: Device> Follower<D> for MovableRow<D> {
-    fn follow(&self, _: &ApiPlace<D>) -> bool {
+    fn follow(&self, _: &dyn MakeRoom, _: &ApiPlace<D>) -> bool {
         true
     }
 
-    fn follow_views(&self) -> bool {
+    fn follow_views(&self, room: &dyn MakeRoom) -> bool {
         if self.range.is_ready() {
             return true;
         }
-        match self.make() {
+        match self.make(room) {
             Ok(range) => {
                 let twice = self.range.set_next(range);
                 debug_assert!(twice.is_none(), "one thread moves things at a time");
@@ -193,6 +193,7 @@ impl<D: Device> Follower<D> for MovableRow<D> {
 impl<D: Device> DescriptorTable<D> {
     pub(crate) fn create(
         service: &Arc<DescriptorService<D>>,
+        room: &dyn MakeRoom,
         desc: &DescriptorTableDesc<'_, D>,
     ) -> Result<Self, Error> {
         let (context, DescriptorTableDesc { binds, name }) = (&service.context, desc);
@@ -203,7 +204,7 @@ impl<D: Device> DescriptorTable<D> {
         let places = Places { noted: &noted, pool: &context.place_pool, holder: Holder::NO_RECORDING };
         let kind = gather(service, name, binds, places, &mut sources).map_err(|error| *error)?;
         let kept = shares(name, binds.iter().copied())?;
-        let heap = service.visible(name, kind)?;
+        let heap = service.visible(room, name, kind)?;
         let range = take_row(context, heap, name, &sources)?;
         let born = context.clock.stamp();
         let (row, blocks) = match KeptBinds::of(binds.iter().copied()) {

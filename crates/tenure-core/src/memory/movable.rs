@@ -16,6 +16,7 @@ use super::BlockTraits;
 use super::location::{Backing, Location};
 use super::policy::Placement;
 use super::pool::{RangeId, Suballocation};
+use super::request::MakeRoom;
 use crate::Name;
 use crate::api_resource::ApiResource;
 use crate::device::{Device, QueueSerial, ResourceDesc, State as UsageState, Subresource};
@@ -279,11 +280,11 @@ impl PlaceNeeds {
 pub(crate) trait Follower<D: Device>: Send + Sync {
     /// Makes what shows a resource in the place that it moves to. For views; called once for each resource. False when
     /// it cannot be made.
-    fn follow(&self, to: &ApiPlace<D>) -> bool;
+    fn follow(&self, room: &dyn MakeRoom, to: &ApiPlace<D>) -> bool;
 
     /// Makes what shows views as they will be. For tables and sets, after all views; perhaps called more than once. False
     /// when it cannot be made.
-    fn follow_views(&self) -> bool;
+    fn follow_views(&self, room: &dyn MakeRoom) -> bool;
 
     /// The resource is in its new place. Perhaps called more than once.
     fn finish(&self);

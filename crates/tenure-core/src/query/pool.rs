@@ -11,6 +11,7 @@ use super::recorded::RecordedQueries;
 use super::times::GpuTimes;
 use crate::context::Context;
 use crate::device::{Device, ObjectRef, Permit, Properties, QueryHeapDesc, QueryKind, QueueId, Usage};
+use crate::memory::MakeRoom;
 use crate::resource::Tracked;
 use crate::staging::Page;
 use crate::ticket::Ticket;
@@ -55,12 +56,12 @@ pub(crate) struct QueryHeap<D: Device> {
 }
 
 impl<D: Device> QueryHeap<D> {
-    fn create(context: &Context<D>, desc: QueryHeapDesc) -> Result<Self, Error> {
+    fn create(context: &Context<D>, room: &dyn MakeRoom, desc: QueryHeapDesc) -> Result<Self, Error> {
         let bytes = u64::from(desc.count) * desc.kind.result_bytes();
         let name = page_name(desc.kind);
         let page = BufferDesc::new(bytes, Usage::COPY_DST).memory(MemoryUse::Readback).alignment(256);
-        let page = Page::new(context, &page.name(name))?;
-        match context.retry(|| context.device().create_query_heap(&desc)) {
+        let page = Page::new(context, room, &page.name(name))?;
+        match room.retry(|| context.device().create_query_heap(&desc)) {
             Ok(raw) => {
                 context.device().set_name(Permit::own(), ObjectRef::QueryHeap(&raw), name);
                 Ok(Self { raw, page, desc, reset_at: 0 })
@@ -284,11 +285,12 @@ impl<D: Device> QueryStore<D> {
     pub(crate) fn create_heap(
         &self,
         context: &Context<D>,
+        room: &dyn MakeRoom,
         kind: QueryKind,
         queue: QueueId,
     ) -> Result<QueryHeap<D>, Error> {
         let desc = QueryHeapDesc { kind, queue, count: chunk_size(kind) * CHUNKS };
-        let heap = QueryHeap::create(context, desc)?;
+        let heap = QueryHeap::create(context, room, desc)?;
         self.made.fetch_add(1, Ordering::Relaxed);
         Ok(heap)
     }

@@ -83,7 +83,7 @@ impl<D: Device> Uploads<D> {
 
     /// Submits pending uploads if possible, and waits for the oldest batch in flight. Returns false if there is none.
     pub(super) fn wait_for_oldest(&self, context: &Context<D>) -> Result<bool, Error> {
-        if context.has_pending_uploads() && Clock::check_outside().is_ok() {
+        if self.is_pending() && Clock::check_outside().is_ok() {
             self.flush_patiently(context)?;
         }
         let Some(point) = self.in_flight.oldest(&context.clock.completed()) else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! Scratch memory for builds of acceleration structures.
+//! Pages of scratch memory for builds of acceleration structures.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,15 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
+use super::Page;
 use super::page_pool::{Gone, ThreadPages};
-use super::{Page, Scratch};
 use crate::append_list::AppendList;
 use crate::context::Context;
-use crate::device::{Allowed, Barrier, Device, DeviceError, Usage};
+use crate::device::{Barrier, Device};
 use crate::time::SyncPoint;
-use crate::{BufferDesc, Error, Name};
-
-const NAME: &str = "build scratch";
 
 /// Bytes of the first page, unless more is needed: the least that the configuration allows.
 const FIRST_PAGE: u64 = 64 << 10;
@@ -22,7 +19,7 @@ const FIRST_PAGE: u64 = 64 << 10;
 /// The most sets of pages that are kept without pages, so that recordings need not allocate them.
 const MOST_EMPTY: usize = 16;
 
-/// Scratch memory for one build of an acceleration structure: see [`Scratch::build_scratch`]. It lasts until
+/// Scratch memory for one build of an acceleration structure: see [`Scratch::build_scratch`](crate::Scratch::build_scratch). It lasts until
 /// the recording is submitted, or its scratch memory is
 /// [reused](crate::Recording::reuse_build_scratch); the GPU has it until the submission is complete.
 pub struct BuildScratch<'r, D: Device> {
@@ -69,98 +66,6 @@ impl<'r, D: Device> BuildScratch<'r, D> {
     }
 }
 
-impl<'r, D: Device> Scratch<'r, D> {
-    /// Scratch memory for a build of an acceleration structure, of as many bytes as the API says that the
-    /// build needs. No two builds of a recording have the same bytes, so that they need no barrier between
-    /// them.
-    ///
-    /// For many builds, give back what the earlier ones had with
-    /// [`Recording::reuse_build_scratch`](crate::Recording::reuse_build_scratch) when it has become as much as
-    /// is to be used at a time. Where a render graph has a build in each frame, a transient buffer of
-    /// [`Usage::UNORDERED_ACCESS`] is an alternative: its bytes are shared with the graph's other resources.
-    ///
-    /// O(1) within a page: no lock and no allocation. Pages begin small and grow, where a recording needs more
-    /// than one, up to [`StagingConfig::build_scratch_page`](crate::StagingConfig::build_scratch_page) bytes. They
-    /// are used again once the GPU is done with the recording; what is larger than that gets a page of its own,
-    /// which goes with the recording.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`] when a page is needed and not to be had; [`Error::Device`] for no bytes at all,
-    /// more than a buffer can hold, or a lost device.
-    ///
-    /// ```
-    /// use tenure::{Config, Gpu, Queue, sim};
-    ///
-    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
-    /// let mut recording = gpu.record(Queue::Graphics, "build")?;
-    /// let (_commands, scratch) = recording.split();
-    /// let (rock, tree) = (scratch.build_scratch(1000)?, scratch.build_scratch(3000)?);
-    /// assert!(tree.offset() >= rock.offset() + rock.size());
-    /// assert_eq!(tree.gpu_address().map(|address| address % 256), Some(0));
-    /// // … builds …
-    /// recording.reuse_build_scratch();
-    /// let again = recording.split().1.build_scratch(2000)?;
-    /// // … builds, in the same memory …
-    /// # let _ = again;
-    /// recording.submit()?;
-    /// # Ok::<(), tenure::Error>(())
-    /// ```
-    ///
-    /// What was handed out before cannot be used after that:
-    ///
-    /// ```compile_fail,E0502
-    /// # use tenure::{Config, Gpu, Queue, sim};
-    /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
-    /// # let mut recording = gpu.record(Queue::Graphics, "build")?;
-    /// let rock = recording.split().1.build_scratch(1000)?;
-    /// recording.reuse_build_scratch();
-    /// rock.gpu_address();
-    /// # Ok::<(), tenure::Error>(())
-    /// ```
-    #[inline]
-    pub fn build_scratch(&self, size: u64) -> Result<BuildScratch<'r, D>, Error> {
-        let align = self.service.context.alignments.build_scratch;
-        let builds: Option<&'r BuildPages<D>> = self.builds.get().map(|builds| &**builds);
-        match builds.and_then(|builds| builds.bump(size, align)) {
-            Some(found) if size > 0 => Ok(found),
-            _ => self.make_build_room(size, align),
-        }
-    }
-
-    #[cold]
-    fn make_build_room(&self, size: u64, align: u64) -> Result<BuildScratch<'r, D>, Error> {
-        let context = &*self.service.context;
-        let _call = context.call();
-        let refused = |source| context.refused(&Name::from(NAME), source);
-        if size == 0 {
-            return Err(refused(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1))));
-        }
-        // Buffers may begin at addresses that are aligned to less. The bytes for that are no part of what is
-        // asked for, so that the limit that is told has them taken off.
-        let most = context.max_buffer_size.saturating_sub(align - 1);
-        if size > most {
-            return Err(refused(DeviceError::invalid_desc("size", size, Allowed::AtMost(most))));
-        }
-        let needed = size + (align - 1);
-        let pool = &self.service.store.builds;
-        let builds: &'r BuildPages<D> = self.builds.get_or_init(|| pool.take());
-        if let Some(found) = builds.find(size, align) {
-            return Ok(found);
-        }
-        let page = match pool.page_for(context, needed, !builds.pages.is_empty()) {
-            Ok(page) => page,
-            Err(bytes) => Box::new(Page::new(context, &page_desc(bytes, align))?),
-        };
-        let found = builds.begin(page).and_then(|()| builds.bump(size, align));
-        found.ok_or(Error::Internal { what: "a new page of build scratch is too small" })
-    }
-}
-
-fn page_desc(size: u64, align: u64) -> BufferDesc {
-    let usage = Usage::UNORDERED_ACCESS;
-    BufferDesc { usage, ..BufferDesc::new(size, usage).alignment(align).name(NAME) }
-}
-
 /// The pages in which the builds of one recording have scratch memory.
 pub(crate) struct BuildPages<D: Device> {
     pages: AppendList<Box<Page<D>>>,
@@ -183,9 +88,14 @@ impl<D: Device> BuildPages<D> {
         }
     }
 
+    /// Whether there is no page.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
     /// The next bytes of the current page whose address is a multiple of `align`, a power of two.
     #[inline]
-    fn bump(&self, size: u64, align: u64) -> Option<BuildScratch<'_, D>> {
+    pub(crate) fn bump(&self, size: u64, align: u64) -> Option<BuildScratch<'_, D>> {
         let page = self.pages.get(self.current.get())?;
         let base = page.address().unwrap_or_else(|| page.base());
         let offset = base.checked_add(self.next.get())?.checked_next_multiple_of(align)? - base;
@@ -195,7 +105,7 @@ impl<D: Device> BuildPages<D> {
     }
 
     /// Bytes of a page that was filled before the memory was reused.
-    fn find(&self, size: u64, align: u64) -> Option<BuildScratch<'_, D>> {
+    pub(crate) fn find(&self, size: u64, align: u64) -> Option<BuildScratch<'_, D>> {
         self.note_current();
         (0..self.pages.len()).find_map(|index| {
             self.go_to(index)?;
@@ -218,7 +128,7 @@ impl<D: Device> BuildPages<D> {
     }
 
     /// Takes a page in, which is filled from here on.
-    fn begin(&self, page: Box<Page<D>>) -> Option<()> {
+    pub(crate) fn begin(&self, page: Box<Page<D>>) -> Option<()> {
         self.note_current();
         self.used.borrow_mut().push(0);
         self.pages.push(page);
@@ -275,14 +185,19 @@ impl<D: Device> Default for BuildScratchPool<D> {
 }
 
 impl<D: Device> BuildScratchPool<D> {
-    fn take(&self) -> Box<BuildPages<D>> {
+    pub(crate) fn take(&self) -> Box<BuildPages<D>> {
         self.state.lock().empty.pop().unwrap_or_else(|| Box::new(BuildPages::new()))
     }
 
     /// A page of at least `needed` bytes that was used before and that nothing uses any more; `Err` with the bytes
     /// that a new one should have where there is none. They grow where a recording has filled a page
     /// (`is_further`), and where a build needs more, and not with the number of recordings in flight.
-    fn page_for(&self, context: &Context<D>, needed: u64, is_further: bool) -> Result<Box<Page<D>>, u64> {
+    pub(crate) fn page_for(
+        &self,
+        context: &Context<D>,
+        needed: u64,
+        is_further: bool,
+    ) -> Result<Box<Page<D>>, u64> {
         let largest = context.config.staging.build_scratch_page;
         if needed > largest {
             return Err(needed);

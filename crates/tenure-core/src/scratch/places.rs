@@ -31,7 +31,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         self.note_block(api_resource);
         let address = api_resource.address.map(|base| base + offset);
         let (resource, size) = (&api_resource.object, buffer.size());
-        Ok(BufferSlice { context: &self.service.context, resource, offset, size, address })
+        Ok(BufferSlice { context: &self.services.context, resource, offset, size, address })
     }
 
     /// The API texture of a texture for this recording: of a [movable](crate::TextureDesc::movable) one that is right
@@ -134,7 +134,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     }
 
     pub(super) fn places(&self) -> Places<'r, D> {
-        let pool = &self.service.context.place_pool;
+        let pool = &self.services.context.place_pool;
         Places { noted: self.noted_places, pool, holder: Holder(self.id.0) }
     }
 
@@ -149,7 +149,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     }
 
     fn check_context(&self, context: &Arc<Context<D>>, name: &Name) -> Result<(), Error> {
-        match Arc::ptr_eq(context, &self.service.context) {
+        match Arc::ptr_eq(context, &self.services.context) {
             true => Ok(()),
             false => Err(Error::Foreign { name: name.clone() }),
         }

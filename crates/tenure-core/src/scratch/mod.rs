@@ -1,16 +1,26 @@
-//! Constants of one recording.
+//! Memory for what one recording needs once, and upload rings.
+
+mod build_scratch;
+mod descriptors;
+mod places;
+mod ring;
+mod slice;
 
 use std::cell::OnceCell;
 
-use super::{BuildPages, Page, Pages, StagingService, UntypedConstant};
 use crate::block_set::NotedBlocks;
 use crate::context::Context;
 use crate::descriptor_store::{RecordedChunks, RecordedSets};
 use crate::device::{Allowed, Device, DeviceError, Usage};
 use crate::places::RecordedPlaces;
 use crate::resource::{BufferSlice, Constant};
+use crate::services::Services;
+use crate::staging::{BuildPages, Page, Pages};
 use crate::time::RecordingId;
 use crate::{BufferDesc, Error, MemoryUse, Name};
+
+pub use ring::{UploadRing, UploadRingDesc, WhenTooLarge};
+pub use slice::{RingSlice, UntypedConstant};
 
 const NAME: &str = "constants";
 
@@ -38,7 +48,7 @@ const NAME: &str = "constants";
 /// # Origin
 /// The linear allocators of MiniEngine's and Diligent Engine's command contexts.
 pub struct Scratch<'r, D: Device> {
-    pub(crate) service: &'r StagingService<D>,
+    pub(crate) services: &'r Services<D>,
     /// Taken from the pool with the first constant.
     pub(crate) pages: &'r OnceCell<Box<Pages<D>>>,
     /// Taken from the pool with the first build of an acceleration structure.
@@ -174,7 +184,7 @@ impl<'r, D: Device> Scratch<'r, D> {
 
     #[inline]
     fn context(&self) -> &'r Context<D> {
-        &self.service.context
+        &self.services.context
     }
 
     #[inline]
@@ -194,7 +204,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     #[inline]
     fn bump(&self, size: u64) -> Option<Room<'r, D>> {
         let pages: &'r Pages<D> = self.pages.get().filter(|_| size > 0)?;
-        let (index, offset) = pages.bump(size, self.service.context.alignments.constant)?;
+        let (index, offset) = pages.bump(size, self.services.context.alignments.constant)?;
         Some(Room { page: pages.get(index)?, index, offset })
     }
 
@@ -202,46 +212,46 @@ impl<'r, D: Device> Scratch<'r, D> {
     #[cold]
     #[inline(never)]
     fn make_room(&self, size: u64) -> Result<Room<'r, D>, Error> {
-        let _call = self.service.context.call();
+        let _call = self.services.context.call();
         if size == 0 {
             return Err(self.refused(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1))));
         }
         let had_pages = self.pages.get().is_some();
-        let pages: &'r Pages<D> = self.pages.get_or_init(|| self.service.store.constants.take());
+        let pages: &'r Pages<D> = self.pages.get_or_init(|| self.services.constants.take());
         if !had_pages && let Some(room) = self.bump(size) {
             return Ok(room);
         }
-        let page_size = self.service.context.config.staging.constant_page;
+        let page_size = self.services.context.config.staging.constant_page;
         if size <= page_size
-            && let Some(page) = self.service.store.constants.take_free(pages.thread_pages(), self.context())
+            && let Some(page) = self.services.constants.take_free(pages.thread_pages(), self.context())
         {
             let (index, page) = pages.begin(page, size);
             return Ok(Room { page, index, offset: 0 });
         }
         // Views of constants take whole multiples of their alignment on Direct3D 12.
-        let whole = size.checked_next_multiple_of(self.service.context.alignments.constant).unwrap_or(size);
+        let whole = size.checked_next_multiple_of(self.services.context.alignments.constant).unwrap_or(size);
         let usage = Usage::READ_ONLY;
         let desc = BufferDesc {
             usage,
             ..BufferDesc::new(whole.max(page_size), usage).memory(MemoryUse::Upload).name(NAME)
         };
-        let page = Box::new(Page::new(self.context(), &desc)?);
+        let page = Box::new(Page::new(self.context(), self.services, &desc)?);
         let (index, page) = if size > page_size { pages.keep(page) } else { pages.begin(page, size) };
         Ok(Room { page, index, offset: 0 })
     }
 
     /// A page for one thing alone, of this recording.
-    pub(super) fn dedicate(&self, desc: &BufferDesc) -> Result<&'r Page<D>, Error> {
-        let _call = self.service.context.call();
-        let page = Box::new(Page::new(self.context(), desc)?);
-        let pages: &'r Pages<D> = self.pages.get_or_init(|| self.service.store.constants.take());
+    fn dedicate(&self, desc: &BufferDesc) -> Result<&'r Page<D>, Error> {
+        let _call = self.services.context.call();
+        let page = Box::new(Page::new(self.context(), self.services, desc)?);
+        let pages: &'r Pages<D> = self.pages.get_or_init(|| self.services.constants.take());
         Ok(pages.keep(page).1)
     }
 
     #[cold]
     #[inline(never)]
     fn refused(&self, source: DeviceError) -> Error {
-        self.service.context.refused(&Name::from(NAME), source)
+        self.services.context.refused(&Name::from(NAME), source)
     }
 
     #[inline]

@@ -1,20 +1,24 @@
 //! Reserved (sparse) resources: an address range now, tiles later.
 
+mod tile_map;
+
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::tile_map::TileMap;
-use super::{HandleInner, Labels};
+use tile_map::TileMap;
+
 use crate::api_resource::ApiResource;
 use crate::context::{Context, Retired};
 use crate::device::{
     BufferInfo, Device, DeviceError, QueueSerial, Requirements, ResourceDesc, TextureInfo, TileLayout,
     TileRegion, TileSource, TileUpdate, Usage,
 };
-use crate::memory::{Backing, Location, MakeRoom as _, Store, Suballocation};
+use crate::memory::{Backing, Location, MakeRoom, Store, Suballocation};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
+use crate::resource::{HandleInner, Labels, Used};
+use crate::services::Services;
 use crate::time::{Stamp, SyncPoint};
 use crate::{Error, Name, Queue, TileRule};
 
@@ -119,16 +123,25 @@ struct Mappings<D: Device> {
 /// [`Features::UNMAPPED_TILES`](crate::device::Features::UNMAPPED_TILES); elsewhere nothing may touch it.
 pub struct Reserved<D: Device> {
     /// Declared first: the resource is released before the tiles mapped to it.
-    pub(super) inner: HandleInner<D>,
+    inner: HandleInner<D>,
     mappings: Mutex<Mappings<D>>,
     map: TileMap,
     needs: Requirements,
+    /// Declared last, as in every handle.
+    services: Arc<Services<D>>,
 }
 
 debug_fields!([D: Device] Reserved<D>, "Reserved", this, name: this.name(), layout: this.layout());
 
+impl<'a, D: Device> From<&'a Reserved<D>> for Used<'a, D> {
+    fn from(reserved: &'a Reserved<D>) -> Self {
+        Self::of_object(&reserved.inner)
+    }
+}
+
 impl<D: Device> Reserved<D> {
-    pub(crate) fn create(context: &Arc<Context<D>>, desc: &ReservedDesc) -> Result<Self, Error> {
+    pub(crate) fn create(services: &Arc<Services<D>>, desc: &ReservedDesc) -> Result<Self, Error> {
+        let (context, room): (_, &dyn MakeRoom) = (&services.context, &**services);
         let refuse = |source| context.refused(&desc.name, source);
         // Memory is taken by tiles, and these need the same of a buffer that is larger than one allocation.
         let mut asked = desc.resource.clone();
@@ -141,14 +154,7 @@ impl<D: Device> Reserved<D> {
         needs.size = needs.size.max(size);
         let objects = &context.pools.objects;
         let reserve = || objects.create_reserved(context.device(), &desc.resource, &desc.name);
-        let api_resource = match reserve() {
-            Err(error) if error.is_shortage() => {
-                context.make_room(None);
-                reserve()
-            }
-            answer => answer,
-        };
-        let api_resource = api_resource.map_err(refuse)?;
+        let api_resource = room.retry(reserve).map_err(refuse)?;
         let layout = match context.device().tile_layout(&api_resource.object) {
             Ok(layout) => layout,
             Err(error) => {
@@ -175,7 +181,7 @@ impl<D: Device> Reserved<D> {
         let tiles = usize::try_from(map.count()).unwrap_or(usize::MAX);
         let runs = std::iter::repeat_with(|| None).take(tiles).collect();
         let mappings = Mutex::new(Mappings { runs, changed: SyncPoint::NONE });
-        Ok(Self { inner, mappings, map, needs })
+        Ok(Self { inner, mappings, map, needs, services: services.clone() })
     }
 
     /// How it is tiled.
@@ -313,7 +319,8 @@ impl<D: Device> Reserved<D> {
         let context = self.inner.context();
         let tile = self.map.layout.tile_size;
         let size = (tiles as u64).saturating_mul(tile);
-        let (suballocation, store) = context.place_tiles(&self.inner.name, &self.needs, size, tile)?;
+        let (suballocation, store) =
+            context.place_tiles(&*self.services, &self.inner.name, &self.needs, size, tile)?;
         Ok(Arc::new(TileRun { store, suballocation, context: context.clone() }))
     }
 

@@ -4,9 +4,6 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::buffer_place::{buffer_alignment, placed_needs};
-use super::{HandleInner, Labels, Texture, TextureDesc};
-use crate::context::Context;
 use crate::device::{
     BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Priority, Requirements, ResourceDesc,
 };
@@ -16,7 +13,8 @@ use crate::memory::{
     Page, PageRange, ResourceRequest, allows, no_memory_type,
 };
 use crate::registry::{ObjectKind, RecordKey};
-use crate::resource::Buffer;
+use crate::resource::{Buffer, HandleInner, Labels, Texture, TextureDesc, buffer_alignment, placed_needs};
+use crate::services::Services;
 use crate::{BufferDesc, Error, Name};
 
 /// What a [`PageAllocator`] holds.
@@ -74,20 +72,21 @@ impl PageAllocatorDesc {
 /// Pages are given back when the allocator and all its resources are gone.
 /// Any thread may create from it; creations from one allocator wait for each other.
 pub struct PageAllocator<D: Device> {
-    context: Arc<Context<D>>,
     name: Name,
     page_size: u64,
     pages: Mutex<Vec<Arc<Page<D>>>>,
     record: RecordKey,
+    /// Declared last, as in every handle.
+    services: Arc<Services<D>>,
 }
 
 debug_fields!([D: Device] PageAllocator<D>, "PageAllocator", this, name: this.name, page_size: this.page_size);
 
 impl<D: Device> PageAllocator<D> {
-    pub(crate) fn new(context: &Arc<Context<D>>, desc: &PageAllocatorDesc) -> Self {
+    pub(crate) fn new(services: &Arc<Services<D>>, desc: &PageAllocatorDesc) -> Self {
         let PageAllocatorDesc { page_size, name } = desc.clone();
-        let record = context.register(&name, ObjectKind::Pages, 0);
-        Self { context: context.clone(), name, page_size, pages: Mutex::new(Vec::new()), record }
+        let record = services.context.register(&name, ObjectKind::Pages, 0);
+        Self { name, page_size, pages: Mutex::new(Vec::new()), record, services: services.clone() }
     }
 
     /// Creates a buffer for the GPU alone, or a mapped one, in a page.
@@ -96,15 +95,15 @@ impl<D: Device> PageAllocator<D> {
     /// As [`Gpu::create_buffer`](crate::Gpu::create_buffer).
     #[inline(never)]
     pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
-        let _call = self.context.call();
-        self.context.check_open()?;
+        let _call = self.services.context.call();
+        self.services.context.check_open()?;
         let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
-        buffer_alignment(&self.context, desc)?;
-        let needs = placed_needs(&self.context, desc, &resource)?;
+        buffer_alignment(&self.services.context, desc)?;
+        let needs = placed_needs(&self.services.context, desc, &resource)?;
         let backing = self.create(&resource, &needs, (desc.memory, desc.allocation), &desc.name)?;
-        let trace = self.context.recorder.allocate(desc.size, needs.alignment, desc.memory, false);
+        let trace = self.services.context.recorder.allocate(desc.size, needs.alignment, desc.memory, false);
         let inner = HandleInner::new(
-            &self.context,
+            &self.services.context,
             Labels::of(&desc.name, &desc.tag),
             ObjectKind::Buffer,
             backing,
@@ -120,14 +119,15 @@ impl<D: Device> PageAllocator<D> {
     /// As [`Gpu::create_texture`](crate::Gpu::create_texture).
     #[inline(never)]
     pub fn create_texture(&self, desc: &TextureDesc) -> Result<Texture<D>, Error> {
-        let _call = self.context.call();
-        self.context.check_open()?;
+        let _call = self.services.context.call();
+        self.services.context.check_open()?;
         let resource = ResourceDesc::Texture(desc.info.clone());
-        let needs = self.context.requirements(&desc.name, &resource)?;
+        let needs = self.services.context.requirements(&desc.name, &resource)?;
         let backing = self.create(&resource, &needs, (MemoryUse::GpuOnly, desc.allocation), &desc.name)?;
-        let trace = self.context.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
+        let trace =
+            self.services.context.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
         let inner = HandleInner::new(
-            &self.context,
+            &self.services.context,
             Labels::of(&desc.name, &desc.tag),
             ObjectKind::Texture,
             backing,
@@ -174,15 +174,17 @@ impl<D: Device> PageAllocator<D> {
             name,
         };
         if needs.wants_dedicated() {
-            return self.context.place_resource(committed);
+            return self.services.context.place_resource(&*self.services, committed);
         }
-        let alignment = self.context.device().properties().heap_alignment_for(resource, needs);
+        let alignment = self.services.context.device().properties().heap_alignment_for(resource, needs);
         let (range, heap) = match self.take_range(needs, alignment, memory_use, flags) {
             Ok(found) => found,
-            Err(error) if error.is_shortage() => return self.context.place_resource(committed),
-            Err(error) => return Err(self.context.refused(name, error)),
+            Err(error) if error.is_shortage() => {
+                return self.services.context.place_resource(&*self.services, committed);
+            }
+            Err(error) => return Err(self.services.context.refused(name, error)),
         };
-        let (device, objects) = (self.context.device(), &self.context.pools.objects);
+        let (device, objects) = (self.services.context.device(), &self.services.context.pools.objects);
         let wish = MapWish::new(range.page.memory, memory_use.is_mapped(), || false);
         let place = HeapPlace { heap: &*heap, offset: range.offset, wish, block: None };
         let made = objects.create_placed(device, resource, &place, name);
@@ -192,9 +194,9 @@ impl<D: Device> PageAllocator<D> {
             Err(error) => {
                 self.give_up(&range);
                 if error.is_shortage() {
-                    self.context.place_resource(committed)
+                    self.services.context.place_resource(&*self.services, committed)
                 } else {
-                    Err(self.context.refused(name, error))
+                    Err(self.services.context.refused(name, error))
                 }
             }
         }
@@ -224,16 +226,17 @@ impl<D: Device> PageAllocator<D> {
         memory_use: MemoryUse,
         flags: AllocationFlags,
     ) -> Result<(PageRange<D>, Arc<D::Heap>), DeviceError> {
-        let order = self.context.pools.order(memory_use);
+        let order = self.services.context.pools.order(memory_use);
         let mut refusal = no_memory_type(order, needs.memory_types, needs.size);
-        let heaps = self.context.pools.heap_properties();
-        let memory_types = flags.memory_types(self.context.device().properties(), needs.memory_types);
+        let heaps = self.services.context.pools.heap_properties();
+        let memory_types =
+            flags.memory_types(self.services.context.device().properties(), needs.memory_types);
         let allowed = || order.iter().copied().filter(|memory| allows(memory_types, *memory));
         let preferred = allowed().next();
         let is_preferred =
             |memory: &MemoryTypeId| preferred.is_some_and(|best| heaps.is_alike(best, *memory));
         if flags.contains(AllocationFlags::WITHIN_BUDGET) {
-            self.context.pools.objects.limits.expire_budgets();
+            self.services.context.pools.objects.limits.expire_budgets();
         }
         let mut pages = self.pages.lock();
         for memory in allowed().filter(is_preferred) {
@@ -253,7 +256,7 @@ impl<D: Device> PageAllocator<D> {
                 return Ok(found);
             }
             drop(pages);
-            self.context.reclaim_without_frames();
+            self.services.context.reclaim_without_frames();
             pages = self.pages.lock();
             if let Some(found) = find(&pages) {
                 return Ok(found);
@@ -277,7 +280,7 @@ impl<D: Device> PageAllocator<D> {
     /// half, a quarter or an eighth where the budget or the driver has no more.
     fn new_page(&self, desc: HeapDesc) -> Result<Page<D>, DeviceError> {
         let HeapDesc { size, alignment, memory, .. } = desc;
-        let (objects, device) = (&self.context.pools.objects, self.context.device());
+        let (objects, device) = (&self.services.context.pools.objects, self.services.context.device());
         let limit = device.properties().max_heap_size;
         let limit = limit - limit % alignment;
         let largest = size.max(self.page_size.min(limit)).checked_next_multiple_of(alignment);
@@ -293,15 +296,15 @@ impl<D: Device> PageAllocator<D> {
     }
 
     fn destroy(&self, heap: D::Heap, own: MemorySize) {
-        let objects = &self.context.pools.objects;
-        objects.destroy_heap(self.context.device(), heap, own, &objects.page_memory);
+        let objects = &self.services.context.pools.objects;
+        objects.destroy_heap(self.services.context.device(), heap, own, &objects.page_memory);
     }
 }
 
 impl<D: Device> Drop for PageAllocator<D> {
     #[inline(never)]
     fn drop(&mut self) {
-        self.context.registry.remove(self.record);
+        self.services.context.registry.remove(self.record);
         // The resources of an empty page have been through the release queue: the GPU does not use them.
         for page in std::mem::take(self.pages.get_mut()) {
             if let Some(heap) = page.retire() {

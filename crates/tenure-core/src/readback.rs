@@ -6,13 +6,11 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
-use super::shared_pages::{Part, Purpose, SharedPages};
-use super::texel_data::Footprint;
-use super::{Page, StagingService, Uses};
-use crate::context::Context;
 use crate::device::{Allowed, Device, DeviceError};
 use crate::memory::AllocationFlags;
 use crate::registry::{ObjectKind, RecordKey};
+use crate::services::Services;
+use crate::staging::{Footprint, Page, Part, Uses};
 use crate::ticket::{Progress, Ticket};
 use crate::time::milliseconds;
 use crate::{Awaited, Error, Name};
@@ -51,7 +49,7 @@ pub struct Readback<D: Device> {
     part: Option<Part<D>>,
     rows: Rows,
     record: RecordKey,
-    service: Arc<StagingService<D>>,
+    services: Arc<Services<D>>,
 }
 
 debug_fields!([D: Device] Readback<D>, "Readback", this, name: this.name, size: this.size(), recording: this.ticket.recording);
@@ -87,19 +85,19 @@ impl<D: Device> Readback<D> {
     /// Reserves memory for a copy that `recording` will make, at a multiple of `align` bytes. `flags` apply to new
     /// pages.
     pub(crate) fn reserve(
-        service: &Arc<StagingService<D>>,
+        services: &Arc<Services<D>>,
         recording: &Name,
         name: &Name,
         rows: Rows,
         (align, flags): (u64, AllocationFlags),
     ) -> Result<Self, Error> {
-        let context = &service.context;
+        let context = &services.context;
         let _call = context.call();
         context.clock.check().map_err(|source| Error::device(name, source))?;
-        let part = service.store.readbacks.pages.reserve(context, rows.padded(), align, flags)?;
+        let part = services.readbacks.reserve(context, &**services, rows.padded(), align, flags)?;
         let record = context.register(name, ObjectKind::Readback, rows.tight());
         let (ticket, name) = (Arc::new(Ticket::new(recording.clone())), name.clone());
-        Ok(Self { name, ticket, part: Some(part), rows, record, service: service.clone() })
+        Ok(Self { name, ticket, part: Some(part), rows, record, services: services.clone() })
     }
 
     pub(crate) const fn ticket(&self) -> &Arc<Ticket> {
@@ -145,7 +143,7 @@ impl<D: Device> Readback<D> {
     /// [`Error::Discarded`] when the recording was not submitted, [`Error::Device`].
     #[inline(never)]
     pub fn poll(&self) -> Result<Option<Vec<u8>>, Error> {
-        let _call = self.service.context.call();
+        let _call = self.services.context.call();
         if self.is_complete()? { self.bytes().map(Some) } else { Ok(None) }
     }
 
@@ -160,7 +158,7 @@ impl<D: Device> Readback<D> {
         if given != needed {
             return Err(Error::WrongLength { name: self.name.clone(), needed, given });
         }
-        let _call = self.service.context.call();
+        let _call = self.services.context.call();
         let is_complete = self.is_complete()?;
         if is_complete {
             self.copy_to(out)?;
@@ -175,20 +173,20 @@ impl<D: Device> Readback<D> {
     /// those of [`poll`](Self::poll).
     #[inline(never)]
     pub fn wait(&self, timeout: Duration) -> Result<Vec<u8>, Error> {
-        let _call = self.service.context.call();
+        let _call = self.services.context.call();
         self.wait_complete(timeout)?;
         self.bytes()
     }
 
     /// As [`wait`](Self::wait), into bytes that are as many.
     pub(crate) fn wait_into(&self, out: &mut [u8], timeout: Duration) -> Result<(), Error> {
-        let _call = self.service.context.call();
+        let _call = self.services.context.call();
         self.wait_complete(timeout)?;
         self.copy_to(out)
     }
 
     fn wait_complete(&self, timeout: Duration) -> Result<(), Error> {
-        self.service.context.clock.check().map_err(|source| self.refused(source))?;
+        self.services.context.clock.check().map_err(|source| self.refused(source))?;
         let begun = Instant::now();
         let late = |what| Error::Timeout { what, waited_ms: milliseconds(begun.elapsed()) };
         // A deadline too far for the clock is none.
@@ -197,7 +195,7 @@ impl<D: Device> Readback<D> {
             Progress::Discarded => return Err(self.discarded()),
             Progress::Open => return Err(late(Awaited::ReadbackSubmission)),
         };
-        let context = &self.service.context;
+        let context = &self.services.context;
         let left = timeout.saturating_sub(begun.elapsed());
         let waited = context.wait(&point, left);
         if !waited.map_err(|source| self.refused(source))? {
@@ -211,11 +209,11 @@ impl<D: Device> Readback<D> {
             Progress::Submitted(point) => point,
             Progress::Discarded => return Err(self.discarded()),
             Progress::Open => {
-                self.service.context.clock.check().map_err(|source| self.refused(source))?;
+                self.services.context.clock.check().map_err(|source| self.refused(source))?;
                 return Ok(false);
             }
         };
-        let completed = self.service.context.poll().map_err(|source| self.refused(source))?;
+        let completed = self.services.context.poll().map_err(|source| self.refused(source))?;
         Ok(point.is_covered_by(&completed))
     }
 
@@ -239,7 +237,7 @@ impl<D: Device> Readback<D> {
     }
 
     fn given_up(&self) -> Error {
-        let waited = self.service.context.config.frames.shutdown_timeout;
+        let waited = self.services.context.config.frames.shutdown_timeout;
         Error::Timeout { what: Awaited::Readback, waited_ms: milliseconds(waited) }
     }
 
@@ -248,7 +246,7 @@ impl<D: Device> Readback<D> {
     }
 
     fn refused(&self, source: DeviceError) -> Error {
-        self.service.context.refused(&self.name, source)
+        self.services.context.refused(&self.name, source)
     }
 }
 
@@ -261,7 +259,7 @@ impl<D: Device> Future for Readback<D> {
         if let Some(outcome) = Self::poll(this).transpose() {
             return Poll::Ready(outcome);
         }
-        let awaited = &this.service.context.awaited;
+        let awaited = &this.services.context.awaited;
         if let Some(progress) = this.ticket.register(task.waker()) {
             awaited.list(&this.ticket, progress);
         }
@@ -278,40 +276,14 @@ impl<D: Device> Future for Readback<D> {
 impl<D: Device> Drop for Readback<D> {
     #[inline(never)]
     fn drop(&mut self) {
-        self.service.context.registry.remove(self.record);
+        self.services.context.registry.remove(self.record);
         if let Some(part) = self.part.take() {
             let uses = match self.ticket.progress() {
                 Progress::Open => Uses::Recordings,
                 Progress::Submitted(point) => Uses::Submitted(point),
                 Progress::Discarded => Uses::NONE,
             };
-            self.service.store.readbacks.let_go(&self.service.context, part, uses);
+            self.services.readbacks.let_go(&self.services.context, part.page, uses);
         }
-    }
-}
-
-/// The readbacks of a manager.
-pub(crate) struct Readbacks<D: Device> {
-    pages: SharedPages<D>,
-}
-
-impl<D: Device> Readbacks<D> {
-    pub(crate) fn new() -> Self {
-        Self { pages: SharedPages::new(Purpose::Readbacks) }
-    }
-
-    /// Lets go of the bytes of a readback: the GPU may still be writing them.
-    pub(super) fn let_go(&self, context: &Context<D>, part: Part<D>, uses: Uses) {
-        self.pages.let_go(context, part.page, uses);
-    }
-
-    /// Gives memory back that nobody has used for the configured frames.
-    pub(crate) fn end_frame(&self, context: &Context<D>) {
-        self.pages.end_frame(context);
-    }
-
-    /// Gives the memory back that no readback uses.
-    pub(crate) fn release(&self, context: &Context<D>) {
-        self.pages.release(context);
     }
 }

@@ -55,9 +55,15 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// ```
     #[inline(never)]
     pub fn descriptors(&self, binds: &[Bind<'_, D>]) -> Result<Descriptors<'r, D>, Error> {
-        let _call = self.service.context.call();
-        let taken =
-            Descriptors::take(&self.service.descriptors, self.chunks, self.name, self.places(), binds)?;
+        let _call = self.services.context.call();
+        let taken = Descriptors::take(
+            &self.services.descriptors,
+            self.services,
+            self.chunks,
+            self.name,
+            self.places(),
+            binds,
+        )?;
         binds.iter().filter_map(Bind::block).for_each(|block| self.shown.note(block));
         Ok(taken)
     }
@@ -110,10 +116,10 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// ```
     #[inline(never)]
     pub fn set(&self, layout: &SetLayout<D>, binds: &[(u32, u32, Bind<'_, D>)]) -> Result<Set<'r, D>, Error> {
-        let _call = self.service.context.call();
+        let _call = self.services.context.call();
         let taken = {
-            let (service, places) = (&*self.service.descriptors, self.places());
-            Set::take(service, self.sets, self.name, places, layout, binds)?
+            let (service, places) = (&*self.services.descriptors, self.places());
+            Set::take(service, self.services, self.sets, self.name, places, layout, binds)?
         };
         binds.iter().filter_map(|(_, _, bind)| bind.block()).for_each(|block| self.shown.note(block));
         Ok(taken)

@@ -1,17 +1,17 @@
 //! Upload rings.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::ring_frames::{Oldest, RingFrames};
-use super::{RingSlice, RingStats, Scratch, StagingService};
+use super::{RingSlice, Scratch};
 use crate::context::Context;
 use crate::device::{Allowed, Device, DeviceError, Usage};
 use crate::resource::{Buffer, BufferSlice};
-use crate::time::{Clock, Recordings, milliseconds, nanoseconds};
+use crate::services::Services;
+use crate::staging::{Oldest, RingFrames, RingStats};
+use crate::time::{milliseconds, nanoseconds};
 use crate::{Awaited, BufferDesc, Error, MemoryUse, Name};
 
 /// What an [`UploadRing`] does when asked for more than it could ever hold.
@@ -138,14 +138,14 @@ pub struct UploadRing<D: Device> {
 debug_fields!([D: Device] UploadRing<D>, "UploadRing", this, buffer: this.buffer, when_too_large: this.when_too_large, timeout: this.timeout);
 
 impl<D: Device> UploadRing<D> {
-    pub(crate) fn create(service: &StagingService<D>, desc: &UploadRingDesc) -> Result<Self, Error> {
-        desc.check(&service.context).map_err(|source| Error::device(&desc.name, source))?;
+    pub(crate) fn create(services: &Services<D>, desc: &UploadRingDesc) -> Result<Self, Error> {
+        desc.check(&services.context).map_err(|source| Error::device(&desc.name, source))?;
         let buffer = BufferDesc { usage: desc.usage, ..BufferDesc::new(desc.size, desc.usage) };
         // Its own API resource: offset 0 of the ring has every alignment.
         let buffer = buffer.memory(desc.memory).own_resource().name(desc.name.clone());
-        let buffer = Buffer::create(&service.context, &buffer)?;
-        let frames = Arc::new(Mutex::new(RingFrames::new(desc.size, service.context.clock.stamp())));
-        service.store.rings.add(&frames);
+        let buffer = Buffer::create(&services.context, services, &buffer)?;
+        let frames = Arc::new(Mutex::new(RingFrames::new(desc.size, services.context.clock.stamp())));
+        services.rings.add(&frames);
         Ok(Self { buffer, frames, when_too_large: desc.when_too_large, timeout: desc.timeout })
     }
 
@@ -200,7 +200,7 @@ impl<D: Device> UploadRing<D> {
         size: u64,
         align: u64,
     ) -> Result<RingSlice<'r, D>, Error> {
-        if !std::ptr::eq(&*scratch.service.context, Arc::as_ptr(self.context())) {
+        if !std::ptr::eq(&*scratch.services.context, Arc::as_ptr(self.context())) {
             return Err(Error::Foreign { name: self.name().clone() });
         }
         let offset = self.frames.lock().allocate(size, align);
@@ -293,8 +293,8 @@ impl<D: Device> UploadRing<D> {
             match oldest {
                 Oldest::Submitted(point) => self.wait(&point, begun)?,
                 // Uploads that wait to be submitted count as a recording, too.
-                Oldest::Recording if !has_flushed && context.has_pending_uploads() => {
-                    context.flush_pending_uploads()?;
+                Oldest::Recording if !has_flushed && scratch.services.uploads.is_pending() => {
+                    scratch.services.flush_pending_uploads()?;
                     has_flushed = true;
                 }
                 Oldest::Recording => return Err(self.held(size)),
@@ -357,39 +357,5 @@ impl<D: Device> UploadRing<D> {
         let (resource, offset, address) = (page.resource(), page.base(), page.address());
         let bytes = BufferSlice { context: self.context(), resource, offset, size, address };
         Ok(RingSlice { bytes, name, usage, mapping })
-    }
-}
-
-/// The rings of a manager, for the end of frames.
-#[derive(Default)]
-pub(crate) struct Rings {
-    /// Set and cleared under the lock: many programs have none, and each purge asks.
-    has_some: AtomicBool,
-    rings: Mutex<Vec<Weak<Mutex<RingFrames>>>>,
-}
-
-impl Rings {
-    fn add(&self, ring: &Arc<Mutex<RingFrames>>) {
-        let mut rings = self.rings.lock();
-        if rings.len() == rings.capacity() {
-            // A program may create and drop rings without ending frames.
-            rings.retain(|ring| ring.strong_count() > 0);
-        }
-        rings.push(Arc::downgrade(ring));
-        self.has_some.store(true, Ordering::Release);
-    }
-
-    /// Ends a frame of every ring. Cost: the rings.
-    pub(crate) fn close(&self, recordings: &Recordings, clock: &Clock) {
-        if !self.has_some.load(Ordering::Acquire) {
-            return;
-        }
-        let mut rings = self.rings.lock();
-        rings.retain(|ring| {
-            let Some(ring) = ring.upgrade() else { return false };
-            ring.lock().close(recordings, clock);
-            true
-        });
-        self.has_some.store(!rings.is_empty(), Ordering::Release);
     }
 }
