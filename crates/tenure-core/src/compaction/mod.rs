@@ -239,7 +239,7 @@ impl<D: Device> Compactor<D> {
         let (waiting, left) = (planned.len(), left_beside(planned, budget));
         let is_done = context.pools.compact(context.device(), left, only_where, planned);
         let mut report = CompactionReport { is_done: is_done && planned.is_empty(), ..Default::default() };
-        let all = self.sort(context, take_due(planned, waiting, budget));
+        let all = self.sort(services, take_due(planned, waiting, budget));
         let mut moved = Ok(());
         for same in all.chunk_by(|one, other| one.queue == other.queue) {
             match moved {
@@ -252,15 +252,15 @@ impl<D: Device> Compactor<D> {
     }
 
     /// What is to move, by the queue that copies it. What is gone is left out.
-    fn sort(&self, context: &Context<D>, planned: Vec<PlannedMove<D>>) -> Vec<Due<D>> {
+    fn sort(&self, services: &Services<D>, planned: Vec<PlannedMove<D>>) -> Vec<Due<D>> {
         let mut all = Vec::with_capacity(planned.len());
         for planned in planned {
             match planned.movable.upgrade() {
                 Some(movable) => {
-                    let queue = self.queue_of(context, &movable);
+                    let queue = self.queue_of(services, &movable);
                     all.push(Due { movable, planned, queue });
                 }
-                None => context.pools.give_up_place(&planned),
+                None => services.context.pools.give_up_place(&planned),
             }
         }
         all.sort_by_key(|due| due.queue);
@@ -269,11 +269,11 @@ impl<D: Device> Compactor<D> {
 
     /// The queue that copies something. What may be used without its being named in a state, because something shows
     /// it, stays with the queue that has it, in its state.
-    fn queue_of(&self, context: &Context<D>, movable: &MovableBacking<D>) -> QueueId {
+    fn queue_of(&self, services: &Services<D>, movable: &MovableBacking<D>) -> QueueId {
         let ResourceDesc::Texture(info) = &movable.needs.desc else {
-            return if movable.has_followers() { self.graphics } else { self.copy };
+            return if services.descriptors.has_followers(movable) { self.graphics } else { self.copy };
         };
-        let queues = &context.device().properties().queues;
+        let queues = &services.context.device().properties().queues;
         let is_compute =
             |queue: &QueueId| queues.get(queue.index()).is_some_and(|queue| queue.kind == QueueKind::Compute);
         // Other queues do not copy everything.
@@ -325,7 +325,7 @@ impl<D: Device> Compactor<D> {
         report: &mut CompactionReport,
     ) -> Result<(), Error> {
         let context = &*services.context;
-        let followers = Followers::of(&moving);
+        let followers = Followers::of(&services.descriptors, &moving);
         // Before the copy is submitted: what is dropped right after the move outlives the copy, too.
         let born = context.clock.stamp();
         let is_followed = followers.follow(services, &moving);

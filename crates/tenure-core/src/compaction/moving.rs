@@ -6,11 +6,10 @@ use rustc_hash::FxHashSet;
 
 use crate::api_resource::ApiResource;
 use crate::context::{Context, Retired};
+use crate::descriptor::{DescriptorService, Follower};
 use crate::device::{CommandList, Device, QueueSerial, ResourceDesc, State, StateModel, Subresource};
 use crate::list::Open;
-use crate::memory::{
-    ApiPlace, Backing, Current, Exchange, Follower, Location, MakeRoom, MovableBacking, PlannedMove,
-};
+use crate::memory::{ApiPlace, Backing, Current, Exchange, Location, MakeRoom, MovableBacking, PlannedMove};
 use crate::registry::RecordKey;
 use crate::resource::Tracked;
 use crate::state::StateError;
@@ -305,20 +304,15 @@ impl<D: Device> Left<D> {
 }
 
 /// What shows something that moves.
-pub(super) struct Followers<D: Device>(Vec<Vec<Arc<dyn Follower<D>>>>);
+pub(super) struct Followers<D: Device>(Vec<Vec<Follower<D>>>);
 
 impl<D: Device> Followers<D> {
     /// Of each that moves.
-    pub(super) fn of(moving: &[Moving<'_, D>]) -> Self {
-        let each = moving.iter().map(|moved| {
-            let mut found = Vec::new();
-            moved.movable.followers(&mut found);
-            found
-        });
-        Self(each.collect())
+    pub(super) fn of(descriptors: &DescriptorService<D>, moving: &[Moving<'_, D>]) -> Self {
+        Self(moving.iter().map(|moved| descriptors.followers_of(moved.movable)).collect())
     }
 
-    fn all(&self) -> impl Iterator<Item = &Arc<dyn Follower<D>>> {
+    fn all(&self) -> impl Iterator<Item = &Follower<D>> {
         self.0.iter().flatten()
     }
 
@@ -332,14 +326,14 @@ impl<D: Device> Followers<D> {
     }
 
     pub(super) fn finish(&self) {
-        self.all().for_each(|follower| follower.finish());
+        self.all().for_each(Follower::finish);
     }
 
     pub(super) fn cancel(&self) {
-        self.all().for_each(|follower| follower.cancel());
+        self.all().for_each(Follower::cancel);
     }
 
     pub(super) fn settle(&self) {
-        self.all().for_each(|follower| follower.settle());
+        self.all().for_each(Follower::settle);
     }
 }

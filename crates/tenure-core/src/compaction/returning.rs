@@ -75,7 +75,7 @@ impl<D: Device> Compactor<D> {
             room = Room::of(context);
             room.largest = room.largest.min(largest_before);
             room.new_blocks = room.new_blocks.saturating_sub(bytes - report.bytes);
-            made.push((self.queue_of(context, movable), movable, backing));
+            made.push((self.queue_of(services, movable), movable, backing));
         }
         made.sort_by_key(|(queue, ..)| *queue);
         let mut moved = Ok(());

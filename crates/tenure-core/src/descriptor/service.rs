@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::followers::Followers;
 use super::sampler::Samplers;
 use crate::context::Context;
 use crate::descriptor_store::{
@@ -15,13 +16,14 @@ use crate::{Error, Name};
 /// What views, samplers, tables and sets hold.
 pub(crate) struct DescriptorService<D: Device> {
     pub(super) samplers: Samplers<D>,
+    pub(super) followers: Followers<D>,
     /// Declared last, as in every handle.
     pub(crate) context: Arc<Context<D>>,
 }
 
 impl<D: Device> DescriptorService<D> {
     pub(crate) fn new(context: &Arc<Context<D>>) -> Self {
-        Self { samplers: Samplers::default(), context: context.clone() }
+        Self { samplers: Samplers::default(), followers: Followers::default(), context: context.clone() }
     }
 
     /// The heaps, and the blocks of sets.

@@ -1,9 +1,10 @@
 //! Descriptor sets: those that last, and those of one recording.
 
 use std::cell::OnceCell;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 
 use super::bind::{Bind, KeptBind, KeptBinds, kept_source, shares};
+use super::followers::WeakFollower;
 use super::movable_slot::Following;
 use super::service::DescriptorService;
 use super::set_layout::{LayoutInner, SetLayout, Writes};
@@ -11,7 +12,7 @@ use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor_store::{LastingSet, RecordedBlock, RecordedSets, RetiredDescriptor, SetLayoutInner};
 use crate::device::{Device, DeviceError, Permit, SetWrite};
-use crate::memory::{ApiPlace, Follower, Holder, MakeRoom, MovableBacking};
+use crate::memory::{Holder, MakeRoom, MovableBacking};
 use crate::places::Places;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::slot_blocks::Slot;
@@ -96,11 +97,11 @@ enum Written<D: Device> {
 }
 
 /// The set of what can move.
-struct MovableSet<D: Device> {
+pub(crate) struct MovableSet<D: Device> {
     kept: KeptBinds<D>,
     /// The binding and the element of each.
     at: Box<[(u32, u32)]>,
-    set: Following<LastingSet<D>>,
+    pub(super) set: Following<LastingSet<D>>,
     /// Once its place was taken out for good.
     pinned: OnceLock<(Arc<D::SetBlock>, u32)>,
     layout_inner: Arc<SetLayoutInner<D>>,
@@ -147,40 +148,20 @@ impl<D: Device> MovableSet<D> {
         let slot = take_lasting(&self.service, room, &self.layout_inner, &writes)?;
         Ok(LastingSet { slot, layout_inner: self.layout_inner.clone(), name: self.name.clone() })
     }
+    /// Makes another set, of what its views will be. False when it cannot be made.
+    pub(super) fn follow(&self, room: &dyn MakeRoom) -> bool {
+        self.set.follow(&self.service, || self.make(room))
+    }
+
+    /// Gives back the set that is not needed any more.
+    pub(super) fn settle(&self) {
+        self.set.take_former().into_iter().for_each(|set| retire(&self.service, set, self.born));
+    }
 }
 
-impl<D: Device> Follower<D> for MovableSet<D> {
-    fn follow(&self, _: &dyn MakeRoom, _: &ApiPlace<D>) -> bool {
-        true
-    }
-
-    fn follow_views(&self, room: &dyn MakeRoom) -> bool {
-        if self.set.is_ready() {
-            return true;
-        }
-        match self.make(room) {
-            Ok(set) => {
-                let twice = self.set.set_next(set);
-                debug_assert!(twice.is_none(), "one thread moves things at a time");
-                true
-            }
-            Err(error) => {
-                self.service.store().note_stuck(&error);
-                false
-            }
-        }
-    }
-
-    fn finish(&self) {
-        self.set.finish();
-    }
-
-    fn cancel(&self) {
-        self.set.cancel();
-    }
-
-    fn settle(&self) {
-        self.set.take_former().into_iter().for_each(|set| retire(&self.service, set, self.born));
+impl<D: Device> Drop for MovableSet<D> {
+    fn drop(&mut self) {
+        self.kept.forget_follower(&self.service);
     }
 }
 
@@ -250,8 +231,7 @@ impl<D: Device> DescriptorSet<D> {
                     service: service.clone(),
                 };
                 let set = Arc::new(set);
-                let follower: Weak<MovableSet<D>> = Arc::downgrade(&set);
-                set.kept.add_follower(&(follower as Weak<dyn Follower<D>>));
+                set.kept.add_follower(service, || WeakFollower::Set(Arc::downgrade(&set)));
                 let fixed = binds.iter().filter_map(|(_, _, bind)| bind.fixed_block());
                 (Written::Movable(set), fixed.collect())
             }
