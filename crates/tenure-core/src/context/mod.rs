@@ -1,7 +1,7 @@
 //! The state that all modules above share: the device, its clock, its memory, and the release queue.
 //!
 //! Handles hold an `Arc` of the [`Context`], so that it lives as long as the last of them. It knows no staging memory,
-//! command lists or uploads: whatever may need new memory gets a [`MakeRoom`](crate::memory::MakeRoom) from its caller.
+//! command lists or uploads: a function that may need new memory gets a [`MakeRoom`](crate::memory::MakeRoom) from its caller.
 
 mod divided;
 mod placing;
