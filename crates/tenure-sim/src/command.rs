@@ -7,6 +7,8 @@ use tenure_core::device::{BufferLayout, QueueTransfer, State, Subresource, Textu
 
 use crate::descriptors::{At, DescriptorHeapState, What};
 use crate::layout::Span;
+use crate::memory::HeapState;
+use crate::object::Label;
 use crate::queries::{QueryCommand, QueryStep};
 use crate::resource::ResourceState;
 use crate::structures::{StructureState, StructureStep};
@@ -69,9 +71,9 @@ pub(crate) enum Command {
         span: Span,
         state: State,
     },
-    /// The CPU sees what was written in these states.
     /// The copies that follow may read what was never written.
     KeepUnwritten,
+    /// The CPU sees what was written in these states.
     MakeVisible {
         written: State,
     },
@@ -310,4 +312,24 @@ fn shown(at: &At, state: State, mut visit: impl FnMut(&Arc<ResourceState>, Span,
     if let Some(what) = at.what() {
         what.parts(|resource, span| visit(resource, span, state.is_write()));
     }
+}
+
+/// What a list held when it was submitted.
+pub(crate) struct Recorded {
+    pub(crate) label: Arc<Label>,
+    pub(crate) commands: Arc<Vec<Command>>,
+}
+
+/// What tiles are to be mapped to.
+pub(crate) enum TileOrigin {
+    Heap { heap: Arc<HeapState>, offset: u64 },
+    Unmapped,
+    CopyOf { resource: Arc<ResourceState>, tiles: Vec<u64> },
+}
+
+/// A change of tile mappings, checked.
+pub(crate) struct TileChange {
+    pub(crate) resource: Arc<ResourceState>,
+    pub(crate) tiles: Vec<u64>,
+    pub(crate) origin: TileOrigin,
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
@@ -142,5 +142,31 @@ impl Register {
 
     pub(crate) fn count(&self, wanted: impl Fn(ObjectKind) -> bool) -> u64 {
         self.live.lock().values().filter(|label| wanted(label.kind)).count() as u64
+    }
+}
+
+/// What a device shares with others, and does not keep alive.
+pub(crate) struct Shares<T>(Mutex<Vec<Weak<T>>>);
+
+impl<T> Default for Shares<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> Shares<T> {
+    pub(crate) fn note(&self, share: &Arc<T>) {
+        let mut known = self.0.lock();
+        known.retain(|known| known.strong_count() > 0);
+        known.push(Arc::downgrade(share));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+
+    /// What is alive of them; none is known from here on.
+    pub(crate) fn take(&self) -> Vec<Arc<T>> {
+        self.0.lock().drain(..).filter_map(|share| share.upgrade()).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use tenure_core::device::DescriptorLimits;
 
-use crate::costs::Costs;
+use crate::calls::Costs;
 use crate::hazard::Checks;
 use crate::paging::Paging;
 use crate::profile::Profile;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use tenure_core::device::{State, Subresource};
 
-use super::state::Shown;
-use crate::execute::Execution;
+use crate::execution::Execution;
 use crate::hazard::{Checks, HazardKind};
 use crate::journal::Step;
 use crate::layout::Span;
-use crate::resource::{Memory, ResourceState, Written};
+use crate::memory::{Memory, Written};
+use crate::resource::ResourceState;
+use crate::states::Shown;
 
 impl Execution<'_> {
     /// A use: no other live resource may have used the bytes since.

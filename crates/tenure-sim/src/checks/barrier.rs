@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tenure_core::device::{State, Subresource};
 
-use super::state::{Role, Wrong};
-use crate::execute::{Execution, Use};
+use crate::execution::{Execution, Use};
 use crate::hazard::Checks;
 use crate::layout::Span;
 use crate::resource::ResourceState;
+use crate::states::{Role, Wrong};
 
 impl Execution<'_> {
     pub(crate) fn check_state(&mut self, used: &Use<'_>) {

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::execute::Execution;
+use crate::execution::Execution;
 use crate::hazard::{Checks, HazardKind};
-use crate::resource::{Memory, ResourceState};
+use crate::memory::Memory;
+use crate::resource::ResourceState;
 
 impl Execution<'_> {
     /// False, and a hazard, when the resource or the memory behind it is destroyed.

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::execute::Execution;
+use crate::execution::Execution;
 use crate::hazard::{Checks, HazardKind};
-use crate::history::Access;
 use crate::layout::Ranges;
-use crate::owners::Part;
-use crate::resource::ResourceState;
+use crate::memory::Access;
+use crate::resource::{Part, ResourceState};
 
 impl Execution<'_> {
     pub(crate) fn check_race(&self, resource: &Arc<ResourceState>, ranges: &Ranges, write: bool) {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tenure_core::device::{State, Subresource};
 
-use super::state::Role;
-use crate::execute::Execution;
+use crate::execution::Execution;
 use crate::hazard::{Checks, HazardKind};
 use crate::layout::Span;
+use crate::memory::Handover;
 use crate::resource::ResourceState;
-use crate::sharing::Handover;
+use crate::states::Role;
 
 impl Execution<'_> {
     /// The device has what it uses.

@@ -7,11 +7,10 @@
 
 use tenure_core::device::TextureRegion;
 
-use crate::execute::{Execution, Use};
+use crate::execution::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};
 use crate::layout::{Layout, Ranges, Span};
-use crate::owners::Part;
-use crate::resource::ResourceState;
+use crate::resource::{Part, ResourceState};
 
 impl Execution<'_> {
     /// A command that sets up the compression data of its resource.

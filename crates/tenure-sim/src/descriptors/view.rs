@@ -5,7 +5,7 @@ use tenure_core::device::{
     Properties, TextureAccess, TextureInfo, TextureView, ViewShape, check,
 };
 
-use crate::formats::{is_plain, is_renderable, is_storable};
+use crate::requirements::formats::{is_plain, is_renderable, is_storable};
 use crate::resource::ResourceState;
 
 fn aligned(rule: impl Into<CallRule>, value: u64, alignment: u64) -> Result<(), DeviceError> {

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use tenure_core::device::{MemoryTypeId, Priority, Properties};
 
+use super::budget::DriverMemory;
 use super::options::Paging;
 use super::stats::{PagingStats, SegmentStats};
-use crate::budget::DriverMemory;
 use crate::interval::IntervalSet;
 use crate::object::Label;
 

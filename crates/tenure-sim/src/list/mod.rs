@@ -1,29 +1,30 @@
 //! Recording.
 
+pub(crate) mod record;
+mod structures;
+
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
 use tenure_core::device::{
-    Barrier, BegunQueries, BufferLayout, CallRule, CommandList, DeviceError, QueueId, QueueKind,
-    QueueTransfer, State, Subresource, TextureRegion, check,
+    Barrier, BegunQueries, CallRule, Device, DeviceError, QueueId, QueueKind, QueueTransfer, State,
+    Subresource, check,
 };
 
 use crate::calls::CallKind;
-use crate::checks::MOST_READ;
+use crate::calls::Request;
 use crate::clock::SharedClock;
 use crate::command::{Command, SAMPLE_BYTES};
-use crate::descriptors::{At, DescriptorAt, DescriptorHeap};
-use crate::device::Device;
+use crate::descriptors::{At, DescriptorAt, MOST_READ};
 use crate::hazard::HazardKind;
 use crate::layout::Span;
+use crate::memory::Memory;
 use crate::object::Label;
-use crate::queries::{QueryCommand, QueryHeap, QueryStep, check_results};
-use crate::record;
-use crate::resource::{Memory, Resource};
-use crate::shared::{Request, Shared};
-use crate::structures::AccelerationStructure;
+use crate::queries::{QueryCommand, QueryHeap, QueryStep};
+use crate::resource::Resource;
+use crate::timeline::Queues;
 
 /// What submissions need to know of a list while it may be recorded anew.
 pub(crate) struct ListState {
@@ -51,29 +52,29 @@ const BROKEN: CallRule = CallRule::BegunSound;
 /// command by itself (a range outside its resource, a state the queue does not know) comes out of
 /// [`close`](CommandList::close); what is wrong with it at its moment is a [`Hazard`](crate::Hazard).
 pub struct List {
-    shared: Arc<Shared>,
+    pub(crate) queues: Arc<Queues>,
     pub(crate) state: Arc<ListState>,
     pub(crate) queue: QueueId,
-    kind: QueueKind,
+    pub(crate) kind: QueueKind,
     phase: Phase,
     /// It was submitted since it was begun.
     is_submitted: AtomicBool,
     /// Behind a shared reference, as a driver's lists are: code that records must not be able to swap two lists.
-    recorded: RefCell<Recorded>,
+    pub(crate) recorded: RefCell<Recorded>,
 }
 
 #[derive(Default)]
-struct Recorded {
+pub(crate) struct Recorded {
     commands: Arc<Vec<Command>>,
-    begun: BegunQueries,
+    pub(crate) begun: BegunQueries,
     /// The first.
     error: Option<DeviceError>,
 }
 
 impl List {
-    pub(crate) fn new(shared: &Arc<Shared>, label: Arc<Label>, queue: QueueId, kind: QueueKind) -> Self {
+    pub(crate) fn new(queues: &Arc<Queues>, label: Arc<Label>, queue: QueueId, kind: QueueKind) -> Self {
         Self {
-            shared: Arc::clone(shared),
+            queues: Arc::clone(queues),
             state: Arc::new(ListState { label, last_use: SharedClock::default() }),
             queue,
             kind,
@@ -83,12 +84,8 @@ impl List {
         }
     }
 
-    pub(crate) fn is_from(&self, shared: &Shared) -> bool {
-        std::ptr::eq(Arc::as_ptr(&self.shared), shared)
-    }
-
-    pub(crate) fn shared(&self) -> &Shared {
-        &self.shared
+    pub(crate) fn is_from(&self, queues: &Queues) -> bool {
+        std::ptr::eq(Arc::as_ptr(&self.queues), queues)
     }
 
     /// What was recorded, once it is closed.
@@ -124,6 +121,48 @@ impl List {
         }
     }
 
+    pub(crate) fn begin_recording(&mut self) -> Result<(), DeviceError> {
+        let (queues, before) = (Arc::clone(&self.queues), self.phase);
+        if before != Phase::Open {
+            self.phase = Phase::Broken;
+        }
+        queues.call(CallKind::BeginList, Request::default(), || {
+            match before {
+                Phase::Open => return Err(DeviceError::broken_rule(CallRule::BegunClosed)),
+                Phase::Broken => return Err(DeviceError::broken_rule(BROKEN)),
+                Phase::New | Phase::Closed => {}
+            }
+            self.queues.check_unused(&self.state.label, &self.state.last_use, HazardKind::ListInUse, "begin");
+            let recorded = self.recorded.get_mut();
+            match Arc::get_mut(&mut recorded.commands) {
+                Some(commands) => commands.clear(),
+                None => recorded.commands = Arc::default(),
+            }
+            recorded.error = None;
+            recorded.begun = BegunQueries::default();
+            *self.is_submitted.get_mut() = false;
+            self.phase = Phase::Open;
+            Ok(())
+        })
+    }
+
+    pub(crate) fn close_recording(&mut self) -> Result<(), DeviceError> {
+        let (queues, is_open) = (Arc::clone(&self.queues), self.phase == Phase::Open);
+        if is_open {
+            self.phase = Phase::Broken;
+        }
+        queues.call(CallKind::CloseList, Request::default(), || {
+            if !is_open {
+                return Err(DeviceError::broken_rule(CallRule::ClosedOpen));
+            }
+            let recorded = self.recorded.get_mut();
+            let ended = recorded.begun.close();
+            recorded.error.take().map_or(ended, Err)?;
+            self.phase = Phase::Closed;
+            Ok(())
+        })
+    }
+
     /// A draw or dispatch that accesses `size` bytes of a buffer in `state`.
     ///
     /// Read states read all of it, write states write all of it; unordered access does both to
@@ -156,7 +195,7 @@ impl List {
     /// theirs, and `COMMON` for samplers. Targets are found in the heap that shaders do not see, and
     /// are taken as they are now.
     pub fn use_descriptor(&self, at: DescriptorAt<'_>, state: State) {
-        let command = self.shader_state(state).and_then(|()| At::record(&self.shared.properties, at));
+        let command = self.shader_state(state).and_then(|()| At::record(&self.queues.properties, at));
         self.record(command.map(|at| Command::UseDescriptor { at, state }));
     }
 
@@ -181,7 +220,7 @@ impl List {
                     MOST_READ as u64,
                 ));
             }
-            let (at, out) = (At::record(&self.shared.properties, at)?, Arc::clone(&out.state));
+            let (at, out) = (At::record(&self.queues.properties, at)?, Arc::clone(&out.state));
             Ok(Command::ReadDescriptor { at, state, out, offset, size })
         });
         self.record(command);
@@ -201,7 +240,7 @@ impl List {
     ) {
         let command = self.shader_state(state).and_then(|()| {
             record::buffer_span(out, offset, SAMPLE_BYTES)?;
-            let at = |at| At::record(&self.shared.properties, at);
+            let at = |at| At::record(&self.queues.properties, at);
             let (sampler, texture) = (at(sampler)?, at(texture)?);
             let out = Arc::clone(&out.state);
             Ok(Command::SampleDescriptor { sampler, texture, state, out, offset })
@@ -254,7 +293,7 @@ impl List {
     }
 
     /// Records a command about queries that passed its checks.
-    fn query(
+    pub(crate) fn query(
         &self,
         checked: Result<(), DeviceError>,
         heap: &QueryHeap,
@@ -265,7 +304,10 @@ impl List {
         self.record(checked.map(|()| Command::Query(QueryCommand { heap, first, count, step })));
     }
 
-    fn barrier(&self, barrier: &Barrier<'_, Device>) -> Result<Command, DeviceError> {
+    pub(crate) fn barrier(
+        &self,
+        barrier: &Barrier<'_, impl Device<Resource = Resource>>,
+    ) -> Result<Command, DeviceError> {
         match *barrier {
             Barrier::Transition { resource, subresource, before, after, transfer } => {
                 self.check_transition(resource, subresource, before, after, transfer)?;
@@ -299,7 +341,7 @@ impl List {
     ) -> Result<(), DeviceError> {
         record::subresource(resource, subresource)?;
         let is_peers = transfer.is_some_and(|transfer| [transfer.from, transfer.to].contains(&QueueId::PEER));
-        if after.is_empty() && !self.shared.promotes() && !(is_peers && self.shared.is_d3d12()) {
+        if after.is_empty() && !self.queues.promotes() && !(is_peers && self.queues.is_d3d12()) {
             return Err(DeviceError::broken_rule(CallRule::NeverToCommon));
         }
         let Some(transfer) = transfer else {
@@ -309,12 +351,12 @@ impl List {
         if transfer.from == QueueId::PEER || transfer.to == QueueId::PEER {
             return self.check_peer(resource, subresource, [before, after], transfer);
         }
-        if self.shared.is_d3d12() {
+        if self.queues.is_d3d12() {
             return Err(DeviceError::broken_rule(
                 "Direct3D 12 knows no transfers: all queues are of one family",
             ));
         }
-        let queues = &self.shared.properties.queues;
+        let queues = &self.queues.properties.queues;
         for (queue, state) in [(transfer.from, before), (transfer.to, after)] {
             let Some(properties) = queues.get(queue.index()) else {
                 return Err(DeviceError::invalid_call(
@@ -357,176 +399,6 @@ impl List {
                 Err(DeviceError::invalid_call(rule, u64::from(self.queue.0), u64::from(to.0)))
             }
         }
-    }
-}
-
-impl CommandList<Device> for List {
-    fn begin(&mut self) -> Result<(), DeviceError> {
-        let (shared, before) = (Arc::clone(&self.shared), self.phase);
-        if before != Phase::Open {
-            self.phase = Phase::Broken;
-        }
-        shared.call(CallKind::BeginList, Request::default(), || {
-            match before {
-                Phase::Open => {
-                    return Err(DeviceError::broken_rule(CallRule::BegunClosed));
-                }
-                Phase::Broken => return Err(DeviceError::broken_rule(BROKEN)),
-                Phase::New | Phase::Closed => {}
-            }
-            self.shared.check_unused(&self.state.label, &self.state.last_use, HazardKind::ListInUse, "begin");
-            let recorded = self.recorded.get_mut();
-            match Arc::get_mut(&mut recorded.commands) {
-                Some(commands) => commands.clear(),
-                None => recorded.commands = Arc::default(),
-            }
-            recorded.error = None;
-            recorded.begun = BegunQueries::default();
-            *self.is_submitted.get_mut() = false;
-            self.phase = Phase::Open;
-            Ok(())
-        })
-    }
-
-    fn close(&mut self) -> Result<(), DeviceError> {
-        let (shared, is_open) = (Arc::clone(&self.shared), self.phase == Phase::Open);
-        if is_open {
-            self.phase = Phase::Broken;
-        }
-        shared.call(CallKind::CloseList, Request::default(), || {
-            if !is_open {
-                return Err(DeviceError::broken_rule(CallRule::ClosedOpen));
-            }
-            let recorded = self.recorded.get_mut();
-            let ended = recorded.begun.close();
-            recorded.error.take().map_or(ended, Err)?;
-            self.phase = Phase::Closed;
-            Ok(())
-        })
-    }
-
-    fn barriers(&mut self, barriers: &[Barrier<'_, Device>]) {
-        for barrier in barriers {
-            let command = self.barrier(barrier);
-            self.record(command);
-        }
-    }
-
-    fn discard(&mut self, resource: &Resource, subresource: Subresource) {
-        let command = record::discarded(self.kind, resource, subresource).map(|state| Command::Discard {
-            resource: Arc::clone(&resource.state),
-            subresource,
-            state,
-        });
-        self.record(command);
-    }
-
-    fn make_visible_to_cpu(&mut self, written: State) {
-        let states = written.iter().try_for_each(|state| check::state(self.kind, state));
-        // On Direct3D 12 there is nothing to record.
-        if states.is_err() || self.shared.properties.has_host_barriers() {
-            self.record(states.map(|()| Command::MakeVisible { written }));
-        }
-    }
-
-    fn set_descriptor_heaps(
-        &mut self,
-        resources: Option<&DescriptorHeap>,
-        samplers: Option<&DescriptorHeap>,
-    ) {
-        let command = record::descriptor_heaps(self.kind, resources, samplers);
-        // Elsewhere the program binds them itself.
-        if command.is_err() || self.shared.properties.sets_descriptor_heaps() {
-            self.record(command);
-        }
-    }
-
-    fn copy_buffer(&mut self, src: &Resource, src_offset: u64, dst: &Resource, dst_offset: u64, size: u64) {
-        let command = record::copy_buffer(&self.shared, (src, src_offset), (dst, dst_offset), size);
-        self.record(command);
-    }
-
-    fn keep_unwritten(&mut self) {
-        self.record(Ok(Command::KeepUnwritten));
-    }
-
-    fn copy_buffer_to_texture(
-        &mut self,
-        src: &Resource,
-        layout: BufferLayout,
-        dst: &Resource,
-        region: TextureRegion,
-    ) {
-        let command = record::copy_texture((&self.shared, self.kind), (src, layout), (dst, region), true);
-        self.record(command);
-    }
-
-    fn copy_texture_to_buffer(
-        &mut self,
-        src: &Resource,
-        region: TextureRegion,
-        dst: &Resource,
-        layout: BufferLayout,
-    ) {
-        let command = record::copy_texture((&self.shared, self.kind), (dst, layout), (src, region), false);
-        self.record(command);
-    }
-
-    fn copy_texture(&mut self, src: &Resource, dst: &Resource, subresource: Subresource) {
-        let rules = (self.shared.properties.features, self.kind);
-        let command = record::copy_subresources(rules, src, dst, subresource);
-        self.record(command);
-    }
-
-    fn reset_queries(&mut self, heap: &QueryHeap, first: u32, count: u32) {
-        // On Direct3D 12 there is nothing to record.
-        let checked = heap.state.desc.check_use(self.queue, first, count);
-        if checked.is_err() || self.shared.properties.queries.must_reset {
-            self.query(checked, heap, (first, count), QueryStep::Reset);
-        }
-    }
-
-    fn write_timestamp(&mut self, heap: &QueryHeap, query: u32) {
-        let checked = heap.state.desc.check_timestamp(self.queue, query);
-        self.query(checked, heap, (query, 1), QueryStep::Timestamp);
-    }
-
-    fn begin_query(&mut self, heap: &QueryHeap, query: u32) {
-        let checked = heap.state.desc.check_ranged(self.queue, query);
-        let checked = checked.and_then(|()| {
-            self.recorded.get_mut().begun.begin(heap.state.desc.kind, heap.state.label.id, query)
-        });
-        self.query(checked, heap, (query, 1), QueryStep::Begin);
-    }
-
-    fn end_query(&mut self, heap: &QueryHeap, query: u32) {
-        let checked = heap.state.desc.check_ranged(self.queue, query);
-        let checked = checked.and_then(|()| {
-            self.recorded.get_mut().begun.end(heap.state.desc.kind, heap.state.label.id, query)
-        });
-        self.query(checked, heap, (query, 1), QueryStep::End);
-    }
-
-    fn copy_acceleration_structure(
-        &mut self,
-        src: &AccelerationStructure,
-        dst: &AccelerationStructure,
-        compact: bool,
-    ) {
-        self.copy_structure(src, dst, compact);
-    }
-
-    fn write_compacted_size(&mut self, structure: &AccelerationStructure, heap: &QueryHeap, query: u32) {
-        let checked = heap.state.desc.check_compacted_size(self.queue, query);
-        let step = QueryStep::CompactedSize(Arc::clone(&structure.state));
-        self.query(checked, heap, (query, 1), step);
-    }
-
-    fn resolve_queries(&mut self, heap: &QueryHeap, first: u32, count: u32, dst: &Resource, offset: u64) {
-        let checked = heap.state.desc.check_use(self.queue, first, count);
-        let checked = checked.and_then(|()| check_results(heap, count, dst, offset));
-        let step = QueryStep::Resolve { dst: Arc::clone(&dst.state), offset };
-        self.query(checked, heap, (first, count), step);
     }
 }
 

@@ -1,5 +1,9 @@
 //! Queues and simulated time.
 
+mod queues;
+mod residency;
+mod rng;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -7,22 +11,16 @@ use smallvec::SmallVec;
 use tenure_core::SyncPoint;
 use tenure_core::device::{CallRule, DeviceError, Properties, QueueId, QueueKind, QueueSerial, check};
 
+pub(crate) use self::queues::Queues;
+use self::rng::Rng;
 use crate::clock::Clock;
-use crate::command::Command;
-use crate::execute::{Execution, TileChange};
-use crate::external::{ExternalPoint, Points, check_shared};
+use crate::command::{Recorded, TileChange};
+use crate::execution::Execution;
 use crate::journal::Step;
-use crate::object::Label;
 use crate::options::Lag;
 use crate::paging::BlockUse;
-use crate::rng::Rng;
+use crate::points::{ExternalPoint, Points};
 use crate::shared::Shared;
-
-/// What a list held when it was submitted.
-pub(crate) struct Recorded {
-    pub(crate) label: Arc<Label>,
-    pub(crate) commands: Arc<Vec<Command>>,
-}
 
 /// What a submission does.
 pub(crate) enum Job {
@@ -82,6 +80,7 @@ const PAGING_TICKS: u64 = 2;
 /// All queues, under one lock: what one does depends on the others.
 pub(crate) struct Timeline {
     now: u64,
+    lag: Lag,
     rng: Rng,
     /// Those of the device, and then what shows images of swap chains on Vulkan.
     queues: Vec<Queue>,
@@ -92,7 +91,7 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    pub(crate) fn new(properties: &Properties, seed: u64) -> Self {
+    pub(crate) fn new(properties: &Properties, lag: Lag, seed: u64) -> Self {
         let queue = |kind, family| Queue {
             kind,
             family,
@@ -107,7 +106,7 @@ impl Timeline {
         let family = properties.queues.first().map_or(0, |first| first.family);
         let of_device = properties.queues.iter().map(|each| queue(each.kind, each.family));
         let queues = of_device.chain([queue(QueueKind::Graphics, family)]).collect();
-        Self { now: 0, rng: Rng::new(seed), queues, paging: VecDeque::new(), paging_reached: 0 }
+        Self { now: 0, lag, rng: Rng::new(seed), queues, paging: VecDeque::new(), paging_reached: 0 }
     }
 
     /// Drops what is in flight: the device is lost and it never happens.
@@ -138,10 +137,10 @@ impl Timeline {
     }
 
     /// Blocks are being made resident: their point is reached some ticks from now, unless everything is done at once.
-    pub(crate) fn page_in(&mut self, shared: &Shared, point: u64) {
+    pub(crate) fn page_in(&mut self, point: u64) {
         let is_new = self.paging.back().is_none_or(|(_, last)| *last < point) && point > self.paging_reached;
         if is_new {
-            let lag = if shared.lag == Lag::None { 0 } else { PAGING_TICKS };
+            let lag = if self.lag == Lag::None { 0 } else { PAGING_TICKS };
             self.paging.push_back((self.now.saturating_add(lag), point));
         }
         self.reach_paging_points();
@@ -194,7 +193,7 @@ impl Timeline {
             return;
         }
         self.now = self.now.saturating_add(1);
-        let lag = match shared.lag {
+        let lag = match self.lag {
             Lag::None => 0,
             Lag::Submissions(ticks) => ticks,
             Lag::Random { max } => self.rng.up_to(max),
@@ -357,7 +356,7 @@ impl Timeline {
             queue.clocks.push_back((submission.serial, clock));
         }
         for point in &external_signals {
-            check_shared(shared, &point.state, point.value, "submit");
+            shared.check_shared(&point.state, point.value, "submit");
             point.state.reach(point.value, clock);
         }
     }

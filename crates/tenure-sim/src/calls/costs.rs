@@ -1,6 +1,8 @@
 //! What driver calls cost on real machines, as a model.
 
-use crate::calls::CallKind;
+use tenure_core::device::{MemoryTypeId, ResourceDesc};
+
+use super::CallKind;
 
 /// Nanoseconds of each driver call.
 ///
@@ -94,30 +96,42 @@ impl Default for Costs {
     }
 }
 
-/// What a call is about, as far as its cost depends on it.
+/// What a call asks for, for its cost, its log line and the errors injected into it.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Work {
-    /// Bytes of driver memory taken or given back, or of texels; descriptors, where a call is about those.
+pub(crate) struct Request {
+    /// Bytes of memory that are taken, given back or moved, or of texels; descriptors, where a call is about those.
     pub(crate) bytes: u64,
+    pub(crate) memory: u8,
     pub(crate) texture: bool,
 }
 
+impl Request {
+    pub(crate) fn of(bytes: u64) -> Self {
+        Self { bytes, ..Self::default() }
+    }
+
+    /// Of a resource in memory of a type.
+    pub(crate) fn for_memory(bytes: u64, memory: MemoryTypeId, desc: &ResourceDesc) -> Self {
+        Self { bytes, memory: memory.0, texture: matches!(desc, ResourceDesc::Texture(_)) }
+    }
+}
+
 impl Costs {
-    pub(crate) fn of(&self, call: CallKind, work: Work) -> u64 {
-        let sized = |base: u64| base.saturating_add((work.bytes >> 20).saturating_mul(self.per_mib));
-        let many = self.fill_descriptors.saturating_add(work.bytes.saturating_mul(self.per_descriptor));
+    pub(crate) fn of(&self, call: CallKind, request: Request) -> u64 {
+        let sized = |base: u64| base.saturating_add((request.bytes >> 20).saturating_mul(self.per_mib));
+        let many = self.fill_descriptors.saturating_add(request.bytes.saturating_mul(self.per_descriptor));
         match call {
             CallKind::CreateHeap => sized(self.create_heap),
             CallKind::CreateCommitted => sized(self.create_committed),
-            CallKind::CreatePlaced if work.texture => self.create_placed_texture,
+            CallKind::CreatePlaced if request.texture => self.create_placed_texture,
             CallKind::CreatePlaced => self.create_placed_buffer,
             CallKind::CreateReserved => self.create_reserved,
             CallKind::DestroyHeap => self.destroy_memory,
-            CallKind::DestroyResource if work.bytes > 0 => self.destroy_memory,
+            CallKind::DestroyResource if request.bytes > 0 => self.destroy_memory,
             CallKind::DestroyResource => self.destroy_placed,
             CallKind::Map => self.map,
             CallKind::WriteTexture => {
-                let mib = (work.bytes >> 20).saturating_mul(self.write_texture_per_mib);
+                let mib = (request.bytes >> 20).saturating_mul(self.write_texture_per_mib);
                 self.write_texture.saturating_add(mib)
             }
             CallKind::CreateList => self.create_list,

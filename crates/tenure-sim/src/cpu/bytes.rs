@@ -1,17 +1,14 @@
-//! The CPU's own accesses through mappings, and its destruction of objects.
+//! Accesses of the CPU through mappings.
 
 use std::ops::Range;
 
 use tenure_core::device::DeviceError;
 
-use crate::clock::SharedClock;
 use crate::hazard::{Checks, HazardKind};
-use crate::heap::Store;
-use crate::history::Access;
-use crate::object::Label;
-use crate::owners::Part;
-use crate::resource::ResourceState;
+use crate::memory::{Access, Store};
+use crate::resource::{Part, ResourceState};
 use crate::shared::Shared;
+use crate::states::Shown;
 
 impl Shared {
     /// Checks an access by the CPU to bytes of a mapped resource.
@@ -140,27 +137,25 @@ impl Shared {
         }
     }
 
-    /// The CPU destroys an object, or resets a list: nothing in flight may use it.
-    pub(crate) fn check_unused(
-        &self,
-        label: &Label,
-        last_use: &SharedClock,
-        kind: HazardKind,
-        call: &'static str,
-    ) {
-        // Once the device is lost nothing runs any more.
-        if self.alive().is_err() {
-            return;
-        }
-        if let Some((queue, serial)) = last_use.first_after(&self.observed) {
-            let seen = self.observed.load().get(queue);
+    /// The CPU reads what it sees. `is_known`: it has written these bytes itself, or was told about them.
+    fn check_visible(&self, resource: &ResourceState, range: Range<u64>, is_known: bool, call: &'static str) {
+        let mut hidden = resource.hidden.lock();
+        let found = if is_known { None } else { hidden.first(&self.host_barriers, &range) };
+        // Said once.
+        hidden.forget(range);
+        drop(hidden);
+        if let Some((range, queue, state)) = found {
             let detail = || {
                 format!(
-                    "submission {serial} on queue {} uses it, and the CPU has seen {seen} complete there",
-                    queue.0
+                    "the CPU reads bytes {}..{}, which queue {} wrote as {}, and no barrier made them visible to it",
+                    range.start,
+                    range.end,
+                    queue.0,
+                    Shown(state),
                 )
             };
-            self.report(Checks::LIFETIME, kind, vec![label.to_string()], detail, call);
+            let objects = vec![Part { resource, range: range.clone() }.to_string()];
+            self.report(Checks::MAPPING, HazardKind::NotVisibleToCpu, objects, detail, call);
         }
     }
 }

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use tenure_core::device::{DescriptorKind, Filter, State, TextureRegion, TextureView};
 
-use super::state::Shown;
-use crate::descriptors::{At, DescriptorHeapState, Slot, Slots, What};
-use crate::execute::Execution;
+use super::{At, DescriptorHeapState, Slot, Slots, What};
+use crate::execution::Execution;
 use crate::hazard::{Checks, HazardKind};
 use crate::layout::Span;
-use crate::owners::Part;
-use crate::resource::ResourceState;
+use crate::resource::{Part, ResourceState};
+use crate::states::Shown;
 
 /// The most bytes that are read through a descriptor at once.
 pub(crate) const MOST_READ: usize = 4096;

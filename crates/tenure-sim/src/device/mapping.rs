@@ -7,23 +7,23 @@ use std::sync::Arc;
 use tenure_core::device::{CallRule, DeviceError};
 
 use crate::resource::ResourceState;
-use crate::shared::Shared;
+use crate::timeline::Queues;
 
 /// A mapped resource. Each access is checked, so it has no address.
 ///
 /// With all checks off a write is a bounds check and the copy.
 pub struct Mapping {
-    shared: Arc<Shared>,
+    queues: Arc<Queues>,
     resource: Arc<ResourceState>,
 }
 
 impl Mapping {
-    pub(crate) const fn new(shared: Arc<Shared>, resource: Arc<ResourceState>) -> Self {
-        Self { shared, resource }
+    pub(crate) const fn new(queues: Arc<Queues>, resource: Arc<ResourceState>) -> Self {
+        Self { queues, resource }
     }
 
     fn range(&self, offset: u64, size: usize) -> Result<Range<u64>, DeviceError> {
-        self.shared.alive()?;
+        self.queues.alive()?;
         let limit = self.resource.layout.bytes();
         match offset.checked_add(size as u64) {
             Some(end) if end <= limit => Ok(offset..end),
@@ -39,14 +39,14 @@ impl tenure_core::device::Mapping for Mapping {
 
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let range = self.range(offset, bytes.len())?;
-        self.shared.cpu_access(&self.resource, range, true)?;
+        self.queues.cpu_access(&self.resource, range, true)?;
         self.resource.memory.write(offset, bytes);
         Ok(())
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError> {
         let range = self.range(offset, out.len())?;
-        self.shared.cpu_access(&self.resource, range, false)?;
+        self.queues.cpu_access(&self.resource, range, false)?;
         self.resource.memory.read(offset, out);
         Ok(())
     }

@@ -8,12 +8,11 @@ use tenure_core::device::{
     TextureWrite, Usage, check,
 };
 
-use crate::calls::CallKind;
-use crate::costs::Work;
 use crate::hazard::{Checks, HazardKind};
 use crate::layout::Span;
-use crate::resource::{Memory, Resource, ResourceState};
-use crate::shared::{Request, Shared};
+use crate::memory::Memory;
+use crate::resource::{Resource, ResourceState};
+use crate::shared::Shared;
 
 const CALL: &str = "write_texture";
 
@@ -39,39 +38,34 @@ impl Shared {
         states: (State, State),
         writes: &[TextureWrite<'_>],
     ) -> Result<(), DeviceError> {
-        let bytes = writes.iter().map(|write| write.bytes.len() as u64).fold(0, u64::saturating_add);
-        let request = Request { bytes, memory: 0, work: Work { bytes, texture: true } };
-        self.call(CallKind::WriteTexture, request, || {
-            if !self.properties.features.contains(Features::TEXTURE_WRITES) {
-                return Err(DeviceError::Unsupported { feature: TEXTURE_WRITES });
+        if !self.properties.features.contains(Features::TEXTURE_WRITES) {
+            return Err(DeviceError::Unsupported { feature: TEXTURE_WRITES });
+        }
+        let texture = &texture.state;
+        if texture.device != self.number {
+            return Err(DeviceError::broken_rule(CallRule::SameDevice));
+        }
+        let ResourceDesc::Texture(info) = &texture.desc else {
+            return Err(DeviceError::invalid_value(CallRule::IsTexture, texture.label.id));
+        };
+        check::texture_writes(info, states, STATES, writes)?;
+        self.check_texture_write(texture)?;
+        let mut written: SmallVec<[u32; 16]> = writes.iter().map(|write| write.subresource(info)).collect();
+        written.sort_unstable();
+        written.dedup();
+        for subresource in written {
+            let which = subresource..subresource.saturating_add(1);
+            let found = texture.states.lock().write_by_cpu(which, states);
+            if let Err(wrong) = found {
+                let objects = vec![texture.label.to_string()];
+                self.report(Checks::STATES, wrong.kind(), objects, || wrong.to_string(), CALL);
             }
-            let texture = &texture.state;
-            if texture.device != self.number {
-                return Err(DeviceError::broken_rule(CallRule::SameDevice));
+            if states.0.is_empty() {
+                self.lose_contents(texture, subresource);
             }
-            let ResourceDesc::Texture(info) = &texture.desc else {
-                return Err(DeviceError::invalid_value(CallRule::IsTexture, texture.label.id));
-            };
-            check::texture_writes(info, states, STATES, writes)?;
-            self.check_texture_write(texture)?;
-            let mut written: SmallVec<[u32; 16]> =
-                writes.iter().map(|write| write.subresource(info)).collect();
-            written.sort_unstable();
-            written.dedup();
-            for subresource in written {
-                let which = subresource..subresource.saturating_add(1);
-                let found = texture.states.lock().write_by_cpu(which, states);
-                if let Err(wrong) = found {
-                    let objects = vec![texture.label.to_string()];
-                    self.report(Checks::STATES, wrong.kind(), objects, || wrong.to_string(), CALL);
-                }
-                if states.0.is_empty() {
-                    self.lose_contents(texture, subresource);
-                }
-            }
-            writes.iter().for_each(|write| self.write_texels(texture, write));
-            Ok(())
-        })
+        }
+        writes.iter().for_each(|write| self.write_texels(texture, write));
+        Ok(())
     }
 
     /// The bytes are the texture's, and nothing in flight uses it.

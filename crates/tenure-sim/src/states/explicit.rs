@@ -8,7 +8,7 @@ use tenure_core::device::{QueueSerial, State};
 
 use super::accesses::Accesses;
 use super::layouts::Layout;
-use super::state::{ExecutionPoint, Wrong};
+use super::{ExecutionPoint, Wrong};
 
 /// The part of a transfer that is done: released, not yet acquired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

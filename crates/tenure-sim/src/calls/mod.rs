@@ -1,8 +1,13 @@
 //! How often each driver call was made, and what it would have cost.
 
+mod costs;
+
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use parking_lot::Mutex;
+
+pub use self::costs::Costs;
+pub(crate) use self::costs::Request;
 
 macro_rules! call_kinds {
     ($($(#[$doc:meta])* $name:ident, $text:literal, $fallible:literal;)*) => {

@@ -1,5 +1,8 @@
 //! What resources need: sizes, alignments, memory types, categories.
 
+pub(crate) mod formats;
+pub(crate) mod tiles;
+
 use tenure_core::device::{
     Allowed, BufferInfo, DeviceError, Dimension, Features, Format, HeapCategory, MemoryFlags, Properties,
     Requirements, ResourceDesc, TEXTURE_WRITES, TextureInfo, Usage,

@@ -1,53 +1,15 @@
-//! Reserved resources: how they are tiled and what their tiles are mapped to.
-
-use std::collections::BTreeMap;
-use std::sync::Arc;
+//! Reserved resources: how they are tiled.
 
 use tenure_core::device::{
     Allowed, Api, BufferInfo, CallRule, DeviceError, Dimension, Features, Properties, ResourceDesc,
     TextureInfo, TileLayout, TileRegion, Usage,
 };
 
-use crate::heap::HeapState;
-use crate::layout::{Layout, mip_bytes};
-use crate::object::Label;
-use crate::requirements::{check_limits, tile_extent};
-
-/// Bytes of a tile.
-pub(crate) const TILE: u64 = 64 << 10;
+use super::{check_limits, tile_extent};
+use crate::layout::{Layout, TILE, mip_bytes};
 
 /// Bytes of the largest reserved resource, as D3D12's 40 bits of virtual address.
 const MAX_RESERVED: u64 = 1 << 40;
-
-/// Where a tile's bytes are.
-#[derive(Clone)]
-pub(crate) struct TileTarget {
-    pub(crate) heap: Arc<HeapState>,
-    pub(crate) offset: u64,
-}
-
-/// The mappings of one reserved resource; a tile not in it is unmapped.
-#[derive(Default)]
-pub(crate) struct TileTable(BTreeMap<u64, TileTarget>);
-
-impl TileTable {
-    pub(crate) fn get(&self, tile: u64) -> Option<&TileTarget> {
-        self.0.get(&tile)
-    }
-
-    pub(crate) fn set(&mut self, tile: u64, target: Option<TileTarget>) {
-        match target {
-            Some(target) => self.0.insert(tile, target),
-            None => self.0.remove(&tile),
-        };
-    }
-
-    /// The first tile whose heap is destroyed, and that heap. O(mapped tiles).
-    pub(crate) fn first_dead_heap(&self) -> Option<(u64, Arc<Label>)> {
-        let dead = self.0.iter().find(|(_, target)| target.heap.label.is_destroyed());
-        dead.map(|(tile, target)| (*tile, Arc::clone(&target.heap.label)))
-    }
-}
 
 /// The layout of a reserved resource whose tiles go to memory of these types, once the device is known to support it.
 pub(crate) fn layout(

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::resource::ResourceState;
+use super::ResourceState;
 
 /// The names that were given to ranges of a buffer. A name stays after its object is gone, until another
 /// object gets bytes of the range: what is found wrong with freed bytes names the object that had them last.

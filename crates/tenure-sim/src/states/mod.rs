@@ -1,7 +1,12 @@
 //! States of resources: what use is legal now, and what it changes.
 //!
-//! [`legacy`](super::legacy) has the rules of `Promotion`, [`explicit`](super::explicit) those of
+//! [`legacy`] has the rules of `Promotion`, [`explicit`] those of
 //! `Explicit`. What Direct3D 12 fixes for good, memory or usage, no barrier changes under either.
+
+mod accesses;
+mod explicit;
+mod layouts;
+mod legacy;
 
 use std::fmt;
 use std::ops::Range;
@@ -10,9 +15,9 @@ use tenure_core::device::{
     Api, Features, MemoryFlags, Properties, QueueKind, QueueSerial, ResourceDesc, State, StateModel, Usage,
 };
 
-use super::accesses::Known;
-use super::explicit::Explicit;
-use super::legacy::Legacy;
+use self::accesses::Known;
+use self::explicit::Explicit;
+use self::legacy::Legacy;
 use crate::hazard::HazardKind;
 
 /// When and on which queue a command runs, as far as states depend on it.

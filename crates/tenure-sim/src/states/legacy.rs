@@ -11,7 +11,7 @@
 
 use tenure_core::device::{QueueKind, QueueSerial, State};
 
-use super::state::{ExecutionPoint, Wrong};
+use super::{ExecutionPoint, Wrong};
 
 /// Which states a texture is promoted to from `COMMON`.
 const TEXTURE_PROMOTION: State = State::SHADER_READ.union(State::COPY_SRC).union(State::COPY_DST);

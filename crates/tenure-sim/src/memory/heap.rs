@@ -9,12 +9,12 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use tenure_core::device::{HeapDesc, MemoryTypeId, ResourceDesc, Usage};
 
-use crate::bytes::Bytes;
-use crate::checks::state::States;
+use super::Bytes;
+use super::History;
 use crate::clock::SharedClock;
-use crate::history::History;
 use crate::interval::IntervalSet;
 use crate::object::Label;
+use crate::states::States;
 
 /// Memory with the history of its accesses: that of a heap or of one committed resource.
 pub(crate) struct Store {
