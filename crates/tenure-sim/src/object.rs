@@ -7,49 +7,43 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-/// What an object is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ObjectKind {
-    /// A heap.
-    Heap,
-    /// A buffer.
-    Buffer,
-    /// A texture.
-    Texture,
-    /// A command list.
-    List,
-    /// A heap of descriptors.
-    DescriptorHeap,
-    /// A form of descriptor sets.
-    SetLayout,
-    /// A block of descriptor sets.
-    SetBlock,
-    /// A heap of queries.
-    QueryHeap,
-    /// An acceleration structure.
-    AccelerationStructure,
-    /// A fence of the program's own.
-    Fence,
-    /// A binary semaphore of the program's own.
-    Semaphore,
+macro_rules! object_kinds {
+    ($($(#[$doc:meta])* $kind:ident, $text:literal;)*) => {
+        /// What an object is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum ObjectKind { $($(#[$doc])* $kind,)* }
+
+        impl fmt::Display for ObjectKind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$kind => $text,)* })
+            }
+        }
+    };
 }
 
-impl fmt::Display for ObjectKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Heap => "heap",
-            Self::Buffer => "buffer",
-            Self::Texture => "texture",
-            Self::List => "command list",
-            Self::DescriptorHeap => "descriptor heap",
-            Self::SetLayout => "set layout",
-            Self::SetBlock => "set block",
-            Self::QueryHeap => "query heap",
-            Self::AccelerationStructure => "acceleration structure",
-            Self::Fence => "fence",
-            Self::Semaphore => "semaphore",
-        })
-    }
+object_kinds! {
+    /// A heap.
+    Heap, "heap";
+    /// A buffer.
+    Buffer, "buffer";
+    /// A texture.
+    Texture, "texture";
+    /// A command list.
+    List, "command list";
+    /// A heap of descriptors.
+    DescriptorHeap, "descriptor heap";
+    /// A form of descriptor sets.
+    SetLayout, "set layout";
+    /// A block of descriptor sets.
+    SetBlock, "set block";
+    /// A heap of queries.
+    QueryHeap, "query heap";
+    /// An acceleration structure.
+    AccelerationStructure, "acceleration structure";
+    /// A fence of the program's own.
+    Fence, "fence";
+    /// A binary semaphore of the program's own.
+    Semaphore, "semaphore";
 }
 
 /// Shows as `buffer 'rock' (#3)`, or `buffer #3` without a name.
@@ -72,10 +66,7 @@ impl Label {
 
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.name.lock() {
-            Some(name) => write!(f, "{} '{name}' (#{})", self.kind, self.id),
-            None => write!(f, "{} #{}", self.kind, self.id),
-        }
+        show(f, self.kind, self.name.lock().as_deref(), self.id)
     }
 }
 
@@ -92,12 +83,28 @@ pub struct LiveObject {
 
 impl fmt::Display for LiveObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.name {
-            Some(name) => write!(f, "{} '{name}' (#{})", self.kind, self.id),
-            None => write!(f, "{} #{}", self.kind, self.id),
-        }
+        show(f, self.kind, self.name.as_deref(), self.id)
     }
 }
+
+fn show(f: &mut fmt::Formatter<'_>, kind: ObjectKind, name: Option<&str>, id: u64) -> fmt::Result {
+    match name {
+        Some(name) => write!(f, "{kind} '{name}' (#{id})"),
+        None => write!(f, "{kind} #{id}"),
+    }
+}
+
+/// Implements `Debug` of handles, which shows their labels.
+macro_rules! debug_by_label {
+    ($handle:ident) => {
+        impl std::fmt::Debug for $handle {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!(stringify!($handle), "({})"), self.state.label)
+            }
+        }
+    };
+}
+pub(crate) use debug_by_label;
 
 /// Everything created and not yet destroyed, by number.
 #[derive(Default)]

@@ -1,6 +1,5 @@
 //! Heaps of queries, and what commands do with them.
 
-use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -10,7 +9,7 @@ use crate::clock::SharedClock;
 use crate::execution::Execution;
 use crate::hazard::{Checks, HazardKind};
 use crate::layout::Span;
-use crate::object::{Label, ObjectKind};
+use crate::object::{Label, ObjectKind, debug_by_label};
 use crate::resource::{Resource, ResourceState};
 use crate::shared::Shared;
 use crate::structures::StructureState;
@@ -47,11 +46,7 @@ pub struct QueryHeap {
     pub(crate) state: Arc<QueryHeapState>,
 }
 
-impl fmt::Debug for QueryHeap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "QueryHeap({})", self.state.label)
-    }
-}
+debug_by_label!(QueryHeap);
 
 /// A command about queries.
 pub(crate) enum QueryStep {

@@ -3,7 +3,6 @@
 //! There is no geometry. A build notes how many bytes its result has and which structures it refers to, a
 //! trace reads them all.
 
-use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -15,7 +14,7 @@ use crate::clock::SharedClock;
 use crate::execution::Execution;
 use crate::hazard::{Checks, HazardKind};
 use crate::layout::Span;
-use crate::object::{Label, ObjectKind};
+use crate::object::{Label, ObjectKind, debug_by_label};
 use crate::resource::{Part, Resource, ResourceState};
 use crate::shared::Shared;
 
@@ -71,11 +70,7 @@ impl AccelerationStructure {
     }
 }
 
-impl fmt::Debug for AccelerationStructure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AccelerationStructure({})", self.state.label)
-    }
-}
+debug_by_label!(AccelerationStructure);
 
 /// A command about acceleration structures.
 pub(crate) enum StructureStep {

@@ -4,96 +4,76 @@ use tenure_core::device::{MemoryTypeId, ResourceDesc};
 
 use super::CallKind;
 
-/// Nanoseconds of each driver call.
-///
-/// The defaults are magnitudes of drivers on desktop machines: taking memory from the kernel is
-/// slow and grows with the size (it is mapped, and zeroed where the API promises zeroes), placing
-/// a resource in memory that is there is cheap, and everything else lies between. They make two
-/// runs comparable on a machine without a GPU; they do not predict one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Costs {
-    /// A heap, before its size.
-    pub create_heap: u64,
-    /// A committed resource, before its size.
-    pub create_committed: u64,
-    /// Each MiB of a heap or committed resource.
-    pub per_mib: u64,
-    /// A placed buffer.
-    pub create_placed_buffer: u64,
-    /// A placed texture.
-    pub create_placed_texture: u64,
-    /// A reserved resource.
-    pub create_reserved: u64,
-    /// Giving a heap or a committed resource back.
-    pub destroy_memory: u64,
-    /// Destroying a placed or reserved resource.
-    pub destroy_placed: u64,
-    /// Mapping.
-    pub map: u64,
-    /// Writing texels of a texture, before their number.
-    pub write_texture: u64,
-    /// Each MiB that is written to a texture.
-    pub write_texture_per_mib: u64,
-    /// A command list with its allocator.
-    pub create_list: u64,
-    /// Destroying one.
-    pub destroy_list: u64,
-    /// Beginning or closing a list.
-    pub list: u64,
-    /// A submission.
-    pub submit: u64,
-    /// An update of tile mappings.
-    pub update_tiles: u64,
-    /// Making blocks resident or evicting them, before what is moved, or changing the priority of one.
-    pub residency: u64,
-    /// A heap of descriptors, a set layout, or a block of sets: making or destroying it.
-    pub descriptor_heap: u64,
-    /// Making a descriptor.
-    pub write_descriptor: u64,
-    /// Filling or clearing descriptors, before their number.
-    pub fill_descriptors: u64,
-    /// Each descriptor that is filled or cleared.
-    pub per_descriptor: u64,
-    /// An acceleration structure in memory that is there: making or destroying it.
-    pub acceleration_structure: u64,
-    /// Asking for requirements.
-    pub requirements: u64,
-    /// Polling or waiting for a fence, before the waiting.
-    pub poll: u64,
-    /// Asking for the budget.
-    pub budget: u64,
+macro_rules! costs {
+    ($($(#[$doc:meta])* $name:ident = $default:literal;)*) => {
+        /// Nanoseconds of each driver call.
+        ///
+        /// The defaults are magnitudes of drivers on desktop machines: taking memory from the kernel is
+        /// slow and grows with the size (it is mapped, and zeroed where the API promises zeroes), placing
+        /// a resource in memory that is there is cheap, and everything else lies between. They make two
+        /// runs comparable on a machine without a GPU; they do not predict one.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Costs { $($(#[$doc])* pub $name: u64,)* }
+
+        impl Default for Costs {
+            fn default() -> Self {
+                Self { $($name: $default,)* }
+            }
+        }
+    };
 }
 
-impl Default for Costs {
-    fn default() -> Self {
-        Self {
-            create_heap: 60_000,
-            create_committed: 20_000,
-            per_mib: 2_000,
-            create_placed_buffer: 2_000,
-            create_placed_texture: 4_000,
-            create_reserved: 15_000,
-            destroy_memory: 20_000,
-            destroy_placed: 1_000,
-            map: 500,
-            write_texture: 500,
-            write_texture_per_mib: 200_000,
-            create_list: 15_000,
-            destroy_list: 5_000,
-            list: 1_000,
-            submit: 5_000,
-            update_tiles: 10_000,
-            residency: 10_000,
-            descriptor_heap: 20_000,
-            write_descriptor: 200,
-            fill_descriptors: 50,
-            per_descriptor: 10,
-            acceleration_structure: 500,
-            requirements: 300,
-            poll: 50,
-            budget: 100_000,
-        }
-    }
+costs! {
+    /// A heap, before its size.
+    create_heap = 60_000;
+    /// A committed resource, before its size.
+    create_committed = 20_000;
+    /// Each MiB of a heap or committed resource.
+    per_mib = 2_000;
+    /// A placed buffer.
+    create_placed_buffer = 2_000;
+    /// A placed texture.
+    create_placed_texture = 4_000;
+    /// A reserved resource.
+    create_reserved = 15_000;
+    /// Giving a heap or a committed resource back.
+    destroy_memory = 20_000;
+    /// Destroying a placed or reserved resource.
+    destroy_placed = 1_000;
+    /// Mapping.
+    map = 500;
+    /// Writing texels of a texture, before their number.
+    write_texture = 500;
+    /// Each MiB that is written to a texture.
+    write_texture_per_mib = 200_000;
+    /// A command list with its allocator.
+    create_list = 15_000;
+    /// Destroying one.
+    destroy_list = 5_000;
+    /// Beginning or closing a list.
+    list = 1_000;
+    /// A submission.
+    submit = 5_000;
+    /// An update of tile mappings.
+    update_tiles = 10_000;
+    /// Making blocks resident or evicting them, before what is moved, or changing the priority of one.
+    residency = 10_000;
+    /// A heap of descriptors, a set layout, or a block of sets: making or destroying it.
+    descriptor_heap = 20_000;
+    /// Making a descriptor.
+    write_descriptor = 200;
+    /// Filling or clearing descriptors, before their number.
+    fill_descriptors = 50;
+    /// Each descriptor that is filled or cleared.
+    per_descriptor = 10;
+    /// An acceleration structure in memory that is there: making or destroying it.
+    acceleration_structure = 500;
+    /// Asking for requirements.
+    requirements = 300;
+    /// Polling or waiting for a fence, before the waiting.
+    poll = 50;
+    /// Asking for the budget.
+    budget = 100_000;
 }
 
 /// What a call asks for, for its cost, its log line and the errors injected into it.

@@ -8,7 +8,7 @@ use tenure_core::device::{Allowed, BindingKind, CallRule, DeviceError, SetBindin
 
 use crate::clock::Clock;
 use crate::descriptors::content::Slot;
-use crate::object::Label;
+use crate::object::{Label, debug_by_label};
 
 /// The state of a layout, shared with its blocks.
 pub(crate) struct LayoutState {
@@ -102,11 +102,7 @@ pub struct SetLayout {
     pub(crate) state: Arc<LayoutState>,
 }
 
-impl std::fmt::Debug for SetLayout {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SetLayout({})", self.state.label)
-    }
-}
+debug_by_label!(SetLayout);
 
 /// Descriptor sets of one layout: a handle for
 /// [`Device::destroy_set_block`](tenure_core::device::Device::destroy_set_block). Dropping it
@@ -115,8 +111,4 @@ pub struct SetBlock {
     pub(crate) state: Arc<SetBlockState>,
 }
 
-impl std::fmt::Debug for SetBlock {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SetBlock({})", self.state.label)
-    }
-}
+debug_by_label!(SetBlock);

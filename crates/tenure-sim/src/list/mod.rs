@@ -21,7 +21,7 @@ use crate::descriptors::{At, DescriptorAt, MOST_READ};
 use crate::hazard::HazardKind;
 use crate::layout::Span;
 use crate::memory::Memory;
-use crate::object::Label;
+use crate::object::{Label, debug_by_label};
 use crate::queries::{QueryCommand, QueryHeap, QueryStep};
 use crate::resource::Resource;
 use crate::timeline::Queues;
@@ -402,8 +402,4 @@ impl List {
     }
 }
 
-impl std::fmt::Debug for List {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "List({})", self.state.label)
-    }
-}
+debug_by_label!(List);

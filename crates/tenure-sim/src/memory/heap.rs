@@ -13,7 +13,7 @@ use super::Bytes;
 use super::History;
 use crate::clock::SharedClock;
 use crate::interval::IntervalSet;
-use crate::object::Label;
+use crate::object::{Label, debug_by_label};
 use crate::states::States;
 
 /// Memory with the history of its accesses: that of a heap or of one committed resource.
@@ -214,8 +214,4 @@ pub struct Heap {
     pub(crate) state: Arc<HeapState>,
 }
 
-impl std::fmt::Debug for Heap {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Heap({})", self.state.label)
-    }
-}
+debug_by_label!(Heap);

@@ -15,7 +15,7 @@ pub(crate) use self::owners::{Owners, Part};
 use crate::clock::SharedClock;
 use crate::layout::Layout;
 use crate::memory::{HeapState, Memory, SharedMemory, Written};
-use crate::object::Label;
+use crate::object::{Label, debug_by_label};
 use crate::states::States;
 
 /// The state of a resource, shared with lists and mappings that use it.
@@ -100,8 +100,4 @@ impl Resource {
     }
 }
 
-impl std::fmt::Debug for Resource {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Resource({})", self.state.label)
-    }
-}
+debug_by_label!(Resource);
