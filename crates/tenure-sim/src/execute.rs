@@ -8,7 +8,7 @@ use tenure_core::device::{BufferLayout, QueueId, QueueTransfer, State, Subresour
 use crate::command::{Command, Recorded, TileChange, TileOrigin, clear_state, copied_rows};
 use crate::execution::{Execution, Use};
 use crate::faults::BarrierChange;
-use crate::hazard::HazardKind;
+use crate::hazard::{Checks, HazardKind};
 use crate::journal::Step;
 use crate::layout::{Ranges, Span, TILE};
 use crate::memory::{Memory, TileTarget};
@@ -233,7 +233,8 @@ impl Execution<'_> {
                     expected[index]
                 );
                 let at = at + index as u64;
-                self.report(HazardKind::WrongBytes, &[&Part { resource, range: at..at + 1 }], detail);
+                let part = Part { resource, range: at..at + 1 };
+                self.report(Checks::empty(), HazardKind::WrongBytes, &[&part], detail);
                 return;
             }
         }

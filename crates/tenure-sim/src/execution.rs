@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tenure_core::device::{QueryKind, QueueId, QueueKind, QueueSerial, State, StateModel};
 
 use crate::clock::Clock;
-use crate::hazard::{Checks, Hazard, HazardKind, Origin};
+use crate::hazard::{Checks, HazardKind, Origin};
 use crate::layout::Span;
 use crate::resource::ResourceState;
 use crate::shared::Shared;
@@ -103,7 +103,17 @@ impl<'a> Execution<'a> {
         self.shared.checks.contains(check)
     }
 
-    pub(crate) fn report(&self, kind: HazardKind, objects: &[&dyn Display], detail: String) {
+    /// Logs a hazard that a command caused, if that check is on.
+    pub(crate) fn report(
+        &self,
+        check: Checks,
+        kind: HazardKind,
+        objects: &[&dyn Display],
+        detail: impl Display,
+    ) {
+        if !self.is_on(check) {
+            return;
+        }
         let origin = Origin::Command {
             name: self.name,
             index: self.index,
@@ -111,8 +121,7 @@ impl<'a> Execution<'a> {
             queue: self.queue,
             serial: self.serial,
         };
-        let objects = objects.iter().map(ToString::to_string).collect();
-        self.shared.hazards.push(Hazard { kind, objects, detail, origin });
+        self.shared.hazards.push(kind, objects, &detail, origin);
     }
 
     pub(crate) fn execution_point(&self) -> ExecutionPoint {

@@ -138,7 +138,7 @@ impl Shared {
             promised
         };
         if value <= promised {
-            let detail = || format!("it is signalled to {value}, and reaches {promised} without that");
+            let detail = format!("it is signalled to {value}, and reaches {promised} without that");
             self.report_fence(HazardKind::SignalledTwice, state, detail, call);
         }
     }
@@ -153,7 +153,7 @@ impl Shared {
             progress.value
         };
         if value <= reached {
-            let detail = || format!("it is signalled to {value}, and is at {reached}");
+            let detail = format!("it is signalled to {value}, and is at {reached}");
             self.report_fence(HazardKind::SignalledTwice, state, detail, call);
         }
     }
@@ -162,22 +162,22 @@ impl Shared {
         &self,
         kind: HazardKind,
         state: &FenceState,
-        detail: impl FnOnce() -> String,
+        detail: impl fmt::Display,
         call: &'static str,
     ) {
-        self.report(Checks::LIFETIME, kind, vec![state.label.to_string()], detail, call);
+        self.report(Checks::LIFETIME, kind, &[&state.label], detail, call);
     }
 
     /// Notes that a submission uses a point; false for one of another device, which it ignores.
     fn note_point(&self, at: QueueSerial, point: &ExternalPoint, call: &'static str) -> bool {
         let state = &*point.state;
         if state.device != self.number {
-            self.report_fence(HazardKind::ForeignFence, state, || "it is another device's".to_owned(), call);
+            self.report_fence(HazardKind::ForeignFence, state, "it is another device's", call);
             return false;
         }
         state.last_use.raise(at.queue, at.serial);
         if state.label.is_destroyed() {
-            self.report_fence(HazardKind::DeadFence, state, || "it is destroyed".to_owned(), call);
+            self.report_fence(HazardKind::DeadFence, state, "it is destroyed", call);
         }
         true
     }
@@ -200,7 +200,7 @@ impl Shared {
                 return Some(ExternalPoint { value: progress.waits, ..point.clone() });
             }
             let detail = "it is waited for, and nothing that was submitted signals it";
-            self.report_fence(HazardKind::NeverSignalled, &point.state, || detail.to_owned(), call);
+            self.report_fence(HazardKind::NeverSignalled, &point.state, detail, call);
             None
         };
         points.iter().filter(|point| self.note_point(at, point, call)).filter_map(note).collect()
@@ -224,7 +224,7 @@ impl Shared {
                 return Some(ExternalPoint { value: progress.promised, ..point.clone() });
             }
             let detail = "it is signalled again before anything waits for it";
-            self.report_fence(HazardKind::SignalledTwice, &point.state, || detail.to_owned(), call);
+            self.report_fence(HazardKind::SignalledTwice, &point.state, detail, call);
             None
         };
         points.iter().filter(|point| self.note_point(at, point, call)).filter_map(note).collect()

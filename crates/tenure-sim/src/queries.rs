@@ -124,10 +124,8 @@ impl Execution<'_> {
     pub(crate) fn query(&mut self, command: &QueryCommand) {
         let QueryCommand { heap, first, count, step } = command;
         if heap.label.is_destroyed() {
-            if self.is_on(Checks::QUERIES) {
-                self.report(HazardKind::WriteOfFreed, &[&heap.label], "it was destroyed".to_owned());
-            }
-            return;
+            let kind = HazardKind::WriteOfFreed;
+            return self.report(Checks::QUERIES, kind, &[&heap.label], "it was destroyed");
         }
         if let QueryStep::Resolve { dst, offset } = step {
             return self.resolve_queries(command, dst, *offset);
@@ -155,9 +153,9 @@ impl Execution<'_> {
         }
         let is_end = matches!(step, QueryStep::End);
         let must_reset = self.shared.properties.queries.must_reset;
-        if !is_end && must_reset && !matches!(slot, Slot::Ready) && self.is_on(Checks::QUERIES) {
+        if !is_end && must_reset && !matches!(slot, Slot::Ready) {
             let detail = format!("query {query} is used again without a reset or a resolve since");
-            self.report(HazardKind::QueryNotReady, &[&heap.label], detail);
+            self.report(Checks::QUERIES, HazardKind::QueryNotReady, &[&heap.label], detail);
         }
         match (step, slot) {
             (QueryStep::Timestamp, _) => Slot::Written(self.ticks()),
@@ -203,10 +201,10 @@ impl Execution<'_> {
             *slot = Slot::Ready;
         }
         drop(slots);
-        if let Some(query) = missing.filter(|_| self.is_on(Checks::QUERIES)) {
+        if let Some(query) = missing {
             let detail =
                 format!("query {query} is resolved, and was not written or ended since it was ready");
-            self.report(HazardKind::QueryNotWritten, &[&heap.label], detail);
+            self.report(Checks::QUERIES, HazardKind::QueryNotWritten, &[&heap.label], detail);
         }
         let Some((_, span)) = command.written() else { return };
         if self.uses_one(dst, span, State::COPY_DST) {

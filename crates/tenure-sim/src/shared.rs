@@ -10,7 +10,7 @@ use tenure_core::device::{
 
 use crate::clock::{QueryClock, SharedClock};
 use crate::faults::FaultState;
-use crate::hazard::{Checks, Hazard, HazardKind, HazardLog, Origin};
+use crate::hazard::{Checks, HazardKind, HazardLog, Origin};
 use crate::journal::Journal;
 use crate::memory::{MAX_BYTES, SharedMemory};
 use crate::object::{Label, Register, Shares};
@@ -176,12 +176,12 @@ impl Shared {
         &self,
         check: Checks,
         kind: HazardKind,
-        objects: Vec<String>,
-        detail: impl FnOnce() -> String,
+        objects: &[&dyn fmt::Display],
+        detail: impl fmt::Display,
         call: &'static str,
     ) {
         if self.checks.contains(check) {
-            self.hazards.push(Hazard { kind, objects, detail: detail(), origin: Origin::Call(call) });
+            self.hazards.push(kind, objects, &detail, Origin::Call(call));
         }
     }
 
@@ -194,7 +194,7 @@ impl Shared {
         call: &'static str,
     ) {
         if let Some(used) = last_use.first_after(&self.observed) {
-            self.report_use(Checks::LIFETIME, kind, label, format_args!("uses it"), used, call);
+            self.report_use(Checks::LIFETIME, kind, label, "uses it", used, call);
         }
     }
 
@@ -204,7 +204,7 @@ impl Shared {
         check: Checks,
         kind: HazardKind,
         label: &Label,
-        uses: fmt::Arguments<'_>,
+        uses: impl fmt::Display,
         (queue, serial): (QueueId, u64),
         call: &'static str,
     ) {
@@ -213,12 +213,10 @@ impl Shared {
             return;
         }
         let seen = self.observed.load().get(queue);
-        let detail = || {
-            format!(
-                "submission {serial} on queue {} {uses}, and the CPU has seen {seen} complete there",
-                queue.0
-            )
-        };
-        self.report(check, kind, vec![label.to_string()], detail, call);
+        let queue = queue.0;
+        let detail = format!(
+            "submission {serial} on queue {queue} {uses}, and the CPU has seen {seen} complete there"
+        );
+        self.report(check, kind, &[label], detail, call);
     }
 }

@@ -175,10 +175,11 @@ impl Execution<'_> {
                 if !self.write_structure(dst) {
                     return;
                 }
-                if *compact && content.compacted > dst.size && self.is_on(Checks::STRUCTURES) {
+                if *compact && content.compacted > dst.size {
                     let detail =
                         format!("{} B are compacted into a structure of {}", content.compacted, dst.size);
-                    self.report(HazardKind::StructureTooSmall, &[&dst.label, &src.label], detail);
+                    let kind = HazardKind::StructureTooSmall;
+                    self.report(Checks::STRUCTURES, kind, &[&dst.label, &src.label], detail);
                 }
                 *dst.content.lock() = Some(content);
             }
@@ -203,9 +204,9 @@ impl Execution<'_> {
             return None;
         }
         let content = structure.content.lock().clone();
-        if content.is_none() && self.is_on(Checks::STRUCTURES) {
-            let detail = "nothing was built in it or copied to it".to_owned();
-            self.report(HazardKind::UnbuiltStructure, &[&structure.label], detail);
+        if content.is_none() {
+            let detail = "nothing was built in it or copied to it";
+            self.report(Checks::STRUCTURES, HazardKind::UnbuiltStructure, &[&structure.label], detail);
         }
         content
     }
@@ -223,11 +224,9 @@ impl Execution<'_> {
     fn access_structure(&mut self, structure: &Arc<StructureState>, write: bool) -> bool {
         let (resource, span) = (&structure.resource, structure.span());
         if structure.label.is_destroyed() {
-            if self.is_on(Checks::LIFETIME) {
-                let kind = if write { HazardKind::WriteOfFreed } else { HazardKind::ReadOfFreed };
-                let detail = "it was destroyed before the command ran".to_owned();
-                self.report(kind, &[&structure.label], detail);
-            }
+            let kind = if write { HazardKind::WriteOfFreed } else { HazardKind::ReadOfFreed };
+            let detail = "it was destroyed before the command ran";
+            self.report(Checks::LIFETIME, kind, &[&structure.label], detail);
             return false;
         }
         if !self.uses_one(resource, span, State::ACCELERATION_STRUCTURE) {
@@ -262,7 +261,8 @@ impl Execution<'_> {
             let detail =
                 format!("bytes {}..{} were {was} before without a barrier since", range.start, range.end);
             let part = Part { resource: &structure.resource, range };
-            self.report(HazardKind::MissingBarrier, &[&structure.label, &part], detail);
+            let kind = HazardKind::MissingBarrier;
+            self.report(Checks::STRUCTURES, kind, &[&structure.label, &part], detail);
         }
     }
 }

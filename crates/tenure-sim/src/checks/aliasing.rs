@@ -1,5 +1,6 @@
 //! Resources that share bytes of a heap use them one after the other, with an aliasing barrier in between.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use tenure_core::device::{State, Subresource};
@@ -22,7 +23,8 @@ impl Execution<'_> {
         };
         for previous in heap.claim(*offset..offset + size, tenant) {
             let detail = format!("{} used their common bytes of {} last", previous.label, heap.label);
-            self.report(HazardKind::MissingAliasingBarrier, &[&resource.label, &previous.label], detail);
+            let objects: [&dyn Display; 2] = [&resource.label, &previous.label];
+            self.report(Checks::ALIASING, HazardKind::MissingAliasingBarrier, &objects, detail);
         }
     }
 
@@ -53,7 +55,8 @@ impl Execution<'_> {
                 } else {
                     continue;
                 };
-                self.report(HazardKind::MissingAliasingBarrier, &[&after.label, &previous.label], wrong);
+                let objects: [&dyn Display; 2] = [&after.label, &previous.label];
+                self.report(Checks::ALIASING, HazardKind::MissingAliasingBarrier, &objects, wrong);
             }
         }
         self.forget_contents(after);

@@ -51,7 +51,7 @@ impl Execution<'_> {
 
     pub(super) fn report_wrong(&self, resource: &ResourceState, result: Result<(), Wrong>) {
         if let Err(wrong) = result {
-            self.report(wrong.kind(), &[&resource.label], wrong.to_string());
+            self.report(Checks::STATES, wrong.kind(), &[&resource.label], wrong);
         }
     }
 }

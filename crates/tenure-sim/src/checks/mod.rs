@@ -60,7 +60,12 @@ impl Execution<'_> {
         if !allowed.contains(state) {
             let detail = format!("used as {}, but its usage allows only {}", Shown(state), Shown(allowed));
             let range = used.resource.layout.ranges(&used.span).first().cloned().unwrap_or_default();
-            self.report(HazardKind::InvalidUse, &[&Part { resource: used.resource, range }], detail);
+            self.report(
+                Checks::USAGE,
+                HazardKind::InvalidUse,
+                &[&Part { resource: used.resource, range }],
+                detail,
+            );
         }
     }
 }

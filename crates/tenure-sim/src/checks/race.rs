@@ -36,7 +36,7 @@ impl Execution<'_> {
                 if other.write { "writes" } else { "reads" },
             );
             let range = ranges.first().cloned().unwrap_or_default();
-            self.report(HazardKind::QueueRace, &[&Part { resource, range }], detail);
+            self.report(Checks::RACES, HazardKind::QueueRace, &[&Part { resource, range }], detail);
         }
     }
 }

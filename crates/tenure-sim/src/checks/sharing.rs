@@ -57,15 +57,10 @@ impl Execution<'_> {
     }
 
     fn report_handover(&self, resource: &ResourceState, found: Result<(), Handover>) {
-        let Err(wrong) = found else { return };
-        if self.is_on(Checks::SHARING) {
-            let kind = match wrong {
-                Handover::NotHeld => HazardKind::HeldByPeer,
-                Handover::NotReleased | Handover::AlreadyHeld | Handover::OtherState { .. } => {
-                    HazardKind::NotHandedOver
-                }
-            };
-            self.report(kind, &[&resource.label], wrong.to_string());
+        if let Err(wrong) = found {
+            let is_held = wrong == Handover::NotHeld;
+            let kind = if is_held { HazardKind::HeldByPeer } else { HazardKind::NotHandedOver };
+            self.report(Checks::SHARING, kind, &[&resource.label], wrong);
         }
     }
 }

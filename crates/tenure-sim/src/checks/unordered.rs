@@ -28,7 +28,12 @@ impl Execution<'_> {
         if let Some(range) = clash {
             let detail =
                 format!("bytes {}..{} were accessed before without a barrier since", range.start, range.end);
-            self.report(HazardKind::MissingBarrier, &[&Part { resource: used.resource, range }], detail);
+            self.report(
+                Checks::STATES,
+                HazardKind::MissingBarrier,
+                &[&Part { resource: used.resource, range }],
+                detail,
+            );
         }
     }
 

@@ -37,7 +37,7 @@ impl Execution<'_> {
         if let Some(gap) = ranges.iter().find_map(|range| written.first_gap(range.clone())) {
             let detail = format!("bytes {}..{} were never written", gap.start, gap.end);
             let part = Part { resource: used.resource, range: gap };
-            self.report(HazardKind::UninitializedRead, &[&part], detail);
+            self.report(Checks::INITIALIZED, HazardKind::UninitializedRead, &[&part], detail);
         }
     }
 }

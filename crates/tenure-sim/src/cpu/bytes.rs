@@ -21,9 +21,9 @@ impl Shared {
         let call = if write { "Mapping::write" } else { "Mapping::read" };
         if let Some(freed) = resource.freed() {
             let kind = if write { HazardKind::WriteOfFreed } else { HazardKind::ReadOfFreed };
-            let detail = || format!("its mapping is used after {freed} was destroyed");
-            let objects = vec![Part { resource, range: range.clone() }.to_string()];
-            self.report(Checks::LIFETIME, kind, objects, detail, call);
+            let detail = format!("its mapping is used after {freed} was destroyed");
+            let part = Part { resource, range: range.clone() };
+            self.report(Checks::LIFETIME, kind, &[&part], detail, call);
             return Err(DeviceError::invalid_value(
                 "a mapping is not used after its resource is destroyed",
                 range.start,
@@ -31,8 +31,8 @@ impl Shared {
         }
         let held = resource.sharing.as_ref().map_or(Ok(()), |sharing| sharing.check_use(resource.device));
         if let Err(wrong) = held {
-            let objects = vec![Part { resource, range: range.clone() }.to_string()];
-            self.report(Checks::SHARING, HazardKind::HeldByPeer, objects, || wrong.to_string(), call);
+            let part = Part { resource, range: range.clone() };
+            self.report(Checks::SHARING, HazardKind::HeldByPeer, &[&part], wrong, call);
         }
         if self.checks.contains(Checks::MAPPING) {
             let races = self.check_mapping(resource, range.clone(), write, call);
@@ -64,8 +64,8 @@ impl Shared {
         resource.memory.pieces(range.clone(), |store, piece| {
             let Some(store) = store else { return };
             if let Some(detail) = self.cpu_conflict(store, piece, &range, write, atom) {
-                let objects = vec![Part { resource, range: range.clone() }.to_string()];
-                self.report(Checks::MAPPING, HazardKind::MappingHazard, objects, || detail, call);
+                let part = Part { resource, range: range.clone() };
+                self.report(Checks::MAPPING, HazardKind::MappingHazard, &[&part], detail, call);
                 races = true;
             }
         });
@@ -119,9 +119,9 @@ impl Shared {
         if write {
             resource.written.insert(range);
         } else if let Some(gap) = resource.written.first_gap(range) {
-            let detail = || format!("bytes {}..{} were never written", gap.start, gap.end);
-            let objects = vec![Part { resource, range: gap.clone() }.to_string()];
-            self.report(Checks::INITIALIZED, HazardKind::UninitializedRead, objects, detail, call);
+            let detail = format!("bytes {}..{} were never written", gap.start, gap.end);
+            let part = Part { resource, range: gap };
+            self.report(Checks::INITIALIZED, HazardKind::UninitializedRead, &[&part], detail, call);
         }
     }
 
@@ -145,17 +145,13 @@ impl Shared {
         hidden.forget(range);
         drop(hidden);
         if let Some((range, queue, state)) = found {
-            let detail = || {
-                format!(
-                    "the CPU reads bytes {}..{}, which queue {} wrote as {}, and no barrier made them visible to it",
-                    range.start,
-                    range.end,
-                    queue.0,
-                    Shown(state),
-                )
-            };
-            let objects = vec![Part { resource, range: range.clone() }.to_string()];
-            self.report(Checks::MAPPING, HazardKind::NotVisibleToCpu, objects, detail, call);
+            let (start, end, queue, state) = (range.start, range.end, queue.0, Shown(state));
+            let detail = format!(
+                "the CPU reads bytes {start}..{end}, which queue {queue} wrote as {state}, and no barrier made them visible \
+                 to it"
+            );
+            let part = Part { resource, range };
+            self.report(Checks::MAPPING, HazardKind::NotVisibleToCpu, &[&part], detail, call);
         }
     }
 }

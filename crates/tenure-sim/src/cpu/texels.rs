@@ -57,8 +57,7 @@ impl Shared {
             let which = subresource..subresource.saturating_add(1);
             let found = texture.states.lock().write_by_cpu(which, states);
             if let Err(wrong) = found {
-                let objects = vec![texture.label.to_string()];
-                self.report(Checks::STATES, wrong.kind(), objects, || wrong.to_string(), CALL);
+                self.report(Checks::STATES, wrong.kind(), &[&texture.label], wrong, CALL);
             }
             if states.0.is_empty() {
                 self.lose_contents(texture, subresource);
@@ -70,33 +69,29 @@ impl Shared {
 
     /// The bytes are the texture's, and nothing in flight uses it.
     fn check_texture_write(&self, texture: &Arc<ResourceState>) -> Result<(), DeviceError> {
-        let objects = || vec![texture.label.to_string()];
         if let Some(freed) = texture.freed() {
-            let detail = || format!("it is written after {freed} was destroyed");
-            self.report(Checks::LIFETIME, HazardKind::WriteOfFreed, objects(), detail, CALL);
+            let detail = format!("it is written after {freed} was destroyed");
+            self.report(Checks::LIFETIME, HazardKind::WriteOfFreed, &[&texture.label], detail, CALL);
             return Err(DeviceError::invalid_value(
                 "a texture is not written after it is destroyed",
                 texture.label.id,
             ));
         }
         if let Some((queue, serial)) = texture.last_use.first_after(&self.observed) {
-            let detail = || {
-                format!(
-                    "the CPU writes texels, and submission {serial} on queue {} uses the texture and has not been seen \
-                     complete",
-                    queue.0
-                )
-            };
-            self.report(Checks::MAPPING, HazardKind::MappingHazard, objects(), detail, CALL);
+            let queue = queue.0;
+            let detail = format!(
+                "the CPU writes texels, and submission {serial} on queue {queue} uses the texture and has not been seen \
+                 complete"
+            );
+            self.report(Checks::MAPPING, HazardKind::MappingHazard, &[&texture.label], detail, CALL);
         }
         if let (Memory::Placed { heap, tenant, offset, size }, true) =
             (&texture.memory, self.checks.contains(Checks::ALIASING))
         {
             for previous in heap.claim(*offset..offset + size, tenant) {
-                let objects = vec![texture.label.to_string(), previous.label.to_string()];
-                let detail = || format!("{} used their common bytes last", previous.label);
+                let detail = format!("{} used their common bytes last", previous.label);
                 let kind = HazardKind::MissingAliasingBarrier;
-                self.report(Checks::ALIASING, kind, objects, detail, CALL);
+                self.report(Checks::ALIASING, kind, &[&texture.label, &previous.label], detail, CALL);
             }
         }
         Ok(())

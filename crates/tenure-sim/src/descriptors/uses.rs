@@ -196,28 +196,19 @@ impl Execution<'_> {
     }
 
     fn dead(&self, at: &At, resource: Option<&Arc<ResourceState>>, detail: String) {
-        if !self.is_on(Checks::DESCRIPTORS) {
-            return;
-        }
+        let (check, kind) = (Checks::DESCRIPTORS, HazardKind::DeadDescriptor);
         match resource {
-            Some(resource) => {
-                self.report(HazardKind::DeadDescriptor, &[at.label(), &resource.label], detail);
-            }
-            None => self.report(HazardKind::DeadDescriptor, &[at.label()], detail),
+            Some(resource) => self.report(check, kind, &[at.label(), &resource.label], detail),
+            None => self.report(check, kind, &[at.label()], detail),
         }
     }
 
     fn wrong(&self, at: &At, what: &What, use_of_it: &str) {
-        if !self.is_on(Checks::DESCRIPTORS) {
-            return;
-        }
+        let (check, kind) = (Checks::DESCRIPTORS, HazardKind::WrongDescriptor);
         let detail = format!("{at} is {}, and {use_of_it}", what.kind_name());
-        match what.resource() {
-            Some(resource) => {
-                let part = Part { resource, range: what.bytes() };
-                self.report(HazardKind::WrongDescriptor, &[at.label(), &part], detail);
-            }
-            None => self.report(HazardKind::WrongDescriptor, &[at.label()], detail),
+        match what.resource().map(|resource| Part { resource, range: what.bytes() }) {
+            Some(part) => self.report(check, kind, &[at.label(), &part], detail),
+            None => self.report(check, kind, &[at.label()], detail),
         }
     }
 
@@ -228,10 +219,8 @@ impl Execution<'_> {
         if recorded || !at.label().is_destroyed() {
             return true;
         }
-        if self.is_on(Checks::LIFETIME) {
-            let detail = "it was destroyed before the command ran".to_owned();
-            self.report(HazardKind::ReadOfFreed, &[at.label()], detail);
-        }
+        let detail = "it was destroyed before the command ran";
+        self.report(Checks::LIFETIME, HazardKind::ReadOfFreed, &[at.label()], detail);
         false
     }
 
@@ -243,12 +232,12 @@ impl Execution<'_> {
             DescriptorKind::Sampler => self.heaps[1],
             _ => self.heaps[0],
         };
-        if set != Some(heap.label.id) && self.is_on(Checks::DESCRIPTORS) {
+        if set != Some(heap.label.id) {
             let detail = match set {
                 Some(other) => format!("{at} is used while heap #{other} is set on the list"),
                 None => format!("{at} is used, and no heap is set on the list"),
             };
-            self.report(HazardKind::HeapNotSet, &[&heap.label], detail);
+            self.report(Checks::DESCRIPTORS, HazardKind::HeapNotSet, &[&heap.label], detail);
         }
     }
 }

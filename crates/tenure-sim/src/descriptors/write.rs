@@ -78,10 +78,9 @@ impl Shared {
         if let Some((resource, freed)) =
             what.resource().and_then(|resource| Some((resource, resource.freed()?)))
         {
-            let detail = || format!("a view of it is made, and {freed} was destroyed");
-            let objects = vec![resource.label.to_string()];
+            let detail = format!("a view of it is made, and {freed} was destroyed");
             let kind = HazardKind::DeadDescriptor;
-            self.report(Checks::DESCRIPTORS, kind, objects, detail, "write_descriptor");
+            self.report(Checks::DESCRIPTORS, kind, &[&resource.label], detail, "write_descriptor");
         }
         Ok(what)
     }
@@ -115,7 +114,7 @@ impl Shared {
         }
         drop(slots);
         if let Some((index, used)) = used {
-            let uses = format_args!("reads the view at index {index}");
+            let uses = format!("reads the view at index {index}");
             self.report_use(Checks::DESCRIPTORS, HazardKind::DescriptorInUse, &heap.label, uses, used, call);
         }
     }
@@ -133,7 +132,7 @@ impl Shared {
         }
         let read = heap.reads.lock().first_after(range, &self.observed.load());
         if let Some((index, queue, serial)) = read {
-            let (uses, used) = (format_args!("reads index {index}"), (queue, serial));
+            let (uses, used) = (format!("reads index {index}"), (queue, serial));
             self.report_use(Checks::DESCRIPTORS, kind, &heap.label, uses, used, call);
         }
     }
@@ -212,9 +211,9 @@ impl Shared {
         let state = &heap.state;
         let end = first.saturating_add(count);
         if end > state.desc.count {
-            let detail = || format!("index {} is cleared of {}", end.saturating_sub(1), state.desc.count);
-            let objects = vec![state.label.to_string()];
-            self.report(Checks::DESCRIPTORS, HazardKind::InvalidUse, objects, detail, "clear_descriptors");
+            let detail = format!("index {} is cleared of {}", end.saturating_sub(1), state.desc.count);
+            let kind = HazardKind::InvalidUse;
+            self.report(Checks::DESCRIPTORS, kind, &[&state.label], detail, "clear_descriptors");
         }
         self.check_unread(state, first..end, HazardKind::DescriptorInUse, "clear_descriptors");
         self.empty(state, first..end, &Slot::cleared(freed_by), "clear_descriptors");

@@ -31,10 +31,9 @@ impl Shared {
         let state = &layout.state;
         let blocks = state.blocks.lock();
         if let Some(first) = blocks.values().next() {
-            let objects = vec![state.label.to_string(), first.to_string()];
-            let detail = || format!("{} blocks of it are left", blocks.len());
-            let kind = HazardKind::LayoutDestroyedFirst;
-            self.report(Checks::LIFETIME, kind, objects, detail, "destroy_set_layout");
+            let (kind, detail) =
+                (HazardKind::LayoutDestroyedFirst, format!("{} blocks of it are left", blocks.len()));
+            self.report(Checks::LIFETIME, kind, &[&state.label, first], detail, "destroy_set_layout");
         }
         self.register.destroy(&state.label);
     }
@@ -61,7 +60,7 @@ impl Shared {
             .find_map(|(set, index)| Some((index, set.reads.first_after(&observed)?)));
         drop(sets);
         if let Some((index, read)) = used {
-            let uses = format_args!("reads set {index}");
+            let uses = format!("reads set {index}");
             self.report_use(
                 Checks::DESCRIPTORS,
                 HazardKind::DestroyedInUse,
@@ -104,10 +103,9 @@ impl Shared {
     pub(crate) fn clear_set(&self, block: &SetBlock, set: u32, freed_by: Option<&str>) {
         let state = &block.state;
         if state.check_set(set).is_err() {
-            let detail = || format!("set {set} is cleared, which it does not have");
-            let objects = vec![state.label.to_string()];
-            self.report(Checks::DESCRIPTORS, HazardKind::InvalidUse, objects, detail, "clear_set");
-            return;
+            let detail = format!("set {set} is cleared, which it does not have");
+            let kind = HazardKind::InvalidUse;
+            return self.report(Checks::DESCRIPTORS, kind, &[&state.label], detail, "clear_set");
         }
         let left = Slot::cleared(freed_by);
         self.change_set(state, set, "clear_set", |set| set.slots.fill(left));
@@ -122,7 +120,7 @@ impl Shared {
         let read = state.reads.first_after(&self.observed.load());
         drop(sets);
         if let Some(read) = read {
-            let uses = format_args!("reads set {set}");
+            let uses = format!("reads set {set}");
             self.report_use(Checks::DESCRIPTORS, HazardKind::DescriptorInUse, &block.label, uses, read, call);
         }
     }

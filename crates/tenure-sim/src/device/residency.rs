@@ -61,9 +61,8 @@ impl Queues {
                 self.check_unused(label, last_use, HazardKind::EvictedInUse, "evict");
             }
             for label in pager.evict(&numbers) {
-                let detail = || "it is not resident".to_owned();
                 let kind = HazardKind::EvictedTooOften;
-                self.report(Checks::RESIDENCY, kind, vec![label.to_string()], detail, "evict");
+                self.report(Checks::RESIDENCY, kind, &[&label], "it is not resident", "evict");
             }
             Ok(())
         })

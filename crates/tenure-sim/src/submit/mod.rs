@@ -100,10 +100,9 @@ impl Queues {
     /// makes void what was recorded with it.
     fn note_read(&self, queue: QueueId, serial: u64, at: &At) {
         if !at.note(queue, serial, &self.observed) {
-            let detail = || format!("{at} is used by what was recorded before the set was changed");
-            let objects = vec![at.label().to_string()];
+            let detail = format!("{at} is used by what was recorded before the set was changed");
             let kind = HazardKind::DescriptorInUse;
-            self.report(Checks::DESCRIPTORS, kind, objects, detail, "submit");
+            self.report(Checks::DESCRIPTORS, kind, &[at.label()], detail, "submit");
         }
     }
 }

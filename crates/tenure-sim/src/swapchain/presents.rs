@@ -61,13 +61,11 @@ impl Queues {
     fn check_presentable(&self, timeline: &Timeline, frame: &SyncPoint) {
         let Some((at, point)) = timeline.unpromised(frame) else { return };
         let (queue, serial, value) = (at.queue.0, at.serial, point.value);
-        let detail = || {
-            let now = point.state.value();
-            format!(
-                "its frame waits for submission {serial} on queue {queue}, which waits for a fence to reach {value}: \
-                 it is at {now}, and nothing that was submitted takes it there"
-            )
-        };
+        let now = point.state.value();
+        let detail = format!(
+            "its frame waits for submission {serial} on queue {queue}, which waits for a fence to reach {value}: it is \
+             at {now}, and nothing that was submitted takes it there"
+        );
         self.report_fence(HazardKind::PresentedBeforeSignal, &point.state, detail, "Swapchain::present");
     }
 

@@ -86,7 +86,7 @@ impl Shared {
                 }
             };
             let kind = HazardKind::UsedWhileEvicted;
-            self.report(Checks::RESIDENCY, kind, vec![label.to_string()], || detail, "submit");
+            self.report(Checks::RESIDENCY, kind, &[&label], detail, "submit");
         }
     }
 }
