@@ -74,8 +74,8 @@ impl Shared {
     pub(crate) fn destroy_heap(&self, heap: &Heap) {
         let state = &heap.state;
         if let Some((first, count)) = state.tenants() {
-            let (kind, detail) =
-                (HazardKind::HeapDestroyedFirst, format!("{count} resources are still placed in it"));
+            let detail = format!("{count} resources are still placed in it");
+            let kind = HazardKind::HeapDestroyedFirst;
             self.report(Checks::LIFETIME, kind, &[&state.label, &first], detail, "destroy_heap");
         }
         self.check_unused(&state.label, &state.last_use, HazardKind::DestroyedInUse, "destroy_heap");

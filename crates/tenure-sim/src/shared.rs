@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tenure_core::device::{
-    Api, DeviceError, Features, ManagerSlot, MemoryType, Properties, QueueId, Residency, StateModel,
+    Api, CallRule, DeviceError, Features, ManagerSlot, MemoryType, Properties, QueueId, QueueProperties,
+    Residency, StateModel,
 };
 
 use crate::clock::{QueryClock, SharedClock};
@@ -147,6 +148,14 @@ impl Shared {
     /// True when heaps are Direct3D 12's.
     pub(crate) fn is_d3d12(&self) -> bool {
         self.properties.api == Api::Direct3D12
+    }
+
+    /// The properties of a queue.
+    pub(crate) fn queue(&self, queue: QueueId) -> Result<&QueueProperties, DeviceError> {
+        let queues = &self.properties.queues;
+        let missing =
+            || DeviceError::invalid_call(CallRule::QueueExists, u64::from(queue.0), queues.len() as u64);
+        queues.get(queue.index()).ok_or_else(missing)
     }
 
     /// `Err` once the device is lost.

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tenure_core::device::{Allowed, CallRule, DeviceError, MemoryTypeId, ResourceDesc};
 
-use crate::calls::CallKind;
-use crate::calls::Request;
+use crate::calls::{CallKind, Request};
 use crate::device::Device;
 use crate::fence::Fence;
 use crate::memory::{Memory, SharedMemory};

@@ -31,8 +31,8 @@ impl Shared {
         let state = &layout.state;
         let blocks = state.blocks.lock();
         if let Some(first) = blocks.values().next() {
-            let (kind, detail) =
-                (HazardKind::LayoutDestroyedFirst, format!("{} blocks of it are left", blocks.len()));
+            let detail = format!("{} blocks of it are left", blocks.len());
+            let kind = HazardKind::LayoutDestroyedFirst;
             self.report(Checks::LIFETIME, kind, &[&state.label, first], detail, "destroy_set_layout");
         }
         self.register.destroy(&state.label);

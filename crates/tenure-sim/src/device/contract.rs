@@ -12,18 +12,15 @@ use tenure_core::device::{
 
 use super::Device;
 use super::mapping::Mapping;
-use crate::calls::CallKind;
-use crate::calls::Request;
+use crate::calls::{CallKind, Request};
 use crate::descriptors::{DescriptorHeap, SetBlock, SetLayout};
-use crate::hazard::HazardKind;
 use crate::layout::Layout;
 use crate::list::List;
 use crate::memory::{Heap, Memory};
-use crate::object::ObjectKind;
 use crate::points::ExternalPoint;
 use crate::queries::QueryHeap;
 use crate::requirements::tiles::buffer_tiles;
-use crate::resource::Resource;
+use crate::resource::{Resource, ResourceState};
 use crate::structures::AccelerationStructure;
 use crate::submit::NativeQueue;
 
@@ -41,6 +38,52 @@ impl Device {
         let create = || queues.create_committed(created, desc, memory);
         queues.call(CallKind::CreateCommitted, Request::for_memory(size, memory, desc), create)
     }
+
+    /// What the placement of a resource asks for.
+    fn placed(&self, desc: &ResourceDesc, heap: &Heap) -> Request {
+        let size = self.queues.requirements_of(desc).map_or(0, |needs| needs.size);
+        Request::for_memory(size, heap.state.memory(), desc)
+    }
+}
+
+/// What writes of texels ask for.
+fn written(writes: &[TextureWrite<'_>]) -> Request {
+    let bytes = writes.iter().map(|write| write.bytes.len() as u64).fold(0, u64::saturating_add);
+    Request { texture: true, ..Request::of(bytes) }
+}
+
+/// What the end of a resource gives back.
+fn destroyed(resource: &ResourceState) -> Request {
+    let bytes = resource.committed().map_or(0, |(_, size)| size);
+    Request { texture: !resource.is_buffer(), ..Request::of(bytes) }
+}
+
+/// Calls that a part answers, with what they ask for.
+macro_rules! called {
+    ($($kind:ident($request:expr): fn $name:ident($this:ident, $argument:ident: $type:ty) -> $answer:ty;)*) => {$(
+        fn $name(&$this, $argument: $type) -> Result<$answer, DeviceError> {
+            $this.queues.call(CallKind::$kind, $request, || $this.queues.$name($argument))
+        }
+    )*};
+}
+
+/// As `called`, of those that take a permit.
+macro_rules! permitted {
+    ($($kind:ident($request:expr): fn $name:ident($this:ident $(, $argument:ident: $type:ty)*) -> $answer:ty;)*) => {$(
+        fn $name(&$this, _: Permit<Self> $(, $argument: $type)*) -> Result<$answer, DeviceError> {
+            $this.queues.call(CallKind::$kind, $request, || $this.queues.$name($($argument),*))
+        }
+    )*};
+}
+
+/// As `permitted`, of those that cannot fail.
+macro_rules! infallible {
+    ($($kind:ident($request:expr): fn $name:ident($this:ident, $object:ident: $type:ty $(, $argument:ident: $more:ty)*);)*) => {$(
+        fn $name(&$this, _: Permit<Self>, $object: $type $(, $argument: $more)*) {
+            $this.queues.count(CallKind::$kind, $request);
+            $this.queues.$name(&$object $(, $argument)*);
+        }
+    )*};
 }
 
 impl Checked for Device {}
@@ -71,44 +114,56 @@ impl tenure_core::device::Device for Device {
         queues.call(CallKind::Requirements, Request::default(), || queues.requirements_of(desc))
     }
 
-    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
-        let request = Request { memory: desc.memory.0, ..Request::of(desc.size) };
-        self.queues.call(CallKind::CreateHeap, request, || self.queues.create_heap(desc))
-    }
-
-    fn destroy_heap(&self, _: Permit<Self>, heap: Heap) {
-        self.queues.count(CallKind::DestroyHeap, Request::of(heap.state.desc.size));
-        self.queues.destroy_heap(&heap);
-    }
-
     fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
         self.create_committed_as(desc, desc, memory)
     }
 
-    fn create_placed(
-        &self,
-        _: Permit<Self>,
-        desc: &ResourceDesc,
-        heap: &Heap,
-        offset: u64,
-    ) -> Result<Resource, DeviceError> {
-        let (queues, memory) = (&self.queues, heap.state.memory());
-        let size = queues.requirements_of(desc).map_or(0, |needs| needs.size);
-        let request = Request::for_memory(size, memory, desc);
-        queues.call(CallKind::CreatePlaced, request, || queues.create_placed(desc, heap, offset))
+    called! {
+        CreateHeap(Request { memory: desc.memory.0, ..Request::of(desc.size) }): fn create_heap(self, desc: &HeapDesc) -> Heap;
+        CreateReserved(Request::for_memory(0, MemoryTypeId(0), desc)): fn create_reserved(self, desc: &ResourceDesc) -> Resource;
+        CreateDescriptorHeap(Request::of(u64::from(desc.count))):
+            fn create_descriptor_heap(self, desc: &DescriptorHeapDesc) -> DescriptorHeap;
+        CreateSetLayout(Request::of(bindings.len() as u64)): fn create_set_layout(self, bindings: &[SetBinding]) -> SetLayout;
+        CreateQueryHeap(Request::of(u64::from(desc.count))): fn create_query_heap(self, desc: &QueryHeapDesc) -> QueryHeap;
     }
 
-    fn create_reserved(&self, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
-        let request = Request::for_memory(0, MemoryTypeId(0), desc);
-        self.queues.call(CallKind::CreateReserved, request, || self.queues.create_reserved(desc))
+    permitted! {
+        CreatePlaced(self.placed(desc, heap)):
+            fn create_placed(self, desc: &ResourceDesc, heap: &Heap, offset: u64) -> Resource;
+        WriteTexture(written(writes)):
+            fn write_texture(self, texture: &Resource, states: (State, State), writes: &[TextureWrite<'_>]) -> ();
+        CreateList(Request::default()): fn create_list(self, queue: QueueId) -> List;
+        WriteDescriptor(Request::of(1)):
+            fn write_descriptor(self, heap: &DescriptorHeap, index: u32, descriptor: &Descriptor<'_, Self>) -> ();
+        FillDescriptors(Request::of(sources.len() as u64)):
+            fn fill_descriptors(self, heap: &DescriptorHeap, first: u32, sources: &[DescriptorSource<'_, Self>]) -> ();
+        CreateSetBlock(Request::of(u64::from(sets))): fn create_set_block(self, layout: &SetLayout, sets: u32) -> SetBlock;
+        WriteSet(Request::of(writes.len() as u64)):
+            fn write_set(self, block: &SetBlock, set: u32, writes: &[SetWrite<'_, Self>]) -> ();
+        CreateAccelerationStructure(Request::of(range.size)):
+            fn create_acceleration_structure(self, range: &AccelerationStructureRange<'_, Self>) -> AccelerationStructure;
+        UpdateTiles(Request::default()):
+            fn update_tiles(self, queue: QueueId, updates: &[TileUpdate<'_, Self>], waits: &[QueueSerial], signal: u64) -> ();
+        MakeResident(Request::of(self.queues.missing(blocks))):
+            fn make_resident(self, blocks: &[MemoryBlock<'_, Self>]) -> PagingPoint;
+        Evict(Request::default()): fn evict(self, blocks: &[MemoryBlock<'_, Self>]) -> ();
+        SetPriority(Request::default()): fn set_priority(self, block: MemoryBlock<'_, Self>, priority: Priority) -> ();
     }
 
-    fn destroy_resource(&self, _: Permit<Self>, resource: Resource) {
-        let state = &resource.state;
-        let bytes = state.committed().map_or(0, |(_, size)| size);
-        let request = Request { texture: !state.is_buffer(), ..Request::of(bytes) };
-        self.queues.count(CallKind::DestroyResource, request);
-        self.queues.destroy_resource(&resource);
+    infallible! {
+        DestroyHeap(Request::of(heap.state.desc.size)): fn destroy_heap(self, heap: Heap);
+        DestroyResource(destroyed(&resource.state)): fn destroy_resource(self, resource: Resource);
+        DestroyList(Request::default()): fn destroy_list(self, list: List);
+        DestroyDescriptorHeap(Request::of(u64::from(heap.state.desc.count))):
+            fn destroy_descriptor_heap(self, heap: DescriptorHeap);
+        ClearDescriptors(Request::of(u64::from(count))):
+            fn clear_descriptors(self, heap: &DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>);
+        DestroySetLayout(Request::default()): fn destroy_set_layout(self, layout: SetLayout);
+        DestroySetBlock(Request::of(block.state.sets.lock().len() as u64)): fn destroy_set_block(self, block: SetBlock);
+        ClearSet(Request::of(1)): fn clear_set(self, block: &SetBlock, set: u32, freed_by: Option<&str>);
+        DestroyQueryHeap(Request::default()): fn destroy_query_heap(self, heap: QueryHeap);
+        DestroyAccelerationStructure(Request::default()):
+            fn destroy_acceleration_structure(self, structure: AccelerationStructure);
     }
 
     fn map(&self, resource: &Resource) -> Result<Mapping, DeviceError> {
@@ -126,19 +181,6 @@ impl tenure_core::device::Device for Device {
 
     fn texture_write_states(&self, info: &TextureInfo) -> State {
         self.queues.texture_write_states(info)
-    }
-
-    fn write_texture(
-        &self,
-        _: Permit<Self>,
-        texture: &Resource,
-        states: (State, State),
-        writes: &[TextureWrite<'_>],
-    ) -> Result<(), DeviceError> {
-        let bytes = writes.iter().map(|write| write.bytes.len() as u64).fold(0, u64::saturating_add);
-        let request = Request { texture: true, ..Request::of(bytes) };
-        let write = || self.queues.write_texture(texture, states, writes);
-        self.queues.call(CallKind::WriteTexture, request, write)
     }
 
     fn gpu_address(&self, resource: &Resource) -> Option<u64> {
@@ -175,137 +217,6 @@ impl tenure_core::device::Device for Device {
         }
     }
 
-    fn create_list(&self, _: Permit<Self>, queue: QueueId) -> Result<List, DeviceError> {
-        self.queues.call(CallKind::CreateList, Request::default(), || {
-            let queues = &self.queues.properties.queues;
-            let Some(properties) = queues.get(queue.index()) else {
-                return Err(DeviceError::invalid_call(
-                    CallRule::QueueExists,
-                    u64::from(queue.0),
-                    queues.len() as u64,
-                ));
-            };
-            let label = self.queues.register.create(ObjectKind::List);
-            Ok(List::new(&self.queues, label, queue, properties.kind))
-        })
-    }
-
-    fn destroy_list(&self, _: Permit<Self>, list: List) {
-        let (queues, state) = (&self.queues, &list.state);
-        queues.count(CallKind::DestroyList, Request::default());
-        queues.check_unused(&state.label, &state.last_use, HazardKind::DestroyedInUse, "destroy_list");
-        queues.register.destroy(&state.label);
-    }
-
-    fn create_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<DescriptorHeap, DeviceError> {
-        let request = Request::of(u64::from(desc.count));
-        self.queues.call(CallKind::CreateDescriptorHeap, request, || self.queues.create_descriptor_heap(desc))
-    }
-
-    fn destroy_descriptor_heap(&self, _: Permit<Self>, heap: DescriptorHeap) {
-        self.queues.count(CallKind::DestroyDescriptorHeap, Request::of(u64::from(heap.state.desc.count)));
-        self.queues.destroy_descriptor_heap(&heap);
-    }
-
-    fn write_descriptor(
-        &self,
-        _: Permit<Self>,
-        heap: &DescriptorHeap,
-        index: u32,
-        descriptor: &Descriptor<'_, Self>,
-    ) -> Result<(), DeviceError> {
-        let write = || self.queues.write_descriptor(heap, index, descriptor);
-        self.queues.call(CallKind::WriteDescriptor, Request::of(1), write)
-    }
-
-    fn fill_descriptors(
-        &self,
-        _: Permit<Self>,
-        heap: &DescriptorHeap,
-        first: u32,
-        sources: &[DescriptorSource<'_, Self>],
-    ) -> Result<(), DeviceError> {
-        let fill = || self.queues.fill_descriptors(heap, first, sources);
-        self.queues.call(CallKind::FillDescriptors, Request::of(sources.len() as u64), fill)
-    }
-
-    fn clear_descriptors(
-        &self,
-        _: Permit<Self>,
-        heap: &DescriptorHeap,
-        first: u32,
-        count: u32,
-        freed_by: Option<&str>,
-    ) {
-        self.queues.count(CallKind::ClearDescriptors, Request::of(u64::from(count)));
-        self.queues.clear_descriptors(heap, first, count, freed_by);
-    }
-
-    fn create_set_layout(&self, bindings: &[SetBinding]) -> Result<SetLayout, DeviceError> {
-        let request = Request::of(bindings.len() as u64);
-        self.queues.call(CallKind::CreateSetLayout, request, || self.queues.create_set_layout(bindings))
-    }
-
-    fn destroy_set_layout(&self, _: Permit<Self>, layout: SetLayout) {
-        self.queues.count(CallKind::DestroySetLayout, Request::default());
-        self.queues.destroy_set_layout(&layout);
-    }
-
-    fn create_set_block(
-        &self,
-        _: Permit<Self>,
-        layout: &SetLayout,
-        sets: u32,
-    ) -> Result<SetBlock, DeviceError> {
-        let request = Request::of(u64::from(sets));
-        self.queues.call(CallKind::CreateSetBlock, request, || self.queues.create_set_block(layout, sets))
-    }
-
-    fn destroy_set_block(&self, _: Permit<Self>, block: SetBlock) {
-        self.queues.count(CallKind::DestroySetBlock, Request::of(block.state.sets.lock().len() as u64));
-        self.queues.destroy_set_block(&block);
-    }
-
-    fn write_set(
-        &self,
-        _: Permit<Self>,
-        block: &SetBlock,
-        set: u32,
-        writes: &[SetWrite<'_, Self>],
-    ) -> Result<(), DeviceError> {
-        let request = Request::of(writes.len() as u64);
-        self.queues.call(CallKind::WriteSet, request, || self.queues.write_set(block, set, writes))
-    }
-
-    fn clear_set(&self, _: Permit<Self>, block: &SetBlock, set: u32, freed_by: Option<&str>) {
-        self.queues.count(CallKind::ClearSet, Request::of(1));
-        self.queues.clear_set(block, set, freed_by);
-    }
-
-    fn create_query_heap(&self, desc: &QueryHeapDesc) -> Result<QueryHeap, DeviceError> {
-        let request = Request::of(u64::from(desc.count));
-        self.queues.call(CallKind::CreateQueryHeap, request, || self.queues.create_query_heap(desc))
-    }
-
-    fn destroy_query_heap(&self, _: Permit<Self>, heap: QueryHeap) {
-        self.queues.count(CallKind::DestroyQueryHeap, Request::default());
-        self.queues.destroy_query_heap(&heap);
-    }
-
-    fn create_acceleration_structure(
-        &self,
-        _: Permit<Self>,
-        range: &AccelerationStructureRange<'_, Self>,
-    ) -> Result<AccelerationStructure, DeviceError> {
-        let create = || self.queues.create_acceleration_structure(range);
-        self.queues.call(CallKind::CreateAccelerationStructure, Request::of(range.size), create)
-    }
-
-    fn destroy_acceleration_structure(&self, _: Permit<Self>, structure: AccelerationStructure) {
-        self.queues.count(CallKind::DestroyAccelerationStructure, Request::default());
-        self.queues.destroy_acceleration_structure(&structure);
-    }
-
     fn acceleration_structure_address(&self, structure: &AccelerationStructure) -> u64 {
         structure.address()
     }
@@ -329,38 +240,6 @@ impl tenure_core::device::Device for Device {
         run: impl FnOnce(NativeQueue<'_>) -> T,
     ) -> Result<T, DeviceError> {
         self.queues.submit_external(queue, waits, signal, run)
-    }
-
-    fn update_tiles(
-        &self,
-        _: Permit<Self>,
-        queue: QueueId,
-        updates: &[TileUpdate<'_, Self>],
-        waits: &[QueueSerial],
-        signal: u64,
-    ) -> Result<(), DeviceError> {
-        self.queues.update_tiles(queue, updates, waits, signal)
-    }
-
-    fn make_resident(
-        &self,
-        _: Permit<Self>,
-        blocks: &[MemoryBlock<'_, Self>],
-    ) -> Result<PagingPoint, DeviceError> {
-        self.queues.make_resident(blocks)
-    }
-
-    fn evict(&self, _: Permit<Self>, blocks: &[MemoryBlock<'_, Self>]) -> Result<(), DeviceError> {
-        self.queues.evict(blocks)
-    }
-
-    fn set_priority(
-        &self,
-        _: Permit<Self>,
-        block: MemoryBlock<'_, Self>,
-        priority: Priority,
-    ) -> Result<(), DeviceError> {
-        self.queues.set_priority(block, priority)
     }
 
     fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use tenure_core::device::{CallRule, DeviceError, MemoryBlock, PagingPoint, Priority};
 
 use super::Device;
-use crate::calls::CallKind;
-use crate::calls::Request;
 use crate::clock::SharedClock;
 use crate::hazard::{Checks, HazardKind};
 use crate::memory::Memory;
@@ -33,48 +31,44 @@ fn numbers(blocks: &[Block<'_>]) -> Result<Vec<u64>, DeviceError> {
 }
 
 impl Queues {
-    pub(crate) fn make_resident(&self, blocks: &[Block<'_>]) -> Result<PagingPoint, DeviceError> {
-        let bytes = self.pager.as_ref().map_or(0, |pager| {
-            let blocks = blocks.iter().filter_map(|block| found(block).ok());
-            pager.missing(blocks.map(|(label, _)| label.id))
-        });
-        self.call(CallKind::MakeResident, Request::of(bytes), || {
-            let pager = self.pager.as_ref().filter(|_| self.is_d3d12()).ok_or(UNSUPPORTED)?;
-            let blocks = numbers(blocks)?;
-            let mut timeline = self.timeline.lock();
-            let point = pager.make_resident(&blocks);
-            timeline.page_in(point);
-            if point > timeline.paging_reached() {
-                return Ok(PagingPoint(point));
-            }
-            pager.arrived(&blocks);
-            Ok(PagingPoint::RESIDENT)
-        })
+    /// Bytes of those of the blocks that are evicted.
+    pub(super) fn missing(&self, blocks: &[Block<'_>]) -> u64 {
+        let blocks = blocks.iter().filter_map(|block| found(block).ok());
+        self.pager.as_ref().map_or(0, |pager| pager.missing(blocks.map(|(label, _)| label.id)))
     }
 
-    pub(crate) fn evict(&self, blocks: &[Block<'_>]) -> Result<(), DeviceError> {
-        self.call(CallKind::Evict, Request::default(), || {
-            let pager = self.pager.as_ref().filter(|_| self.is_d3d12()).ok_or(UNSUPPORTED)?;
-            let numbers = numbers(blocks)?;
-            for block in blocks {
-                let (label, last_use) = found(block)?;
-                self.check_unused(label, last_use, HazardKind::EvictedInUse, "evict");
-            }
-            for label in pager.evict(&numbers) {
-                let kind = HazardKind::EvictedTooOften;
-                self.report(Checks::RESIDENCY, kind, &[&label], "it is not resident", "evict");
-            }
-            Ok(())
-        })
+    pub(super) fn make_resident(&self, blocks: &[Block<'_>]) -> Result<PagingPoint, DeviceError> {
+        let pager = self.pager.as_ref().filter(|_| self.is_d3d12()).ok_or(UNSUPPORTED)?;
+        let blocks = numbers(blocks)?;
+        let mut timeline = self.timeline.lock();
+        let point = pager.make_resident(&blocks);
+        timeline.page_in(point);
+        if point > timeline.paging_reached() {
+            return Ok(PagingPoint(point));
+        }
+        pager.arrived(&blocks);
+        Ok(PagingPoint::RESIDENT)
     }
 
-    pub(crate) fn set_priority(&self, block: Block<'_>, priority: Priority) -> Result<(), DeviceError> {
-        self.call(CallKind::SetPriority, Request::default(), || {
-            let (label, _) = found(&block)?;
-            if let Some(pager) = &self.pager {
-                pager.set_priority(label.id, priority);
-            }
-            Ok(())
-        })
+    pub(super) fn evict(&self, blocks: &[Block<'_>]) -> Result<(), DeviceError> {
+        let pager = self.pager.as_ref().filter(|_| self.is_d3d12()).ok_or(UNSUPPORTED)?;
+        let numbers = numbers(blocks)?;
+        for block in blocks {
+            let (label, last_use) = found(block)?;
+            self.check_unused(label, last_use, HazardKind::EvictedInUse, "evict");
+        }
+        for label in pager.evict(&numbers) {
+            let kind = HazardKind::EvictedTooOften;
+            self.report(Checks::RESIDENCY, kind, &[&label], "it is not resident", "evict");
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_priority(&self, block: Block<'_>, priority: Priority) -> Result<(), DeviceError> {
+        let (label, _) = found(&block)?;
+        if let Some(pager) = &self.pager {
+            pager.set_priority(label.id, priority);
+        }
+        Ok(())
     }
 }

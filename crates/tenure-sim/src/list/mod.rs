@@ -13,15 +13,14 @@ use tenure_core::device::{
     Subresource, check,
 };
 
-use crate::calls::CallKind;
-use crate::calls::Request;
+use crate::calls::{CallKind, Request};
 use crate::clock::SharedClock;
 use crate::command::{Command, SAMPLE_BYTES};
 use crate::descriptors::{At, DescriptorAt, MOST_READ};
 use crate::hazard::HazardKind;
 use crate::layout::Span;
 use crate::memory::Memory;
-use crate::object::{Label, debug_by_label};
+use crate::object::{Label, ObjectKind, debug_by_label};
 use crate::queries::{QueryCommand, QueryHeap, QueryStep};
 use crate::resource::Resource;
 use crate::timeline::Queues;
@@ -72,18 +71,6 @@ pub(crate) struct Recorded {
 }
 
 impl List {
-    pub(crate) fn new(queues: &Arc<Queues>, label: Arc<Label>, queue: QueueId, kind: QueueKind) -> Self {
-        Self {
-            queues: Arc::clone(queues),
-            state: Arc::new(ListState { label, last_use: SharedClock::default() }),
-            queue,
-            kind,
-            phase: Phase::New,
-            is_submitted: AtomicBool::new(false),
-            recorded: RefCell::default(),
-        }
-    }
-
     pub(crate) fn is_from(&self, queues: &Queues) -> bool {
         std::ptr::eq(Arc::as_ptr(&self.queues), queues)
     }
@@ -356,26 +343,20 @@ impl List {
                 "Direct3D 12 knows no transfers: all queues are of one family",
             ));
         }
-        let queues = &self.queues.properties.queues;
         for (queue, state) in [(transfer.from, before), (transfer.to, after)] {
-            let Some(properties) = queues.get(queue.index()) else {
-                return Err(DeviceError::invalid_call(
-                    CallRule::QueueExists,
-                    u64::from(queue.0),
-                    queues.len() as u64,
-                ));
-            };
-            check::state(properties.kind, state)?;
+            check::state(self.queues.queue(queue)?.kind, state)?;
         }
-        if self.queue != transfer.from && self.queue != transfer.to {
-            let rule = CallRule::TransferQueue;
-            return Err(DeviceError::invalid_call(rule, u64::from(self.queue.0), u64::from(transfer.to.0)));
-        }
-        Ok(())
+        self.check_takes_part(self.queue == transfer.from || self.queue == transfer.to, transfer.to)
     }
-}
 
-impl List {
+    fn check_takes_part(&self, does: bool, to: QueueId) -> Result<(), DeviceError> {
+        let refused = || {
+            let rule = CallRule::TransferQueue;
+            DeviceError::invalid_call(rule, u64::from(self.queue.0), u64::from(to.0))
+        };
+        if does { Ok(()) } else { Err(refused()) }
+    }
+
     /// What is shared goes to a peer or comes from one, as a whole.
     fn check_peer(
         &self,
@@ -392,14 +373,31 @@ impl List {
         }
         check::state(self.kind, after)?;
         let own = if from == QueueId::PEER { to } else { from };
-        match own == self.queue {
-            true => Ok(()),
-            false => {
-                let rule = CallRule::TransferQueue;
-                Err(DeviceError::invalid_call(rule, u64::from(self.queue.0), u64::from(to.0)))
-            }
-        }
+        self.check_takes_part(own == self.queue, to)
     }
 }
 
 debug_by_label!(List);
+
+impl Queues {
+    pub(crate) fn create_list(self: &Arc<Self>, queue: QueueId) -> Result<List, DeviceError> {
+        let kind = self.queue(queue)?.kind;
+        let state =
+            ListState { label: self.register.create(ObjectKind::List), last_use: SharedClock::default() };
+        Ok(List {
+            queues: Arc::clone(self),
+            state: Arc::new(state),
+            queue,
+            kind,
+            phase: Phase::New,
+            is_submitted: AtomicBool::new(false),
+            recorded: RefCell::default(),
+        })
+    }
+
+    pub(crate) fn destroy_list(&self, list: &List) {
+        let ListState { label, last_use } = &*list.state;
+        self.check_unused(label, last_use, HazardKind::DestroyedInUse, "destroy_list");
+        self.register.destroy(label);
+    }
+}

@@ -9,8 +9,7 @@ use smallvec::SmallVec;
 use tenure_core::device::{CallRule, Device, DeviceError, QueueId, QueueSerial, SubmitSync, check};
 
 pub use self::native::NativeQueue;
-use crate::calls::CallKind;
-use crate::calls::Request;
+use crate::calls::{CallKind, Request};
 use crate::command::{Command, Recorded};
 use crate::descriptors::At;
 use crate::hazard::{Checks, HazardKind};

@@ -5,8 +5,7 @@ use std::fmt;
 use smallvec::{SmallVec, smallvec};
 use tenure_core::device::{DeviceError, QueueId, QueueSerial};
 
-use crate::calls::CallKind;
-use crate::calls::Request;
+use crate::calls::{CallKind, Request};
 use crate::command::Recorded;
 use crate::list::List;
 use crate::paging::BlockUse;

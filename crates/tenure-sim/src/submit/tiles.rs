@@ -6,8 +6,6 @@ use tenure_core::device::{
     CallRule, Device, DeviceError, QueueId, QueueSerial, TileSource, TileUpdate, check,
 };
 
-use crate::calls::CallKind;
-use crate::calls::Request;
 use crate::command::{TileChange, TileOrigin};
 use crate::layout::TILE;
 use crate::memory::{Heap, HeapState, Memory};
@@ -23,19 +21,16 @@ impl Queues {
         waits: &[QueueSerial],
         signal: u64,
     ) -> Result<(), DeviceError> {
-        self.call(CallKind::UpdateTiles, Request::default(), || {
-            let changes =
-                updates.iter().map(|update| self.tile_change(update)).collect::<Result<Vec<_>, _>>()?;
-            let mut timeline = self.timeline.lock();
-            timeline.check(self, queue, waits, signal)?;
-            for change in &changes {
-                change.note_use(queue, signal);
-            }
-            timeline.push(self, queue, Work::new(Job::Tiles(changes), waits.into()));
-            drop(timeline);
-            self.changed.notify_all();
-            Ok(())
-        })
+        let changes = updates.iter().map(|update| self.tile_change(update)).collect::<Result<Vec<_>, _>>()?;
+        let mut timeline = self.timeline.lock();
+        timeline.check(self, queue, waits, signal)?;
+        for change in &changes {
+            change.note_use(queue, signal);
+        }
+        timeline.push(self, queue, Work::new(Job::Tiles(changes), waits.into()));
+        drop(timeline);
+        self.changed.notify_all();
+        Ok(())
     }
 
     fn tile_change(

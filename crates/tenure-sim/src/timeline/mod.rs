@@ -171,15 +171,10 @@ impl Timeline {
         signal: u64,
     ) -> Result<(), DeviceError> {
         shared.alive()?;
-        let count = self.device_queues() as u64;
-        let Some(state) = self.queues[..self.device_queues()].get(queue.index()) else {
-            return Err(DeviceError::invalid_call(CallRule::QueueExists, u64::from(queue.0), count));
-        };
-        check::serial(signal, state.submitted)?;
+        shared.queue(queue)?;
+        check::serial(signal, self.queues[queue.index()].submitted)?;
         for wait in waits {
-            if wait.queue.index() >= self.device_queues() {
-                return Err(DeviceError::invalid_call(CallRule::QueueExists, u64::from(wait.queue.0), count));
-            }
+            shared.queue(wait.queue)?;
             if wait.queue == queue && wait.serial >= signal {
                 return Err(DeviceError::invalid_call(CallRule::WaitsForItself, wait.serial, signal));
             }

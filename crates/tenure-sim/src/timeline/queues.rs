@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use tenure_core::device::{CallRule, DeviceError, MemoryTypeId, QueueId, QueueSerial};
+use tenure_core::device::{DeviceError, MemoryTypeId, QueueId, QueueSerial};
 
 use super::Timeline;
 use crate::calls::{CallKind, Counters};
@@ -121,30 +121,16 @@ impl Queues {
 
     pub(crate) fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
         self.call(CallKind::Completed, Request::default(), || {
-            self.check_queue(queue)?;
-            let completed = self.timeline.lock().poll(self, queue);
-            completed.ok_or_else(|| self.no_queue(queue))
+            self.queue(queue)?;
+            Ok(self.timeline.lock().poll(self, queue).unwrap_or_default())
         })
-    }
-
-    fn check_queue(&self, queue: QueueId) -> Result<(), DeviceError> {
-        let exists = queue.index() < self.properties.queues.len();
-        if exists { Ok(()) } else { Err(self.no_queue(queue)) }
-    }
-
-    fn no_queue(&self, queue: QueueId) -> DeviceError {
-        DeviceError::invalid_call(
-            CallRule::QueueExists,
-            u64::from(queue.0),
-            self.properties.queues.len() as u64,
-        )
     }
 
     pub(crate) fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
         self.call(CallKind::Wait, Request::default(), || {
             // A deadline too far for the clock is none.
             let deadline = Instant::now().checked_add(timeout);
-            self.check_queue(target.queue)?;
+            self.queue(target.queue)?;
             let mut timeline = self.timeline.lock();
             loop {
                 self.alive()?;
