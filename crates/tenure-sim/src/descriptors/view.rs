@@ -9,11 +9,7 @@ use crate::requirements::formats::{is_plain, is_renderable, is_storable};
 use crate::resource::ResourceState;
 
 fn aligned(rule: impl Into<CallRule>, value: u64, alignment: u64) -> Result<(), DeviceError> {
-    if value.is_multiple_of(alignment.max(1)) {
-        Ok(())
-    } else {
-        Err(DeviceError::invalid_call(rule, value, alignment))
-    }
+    check::multiple(rule.into(), value, alignment.max(1))
 }
 
 fn lacks(format: Format, feature: &'static str) -> Result<(), DeviceError> {
@@ -21,7 +17,7 @@ fn lacks(format: Format, feature: &'static str) -> Result<(), DeviceError> {
 }
 
 fn within(rule: &'static str, value: u64, limit: u64) -> Result<(), DeviceError> {
-    if value <= limit { Ok(()) } else { Err(DeviceError::invalid_call(rule, value, limit)) }
+    check::at_most(rule.into(), value, limit)
 }
 
 /// Checks a view of a buffer.

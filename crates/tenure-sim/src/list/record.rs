@@ -125,21 +125,9 @@ fn layout_fits(
     let Span::Rows { start, row_bytes, pitch, rows: down, slice_pitch, slices } = *rows else {
         return Ok(());
     };
-    let aligned = |value: u64, alignment: u64| value.is_multiple_of(alignment.max(1));
-    if !aligned(layout.offset, properties.copy_offset_alignment) {
-        return Err(DeviceError::invalid_call(
-            CallRule::CopyOffsetAligned,
-            layout.offset,
-            properties.copy_offset_alignment,
-        ));
-    }
-    if !aligned(pitch, properties.copy_pitch_alignment) {
-        return Err(DeviceError::invalid_call(
-            CallRule::RowPitchAligned,
-            pitch,
-            properties.copy_pitch_alignment,
-        ));
-    }
+    let alignments = (properties.copy_offset_alignment.max(1), properties.copy_pitch_alignment.max(1));
+    check::multiple(CallRule::CopyOffsetAligned, layout.offset, alignments.0)?;
+    check::multiple(CallRule::RowPitchAligned, pitch, alignments.1)?;
     if pitch < row_bytes {
         return Err(DeviceError::invalid_call(CallRule::RowsHoldTexels, pitch, row_bytes));
     }

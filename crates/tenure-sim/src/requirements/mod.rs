@@ -22,23 +22,17 @@ pub(crate) const TOO_LARGE: &str = "less than 2^64 bytes in all";
 /// Checks `desc` against the limits of the device.
 pub(crate) fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), DeviceError> {
     desc.validate()?;
-    let has_structures = properties.features.contains(Features::ACCELERATION_STRUCTURES);
-    if desc.usage().contains(Usage::ACCELERATION_STRUCTURE) && !has_structures {
-        return Err(DeviceError::Unsupported { feature: "acceleration structures" });
-    }
-    let has_tables = properties.features.contains(Features::RAY_TRACING_PIPELINES);
-    if desc.usage().contains(Usage::SHADER_BINDING_TABLE) && !has_tables {
-        return Err(DeviceError::Unsupported { feature: "shader binding tables" });
-    }
-    if desc.usage().contains(Usage::SHARED) && !properties.features.contains(Features::SHARED_MEMORY) {
-        return Err(DeviceError::Unsupported { feature: "shared memory" });
-    }
-    let has_foreign = properties.features.contains(Features::SHARED_ACROSS_DRIVERS);
-    if desc.usage().contains(Usage::SHARED_ACROSS_DRIVERS) && !has_foreign {
-        return Err(DeviceError::Unsupported { feature: "memory shared across drivers" });
-    }
-    if desc.usage().contains(Usage::CPU_WRITE) && !properties.features.contains(Features::TEXTURE_WRITES) {
-        return Err(DeviceError::Unsupported { feature: TEXTURE_WRITES });
+    let needed = [
+        (Usage::ACCELERATION_STRUCTURE, Features::ACCELERATION_STRUCTURES, "acceleration structures"),
+        (Usage::SHADER_BINDING_TABLE, Features::RAY_TRACING_PIPELINES, "shader binding tables"),
+        (Usage::SHARED, Features::SHARED_MEMORY, "shared memory"),
+        (Usage::SHARED_ACROSS_DRIVERS, Features::SHARED_ACROSS_DRIVERS, "memory shared across drivers"),
+        (Usage::CPU_WRITE, Features::TEXTURE_WRITES, TEXTURE_WRITES),
+    ];
+    for (usage, needs, feature) in needed {
+        if desc.usage().contains(usage) && !properties.features.contains(needs) {
+            return Err(DeviceError::Unsupported { feature });
+        }
     }
     match desc {
         ResourceDesc::Buffer(info) if info.size > properties.max_buffer_size => {

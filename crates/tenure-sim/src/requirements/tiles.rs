@@ -2,7 +2,7 @@
 
 use tenure_core::device::{
     Allowed, Api, BufferInfo, CallRule, DeviceError, Dimension, Features, Properties, ResourceDesc,
-    TextureInfo, TileLayout, TileRegion, Usage,
+    TextureInfo, TileLayout, TileRegion, Usage, check,
 };
 
 use super::{check_limits, tile_extent};
@@ -142,12 +142,7 @@ pub(crate) fn region_tiles(layout: &Layout, region: &TileRegion) -> Result<Vec<u
         }
         Layout::Texture { .. } => return Err(DeviceError::broken_rule(CallRule::IsReserved)),
     };
-    for ((origin, extent), limit) in region.origin.iter().zip(region.extent).zip(size) {
-        let end = u64::from(*origin) + u64::from(extent);
-        if extent == 0 || end > u64::from(limit) {
-            return Err(DeviceError::invalid_call(CallRule::TileRegionInside, end, u64::from(limit)));
-        }
-    }
+    check::tile_region(region, size)?;
     let axis = |axis: usize| {
         let first = u64::from(region.origin[axis]);
         first..first + u64::from(region.extent[axis])
