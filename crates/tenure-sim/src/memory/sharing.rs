@@ -1,6 +1,5 @@
 //! Memory that several devices share, and which of them may use it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -21,31 +20,16 @@ enum Holder {
 }
 
 /// What is wrong about who uses a shared resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Handover {
-    /// It was used or handed over by one that does not have it.
+    #[error("used while a peer has it, or before it was acquired from one")]
     NotHeld,
-    /// It was taken while another had it.
+    #[error("acquired before the peer that has it has handed it over")]
     NotReleased,
-    /// It was taken by the one that has it.
+    #[error("acquired by the device that has it, and that has not handed it over")]
     AlreadyHeld,
-    /// It was taken in another state than it was handed over in.
+    #[error("acquired in another state than {released}, in which it was handed over")]
     OtherState { released: State },
-}
-
-impl fmt::Display for Handover {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotHeld => f.write_str("used while a peer has it, or before it was acquired from one"),
-            Self::NotReleased => f.write_str("acquired before the peer that has it has handed it over"),
-            Self::AlreadyHeld => {
-                f.write_str("acquired by the device that has it, and that has not handed it over")
-            }
-            Self::OtherState { released } => {
-                write!(f, "acquired in another state than {released}, in which it was handed over")
-            }
-        }
-    }
 }
 
 /// Memory that resources of several devices have in common. It lives as long as one of them, or a handle.

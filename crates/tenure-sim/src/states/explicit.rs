@@ -57,6 +57,7 @@ impl Explicit {
         let seen = self.accesses.use_as(point.known(), wanted);
         let seen = seen.map_err(|after| match std::mem::take(&mut self.activated) {
             true => Wrong::Aliased { to: after, wanted },
+            false if is.is_empty() || is == after => Wrong::Use { is: after, wanted },
             false => Wrong::Unordered { is, after, wanted },
         });
         self.activated = false;

@@ -52,83 +52,43 @@ impl Wrong {
 }
 
 /// Why a use or transition is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Wrong {
+    #[error("used as {} while in state {}", shown(.wanted), shown(.is))]
     Use { is: State, wanted: State },
+    #[error("the barrier says it was {}, but it is in state {}", shown(.before), shown(.is))]
     Transition { is: State, before: State },
+    #[error("the CPU writes it as if it was {}, but it is in state {}", shown(.before), shown(.is))]
     Written { is: State, before: State },
+    #[error("its memory fixes its state to {}, and {} was asked for", shown(.is), shown(.wanted))]
     Fixed { is: State, wanted: State },
+    #[error("comes to a copy queue in state {} and not in COMMON", shown(.is))]
     Crossing { is: State },
+    #[error("is in state {}, which a {kind:?} queue does not know", shown(.is))]
     Unknown { is: State, kind: QueueKind },
+    #[error(
+        "used as {} while in state {}, but no barrier orders that after the use as {}",
+        shown(.wanted), shown(.is), shown(.after)
+    )]
     Unordered { is: State, after: State, wanted: State },
+    #[error("the barrier comes after {}, but it was used as {} as well", shown(.before), shown(.missing))]
     NotAfter { before: State, missing: State },
+    #[error("owned by queue family {owner} and used by family {user} without a transfer")]
     Owner { owner: u32, user: u32 },
+    #[error("acquired by queue family {to} without a matching release before it")]
     NotReleased { to: u32 },
+    #[error("a buffer is handed over, though all queue families share it")]
     HandedOver,
+    #[error("used as {}, but the aliasing barrier leads to {} only", shown(.wanted), shown(.to))]
     Aliased { to: State, wanted: State },
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Use { is, wanted } => {
-                write!(f, "used as {} while in state {}", Shown(*wanted), Shown(*is))
-            }
-            Self::Transition { is, before } => {
-                write!(f, "the barrier says it was {}, but it is in state {}", Shown(*before), Shown(*is))
-            }
-            Self::Written { is, before } => {
-                write!(
-                    f,
-                    "the CPU writes it as if it was {}, but it is in state {}",
-                    Shown(*before),
-                    Shown(*is)
-                )
-            }
-            Self::Fixed { is, wanted } => write!(
-                f,
-                "its memory fixes its state to {}, and {} was asked for",
-                Shown(*is),
-                Shown(*wanted)
-            ),
-            Self::Crossing { is } => {
-                write!(f, "comes to a copy queue in state {} and not in COMMON", Shown(*is))
-            }
-            Self::Unknown { is, kind } => {
-                write!(f, "is in state {}, which a {kind:?} queue does not know", Shown(*is))
-            }
-            Self::Unordered { is, after, wanted } if is.is_empty() || is == after => {
-                write!(f, "used as {} while in state {}", Shown(*wanted), Shown(*after))
-            }
-            Self::Unordered { is, after, wanted } => write!(
-                f,
-                "used as {} while in state {}, but no barrier orders that after the use as {}",
-                Shown(*wanted),
-                Shown(*is),
-                Shown(*after)
-            ),
-            Self::NotAfter { before, missing } => write!(
-                f,
-                "the barrier comes after {}, but it was used as {} as well",
-                Shown(*before),
-                Shown(*missing)
-            ),
-            Self::Owner { owner, user } => {
-                write!(f, "owned by queue family {owner} and used by family {user} without a transfer")
-            }
-            Self::NotReleased { to } => {
-                write!(f, "acquired by queue family {to} without a matching release before it")
-            }
-            Self::Aliased { to, wanted } => {
-                write!(f, "used as {}, but the aliasing barrier leads to {} only", Shown(*wanted), Shown(*to))
-            }
-            Self::HandedOver => f.write_str("a buffer is handed over, though all queue families share it"),
-        }
-    }
 }
 
 /// A state by its names.
 pub(crate) struct Shown(pub(crate) State);
+
+fn shown(state: &State) -> Shown {
+    Shown(*state)
+}
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
