@@ -16,7 +16,7 @@ use crate::object::{Label, ObjectKind};
 use crate::profile::Rules;
 use crate::requirements::formats;
 use crate::requirements::tiles;
-use crate::requirements::{TOO_LARGE, requirements};
+use crate::requirements::{TOO_LARGE, memory_types, requirements};
 use crate::resource::{Owners, Resource, ResourceState};
 use crate::shared::Shared;
 use crate::states::States;
@@ -112,10 +112,8 @@ impl Shared {
 
     /// The memory types that can be shared: on Direct3D 12 those that the CPU does not see.
     fn shareable_types(&self) -> u32 {
-        let types = self.properties.memory_types.iter().zip(0_u32..32);
-        let is_shareable =
-            |flags: MemoryFlags| !self.is_d3d12() || !flags.contains(MemoryFlags::HOST_VISIBLE);
-        types.filter(|(found, _)| is_shareable(found.flags)).fold(0, |mask, (_, bit)| mask | 1 << bit)
+        let is_d3d12 = self.is_d3d12();
+        memory_types(&self.properties, |flags| !is_d3d12 || !flags.contains(MemoryFlags::HOST_VISIBLE))
     }
 
     fn check_memory_type(
@@ -282,15 +280,11 @@ impl Shared {
     /// are the device's own that the CPU does not see, as on Direct3D 12 and with NVIDIA's driver for Vulkan.
     pub(crate) fn tile_types(&self, desc: &ResourceDesc) -> Result<u32, DeviceError> {
         let placed = self.requirements_of(&least(desc))?.memory_types;
-        let holds = |wanted: &dyn Fn(MemoryFlags) -> bool| {
-            let types = self.properties.memory_types.iter().zip(0_u32..32);
-            let found = types.filter(|(memory, _)| wanted(memory.flags));
-            found.fold(0, |mask, (_, index)| mask | 1 << index) & placed
-        };
         let is_local = |flags: MemoryFlags| flags.contains(MemoryFlags::DEVICE_LOCAL);
-        let own = holds(&|flags| is_local(flags) && !flags.contains(MemoryFlags::HOST_VISIBLE));
+        let is_own = |flags: MemoryFlags| is_local(flags) && !flags.contains(MemoryFlags::HOST_VISIBLE);
+        let own = memory_types(&self.properties, is_own) & placed;
         // On unified memory the CPU sees all of it.
-        Ok(if own == 0 { holds(&is_local) } else { own })
+        Ok(if own == 0 { memory_types(&self.properties, is_local) & placed } else { own })
     }
 
     fn note_block(&self, label: &Arc<Label>, memory: MemoryTypeId, size: u64, priority: Priority) {

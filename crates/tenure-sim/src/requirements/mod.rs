@@ -78,27 +78,34 @@ pub(crate) fn requirements(
     found.ok_or_else(|| DeviceError::invalid_desc("size", u64::MAX, Allowed::Rule(TOO_LARGE)))
 }
 
+const fn needs(size: u64, alignment: u64, memory_types: u32, category: HeapCategory) -> Requirements {
+    Requirements {
+        size,
+        alignment,
+        memory_types,
+        category,
+        prefers_dedicated: false,
+        requires_dedicated: false,
+    }
+}
+
+/// The memory types whose flags are wanted, one in each bit.
+pub(crate) fn memory_types(properties: &Properties, is_wanted: impl Fn(MemoryFlags) -> bool) -> u32 {
+    let types = properties.memory_types.iter().zip(0_u32..32).filter(|(memory, _)| is_wanted(memory.flags));
+    types.fold(0, |mask, (_, index)| mask | 1 << index)
+}
+
 fn general_types(properties: &Properties) -> u32 {
-    let usable = |flags: MemoryFlags| !flags.contains(MemoryFlags::LAZILY_ALLOCATED);
-    properties
-        .memory_types
-        .iter()
-        .zip(0_u32..32)
-        .filter(|(memory, _)| usable(memory.flags))
-        .fold(0, |mask, (_, index)| mask | 1 << index)
+    memory_types(properties, |flags| !flags.contains(MemoryFlags::LAZILY_ALLOCATED))
 }
 
 fn d3d12_buffer(properties: &Properties, tier1: bool, info: &BufferInfo) -> Option<Requirements> {
     let tight = properties.features.contains(Features::TIGHT_ALIGNMENT);
-    let alignment = if tight { tight_alignment(properties, info.usage) } else { PAGE };
-    Some(Requirements {
-        size: info.size.checked_next_multiple_of(alignment)?,
-        alignment,
-        memory_types: d3d12_buffer_types(properties, info.usage),
-        category: if tier1 { HeapCategory::Buffers } else { HeapCategory::Any },
-        prefers_dedicated: false,
-        requires_dedicated: false,
-    })
+    // The least that a driver with tight alignment may answer is 8.
+    let alignment = if tight { by_use(properties, info.usage, 8) } else { PAGE };
+    let types = d3d12_buffer_types(properties, info.usage);
+    let category = if tier1 { HeapCategory::Buffers } else { HeapCategory::Any };
+    Some(needs(info.size.checked_next_multiple_of(alignment)?, alignment, types, category))
 }
 
 /// Acceleration structures and shared resources are in default heaps only, and resources that shaders write in no upload or
@@ -106,18 +113,11 @@ fn d3d12_buffer(properties: &Properties, tier1: bool, info: &BufferInfo) -> Opti
 fn d3d12_buffer_types(properties: &Properties, usage: Usage) -> u32 {
     let is_bound = usage.intersects(Usage::ACCELERATION_STRUCTURE | Usage::SHARED);
     let is_written = usage.contains(Usage::UNORDERED_ACCESS);
-    let may_be_in = |flags: MemoryFlags| {
+    memory_types(properties, |flags| {
         let is_local = flags.contains(MemoryFlags::DEVICE_LOCAL);
         let is_default = !flags.contains(MemoryFlags::HOST_VISIBLE);
         is_default || (!is_bound && (is_local || !is_written))
-    };
-    let types = properties.memory_types.iter().zip(0_u32..32);
-    types.filter(|(memory, _)| may_be_in(memory.flags)).fold(0, |mask, (_, index)| mask | 1 << index)
-}
-
-/// The least that a driver with tight alignment may answer, or what the usage asks for.
-fn tight_alignment(properties: &Properties, usage: Usage) -> u64 {
-    by_use(properties, usage, 8)
+    })
 }
 
 /// Where what is in a buffer may begin, by its usage; `least` for all.
@@ -144,18 +144,12 @@ fn d3d12_texture(properties: &Properties, tier1: bool, info: &TextureInfo) -> Op
         (false, _) => PAGE,
     };
     let alignment = if info.samples > 1 { multisampled_alignment(info)? } else { page };
-    Some(Requirements {
-        size: tiled_bytes(info, page)?.checked_next_multiple_of(page)?,
-        alignment,
-        memory_types: 1,
-        category: match (tier1, target) {
-            (false, _) => HeapCategory::Any,
-            (true, true) => HeapCategory::Targets,
-            (true, false) => HeapCategory::Textures,
-        },
-        prefers_dedicated: false,
-        requires_dedicated: false,
-    })
+    let category = match (tier1, target) {
+        (false, _) => HeapCategory::Any,
+        (true, true) => HeapCategory::Targets,
+        (true, false) => HeapCategory::Textures,
+    };
+    Some(needs(tiled_bytes(info, page)?.checked_next_multiple_of(page)?, alignment, 1, category))
 }
 
 /// The rule of D3D12_SMALL_MSAA_RESOURCE_PLACEMENT_ALIGNMENT: what takes at most 4 MiB may lie at 64 KiB. The heap
@@ -172,14 +166,9 @@ fn vulkan_buffer(
     info: &BufferInfo,
 ) -> Option<Requirements> {
     let alignment = by_use(properties, info.usage, alignment);
-    Some(Requirements {
-        size: info.size.checked_next_multiple_of(alignment)?,
-        alignment,
-        memory_types: general_types(properties),
-        category: if split { HeapCategory::Buffers } else { HeapCategory::Any },
-        prefers_dedicated: false,
-        requires_dedicated: false,
-    })
+    let category = if split { HeapCategory::Buffers } else { HeapCategory::Any };
+    let size = info.size.checked_next_multiple_of(alignment)?;
+    Some(needs(size, alignment, general_types(properties), category))
 }
 
 fn vulkan_texture(properties: &Properties, rules: Rules, info: &TextureInfo) -> Option<Requirements> {
@@ -200,16 +189,10 @@ fn vulkan_texture(properties: &Properties, rules: Rules, info: &TextureInfo) -> 
     let size = packed.checked_next_multiple_of(alignment)?;
     let is_transient = info.usage.contains(Usage::TRANSIENT_ATTACHMENT);
     let types = if is_transient { image_types } else { image_types & general_types(properties) };
-    Some(Requirements {
-        size,
-        alignment,
-        memory_types: types,
-        category: if split { HeapCategory::Textures } else { HeapCategory::Any },
-        prefers_dedicated: properties.features.contains(Features::DEDICATED)
-            && target
-            && size >= dedicated_targets_from,
-        requires_dedicated: false,
-    })
+    let category = if split { HeapCategory::Textures } else { HeapCategory::Any };
+    let is_large = target && size >= dedicated_targets_from;
+    let prefers_dedicated = properties.features.contains(Features::DEDICATED) && is_large;
+    Some(Requirements { prefers_dedicated, ..needs(size, alignment, types, category) })
 }
 
 /// Width and height in texels of a tile of `bytes`, by the standard tile shapes: squares or two
