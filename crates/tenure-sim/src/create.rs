@@ -141,13 +141,7 @@ impl Shared {
         let needs = self.requirements_of(created)?;
         let size = self.properties.committed_size(&needs);
         let flags = self.check_memory_type(&needs, memory)?;
-        if size > self.properties.max_heap_size {
-            return Err(DeviceError::invalid_call(
-                CallRule::ResourceTooLarge,
-                size,
-                self.properties.max_heap_size,
-            ));
-        }
+        check::at_most(CallRule::ResourceTooLarge, size, self.properties.max_heap_size)?;
         let layout = Self::layout(desc)?;
         self.memory.take(&self.properties, memory, size)?;
         let address = self.addresses(size, needs.alignment).inspect_err(|_| {

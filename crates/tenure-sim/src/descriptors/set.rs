@@ -52,11 +52,7 @@ impl LayoutState {
             return Err(DeviceError::invalid_call(CallRule::BindingExists, u64::from(binding), bindings));
         };
         if element >= found.count {
-            return Err(DeviceError::invalid_call(
-                CallRule::ElementExists,
-                u64::from(element),
-                u64::from(found.count),
-            ));
+            return Err(DeviceError::invalid_call(CallRule::ElementExists, element, found.count));
         }
         Ok((start + element, found.kind))
     }

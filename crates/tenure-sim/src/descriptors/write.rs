@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use tenure_core::device::{
     BindingKind, BufferAccess, BufferView, CallRule, Descriptor, DescriptorHeapDesc, DescriptorKind,
-    DescriptorSource, DeviceError,
+    DescriptorSource, DeviceError, check,
 };
 
 use crate::descriptors::content::{Content, Slot, What};
@@ -45,10 +45,7 @@ impl Shared {
             return Err(DeviceError::invalid_value(CallRule::WrittenHidden, state.label.id));
         }
         state.check_index(index)?;
-        if descriptor.kind() != state.kind() {
-            let rule = CallRule::DescriptorKind;
-            return Err(DeviceError::invalid_call(rule, descriptor.kind(), state.kind()));
-        }
+        check::descriptor_kind(descriptor.kind(), state.kind())?;
         let what = self.check_descriptor(descriptor)?;
         let mut slots = state.slots.lock();
         let Some(slot) = slots.get_mut(index as usize) else { return Ok(()) };
@@ -147,7 +144,8 @@ impl Shared {
         if !state.desc.shader_visible {
             return Err(DeviceError::invalid_value(CallRule::FilledVisible, state.label.id));
         }
-        let range = indices(state, first, sources.len())?;
+        check::descriptors_inside(first, sources.len() as u64, state.desc.count)?;
+        let range = first..first + sources.len() as u32;
         for source in sources {
             let binding = self.check_source(source)?;
             let is_address = binding == BindingKind::AccelerationStructure && !self.is_d3d12();
@@ -159,10 +157,7 @@ impl Shared {
             } else {
                 DescriptorKind::Resource
             };
-            if kind != state.kind() {
-                let rule = CallRule::DescriptorKind;
-                return Err(DeviceError::invalid_call(rule, kind, state.kind()));
-            }
+            check::descriptor_kind(kind, state.kind())?;
         }
         self.check_unread(state, range.clone(), HazardKind::DescriptorInUse, "fill_descriptors");
         let mut slots = state.slots.lock();
@@ -217,19 +212,6 @@ impl Shared {
         }
         self.check_unread(state, first..end, HazardKind::DescriptorInUse, "clear_descriptors");
         self.empty(state, first..end, &Slot::cleared(freed_by), "clear_descriptors");
-    }
-}
-
-/// The indices that are to be filled.
-fn indices(heap: &DescriptorHeapState, first: u32, count: usize) -> Result<Range<u32>, DeviceError> {
-    let limit = heap.desc.count;
-    let end = u32::try_from(count).ok().and_then(|count| first.checked_add(count));
-    match end {
-        Some(end) if end <= limit => Ok(first..end),
-        end => {
-            let end = end.map_or(u64::MAX, u64::from);
-            Err(DeviceError::invalid_call(CallRule::DescriptorInside, end, u64::from(limit)))
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use tenure_core::device::{CallRule, DeviceError};
+use tenure_core::device::{CallRule, DeviceError, check};
 
 use crate::resource::ResourceState;
 use crate::timeline::Queues;
@@ -25,10 +25,8 @@ impl Mapping {
     fn range(&self, offset: u64, size: usize) -> Result<Range<u64>, DeviceError> {
         self.queues.alive()?;
         let limit = self.resource.layout.bytes();
-        match offset.checked_add(size as u64) {
-            Some(end) if end <= limit => Ok(offset..end),
-            end => Err(DeviceError::invalid_call(CallRule::InsideMapping, end.unwrap_or(u64::MAX), limit)),
-        }
+        check::range(CallRule::InsideMapping, offset, size as u64, limit)?;
+        Ok(offset..offset + size as u64)
     }
 }
 

@@ -200,13 +200,7 @@ impl List {
     ) {
         let command = self.shader_state(state).and_then(|()| {
             record::buffer_span(out, offset, size)?;
-            if size > MOST_READ as u64 {
-                return Err(DeviceError::invalid_call(
-                    "not too much is read at once",
-                    size,
-                    MOST_READ as u64,
-                ));
-            }
+            check::at_most("not too much is read at once".into(), size, MOST_READ as u64)?;
             let (at, out) = (At::record(&self.queues.properties, at)?, Arc::clone(&out.state));
             Ok(Command::ReadDescriptor { at, state, out, offset, size })
         });

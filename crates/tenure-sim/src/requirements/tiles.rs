@@ -112,27 +112,19 @@ fn texture_layout(info: &TextureInfo, memory_types: u32) -> Result<Layout, Devic
 
 /// The indices of a region's tiles, in the order x, y, z.
 pub(crate) fn region_tiles(layout: &Layout, region: &TileRegion) -> Result<Vec<u64>, DeviceError> {
+    let missing =
+        |count: u64| DeviceError::invalid_call(CallRule::SubresourceExists, region.subresource, count);
     let (base, size) = match layout {
         Layout::Buffer { size } => {
             let tiles = u32::try_from(size.div_ceil(TILE)).unwrap_or(u32::MAX);
             if region.subresource != 0 {
-                return Err(DeviceError::invalid_call(
-                    CallRule::SubresourceExists,
-                    u64::from(region.subresource),
-                    1_u64,
-                ));
+                return Err(missing(1));
             }
             (0, [tiles, 1, 1])
         }
         Layout::Tiled { info, tiles, bases, .. } => {
             let index = region.subresource as usize;
-            let Some(base) = bases.get(index) else {
-                return Err(DeviceError::invalid_call(
-                    CallRule::SubresourceExists,
-                    u64::from(region.subresource),
-                    bases.len() as u64,
-                ));
-            };
+            let base = bases.get(index).ok_or_else(|| missing(bases.len() as u64))?;
             let mip = region.subresource % info.mips;
             if mip == tiles.first_packed_mip {
                 (*base, [tiles.packed_tiles, 1, 1])
