@@ -1,4 +1,4 @@
-//! A submission being executed: what it knows, what it reports, what it counts.
+//! A submission being executed: its clocks, its reports, its counters.
 
 use std::fmt::Display;
 use std::sync::Arc;

@@ -152,7 +152,7 @@ impl Register {
     }
 }
 
-/// What a device shares with others, and does not keep alive.
+/// Objects that a device shares with others and does not keep alive.
 pub(crate) struct Shares<T>(Mutex<Vec<Weak<T>>>);
 
 impl<T> Default for Shares<T> {
@@ -172,7 +172,7 @@ impl<T> Shares<T> {
         self.0.lock().is_empty()
     }
 
-    /// What is alive of them; none is known from here on.
+    /// The objects that are alive; none is known afterwards.
     pub(crate) fn take(&self) -> Vec<Arc<T>> {
         self.0.lock().drain(..).filter_map(|share| share.upgrade()).collect()
     }

@@ -1,4 +1,4 @@
-//! What the CPU does with bytes: accesses through mappings, and texels that it writes where they stay.
+//! Accesses of the CPU: through mappings, and to texels in place.
 
 mod bytes;
 mod texels;

@@ -39,26 +39,26 @@ impl Device {
         queues.call(CallKind::CreateCommitted, Request::for_memory(size, memory, desc), create)
     }
 
-    /// What the placement of a resource asks for.
+    /// The request of a placement.
     fn placed(&self, desc: &ResourceDesc, heap: &Heap) -> Request {
         let size = self.queues.requirements_of(desc).map_or(0, |needs| needs.size);
         Request::for_memory(size, heap.state.memory(), desc)
     }
 }
 
-/// What writes of texels ask for.
+/// The request of writes of texels.
 fn written(writes: &[TextureWrite<'_>]) -> Request {
     let bytes = writes.iter().map(|write| write.bytes.len() as u64).fold(0, u64::saturating_add);
     Request { texture: true, ..Request::of(bytes) }
 }
 
-/// What the end of a resource gives back.
+/// The request of a resource's end, with the memory that it gives back.
 fn destroyed(resource: &ResourceState) -> Request {
     let bytes = resource.committed().map_or(0, |(_, size)| size);
     Request { texture: !resource.is_buffer(), ..Request::of(bytes) }
 }
 
-/// Calls that a part answers, with what they ask for.
+/// Calls that a part answers, with their requests.
 macro_rules! called {
     ($($kind:ident($request:expr): fn $name:ident($this:ident, $argument:ident: $type:ty) -> $answer:ty;)*) => {$(
         fn $name(&$this, $argument: $type) -> Result<$answer, DeviceError> {

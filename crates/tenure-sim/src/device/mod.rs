@@ -1,4 +1,4 @@
-//! The device itself: what a test wants of it, and the contract.
+//! The device itself: its methods for tests, and the contract.
 
 mod contract;
 mod faults;

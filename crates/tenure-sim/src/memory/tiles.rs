@@ -1,4 +1,4 @@
-//! What the tiles of reserved resources are mapped to.
+//! The mappings of the tiles of reserved resources.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

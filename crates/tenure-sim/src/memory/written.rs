@@ -1,4 +1,4 @@
-//! Which bytes of a resource were written.
+//! The written bytes of a resource.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};

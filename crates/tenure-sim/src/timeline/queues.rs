@@ -18,7 +18,7 @@ use crate::shared::Shared;
 /// How often a wait looks at the fences that other devices may have signalled.
 const PEER_SLICE: Duration = Duration::from_millis(1);
 
-/// The queues, above all that the parts of a device share.
+/// The queues of a device, above the state that its parts share.
 pub(crate) struct Queues {
     shared: Shared,
     costs: Costs,
