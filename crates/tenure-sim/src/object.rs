@@ -7,43 +7,48 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-macro_rules! object_kinds {
-    ($($(#[$doc:meta])* $kind:ident, $text:literal;)*) => {
-        /// What an object is.
+/// An enumeration whose variants are displayed as these texts.
+macro_rules! displayed {
+    ($(#[$attribute:meta])* enum $name:ident { $($(#[$doc:meta])* $kind:ident, $text:literal;)* }) => {
+        $(#[$attribute])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum ObjectKind { $($(#[$doc])* $kind,)* }
+        pub enum $name { $($(#[$doc])* $kind,)* }
 
-        impl fmt::Display for ObjectKind {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(match self { $(Self::$kind => $text,)* })
             }
         }
     };
 }
+pub(crate) use displayed;
 
-object_kinds! {
-    /// A heap.
-    Heap, "heap";
-    /// A buffer.
-    Buffer, "buffer";
-    /// A texture.
-    Texture, "texture";
-    /// A command list.
-    List, "command list";
-    /// A heap of descriptors.
-    DescriptorHeap, "descriptor heap";
-    /// A form of descriptor sets.
-    SetLayout, "set layout";
-    /// A block of descriptor sets.
-    SetBlock, "set block";
-    /// A heap of queries.
-    QueryHeap, "query heap";
-    /// An acceleration structure.
-    AccelerationStructure, "acceleration structure";
-    /// A fence of the program's own.
-    Fence, "fence";
-    /// A binary semaphore of the program's own.
-    Semaphore, "semaphore";
+displayed! {
+    /// What an object is.
+    enum ObjectKind {
+        /// A heap.
+        Heap, "heap";
+        /// A buffer.
+        Buffer, "buffer";
+        /// A texture.
+        Texture, "texture";
+        /// A command list.
+        List, "command list";
+        /// A heap of descriptors.
+        DescriptorHeap, "descriptor heap";
+        /// A form of descriptor sets.
+        SetLayout, "set layout";
+        /// A block of descriptor sets.
+        SetBlock, "set block";
+        /// A heap of queries.
+        QueryHeap, "query heap";
+        /// An acceleration structure.
+        AccelerationStructure, "acceleration structure";
+        /// A fence of the program's own.
+        Fence, "fence";
+        /// A binary semaphore of the program's own.
+        Semaphore, "semaphore";
+    }
 }
 
 /// Shows as `buffer 'rock' (#3)`, or `buffer #3` without a name.

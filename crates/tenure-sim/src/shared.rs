@@ -16,8 +16,7 @@ use crate::journal::Journal;
 use crate::memory::{MAX_BYTES, SharedMemory};
 use crate::object::{Label, Register, Shares};
 use crate::options::Options;
-use crate::paging::DriverMemory;
-use crate::paging::{Notices, Pager};
+use crate::paging::{DriverMemory, Notices, Pager};
 use crate::profile::{Formats, Rules};
 use crate::resource::HostBarriers;
 

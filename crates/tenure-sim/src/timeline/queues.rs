@@ -7,8 +7,7 @@ use parking_lot::{Condvar, Mutex};
 use tenure_core::device::{DeviceError, MemoryTypeId, QueueId, QueueSerial};
 
 use super::Timeline;
-use crate::calls::{CallKind, Counters};
-use crate::calls::{Costs, Request};
+use crate::calls::{CallKind, Costs, Counters, Request};
 use crate::hazard::{Hazard, HazardKind, Origin};
 use crate::object::Shares;
 use crate::options::Options;

@@ -1,4 +1,4 @@
-//! Blocks in use: what submissions tell the pager, and what it grants.
+//! Blocks in use by submissions, and the budgets that the pager grants.
 
 use std::collections::BTreeMap;
 
@@ -25,13 +25,7 @@ fn place(resource: &ResourceState) -> Option<(u64, u64)> {
 impl Shared {
     /// What is granted and used of each memory heap.
     pub(crate) fn budgets(&self) -> Vec<HeapBudget> {
-        match &self.pager {
-            Some(pager) => {
-                let budgets = pager.budgets().into_iter();
-                budgets.map(|(budget, usage)| HeapBudget { budget, usage }).collect()
-            }
-            None => self.memory.budgets(),
-        }
+        self.pager.as_ref().map_or_else(|| self.memory.budgets(), Pager::budgets)
     }
 
     /// Whether a budget has changed, as Windows says it.
