@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use tenure_core::device::{QueryKind, QueueId, QueueKind, QueueSerial, State, StateModel};
+use tenure_core::device::{QueryKind, QueueId, State, StateModel};
 
 use crate::clock::Clock;
 use crate::hazard::{Checks, HazardKind, Origin};
@@ -40,14 +40,10 @@ impl Use<'_> {
 pub(crate) struct Execution<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) queue: QueueId,
-    kind: QueueKind,
-    family: u32,
     pub(crate) serial: u64,
-    /// What is ordered before this submission, and what the CPU had seen when it submitted it.
+    pub(crate) point: ExecutionPoint,
+    /// What is ordered before this submission.
     pub(crate) clock: Clock,
-    pub(crate) observed: Clock,
-    /// The newest submission of its own queue that the queues knew for which it has waited.
-    pub(crate) heard_of: u64,
     /// What everybody is ordered after.
     pub(crate) floor: Clock,
     /// The command that runs: its list, its index there, and its name.
@@ -65,22 +61,13 @@ pub(crate) struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    pub(crate) fn new(
-        shared: &'a Shared,
-        (queue, kind, family): (QueueId, QueueKind, u32),
-        serial: u64,
-        (clock, observed, heard_of): (Clock, Clock, u64),
-        floor: Clock,
-    ) -> Self {
+    pub(crate) fn new(shared: &'a Shared, point: ExecutionPoint, clock: Clock, floor: Clock) -> Self {
         Self {
             shared,
-            queue,
-            kind,
-            family,
-            serial,
+            queue: point.at.queue,
+            serial: point.at.serial,
+            point,
             clock,
-            observed,
-            heard_of,
             floor,
             list: String::new(),
             index: 0,
@@ -95,7 +82,7 @@ impl<'a> Execution<'a> {
     /// The submission is done: Direct3D 12's states decay.
     pub(crate) fn finish(self) {
         for resource in &self.touched {
-            resource.states.lock().decay(self.execution_point());
+            resource.states.lock().decay(self.point);
         }
     }
 
@@ -122,17 +109,6 @@ impl<'a> Execution<'a> {
             serial: self.serial,
         };
         self.shared.hazards.push(kind, objects, &detail, origin);
-    }
-
-    pub(crate) fn execution_point(&self) -> ExecutionPoint {
-        ExecutionPoint {
-            d3d12: self.shared.is_d3d12(),
-            at: QueueSerial { queue: self.queue, serial: self.serial },
-            kind: self.kind,
-            family: self.family,
-            heard_of: self.heard_of,
-            observed: self.observed.get(self.queue),
-        }
     }
 
     /// Remembers a resource whose states may decay.
@@ -169,7 +145,7 @@ impl<'a> Execution<'a> {
         if queue != self.queue {
             return true;
         }
-        let heard_of = self.observed.get(queue).max(self.heard_of);
+        let heard_of = self.point.observed.max(self.point.heard_of);
         serial != self.serial && (self.shared.is_d3d12() || serial <= heard_of)
     }
 }

@@ -46,7 +46,7 @@ impl Execution<'_> {
             for previous in previous_owners {
                 let wrong = if before.is_some_and(|named| named.label.id != previous.label.id) {
                     format!("the barrier names another resource, but {} used the bytes last", previous.label)
-                } else if let Some(missing) = previous.states.lock().left_open(self.execution_point(), from) {
+                } else if let Some(missing) = previous.states.lock().left_open(self.point, from) {
                     let (missing, from) = (Shown(missing), Shown(from));
                     format!(
                         "the barrier comes after {from}, but {} used the bytes as {missing}",
@@ -60,7 +60,7 @@ impl Execution<'_> {
             }
         }
         self.forget_contents(after);
-        after.states.lock().activate(self.execution_point(), to);
+        after.states.lock().activate(self.point, to);
         after.unordered.lock().settle();
     }
 

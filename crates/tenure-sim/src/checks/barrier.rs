@@ -15,7 +15,7 @@ impl Execution<'_> {
         let (Some(state), true) = (used.state, self.is_on(Checks::STATES)) else { return };
         self.touch(used.resource);
         let which = used.resource.layout.subresources(&used.span);
-        let point = self.execution_point();
+        let point = self.point;
         let result = used.resource.states.lock().use_as(point, which, state);
         self.report_wrong(used.resource, result);
     }
@@ -39,7 +39,7 @@ impl Execution<'_> {
         let rewrites = half.is_some() || resource.states.lock().rewrites(which.clone(), states);
         if self.is_on(Checks::STATES) {
             self.touch(resource);
-            let point = self.execution_point();
+            let point = self.point;
             let result = resource.states.lock().transition(point, which, states, half);
             self.report_wrong(resource, result);
             self.settle_unordered(resource, &ranges, states, rewrites);

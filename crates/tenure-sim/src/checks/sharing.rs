@@ -38,7 +38,7 @@ impl Execution<'_> {
             Role::Acquire => {
                 self.report_handover(resource, sharing.acquire(resource.device, state));
                 self.touch(resource);
-                let point = self.execution_point();
+                let point = self.point;
                 resource.states.lock().acquire_from_peer(point, state);
                 resource.unordered.lock().settle();
                 let all = resource.layout.ranges(&Span::Subresource(Subresource::All));
@@ -51,7 +51,7 @@ impl Execution<'_> {
     fn check_released(&mut self, resource: &Arc<ResourceState>, state: State) {
         self.touch(resource);
         let which = resource.layout.subresources(&Span::Subresource(Subresource::All));
-        let point = self.execution_point();
+        let point = self.point;
         let released = resource.states.lock().release_to_peer(point, which, state);
         self.report_wrong(resource, released);
     }

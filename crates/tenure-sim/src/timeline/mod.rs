@@ -21,6 +21,7 @@ use crate::options::Lag;
 use crate::paging::BlockUse;
 use crate::points::{ExternalPoint, Points};
 use crate::shared::Shared;
+use crate::states::ExecutionPoint;
 
 /// What a submission does.
 pub(crate) enum Job {
@@ -321,15 +322,18 @@ impl Timeline {
         }
         clock.raise(id, submission.serial);
         let queue = &self.queues[index];
-        let mut execution = Execution::new(
-            shared,
-            (id, queue.kind, queue.family),
-            submission.serial,
-            (clock, submission.observed, heard_of),
-            self.floor(shared, id, &clock),
-        );
+        let at = QueueSerial { queue: id, serial: submission.serial };
+        let point = ExecutionPoint {
+            d3d12: shared.is_d3d12(),
+            at,
+            kind: queue.kind,
+            family: queue.family,
+            heard_of,
+            observed: submission.observed.get(id),
+        };
+        let mut execution = Execution::new(shared, point, clock, self.floor(shared, id, &clock));
         shared.journal.note(|| Step::Submission {
-            at: QueueSerial { queue: id, serial: submission.serial },
+            at,
             waits: waits.to_vec(),
             observed: (0..self.device_queues())
                 .map(|index| submission.observed.get(queue_id(index)))
@@ -341,7 +345,7 @@ impl Timeline {
         }
         execution.finish();
         if index < self.device_queues() {
-            shared.note_ran(QueueSerial { queue: id, serial: submission.serial }, &uses, paged);
+            shared.note_ran(at, &uses, paged);
         }
         let queue = &mut self.queues[index];
         queue.clock = clock;
