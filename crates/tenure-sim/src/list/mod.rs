@@ -59,11 +59,11 @@ pub struct List {
     /// It was submitted since it was begun.
     is_submitted: AtomicBool,
     /// Behind a shared reference, as a driver's lists are: code that records must not be able to swap two lists.
-    pub(crate) recorded: RefCell<Recorded>,
+    pub(crate) recorded: RefCell<Recording>,
 }
 
 #[derive(Default)]
-pub(crate) struct Recorded {
+pub(crate) struct Recording {
     commands: Arc<Vec<Command>>,
     pub(crate) begun: BegunQueries,
     /// The first.
@@ -340,15 +340,15 @@ impl List {
         for (queue, state) in [(transfer.from, before), (transfer.to, after)] {
             check::state(self.queues.queue(queue)?.kind, state)?;
         }
-        self.check_takes_part(self.queue == transfer.from || self.queue == transfer.to, transfer.to)
+        self.check_transfer_queue(self.queue == transfer.from || self.queue == transfer.to, transfer.to)
     }
 
-    fn check_takes_part(&self, does: bool, to: QueueId) -> Result<(), DeviceError> {
+    fn check_transfer_queue(&self, is_part: bool, to: QueueId) -> Result<(), DeviceError> {
         let refused = || {
             let rule = CallRule::TransferQueue;
             DeviceError::invalid_call(rule, u64::from(self.queue.0), u64::from(to.0))
         };
-        if does { Ok(()) } else { Err(refused()) }
+        if is_part { Ok(()) } else { Err(refused()) }
     }
 
     /// What is shared goes to a peer or comes from one, as a whole.
@@ -367,7 +367,7 @@ impl List {
         }
         check::state(self.kind, after)?;
         let own = if from == QueueId::PEER { to } else { from };
-        self.check_takes_part(own == self.queue, to)
+        self.check_transfer_queue(own == self.queue, to)
     }
 }
 
