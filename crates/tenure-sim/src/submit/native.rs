@@ -8,18 +8,9 @@ use tenure_core::device::{DeviceError, QueueId, QueueSerial};
 use crate::calls::{CallKind, Request};
 use crate::command::Recorded;
 use crate::list::List;
-use crate::paging::BlockUse;
-use crate::points::{ExternalPoint, Points};
+use crate::points::ExternalPoint;
 use crate::resource::Resource;
 use crate::timeline::{Job, Queues, Work};
-
-/// What the program submitted at once.
-struct ExternalBatch {
-    lists: SmallVec<[Recorded; 2]>,
-    uses: Vec<BlockUse>,
-    waits: Points,
-    signals: Points,
-}
 
 /// A queue as the program submits to it itself: see
 /// [`Gpu::submit_external`](tenure_core::Gpu::submit_external). What it is given is checked as tenure's own
@@ -27,7 +18,7 @@ struct ExternalBatch {
 pub struct NativeQueue<'a> {
     pub(crate) queues: &'a Queues,
     pub(crate) at: QueueSerial,
-    batches: &'a mut Vec<ExternalBatch>,
+    batches: &'a mut Vec<Work>,
 }
 
 impl NativeQueue<'_> {
@@ -57,17 +48,16 @@ impl NativeQueue<'_> {
         let uses = queues.note_block_uses(&recorded);
         let waits = queues.note_external_waits(at, waits, call);
         let signals = queues.note_external_signals(at, signals, call);
-        self.batches.push(ExternalBatch { lists: recorded, uses, waits, signals });
+        let work = Work::new(Job::Lists(recorded), SmallVec::new());
+        let work = Work { external_waits: waits, external_signals: signals, uses, ..work };
+        self.batches.push(work);
         Ok(())
     }
-}
 
-impl NativeQueue<'_> {
     /// Submits a read of a resource by which it is shown.
     pub(crate) fn show(&mut self, resource: &Resource, read: Recorded) {
         resource.state.last_use.raise(self.at.queue, self.at.serial);
-        let (waits, signals) = (Points::new(), Points::new());
-        self.batches.push(ExternalBatch { lists: smallvec![read], uses: Vec::new(), waits, signals });
+        self.batches.push(Work::new(Job::Lists(smallvec![read]), SmallVec::new()));
     }
 }
 
@@ -92,18 +82,10 @@ impl Queues {
         let mut batches = Vec::new();
         let answer = run(NativeQueue { queues: self, at, batches: &mut batches });
         let mut timeline = self.timeline.lock();
-        let mut waits: SmallVec<[_; 4]> = waits.into();
-        for ExternalBatch { lists, uses, waits: external_waits, signals } in batches {
-            let batch = Work {
-                uses,
-                paging: 0,
-                job: Job::Lists(lists),
-                waits: std::mem::take(&mut waits),
-                external_waits,
-                external_signals: signals,
-                is_last: false,
-            };
-            timeline.push(self, queue, batch);
+        let mut waits = waits.into();
+        for batch in batches {
+            let waits = std::mem::take(&mut waits);
+            timeline.push(self, queue, Work { waits, is_last: false, ..batch });
         }
         timeline.push(self, queue, Work::new(Job::Lists(SmallVec::new()), waits));
         drop(timeline);
