@@ -7,8 +7,6 @@ use bitflags::bitflags;
 use parking_lot::Mutex;
 use tenure_core::device::QueueId;
 
-use crate::object::displayed;
-
 bitflags! {
     /// Which checks are made. All by default; with none, commands only move bytes and a mapped
     /// write is a bounds check and the copy.
@@ -47,86 +45,126 @@ impl Default for Checks {
     }
 }
 
-displayed! {
-    /// What kind of mistake a [`Hazard`] is.
-    #[non_exhaustive]
-    enum HazardKind {
-        /// A command or the CPU reads a destroyed resource, or one whose heap is destroyed.
-        ReadOfFreed, "read of freed memory";
-        /// A command or the CPU writes a destroyed resource, or one whose heap is destroyed.
-        WriteOfFreed, "write to freed memory";
-        /// An object was destroyed while the CPU had not seen a submission complete that uses it.
-        DestroyedInUse, "destroyed in use";
-        /// A heap was destroyed before the resources placed in it.
-        HeapDestroyedFirst, "heap destroyed before its resources";
-        /// A list was begun anew while the CPU had not seen its last submission complete.
-        ListInUse, "command list reset in use";
-        /// Bytes are read that were never written.
-        UninitializedRead, "read of bytes never written";
-        /// A target is written before its compression data is set up: by a clear, a discard, or a copy to all of a
-        /// subresource, after it was created or had new memory (Direct3D 12's legacy barriers).
-        UninitializedTarget, "target not initialised";
-        /// A resource is used whose bytes another live resource used last, without an aliasing
-        /// barrier.
-        MissingAliasingBarrier, "missing aliasing barrier";
-        /// A resource is used in a state it is not in, or a transition names a wrong state.
-        WrongState, "wrong state";
-        /// Unordered accesses, or on Vulkan copies, to the same bytes without a barrier between them.
-        MissingBarrier, "missing barrier";
-        /// The CPU touches bytes that a submission, not seen complete, writes, or writes bytes that
-        /// it reads.
-        MappingHazard, "CPU access races the GPU";
-        /// The CPU reads bytes that the GPU wrote and that no
-        /// [`make_visible_to_cpu`](tenure_core::device::CommandList::make_visible_to_cpu) has made visible to it
-        /// (Vulkan).
-        NotVisibleToCpu, "not visible to the CPU";
-        /// Two queues touch the same bytes, one writes, and nothing orders them.
-        QueueRace, "queues race";
-        /// A descriptor is used that was never written, or was freed, or whose resource is destroyed.
-        DeadDescriptor, "dead descriptor";
-        /// A descriptor is used as what it is not.
-        WrongDescriptor, "wrong descriptor";
-        /// A descriptor, or on Vulkan a set or a view, was overwritten or freed while the CPU had not
-        /// seen a submission complete that reads it; or a set was changed after it was recorded.
-        DescriptorInUse, "descriptor changed in use";
-        /// A descriptor is used of a heap that is not set on the list (Direct3D 12).
-        HeapNotSet, "descriptor heap not set";
-        /// A set layout was destroyed before its blocks.
-        LayoutDestroyedFirst, "set layout destroyed before its blocks";
-        /// A query is written or begun that was not reset or resolved since it was made or used (Vulkan).
-        QueryNotReady, "query not ready";
-        /// A query is resolved that was not written, or not ended.
-        QueryNotWritten, "query not written";
-        /// An acceleration structure is read in which nothing was built, and to which nothing was copied.
-        UnbuiltStructure, "acceleration structure not built";
-        /// An acceleration structure is compacted into one with too few bytes.
-        StructureTooSmall, "acceleration structure too small";
-        /// A submission uses a block that is evicted, or that was made resident at a point that its queue has not waited
-        /// for.
-        UsedWhileEvicted, "used while evicted";
-        /// A block was evicted while the CPU had not seen a submission complete that uses it.
-        EvictedInUse, "evicted in use";
-        /// A block was evicted more often than it was made resident.
-        EvictedTooOften, "evicted too often";
-        /// A submission waits for a point of the program's own fence or semaphore that nothing signals.
-        NeverSignalled, "never signalled";
-        /// On Vulkan, an image is presented before the signal of a value is submitted that its frame waits for.
-        PresentedBeforeSignal, "presented before a signal";
-        /// A fence is signalled to a value that it reaches without that, or a binary semaphore before anything
-        /// waits for it.
-        SignalledTwice, "signalled twice";
-        /// A submission uses a fence or semaphore that is destroyed.
-        DeadFence, "dead fence";
-        /// A submission uses a fence or semaphore of another device.
-        ForeignFence, "foreign fence";
-        /// A shared resource is used, or handed over, by a device that does not have it: a peer does, or it was not acquired.
-        HeldByPeer, "held by a peer";
-        /// A shared resource is acquired that no peer has handed over, or in another state than it was handed over in.
-        NotHandedOver, "not handed over";
-        /// A use that is not among those the resource was created for.
-        InvalidUse, "invalid use";
-        /// [`List::expect_bytes`](crate::List::expect_bytes) found other bytes.
-        WrongBytes, "wrong bytes";
+/// What kind of mistake a [`Hazard`] is.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HazardKind {
+    /// A command or the CPU reads a destroyed resource, or one whose heap is destroyed.
+    ReadOfFreed,
+    /// A command or the CPU writes a destroyed resource, or one whose heap is destroyed.
+    WriteOfFreed,
+    /// An object was destroyed while the CPU had not seen a submission complete that uses it.
+    DestroyedInUse,
+    /// A heap was destroyed before the resources placed in it.
+    HeapDestroyedFirst,
+    /// A list was begun anew while the CPU had not seen its last submission complete.
+    ListInUse,
+    /// Bytes are read that were never written.
+    UninitializedRead,
+    /// A target is written before its compression data is set up: by a clear, a discard, or a copy to all of a
+    /// subresource, after it was created or had new memory (Direct3D 12's legacy barriers).
+    UninitializedTarget,
+    /// A resource is used whose bytes another live resource used last, without an aliasing
+    /// barrier.
+    MissingAliasingBarrier,
+    /// A resource is used in a state it is not in, or a transition names a wrong state.
+    WrongState,
+    /// Unordered accesses, or on Vulkan copies, to the same bytes without a barrier between them.
+    MissingBarrier,
+    /// The CPU touches bytes that a submission, not seen complete, writes, or writes bytes that
+    /// it reads.
+    MappingHazard,
+    /// The CPU reads bytes that the GPU wrote and that no
+    /// [`make_visible_to_cpu`](tenure_core::device::CommandList::make_visible_to_cpu) has made visible to it
+    /// (Vulkan).
+    NotVisibleToCpu,
+    /// Two queues touch the same bytes, one writes, and nothing orders them.
+    QueueRace,
+    /// A descriptor is used that was never written, or was freed, or whose resource is destroyed.
+    DeadDescriptor,
+    /// A descriptor is used as what it is not.
+    WrongDescriptor,
+    /// A descriptor, or on Vulkan a set or a view, was overwritten or freed while the CPU had not
+    /// seen a submission complete that reads it; or a set was changed after it was recorded.
+    DescriptorInUse,
+    /// A descriptor is used of a heap that is not set on the list (Direct3D 12).
+    HeapNotSet,
+    /// A set layout was destroyed before its blocks.
+    LayoutDestroyedFirst,
+    /// A query is written or begun that was not reset or resolved since it was made or used (Vulkan).
+    QueryNotReady,
+    /// A query is resolved that was not written, or not ended.
+    QueryNotWritten,
+    /// An acceleration structure is read in which nothing was built, and to which nothing was copied.
+    UnbuiltStructure,
+    /// An acceleration structure is compacted into one with too few bytes.
+    StructureTooSmall,
+    /// A submission uses a block that is evicted, or that was made resident at a point that its queue has not waited
+    /// for.
+    UsedWhileEvicted,
+    /// A block was evicted while the CPU had not seen a submission complete that uses it.
+    EvictedInUse,
+    /// A block was evicted more often than it was made resident.
+    EvictedTooOften,
+    /// A submission waits for a point of the program's own fence or semaphore that nothing signals.
+    NeverSignalled,
+    /// On Vulkan, an image is presented before the signal of a value is submitted that its frame waits for.
+    PresentedBeforeSignal,
+    /// A fence is signalled to a value that it reaches without that, or a binary semaphore before anything
+    /// waits for it.
+    SignalledTwice,
+    /// A submission uses a fence or semaphore that is destroyed.
+    DeadFence,
+    /// A submission uses a fence or semaphore of another device.
+    ForeignFence,
+    /// A shared resource is used, or handed over, by a device that does not have it: a peer does, or it was not acquired.
+    HeldByPeer,
+    /// A shared resource is acquired that no peer has handed over, or in another state than it was handed over in.
+    NotHandedOver,
+    /// A use that is not among those the resource was created for.
+    InvalidUse,
+    /// [`List::expect_bytes`](crate::List::expect_bytes) found other bytes.
+    WrongBytes,
+}
+
+impl fmt::Display for HazardKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ReadOfFreed => "read of freed memory",
+            Self::WriteOfFreed => "write to freed memory",
+            Self::DestroyedInUse => "destroyed in use",
+            Self::HeapDestroyedFirst => "heap destroyed before its resources",
+            Self::ListInUse => "command list reset in use",
+            Self::UninitializedRead => "read of bytes never written",
+            Self::UninitializedTarget => "target not initialised",
+            Self::MissingAliasingBarrier => "missing aliasing barrier",
+            Self::WrongState => "wrong state",
+            Self::MissingBarrier => "missing barrier",
+            Self::MappingHazard => "CPU access races the GPU",
+            Self::NotVisibleToCpu => "not visible to the CPU",
+            Self::QueueRace => "queues race",
+            Self::DeadDescriptor => "dead descriptor",
+            Self::WrongDescriptor => "wrong descriptor",
+            Self::DescriptorInUse => "descriptor changed in use",
+            Self::HeapNotSet => "descriptor heap not set",
+            Self::LayoutDestroyedFirst => "set layout destroyed before its blocks",
+            Self::QueryNotReady => "query not ready",
+            Self::QueryNotWritten => "query not written",
+            Self::UnbuiltStructure => "acceleration structure not built",
+            Self::StructureTooSmall => "acceleration structure too small",
+            Self::UsedWhileEvicted => "used while evicted",
+            Self::EvictedInUse => "evicted in use",
+            Self::EvictedTooOften => "evicted too often",
+            Self::NeverSignalled => "never signalled",
+            Self::PresentedBeforeSignal => "presented before a signal",
+            Self::SignalledTwice => "signalled twice",
+            Self::DeadFence => "dead fence",
+            Self::ForeignFence => "foreign fence",
+            Self::HeldByPeer => "held by a peer",
+            Self::NotHandedOver => "not handed over",
+            Self::InvalidUse => "invalid use",
+            Self::WrongBytes => "wrong bytes",
+        })
     }
 }
 

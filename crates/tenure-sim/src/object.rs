@@ -7,47 +7,48 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-/// An enumeration whose variants are displayed as these texts.
-macro_rules! displayed {
-    ($(#[$attribute:meta])* enum $name:ident { $($(#[$doc:meta])* $kind:ident, $text:literal;)* }) => {
-        $(#[$attribute])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$doc])* $kind,)* }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(match self { $(Self::$kind => $text,)* })
-            }
-        }
-    };
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ObjectKind {
+    /// A heap.
+    Heap,
+    /// A buffer.
+    Buffer,
+    /// A texture.
+    Texture,
+    /// A command list.
+    List,
+    /// A heap of descriptors.
+    DescriptorHeap,
+    /// A form of descriptor sets.
+    SetLayout,
+    /// A block of descriptor sets.
+    SetBlock,
+    /// A heap of queries.
+    QueryHeap,
+    /// An acceleration structure.
+    AccelerationStructure,
+    /// A fence of the program's own.
+    Fence,
+    /// A binary semaphore of the program's own.
+    Semaphore,
 }
-pub(crate) use displayed;
 
-displayed! {
-    /// What an object is.
-    enum ObjectKind {
-        /// A heap.
-        Heap, "heap";
-        /// A buffer.
-        Buffer, "buffer";
-        /// A texture.
-        Texture, "texture";
-        /// A command list.
-        List, "command list";
-        /// A heap of descriptors.
-        DescriptorHeap, "descriptor heap";
-        /// A form of descriptor sets.
-        SetLayout, "set layout";
-        /// A block of descriptor sets.
-        SetBlock, "set block";
-        /// A heap of queries.
-        QueryHeap, "query heap";
-        /// An acceleration structure.
-        AccelerationStructure, "acceleration structure";
-        /// A fence of the program's own.
-        Fence, "fence";
-        /// A binary semaphore of the program's own.
-        Semaphore, "semaphore";
+impl fmt::Display for ObjectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Heap => "heap",
+            Self::Buffer => "buffer",
+            Self::Texture => "texture",
+            Self::List => "command list",
+            Self::DescriptorHeap => "descriptor heap",
+            Self::SetLayout => "set layout",
+            Self::SetBlock => "set block",
+            Self::QueryHeap => "query heap",
+            Self::AccelerationStructure => "acceleration structure",
+            Self::Fence => "fence",
+            Self::Semaphore => "semaphore",
+        })
     }
 }
 

@@ -200,7 +200,10 @@ impl List {
     ) {
         let command = self.shader_state(state).and_then(|()| {
             record::buffer_span(out, offset, size)?;
-            check::at_most("not too much is read at once".into(), size, MOST_READ as u64)?;
+            let limit = MOST_READ as u64;
+            if size > limit {
+                return Err(DeviceError::invalid_call("not too much is read at once", size, limit));
+            }
             let (at, out) = (At::record(&self.queues.properties, at)?, Arc::clone(&out.state));
             Ok(Command::ReadDescriptor { at, state, out, offset, size })
         });

@@ -72,8 +72,8 @@ pub(crate) fn clear(resource: &Resource, which: Subresource, texel: &[u8]) -> Re
     texture_subresource(resource, which)?;
     let block = u64::from(texture(resource)?.format.block().bytes);
     if texel.len() != 1 && texel.len() as u64 != block {
-        let rule = "a clear value is one byte or one block";
-        return Err(DeviceError::invalid_call(rule, texel.len() as u64, block));
+        let bytes = texel.len() as u64;
+        return Err(DeviceError::invalid_call("a clear value is one byte or one block", bytes, block));
     }
     Ok(())
 }

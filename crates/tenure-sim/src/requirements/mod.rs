@@ -19,19 +19,31 @@ const PAGE: u64 = 64 * KIB;
 /// Sizes are counted in 64 bits.
 pub(crate) const TOO_LARGE: &str = "less than 2^64 bytes in all";
 
+const fn unsupported(feature: &'static str) -> DeviceError {
+    DeviceError::Unsupported { feature }
+}
+
 /// Checks `desc` against the limits of the device.
 pub(crate) fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), DeviceError> {
     desc.validate()?;
     let needed = [
-        (Usage::ACCELERATION_STRUCTURE, Features::ACCELERATION_STRUCTURES, "acceleration structures"),
-        (Usage::SHADER_BINDING_TABLE, Features::RAY_TRACING_PIPELINES, "shader binding tables"),
-        (Usage::SHARED, Features::SHARED_MEMORY, "shared memory"),
-        (Usage::SHARED_ACROSS_DRIVERS, Features::SHARED_ACROSS_DRIVERS, "memory shared across drivers"),
-        (Usage::CPU_WRITE, Features::TEXTURE_WRITES, TEXTURE_WRITES),
+        (
+            Usage::ACCELERATION_STRUCTURE,
+            Features::ACCELERATION_STRUCTURES,
+            unsupported("acceleration structures"),
+        ),
+        (Usage::SHADER_BINDING_TABLE, Features::RAY_TRACING_PIPELINES, unsupported("shader binding tables")),
+        (Usage::SHARED, Features::SHARED_MEMORY, unsupported("shared memory")),
+        (
+            Usage::SHARED_ACROSS_DRIVERS,
+            Features::SHARED_ACROSS_DRIVERS,
+            unsupported("memory shared across drivers"),
+        ),
+        (Usage::CPU_WRITE, Features::TEXTURE_WRITES, unsupported(TEXTURE_WRITES)),
     ];
-    for (usage, needs, feature) in needed {
-        if desc.usage().contains(usage) && !properties.features.contains(needs) {
-            return Err(DeviceError::Unsupported { feature });
+    for (usage, feature, error) in needed {
+        if desc.usage().contains(usage) && !properties.features.contains(feature) {
+            return Err(error);
         }
     }
     match desc {
