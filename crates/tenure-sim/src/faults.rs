@@ -100,7 +100,7 @@ pub(crate) struct FaultState {
     pub(crate) change: Mutex<Option<BarrierChange>>,
 }
 
-/// What becomes of a barrier: [`Faults::change_barrier`].
+/// What becomes of a barrier: [`Faults::change_barrier`](crate::Faults::change_barrier).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierChange {
     /// It has no effect.

@@ -42,8 +42,8 @@ impl fmt::Debug for SharedFence {
 const SAME_ADAPTER: &str = "a handle is opened by a device of the same adapter";
 
 impl Device {
-    /// A handle to the memory of a resource of [`Usage::SHARED`], for [`import`](Self::import) by another device that
-    /// plays another process.
+    /// A handle to the memory of a resource of [`Usage::SHARED`](tenure_core::Usage::SHARED), for
+    /// [`import`](Self::import) by another device that plays another process.
     ///
     /// ```
     /// use tenure::{BufferDesc, Config, Gpu, Queue, State, Usage, sim};

@@ -56,8 +56,7 @@ impl StructureState {
     }
 }
 
-/// An acceleration structure: a handle for
-/// [`Device::destroy_acceleration_structure`](tenure_core::device::Device::destroy_acceleration_structure).
+/// An acceleration structure: a handle for [`Device::destroy_acceleration_structure`].
 /// Dropping it without that is a leak and is reported as one.
 pub struct AccelerationStructure {
     pub(crate) state: Arc<StructureState>,

@@ -112,7 +112,7 @@ impl Faults {
     }
 
     /// Removes the device now: what is in flight never completes, waits end, every call answers
-    /// [`DeviceError::Lost`] with `reason`, and `destroy_*` still frees.
+    /// [`DeviceError::Lost`](tenure_core::device::DeviceError::Lost) with `reason`, and `destroy_*` still frees.
     pub fn remove(&self, reason: &str) {
         self.queues.lose(reason);
     }

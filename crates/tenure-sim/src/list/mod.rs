@@ -49,7 +49,7 @@ const BROKEN: CallRule = CallRule::BegunSound;
 /// Beyond the contract it records what an engine would draw with: uses of resources in given
 /// states, clears, fills, and checks of bytes on the GPU's side of time. What is wrong with a
 /// command by itself (a range outside its resource, a state the queue does not know) comes out of
-/// [`close`](CommandList::close); what is wrong with it at its moment is a [`Hazard`](crate::Hazard).
+/// [`close`](tenure_core::device::CommandList::close); what is wrong with it at its moment is a [`Hazard`](crate::Hazard).
 pub struct List {
     pub(crate) queues: Arc<Queues>,
     pub(crate) state: Arc<ListState>,
