@@ -71,6 +71,8 @@ pub(crate) struct Set {
 pub(crate) struct SetBlockState {
     pub(crate) label: Arc<Label>,
     pub(crate) layout: Arc<LayoutState>,
+    /// How many sets there are.
+    pub(crate) count: u32,
     pub(crate) sets: Mutex<Vec<Set>>,
 }
 
@@ -83,11 +85,10 @@ impl SetBlockState {
     }
 
     pub(crate) fn check_set(&self, set: u32) -> Result<(), DeviceError> {
-        let sets = self.sets.lock().len() as u64;
-        if u64::from(set) < sets {
+        if set < self.count {
             return Ok(());
         }
-        Err(DeviceError::invalid_call(CallRule::SetExists, u64::from(set), sets))
+        Err(DeviceError::invalid_call(CallRule::SetExists, set, self.count))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tenure_core::device::{Allowed, BindingKind, CallRule, DeviceError, Features, SetBinding, SetWrite};
 
 use crate::clock::Clock;
@@ -38,15 +39,15 @@ impl Shared {
         self.register.destroy(&state.label);
     }
 
-    pub(crate) fn create_set_block(&self, layout: &SetLayout, sets: u32) -> Result<SetBlock, DeviceError> {
-        if sets == 0 {
+    pub(crate) fn create_set_block(&self, layout: &SetLayout, count: u32) -> Result<SetBlock, DeviceError> {
+        if count == 0 {
             return Err(DeviceError::invalid_desc("sets", 0_u32, Allowed::AtLeast(1)));
         }
         let layout = &layout.state;
-        let sets = new_sets(sets, layout.total)?;
+        let sets = Mutex::new(new_sets(count, layout.total)?);
         let label = self.register.create(ObjectKind::SetBlock);
         layout.blocks.lock().insert(label.id, Arc::clone(&label));
-        let state = SetBlockState { label, layout: Arc::clone(layout), sets: sets.into() };
+        let state = SetBlockState { label, layout: Arc::clone(layout), count, sets };
         Ok(SetBlock { state: Arc::new(state) })
     }
 

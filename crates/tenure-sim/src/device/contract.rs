@@ -159,7 +159,7 @@ impl tenure_core::device::Device for Device {
         ClearDescriptors(Request::of(u64::from(count))):
             fn clear_descriptors(self, heap: &DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>);
         DestroySetLayout(Request::default()): fn destroy_set_layout(self, layout: SetLayout);
-        DestroySetBlock(Request::of(block.state.sets.lock().len() as u64)): fn destroy_set_block(self, block: SetBlock);
+        DestroySetBlock(Request::of(u64::from(block.state.count))): fn destroy_set_block(self, block: SetBlock);
         ClearSet(Request::of(1)): fn clear_set(self, block: &SetBlock, set: u32, freed_by: Option<&str>);
         DestroyQueryHeap(Request::default()): fn destroy_query_heap(self, heap: QueryHeap);
         DestroyAccelerationStructure(Request::default()):
