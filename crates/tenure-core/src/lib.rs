@@ -1,4 +1,4 @@
-//! tenure's device contract and all policy above it.
+//! The manager: all policy above the device contract of [`tenure_device`].
 //!
 //! Programs use the crate `tenure`, which re-exports this one together with the devices. What each
 //! module is for, and which may use which, is in the repository's `docs/modules.md`.
@@ -20,12 +20,12 @@ mod config;
 mod context;
 mod descriptor;
 mod descriptor_store;
-pub mod device;
 mod entry_points;
 mod error;
 mod execute;
 mod gpu;
 pub mod memory;
+mod permit;
 mod places;
 pub mod prelude;
 pub mod present;
@@ -61,13 +61,6 @@ pub use descriptor::{
     Descriptors, Sampler, SamplerDesc, Set, SetLayout, SetLayoutDesc, TextureViewDesc, View,
 };
 pub use descriptor_store::{DescriptorHeapStats, DescriptorOwner, DescriptorStats};
-#[doc(inline)]
-pub use device::{
-    AccelerationStructureKind, AddressMode, BindingKind, Block, BorderColor, BufferAccess, BufferInfo,
-    BufferLayout, ClearValue, Compare, Compression, DescriptorKind, DeviceError, Dimension, Elements, Filter,
-    Format, Plane, QueryKind, QueueId, QueueKind, SamplerInfo, SetBinding, State, Subresource, TextureAccess,
-    TextureInfo, TextureRegion, TileRegion, Usage, ViewShape,
-};
 #[doc(hidden)]
 pub use entry_points::entry_points;
 pub use error::{
@@ -99,6 +92,15 @@ pub use stats::{
     BlockReport, FrameStats, HeapMemory, HeldReport, HolderKind, LiveObject, MemoryParts, MemoryReport,
     MovableReport, OpenRecordingReport, PoolReport, PoolStats, PressureChange, Report, Stats, TagReport,
     TypeMemory,
+};
+#[doc(inline)]
+pub use tenure_device as device;
+#[doc(inline)]
+pub use tenure_device::{
+    AccelerationStructureKind, AddressMode, BindingKind, Block, BorderColor, BufferAccess, BufferInfo,
+    BufferLayout, ClearValue, Compare, Compression, DescriptorKind, DeviceError, Dimension, Elements, Filter,
+    Format, Plane, QueryKind, QueueId, QueueKind, SamplerInfo, SetBinding, State, Subresource, TextureAccess,
+    TextureInfo, TextureRegion, TileRegion, Usage, ViewShape,
 };
 pub use tenure_heap::Name;
 #[doc(inline)]

@@ -193,11 +193,12 @@ pub(crate) const WIDTH: usize = 19;
 const QUICK: [&str; 8] = ["format", "lint", "architecture", "words", "supply", "unsafe", "size", "test"];
 
 /// The packages that `--quick` tests: all that the manager consists of, and the checks of texts and examples.
-const QUICKLY_TESTED: [&str; 8] = [
+const QUICKLY_TESTED: [&str; 9] = [
     "conformance",
     "guide",
     "messages",
     "tenure-core",
+    "tenure-device",
     "tenure-heap",
     "tenure-plan",
     "tenure-sim",

@@ -9,6 +9,7 @@ use super::{Commands, Recording};
 use crate::Error;
 use crate::context::Context;
 use crate::device::{Device, DeviceError, Permit, QueueId, QueueSerial, SubmitSync};
+use crate::permit::OwnPermit as _;
 use crate::ticket::Ticket;
 use crate::time::{Clock, SyncPoint};
 

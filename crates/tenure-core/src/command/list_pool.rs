@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use crate::device::{
     CallRule, CommandList, Device, DeviceError, Permit, Properties, QueueId, QueueKind, StateModel,
 };
+use crate::permit::OwnPermit as _;
 use crate::resource::Tracked;
 use crate::state::{Fixups, Tracker};
 use crate::time::Clock;

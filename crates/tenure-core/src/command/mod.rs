@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::descriptor::DescriptorService;
 use crate::device::{Device, DeviceError, Features, Permit, QueueKind, TextureInfo, TextureRegion};
+use crate::permit::OwnPermit as _;
 use crate::query::QueryService;
 use crate::staging::StagingService;
 use crate::transient_heaps::Transients;

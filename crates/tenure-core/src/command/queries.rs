@@ -3,9 +3,10 @@
 use super::{Commands, ListPool};
 use crate::context::Context;
 use crate::device::{
-    CommandList, Device, DeviceError, Permit, QueryKind, QueueId, State, Subresource, unsupported_queries,
+    CommandList, Device, DeviceError, Permit, QueryHeapDesc, QueryKind, QueueId, State, Subresource,
 };
 use crate::error::QueryRule;
+use crate::permit::OwnPermit as _;
 use crate::query::{
     AnySamples, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue, RecordedQueries,
     SampleCount, Slot, Timestamp,
@@ -240,10 +241,9 @@ impl<D: Device> Commands<D> {
         let (context, store) = (&service.context, &service.queries.store);
         let _call = context.call();
         context.clock.check().map_err(|source| Error::device(&name, source))?;
-        if !context.device().properties().has_queries(kind, queue) {
-            let source = DeviceError::Unsupported { feature: unsupported_queries(kind) };
-            return Err(Error::device(&name, source));
-        }
+        let needed = QueryHeapDesc { kind, queue, count: 1 };
+        let checked = context.device().properties().check_query_heap(&needed);
+        checked.map_err(|source| Error::device(&name, source))?;
         if let Some(chunk) = store.take(context, kind, queue, &name) {
             self.recorded().add(chunk);
         } else {

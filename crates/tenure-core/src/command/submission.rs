@@ -12,6 +12,7 @@ use crate::device::{
     CommandList, Device, DeviceError, PagingPoint, Permit, QueueId, QueueSerial, SubmitSync,
 };
 use crate::memory::PlaceHolds;
+use crate::permit::OwnPermit as _;
 use crate::resource::Tracked;
 use crate::state::{self, Fixups, Recorded, StateBarrier, resolve, unfinished};
 use crate::ticket::{Progress, Ticket};

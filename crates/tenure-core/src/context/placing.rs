@@ -18,6 +18,7 @@ use crate::memory::{
     AllocationFailure, AllocationFlags, Backing, Class, MakeRoom, MemoryOwner, MemoryUse, MovableBacking,
     RangeRequest, ResourceRequest, Store, Suballocation, Wanted,
 };
+use crate::permit::OwnPermit as _;
 use crate::time::SyncPoint;
 
 /// Gives back memory that nothing uses any more, for what only moves.

@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::descriptor_store::{LastingSet, RecordedBlock, RecordedSets, RetiredDescriptor, SetLayoutInner};
 use crate::device::{Device, DeviceError, Permit, SetWrite};
 use crate::memory::{ApiPlace, Follower, Holder, MovableBacking};
+use crate::permit::OwnPermit as _;
 use crate::places::Places;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::slot_blocks::Slot;

@@ -11,6 +11,7 @@ use super::recorded::RecordedQueries;
 use super::times::GpuTimes;
 use crate::context::Context;
 use crate::device::{Device, ObjectRef, Permit, Properties, QueryHeapDesc, QueryKind, QueueId, Usage};
+use crate::permit::OwnPermit as _;
 use crate::resource::Tracked;
 use crate::staging::Page;
 use crate::ticket::Ticket;
@@ -32,16 +33,16 @@ const MOST_FREE: usize = 256;
 const fn chunk_size(kind: QueryKind) -> u32 {
     match kind {
         QueryKind::Timestamp | QueryKind::CompactedSize => 64,
-        QueryKind::Occlusion | QueryKind::BinaryOcclusion | QueryKind::PipelineStatistics => 16,
+        _ => 16,
     }
 }
 
 const fn page_name(kind: QueryKind) -> &'static str {
     match kind {
         QueryKind::Timestamp => "timestamps",
-        QueryKind::Occlusion | QueryKind::BinaryOcclusion => "occlusion queries",
         QueryKind::PipelineStatistics => "pipeline statistics",
         QueryKind::CompactedSize => "compacted sizes",
+        _ => "occlusion queries",
     }
 }
 

@@ -10,6 +10,7 @@ use crate::device::{
 };
 use crate::memory::policy::{buffer_subject, place_buffer};
 use crate::memory::{Backing, Location, LocationKind, StructureLocation};
+use crate::permit::OwnPermit as _;
 use crate::registry::ObjectKind;
 use crate::{BufferDesc, Error, MemoryUse, Name};
 

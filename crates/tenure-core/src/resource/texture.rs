@@ -478,8 +478,8 @@ impl<D: Device> ReadbackTexture<D> {
 /// Whether copies can read such a texture: no device has a larger one, or copies from samples.
 fn check_limits(info: &TextureInfo, properties: &Properties) -> Result<(), DeviceError> {
     let (side, depth) = match info.dimension {
-        Dimension::D2 => (properties.max_texture_2d, properties.max_layers),
         Dimension::D3 => (properties.max_texture_3d, properties.max_texture_3d),
+        _ => (properties.max_texture_2d, properties.max_layers),
     };
     let limits = [
         ("width", info.width, side),

@@ -9,6 +9,7 @@ use crate::device::{
     Device, DeviceError, Mapping, Permit, State, Subresource, TextureInfo, TextureRegion, TextureWrite,
 };
 use crate::memory::in_place::first_written_state;
+use crate::permit::OwnPermit as _;
 use crate::resource::{Buffer, Texture, Used};
 use crate::staging::Footprint;
 use crate::state::StateCell;

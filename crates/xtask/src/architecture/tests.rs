@@ -13,6 +13,8 @@ fn used_by_a(code: &str) -> Vec<String> {
          pub use b::{{B as Renamed, FromD}};
          pub use c::Made;
          pub use d::*;
+         pub use tenure_plan::Plan;
+         pub use tenure_plan as plans;
          struct OfRoot;"
     );
     let crates = ["tenure-plan".to_owned()];
@@ -64,6 +66,8 @@ fn other_crates_are_told_from_modules_of_their_name() {
     assert_eq!(used_by_a("use tenure_plan as plan;"), ["tenure-plan"]);
     assert_eq!(used_by_a("fn f() { tenure_plan::plan(); std::mem::drop(1) }"), ["tenure-plan"]);
     assert_eq!(used_by_a("mod tenure_plan {} use tenure_plan::Plan;"), [""; 0]);
+    assert_eq!(used_by_a("use crate::Plan;"), ["tenure-plan"], "through the root");
+    assert_eq!(used_by_a("fn f() { crate::plans::plan() }"), ["tenure-plan"], "by another name");
 }
 
 #[test]

@@ -34,7 +34,7 @@ bitflags! {
         /// Depth-stencil target. Textures only.
         const DEPTH_STENCIL = 1 << 10;
         /// Presented by a swap chain. Of textures that the swap chain made and that were
-        /// [adopted](crate::Gpu::adopt_texture); none can be created with it.
+        /// adopted (`Gpu::adopt_texture`); none can be created with it.
         const PRESENT = 1 << 11;
         /// Holds the records of shaders that a trace of rays runs. Read in
         /// [`State::NON_PIXEL_SHADER`]. Such a buffer is never a range of one for other uses.
@@ -48,8 +48,8 @@ bitflags! {
         /// `DEPTH_STENCIL`, and `INPUT_ATTACHMENT`, but no other use. In a graph one pass may use it.
         ///
         /// Tile-based GPUs keep it on the chip, where there is lazily allocated memory (Vulkan): the texture takes no
-        /// memory, [`Stats::memoryless`](crate::Stats::memoryless) counts it, and
-        /// [`Stats::reserved`](crate::Stats::reserved) does not. What is stored all the same is kept, in memory that the
+        /// memory, `Stats::memoryless` counts it, and
+        /// `Stats::reserved` does not. What is stored all the same is kept, in memory that the
         /// driver then allocates and nobody counts. Elsewhere it is a target like any other, in plain memory.
         const TRANSIENT_ATTACHMENT = 1 << 14;
         /// Its memory is shared with other devices, processes or APIs: exported by this one, or imported. Such a
@@ -60,7 +60,7 @@ bitflags! {
         /// [`Device::write_texture`](super::Device::write_texture). Textures of one sample and of colour only, and only
         /// where the device has [`Features::TEXTURE_WRITES`](super::Features::TEXTURE_WRITES). A GPU may have to keep such
         /// a texture uncompressed, so it is not for textures that nobody writes so: a manager adds it to what is
-        /// [filled](crate::TextureDesc::filled), where it costs nothing.
+        /// filled (`TextureDesc::filled`), where it costs nothing.
         const CPU_WRITE = 1 << 16;
         /// Beside [`SHARED`](Self::SHARED): the peer has another driver or another GPU, or is no GPU (a display, a camera,
         /// a video decoder). Vulkan hands such a resource to the queue family `FOREIGN` and takes it back from there. Only
@@ -105,6 +105,7 @@ impl Usage {
     }
 
     /// True when, apart from being filled by copies, the GPU only reads.
+    #[inline]
     #[must_use]
     pub const fn is_read_only(self) -> bool {
         Self::READ_ONLY.union(Self::COPY_DST).contains(self)
@@ -169,12 +170,14 @@ impl State {
         .union(Self::RESOLVE_DST);
 
     /// True when the GPU may write in this state.
+    #[inline]
     #[must_use]
     pub const fn is_write(self) -> bool {
         self.intersects(Self::WRITES)
     }
 
     /// True for `COMMON`, any combination of read states, `PRESENT`, or exactly one write state.
+    #[inline]
     #[must_use]
     pub const fn is_valid(self) -> bool {
         !self.intersects(Self::WRITES.union(Self::PRESENT)) || self.bits().count_ones() == 1
@@ -196,13 +199,17 @@ impl State {
     }
 
     /// The same for a texture that may enter those states.
-    pub(crate) fn discarded_in(allowed: Self, queue: super::QueueKind) -> Option<Self> {
+    #[inline]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn discarded_in(allowed: Self, queue: super::QueueKind) -> Option<Self> {
         let states = [Self::RENDER_TARGET, Self::DEPTH_WRITE, Self::UNORDERED_ACCESS];
         let possible = allowed & Self::allowed_on(queue);
         states.into_iter().find(|state| possible.contains(*state))
     }
 
     /// The states that a queue of the given kind may move resources into and out of.
+    #[inline]
     #[must_use]
     pub const fn allowed_on(queue: super::QueueKind) -> Self {
         match queue {
@@ -220,6 +227,7 @@ impl State {
     }
 
     /// The states that a resource created with `usage` may enter.
+    #[inline]
     #[must_use]
     pub const fn allowed_for(usage: Usage) -> Self {
         let (mut states, mut left) = (Self::COMMON, usage.bits() & Usage::all().bits());
@@ -270,6 +278,7 @@ impl Usage {
     /// assert_eq!((Usage::RENDER_TARGET | Usage::SHADER_READ).priority(), Priority::High);
     /// assert_eq!(Usage::VERTEX.priority(), Priority::Normal);
     /// ```
+    #[inline]
     #[must_use]
     pub const fn priority(self) -> super::Priority {
         if self.intersects(Self::TEXTURE_ONLY.union(Self::UNORDERED_ACCESS)) {

@@ -511,8 +511,22 @@ pub fn buffer_view(offset: u64, size: u64, capacity: u64) -> Checked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{BindingKind, Dimension, ViewShape};
-    use crate::{TextureDesc, device::Priority};
+    use crate::{BindingKind, Dimension, Priority, ViewShape};
+
+    fn d2(width: u32, height: u32, format: Format, usage: Usage) -> TextureInfo {
+        TextureInfo {
+            dimension: Dimension::D2,
+            width,
+            height,
+            depth_or_layers: 1,
+            mips: 1,
+            samples: 1,
+            format,
+            usage,
+            clear: None,
+            view_formats: Vec::new(),
+        }
+    }
 
     fn broken(result: Checked) -> (CallRule, u64, u64) {
         match result {
@@ -639,7 +653,7 @@ mod tests {
 
     #[test]
     fn copy_queues_may_want_whole_mips_or_multiples() {
-        let info = TextureDesc::d2(60, 40, Format::Rgba8Unorm, Usage::COPY_DST).info;
+        let info = d2(60, 40, Format::Rgba8Unorm, Usage::COPY_DST);
         let region = |origin, extent| TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin, extent };
         let whole = region([0; 3], [60, 40, 1]);
         let part = region([16, 8, 0], [16, 16, 1]);
@@ -653,9 +667,9 @@ mod tests {
 
     #[test]
     fn textures_are_copied_to_their_like() {
-        let d2 = |format, usage| TextureDesc::d2(64, 32, format, usage).mips(3).layers(2).info;
-        let src = d2(Format::Rgba8Unorm, Usage::COPY_SRC);
-        let dst = d2(Format::Rgba8Unorm, Usage::COPY_DST);
+        let copied = |format, usage| TextureInfo { mips: 3, depth_or_layers: 2, ..d2(64, 32, format, usage) };
+        let src = copied(Format::Rgba8Unorm, Usage::COPY_SRC);
+        let dst = copied(Format::Rgba8Unorm, Usage::COPY_DST);
         let check = |dst: &TextureInfo, which| texture_copy((&src, dst), which, QueueKind::Copy);
         for which in [Subresource::All, Subresource::One(0), Subresource::One(5)] {
             assert_eq!(check(&dst, which), Ok(()));
@@ -678,8 +692,8 @@ mod tests {
 
     #[test]
     fn depth_and_samples_are_copied_on_graphics_queues() {
-        let depth = TextureDesc::d2(8, 8, Format::D32Float, Usage::DEPTH_STENCIL).info;
-        let smooth = TextureDesc::d2(8, 8, Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(4).info;
+        let depth = d2(8, 8, Format::D32Float, Usage::DEPTH_STENCIL);
+        let smooth = TextureInfo { samples: 4, ..d2(8, 8, Format::Rgba8Unorm, Usage::RENDER_TARGET) };
         for info in [&depth, &smooth] {
             assert_eq!(texture_copy((info, info), Subresource::All, QueueKind::Graphics), Ok(()));
         }
@@ -701,9 +715,8 @@ mod tests {
 
     #[test]
     fn sides_of_blocks_are_whole() {
-        let sides = |width, height, format| {
-            whole_blocks(&TextureDesc::d2(width, height, format, Usage::SHADER_READ).info).is_ok()
-        };
+        let sides =
+            |width, height, format| whole_blocks(&d2(width, height, format, Usage::SHADER_READ)).is_ok();
         assert!(sides(64, 4, Format::Bc1Unorm) && sides(5, 3, Format::Rgba8Unorm));
         assert!(!sides(65, 4, Format::Bc1Unorm) && !sides(64, 6, Format::Bc1Unorm));
     }
@@ -725,7 +738,8 @@ mod tests {
 
     #[test]
     fn views_show_what_is_there() {
-        let info = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).mips(3).layers(2).info;
+        let info =
+            TextureInfo { mips: 3, depth_or_layers: 2, ..d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ) };
         let all = TextureView {
             format: Format::Rgba8Unorm,
             shape: ViewShape::D2Array,

@@ -5,7 +5,7 @@
 //! form of a layout. In both, descriptors are made in heaps that shaders do not see and copied from
 //! there to where they do.
 
-use super::{Allowed, Device, DeviceError, Format, Usage};
+use super::{Device, Format, Plane, Usage};
 
 /// What a heap of descriptors holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -201,16 +201,6 @@ impl TextureAccess {
     }
 }
 
-/// What shaders read of a texel of depth and stencil.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Plane {
-    /// Its colour or depth.
-    #[default]
-    First,
-    /// Its stencil.
-    Stencil,
-}
-
 /// Subresources of a texture, as shaders and render passes see them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TextureView {
@@ -329,41 +319,6 @@ impl Default for SamplerInfo {
             max_lod: 1000.0,
             border: BorderColor::default(),
         }
-    }
-}
-
-impl SamplerInfo {
-    /// Checks it against the range of each field.
-    ///
-    /// # Errors
-    /// [`DeviceError::InvalidDesc`] with the field, its value and what it may be.
-    ///
-    /// ```
-    /// use tenure::SamplerInfo;
-    /// assert!(SamplerInfo::default().validate(16).is_ok());
-    /// let refused = SamplerInfo { anisotropy: 32, ..SamplerInfo::default() }.validate(16);
-    /// assert_eq!(refused.unwrap_err().to_string(), "invalid description: anisotropy = 32: must be at most 16");
-    /// ```
-    pub fn validate(&self, most_anisotropy: u32) -> Result<(), DeviceError> {
-        let bad = |field, value: f32, rule| Err(DeviceError::invalid_desc(field, value, Allowed::Rule(rule)));
-        let most_anisotropy = most_anisotropy.max(1);
-        if !(-16.0..16.0).contains(&self.mip_bias) {
-            return bad("mip_bias", self.mip_bias, "from -16 to less than 16");
-        }
-        if self.anisotropy == 0 {
-            return Err(DeviceError::invalid_desc("anisotropy", 0_u32, Allowed::AtLeast(1)));
-        }
-        if self.anisotropy > most_anisotropy {
-            let allowed = Allowed::AtMost(u64::from(most_anisotropy));
-            return Err(DeviceError::invalid_desc("anisotropy", self.anisotropy, allowed));
-        }
-        if !self.min_lod.is_finite() || self.min_lod < 0.0 {
-            return bad("min_lod", self.min_lod, "finite, and not negative");
-        }
-        if !self.max_lod.is_finite() || self.max_lod < self.min_lod {
-            return bad("max_lod", self.max_lod, "finite, and not below min_lod");
-        }
-        Ok(())
     }
 }
 
@@ -557,8 +512,6 @@ pub struct SetWrite<'a, D: Device> {
     /// What it is made from.
     pub source: DescriptorSource<'a, D>,
 }
-
-debug_fields!([D: Device] SetWrite<'_, D>, "SetWrite", this, binding: this.binding, element: this.element, source: this.source);
 
 impl<D: Device> Clone for SetWrite<'_, D> {
     fn clone(&self) -> Self {

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use super::Device;
 
 /// Permission to call what a device cannot check: the calls of [`Device`] that take one, and
-/// [`Commands::raw_mut`](crate::Commands::raw_mut).
+/// `Commands::raw_mut`.
 ///
 /// A driver trusts its caller that the GPU is done with what is destroyed or overwritten, and that
 /// what is submitted still exists. Where such a call takes a permit, breaking what its documentation
@@ -60,16 +60,6 @@ impl<D: Device> Permit<D> {
     #[must_use]
     pub const unsafe fn new() -> Self {
         Self(PhantomData)
-    }
-
-    /// Tenure's own.
-    pub(crate) const fn own() -> Self {
-        // SAFETY: this crate hands it to the device alone. What it destroys or overwrites
-        // went through deferred release, or was never submitted (the rule is in `time`); what it
-        // submits was recorded through a recording, whose resources are handles that live or went
-        // through deferred release, too; ranges, and what is placed, go before their heap (`memory`);
-        // handles of another manager are refused where they come in.
-        unsafe { Self::new() }
     }
 
     /// A permit for a device that checks everything itself.

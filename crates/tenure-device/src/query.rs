@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Allowed, CallRule, DeviceError, Properties, QueueId, QueueKind};
+use super::{CallRule, DeviceError, QueueId};
 
 /// What a query measures.
 #[non_exhaustive]
@@ -121,7 +121,7 @@ impl TimestampClock {
 /// What a device has of queries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryLimits {
-    /// The clock of each queue, in the order of [`Properties::queues`]; a queue beyond the end has none.
+    /// The clock of each queue, in the order of [`Properties::queues`](super::Properties::queues); a queue beyond the end has none.
     pub timestamps: Vec<TimestampClock>,
     /// Graphics queues count samples; if not, they have binary queries alone.
     pub precise_occlusion: bool,
@@ -130,57 +130,6 @@ pub struct QueryLimits {
     /// The queries of a new heap are reset by a command before they are used:
     /// [`CommandList::reset_queries`](super::CommandList::reset_queries) (Vulkan).
     pub must_reset: bool,
-}
-
-impl Properties {
-    /// The clock of a queue's timestamps.
-    #[must_use]
-    pub fn timestamp_clock(&self, queue: QueueId) -> TimestampClock {
-        self.queries.timestamps.get(queue.index()).copied().unwrap_or_default()
-    }
-
-    /// True when the lists of a queue can use queries of that kind.
-    #[must_use]
-    pub fn has_queries(&self, kind: QueryKind, queue: QueueId) -> bool {
-        let is_graphics =
-            self.queues.get(queue.index()).is_some_and(|found| found.kind == QueueKind::Graphics);
-        match kind {
-            QueryKind::Timestamp => self.timestamp_clock(queue).is_there(),
-            QueryKind::BinaryOcclusion => is_graphics,
-            QueryKind::Occlusion => is_graphics && self.queries.precise_occlusion,
-            QueryKind::PipelineStatistics => is_graphics && self.queries.pipeline_statistics,
-            QueryKind::CompactedSize => self.builds_acceleration_structures(queue),
-        }
-    }
-
-    /// Checks the description of a heap of queries.
-    ///
-    /// # Errors
-    /// [`DeviceError::InvalidCall`] for a queue that does not exist, [`DeviceError::Unsupported`] for queries
-    /// that it does not have, [`DeviceError::InvalidDesc`] for no queries at all.
-    pub fn check_query_heap(&self, desc: &QueryHeapDesc) -> Result<(), DeviceError> {
-        let queues = self.queues.len() as u64;
-        if desc.queue.index() >= self.queues.len() {
-            return Err(DeviceError::invalid_call(CallRule::QueueExists, u64::from(desc.queue.0), queues));
-        }
-        if !self.has_queries(desc.kind, desc.queue) {
-            return Err(DeviceError::Unsupported { feature: unsupported(desc.kind) });
-        }
-        match desc.count {
-            0 => Err(DeviceError::invalid_desc("count", 0_u32, Allowed::AtLeast(1))),
-            _ => Ok(()),
-        }
-    }
-}
-
-pub(crate) const fn unsupported(kind: QueryKind) -> &'static str {
-    match kind {
-        QueryKind::Timestamp => "timestamps on this queue",
-        QueryKind::Occlusion => "precise occlusion queries on this queue",
-        QueryKind::BinaryOcclusion => "occlusion queries on this queue",
-        QueryKind::PipelineStatistics => "pipeline statistics on this queue",
-        QueryKind::CompactedSize => "acceleration structures on this queue",
-    }
 }
 
 impl QueryHeapDesc {

@@ -1,118 +1,11 @@
 //! What a device is and has.
 
-use bitflags::bitflags;
-
 use tenure_heap::{HeapProperties, MemoryHeap, MemoryType};
 
-use super::{DescriptorLimits, QueryLimits, RayTracingLimits, Requirements, Residency, ResourceDesc};
-
-/// The most queues a device may expose to tenure. Sync points are arrays of this length.
-pub const MAX_QUEUES: usize = 8;
-
-/// Index of a queue in [`Properties::queues`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct QueueId(pub u8);
-
-impl QueueId {
-    /// No queue of the device: another device, process or API, as one side of a
-    /// [`QueueTransfer`](super::QueueTransfer).
-    pub const PEER: Self = Self(u8::MAX);
-
-    /// As an index.
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// What a queue can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum QueueKind {
-    /// Everything (D3D12: direct).
-    Graphics,
-    /// Dispatches and copies.
-    Compute,
-    /// Copies.
-    Copy,
-}
-
-bitflags! {
-    /// What a device offers beyond the minimum.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct Features: u32 {
-        /// Reserved (sparse) buffers.
-        const RESERVED_BUFFERS = 1 << 0;
-        /// Reserved (sparse) 2D textures.
-        const RESERVED_TEXTURES = 1 << 1;
-        /// The OS reports a budget and the usage for each memory heap.
-        const MEMORY_BUDGET = 1 << 2;
-        /// Allocations take a priority.
-        const MEMORY_PRIORITY = 1 << 3;
-        /// Heaps can be had without being zeroed.
-        const NOT_ZEROED = 1 << 4;
-        /// Device-local memory that the CPU can map (D3D12 GPU upload heaps, resizable BAR, shared
-        /// memory): about as much as there is device-local memory, not a
-        /// [window](MemoryHeap::is_window) into it.
-        const GPU_UPLOAD = 1 << 5;
-        /// Buffers have GPU addresses.
-        const DEVICE_ADDRESS = 1 << 6;
-        /// A committed resource may be preferred or required by the driver.
-        const DEDICATED = 1 << 7;
-        /// Buffers, and textures where the driver likes to, may be placed at less than 64 KiB or 4 KiB (D3D12 tight
-        /// alignment).
-        const TIGHT_ALIGNMENT = 1 << 8;
-        /// Buffers may hold acceleration structures. Elsewhere creating such a buffer is
-        /// `Unsupported`.
-        const ACCELERATION_STRUCTURES = 1 << 9;
-        /// Textures that shaders read must be in [`State::COPY_SRC`](super::State::COPY_SRC), too,
-        /// and a barrier has to lead there: the driver flushes too little otherwise. On
-        /// [`StateModel::Promotion`] alone.
-        const COPY_SRC_WITH_READS = 1 << 10;
-        /// Tiles of reserved resources that are mapped to nothing read as zero, and writes to them go
-        /// nowhere (D3D12 tiled resources tier 2, Vulkan's `residencyNonResidentStrict`). Elsewhere
-        /// what touches them is undefined: map all that the GPU may touch, many tiles to the same
-        /// memory if need be.
-        const UNMAPPED_TILES = 1 << 11;
-        /// Depth and stencil of formats with both are copied, each by itself. Elsewhere, which is on Wine's
-        /// own Direct3D 12 alone, such copies are `Unsupported`.
-        const STENCIL_COPIES = 1 << 12;
-        /// Pipelines of ray tracing shaders, and buffers of
-        /// [`Usage::SHADER_BINDING_TABLE`](super::Usage::SHADER_BINDING_TABLE). Elsewhere creating such a
-        /// buffer is `Unsupported`.
-        const RAY_TRACING_PIPELINES = 1 << 13;
-        /// All shaders may trace rays through acceleration structures.
-        const RAY_QUERIES = 1 << 14;
-        /// Resources whose memory other devices, processes or APIs use, too
-        /// ([`Usage::SHARED`](super::Usage::SHARED)). Elsewhere creating one is `Unsupported`.
-        const SHARED_MEMORY = 1 << 15;
-        /// The CPU writes texels where they stay, of textures of
-        /// [`Usage::CPU_WRITE`](super::Usage::CPU_WRITE): see
-        /// [`Device::write_texture`](super::Device::write_texture). Elsewhere creating such a texture is
-        /// `Unsupported`.
-        const TEXTURE_WRITES = 1 << 16;
-        /// The driver drops stencil writes of buffer-to-texture copies, so these copies are `Unsupported`. Direct3D
-        /// 12 only.
-        const NO_STENCIL_UPLOADS = 1 << 17;
-        /// The driver drops copies between depth textures to any subresource but the first, so these copies are
-        /// `Unsupported`. Copy through a buffer instead. Direct3D 12 only.
-        const NO_DEPTH_LAYER_COPIES = 1 << 18;
-        /// [`SHARED_MEMORY`](Self::SHARED_MEMORY) is handed to other drivers and devices, too
-        /// ([`Usage::SHARED_ACROSS_DRIVERS`](super::Usage::SHARED_ACROSS_DRIVERS)). Elsewhere creating such a resource is
-        /// `Unsupported`.
-        const SHARED_ACROSS_DRIVERS = 1 << 19;
-    }
-}
-
-/// One queue that tenure may submit to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QueueProperties {
-    /// What it can do.
-    pub kind: QueueKind,
-    /// Queues of equal family share textures without an ownership transfer (Vulkan). On D3D12 all
-    /// queues have the same family. Buffers are shared by all families: the
-    /// device creates them so (Vulkan's concurrent sharing, which costs buffers nothing).
-    pub family: u32,
-}
+use super::{
+    Allowed, CallRule, DescriptorLimits, DeviceError, Features, QueryHeapDesc, QueryKind, QueryLimits,
+    QueueId, QueueKind, QueueProperties, Requirements, Residency, ResourceDesc, TimestampClock,
+};
 
 /// Whose rules a device keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -149,7 +42,7 @@ pub struct Properties {
     pub memory_types: Vec<MemoryType>,
     /// At most 16.
     pub memory_heaps: Vec<MemoryHeap>,
-    /// At most [`MAX_QUEUES`], the first of them able to do everything.
+    /// At most [`MAX_QUEUES`](super::MAX_QUEUES), the first of them able to do everything.
     pub queues: Vec<QueueProperties>,
     /// What is offered.
     pub features: Features,
@@ -226,6 +119,7 @@ impl Properties {
     /// assert_eq!(device.properties().heap_alignment_for(&desc, &needs), 4 << 20);
     /// # Ok::<(), tenure::DeviceError>(())
     /// ```
+    #[inline]
     #[must_use]
     pub fn heap_alignment_for(&self, desc: &ResourceDesc, needs: &Requirements) -> u64 {
         let heap = if desc.is_multisampled() { self.msaa_heap_alignment } else { self.heap_alignment };
@@ -243,6 +137,7 @@ impl Properties {
     /// assert_eq!((needs.size, device.properties().committed_size(&needs)), (104, 4096));
     /// # Ok::<(), tenure::DeviceError>(())
     /// ```
+    #[inline]
     #[must_use]
     pub fn committed_size(&self, needs: &Requirements) -> u64 {
         const PAGE: u64 = 4 << 10;
@@ -280,5 +175,94 @@ impl Properties {
             QueueKind::Copy => find(QueueKind::Copy).or_else(|| find(QueueKind::Compute)),
         };
         QueueId(index.and_then(|index| u8::try_from(index).ok()).unwrap_or(0))
+    }
+}
+
+impl Properties {
+    /// The clock of a queue's timestamps.
+    #[must_use]
+    pub fn timestamp_clock(&self, queue: QueueId) -> TimestampClock {
+        self.queries.timestamps.get(queue.index()).copied().unwrap_or_default()
+    }
+
+    /// True when the lists of a queue can use queries of that kind.
+    #[must_use]
+    pub fn has_queries(&self, kind: QueryKind, queue: QueueId) -> bool {
+        let is_graphics =
+            self.queues.get(queue.index()).is_some_and(|found| found.kind == QueueKind::Graphics);
+        match kind {
+            QueryKind::Timestamp => self.timestamp_clock(queue).is_there(),
+            QueryKind::BinaryOcclusion => is_graphics,
+            QueryKind::Occlusion => is_graphics && self.queries.precise_occlusion,
+            QueryKind::PipelineStatistics => is_graphics && self.queries.pipeline_statistics,
+            QueryKind::CompactedSize => self.builds_acceleration_structures(queue),
+        }
+    }
+
+    /// Checks the description of a heap of queries.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidCall`] for a queue that does not exist, [`DeviceError::Unsupported`] for queries
+    /// that it does not have, [`DeviceError::InvalidDesc`] for no queries at all.
+    pub fn check_query_heap(&self, desc: &QueryHeapDesc) -> Result<(), DeviceError> {
+        let queues = self.queues.len() as u64;
+        if desc.queue.index() >= self.queues.len() {
+            return Err(DeviceError::invalid_call(CallRule::QueueExists, u64::from(desc.queue.0), queues));
+        }
+        if !self.has_queries(desc.kind, desc.queue) {
+            return Err(DeviceError::Unsupported { feature: unsupported(desc.kind) });
+        }
+        match desc.count {
+            0 => Err(DeviceError::invalid_desc("count", 0_u32, Allowed::AtLeast(1))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Properties {
+    /// True when lists of a queue build, copy and compact acceleration structures.
+    #[must_use]
+    pub fn builds_acceleration_structures(&self, queue: QueueId) -> bool {
+        let runs_shaders = |kind: QueueKind| kind != QueueKind::Copy;
+        self.features.contains(Features::ACCELERATION_STRUCTURES)
+            && self.queues.get(queue.index()).is_some_and(|queue| runs_shaders(queue.kind))
+    }
+}
+
+const fn unsupported(kind: QueryKind) -> &'static str {
+    match kind {
+        QueryKind::Timestamp => "timestamps on this queue",
+        QueryKind::Occlusion => "precise occlusion queries on this queue",
+        QueryKind::BinaryOcclusion => "occlusion queries on this queue",
+        QueryKind::PipelineStatistics => "pipeline statistics on this queue",
+        QueryKind::CompactedSize => "acceleration structures on this queue",
+    }
+}
+
+/// What a device says about memory for ray tracing, beside
+/// [`acceleration_structure_alignment`](Properties::acceleration_structure_alignment). Of use where it has
+/// [`Features::ACCELERATION_STRUCTURES`]; the groups of shaders where it has
+/// [`Features::RAY_TRACING_PIPELINES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RayTracingLimits {
+    /// Bytes; the GPU address of the scratch memory of a build is a multiple of it; a power of two.
+    pub scratch_alignment: u64,
+    /// Bytes of the handle of a shader group.
+    pub group_handle_size: u64,
+    /// Bytes; records of a shader binding table begin at multiples of it; a power of two.
+    pub group_handle_alignment: u64,
+    /// Bytes; the GPU address of a shader binding table is a multiple of it; a power of two.
+    pub group_base_alignment: u64,
+}
+
+impl Default for RayTracingLimits {
+    /// What Direct3D 12 has on every device, and no device on Vulkan exceeds.
+    fn default() -> Self {
+        Self {
+            scratch_alignment: 256,
+            group_handle_size: 32,
+            group_handle_alignment: 32,
+            group_base_alignment: 64,
+        }
     }
 }

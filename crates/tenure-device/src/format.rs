@@ -1,7 +1,5 @@
 //! Texel formats, as far as memory management needs to know them.
 
-use super::Plane;
-
 /// How a texel format lies in memory: its block of texels and that block's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
@@ -11,6 +9,16 @@ pub struct Block {
     pub height: u32,
     /// Bytes of one block.
     pub bytes: u32,
+}
+
+/// What shaders read of a texel of depth and stencil.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Plane {
+    /// Its colour or depth.
+    #[default]
+    First,
+    /// Its stencil.
+    Stencil,
 }
 
 /// The families of block-compressed formats, which a device has or lacks as a whole.
@@ -50,7 +58,7 @@ macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident: $width:literal x $height:literal, $bytes:literal, $class:ident;)*) => {
         /// A texel format.
         ///
-        /// No device has all of them: see [`Gpu::supports_format`](crate::Gpu::supports_format).
+        /// No device has all of them: see `Gpu::supports_format`.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Format { $($(#[$doc])* $name,)* }
@@ -171,7 +179,7 @@ formats! {
     Rgba32Float: 1 x 1, 16, Color;
     /// 16-bit depth.
     D16Unorm: 1 x 1, 2, Depth;
-    /// 24-bit depth, 8-bit stencil. Not every device has it: see [`Gpu::depth_stencil_format`](crate::Gpu::depth_stencil_format).
+    /// 24-bit depth, 8-bit stencil. Not every device has it: see `Gpu::depth_stencil_format`.
     D24UnormS8Uint: 1 x 1, 4, DepthStencil;
     /// Float depth.
     D32Float: 1 x 1, 4, Depth;
@@ -382,7 +390,7 @@ impl Format {
     }
 
     /// The sRGB format of a linear one, and the reverse; `None` where there is none. A texture is seen in
-    /// it where [`TextureDesc::view_formats`](crate::TextureDesc::view_formats) names it.
+    /// it where `TextureDesc::view_formats` names it.
     ///
     /// ```
     /// use tenure::Format;
@@ -451,18 +459,6 @@ impl Format {
     pub const fn planes(self) -> &'static [Plane] {
         if self.has_stencil() { &[Plane::First, Plane::Stencil] } else { &[Plane::First] }
     }
-
-    /// The formats to try for a depth target in place of this one, the nearest first: those with at least
-    /// as many bits of depth, and stencil if it is wanted, before those with fewer. Empty for colours.
-    pub(crate) const fn depth_candidates(self) -> &'static [Self] {
-        match self {
-            Self::D16Unorm => &[Self::D16Unorm, Self::D32Float, Self::D24UnormS8Uint, Self::D32FloatS8Uint],
-            Self::D32Float => &[Self::D32Float, Self::D32FloatS8Uint, Self::D24UnormS8Uint, Self::D16Unorm],
-            Self::D24UnormS8Uint => &[Self::D24UnormS8Uint, Self::D32FloatS8Uint],
-            Self::D32FloatS8Uint => &[Self::D32FloatS8Uint, Self::D24UnormS8Uint],
-            _ => &[],
-        }
-    }
 }
 
 #[cfg(test)]
@@ -513,10 +509,6 @@ mod tests {
             assert_eq!(blocks.count(), format.planes().len());
             assert_eq!(format.plane_block(Plane::Stencil).is_some(), format.has_stencil());
             assert_eq!(format.is_compressed(), format.block().width > 1, "{format:?}");
-            for candidate in format.depth_candidates() {
-                assert!(candidate.is_depth() && (candidate.has_stencil() || !format.has_stencil()));
-            }
-            assert_eq!(format.depth_candidates().first(), format.is_depth().then_some(&format));
         }
     }
 }

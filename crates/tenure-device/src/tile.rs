@@ -77,5 +77,3 @@ pub struct TileUpdate<'a, D: Device> {
     /// What they are mapped to from now on.
     pub source: TileSource<'a, D>,
 }
-
-debug_fields!([D: Device] TileUpdate<'_, D>, "TileUpdate", this, region: this.region, source: this.source);

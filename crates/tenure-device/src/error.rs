@@ -198,7 +198,7 @@ pub enum DeviceError {
         memory: MemoryTypeId,
     },
     /// The driver was not asked for so much: it is more than there is, than the operating system grants, or than
-    /// the program's [cap](crate::Gpu::set_memory_cap) leaves.
+    /// the program's cap (`Gpu::set_memory_cap`) leaves.
     #[error("{requested} B of memory type {} are more than there is, is granted, or the program's cap leaves", memory.0)]
     NotGranted {
         /// Bytes asked for.
@@ -206,7 +206,7 @@ pub enum DeviceError {
         /// The memory type asked for.
         memory: MemoryTypeId,
     },
-    /// The driver was not asked, as [`NEVER_ALLOCATE`](crate::AllocationFlags::NEVER_ALLOCATE) says.
+    /// The driver was not asked, as `NEVER_ALLOCATE` says.
     #[error(
         "no block of memory type {} has {requested} B free for this, and NEVER_ALLOCATE keeps the driver from being asked \
          for memory: ask without it, or for less", memory.0
@@ -217,9 +217,7 @@ pub enum DeviceError {
         /// The memory type.
         memory: MemoryTypeId,
     },
-    /// No memory type that is local to the GPU will do, and [`DEVICE_LOCAL_ONLY`] forbids the others.
-    ///
-    /// [`DEVICE_LOCAL_ONLY`]: crate::AllocationFlags::DEVICE_LOCAL_ONLY
+    /// No memory type that is local to the GPU will do, and `DEVICE_LOCAL_ONLY` forbids the others.
     #[error(
         "no memory that is local to the GPU can hold {requested} B for this use, and DEVICE_LOCAL_ONLY forbids memory \
          type {}, which can: ask without it, or for another MemoryUse", memory.0

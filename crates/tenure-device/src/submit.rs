@@ -26,12 +26,14 @@ pub struct SubmitSync<'a, D: Device> {
 
 impl<'a, D: Device> SubmitSync<'a, D> {
     /// With serials alone.
+    #[inline]
     #[must_use]
     pub const fn new(waits: &'a [QueueSerial], signal: u64) -> Self {
         Self { waits, external_waits: &[], external_signals: &[], paging: PagingPoint::RESIDENT, signal }
     }
 
     /// Sets [`paging`](Self::paging).
+    #[inline]
     #[must_use]
     pub const fn paging(mut self, point: PagingPoint) -> Self {
         self.paging = point;

@@ -1,9 +1,11 @@
 //! `Debug` of what names the API's objects: everything but the objects, which need not have it.
 
 use std::fmt;
+use std::ops::Deref;
 
 use super::{
-    AccelerationStructureRange, Barrier, Descriptor, DescriptorSource, Device, ObjectRef, TileSource,
+    AccelerationStructureRange, Barrier, Descriptor, DescriptorSource, Device, DeviceHeaps, ObjectRef,
+    SetWrite, TileSource, TileUpdate,
 };
 
 impl<D: Device> fmt::Debug for Barrier<'_, D> {
@@ -87,5 +89,30 @@ impl<D: Device> fmt::Debug for AccelerationStructureRange<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, size, kind, .. } = self;
         write!(f, "AccelerationStructureRange({kind}, {size} B at {offset})")
+    }
+}
+
+impl<D: Device> fmt::Debug for TileUpdate<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { region, source, .. } = self;
+        f.debug_struct("TileUpdate").field("region", region).field("source", source).finish_non_exhaustive()
+    }
+}
+
+impl<D: Device> fmt::Debug for SetWrite<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SetWrite")
+            .field("binding", &self.binding)
+            .field("element", &self.element)
+            .field("source", &self.source)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<P: Deref<Target: Device>> fmt::Debug for DeviceHeaps<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceHeaps")
+            .field("device", &self.device().properties().name)
+            .finish_non_exhaustive()
     }
 }

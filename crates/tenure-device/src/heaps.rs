@@ -29,8 +29,6 @@ pub struct DeviceHeaps<P: Deref<Target: Device>> {
     permit: Permit<P::Target>,
 }
 
-debug_fields!([P: Deref<Target: Device>] DeviceHeaps<P>, "DeviceHeaps", this, device: this.device.properties().name);
-
 impl<P: Deref<Target: Device>> DeviceHeaps<P> {
     /// With a permit to destroy heaps: whoever makes it promises that nothing is placed in a heap any more when it
     /// is destroyed, so when the last range in it is freed.
@@ -43,13 +41,6 @@ impl<P: Deref<Target: Device>> DeviceHeaps<P> {
     #[must_use]
     pub fn device(&self) -> &P::Target {
         &self.device
-    }
-}
-
-impl<'a, D: Device> DeviceHeaps<&'a D> {
-    /// Of tenure's own.
-    pub(crate) const fn own(device: &'a D) -> Self {
-        Self { device, permit: Permit::own() }
     }
 }
 

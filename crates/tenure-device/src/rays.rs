@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     Allowed, BufferInfo, CallRule, Device, DeviceError, Features, Properties, QueryHeapDesc, QueryKind,
-    QueueId, QueueKind, Usage, check,
+    QueueId, Usage, check,
 };
 
 /// What an acceleration structure holds.
@@ -77,44 +77,6 @@ impl<D: Device> AccelerationStructureRange<'_, D> {
         }
         check::multiple(CallRule::OffsetAligned, self.offset, properties.acceleration_structure_alignment)?;
         check::range(CallRule::InsideResource, self.offset, self.size, buffer.size)
-    }
-}
-
-/// What a device says about memory for ray tracing, beside
-/// [`acceleration_structure_alignment`](Properties::acceleration_structure_alignment). Of use where it has
-/// [`Features::ACCELERATION_STRUCTURES`]; the groups of shaders where it has
-/// [`Features::RAY_TRACING_PIPELINES`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RayTracingLimits {
-    /// Bytes; the GPU address of the scratch memory of a build is a multiple of it; a power of two.
-    pub scratch_alignment: u64,
-    /// Bytes of the handle of a shader group.
-    pub group_handle_size: u64,
-    /// Bytes; records of a shader binding table begin at multiples of it; a power of two.
-    pub group_handle_alignment: u64,
-    /// Bytes; the GPU address of a shader binding table is a multiple of it; a power of two.
-    pub group_base_alignment: u64,
-}
-
-impl Default for RayTracingLimits {
-    /// What Direct3D 12 has on every device, and no device on Vulkan exceeds.
-    fn default() -> Self {
-        Self {
-            scratch_alignment: 256,
-            group_handle_size: 32,
-            group_handle_alignment: 32,
-            group_base_alignment: 64,
-        }
-    }
-}
-
-impl Properties {
-    /// True when lists of a queue build, copy and compact acceleration structures.
-    #[must_use]
-    pub fn builds_acceleration_structures(&self, queue: QueueId) -> bool {
-        let runs_shaders = |kind: QueueKind| kind != QueueKind::Copy;
-        self.features.contains(Features::ACCELERATION_STRUCTURES)
-            && self.queues.get(queue.index()).is_some_and(|queue| runs_shaders(queue.kind))
     }
 }
 

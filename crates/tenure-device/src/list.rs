@@ -113,6 +113,21 @@ impl TextureWrite<'_> {
     }
 }
 
+impl TextureInfo {
+    /// All texels of one mip level of one layer, in the first plane.
+    ///
+    /// ```
+    /// use tenure::{Format, TextureDesc, Usage};
+    ///
+    /// let desc = TextureDesc::d2(640, 480, Format::Rgba8Unorm, Usage::COPY_SRC).mips(2);
+    /// assert_eq!(desc.info.region(1, 0).extent, [320, 240, 1]);
+    /// ```
+    #[must_use]
+    pub fn region(&self, mip: u32, layer: u32) -> TextureRegion {
+        TextureRegion { mip, layer, plane: Plane::First, origin: [0; 3], extent: self.mip_extent(mip) }
+    }
+}
+
 impl TextureRegion {
     /// The size of one block of its texels in a buffer; of a plane that the format lacks, the format's own.
     #[must_use]

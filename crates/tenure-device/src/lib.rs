@@ -23,12 +23,16 @@
 //!
 //! Without a permit one can ask a device anything, map, and create what stands by itself.
 
+#![warn(missing_debug_implementations)]
+#![deny(unsafe_code)]
+
 mod api_code;
 pub mod check;
 mod debug;
 mod desc;
 mod descriptor;
 mod error;
+mod features;
 mod format;
 mod heaps;
 mod list;
@@ -36,6 +40,7 @@ pub mod mapped;
 mod permit;
 mod properties;
 mod query;
+mod queue;
 mod rays;
 mod residency;
 mod rule;
@@ -43,6 +48,7 @@ mod submit;
 mod texture_cache;
 mod tile;
 mod usage;
+mod validate;
 
 use core::fmt;
 use core::ptr::NonNull;
@@ -51,49 +57,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub use api_code::ApiCode;
-#[doc(no_inline)]
-pub use desc::{BufferInfo, ClearValue, Dimension, TextureInfo};
-pub use desc::{Requirements, ResourceDesc};
-#[doc(no_inline)]
+pub use desc::{BufferInfo, ClearValue, Dimension, Requirements, ResourceDesc, TextureInfo};
 pub use descriptor::{
-    AddressMode, BindingKind, BorderColor, BufferAccess, Compare, DescriptorKind, Elements, Filter, Plane,
-    SamplerInfo, SetBinding, TextureAccess, ViewShape,
+    AddressMode, BindingKind, BorderColor, BufferAccess, BufferView, Compare, Descriptor, DescriptorHeapDesc,
+    DescriptorKind, DescriptorLimits, DescriptorSource, Elements, Filter, SamplerInfo, SetBinding, SetWrite,
+    TextureAccess, TextureView, ViewShape,
 };
-pub use descriptor::{
-    BufferView, Descriptor, DescriptorHeapDesc, DescriptorLimits, DescriptorSource, SetWrite, TextureView,
-};
-#[doc(no_inline)]
-pub use error::DeviceError;
-pub use error::{Allowed, FieldValue};
-#[doc(no_inline)]
-pub use format::{Block, Compression, Format};
+pub use error::{Allowed, DeviceError, FieldValue};
+pub use features::Features;
+pub use format::{Block, Compression, Format, Plane};
 pub use heaps::DeviceHeaps;
-pub use list::{Barrier, CommandList, QueueTransfer};
-#[doc(no_inline)]
-pub use list::{BufferLayout, Subresource, TextureRegion, TextureWrite};
+pub use list::{Barrier, BufferLayout, CommandList, QueueTransfer, Subresource, TextureRegion, TextureWrite};
 pub use permit::{Checked, Permit};
-pub use properties::{Api, Features, MAX_QUEUES, Properties, QueueProperties, StateModel};
-#[doc(no_inline)]
-pub use properties::{QueueId, QueueKind};
-#[doc(no_inline)]
-pub use query::QueryKind;
-pub(crate) use query::unsupported as unsupported_queries;
-pub use query::{BegunQueries, QueryHeapDesc, QueryLimits, TimestampClock};
-#[doc(no_inline)]
-pub use rays::AccelerationStructureKind;
-pub use rays::{AccelerationStructureRange, RayTracingLimits, check_structure_copy};
+pub use properties::{Api, Properties, RayTracingLimits, StateModel};
+pub use query::{BegunQueries, QueryHeapDesc, QueryKind, QueryLimits, TimestampClock};
+pub use queue::{MAX_QUEUES, QueueId, QueueKind, QueueProperties};
+pub use rays::{AccelerationStructureKind, AccelerationStructureRange, check_structure_copy};
 pub use residency::{MemoryBlock, PagingPoint, Residency, TrimRequest};
 pub use rule::CallRule;
 pub use submit::SubmitSync;
 pub use tenure_heap::{
     HeapBudget, HeapCategory, HeapDesc, MemoryFlags, MemoryHeap, MemoryType, MemoryTypeId, Priority,
 };
-pub use texture_cache::TextureCache;
-pub(crate) use texture_cache::TextureKey;
-#[doc(no_inline)]
-pub use tile::TileRegion;
-pub use tile::{TileLayout, TileSource, TileUpdate};
-#[doc(no_inline)]
+pub use texture_cache::{TextureCache, TextureKey};
+pub use tile::{TileLayout, TileRegion, TileSource, TileUpdate};
 pub use usage::{State, Usage};
 
 /// What [`Features::TEXTURE_WRITES`] is called where it is missing.
@@ -660,3 +647,8 @@ impl Drop for ManagerClaim {
         self.0.store(false, Ordering::Release);
     }
 }
+
+/// The example of the package's front page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

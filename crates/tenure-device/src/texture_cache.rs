@@ -138,6 +138,7 @@ impl<T> fmt::Debug for TextureCache<T> {
 }
 
 /// A clear value as numbers, which are equal if all bits are.
+#[inline]
 fn clear_bits(clear: Option<ClearValue>) -> [u32; 5] {
     match clear {
         None => [0; 5],
@@ -149,8 +150,9 @@ fn clear_bits(clear: Option<ClearValue>) -> [u32; 5] {
 }
 
 /// A texture's description that can be compared and hashed: numbers of a clear value are equal if all bits are.
-#[derive(Clone, Copy)]
-pub(crate) struct TextureKey<'a>(pub(crate) &'a TextureInfo);
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct TextureKey<'a>(pub &'a TextureInfo);
 
 impl Eq for TextureKey<'_> {}
 
@@ -202,7 +204,7 @@ mod tests {
     use proptest::{collection, option, sample};
 
     use super::{TextureCache, WAYS, clear_bits};
-    use crate::device::{ClearValue, Dimension, Format, TextureInfo, Usage};
+    use crate::{ClearValue, Dimension, Format, TextureInfo, Usage};
 
     const FORMATS: [Format; 4] = [Format::Rgba8Unorm, Format::Rgba8Srgb, Format::Bc7Unorm, Format::D32Float];
 
