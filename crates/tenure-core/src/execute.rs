@@ -154,7 +154,7 @@ impl<'p, D: Device> Run<'p, D> {
     fn pass_to(&self, pass: &PassPlan<'_>, recording: &Recording<D>) {
         let slots = pass.uses.iter().filter_map(|used| self.slots.get(used.resource.index())?.as_ref());
         for aliased_range in slots.filter_map(|slot| slot.object.aliased_range()) {
-            aliased_range.pass_to(recording.id().0);
+            aliased_range.pass_to(recording.id().get());
         }
     }
 
@@ -165,7 +165,7 @@ impl<'p, D: Device> Run<'p, D> {
         let oldest_other = self.pool.context.recordings.oldest_open_but(recording.id());
         let queue = queue_kind(&self.pool.context, recording.queue());
         let recordings = &self.pool.context.recordings;
-        let requester = Requester { recording: recording.id().0, queue, oldest_other, recordings };
+        let requester = Requester { recording: recording.id().get(), queue, oldest_other, recordings };
         for id in pass.acquires {
             let slot = self.acquire_one(*id, requester)?;
             if let Some(place) = self.slots.get_mut(id.index()) {

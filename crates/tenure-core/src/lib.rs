@@ -6,8 +6,9 @@
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
 
-#[macro_use]
-mod callback;
+#[macro_use(event)]
+extern crate tenure_track;
+
 #[macro_use]
 mod debug;
 
@@ -20,6 +21,7 @@ mod config;
 mod context;
 mod descriptor;
 mod descriptor_store;
+mod duration;
 mod entry_points;
 mod error;
 mod execute;
@@ -37,18 +39,12 @@ mod repeated;
 mod resource;
 mod slot_blocks;
 mod staging;
-pub mod state;
 mod stats;
-mod sync;
-mod thread_slot;
 mod ticket;
-pub mod time;
 pub mod transient;
 mod transient_heaps;
 mod upload;
 
-#[doc(hidden)]
-pub use callback::emit;
 pub use command::{Commands, Needed, Recording};
 pub use compaction::{CompactionReport, CompactionStats, MovedResource};
 pub use config::{
@@ -103,8 +99,12 @@ pub use tenure_device::{
     TextureInfo, TextureRegion, TileRegion, Usage, ViewShape,
 };
 pub use tenure_heap::Name;
+#[doc(hidden)]
+pub use tenure_track::callback::emit;
 #[doc(inline)]
-pub use time::{RecordingId, SyncPoint};
+pub use tenure_track::time::{RecordingId, SyncPoint};
+use tenure_track::{callback, sync, thread_slot};
+pub use tenure_track::{state, time};
 #[doc(no_inline)]
 pub use transient_heaps::TransientStats;
 #[doc(inline)]

@@ -16,7 +16,7 @@ const FAST_TO_COMPILE: [(&str, &str); 3] = [
 /// Model checking, in a target folder of its own because the flag rebuilds everything.
 pub(crate) fn loom() -> Outcome {
     let models = [
-        ("tenure-core", ["--test", "loom"]),
+        ("tenure-track", ["--test", "loom"]),
         ("tenure-core", ["--lib", "freeing"]),
         ("tenure-core", ["--lib", "movable"]),
         ("tenure-heap", ["--lib", "models"]),
@@ -37,7 +37,7 @@ pub(crate) fn loom() -> Outcome {
 pub(crate) fn miri() -> Outcome {
     toolchain::miri()?;
     let all = [
-        ("tenure-core", ["--test", "lifetimes"]),
+        ("tenure-track", ["--test", "lifetimes"]),
         ("tenure-device", ["--lib", "mapped"]),
         ("tenure-core", ["--test", "interpreted"]),
     ];
@@ -85,7 +85,11 @@ pub(crate) fn thread_sanitizer() -> Outcome {
             .args(["test", "-Zbuild-std", "--target", TARGET, "--target-dir"])
             .arg(target().join("thread-sanitizer"))
             // Always all packages: with fewer the set of features would differ, and everything would compile again.
-            .args(["--package", "tenure-core", "--package", "tenure-device", "--package", "conformance"])
+            .args(
+                ["tenure-core", "tenure-device", "tenure-track", "conformance"]
+                    .map(|name| ["--package", name])
+                    .concat(),
+            )
             .args(times::reported(tests))
             .env("RUSTFLAGS", "-Zsanitizer=thread --cfg tenure_portable_copies");
         run_named_tests(&mut command)?;

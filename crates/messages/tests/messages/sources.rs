@@ -9,7 +9,7 @@ use syn::visit::{self, Visit};
 use syn::{Expr, Item, Lit};
 
 /// Crates whose errors programs see; those of the program `tenure` have a table of their own.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 10] = [
     "tenure-core",
     "tenure-d3d12",
     "tenure-device",
@@ -18,6 +18,7 @@ const CRATES: [&str; 9] = [
     "tenure-sim",
     "tenure-suballoc",
     "tenure-trace",
+    "tenure-track",
     "tenure-vulkan",
 ];
 

@@ -56,7 +56,7 @@ impl<D: Device> Commands<D, [(); 0]> {
         id: RecordingId,
         name: Name,
     ) -> Self {
-        Self { open, queue, id, holds: PlaceHolds::new(Holder(id.0)), name, service, _tail: [] }
+        Self { open, queue, id, holds: PlaceHolds::new(Holder(id.get())), name, service, _tail: [] }
     }
 }
 
@@ -176,7 +176,7 @@ impl<D: Device> Commands<D> {
     /// No other recording that is open has acquired a transient resource.
     fn check_acquired(&self, used: &Used<'_, D>, aliased_range: &AliasedRange<D>) -> Result<(), Error> {
         let acquired_by = aliased_range.acquired_by();
-        if acquired_by != self.id.0 && self.service.context.recordings.is_open(acquired_by) {
+        if acquired_by != self.id.get() && self.service.context.recordings.is_open(acquired_by) {
             let (name, recording, id) = (used.name().clone(), self.name.clone(), self.id);
             return Err(Error::NotAcquired { name, acquired_by, recording, id });
         }

@@ -9,10 +9,11 @@ use super::shared::Shared;
 use super::{Frame, ShutdownReport, services};
 use crate::context::{Context, Panicked, Retired};
 use crate::device::{Device, State};
+use crate::duration::{milliseconds, nanoseconds};
 use crate::record::Recorder;
 use crate::resource::ReadbackTexture;
 use crate::stats::{PoolReport, StatsSources};
-use crate::time::{BackPressure, SyncPoint, milliseconds, nanoseconds};
+use crate::time::{BackPressure, SyncPoint};
 use crate::{
     AccelerationStructure, AccelerationStructureDesc, Awaited, Buffer, BufferDesc, Config, Deferred, Error,
     Name, NotReleased, PageAllocator, PageAllocatorDesc, Queue, Recording, Rejected, Report, Reserved,

@@ -135,7 +135,7 @@ impl<'r, D: Device> Scratch<'r, D> {
 
     pub(super) fn places(&self) -> Places<'r, D> {
         let pool = &self.service.context.place_pool;
-        Places { noted: self.noted_places, pool, holder: Holder(self.id.0) }
+        Places { noted: self.noted_places, pool, holder: Holder(self.id.get()) }
     }
 
     fn note_block(&self, api_resource: &ApiResource<D>) {

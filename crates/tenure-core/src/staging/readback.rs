@@ -11,10 +11,10 @@ use super::texel_data::Footprint;
 use super::{Page, StagingService, Uses};
 use crate::context::Context;
 use crate::device::{Allowed, Device, DeviceError};
+use crate::duration::milliseconds;
 use crate::memory::AllocationFlags;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::ticket::{Progress, Ticket};
-use crate::time::milliseconds;
 use crate::{Awaited, Error, Name};
 
 /// Bytes that a recording copies for the CPU: from [`Commands::read_back`](crate::Commands::read_back)

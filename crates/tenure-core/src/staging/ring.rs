@@ -10,8 +10,9 @@ use super::ring_frames::{Oldest, RingFrames};
 use super::{RingSlice, RingStats, Scratch, StagingService};
 use crate::context::Context;
 use crate::device::{Allowed, Device, DeviceError, Usage};
+use crate::duration::{milliseconds, nanoseconds};
 use crate::resource::{Buffer, BufferSlice};
-use crate::time::{Clock, Recordings, milliseconds, nanoseconds};
+use crate::time::{Clock, Recordings};
 use crate::{Awaited, BufferDesc, Error, MemoryUse, Name};
 
 /// What an [`UploadRing`] does when asked for more than it could ever hold.

@@ -73,7 +73,7 @@ impl<D: Device> Inner<D> {
     ) -> Result<(Object<D>, EntryRef), Error> {
         let context = &self.context;
         let requester = Requester {
-            recording: recording.0,
+            recording: recording.get(),
             queue: queue_kind(context, queue),
             oldest_other: context.recordings.oldest_open_but(recording),
             recordings: &context.recordings,

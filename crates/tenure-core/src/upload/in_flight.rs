@@ -10,8 +10,9 @@ use super::Uploads;
 use super::uploads::{NAME, is_shortage};
 use crate::context::Context;
 use crate::device::Device;
+use crate::duration::milliseconds;
 use crate::repeated::Repeated;
-use crate::time::{Clock, SyncPoint, milliseconds};
+use crate::time::{Clock, SyncPoint};
 use crate::{Awaited, Error};
 
 /// Batches that were submitted.

@@ -6,6 +6,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+pub use tracing;
 use tracing::Level;
 use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 
@@ -22,45 +23,47 @@ thread_local! {
 /// Logs an event as `tracing`'s macros of that name do: values first, each an identifier or `name = value`, with `%` or `?`
 /// for text. Values are taken at once. Where nobody listens it costs as much as `tracing`'s. Where somebody listens to the
 /// level, the subscriber is asked whether it wants this event when it is emitted: its filter is the program's code, too.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! event {
     ($level:ident, $($rest:tt)+) => {
-        if $crate::callback::may_be_heard(event!(@level $level)) {
-            event!(@take $level [] $($rest)+);
+        if $crate::callback::may_be_heard($crate::event!(@level $level)) {
+            $crate::event!(@take $level [] $($rest)+);
         }
     };
-    (@level error) => { ::tracing::Level::ERROR };
-    (@level warn) => { ::tracing::Level::WARN };
-    (@level debug) => { ::tracing::Level::DEBUG };
-    (@level trace) => { ::tracing::Level::TRACE };
+    (@level error) => { $crate::callback::tracing::Level::ERROR };
+    (@level warn) => { $crate::callback::tracing::Level::WARN };
+    (@level debug) => { $crate::callback::tracing::Level::DEBUG };
+    (@level trace) => { $crate::callback::tracing::Level::TRACE };
     (@take $level:ident [$($field:tt)*] % $name:ident, $($rest:tt)+) => {
-        event!(@take $level [$($field)*] $name = %$name, $($rest)+)
+        $crate::event!(@take $level [$($field)*] $name = %$name, $($rest)+)
     };
     (@take $level:ident [$($field:tt)*] ? $name:ident, $($rest:tt)+) => {
-        event!(@take $level [$($field)*] $name = ?$name, $($rest)+)
+        $crate::event!(@take $level [$($field)*] $name = ?$name, $($rest)+)
     };
     (@take $level:ident [$($field:tt)*] $name:ident, $($rest:tt)+) => {
-        event!(@take $level [$($field)*] $name = $name, $($rest)+)
+        $crate::event!(@take $level [$($field)*] $name = $name, $($rest)+)
     };
     (@take $level:ident [$($field:tt)*] $name:ident = % $value:expr, $($rest:tt)+) => {{
         let $name = ::std::string::ToString::to_string(&$value);
-        event!(@take $level [$($field)* $name = %$name,] $($rest)+)
+        $crate::event!(@take $level [$($field)* $name = %$name,] $($rest)+)
     }};
     (@take $level:ident [$($field:tt)*] $name:ident = ? $value:expr, $($rest:tt)+) => {{
         let $name = ::std::format!("{:?}", $value);
-        event!(@take $level [$($field)* $name = %$name,] $($rest)+)
+        $crate::event!(@take $level [$($field)* $name = %$name,] $($rest)+)
     }};
     (@take $level:ident [$($field:tt)*] $name:ident = $value:expr, $($rest:tt)+) => {{
         let $name = $value;
-        event!(@take $level [$($field)* $name,] $($rest)+)
+        $crate::event!(@take $level [$($field)* $name,] $($rest)+)
     }};
     (@take $level:ident [$($field:tt)*] $message:literal) => {
-        $crate::callback::emit(move || ::tracing::$level!(target: "tenure", $($field)* $message))
+        $crate::callback::emit(move || $crate::callback::tracing::$level!(target: "tenure", $($field)* $message))
     };
 }
 
 /// Whether a subscriber may listen to events of this level. Calls no subscriber.
 #[inline]
-pub(crate) fn may_be_heard(level: Level) -> bool {
+pub fn may_be_heard(level: Level) -> bool {
     level <= STATIC_MAX_LEVEL && level <= LevelFilter::current()
 }
 
@@ -82,7 +85,7 @@ fn boxed(event: impl FnOnce() + 'static) -> Event {
 }
 
 /// Runs a callback of the program, and catches and logs its panic.
-pub(crate) fn run_caught(what: &'static str, call: impl FnOnce()) {
+pub fn run_caught(what: &'static str, call: impl FnOnce()) {
     if !is_run(call) {
         event!(error, what, "code of the program panicked in a call of the manager");
     }
@@ -95,19 +98,20 @@ fn is_run(call: impl FnOnce()) -> bool {
 
 /// Drops the payload of a panic that was caught. Its destructor is the program's code and may panic as well; the payload of
 /// that panic is leaked, because it could go on like this.
-pub(crate) fn end_panic(payload: Box<dyn Any + Send>) {
+pub fn end_panic(payload: Box<dyn Any + Send>) {
     if let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(next);
     }
 }
 
 /// A call into the manager on this thread. When the outermost one ends, no lock is held, and its events are emitted.
+#[derive(Debug)]
 #[must_use = "the call ends when it is dropped"]
-pub(crate) struct InCall(());
+pub struct InCall(());
 
 impl InCall {
     #[inline]
-    pub(crate) fn begin() -> Self {
+    pub fn begin() -> Self {
         CALLS.set(CALLS.get() + 1);
         Self(())
     }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tenure_core::device::{QueueProperties, QueueSerial, StateModel};
-use tenure_core::state::{
+use tenure_track::device::{QueueId, QueueKind, State, Subresource, Usage};
+use tenure_track::device::{QueueProperties, QueueSerial, StateModel};
+use tenure_track::state::{
     Fixups, Recorded, ResourceKind, StateBarrier, StateCell, StateError, Tracker, resolve,
 };
-use tenure_core::{QueueId, QueueKind, State, Subresource, Usage};
 
 type Handle = Arc<StateCell>;
 

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use tenure_core::device::QueueSerial;
-use tenure_core::state::{Fixups, Recorded, StateCell, Tracker, resolve};
-use tenure_core::{QueueId, State, Subresource};
+use tenure_track::device::QueueSerial;
+use tenure_track::device::{QueueId, State, Subresource};
+use tenure_track::state::{Fixups, Recorded, StateCell, Tracker, resolve};
 
 use super::program::{Event, Owners, Program};
 use super::property::{Rules, begin, explain, fold, judge, queues, resource, wanted};

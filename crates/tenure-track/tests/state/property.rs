@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use tenure_core::device::{Api, QueueProperties, QueueSerial, StateModel};
-use tenure_core::state::{Fixups, Recorded, ResourceKind, StateCell, StateError, Tracker, resolve};
-use tenure_core::{QueueId, QueueKind, State, Subresource, Usage};
+use tenure_track::device::{Api, QueueProperties, QueueSerial, StateModel};
+use tenure_track::device::{QueueId, QueueKind, State, Subresource, Usage};
+use tenure_track::state::{Fixups, Recorded, ResourceKind, StateCell, StateError, Tracker, resolve};
 
 use super::program::{Batch, Event, Program, Verdict};
 use super::random::Random;

@@ -38,6 +38,7 @@ pub struct Submissions {
 impl Submissions {
     /// The sync point that an object created at `born` must outlive: the newest submission of each queue
     /// that has submitted anything since.
+    #[inline]
     #[must_use]
     pub fn since(&self, born: Stamp) -> SyncPoint {
         let mut point = SyncPoint::NONE;
@@ -123,7 +124,9 @@ impl Clock {
     }
 
     /// When the newest submission to a queue was made.
-    pub(crate) fn newest(&self, queue: QueueId) -> u64 {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn newest(&self, queue: QueueId) -> u64 {
         self.queues.get(queue.index()).map_or(0, |clock| clock.stamp.load(Ordering::Acquire))
     }
 
@@ -153,7 +156,8 @@ impl Clock {
 
     /// Runs `write` if the GPU is through with all that was submitted to any queue, and lets nothing be submitted
     /// meanwhile. `None`, without a wait, if it is not, or somebody is just submitting.
-    pub(crate) fn while_idle<D: Device, T>(&self, device: &D, write: impl FnOnce() -> T) -> Option<T> {
+    #[doc(hidden)]
+    pub fn while_idle<D: Device, T>(&self, device: &D, write: impl FnOnce() -> T) -> Option<T> {
         let orders: Option<SmallVec<[_; MAX_QUEUES]>> =
             self.queues.iter().map(|clock| clock.order.try_lock()).collect();
         let _orders = orders?;
@@ -163,7 +167,8 @@ impl Clock {
 
     /// Refuses what submits inside of the program's own submission. Called before any lock is taken that others
     /// hold while they submit: this thread has the queue's, for which they wait.
-    pub(crate) fn check_outside() -> Result<(), DeviceError> {
+    #[doc(hidden)]
+    pub fn check_outside() -> Result<(), DeviceError> {
         match IN_EXTERNAL.get() {
             true => Err(DeviceError::broken_rule(CallRule::SubmittedOutside)),
             false => Ok(()),
@@ -171,7 +176,8 @@ impl Clock {
     }
 
     /// Runs the program's own code, in which nothing can be submitted through tenure: the queue's lock is held.
-    pub(crate) fn run_external<T>(run: impl FnOnce() -> T) -> T {
+    #[doc(hidden)]
+    pub fn run_external<T>(run: impl FnOnce() -> T) -> T {
         struct Restore(bool);
         impl Drop for Restore {
             fn drop(&mut self) {
@@ -183,12 +189,18 @@ impl Clock {
     }
 
     /// The sync point of one submission, marked as counted by this clock.
-    pub(crate) fn point_at(&self, at: QueueSerial) -> SyncPoint {
+    #[inline]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn point_at(&self, at: QueueSerial) -> SyncPoint {
         SyncPoint::from(at).by(self.id)
     }
 
     /// True for a sync point with serials of another clock.
-    pub(crate) fn is_foreign(&self, point: &SyncPoint) -> bool {
+    #[inline]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_foreign(&self, point: &SyncPoint) -> bool {
         point.is_foreign_to(self.id)
     }
 
@@ -252,7 +264,9 @@ impl Clock {
 
     /// Whether anything has become complete, or the device was lost, since this was last asked. What was noted before is
     /// then seen by the caller.
-    pub(crate) fn take_news(&self) -> bool {
+    #[inline]
+    #[doc(hidden)]
+    pub fn take_news(&self) -> bool {
         self.has_news.load(Ordering::Relaxed) && self.has_news.swap(false, Ordering::Acquire)
     }
 
@@ -305,6 +319,7 @@ impl Clock {
     }
 
     /// The reason why the device was lost; `None` if it was not.
+    #[inline]
     #[must_use]
     pub fn loss(&self) -> Option<&str> {
         self.lost.get().map(String::as_str)
@@ -314,6 +329,7 @@ impl Clock {
     ///
     /// # Errors
     /// [`DeviceError::Lost`] with the first reason that a call returned.
+    #[inline]
     pub fn check(&self) -> Result<(), DeviceError> {
         match self.lost.get() {
             None => Ok(()),

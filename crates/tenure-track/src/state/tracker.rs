@@ -210,7 +210,8 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     ///
     /// `ordered`: the command depends on the uses in the same state right before.
     #[inline]
-    pub(crate) fn note(
+    #[doc(hidden)]
+    pub fn note(
         &mut self,
         cell: &StateCell,
         resource: impl FnOnce() -> H,
@@ -243,7 +244,8 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
 
     /// As [`check`](Self::check), by the resource's cell.
     #[inline]
-    pub(crate) fn check_cell(
+    #[doc(hidden)]
+    pub fn check_cell(
         &self,
         cell: &StateCell,
         subresource: Subresource,

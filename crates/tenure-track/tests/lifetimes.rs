@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use proptest::prelude::*;
-use tenure_core::time::{
+use tenure_track::device::{DeviceError, QueueId};
+use tenure_track::time::{
     BackPressure, Clock, FramePacer, Holder, RecordingId, Recordings, ReleaseQueue, Stamp, SyncPoint,
 };
-use tenure_core::{DeviceError, QueueId};
 
 const QUEUES: u8 = 3;
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The number of the current thread: consecutive from 0 in the order of first use.
 #[inline]
-pub(crate) fn current() -> usize {
+pub fn current() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local!(static SLOT: usize = NEXT.fetch_add(1, Ordering::Relaxed));
     // A thread that is being torn down has none any more; any number does.

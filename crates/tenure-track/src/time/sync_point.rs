@@ -39,7 +39,7 @@ impl ClockId {
 /// For each queue, the serial that must be complete.
 ///
 /// Serial 0 is complete from the start, so the default sync point requires nothing. Serials have a meaning
-/// only for the clock that counted them: a [`Gpu`](crate::Gpu) refuses a sync point that another `Gpu` has
+/// only for the clock that counted them: a `Gpu` refuses a sync point that another `Gpu` has
 /// returned. It cannot check a sync point that the program makes with [`at`](Self::at).
 ///
 /// ```
@@ -83,6 +83,7 @@ impl SyncPoint {
     pub const NONE: Self = Self { serials: [0; MAX_QUEUES], clock: ClockId::UNKNOWN };
 
     /// One submission of one queue. A queue beyond [`MAX_QUEUES`] does not exist and is ignored.
+    #[inline]
     #[must_use]
     pub fn at(queue: QueueId, serial: u64) -> Self {
         let mut point = Self::NONE;
@@ -91,12 +92,14 @@ impl SyncPoint {
     }
 
     /// The serial that must be complete on `queue`.
+    #[inline]
     #[must_use]
     pub fn serial(&self, queue: QueueId) -> u64 {
         self.serials.get(queue.index()).copied().unwrap_or(0)
     }
 
     /// Adds one submission to what must be complete.
+    #[inline]
     pub fn require(&mut self, queue: QueueId, serial: u64) {
         if let Some(slot) = self.serials.get_mut(queue.index()) {
             *slot = (*slot).max(serial);
@@ -104,16 +107,19 @@ impl SyncPoint {
     }
 
     /// The same serials, marked as counted by `clock`.
+    #[inline]
     pub(super) const fn by(self, clock: ClockId) -> Self {
         Self { clock, ..self }
     }
 
     /// True when another clock has counted any of the serials.
+    #[inline]
     pub(super) fn is_foreign_to(&self, clock: ClockId) -> bool {
         self.clock != ClockId::UNKNOWN && self.clock != clock && self.serials != Self::NONE.serials
     }
 
     /// Requires all that `other` requires, too.
+    #[inline]
     pub fn merge(&mut self, other: &Self) {
         if other.serials != Self::NONE.serials {
             self.clock = self.clock.merged(other.clock);
@@ -124,6 +130,7 @@ impl SyncPoint {
     }
 
     /// True when a wait for `other` is also a wait for this.
+    #[inline]
     #[must_use]
     pub fn is_covered_by(&self, other: &Self) -> bool {
         self.serials.iter().zip(other.serials).all(|(mine, theirs)| *mine <= theirs)

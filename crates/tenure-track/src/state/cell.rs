@@ -229,12 +229,9 @@ impl StateCell {
     /// features ask for ([`with_layouts_of`](Self::with_layouts_of), [`with_copied_reads`](Self::with_copied_reads),
     /// for one `is_new` [`with_initialization`](Self::with_initialization)).
     #[inline(always)]
-    pub(crate) fn on_device(
-        desc: &ResourceDesc,
-        initial: State,
-        properties: &Properties,
-        is_new: bool,
-    ) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn on_device(desc: &ResourceDesc, initial: State, properties: &Properties, is_new: bool) -> Self {
         let kind = ResourceKind::of(desc);
         let usage = desc.usage();
         let is_copied = properties.features.contains(Features::COPY_SRC_WITH_READS);
@@ -341,7 +338,9 @@ impl StateCell {
 
     /// The state in which every later submission finds a subresource: on [`StateModel::Promotion`] after its decay.
     /// `None` when there is no such subresource. Takes the lock.
-    pub(crate) fn at_rest(&self, subresource: u32, model: StateModel) -> Option<State> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn at_rest(&self, subresource: u32, model: StateModel) -> Option<State> {
         self.part(subresource)
             .map(|part| part.settled_after(Rules::of(model, self, QueueKind::Graphics)).state)
     }
@@ -416,7 +415,8 @@ impl StateCell {
     }
 
     /// Checks a use against everything that does not depend on earlier uses.
-    pub(crate) fn check(
+    #[doc(hidden)]
+    pub fn check(
         &self,
         subresource: Subresource,
         state: State,
@@ -439,7 +439,8 @@ impl StateCell {
 
     /// Checks a state that a resource is said to be in, by no matter which queue.
     #[inline]
-    pub(crate) fn check_declared(&self, subresource: Subresource, state: State) -> Result<(), StateError> {
+    #[doc(hidden)]
+    pub fn check_declared(&self, subresource: Subresource, state: State) -> Result<(), StateError> {
         match subresource {
             Subresource::One(index) if index >= self.subresources => {
                 Err(StateError::OutOfRange { subresource: index, count: self.subresources })
@@ -460,14 +461,17 @@ impl StateCell {
     /// The state in which the next submission finds a subresource, if the CPU may write it in that state while no queue
     /// has anything to do. `None` while a queue has released some of the resource to another one, or there is no such
     /// subresource. Takes the lock.
-    pub(crate) fn state_to_write(&self, subresource: u32) -> Option<State> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn state_to_write(&self, subresource: u32) -> Option<State> {
         let is_handed_over = self.lock().released.is_empty();
         self.submitted(subresource).filter(|_| is_handed_over)
     }
 
     /// The program itself has brought a part into `state`, by the submissions `at`: the queue of the last
     /// of them owns it. With none, whatever queue uses it next need not wait for another to hand it over.
-    pub(crate) fn declare(
+    #[doc(hidden)]
+    pub fn declare(
         &self,
         subresource: Subresource,
         state: State,

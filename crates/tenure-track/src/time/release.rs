@@ -8,13 +8,14 @@ use smallvec::SmallVec;
 
 use super::{Clock, OpenRecording, Recordings, Stamp, SyncPoint};
 use crate::sync::Mutex;
-pub(crate) use batches::Batch;
+pub use batches::Batch;
 use batches::{Inbox, SpareBatches};
 pub use holds::{HeldItems, Holder};
 use stages::{PendingPerQueue, ResolvedBatch, ResolvingWaits, Waiting};
 
+#[doc(hidden)]
 /// Batches that a purge hands out. One for each lane of the inbox needs no allocation.
-pub(crate) type Batches<T> = SmallVec<[Batch<T>; 16]>;
+pub type Batches<T> = SmallVec<[Batch<T>; 16]>;
 
 /// An item to be released, and the facts that decide when.
 #[derive(Debug)]
@@ -184,12 +185,14 @@ impl<T> ReleaseQueue<T> {
 
     /// As [`purge`](Self::purge), in whole batches; give them to [`recycle`](Self::recycle) when they are
     /// empty.
-    pub(crate) fn purge_batches(&self, recordings: &Recordings, clock: &Clock, ready: &mut Batches<T>) {
+    #[doc(hidden)]
+    pub fn purge_batches(&self, recordings: &Recordings, clock: &Clock, ready: &mut Batches<T>) {
         self.purge_stages(&mut self.stages.lock(), recordings, clock, ready);
     }
 
     /// Keeps empty batches for items that are dropped later.
-    pub(crate) fn recycle(&self, batches: &mut Batches<T>) {
+    #[doc(hidden)]
+    pub fn recycle(&self, batches: &mut Batches<T>) {
         let stages = &mut *self.stages.lock();
         batches.drain(..).for_each(|batch| stages.spares.put(batch));
     }
@@ -236,7 +239,8 @@ impl<T> ReleaseQueue<T> {
     }
 
     /// As [`purge_all`](Self::purge_all), in whole batches.
-    pub(crate) fn purge_all_batches(
+    #[doc(hidden)]
+    pub fn purge_all_batches(
         &self,
         recordings: &Recordings,
         clock: &Clock,

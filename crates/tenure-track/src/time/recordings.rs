@@ -8,9 +8,16 @@ use crate::sync::{AtomicU64, Mutex, Ordering};
 
 /// The number of a recording, rising from 1 in the order in which recordings are opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RecordingId(pub(crate) u64);
+pub struct RecordingId(pub(super) u64);
 
 impl RecordingId {
+    /// A recording by its number.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn from_raw(number: u64) -> Self {
+        Self(number)
+    }
+
     /// The number.
     #[must_use]
     pub const fn get(self) -> u64 {
@@ -128,19 +135,25 @@ impl Recordings {
 
     /// The number of the oldest open recording other than `id`; higher than that of the newest when there is
     /// none.
-    pub(crate) fn oldest_open_but(&self, id: RecordingId) -> u64 {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn oldest_open_but(&self, id: RecordingId) -> u64 {
         let registry = self.registry.lock();
         let is_oldest = registry.open.front().is_some_and(|oldest| oldest.id == id);
         registry.oldest_after(usize::from(is_oldest))
     }
 
     /// Whether a recording is open.
-    pub(crate) fn is_open(&self, number: u64) -> bool {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_open(&self, number: u64) -> bool {
         self.registry.lock().position(number).is_some()
     }
 
     /// The name of a recording that is open.
-    pub(crate) fn name(&self, id: RecordingId) -> Option<Name> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn name(&self, id: RecordingId) -> Option<Name> {
         let registry = self.registry.lock();
         registry.position(id.0).map(|position| registry.open[position].name.clone())
     }
@@ -154,7 +167,8 @@ impl Recordings {
     /// Warns once, by name, of a recording that has been open for [`FORGOTTEN_AFTER`] frames: nothing that was
     /// dropped since can be released. Only the oldest recording is checked, so that the cost does not depend on
     /// the number of open recordings.
-    pub(crate) fn warn_of_forgotten(&self, frame: u64) {
+    #[doc(hidden)]
+    pub fn warn_of_forgotten(&self, frame: u64) {
         let mut registry = self.registry.lock();
         let Some(oldest) = registry.open.front().cloned() else { return };
         let frames = frame.saturating_sub(oldest.frame);

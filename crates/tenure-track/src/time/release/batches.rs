@@ -16,8 +16,9 @@ const MAX_SPARE_BATCHES: usize = 64;
 
 /// Entries, with bounds on their tags and creation times. A batch goes as a whole from the lane that it was
 /// filled in to the point where its items are freed, so that entries are seldom moved one by one.
+#[doc(hidden)]
 #[derive(Debug)]
-pub(crate) struct Batch<T> {
+pub struct Batch<T> {
     entries: Vec<Entry<T>>,
     /// The lowest and the highest tag of an entry.
     oldest_tag: u64,
@@ -101,25 +102,25 @@ impl<T> Batch<T> {
     }
 
     /// Hands out every item. The batch is then empty and keeps its capacity.
-    pub(crate) fn take_items(&mut self, mut take: impl FnMut(T)) {
+    pub fn take_items(&mut self, mut take: impl FnMut(T)) {
         self.take_entries(|entry| take(entry.item));
     }
 
     /// Drops every item. The batch is then empty and keeps its capacity.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         let mut entries = std::mem::take(&mut self.entries);
         entries.clear();
         *self = Self { entries, lane: self.lane, ..Self::new() };
     }
 
     /// Hands out the items that `is_wanted`. The batch's bounds and bytes stay as they were.
-    pub(crate) fn extract(&mut self, is_wanted: impl Fn(&T) -> bool, mut take: impl FnMut(T)) {
+    pub fn extract(&mut self, is_wanted: impl Fn(&T) -> bool, mut take: impl FnMut(T)) {
         let wanted = self.entries.extract_if(.., |entry| is_wanted(&entry.item));
         wanted.for_each(|entry| take(entry.item));
     }
 
     /// The items, in runs of up to `most`.
-    pub(crate) fn runs(&self, most: usize) -> impl Iterator<Item = impl Iterator<Item = &T> + Clone> {
+    pub fn runs(&self, most: usize) -> impl Iterator<Item = impl Iterator<Item = &T> + Clone> {
         self.entries.chunks(most).map(|run| run.iter().map(|entry| &entry.item))
     }
 }

@@ -25,8 +25,6 @@
 //! # Ok::<(), tenure::DeviceError>(())
 //! ```
 
-use std::time::Duration;
-
 mod clock;
 mod frames;
 mod recordings;
@@ -35,20 +33,6 @@ mod sync_point;
 
 pub use clock::{Clock, Stamp, Submissions};
 pub use frames::{BackPressure, FramePacer};
-#[doc(no_inline)]
-pub use recordings::RecordingId;
-pub use recordings::{OpenRecording, Recordings};
-pub(crate) use release::{Batch, Batches};
-pub use release::{HeldItems, Holder, NotIdle, ReleaseQueue, ReleaseStats};
-#[doc(no_inline)]
+pub use recordings::{OpenRecording, RecordingId, Recordings};
+pub use release::{Batch, Batches, HeldItems, Holder, NotIdle, ReleaseQueue, ReleaseStats};
 pub use sync_point::SyncPoint;
-
-/// Whole milliseconds.
-pub(crate) fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Whole nanoseconds.
-pub(crate) fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}

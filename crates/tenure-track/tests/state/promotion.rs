@@ -1,7 +1,7 @@
 //! A naive simulation of D3D12's rules.
 
-use tenure_core::state::{ResourceKind, StateCell};
-use tenure_core::{QueueKind, State};
+use tenure_track::device::{QueueKind, State};
+use tenure_track::state::{ResourceKind, StateCell};
 
 use super::program::{Clocks, Event, Owners, Program, Verdict, writes};
 

@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tenure_core::device::{QueueProperties, QueueTransfer};
-use tenure_core::state::{StateBarrier, StateCell};
-use tenure_core::{State, Subresource};
+use tenure_track::device::{QueueProperties, QueueTransfer};
+use tenure_track::device::{State, Subresource};
+use tenure_track::state::{StateBarrier, StateCell};
 
 /// One thing a queue does.
 #[derive(Clone, Debug)]

@@ -1,13 +1,13 @@
 //! Every interleaving of dropping, recording, submitting and purging, explored by `loom`.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p tenure-core --release --test loom`
+//! `RUSTFLAGS="--cfg loom" cargo test -p tenure-track --release --test loom`
 #![cfg(loom)]
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use loom::thread;
-use tenure_core::QueueId;
-use tenure_core::time::{Clock, Recordings, ReleaseQueue, Stamp, SyncPoint};
+use tenure_track::device::QueueId;
+use tenure_track::time::{Clock, Recordings, ReleaseQueue, Stamp, SyncPoint};
 
 const GRAPHICS: QueueId = QueueId(0);
 const COPY: QueueId = QueueId(1);

@@ -2,9 +2,9 @@
 //! where, until a later write is ordered after it. Direct3D 12's enhanced barriers are judged by the same
 //! rules, with layouts of their own.
 
-use tenure_core::State;
-use tenure_core::device::QueueTransfer;
-use tenure_core::state::ResourceKind;
+use tenure_track::device::QueueTransfer;
+use tenure_track::device::State;
+use tenure_track::state::ResourceKind;
 
 use super::program::{Clocks, Event, Owners, Program, Verdict, writes};
 use super::property::Rules;
