@@ -5,7 +5,8 @@ use tenure_core::{BufferDesc, Config, Error, Format, Gpu, PoolConfig, Strategy, 
 use tenure_sim::{Device, Options, Profile};
 use test_random::Rng;
 
-use crate::table::{row, table};
+use crate::Result;
+use crate::table::table;
 
 /// Half of these are buffers, half textures.
 const COUNT: u32 = 20_000;
@@ -14,79 +15,59 @@ const COUNT: u32 = 20_000;
 ///
 /// # Errors
 /// The errors of the manager.
-pub fn run() -> Result<(), Error> {
-    let rows = lines(COUNT)?.into_iter().map(|line| {
-        let [off, on] = line.ratios().map(|ratio| format!("{ratio:.2}"));
-        row![line.strategy, line.kind, line.live >> 10, off, on]
+pub fn run() -> Result {
+    let rows = lines(COUNT)?.into_iter().map(|(strategy, kind, live, ratios)| {
+        format!("{strategy} | {kind} | {} | {:.2} | {:.2}", live >> 10, ratios[0], ratios[1])
     });
-    println!("{}", table(&["strategy", "resources", "live (KiB)", "reserved / live, off", "on"], rows));
+    println!("{}", table("strategy | resources | live (KiB) | reserved / live, off | on", rows));
     Ok(())
 }
 
-/// What is created.
-#[derive(Clone, Copy)]
-enum Kind {
-    Buffers,
-    Textures,
-    Both,
-}
+/// Whether the resource of a number is created.
+type Kind = fn(u32) -> bool;
 
+/// Resources with even numbers are buffers, the others textures.
 const KINDS: [(&str, Kind); 3] =
-    [("buffers", Kind::Buffers), ("textures", Kind::Textures), ("both", Kind::Both)];
+    [("buffers", |number| number % 2 == 0), ("textures", |number| number % 2 == 1), ("both", |_| true)];
 
 const STRATEGIES: [(&str, Strategy); 3] =
     [("pooled", Strategy::Pooled), ("placed", Strategy::Placed), ("committed", Strategy::Committed)];
 
-/// One way to place one kind of resources.
-struct Line {
-    strategy: &'static str,
-    kind: &'static str,
-    /// Bytes of what was asked for, texels packed.
-    live: u64,
-    /// Bytes taken from the driver, without tight alignment and with it.
-    reserved: [u64; 2],
-}
-
-impl Line {
-    fn ratios(&self) -> [f64; 2] {
-        self.reserved.map(|bytes| bytes as f64 / self.live as f64)
-    }
-}
+/// A strategy and a kind of resources, the bytes asked for, texels packed, and what the driver gave for them, without tight
+/// alignment and with it.
+type Line = (&'static str, &'static str, u64, [f64; 2]);
 
 fn lines(count: u32) -> Result<Vec<Line>, Error> {
     let mut lines = Vec::new();
-    for (strategy, how) in STRATEGIES {
-        for (kind, what) in KINDS {
-            let (live, off) = measure(count, how, what, false)?;
-            let (_, on) = measure(count, how, what, true)?;
-            lines.push(Line { strategy, kind, live, reserved: [off, on] });
+    for (name, strategy) in STRATEGIES {
+        for (kind, is_created) in KINDS {
+            let of = |is_tight| measure(count, strategy, is_created, is_tight);
+            let ((live, off), (_, on)) = (of(false)?, of(true)?);
+            lines.push((name, kind, live, [off, on].map(|reserved| reserved as f64 / live as f64)));
         }
     }
     Ok(lines)
 }
 
-/// Bytes of what is created, and those reserved for it.
-fn measure(count: u32, strategy: Strategy, kind: Kind, is_tight: bool) -> Result<(u64, u64), Error> {
+/// Bytes of all resources, and those reserved for them.
+fn measure(count: u32, strategy: Strategy, is_created: Kind, is_tight: bool) -> Result<(u64, u64), Error> {
     let device = Device::with_options(Options::new(Profile::D3D12_TIER2).tight_alignment(is_tight));
     let gpu = Gpu::new(device, Config::from(PoolConfig { strategy, ..PoolConfig::default() }))?;
     let mut random = Rng::new(1);
     let (mut live, mut buffers, mut textures) = (0, Vec::new(), Vec::new());
     for number in 0..count {
-        let is_buffer = number % 2 == 0;
         // Both are drawn in any case, so that each kind is the same by itself and beside the other.
         let (size, side) = (16 + random.below(2032), 4 + random.below(29) as u32);
-        match kind {
-            Kind::Buffers | Kind::Both if is_buffer => {
-                let desc = BufferDesc::new(size, Usage::VERTEX | Usage::COPY_DST);
-                buffers.push(gpu.create_buffer(&desc)?);
-                live += size;
-            }
-            Kind::Textures | Kind::Both if !is_buffer => {
-                let desc = TextureDesc::d2(side, side, Format::Rgba8Unorm, Usage::SHADER_READ);
-                live += desc.info.packed_bytes().unwrap_or(0);
-                textures.push(gpu.create_texture(&desc)?);
-            }
-            _ => {}
+        if !is_created(number) {
+            continue;
+        }
+        if number % 2 == 0 {
+            buffers.push(gpu.create_buffer(&BufferDesc::new(size, Usage::VERTEX | Usage::COPY_DST))?);
+            live += size;
+        } else {
+            let desc = TextureDesc::d2(side, side, Format::Rgba8Unorm, Usage::SHADER_READ);
+            live += desc.info.packed_bytes().unwrap_or(0);
+            textures.push(gpu.create_texture(&desc)?);
         }
     }
     Ok((live, gpu.stats().reserved))
@@ -95,16 +76,13 @@ fn measure(count: u32, strategy: Strategy, kind: Kind, is_tight: bool) -> Result
 #[cfg(test)]
 mod tests {
 
-    /// With tight alignment nothing takes more than without, and what lies in heaps takes little more than it is.
+    /// With tight alignment nothing takes more than without, and heaps are little larger than their resources.
     #[test]
     fn tight_alignment_saves() -> Result<(), tenure_core::Error> {
-        for line in super::lines(2_000)? {
-            let ([off, on], name) = (line.ratios(), format!("{} {}", line.strategy, line.kind));
-            assert!(on <= off, "{name}: {on}, not {off}");
-            if (line.strategy, line.kind) == ("placed", "buffers") {
-                assert!(off > 50.0, "{name}: {off}");
-            }
-            assert!(line.strategy == "committed" || on < 2.0, "{name}: {on}");
+        for (strategy, kind, _, [off, on]) in super::lines(2_000)? {
+            assert!(on <= off, "{strategy} {kind}: {on}, not {off}");
+            assert!((strategy, kind) != ("placed", "buffers") || off > 50.0, "{strategy} {kind}: {off}");
+            assert!(strategy == "committed" || on < 2.0, "{strategy} {kind}: {on}");
         }
         Ok(())
     }

@@ -1,18 +1,20 @@
 //! Opening the devices of this machine.
 
+use crate::Result;
+
 /// The first device of Vulkan.
-pub(crate) fn vulkan() -> Result<tenure_vulkan::Device, String> {
-    tenure_vulkan::Device::create(&tenure_vulkan::Options::default()).map_err(|error| error.to_string())
+pub(crate) fn vulkan() -> Result<tenure_vulkan::Device> {
+    Ok(tenure_vulkan::Device::create(&tenure_vulkan::Options::default())?)
 }
 
 /// The first device of Direct3D 12.
 #[cfg(windows)]
-pub(crate) fn d3d12() -> Result<tenure_d3d12::Device, String> {
-    tenure_d3d12::Device::create(&tenure_d3d12::Options::default()).map_err(|error| error.to_string())
+pub(crate) fn d3d12() -> Result<tenure_d3d12::Device> {
+    Ok(tenure_d3d12::Device::create(&tenure_d3d12::Options::default())?)
 }
 
 /// There is none: a device of any type stands in.
 #[cfg(not(windows))]
-pub(crate) fn d3d12() -> Result<tenure_vulkan::Device, String> {
-    Err("Direct3D 12 is on Windows alone".to_owned())
+pub(crate) fn d3d12() -> Result<tenure_vulkan::Device> {
+    Err("Direct3D 12 is on Windows alone".into())
 }

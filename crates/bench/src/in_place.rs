@@ -5,26 +5,17 @@
 
 use std::time::Duration;
 
-use clap::ValueEnum;
-use tenure_core::device::{Device, Features};
+use tenure_core::device::Device as _;
 use tenure_core::memory::PoolKind;
 use tenure_core::memory::in_place::writable_types;
 use tenure_core::{
     Buffer, BufferDesc, Config, Error, Format, Gpu, InPlaceConfig, TexelData, Texture, TextureDesc, Usage,
 };
+use tenure_vulkan::Device;
 
-use crate::devices;
-use crate::table::{mib, row, table};
+use crate::table::{mib, table};
 use crate::timing::{median_ns, try_time};
-
-/// A device to measure on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DeviceName {
-    /// The first one of Vulkan.
-    Vulkan,
-    /// The first one of Direct3D 12.
-    D3d12,
-}
+use crate::{Result, devices};
 
 /// What to measure.
 #[derive(clap::Args, Debug)]
@@ -32,9 +23,6 @@ pub struct Args {
     /// Frames of each road; the result is their median.
     #[arg(long, default_value_t = 101, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
-    /// The device.
-    #[arg(long, value_enum, default_value_t = DeviceName::Vulkan)]
-    pub device: DeviceName,
     /// Write over the bus whatever the size, on a card with memory of its own.
     #[arg(long)]
     pub over_bus: bool,
@@ -48,8 +36,8 @@ const WARM_UP: u32 = 5;
 const TARGET: f64 = 0.5;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a frame does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The work of a frame.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
     /// Uploads to buffers that were just created.
     InitialData,
@@ -63,26 +51,17 @@ enum What {
     TexturesAgain,
 }
 
-impl What {
-    const ALL: [Self; 5] =
-        [Self::InitialData, Self::Creation, Self::Again, Self::Textures, Self::TexturesAgain];
+const WHATS: [(What, &str); 5] = [
+    (What::InitialData, "initial data"),
+    (What::Creation, "creation with initial data"),
+    (What::Again, "later uploads, the GPU idle"),
+    (What::Textures, "creation of textures with texels"),
+    (What::TexturesAgain, "later uploads to textures, the GPU idle"),
+];
 
+impl What {
     const fn is_of_textures(self) -> bool {
         matches!(self, Self::Textures | Self::TexturesAgain)
-    }
-
-    const fn is_of_each_frame(self) -> bool {
-        !matches!(self, Self::Again | Self::TexturesAgain)
-    }
-
-    const fn text(self) -> &'static str {
-        match self {
-            Self::InitialData => "initial data",
-            Self::Creation => "creation with initial data",
-            Self::Again => "later uploads, the GPU idle",
-            Self::Textures => "creation of textures with texels",
-            Self::TexturesAgain => "later uploads to textures, the GPU idle",
-        }
     }
 }
 
@@ -91,91 +70,42 @@ const SIZES: [u64; 4] = [4 << 10, 64 << 10, 1 << 20, 4 << 20];
 /// Runs the measurements and prints them.
 ///
 /// # Errors
-/// What the device reports, and targets that are missed, in words.
-pub fn run(args: &Args) -> Result<(), String> {
-    match args.device {
-        DeviceName::Vulkan => run_on(args, devices::vulkan),
-        DeviceName::D3d12 => run_on(args, devices::d3d12),
+/// Those of the first device of Vulkan, and targets that are missed.
+pub fn run(args: &Args) -> Result {
+    let mut in_place = InPlaceConfig::default();
+    if args.over_bus {
+        in_place.max_over_bus = 4 << 30;
     }
-}
-
-fn run_on<D: Device>(args: &Args, open: impl Fn() -> Result<D, String>) -> Result<(), String> {
-    let in_place = match args.over_bus {
-        true => InPlaceConfig { max_over_bus: 4 << 30, ..InPlaceConfig::default() },
-        false => InPlaceConfig::default(),
-    };
     let staged = InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() };
-    let mut roads = Vec::new();
-    for config in [staged, in_place] {
-        let gpu = Gpu::new(open()?, Config::from(config)).map_err(|error| error.to_string())?;
-        roads.push(gpu);
-    }
+    let open =
+        |config: InPlaceConfig| -> Result<_> { Ok(Gpu::new(devices::vulkan()?, Config::from(config))?) };
+    let roads = [open(staged)?, open(in_place)?];
     let properties = roads[0].device().properties();
-    let (name, is_reached) = (properties.name.clone(), writable_types(properties) != 0);
-    let has_textures = properties.features.contains(Features::TEXTURE_WRITES);
-    let mut lines = Vec::new();
-    for what in What::ALL {
+    let is_reached = writable_types(properties) != 0;
+    let (mut rows, mut missed) = (Vec::new(), None);
+    for (what, text) in WHATS {
         for size in SIZES {
-            lines.push(measure(&roads, what, size, args.rounds).map_err(|error| error.to_string())?);
+            let (ratio, staging, row) = measure(&roads, what, size, args.rounds)?;
+            let has_target = size == 64 << 10 && !what.is_of_textures() && is_reached;
+            if has_target && (ratio > TARGET || staging > 0) && missed.is_none() {
+                missed = Some(format!("{text}: {ratio:.2} of the staged time"));
+            }
+            rows.push(format!("{text} | {row}"));
         }
     }
-    let is_expected = |line: &Line| if line.is_of_textures { has_textures } else { is_reached };
-    let missed = lines.iter().find(|line| is_expected(line) && line.misses_target());
-    let missed = missed.map(|line| format!("{}: {:.2} of the staged time", line.what, line.ratio()));
-    let header = [
-        "20 MB a frame",
-        "each of (KiB)",
-        "staged (ms)",
-        "in place (ms)",
-        "of staged",
-        "staging memory (MiB)",
-        "in place (MiB)",
-        "written in place",
-    ];
-    println!("{name}\n{}", table(&header, lines.iter().map(Line::row)));
-    missed.map_or(Ok(()), Err)
-}
-
-/// Frames of buffers or textures of one size: staged, and in place.
-struct Line {
-    what: &'static str,
-    is_of_textures: bool,
-    /// Bytes of a buffer or texture.
-    size: u64,
-    /// Milliseconds a frame.
-    times: [f64; 2],
-    /// Bytes of staging memory at most.
-    staging: [u64; 2],
-    /// The part of the bytes that was written in place.
-    share: f64,
-    has_target: bool,
-}
-
-impl Line {
-    fn ratio(&self) -> f64 {
-        self.times[1] / self.times[0]
-    }
-
-    fn misses_target(&self) -> bool {
-        self.has_target && (self.ratio() > TARGET || self.staging[1] > 0)
-    }
-
-    fn row(&self) -> Vec<String> {
-        let [staged, in_place, ratio] =
-            [self.times[0], self.times[1], self.ratio()].map(|value| format!("{value:.2}"));
-        let ([staging, staging_in_place], share) = (self.staging.map(mib), self.share * 100.0);
-        let share = format!("{share:.0} %");
-        row![self.what, self.size >> 10, staged, in_place, ratio, staging, staging_in_place, share]
-    }
+    let header = "20 MB a frame | each of (KiB) | staged (ms) | in place (ms) | of staged | staging memory (MiB) | \
+                  in place (MiB) | written in place";
+    println!("{}\n{}", properties.name, table(header, rows));
+    missed.map_or(Ok(()), |missed| Err(missed.into()))
 }
 
 /// Frames of one road.
-struct Frames<'a, D: Device> {
-    gpu: &'a Gpu<D>,
+struct Frames<'a> {
+    gpu: &'a Gpu<Device>,
     what: What,
     size: u64,
-    buffers: Vec<Buffer<D>>,
-    textures: Vec<Texture<D>>,
+    buffers: Vec<Buffer<Device>>,
+    textures: Vec<Texture<Device>>,
     times: Vec<Duration>,
     /// Bytes; the most staging memory that there was.
     staging: u64,
@@ -183,87 +113,71 @@ struct Frames<'a, D: Device> {
     before: u64,
 }
 
-impl<'a, D: Device> Frames<'a, D> {
-    fn new(gpu: &'a Gpu<D>, what: What, size: u64) -> Self {
+impl<'a> Frames<'a> {
+    fn new(gpu: &'a Gpu<Device>, what: What, size: u64) -> Self {
         let (buffers, textures, times) = (Vec::new(), Vec::new(), Vec::new());
         let before = gpu.upload_stats().in_place_bytes;
         Self { gpu, what, size, buffers, textures, times, staging: 0, before }
     }
 
-    fn desc(&self) -> BufferDesc {
-        BufferDesc::new(self.size, Usage::VERTEX).filled().name("mesh")
-    }
-
-    /// A square of texels of 4 bytes.
-    fn texture_desc(&self) -> TextureDesc {
-        let side = (self.size / 4).isqrt() as u32;
-        TextureDesc::d2(side, side, Format::Rgba8Unorm, Usage::SHADER_READ).name("picture")
-    }
-
     fn play(&mut self, data: &[u8]) -> Result<(), Error> {
+        let desc = BufferDesc::new(self.size, Usage::VERTEX).filled().name("mesh");
         let frame = self.gpu.begin_frame()?;
-        let count = FRAME / self.size;
-        if self.what.is_of_each_frame() {
+        if !matches!(self.what, What::Again | What::TexturesAgain) {
             self.buffers.clear();
             self.textures.clear();
             self.gpu.purge()?;
         }
         if matches!(self.what, What::InitialData | What::Again) {
-            while (self.buffers.len() as u64) < count {
-                self.buffers.push(self.gpu.create_buffer(&self.desc())?);
+            while (self.buffers.len() as u64) < FRAME / self.size {
+                self.buffers.push(self.gpu.create_buffer(&desc)?);
             }
         }
-        let taken = try_time(|| self.upload(count, data))?;
+        let taken = try_time(|| self.upload(&desc, data))?;
         self.times.push(taken);
         let pools = self.gpu.stats().pools;
         let staging =
             pools.iter().filter(|pool| pool.kind == PoolKind::UploadPages).map(|pool| pool.reserved);
         self.staging = self.staging.max(staging.sum());
-        for buffer in &self.buffers {
-            // As commands would have it.
-            let _offset = buffer.offset();
-        }
-        for texture in &self.textures {
-            let _raw = texture.raw();
-        }
+        // As commands would use them.
+        self.buffers.iter().for_each(|buffer| _ = buffer.offset());
+        self.textures.iter().for_each(|texture| _ = texture.raw());
         frame.end()
     }
 
-    fn upload(&mut self, count: u64, data: &[u8]) -> Result<(), Error> {
-        if self.what == What::Creation {
-            for _ in 0..count {
-                self.buffers.push(self.gpu.create_buffer_with(&self.desc(), data)?);
-            }
-        } else if self.what.is_of_textures() {
-            self.upload_textures(count, data)?;
-        } else {
-            self.buffers.iter().try_for_each(|buffer| self.gpu.upload(buffer, 0, data).map(drop))?;
-        }
-        let point = self.gpu.flush_uploads()?;
-        self.gpu.wait(&point, TIMEOUT).map(drop)
-    }
-
-    fn upload_textures(&mut self, count: u64, data: &[u8]) -> Result<(), Error> {
+    fn upload(&mut self, desc: &BufferDesc, data: &[u8]) -> Result<(), Error> {
+        let (gpu, count) = (self.gpu, FRAME / self.size);
         let texels = TexelData::new(data);
-        while (self.textures.len() as u64) < count {
-            self.textures.push(self.gpu.create_texture_with(&self.texture_desc(), &[texels])?);
-        }
-        if self.what == What::TexturesAgain {
-            for texture in &self.textures {
-                self.gpu.upload_texture(texture, texture.info().region(0, 0), texels)?;
+        if self.what.is_of_textures() {
+            // A square of texels of 4 bytes.
+            let side = (self.size / 4).isqrt() as u32;
+            let desc = TextureDesc::d2(side, side, Format::Rgba8Unorm, Usage::SHADER_READ).name("picture");
+            while (self.textures.len() as u64) < count {
+                self.textures.push(gpu.create_texture_with(&desc, &[texels])?);
             }
+            let mut again = self.textures.iter().filter(|_| self.what == What::TexturesAgain);
+            again.try_for_each(|it| gpu.upload_texture(it, it.info().region(0, 0), texels).map(drop))?;
+        } else if self.what == What::Creation {
+            for _ in 0..count {
+                self.buffers.push(gpu.create_buffer_with(desc, data)?);
+            }
+        } else {
+            self.buffers.iter().try_for_each(|buffer| gpu.upload(buffer, 0, data).map(drop))?;
         }
-        Ok(())
-    }
-
-    fn in_place_bytes(&self) -> u64 {
-        self.gpu.upload_stats().in_place_bytes - self.before
+        let point = gpu.flush_uploads()?;
+        gpu.wait(&point, TIMEOUT).map(drop)
     }
 }
 
-fn measure<D: Device>(roads: &[Gpu<D>], what: What, size: u64, rounds: u32) -> Result<Line, Error> {
+/// The time in place over the staged one, the staging memory in place, and a row of the table.
+fn measure(
+    roads: &[Gpu<Device>; 2],
+    what: What,
+    size: u64,
+    rounds: u32,
+) -> Result<(f64, u64, String), Error> {
     let data = vec![7; usize::try_from(size).unwrap_or_default()];
-    let mut roads: Vec<_> = roads.iter().map(|gpu| Frames::new(gpu, what, size)).collect();
+    let mut roads = roads.each_ref().map(|gpu| Frames::new(gpu, what, size));
     for round in 0..WARM_UP + rounds {
         for frames in &mut roads {
             frames.play(&data)?;
@@ -274,17 +188,20 @@ fn measure<D: Device>(roads: &[Gpu<D>], what: What, size: u64, rounds: u32) -> R
     }
     // Textures that stay are created in the first frame.
     let uploads = u64::from(WARM_UP + rounds) + u64::from(what == What::TexturesAgain);
-    let bytes = FRAME / size * size * uploads;
-    let share = roads[1].in_place_bytes() as f64 / bytes as f64;
-    let staging = [roads[0].staging, roads[1].staging];
-    let ms = |frames: &Frames<'_, D>| median_ns(frames.times.clone(), 1) / 1e6;
-    let times = [ms(&roads[0]), ms(&roads[1])];
+    let in_place_bytes = roads[1].gpu.upload_stats().in_place_bytes - roads[1].before;
+    let share = in_place_bytes as f64 / (FRAME / size * size * uploads) as f64 * 100.0;
+    let [staged, in_place] = roads.each_ref().map(|frames| median_ns(frames.times.clone(), 1) / 1e6);
+    let staging = roads.each_ref().map(|frames| frames.staging);
+    let in_place_staging = staging[1];
     for frames in roads {
         drop((frames.buffers, frames.textures));
         frames.gpu.purge()?;
         frames.gpu.trim();
     }
-    let is_of_textures = what.is_of_textures();
-    let has_target = size == 64 << 10 && !is_of_textures;
-    Ok(Line { what: what.text(), is_of_textures, size, times, staging, share, has_target })
+    let ratio = in_place / staged;
+    let ([staging, staging_in_place], size) = (staging.map(mib), size >> 10);
+    let row = format!(
+        "{size} | {staged:.2} | {in_place:.2} | {ratio:.2} | {staging} | {staging_in_place} | {share:.0} %"
+    );
+    Ok((ratio, in_place_staging, row))
 }

@@ -2,12 +2,13 @@
 
 use std::process::{Command, Stdio};
 
-use crate::suballoc::counted;
+use crate::Result;
 use crate::suballoc::peers::{Contender, Space};
 use crate::suballoc::peers_named;
+use crate::suballoc::replay::{ALLOCATE, FREE};
 use crate::suballoc::trace::{Kind, Trace};
 use crate::suballoc::workloads::{self, Scale};
-use crate::table::{row, table};
+use crate::table::table;
 
 /// Calls of the workload W1, allocations and frees.
 const CALLS: usize = 100_000;
@@ -27,72 +28,50 @@ pub struct Args {
 ///
 /// # Errors
 /// There is no such peer, or no callgrind.
-pub fn run(args: &Args) -> Result<(), String> {
-    let trace = workloads::named("W1", 1, Scale::Short).ok_or("there is no W1")?.cut(CALLS);
+pub fn run(args: &Args) -> Result {
+    let mut trace = workloads::named("W1", 1, Scale::Short).ok_or("there is no W1")?;
+    trace.ops.truncate(CALLS);
     if let Some(name) = &args.replay {
-        let peers = peers_named(&[], true)?;
+        let peers = peers_named(&[])?;
         let peer = peers.iter().find(|peer| peer.name == name);
-        let peer = peer.ok_or_else(|| format!("no peer is called {name}"))?;
-        (peer.counted)(&trace, trace.ample_bytes);
+        (peer.ok_or_else(|| format!("no peer is called {name}"))?.counted)(&trace, trace.ample_bytes);
         return Ok(());
     }
-    let peers = peers_named(&args.only, false)?;
-    let can_replay = |peer: &&Contender| (peer.can_replay)(&trace);
-    let counts = peers.iter().filter(can_replay).map(|peer| count(peer, &trace));
-    let counts: Vec<_> = counts.collect::<Result<_, _>>()?;
-    let header = ["peer", "memory", "allocate", "free", "both"];
-    println!("{}, {} calls: instructions\n\n{}", trace.name, trace.calls, table(&header, counts));
+    let peers = peers_named(&args.only)?;
+    let counts = peers.iter().filter(|peer| (peer.can_replay)(&trace)).map(|peer| count(peer, &trace));
+    let table = table("peer | memory | allocate | free | both", counts.collect::<Result<Vec<_>>>()?);
+    println!("{}, {CALLS} calls: instructions\n\n{table}", trace.name);
     Ok(())
 }
 
 /// A row: what a peer's calls took on average.
-fn count(peer: &Contender, trace: &Trace) -> Result<Vec<String>, String> {
+fn count(peer: &Contender, trace: &Trace) -> Result<String> {
     let calls = |kind| trace.ops.iter().filter(|op| op.kind == kind).count().max(1) as f64;
-    let allocation = collected(peer, counted::ALLOCATE)? as f64 / calls(Kind::Allocate);
-    let free = collected(peer, counted::FREE)? as f64 / calls(Kind::Free);
+    let allocation = collected(peer, ALLOCATE)? as f64 / calls(Kind::Allocate);
+    let free = collected(peer, FREE)? as f64 / calls(Kind::Free);
     let space = match peer.space {
         Space::One => "one range",
         Space::Blocks => "blocks",
         Space::None => "–",
     };
-    let figures = [allocation, free, allocation + free].map(|figure| format!("{figure:.0}"));
-    Ok([row![peer.name, space], figures.to_vec()].concat())
+    let both = allocation + free;
+    Ok(format!("{} | {space} | {allocation:.0} | {free:.0} | {both:.0}", peer.name))
 }
 
 /// Replays under callgrind, which counts only inside the functions whose names contain `function`.
-fn collected(peer: &Contender, function: &str) -> Result<u64, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let output = Command::new("valgrind")
+fn collected(peer: &Contender, function: &str) -> Result<u64> {
+    let mut command = Command::new("valgrind");
+    command
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(format!("--toggle-collect=*{function}*"))
-        .arg(program)
+        .arg(std::env::current_exe()?)
         .args(["instructions", "--replay", peer.name])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()
-        .map_err(|error| {
-            format!(
-                "valgrind, which has callgrind, cannot be run: {error}; on Debian: apt-get install valgrind"
-            )
-        })?;
+        .stdout(Stdio::null());
+    let output = command.output().map_err(|error| {
+        format!("valgrind, which has callgrind, cannot be run: {error}; on Debian: apt-get install valgrind")
+    })?;
     let said = String::from_utf8_lossy(&output.stderr);
-    let count = said.lines().find_map(parsed);
-    count.ok_or_else(|| format!("callgrind failed on {}:\n{said}", peer.name))
-}
-
-/// The number in callgrind's line `==1234== Collected : 5678`.
-fn parsed(line: &str) -> Option<u64> {
-    line.split_once("Collected : ")?.1.trim().parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parsed;
-
-    #[test]
-    fn the_count_is_read_from_callgrinds_summary() {
-        assert_eq!(parsed("==77== Collected : 81234567"), Some(81_234_567));
-        assert_eq!(parsed("==77== I   refs:      0"), None);
-        assert_eq!(parsed("==77== Collected : "), None);
-    }
+    // The line `==1234== Collected : 5678`.
+    let count = said.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
+    Ok(count.ok_or_else(|| format!("callgrind failed on {}:\n{said}", peer.name))?)
 }

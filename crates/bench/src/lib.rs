@@ -2,7 +2,6 @@
 
 pub mod alignment;
 pub mod compact;
-pub mod copies;
 mod counting;
 pub mod create;
 mod devices;
@@ -20,3 +19,6 @@ pub mod suballoc;
 mod table;
 pub mod threads;
 mod timing;
+
+/// The outcome of a benchmark: errors of all kinds, in words.
+pub type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use bench::{
-    alignment, compact, copies, create, frame, in_place, instructions, managers, plan, pressure, recordings,
-    scale, suballoc, threads,
+    alignment, compact, create, frame, in_place, instructions, managers, plan, pressure, recordings, scale,
+    suballoc, threads,
 };
 
 /// Measures tenure and its peers.
@@ -19,15 +19,15 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Time, packing and metadata of the suballocators on seven workloads, or on recordings.
+    /// Time, packing and metadata of the suballocators on seven workloads.
     Suballoc(suballoc::Args),
     /// Time of each call, and bytes reserved, of allocators that replay recordings of programs.
     Recordings(recordings::Args),
     /// Instructions that the suballocators take, counted by callgrind.
     Instructions(instructions::Args),
-    /// Time of what each frame does: constants, descriptor tables, recordings, releases.
+    /// Time of what each frame does: constants, descriptor tables, recordings, copies.
     Frame(frame::Args),
-    /// Time to create, drop and give back buffers and textures, on every device there is.
+    /// Time to create, drop and reclaim buffers and textures, on every device there is.
     Create(create::Args),
     /// Creation, uploads, passes and constants of whole managers: tenure, wgpu, vulkano.
     Managers(managers::Args),
@@ -35,8 +35,6 @@ enum Command {
     Alignment,
     /// What compaction moves, releases and takes, beside AMD's Vulkan Memory Allocator.
     Compact(compact::Args),
-    /// Time of copies to and from mapped memory, beside `memcpy`.
-    Copies,
     /// Time and staging memory of uploads that the CPU writes into place, beside those that are staged.
     InPlace(in_place::Args),
     /// What several threads do beside one: create, drop, purge, push constants.
@@ -54,20 +52,22 @@ fn main() -> ExitCode {
         Command::Suballoc(args) => suballoc::run(&args),
         Command::Recordings(args) => recordings::run(&args),
         Command::Instructions(args) => instructions::run(&args),
-        Command::Frame(args) => frame::run(&args).map_err(|error| error.to_string()),
+        Command::Frame(args) => frame::run(&args),
         Command::Create(args) => create::run(&args),
         Command::Managers(args) => managers::start(&args),
-        Command::Alignment => alignment::run().map_err(|error| error.to_string()),
+        Command::Alignment => alignment::run(),
         Command::Compact(args) => compact::run(&args),
-        Command::Copies => copies::run().map_err(|error| error.to_string()),
         Command::InPlace(args) => in_place::run(&args),
-        Command::Threads(args) => threads::run(&args).map_err(|error| error.to_string()),
-        Command::Scale => scale::run().map_err(|error| error.to_string()),
+        Command::Threads(args) => threads::run(&args),
+        Command::Scale => scale::run(),
         Command::Plan => plan::run(),
         Command::Pressure(args) => pressure::run(&args),
     };
-    if let Err(error) = &done {
-        eprintln!("error: {error}");
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
     }
-    if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

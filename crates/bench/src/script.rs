@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use crate::Result;
 use tenure_trace::{Event, Kind, TraceReader};
 
 /// A request of a program.
@@ -36,9 +37,8 @@ pub(crate) struct Script {
 ///
 /// # Errors
 /// The file cannot be read, is not a valid recording, or has no allocation.
-pub(crate) fn read(path: &Path) -> Result<Script, String> {
-    let reader = TraceReader::open(path).map_err(|error| error.to_string())?;
-    let events = reader.map(|event| event.map_err(|error| error.to_string()));
+pub(crate) fn read(path: &Path) -> Result<Script> {
+    let events = TraceReader::open(path)?.map(|event| Ok(event?));
     let file = path.file_name().map_or_else(|| path.display().to_string(), |name| name.display().to_string());
     Script::new(file.split('.').next().unwrap_or(&file), events)
 }
@@ -48,10 +48,7 @@ impl Script {
     ///
     /// # Errors
     /// That of an event, or there is no allocation.
-    pub(crate) fn new(
-        name: &str,
-        events: impl IntoIterator<Item = Result<Event, String>>,
-    ) -> Result<Self, String> {
+    pub(crate) fn new(name: &str, events: impl IntoIterator<Item = Result<Event>>) -> Result<Self> {
         let (mut calls, mut taken, mut vacant) = (Vec::new(), HashMap::new(), Vec::new());
         let (mut slots, mut live, mut peak_bytes) = (0, 0, 0);
         for event in events {
@@ -77,7 +74,7 @@ impl Script {
             }
         }
         if slots == 0 {
-            return Err(format!("{name}: there is no allocation in it"));
+            return Err(format!("{name}: there is no allocation in it").into());
         }
         Ok(Self { name: name.to_owned(), calls, slots, peak_bytes })
     }

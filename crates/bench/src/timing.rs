@@ -28,6 +28,11 @@ pub(crate) fn median<T: PartialOrd + Copy>(mut values: Vec<T>) -> Option<T> {
     values.get(values.len() / 2).copied()
 }
 
+/// The arithmetic mean.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
 /// The nanoseconds since an instant.
 pub(crate) fn nanoseconds(since: Instant) -> u32 {
     u32::try_from(since.elapsed().as_nanos()).unwrap_or(u32::MAX)
@@ -42,7 +47,8 @@ pub(crate) fn clock() -> u32 {
 /// the allocator, not by an interruption of one round.
 pub(crate) fn medians(rounds: &[Vec<u32>]) -> Vec<u32> {
     let calls = rounds.first().map_or(0, Vec::len);
-    (0..calls).filter_map(|call| median(rounds.iter().map(|round| round[call]).collect())).collect()
+    let of_call = |call: usize| median(rounds.iter().filter_map(|round| round.get(call).copied()).collect());
+    (0..calls).filter_map(of_call).collect()
 }
 
 /// How calls are spread, in nanoseconds.

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::command::CommandService;
-use crate::descriptor::DescriptorService;
 use crate::device::{Device, State, Subresource};
+use crate::services::Services;
 use crate::time::{RecordingId, SyncPoint};
 use crate::transient_heaps::graph::{Batch, Graph, PassId, PassPlan, PassUse, ResourceId, TransientDesc};
 use crate::transient_heaps::{
@@ -17,23 +16,19 @@ use crate::{
 
 /// Records and submits the passes of a graph; see [`Frame::execute`](crate::Frame::execute).
 pub(crate) fn execute<D: Device, E: From<Error>>(
-    commands: &Arc<CommandService<D>>,
+    services: &Arc<Services<D>>,
     graph: &Graph,
     mut record: impl FnMut(PassId, &mut Recording<D>, &Resources<'_, D>) -> Result<(), E>,
 ) -> Result<SyncPoint, E> {
-    let mut run = Run::new(commands, graph)?;
+    let mut run = Run::new(services, graph)?;
     let prepared = run.prepared.clone();
     for batch in prepared.compiled.batches() {
         let mut recording = run.open(batch)?;
         for id in &batch.passes {
             let Some(pass) = prepared.compiled.pass(*id) else { continue };
             let begun = run.begin(&pass, &mut recording)?;
-            let resources = Resources {
-                graph: prepared.compiled.graph(),
-                uses: pass.uses,
-                slots: &run.slots,
-                descriptors: &commands.descriptors,
-            };
+            let resources =
+                Resources { graph: prepared.compiled.graph(), uses: pass.uses, slots: &run.slots, services };
             record(*id, &mut recording, &resources)?;
             run.end(&pass, &mut recording, begun)?;
         }
@@ -44,7 +39,7 @@ pub(crate) fn execute<D: Device, E: From<Error>>(
 
 /// A graph that is running.
 struct Run<'p, D: Device> {
-    commands: &'p Arc<CommandService<D>>,
+    services: &'p Arc<Services<D>>,
     pool: &'p Transients<D>,
     prepared: Arc<Prepared>,
     /// By index of the plan's heaps, the number of the claimed heap.
@@ -63,17 +58,17 @@ struct Begun {
 
 impl<'p, D: Device> Run<'p, D> {
     #[inline(never)]
-    fn new(commands: &'p Arc<CommandService<D>>, graph: &Graph) -> Result<Self, Error> {
-        let pool = &*commands.transients;
-        let (prepared, heaps) = pool.try_twice(|attempt| {
+    fn new(services: &'p Arc<Services<D>>, graph: &Graph) -> Result<Self, Error> {
+        let pool = &services.transients;
+        let (prepared, heaps) = pool.try_twice(&**services, |attempt| {
             let state = &mut *pool.state.lock();
             state.check_open()?;
             state.stats.executions += u64::from(attempt == Attempt::First);
-            state.claim(&pool.context, graph, attempt)
+            state.claim(&pool.context, &**services, graph, attempt)
         })?;
         let slots = (0..graph.resources()).map(|_| None).collect();
         let points = Vec::with_capacity(prepared.compiled.batches().len());
-        Ok(Self { commands, pool, prepared, heaps, slots, points })
+        Ok(Self { services, pool, prepared, heaps, slots, points })
     }
 
     /// The recording of a batch, which waits for those of other queues.
@@ -81,7 +76,7 @@ impl<'p, D: Device> Run<'p, D> {
     fn open(&self, batch: &Batch) -> Result<Recording<D>, Error> {
         let name = batch.passes.first().and_then(|pass| self.prepared.compiled.pass(*pass));
         let name = name.map_or_else(|| "graph".into(), |pass| pass.name.clone());
-        let mut recording = Recording::open(self.commands, batch.queue, name)?;
+        let mut recording = Recording::open(self.services, batch.queue, name)?;
         for wait in batch.waits.iter().filter_map(|wait| self.points.get(*wait)) {
             recording.wait_for(wait)?;
         }
@@ -154,7 +149,7 @@ impl<'p, D: Device> Run<'p, D> {
     fn pass_to(&self, pass: &PassPlan<'_>, recording: &Recording<D>) {
         let slots = pass.uses.iter().filter_map(|used| self.slots.get(used.resource.index())?.as_ref());
         for aliased_range in slots.filter_map(|slot| slot.object.aliased_range()) {
-            aliased_range.pass_to(recording.id().0);
+            aliased_range.pass_to(recording.id().get());
         }
     }
 
@@ -165,7 +160,7 @@ impl<'p, D: Device> Run<'p, D> {
         let oldest_other = self.pool.context.recordings.oldest_open_but(recording.id());
         let queue = queue_kind(&self.pool.context, recording.queue());
         let recordings = &self.pool.context.recordings;
-        let requester = Requester { recording: recording.id().0, queue, oldest_other, recordings };
+        let requester = Requester { recording: recording.id().get(), queue, oldest_other, recordings };
         for id in pass.acquires {
             let slot = self.acquire_one(*id, requester)?;
             if let Some(place) = self.slots.get_mut(id.index()) {
@@ -185,7 +180,7 @@ impl<'p, D: Device> Run<'p, D> {
         state.check_open()?;
         state.note_request(description.needs.size);
         let (object, entry_ref) = match self.heaps.get(place.heap).copied().flatten() {
-            None => state.acquire_dedicated(context, requester, description, &name)?,
+            None => state.acquire_dedicated(context, &**self.services, requester, description, &name)?,
             Some(heap) => {
                 let at = state.heaps.iter().position(|known| known.id == heap);
                 let gone = || Error::Internal { what: "a transient heap in use does not exist" };
@@ -233,7 +228,7 @@ pub struct Resources<'p, D: Device> {
     uses: &'p [PassUse],
     slots: &'p [Option<Slot<D>>],
     /// For views.
-    descriptors: &'p Arc<DescriptorService<D>>,
+    services: &'p Services<D>,
 }
 
 debug_fields!([D: Device] Resources<'_, D>, "Resources", this, uses: this.uses);
@@ -270,7 +265,7 @@ impl<D: Device> Resources<'_, D> {
     #[inline(never)]
     pub fn texture_view(&self, id: ResourceId, desc: &TextureViewDesc) -> Result<&View<D>, Error> {
         match self.object(id)? {
-            Object::Texture(texture) => texture.view(self.descriptors, desc),
+            Object::Texture(texture) => texture.view(&self.services.descriptors, self.services, desc),
             Object::Buffer(_) => Err(wrong_type(&self.name(id))),
         }
     }
@@ -282,7 +277,7 @@ impl<D: Device> Resources<'_, D> {
     #[inline(never)]
     pub fn buffer_view(&self, id: ResourceId, desc: &BufferViewDesc) -> Result<&View<D>, Error> {
         match self.object(id)? {
-            Object::Buffer(buffer) => buffer.view(self.descriptors, desc),
+            Object::Buffer(buffer) => buffer.view(&self.services.descriptors, self.services, desc),
             Object::Texture(_) => Err(wrong_type(&self.name(id))),
         }
     }

@@ -1,4 +1,4 @@
-//! tenure's device contract and all policy above it.
+//! The manager: all policy above the device contract of [`tenure_device`].
 //!
 //! Programs use the crate `tenure`, which re-exports this one together with the devices. What each
 //! module is for, and which may use which, is in the repository's `docs/modules.md`.
@@ -6,8 +6,9 @@
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
 
-#[macro_use]
-mod callback;
+#[macro_use(event)]
+extern crate tenure_track;
+
 #[macro_use]
 mod debug;
 
@@ -20,36 +21,37 @@ mod config;
 mod context;
 mod descriptor;
 mod descriptor_store;
-pub mod device;
+mod duration;
 mod entry_points;
 mod error;
 mod execute;
 mod gpu;
+mod list;
 pub mod memory;
+mod page_allocator;
+mod permit;
 mod places;
 pub mod prelude;
 pub mod present;
 mod query;
 mod queue;
+mod readback;
 mod record;
 mod registry;
 mod repeated;
+mod reserved;
 mod resource;
+mod scratch;
+mod services;
 mod slot_blocks;
 mod staging;
-pub mod state;
 mod stats;
-mod sync;
-mod thread_slot;
 mod ticket;
-pub mod time;
 pub mod transient;
 mod transient_heaps;
 mod upload;
 
-#[doc(hidden)]
-pub use callback::emit;
-pub use command::{Commands, Needed, Recording};
+pub use command::{Commands, Needed, Recording, Transient, TransientBuffer, TransientTexture};
 pub use compaction::{CompactionReport, CompactionStats, MovedResource};
 pub use config::{
     CompactionConfig, Config, ConfigError, ConfigRule, ConfigUnit, DescriptorConfig, FrameConfig,
@@ -61,13 +63,6 @@ pub use descriptor::{
     Descriptors, Sampler, SamplerDesc, Set, SetLayout, SetLayoutDesc, TextureViewDesc, View,
 };
 pub use descriptor_store::{DescriptorHeapStats, DescriptorOwner, DescriptorStats};
-#[doc(inline)]
-pub use device::{
-    AccelerationStructureKind, AddressMode, BindingKind, Block, BorderColor, BufferAccess, BufferInfo,
-    BufferLayout, ClearValue, Compare, Compression, DescriptorKind, DeviceError, Dimension, Elements, Filter,
-    Format, Plane, QueryKind, QueueId, QueueKind, SamplerInfo, SetBinding, State, Subresource, TextureAccess,
-    TextureInfo, TextureRegion, TileRegion, Usage, ViewShape,
-};
 #[doc(hidden)]
 pub use entry_points::entry_points;
 pub use error::{
@@ -78,37 +73,48 @@ pub use execute::Resources;
 pub use gpu::{Frame, Gpu, ShutdownReport};
 #[doc(inline)]
 pub use memory::{AllocationFlags, CompactionBudget, Cost, LocationKind, MemoryUse, MovableId, Pressure};
+pub use page_allocator::{PageAllocator, PageAllocatorDesc, PageStats};
 pub use present::{PresentMode, SwapchainDesc, SwapchainImage};
 pub use query::{
     AnySamples, CompactedSize, GpuTime, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue,
     SampleCount, Timestamp,
 };
 pub use queue::Queue;
+pub use readback::Readback;
 pub use record::{RecordedAllocation, RecordedPlace, RecordedPlacement, Recorder};
 pub use registry::{Leak, ObjectKind};
+pub use reserved::{Reserved, ReservedDesc, TileQueue};
 pub use resource::{
     AccelerationStructure, AccelerationStructureDesc, Buffer, BufferDesc, BufferSlice, Constant, Deferred,
-    NotReleased, PageAllocator, PageAllocatorDesc, PageStats, ReadbackTexture, Rejected, Reserved,
-    ReservedDesc, SubresourceLayout, Texture, TextureDesc, TileQueue, Used,
+    NotReleased, ReadbackTexture, Rejected, SubresourceLayout, Texture, TextureDesc, Used,
 };
-pub use staging::{
-    BuildScratch, Readback, RingSlice, RingStats, Scratch, TexelData, UntypedConstant, UploadRing,
-    UploadRingDesc, WhenTooLarge,
-};
+pub use scratch::{RingSlice, Scratch, UntypedConstant, UploadRing, UploadRingDesc, WhenTooLarge};
+pub use staging::{BuildScratch, RingStats, TexelData};
 pub use stats::{
     BlockReport, FrameStats, HeapMemory, HeldReport, HolderKind, LiveObject, MemoryParts, MemoryReport,
     MovableReport, OpenRecordingReport, PoolReport, PoolStats, PressureChange, Report, Stats, TagReport,
     TypeMemory,
 };
-pub use tenure_heap::Name;
 #[doc(inline)]
-pub use time::{RecordingId, SyncPoint};
+pub use tenure_device as device;
+#[doc(inline)]
+pub use tenure_device::{
+    AccelerationStructureKind, AddressMode, BindingKind, Block, BorderColor, BufferAccess, BufferInfo,
+    BufferLayout, ClearValue, Compare, Compression, DescriptorKind, DeviceError, Dimension, Elements, Filter,
+    Format, Plane, QueryKind, QueueId, QueueKind, SamplerInfo, SetBinding, State, Subresource, TextureAccess,
+    TextureInfo, TextureRegion, TileRegion, Usage, ViewShape,
+};
+pub use tenure_heap::Name;
+#[doc(hidden)]
+pub use tenure_track::callback::emit;
+#[doc(inline)]
+pub use tenure_track::time::{RecordingId, SyncPoint};
+use tenure_track::{callback, sync, thread_slot};
+pub use tenure_track::{state, time};
 #[doc(no_inline)]
 pub use transient_heaps::TransientStats;
 #[doc(inline)]
 pub use transient_heaps::graph::{Graph, GraphError, TransientDesc};
-#[doc(inline)]
-pub use transient_heaps::{Transient, TransientBuffer, TransientTexture};
 pub use upload::{Upload, UploadStats};
 
 /// The example of the package's front page.

@@ -85,7 +85,7 @@
 //! Graph, GDC 2017), here with the planner [`tenure_plan`].
 
 #[doc(no_inline)]
-pub use crate::execute::Resources;
+pub use crate::command::{Transient, TransientBuffer, TransientTexture};
 #[doc(no_inline)]
-pub use crate::transient_heaps::{Transient, TransientBuffer, TransientTexture};
+pub use crate::execute::Resources;
 pub use crate::transient_heaps::{TransientResource, TransientStats, graph};

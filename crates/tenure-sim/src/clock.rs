@@ -1,4 +1,4 @@
-//! Vector clocks: which submissions of which queues are known to be done.
+//! Vector clocks: which submissions of which queues are known to be done. And the clock of timestamps.
 //!
 //! Mattern's and Fidge's vector time (1988), one component a queue. Within a queue submissions
 //! run in order, so one number stands for all up to it.
@@ -73,5 +73,32 @@ impl SharedClock {
             let serial = mine.load(Ordering::Acquire);
             (serial > done.load(Ordering::Acquire)).then_some((QueueId(queue), serial))
         })
+    }
+}
+
+/// Ticks that a command takes.
+const COMMAND_TICKS: u64 = 10;
+
+/// Where the counter of ticks begins: a clock of 36 bits soon begins again at 0, as on a device that has been
+/// running for an hour.
+const FIRST_TICK: u64 = (1 << 36) - 500;
+
+/// The GPU's clock, which all queues share.
+pub(crate) struct QueryClock(AtomicU64);
+
+impl Default for QueryClock {
+    fn default() -> Self {
+        Self(AtomicU64::new(FIRST_TICK))
+    }
+}
+
+impl QueryClock {
+    /// A command was executed.
+    pub(crate) fn advance(&self) {
+        self.0.fetch_add(COMMAND_TICKS, Ordering::Relaxed);
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
     }
 }

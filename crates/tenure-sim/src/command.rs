@@ -7,6 +7,8 @@ use tenure_core::device::{BufferLayout, QueueTransfer, State, Subresource, Textu
 
 use crate::descriptors::{At, DescriptorHeapState, What};
 use crate::layout::Span;
+use crate::memory::HeapState;
+use crate::object::Label;
 use crate::queries::{QueryCommand, QueryStep};
 use crate::resource::ResourceState;
 use crate::structures::{StructureState, StructureStep};
@@ -69,9 +71,9 @@ pub(crate) enum Command {
         span: Span,
         state: State,
     },
-    /// The CPU sees what was written in these states.
     /// The copies that follow may read what was never written.
     KeepUnwritten,
+    /// The CPU sees what was written in these states.
     MakeVisible {
         written: State,
     },
@@ -142,35 +144,8 @@ impl Command {
         match self {
             Self::Transition { resource, .. }
             | Self::Unordered { resource }
-            | Self::ClearTexture { resource, .. }
-            | Self::FillBuffer { resource, .. }
-            | Self::Use { resource, .. }
-            | Self::Discard { resource, .. }
-            | Self::ExpectBytes { resource, .. } => visit(resource),
-            Self::Aliasing { after, .. } => visit(after),
-            Self::CopyBuffer { src, dst, .. } | Self::CopySubresources { src, dst, .. } => {
-                visit(src);
-                visit(dst);
-            }
-            Self::CopyTexture { buffer, texture, .. } => {
-                visit(buffer);
-                visit(texture);
-            }
-            Self::ReadDescriptor { out, .. } | Self::SampleDescriptor { out, .. } => visit(out),
-            Self::Query(query) => {
-                if let Some((dst, _)) = query.written() {
-                    visit(dst);
-                }
-            }
-            Self::Structure(step) => {
-                if let Some((scratch, _)) = step.scratch() {
-                    visit(scratch);
-                }
-            }
-            Self::KeepUnwritten
-            | Self::MakeVisible { .. }
-            | Self::SetDescriptorHeaps(_)
-            | Self::UseDescriptor { .. } => {}
+            | Self::Aliasing { after: resource, .. } => visit(resource),
+            _ => self.own_accesses(|resource, _, _| visit(resource)),
         }
         self.structures(|structure| visit(structure.resource()));
         self.descriptors(|at| {
@@ -199,6 +174,85 @@ impl Command {
             }
             _ => {}
         }
+    }
+
+    /// Calls `visit` with each part of a resource that it touches and whether it writes there.
+    pub(crate) fn accesses(&self, mut visit: impl FnMut(&Arc<ResourceState>, Span, bool)) {
+        self.own_accesses(&mut visit);
+        match self {
+            Self::UseDescriptor { at, state } | Self::SampleDescriptor { texture: at, state, .. } => {
+                if let Some(what) = at.what() {
+                    what.parts(|resource, span| visit(resource, span, state.is_write()));
+                }
+            }
+            Self::ReadDescriptor { at, state, size, .. } => {
+                let what = at.what();
+                if let Some((resource, span)) = what.as_ref().and_then(|what| what.beginning(*size)) {
+                    visit(resource, span, state.is_write());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The same, without what descriptors show.
+    fn own_accesses(&self, mut visit: impl FnMut(&Arc<ResourceState>, Span, bool)) {
+        let bytes = |start: u64, size: u64| Span::Bytes { start, end: start + size };
+        match self {
+            Self::CopyBuffer { src, src_offset, dst, dst_offset, size } => {
+                visit(src, bytes(*src_offset, *size), false);
+                visit(dst, bytes(*dst_offset, *size), true);
+            }
+            Self::CopyTexture { buffer, layout, texture, region, to_texture } => {
+                visit(buffer, copied_rows(texture, region, *layout), !to_texture);
+                visit(texture, Span::Region(*region), *to_texture);
+            }
+            Self::CopySubresources { src, dst, subresource } => {
+                visit(src, Span::Subresource(*subresource), false);
+                visit(dst, Span::Subresource(*subresource), true);
+            }
+            Self::ClearTexture { resource, subresource, .. }
+            | Self::Discard { resource, subresource, .. } => {
+                visit(resource, Span::Subresource(*subresource), true);
+            }
+            Self::FillBuffer { resource: out, offset, size, .. }
+            | Self::ReadDescriptor { out, offset, size, .. } => visit(out, bytes(*offset, *size), true),
+            Self::Use { resource, span, state } => visit(resource, *span, state.is_write()),
+            Self::SampleDescriptor { out, offset, .. } => visit(out, bytes(*offset, SAMPLE_BYTES), true),
+            Self::ExpectBytes { resource, offset, bytes: expected } => {
+                visit(resource, bytes(*offset, expected.len() as u64), false);
+            }
+            // No acceleration structure is in memory that the CPU maps.
+            Self::Query(_) | Self::Structure(_) => {
+                let written = match self {
+                    Self::Query(query) => query.written(),
+                    Self::Structure(step) => step.scratch(),
+                    _ => None,
+                };
+                if let Some((resource, span)) = written {
+                    visit(resource, span, true);
+                }
+            }
+            Self::Transition { .. }
+            | Self::Unordered { .. }
+            | Self::Aliasing { .. }
+            | Self::KeepUnwritten
+            | Self::MakeVisible { .. }
+            | Self::SetDescriptorHeaps(_)
+            | Self::UseDescriptor { .. } => {}
+        }
+    }
+
+    /// Calls `visit` with each part of a resource whose bytes it reads or writes, those of acceleration structures
+    /// included. A barrier touches none.
+    pub(crate) fn touches(&self, mut visit: impl FnMut(&Arc<ResourceState>, Span)) {
+        self.accesses(|resource, span, _| visit(resource, span));
+        self.structures(|structure| visit(structure.resource(), structure.span()));
+        self.descriptors(|at| {
+            if let Some(What::Structure(structure)) = at.what() {
+                visit(structure.resource(), structure.span());
+            }
+        });
     }
 }
 
@@ -229,85 +283,22 @@ pub(crate) fn copied_rows(texture: &ResourceState, region: &TextureRegion, layou
     }
 }
 
-impl Command {
-    /// Calls `visit` with each part of a resource that it touches and whether it writes there.
-    pub(crate) fn accesses(&self, mut visit: impl FnMut(&Arc<ResourceState>, Span, bool)) {
-        match self {
-            Self::CopyBuffer { src, src_offset, dst, dst_offset, size } => {
-                visit(src, Span::Bytes { start: *src_offset, end: src_offset + size }, false);
-                visit(dst, Span::Bytes { start: *dst_offset, end: dst_offset + size }, true);
-            }
-            Self::CopyTexture { buffer, layout, texture, region, to_texture } => {
-                visit(buffer, copied_rows(texture, region, *layout), !to_texture);
-                visit(texture, Span::Region(*region), *to_texture);
-            }
-            Self::CopySubresources { src, dst, subresource } => {
-                visit(src, Span::Subresource(*subresource), false);
-                visit(dst, Span::Subresource(*subresource), true);
-            }
-            Self::ClearTexture { resource, subresource, .. } => {
-                visit(resource, Span::Subresource(*subresource), true);
-            }
-            Self::FillBuffer { resource, offset, size, .. } => {
-                visit(resource, Span::Bytes { start: *offset, end: offset + size }, true);
-            }
-            Self::Use { resource, span, state } => visit(resource, *span, state.is_write()),
-            Self::Discard { resource, subresource, .. } => {
-                visit(resource, Span::Subresource(*subresource), true);
-            }
-            Self::UseDescriptor { at, state } => shown(at, *state, visit),
-            Self::ReadDescriptor { at, state, out, offset, size } => {
-                visit(out, Span::Bytes { start: *offset, end: offset + size }, true);
-                let what = at.what();
-                if let Some((resource, span)) = what.as_ref().and_then(|what| what.beginning(*size)) {
-                    visit(resource, span, state.is_write());
-                }
-            }
-            Self::SampleDescriptor { texture, state, out, offset, .. } => {
-                visit(out, Span::Bytes { start: *offset, end: offset + SAMPLE_BYTES }, true);
-                shown(texture, *state, visit);
-            }
-            Self::ExpectBytes { resource, offset, bytes } => {
-                visit(resource, Span::Bytes { start: *offset, end: offset + bytes.len() as u64 }, false);
-            }
-            Self::Query(query) => {
-                if let Some((dst, span)) = query.written() {
-                    visit(dst, span, true);
-                }
-            }
-            // No acceleration structure is in memory that the CPU maps.
-            Self::Structure(step) => {
-                if let Some((scratch, span)) = step.scratch() {
-                    visit(scratch, span, true);
-                }
-            }
-            Self::Transition { .. }
-            | Self::Unordered { .. }
-            | Self::Aliasing { .. }
-            | Self::KeepUnwritten
-            | Self::MakeVisible { .. }
-            | Self::SetDescriptorHeaps(_) => {}
-        }
-    }
+/// What a list held when it was submitted.
+pub(crate) struct Recorded {
+    pub(crate) label: Arc<Label>,
+    pub(crate) commands: Arc<Vec<Command>>,
 }
 
-impl Command {
-    /// Calls `visit` with each part of a resource whose bytes it reads or writes, those of acceleration structures
-    /// included. A barrier touches none.
-    pub(crate) fn touches(&self, mut visit: impl FnMut(&Arc<ResourceState>, Span)) {
-        self.accesses(|resource, span, _| visit(resource, span));
-        self.structures(|structure| visit(structure.resource(), structure.span()));
-        self.descriptors(|at| {
-            if let Some(What::Structure(structure)) = at.what() {
-                visit(structure.resource(), structure.span());
-            }
-        });
-    }
+/// What tiles are to be mapped to.
+pub(crate) enum TileOrigin {
+    Heap { heap: Arc<HeapState>, offset: u64 },
+    Unmapped,
+    CopyOf { resource: Arc<ResourceState>, tiles: Vec<u64> },
 }
 
-/// What a descriptor shows at this moment.
-fn shown(at: &At, state: State, mut visit: impl FnMut(&Arc<ResourceState>, Span, bool)) {
-    if let Some(what) = at.what() {
-        what.parts(|resource, span| visit(resource, span, state.is_write()));
-    }
+/// A change of tile mappings, checked.
+pub(crate) struct TileChange {
+    pub(crate) resource: Arc<ResourceState>,
+    pub(crate) tiles: Vec<u64>,
+    pub(crate) origin: TileOrigin,
 }

@@ -1,30 +1,25 @@
 //! Making and unmaking heaps and resources.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
 use tenure_core::device::{
-    Allowed, CallRule, DeviceError, Features, HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId,
-    Requirements, ResourceDesc, StateModel, Usage, check,
+    Allowed, BufferInfo, CallRule, DeviceError, Features, HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId,
+    Priority, Requirements, ResourceDesc, StateModel, Usage, check,
 };
 
-use crate::calls::CallKind;
-use crate::checks::state::States;
 use crate::clock::SharedClock;
-use crate::costs::Work;
-use crate::formats;
 use crate::hazard::{Checks, HazardKind};
-use crate::heap::{Heap, HeapState, Store, Tenant};
-use crate::layout::Layout;
+use crate::layout::{Layout, TILE};
+use crate::memory::{Bytes, Heap, HeapState, Memory, SharedMemory, Store, Tenant, TileTable, Written};
 use crate::object::{Label, ObjectKind};
-use crate::owners::Owners;
 use crate::profile::Rules;
-use crate::requirements::{TOO_LARGE, requirements};
-use crate::resource::{Memory, Resource, ResourceState, Written};
-use crate::shared::{Request, Shared};
-use crate::sharing::SharedMemory;
-use crate::tiles::{self, TILE, TileTable};
+use crate::requirements::formats;
+use crate::requirements::tiles;
+use crate::requirements::{TOO_LARGE, memory_types, requirements};
+use crate::resource::{Owners, Resource, ResourceState};
+use crate::shared::Shared;
+use crate::states::States;
 
 fn kind(desc: &ResourceDesc) -> ObjectKind {
     match desc {
@@ -41,11 +36,6 @@ fn own_category(rules: Rules, desc: &ResourceDesc) -> HeapCategory {
         (ResourceDesc::Texture(_), Rules::D3d12 { .. }) if target => HeapCategory::Targets,
         (ResourceDesc::Texture(_), _) => HeapCategory::Textures,
     }
-}
-
-fn request(bytes: u64, memory: MemoryTypeId, desc: Option<&ResourceDesc>) -> Request {
-    let texture = matches!(desc, Some(ResourceDesc::Texture(_)));
-    Request { bytes, memory: memory.0, work: Work { bytes, texture } }
 }
 
 impl Shared {
@@ -71,26 +61,22 @@ impl Shared {
     }
 
     pub(crate) fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
-        self.call(CallKind::CreateHeap, request(desc.size, desc.memory, None), || {
-            self.check_heap(desc)?;
-            self.memory.take(&self.properties, desc.memory, desc.size)?;
-            let address = self.addresses(desc.size, desc.alignment).inspect_err(|_| {
-                self.memory.give(&self.properties, desc.memory, desc.size);
-            })?;
-            let label = self.register.create(ObjectKind::Heap);
-            self.note_block(&label, desc.memory, desc.size, desc.priority);
-            Ok(Heap { state: Arc::new(HeapState::new(label, desc.clone(), address, self.zeroed)) })
-        })
+        self.check_heap(desc)?;
+        self.memory.take(&self.properties, desc.memory, desc.size)?;
+        let address = self.addresses(desc.size, desc.alignment).inspect_err(|_| {
+            self.memory.give(&self.properties, desc.memory, desc.size);
+        })?;
+        let label = self.register.create(ObjectKind::Heap);
+        self.note_block(&label, desc.memory, desc.size, desc.priority);
+        Ok(Heap { state: Arc::new(HeapState::new(label, desc.clone(), address, self.zeroed)) })
     }
 
     pub(crate) fn destroy_heap(&self, heap: &Heap) {
         let state = &heap.state;
-        self.count(CallKind::DestroyHeap, Work { bytes: state.desc.size, texture: false });
         if let Some((first, count)) = state.tenants() {
-            let objects = vec![state.label.to_string(), first.to_string()];
-            let detail = || format!("{count} resources are still placed in it");
+            let detail = format!("{count} resources are still placed in it");
             let kind = HazardKind::HeapDestroyedFirst;
-            self.report(Checks::LIFETIME, kind, objects, detail, "destroy_heap");
+            self.report(Checks::LIFETIME, kind, &[&state.label, &first], detail, "destroy_heap");
         }
         self.check_unused(&state.label, &state.last_use, HazardKind::DestroyedInUse, "destroy_heap");
         self.register.destroy(&state.label);
@@ -126,10 +112,8 @@ impl Shared {
 
     /// The memory types that can be shared: on Direct3D 12 those that the CPU does not see.
     fn shareable_types(&self) -> u32 {
-        let types = self.properties.memory_types.iter().zip(0_u32..32);
-        let is_shareable =
-            |flags: MemoryFlags| !self.is_d3d12() || !flags.contains(MemoryFlags::HOST_VISIBLE);
-        types.filter(|(found, _)| is_shareable(found.flags)).fold(0, |mask, (_, bit)| mask | 1 << bit)
+        let is_d3d12 = self.is_d3d12();
+        memory_types(&self.properties, |flags| !is_d3d12 || !flags.contains(MemoryFlags::HOST_VISIBLE))
     }
 
     fn check_memory_type(
@@ -147,50 +131,46 @@ impl Shared {
         Layout::linear(desc).ok_or_else(too_large)
     }
 
-    pub(crate) fn create_committed(
-        &self,
-        desc: &ResourceDesc,
-        memory: MemoryTypeId,
-    ) -> Result<Resource, DeviceError> {
-        self.create_committed_as(desc, desc, memory)
-    }
-
     /// Creates what is described by `created`, and has it be what is described by `desc`.
-    pub(crate) fn create_committed_as(
+    pub(crate) fn create_committed(
         &self,
         created: &ResourceDesc,
         desc: &ResourceDesc,
         memory: MemoryTypeId,
     ) -> Result<Resource, DeviceError> {
-        let size = |needs: &Requirements| self.properties.committed_size(needs);
-        let asked = self.requirements_of(created).map_or(0, |needs| size(&needs));
-        self.call(CallKind::CreateCommitted, request(asked, memory, Some(desc)), || {
-            let needs = self.requirements_of(created)?;
-            let size = size(&needs);
-            let flags = self.check_memory_type(&needs, memory)?;
-            if size > self.properties.max_heap_size {
-                return Err(DeviceError::invalid_call(
-                    CallRule::ResourceTooLarge,
-                    size,
-                    self.properties.max_heap_size,
-                ));
-            }
-            let layout = Self::layout(desc)?;
-            self.memory.take(&self.properties, memory, size)?;
-            let address = self.addresses(size, needs.alignment).inspect_err(|_| {
-                self.memory.give(&self.properties, memory, size);
-            })?;
-            let written = Written::new(layout.bytes());
-            if self.zeroed {
-                written.insert(0..layout.bytes());
-            }
-            let store = Arc::new(Store::new(size, self.zeroed));
-            let label = self.register.create(kind(desc));
-            self.note_block(&label, memory, size, desc.usage().priority());
-            let written = Arc::new(written);
-            let sharing = self.share(desc, &store.bytes, &written);
-            let memory = Memory::Committed { store, memory, size, is_counted: true };
-            Ok(self.resource(label, desc, layout, memory, (flags, address), (written, sharing)))
+        let needs = self.requirements_of(created)?;
+        let size = self.properties.committed_size(&needs);
+        let flags = self.check_memory_type(&needs, memory)?;
+        check::at_most(CallRule::ResourceTooLarge, size, self.properties.max_heap_size)?;
+        let layout = Self::layout(desc)?;
+        self.memory.take(&self.properties, memory, size)?;
+        let address = self.addresses(size, needs.alignment).inspect_err(|_| {
+            self.memory.give(&self.properties, memory, size);
+        })?;
+        let written = Written::new(layout.bytes());
+        if self.zeroed {
+            written.insert(0..layout.bytes());
+        }
+        let store = Arc::new(Store::new(size, self.zeroed));
+        let label = self.register.create(kind(desc));
+        self.note_block(&label, memory, size, desc.usage().priority());
+        let written = Arc::new(written);
+        let sharing = self.share(desc, &store.bytes, &written);
+        let memory = Memory::Committed { store, memory, size, is_counted: true };
+        Ok(self.resource(label, desc, layout, memory, (flags, address), (written, sharing)))
+    }
+
+    /// The memory of a new resource that is to be shared.
+    fn share(
+        &self,
+        desc: &ResourceDesc,
+        bytes: &Arc<Bytes>,
+        written: &Arc<Written>,
+    ) -> Option<Arc<SharedMemory>> {
+        desc.usage().contains(Usage::SHARED).then(|| {
+            let memory = SharedMemory::new(bytes, written, self.number);
+            self.shares.note(&memory);
+            memory
         })
     }
 
@@ -201,18 +181,16 @@ impl Shared {
         sharing: &Arc<SharedMemory>,
         (memory, size): (MemoryTypeId, u64),
     ) -> Result<Resource, DeviceError> {
-        self.call(CallKind::CreateCommitted, request(size, memory, Some(desc)), || {
-            let needs = self.requirements_of(desc)?;
-            let flags = self.check_memory_type(&needs, memory)?;
-            let layout = Self::layout(desc)?;
-            let address = self.addresses(needs.size, needs.alignment)?;
-            let (bytes, written) = sharing.parts();
-            let store = Arc::new(Store::over(bytes));
-            let memory = Memory::Committed { store, memory, size, is_counted: false };
-            let label = self.register.create(kind(desc));
-            let parts = (written, Some(Arc::clone(sharing)));
-            Ok(self.resource(label, desc, layout, memory, (flags, address), parts))
-        })
+        let needs = self.requirements_of(desc)?;
+        let flags = self.check_memory_type(&needs, memory)?;
+        let layout = Self::layout(desc)?;
+        let address = self.addresses(needs.size, needs.alignment)?;
+        let (bytes, written) = sharing.parts();
+        let store = Arc::new(Store::over(bytes));
+        let memory = Memory::Committed { store, memory, size, is_counted: false };
+        let label = self.register.create(kind(desc));
+        let parts = (written, Some(Arc::clone(sharing)));
+        Ok(self.resource(label, desc, layout, memory, (flags, address), parts))
     }
 
     /// A heap takes its own category, or everything where the device knows such heaps.
@@ -245,58 +223,74 @@ impl Shared {
         offset: u64,
     ) -> Result<Resource, DeviceError> {
         let heap = &heap.state;
-        let mut asked = request(0, heap.memory(), Some(desc));
-        asked.bytes = self.requirements_of(desc).map_or(0, |needs| needs.size);
-        self.call(CallKind::CreatePlaced, asked, || {
-            let needs = self.requirements_of(desc)?;
-            let flags = self.check_memory_type(&needs, heap.memory())?;
-            self.check_placement(desc, &needs, heap, offset)?;
-            let range = offset..offset + needs.size;
-            if self.is_d3d12() && heap.buffer_apart(desc, &range).is_some() {
-                return Err(DeviceError::invalid_value(CallRule::StructuresApart, offset));
+        let needs = self.requirements_of(desc)?;
+        let flags = self.check_memory_type(&needs, heap.memory())?;
+        self.check_placement(desc, &needs, heap, offset)?;
+        let range = offset..offset + needs.size;
+        if self.is_d3d12() && heap.buffer_apart(desc, &range).is_some() {
+            return Err(DeviceError::invalid_value(CallRule::StructuresApart, offset));
+        }
+        let layout = Self::layout(desc)?;
+        let label = self.register.create(kind(desc));
+        let written = Written::new(layout.bytes());
+        let fresh = heap.place(&label, desc, range);
+        // Targets come with compression data that zeroes do not initialise.
+        if self.zeroed && !desc.usage().intersects(Usage::TEXTURE_ONLY) {
+            for range in fresh {
+                let end = (range.end - offset).min(layout.bytes());
+                written.insert((range.start - offset).min(end)..end);
             }
-            let layout = Self::layout(desc)?;
-            let label = self.register.create(kind(desc));
-            let written = Written::new(layout.bytes());
-            let fresh = heap.place(&label, desc, range);
-            // Targets come with compression data that zeroes do not initialise.
-            if self.zeroed && !desc.usage().intersects(Usage::TEXTURE_ONLY) {
-                for range in fresh {
-                    let end = (range.end - offset).min(layout.bytes());
-                    written.insert((range.start - offset).min(end)..end);
-                }
-            }
-            let states = Arc::new(Mutex::new(States::new(&self.properties, desc, flags)));
-            let tenant = Arc::new(Tenant::new(Arc::clone(&label), states));
-            let address = heap.address + offset;
-            let memory = Memory::Placed { heap: Arc::clone(heap), tenant, offset, size: needs.size };
-            Ok(self.resource(label, desc, layout, memory, (flags, address), (Arc::new(written), None)))
-        })
+        }
+        let states = Arc::new(Mutex::new(States::new(&self.properties, desc, flags)));
+        let tenant = Arc::new(Tenant::new(Arc::clone(&label), states));
+        let address = heap.address + offset;
+        let memory = Memory::Placed { heap: Arc::clone(heap), tenant, offset, size: needs.size };
+        Ok(self.resource(label, desc, layout, memory, (flags, address), (Arc::new(written), None)))
     }
 
     pub(crate) fn create_reserved(&self, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
-        let asked = request(0, MemoryTypeId(0), Some(desc));
-        self.call(CallKind::CreateReserved, asked, || {
-            check::reserved_usage(desc)?;
-            let layout = tiles::layout(&self.properties, desc, || self.tile_types(desc))?;
-            self.check_usage(desc)?;
-            formats::check(self.formats, desc)?;
-            let address = self.addresses(layout.bytes(), TILE)?;
-            let label = self.register.create(kind(desc));
-            let written = Written::new(layout.bytes());
-            if self.reads_unmapped_tiles() {
-                written.insert(0..layout.bytes());
-            }
-            let memory = Memory::Reserved(Mutex::new(TileTable::default()));
-            Ok(self.resource(
-                label,
-                desc,
-                layout,
-                memory,
-                (MemoryFlags::empty(), address),
-                (Arc::new(written), None),
-            ))
-        })
+        check::reserved_usage(desc)?;
+        let layout = tiles::layout(&self.properties, desc, || self.tile_types(desc))?;
+        self.check_usage(desc)?;
+        formats::check(self.formats, desc)?;
+        let address = self.addresses(layout.bytes(), TILE)?;
+        let label = self.register.create(kind(desc));
+        let written = Written::new(layout.bytes());
+        if self.reads_unmapped_tiles() {
+            written.insert(0..layout.bytes());
+        }
+        let memory = Memory::Reserved(Mutex::new(TileTable::default()));
+        Ok(self.resource(
+            label,
+            desc,
+            layout,
+            memory,
+            (MemoryFlags::empty(), address),
+            (Arc::new(written), None),
+        ))
+    }
+
+    /// The memory types that tiles can be mapped to. Of those that a resource of the description can be placed in these
+    /// are the device's own that the CPU does not see, as on Direct3D 12 and with NVIDIA's driver for Vulkan.
+    pub(crate) fn tile_types(&self, desc: &ResourceDesc) -> Result<u32, DeviceError> {
+        let placed = self.requirements_of(&least(desc))?.memory_types;
+        let is_local = |flags: MemoryFlags| flags.contains(MemoryFlags::DEVICE_LOCAL);
+        let is_own = |flags: MemoryFlags| is_local(flags) && !flags.contains(MemoryFlags::HOST_VISIBLE);
+        let own = memory_types(&self.properties, is_own) & placed;
+        // On unified memory the CPU sees all of it.
+        Ok(if own == 0 { memory_types(&self.properties, is_local) & placed } else { own })
+    }
+
+    fn note_block(&self, label: &Arc<Label>, memory: MemoryTypeId, size: u64, priority: Priority) {
+        if let Some(pager) = &self.pager {
+            pager.created(label, memory, size, priority);
+        }
+    }
+
+    fn forget_block(&self, label: &Label) {
+        if let Some(pager) = &self.pager {
+            pager.destroyed(label.id);
+        }
     }
 
     fn resource(
@@ -329,7 +323,6 @@ impl Shared {
                 memory,
                 flags,
                 address: has_address.then_some(address),
-                mapped: AtomicBool::new(false),
                 last_use: SharedClock::default(),
                 written,
                 sharing,
@@ -345,11 +338,6 @@ impl Shared {
 
     pub(crate) fn destroy_resource(&self, resource: &Resource) {
         let state = &resource.state;
-        let bytes = match &state.memory {
-            Memory::Committed { size, .. } => *size,
-            _ => 0,
-        };
-        self.count(CallKind::DestroyResource, Work { bytes, texture: !state.is_buffer() });
         self.check_unused(&state.label, &state.last_use, HazardKind::DestroyedInUse, "destroy_resource");
         self.register.destroy(&state.label);
         self.forget_block(&state.label);
@@ -360,5 +348,14 @@ impl Shared {
             Memory::Placed { heap, tenant, offset, size } => heap.leave(tenant, *offset..offset + size),
             Memory::Committed { .. } | Memory::Reserved(_) => {}
         }
+    }
+}
+
+/// A resource of the same kind that is not too large to be created otherwise: reserved buffers
+/// may be.
+fn least(desc: &ResourceDesc) -> ResourceDesc {
+    match desc {
+        ResourceDesc::Buffer(info) => ResourceDesc::Buffer(BufferInfo { size: 1, usage: info.usage }),
+        ResourceDesc::Texture(_) => desc.clone(),
     }
 }

@@ -1,124 +1,24 @@
 //! What happens when a queue reaches a submission: the checks of each command, then its effect.
 
-use std::fmt::Display;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tenure_core::device::{
-    BufferLayout, QueryKind, QueueId, QueueKind, QueueSerial, QueueTransfer, State, StateModel, Subresource,
-    TextureRegion,
-};
+use tenure_core::device::{BufferLayout, QueueId, QueueTransfer, State, Subresource, TextureRegion};
 
-use crate::checks::state::{ExecutionPoint, Role};
-use crate::clock::Clock;
-use crate::command::{Command, clear_state, copied_rows};
+use crate::command::{Command, Recorded, TileChange, TileOrigin, clear_state, copied_rows};
+use crate::execution::{Execution, Use};
 use crate::faults::BarrierChange;
-use crate::hazard::{Checks, Hazard, HazardKind, Origin};
-use crate::heap::HeapState;
+use crate::hazard::{Checks, HazardKind};
 use crate::journal::Step;
-use crate::layout::{Ranges, Span};
-use crate::owners::Part;
-use crate::resource::{Memory, ResourceState};
-use crate::shared::Shared;
-use crate::tiles::{TILE, TileTarget};
-use crate::timeline::Recorded;
+use crate::layout::{Ranges, Span, TILE};
+use crate::memory::{Memory, TileTarget};
+use crate::resource::{Part, ResourceState};
+use crate::states::Role;
 
 /// Bytes that are moved at a time.
 const CHUNK: usize = 4096;
 
-/// What tiles are to be mapped to.
-pub(crate) enum TileOrigin {
-    Heap { heap: Arc<HeapState>, offset: u64 },
-    Unmapped,
-    CopyOf { resource: Arc<ResourceState>, tiles: Vec<u64> },
-}
-
-/// A change of tile mappings, checked.
-pub(crate) struct TileChange {
-    pub(crate) resource: Arc<ResourceState>,
-    pub(crate) tiles: Vec<u64>,
-    pub(crate) origin: TileOrigin,
-}
-
-/// A command's use of a part of a resource.
-pub(crate) struct Use<'a> {
-    pub(crate) resource: &'a Arc<ResourceState>,
-    pub(crate) span: Span,
-    /// `None`: whatever it is in.
-    pub(crate) state: Option<State>,
-}
-
-impl Use<'_> {
-    pub(crate) fn writes(&self) -> bool {
-        self.state.is_some_and(State::is_write)
-    }
-
-    /// Unordered accesses may read or write, and so may those to acceleration structures; they
-    /// are taken to write, so that unwritten bytes are no hazard to them.
-    pub(crate) fn fills(&self) -> bool {
-        self.writes() || self.state == Some(State::ACCELERATION_STRUCTURE)
-    }
-
-    pub(crate) fn reads(&self) -> bool {
-        !self.fills() && self.state != Some(State::COMMON)
-    }
-}
-
-/// One submission being executed.
-pub(crate) struct Execution<'a> {
-    pub(crate) shared: &'a Shared,
-    pub(crate) queue: QueueId,
-    kind: QueueKind,
-    family: u32,
-    pub(crate) serial: u64,
-    /// What is ordered before this submission, and what the CPU had seen when it submitted it.
-    pub(crate) clock: Clock,
-    pub(crate) observed: Clock,
-    /// The newest submission of its own queue that the queues knew for which it has waited.
-    pub(crate) heard_of: u64,
-    /// What everybody is ordered after.
-    pub(crate) floor: Clock,
-    list: String,
-    index: usize,
-    name: &'static str,
-    /// What queries count, since the submission began.
-    pub(crate) counters: [u64; QueryKind::STATISTICS],
-    /// The descriptor heaps that the list has set, by number: of resources, of samplers.
-    pub(crate) heaps: [Option<u64>; 2],
-    /// Copies of the list may read what was never written.
-    pub(crate) keeps_unwritten: bool,
-    /// To decay at the end.
-    touched: Vec<Arc<ResourceState>>,
-}
-
-impl<'a> Execution<'a> {
-    pub(crate) fn new(
-        shared: &'a Shared,
-        (queue, kind, family): (QueueId, QueueKind, u32),
-        serial: u64,
-        (clock, observed, heard_of): (Clock, Clock, u64),
-        floor: Clock,
-    ) -> Self {
-        Self {
-            shared,
-            queue,
-            kind,
-            family,
-            serial,
-            clock,
-            observed,
-            heard_of,
-            floor,
-            list: String::new(),
-            index: 0,
-            name: "update_tiles",
-            counters: [0; QueryKind::STATISTICS],
-            heaps: [None; 2],
-            keeps_unwritten: false,
-            touched: Vec::new(),
-        }
-    }
-
+impl Execution<'_> {
     pub(crate) fn list(&mut self, list: &Recorded) {
         (self.heaps, self.keeps_unwritten) = ([None; 2], false);
         if self.shared.checks.is_empty() {
@@ -129,48 +29,6 @@ impl<'a> Execution<'a> {
         for (index, command) in list.commands.iter().enumerate() {
             (self.index, self.name) = (index, command.name());
             self.command(command);
-        }
-    }
-
-    /// The submission is done: Direct3D 12's states decay.
-    pub(crate) fn finish(self) {
-        for resource in &self.touched {
-            resource.states.lock().decay(self.execution_point());
-        }
-    }
-
-    pub(crate) fn is_on(&self, check: Checks) -> bool {
-        self.shared.checks.contains(check)
-    }
-
-    pub(crate) fn report(&self, kind: HazardKind, objects: &[&dyn Display], detail: String) {
-        let origin = Origin::Command {
-            name: self.name,
-            index: self.index,
-            list: self.list.clone(),
-            queue: self.queue,
-            serial: self.serial,
-        };
-        let objects = objects.iter().map(ToString::to_string).collect();
-        self.shared.hazards.push(Hazard { kind, objects, detail, origin });
-    }
-
-    pub(crate) fn execution_point(&self) -> ExecutionPoint {
-        ExecutionPoint {
-            d3d12: self.shared.is_d3d12(),
-            at: QueueSerial { queue: self.queue, serial: self.serial },
-            kind: self.kind,
-            family: self.family,
-            heard_of: self.heard_of,
-            observed: self.observed.get(self.queue),
-        }
-    }
-
-    /// Remembers a resource whose states may decay.
-    pub(crate) fn touch(&mut self, resource: &Arc<ResourceState>) {
-        let known = self.touched.last().is_some_and(|last| Arc::ptr_eq(last, resource));
-        if !known && self.shared.properties.state_model == StateModel::Promotion {
-            self.touched.push(Arc::clone(resource));
         }
     }
 
@@ -274,11 +132,6 @@ impl<'a> Execution<'a> {
         self.shared.journal.note(step);
     }
 
-    /// Checks one use; false when its effect is to be left out.
-    pub(crate) fn uses_one(&mut self, resource: &Arc<ResourceState>, span: Span, state: State) -> bool {
-        self.check(&Use { resource, span, state: Some(state) })
-    }
-
     fn uses(
         &mut self,
         (src, from, src_state): (&Arc<ResourceState>, Span, State),
@@ -380,7 +233,8 @@ impl<'a> Execution<'a> {
                     expected[index]
                 );
                 let at = at + index as u64;
-                self.report(HazardKind::WrongBytes, &[&Part { resource, range: at..at + 1 }], detail);
+                let part = Part { resource, range: at..at + 1 };
+                self.report(Checks::empty(), HazardKind::WrongBytes, &[&part], detail);
                 return;
             }
         }

@@ -1,7 +1,5 @@
 //! Failures on order.
 
-use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -9,7 +7,6 @@ use parking_lot::Mutex;
 use tenure_core::device::{DeviceError, MemoryTypeId, State};
 
 use crate::calls::CallKind;
-use crate::shared::Shared;
 
 /// What a [`Fault`] makes the call answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,22 +85,22 @@ impl Fault {
 #[derive(Default)]
 pub(crate) struct FaultState {
     /// Kept apart so that calls without faults take no lock.
-    armed: AtomicBool,
-    faults: Mutex<Vec<Fault>>,
-    fence_delay: AtomicU64,
+    pub(crate) armed: AtomicBool,
+    pub(crate) faults: Mutex<Vec<Fault>>,
+    pub(crate) fence_delay: AtomicU64,
     /// Kept apart so that calls without a delay take no lock.
-    is_late: AtomicBool,
-    late: Mutex<Option<(CallKind, Duration)>>,
+    pub(crate) is_late: AtomicBool,
+    pub(crate) late: Mutex<Option<(CallKind, Duration)>>,
     /// Aliasing barriers executed, and which of them, from 1, is lost; 0: none.
-    aliasing: AtomicU64,
-    lost_aliasing: AtomicU64,
+    pub(crate) aliasing: AtomicU64,
+    pub(crate) lost_aliasing: AtomicU64,
     /// Other barriers executed, and which of them, from 1, is changed; 0: none.
-    barriers: AtomicU64,
-    changed_barrier: AtomicU64,
-    change: Mutex<Option<BarrierChange>>,
+    pub(crate) barriers: AtomicU64,
+    pub(crate) changed_barrier: AtomicU64,
+    pub(crate) change: Mutex<Option<BarrierChange>>,
 }
 
-/// What becomes of a barrier: [`Faults::change_barrier`].
+/// What becomes of a barrier: [`Faults::change_barrier`](crate::Faults::change_barrier).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierChange {
     /// It has no effect.
@@ -158,121 +155,6 @@ impl FaultState {
         });
         self.armed.store(!faults.is_empty(), Ordering::Relaxed);
         answer
-    }
-}
-
-/// Injects failures into a device: [`Device::faults`](crate::Device::faults).
-///
-/// ```
-/// use tenure::device::{Device as _, Permit};
-/// use tenure::sim::{Device, Fault, FaultKind, Profile};
-/// use tenure::QueueId;
-///
-/// let device = Device::new(Profile::DISCRETE);
-/// device.faults().inject(Fault::nth(2, FaultKind::OutOfHostMemory));
-/// let permit = Permit::checked();
-/// let first = device.create_list(permit, QueueId(0))?;
-/// assert!(device.create_list(permit, QueueId(0)).is_err());
-/// assert!(device.create_list(permit, QueueId(0)).is_ok());
-/// # device.destroy_list(permit, first);
-/// # Ok::<(), tenure::DeviceError>(())
-/// ```
-#[derive(Clone)]
-pub struct Faults {
-    shared: Arc<Shared>,
-}
-
-impl Faults {
-    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
-        Self { shared: Arc::clone(shared) }
-    }
-
-    /// Adds a failure to come. Several may be pending; each counts by itself.
-    pub fn inject(&self, fault: Fault) {
-        let state = &self.shared.faults;
-        let mut faults = state.faults.lock();
-        faults.push(fault);
-        state.armed.store(true, Ordering::Relaxed);
-    }
-
-    /// How many aliasing barriers the device has executed, lost ones included.
-    #[must_use]
-    pub fn aliasing_barriers(&self) -> u64 {
-        self.shared.faults.aliasing.load(Ordering::Relaxed)
-    }
-
-    /// Loses the `n`-th aliasing barrier executed from now on: it counts, and does nothing. 1 is the
-    /// next, 0 is taken as 1. In place of the one ordered before.
-    ///
-    /// So a test shows that each barrier is needed: with any one lost there is a hazard.
-    ///
-    /// ```
-    /// use tenure::sim::{Device, Profile};
-    ///
-    /// let device = Device::new(Profile::DISCRETE);
-    /// device.faults().lose_aliasing_barrier(1);
-    /// // … run what has at least one …
-    /// assert_eq!(device.faults().aliasing_barriers(), 0); // this does not
-    /// ```
-    pub fn lose_aliasing_barrier(&self, n: u64) {
-        let state = &self.shared.faults;
-        let number = state.aliasing.load(Ordering::Relaxed).saturating_add(n.max(1));
-        state.lost_aliasing.store(number, Ordering::Relaxed);
-    }
-
-    /// Changes the `n`-th transition or unordered barrier executed from now on. 1 is the next, 0 is taken
-    /// as 1. In place of the change ordered before. So a test shows that it would find such a mistake.
-    ///
-    /// ```
-    /// use tenure_sim::{BarrierChange, Device, Profile};
-    ///
-    /// let device = Device::new(Profile::DISCRETE);
-    /// device.faults().change_barrier(1, BarrierChange::Lost);
-    /// // … run what has at least one: there are hazards …
-    /// ```
-    pub fn change_barrier(&self, n: u64, change: BarrierChange) {
-        let state = &self.shared.faults;
-        *state.change.lock() = Some(change);
-        let number = state.barriers.load(Ordering::Relaxed).saturating_add(n.max(1));
-        state.changed_barrier.store(number, Ordering::Relaxed);
-    }
-
-    /// Forgets all pending failures, the barriers to lose or change, and the delays of fences and calls. A removed device
-    /// stays removed.
-    pub fn clear(&self) {
-        let state = &self.shared.faults;
-        let mut faults = state.faults.lock();
-        faults.clear();
-        state.armed.store(false, Ordering::Relaxed);
-        state.fence_delay.store(0, Ordering::Relaxed);
-        state.lost_aliasing.store(0, Ordering::Relaxed);
-        state.changed_barrier.store(0, Ordering::Relaxed);
-        state.is_late.store(false, Ordering::Relaxed);
-    }
-
-    /// Makes the next call of this kind return so much later, on the real clock, than it takes effect: a
-    /// window in which other threads make calls. In place of the delay ordered before.
-    pub fn delay_return(&self, call: CallKind, time: Duration) {
-        let state = &self.shared.faults;
-        *state.late.lock() = Some((call, time));
-        state.is_late.store(true, Ordering::Relaxed);
-    }
-
-    /// Makes every submission from now on complete `ticks` later than its lag says.
-    pub fn delay_fences(&self, ticks: u64) {
-        self.shared.faults.fence_delay.store(ticks, Ordering::Relaxed);
-    }
-
-    /// Removes the device now: what is in flight never completes, waits end, every call answers
-    /// [`DeviceError::Lost`] with `reason`, and `destroy_*` still frees.
-    pub fn remove(&self, reason: &str) {
-        self.shared.lose(reason);
-    }
-}
-
-impl fmt::Debug for Faults {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Faults").field("pending", &*self.shared.faults.faults.lock()).finish()
     }
 }
 

@@ -231,7 +231,15 @@ pub(crate) struct HazardLog {
 }
 
 impl HazardLog {
-    pub(crate) fn push(&self, hazard: Hazard) {
+    pub(crate) fn push(
+        &self,
+        kind: HazardKind,
+        objects: &[&dyn fmt::Display],
+        detail: &dyn fmt::Display,
+        origin: Origin,
+    ) {
+        let objects = objects.iter().map(ToString::to_string).collect();
+        let hazard = Hazard { kind, objects, detail: detail.to_string(), origin };
         self.found.fetch_add(1, Ordering::Relaxed);
         let mut kept = self.kept.lock();
         if kept.len() < HAZARD_LOG_LIMIT {

@@ -9,7 +9,8 @@ use std::ops::Range;
 use smallvec::SmallVec;
 use tenure_core::device::{Plane, ResourceDesc, Subresource, TextureInfo, TextureRegion, TileLayout};
 
-use crate::tiles::TILE;
+/// Bytes of a tile.
+pub(crate) const TILE: u64 = 64 << 10;
 
 /// Byte ranges, adjacent ones joined.
 pub(crate) type Ranges = SmallVec<[Range<u64>; 2]>;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
@@ -72,10 +72,7 @@ impl Label {
 
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.name.lock() {
-            Some(name) => write!(f, "{} '{name}' (#{})", self.kind, self.id),
-            None => write!(f, "{} #{}", self.kind, self.id),
-        }
+        show(f, self.kind, self.name.lock().as_deref(), self.id)
     }
 }
 
@@ -92,12 +89,28 @@ pub struct LiveObject {
 
 impl fmt::Display for LiveObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.name {
-            Some(name) => write!(f, "{} '{name}' (#{})", self.kind, self.id),
-            None => write!(f, "{} #{}", self.kind, self.id),
-        }
+        show(f, self.kind, self.name.as_deref(), self.id)
     }
 }
+
+fn show(f: &mut fmt::Formatter<'_>, kind: ObjectKind, name: Option<&str>, id: u64) -> fmt::Result {
+    match name {
+        Some(name) => write!(f, "{kind} '{name}' (#{id})"),
+        None => write!(f, "{kind} #{id}"),
+    }
+}
+
+/// Implements `Debug` of handles, which shows their labels.
+macro_rules! debug_by_label {
+    ($handle:ident) => {
+        impl std::fmt::Debug for $handle {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!(stringify!($handle), "({})"), self.state.label)
+            }
+        }
+    };
+}
+pub(crate) use debug_by_label;
 
 /// Everything created and not yet destroyed, by number.
 #[derive(Default)]
@@ -142,5 +155,31 @@ impl Register {
 
     pub(crate) fn count(&self, wanted: impl Fn(ObjectKind) -> bool) -> u64 {
         self.live.lock().values().filter(|label| wanted(label.kind)).count() as u64
+    }
+}
+
+/// Objects that a device shares with others and does not keep alive.
+pub(crate) struct Shares<T>(Mutex<Vec<Weak<T>>>);
+
+impl<T> Default for Shares<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> Shares<T> {
+    pub(crate) fn note(&self, share: &Arc<T>) {
+        let mut known = self.0.lock();
+        known.retain(|known| known.strong_count() > 0);
+        known.push(Arc::downgrade(share));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+
+    /// The objects that are alive; none is known afterwards.
+    pub(crate) fn take(&self) -> Vec<Arc<T>> {
+        self.0.lock().drain(..).filter_map(|share| share.upgrade()).collect()
     }
 }

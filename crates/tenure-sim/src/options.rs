@@ -2,7 +2,7 @@
 
 use tenure_core::device::DescriptorLimits;
 
-use crate::costs::Costs;
+use crate::calls::Costs;
 use crate::hazard::Checks;
 use crate::paging::Paging;
 use crate::profile::Profile;
@@ -25,6 +25,18 @@ pub enum Lag {
     /// [`complete`](crate::Device::complete) or
     /// [`run_until_idle`](crate::Device::run_until_idle) says so. `wait` blocks on the real clock.
     Manual,
+}
+
+/// The methods that set options of plain values.
+macro_rules! setters {
+    ($($name:ident($($value:ident: $type:ty)?) = $set:expr;)*) => {$(
+        #[doc = concat!("Sets [`", stringify!($name), "`](Self::", stringify!($name), ").")]
+        #[must_use]
+        pub const fn $name(mut self $(, $value: $type)?) -> Self {
+            self.$name = $set;
+            self
+        }
+    )*};
 }
 
 /// The settings of a device.
@@ -126,25 +138,22 @@ impl Options {
         }
     }
 
-    /// Sets [`seed`](Self::seed).
-    #[must_use]
-    pub const fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
-    /// Sets [`lag`](Self::lag).
-    #[must_use]
-    pub const fn lag(mut self, lag: Lag) -> Self {
-        self.lag = lag;
-        self
-    }
-
-    /// Sets [`checks`](Self::checks).
-    #[must_use]
-    pub const fn checks(mut self, checks: Checks) -> Self {
-        self.checks = checks;
-        self
+    setters! {
+        seed(seed: u64) = seed;
+        lag(lag: Lag) = lag;
+        checks(checks: Checks) = checks;
+        tight_alignment(on: bool) = Some(on);
+        zeroed(on: bool) = Some(on);
+        prefers_dedicated() = true;
+        requires_dedicated() = true;
+        copy_src_with_reads() = true;
+        loses_depth_copies() = true;
+        unmapped_tiles(on: bool) = on;
+        shared_memory(on: bool) = on;
+        texture_writes(on: bool) = Some(on);
+        descriptors(limits: DescriptorLimits) = Some(limits);
+        journal(on: bool) = on;
+        record_calls() = true;
     }
 
     /// Sets [`costs`](Self::costs).
@@ -168,94 +177,10 @@ impl Options {
         self
     }
 
-    /// Sets [`tight_alignment`](Self::tight_alignment).
-    #[must_use]
-    pub const fn tight_alignment(mut self, on: bool) -> Self {
-        self.tight_alignment = Some(on);
-        self
-    }
-
-    /// Sets [`zeroed`](Self::zeroed).
-    #[must_use]
-    pub const fn zeroed(mut self, on: bool) -> Self {
-        self.zeroed = Some(on);
-        self
-    }
-
-    /// Sets [`prefers_dedicated`](Self::prefers_dedicated).
-    #[must_use]
-    pub const fn prefers_dedicated(mut self) -> Self {
-        self.prefers_dedicated = true;
-        self
-    }
-
-    /// Sets [`requires_dedicated`](Self::requires_dedicated).
-    #[must_use]
-    pub const fn requires_dedicated(mut self) -> Self {
-        self.requires_dedicated = true;
-        self
-    }
-
-    /// Sets [`copy_src_with_reads`](Self::copy_src_with_reads).
-    #[must_use]
-    pub const fn copy_src_with_reads(mut self) -> Self {
-        self.copy_src_with_reads = true;
-        self
-    }
-
-    /// Sets [`loses_depth_copies`](Self::loses_depth_copies).
-    #[must_use]
-    pub const fn loses_depth_copies(mut self) -> Self {
-        self.loses_depth_copies = true;
-        self
-    }
-
-    /// Sets [`unmapped_tiles`](Self::unmapped_tiles).
-    #[must_use]
-    pub const fn unmapped_tiles(mut self, on: bool) -> Self {
-        self.unmapped_tiles = on;
-        self
-    }
-
-    /// Sets [`shared_memory`](Self::shared_memory).
-    #[must_use]
-    pub const fn shared_memory(mut self, on: bool) -> Self {
-        self.shared_memory = on;
-        self
-    }
-
-    /// Sets [`texture_writes`](Self::texture_writes).
-    #[must_use]
-    pub const fn texture_writes(mut self, on: bool) -> Self {
-        self.texture_writes = Some(on);
-        self
-    }
-
-    /// Sets [`descriptors`](Self::descriptors).
-    #[must_use]
-    pub const fn descriptors(mut self, limits: DescriptorLimits) -> Self {
-        self.descriptors = Some(limits);
-        self
-    }
-
     /// Sets [`paging`](Self::paging).
     #[must_use]
     pub fn paging(mut self, paging: Paging) -> Self {
         self.paging = Some(paging);
-        self
-    }
-
-    /// Sets [`journal`](Self::journal).
-    #[must_use]
-    pub const fn journal(mut self, on: bool) -> Self {
-        self.journal = on;
-        self
-    }
-
-    /// Sets [`record_calls`](Self::record_calls).
-    #[must_use]
-    pub const fn record_calls(mut self) -> Self {
-        self.record_calls = true;
         self
     }
 }

@@ -1,32 +1,21 @@
 //! Heaps of queries, and what commands do with them.
 
-use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use tenure_core::device::{CallRule, DeviceError, QueryHeapDesc, QueryKind, State};
 
-use crate::calls::CallKind;
 use crate::clock::SharedClock;
-use crate::costs::Work;
-use crate::execute::Execution;
+use crate::execution::Execution;
 use crate::hazard::{Checks, HazardKind};
 use crate::layout::Span;
-use crate::object::{Label, ObjectKind};
+use crate::object::{Label, ObjectKind, debug_by_label};
 use crate::resource::{Resource, ResourceState};
-use crate::shared::{Request, Shared};
+use crate::shared::Shared;
 use crate::structures::StructureState;
 
 /// The most queries of a heap.
 const MOST_QUERIES: u32 = 1 << 20;
-
-/// Ticks that a command takes.
-const COMMAND_TICKS: u64 = 10;
-
-/// Where the counter of ticks begins: a clock of 36 bits soon begins again at 0, as on a device that has been
-/// running for an hour.
-const FIRST_TICK: u64 = (1 << 36) - 500;
 
 /// The counters of a result.
 type Counters = [u64; QueryKind::STATISTICS];
@@ -57,31 +46,7 @@ pub struct QueryHeap {
     pub(crate) state: Arc<QueryHeapState>,
 }
 
-impl fmt::Debug for QueryHeap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "QueryHeap({})", self.state.label)
-    }
-}
-
-/// The GPU's clock, which all queues share.
-pub(crate) struct QueryClock(AtomicU64);
-
-impl Default for QueryClock {
-    fn default() -> Self {
-        Self(AtomicU64::new(FIRST_TICK))
-    }
-}
-
-impl QueryClock {
-    /// A command was executed.
-    pub(crate) fn advance(&self) {
-        self.0.fetch_add(COMMAND_TICKS, Ordering::Relaxed);
-    }
-
-    fn now(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
+debug_by_label!(QueryHeap);
 
 /// A command about queries.
 pub(crate) enum QueryStep {
@@ -137,22 +102,18 @@ pub(crate) fn check_results(
 
 impl Shared {
     pub(crate) fn create_query_heap(&self, desc: &QueryHeapDesc) -> Result<QueryHeap, DeviceError> {
-        let request = Request { bytes: u64::from(desc.count), ..Request::default() };
-        self.call(CallKind::CreateQueryHeap, request, || {
-            self.properties.check_query_heap(desc)?;
-            if desc.count > MOST_QUERIES {
-                return Err(DeviceError::OutOfHostMemory { what: "queries" });
-            }
-            let first = if self.properties.queries.must_reset { Slot::Undefined } else { Slot::Ready };
-            let label = self.register.create(ObjectKind::QueryHeap);
-            let slots = Mutex::new(vec![first; desc.count as usize]);
-            let state = QueryHeapState { label, desc: *desc, last_use: SharedClock::default(), slots };
-            Ok(QueryHeap { state: Arc::new(state) })
-        })
+        self.properties.check_query_heap(desc)?;
+        if desc.count > MOST_QUERIES {
+            return Err(DeviceError::OutOfHostMemory { what: "queries" });
+        }
+        let first = if self.properties.queries.must_reset { Slot::Undefined } else { Slot::Ready };
+        let label = self.register.create(ObjectKind::QueryHeap);
+        let slots = Mutex::new(vec![first; desc.count as usize]);
+        let state = QueryHeapState { label, desc: *desc, last_use: SharedClock::default(), slots };
+        Ok(QueryHeap { state: Arc::new(state) })
     }
 
     pub(crate) fn destroy_query_heap(&self, heap: &QueryHeap) {
-        self.count(CallKind::DestroyQueryHeap, Work::default());
         let QueryHeapState { label, last_use, .. } = &*heap.state;
         self.check_unused(label, last_use, HazardKind::DestroyedInUse, "destroy_query_heap");
         self.register.destroy(label);
@@ -160,32 +121,11 @@ impl Shared {
 }
 
 impl Execution<'_> {
-    /// Counts what a use adds to statistics: there are no shaders, so that each use as a target counts as one
-    /// sample of one primitive of one draw, each use for vertices as a vertex, each unordered access as a
-    /// dispatch.
-    pub(crate) fn count_use(&mut self, state: State) {
-        /// The counters of [`QueryKind::STATISTICS`] that a draw adds to.
-        const DRAWN: [usize; 6] = [0, 1, 2, 5, 6, 7];
-        if state.intersects(State::RENDER_TARGET | State::DEPTH_WRITE | State::DEPTH_READ) {
-            DRAWN.into_iter().for_each(|index| self.counters[index] += 1);
-        } else if state == State::UNORDERED_ACCESS {
-            self.count_dispatch();
-        }
-    }
-
-    /// Counts a dispatch.
-    pub(crate) fn count_dispatch(&mut self) {
-        const DISPATCHED: usize = 10;
-        self.counters[DISPATCHED] += 1;
-    }
-
     pub(crate) fn query(&mut self, command: &QueryCommand) {
         let QueryCommand { heap, first, count, step } = command;
         if heap.label.is_destroyed() {
-            if self.is_on(Checks::QUERIES) {
-                self.report(HazardKind::WriteOfFreed, &[&heap.label], "it was destroyed".to_owned());
-            }
-            return;
+            let kind = HazardKind::WriteOfFreed;
+            return self.report(Checks::QUERIES, kind, &[&heap.label], "it was destroyed");
         }
         if let QueryStep::Resolve { dst, offset } = step {
             return self.resolve_queries(command, dst, *offset);
@@ -213,9 +153,9 @@ impl Execution<'_> {
         }
         let is_end = matches!(step, QueryStep::End);
         let must_reset = self.shared.properties.queries.must_reset;
-        if !is_end && must_reset && !matches!(slot, Slot::Ready) && self.is_on(Checks::QUERIES) {
+        if !is_end && must_reset && !matches!(slot, Slot::Ready) {
             let detail = format!("query {query} is used again without a reset or a resolve since");
-            self.report(HazardKind::QueryNotReady, &[&heap.label], detail);
+            self.report(Checks::QUERIES, HazardKind::QueryNotReady, &[&heap.label], detail);
         }
         match (step, slot) {
             (QueryStep::Timestamp, _) => Slot::Written(self.ticks()),
@@ -261,10 +201,10 @@ impl Execution<'_> {
             *slot = Slot::Ready;
         }
         drop(slots);
-        if let Some(query) = missing.filter(|_| self.is_on(Checks::QUERIES)) {
+        if let Some(query) = missing {
             let detail =
                 format!("query {query} is resolved, and was not written or ended since it was ready");
-            self.report(HazardKind::QueryNotWritten, &[&heap.label], detail);
+            self.report(Checks::QUERIES, HazardKind::QueryNotWritten, &[&heap.label], detail);
         }
         let Some((_, span)) = command.written() else { return };
         if self.uses_one(dst, span, State::COPY_DST) {

@@ -1,45 +1,34 @@
-//! What all handles of one device share.
+//! What all parts of one device share.
 
+use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use parking_lot::{Condvar, Mutex};
 use tenure_core::device::{
-    Api, DeviceError, Features, ManagerSlot, MemoryType, MemoryTypeId, Properties, Residency, StateModel,
+    Api, CallRule, DeviceError, Features, ManagerSlot, MemoryType, Properties, QueueId, QueueProperties,
+    Residency, StateModel,
 };
 
-use crate::budget::DriverMemory;
-use crate::bytes::MAX_BYTES;
-use crate::calls::{CallKind, Counters};
-use crate::checks::visible::HostBarriers;
-use crate::clock::SharedClock;
-use crate::costs::{Costs, Work};
+use crate::clock::{QueryClock, SharedClock};
 use crate::faults::FaultState;
-use crate::hazard::{Checks, Hazard, HazardKind, HazardLog, Origin};
+use crate::hazard::{Checks, HazardKind, HazardLog, Origin};
 use crate::journal::Journal;
-use crate::object::Register;
-use crate::options::{Lag, Options};
-use crate::paging::{Notices, Pager};
+use crate::memory::{MAX_BYTES, SharedMemory};
+use crate::object::{Label, Register, Shares};
+use crate::options::Options;
+use crate::paging::{DriverMemory, Notices, Pager};
 use crate::profile::{Formats, Rules};
-use crate::queries::QueryClock;
-use crate::sharing::Shares;
-use crate::timeline::Timeline;
+use crate::resource::HostBarriers;
 
 /// The first GPU address that is handed out: not 0, and not something a program could have made up.
 const FIRST_ADDRESS: u64 = 1 << 32;
 
-/// What a call asks for, for its cost, its log line and the errors injected into it.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Request {
-    pub(crate) bytes: u64,
-    pub(crate) memory: u8,
-    pub(crate) work: Work,
-}
-
+/// The state of a device that all its parts use; the queues are above it.
 pub(crate) struct Shared {
     /// That no other device of the program has.
     pub(crate) number: u64,
-    pub(crate) shares: Shares,
+    /// The memory that it shares with other devices.
+    pub(crate) shares: Shares<SharedMemory>,
     pub(crate) properties: Properties,
     pub(crate) manager_slot: ManagerSlot,
     pub(crate) rules: Rules,
@@ -51,8 +40,6 @@ pub(crate) struct Shared {
     pub(crate) requires_dedicated: bool,
     pub(crate) checks: Checks,
     pub(crate) journal: Journal,
-    pub(crate) lag: Lag,
-    costs: Costs,
     pub(crate) register: Register,
     /// Samplers alive.
     pub(crate) samplers: AtomicU32,
@@ -60,7 +47,6 @@ pub(crate) struct Shared {
     /// Where paging is simulated.
     pub(crate) pager: Option<Pager>,
     pub(crate) hazards: HazardLog,
-    pub(crate) counters: Counters,
     pub(crate) faults: FaultState,
     /// What the CPU has seen complete, by polling or waiting.
     pub(crate) observed: SharedClock,
@@ -70,16 +56,13 @@ pub(crate) struct Shared {
     pub(crate) query_clock: QueryClock,
     /// What the operating system has said, and was told.
     pub(crate) notices: Notices,
-    pub(crate) timeline: Mutex<Timeline>,
-    /// Signalled when something was submitted or completed by hand, or the device is lost: all
-    /// that a wait cannot bring about by letting time pass.
-    pub(crate) changed: Condvar,
-    lost: OnceLock<String>,
+    /// Why the device is lost, once it is.
+    pub(crate) lost: OnceLock<String>,
     next_address: AtomicU64,
 }
 
 impl Shared {
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(options: &Options) -> Self {
         let table = options.profile.table();
         let mut properties = table.properties();
         for (heap, size) in properties.memory_heaps.iter_mut().zip(&options.heap_sizes) {
@@ -122,8 +105,7 @@ impl Shared {
             };
         }
         let memory = DriverMemory::new(&properties, &options.budgets, options.paging.is_some());
-        let pager = options.paging.map(|paging| Pager::new(paging, &properties, &memory));
-        let timeline = Timeline::new(&properties, options.seed);
+        let pager = options.paging.clone().map(|paging| Pager::new(paging, &properties, &memory));
         static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
         Self {
             number: LAST_NUMBER.fetch_add(1, Ordering::Relaxed) + 1,
@@ -137,21 +119,16 @@ impl Shared {
             requires_dedicated: options.requires_dedicated,
             checks: options.checks,
             journal: Journal::new(options.journal),
-            lag: options.lag,
-            costs: options.costs,
             register: Register::default(),
             samplers: AtomicU32::new(0),
             memory,
             pager,
             hazards: HazardLog::default(),
-            counters: Counters::new(options.record_calls),
             faults: FaultState::default(),
             observed: SharedClock::default(),
             host_barriers: HostBarriers::default(),
             query_clock: QueryClock::default(),
             notices: Notices::default(),
-            timeline: Mutex::new(timeline),
-            changed: Condvar::new(),
             lost: OnceLock::new(),
             next_address: AtomicU64::new(FIRST_ADDRESS),
             properties,
@@ -172,61 +149,19 @@ impl Shared {
         self.properties.api == Api::Direct3D12
     }
 
+    /// The properties of a queue.
+    pub(crate) fn queue(&self, queue: QueueId) -> Result<&QueueProperties, DeviceError> {
+        let queues = &self.properties.queues;
+        let missing =
+            || DeviceError::invalid_call(CallRule::QueueExists, u64::from(queue.0), queues.len() as u64);
+        queues.get(queue.index()).ok_or_else(missing)
+    }
+
     /// `Err` once the device is lost.
     pub(crate) fn alive(&self) -> Result<(), DeviceError> {
         match self.lost.get() {
             None => Ok(()),
             Some(reason) => Err(DeviceError::Lost { reason: reason.clone() }),
-        }
-    }
-
-    pub(crate) fn lose(&self, reason: &str) {
-        // Under the lock, so that who holds it sees one device or the other: nothing is executed once a call has answered
-        // that the device is lost, after which programs destroy all.
-        let mut timeline = self.timeline.lock();
-        // The first reason stays: it is the cause, the others follow from it.
-        if self.lost.set(reason.to_owned()).is_ok() {
-            timeline.abandon();
-        }
-        drop(timeline);
-        self.changed.notify_all();
-    }
-
-    /// Makes one driver call: counts it, lets faults strike, runs it.
-    pub(crate) fn call<T>(
-        &self,
-        call: CallKind,
-        request: Request,
-        run: impl FnOnce() -> Result<T, DeviceError>,
-    ) -> Result<T, DeviceError> {
-        self.counters.made(call, self.costs.of(call, request.work));
-        let result = self.alive().and_then(|()| self.strike(call, request)).and_then(|()| run());
-        if result.is_err() {
-            self.counters.failed(call);
-        }
-        self.faults.delay_return(call);
-        self.counters.log(|| {
-            let outcome = result.as_ref().map_or_else(ToString::to_string, |_| "ok".to_owned());
-            format!("{}({}, {}): {outcome}", call.name(), request.bytes, request.memory)
-        });
-        result
-    }
-
-    /// Counts a call that cannot fail.
-    pub(crate) fn count(&self, call: CallKind, work: Work) {
-        self.counters.made(call, self.costs.of(call, work));
-        self.counters.log(|| format!("{}({}): ok", call.name(), work.bytes));
-    }
-
-    fn strike(&self, call: CallKind, request: Request) -> Result<(), DeviceError> {
-        let Some(kind) = self.faults.strike(call, request.bytes) else { return Ok(()) };
-        let memory = MemoryTypeId(request.memory);
-        match kind.error(call, request.bytes, memory, self.properties.max_allocations) {
-            Ok(error) => Err(error),
-            Err(reason) => {
-                self.lose(&reason);
-                self.alive()
-            }
         }
     }
 
@@ -249,12 +184,47 @@ impl Shared {
         &self,
         check: Checks,
         kind: HazardKind,
-        objects: Vec<String>,
-        detail: impl FnOnce() -> String,
+        objects: &[&dyn fmt::Display],
+        detail: impl fmt::Display,
         call: &'static str,
     ) {
         if self.checks.contains(check) {
-            self.hazards.push(Hazard { kind, objects, detail: detail(), origin: Origin::Call(call) });
+            self.hazards.push(kind, objects, &detail, Origin::Call(call));
         }
+    }
+
+    /// The CPU destroys an object, or resets a list: nothing in flight may use it.
+    pub(crate) fn check_unused(
+        &self,
+        label: &Label,
+        last_use: &SharedClock,
+        kind: HazardKind,
+        call: &'static str,
+    ) {
+        if let Some(used) = last_use.first_after(&self.observed) {
+            self.report_use(Checks::LIFETIME, kind, label, "uses it", used, call);
+        }
+    }
+
+    /// Logs that the CPU changes or destroys an object that a submission in flight uses.
+    pub(crate) fn report_use(
+        &self,
+        check: Checks,
+        kind: HazardKind,
+        label: &Label,
+        uses: impl fmt::Display,
+        (queue, serial): (QueueId, u64),
+        call: &'static str,
+    ) {
+        // Once the device is lost nothing runs any more.
+        if self.alive().is_err() {
+            return;
+        }
+        let seen = self.observed.load().get(queue);
+        let queue = queue.0;
+        let detail = format!(
+            "submission {serial} on queue {queue} {uses}, and the CPU has seen {seen} complete there"
+        );
+        self.report(check, kind, &[label], detail, call);
     }
 }

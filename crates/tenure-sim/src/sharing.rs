@@ -1,134 +1,17 @@
 //! Memory and fences that several devices share, each as the device of a process of its own.
 
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tenure_core::device::{Allowed, CallRule, DeviceError, MemoryTypeId, ResourceDesc, State, Usage};
+use tenure_core::device::{Allowed, CallRule, DeviceError, MemoryTypeId, ResourceDesc};
 
-use crate::bytes::Bytes;
+use crate::calls::{CallKind, Request};
 use crate::device::Device;
-use crate::external::{Fence, Progress};
-use crate::resource::{Memory, Resource, Written};
-use crate::shared::Shared;
-
-/// Who may use a shared resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Holder {
-    /// The device of that number.
-    Device(u64),
-    /// Whoever takes it next: it was handed over in that state.
-    Released(State),
-    /// Its process has ended: whoever takes it next, in any state.
-    Nobody,
-}
-
-/// What is wrong about who uses a shared resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Handover {
-    /// It was used or handed over by one that does not have it.
-    NotHeld,
-    /// It was taken while another had it.
-    NotReleased,
-    /// It was taken by the one that has it.
-    AlreadyHeld,
-    /// It was taken in another state than it was handed over in.
-    OtherState { released: State },
-}
-
-impl fmt::Display for Handover {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotHeld => f.write_str("used while a peer has it, or before it was acquired from one"),
-            Self::NotReleased => f.write_str("acquired before the peer that has it has handed it over"),
-            Self::AlreadyHeld => {
-                f.write_str("acquired by the device that has it, and that has not handed it over")
-            }
-            Self::OtherState { released } => {
-                write!(f, "acquired in another state than {released}, in which it was handed over")
-            }
-        }
-    }
-}
-
-/// Memory that resources of several devices have in common. It lives as long as one of them, or a handle.
-pub(crate) struct SharedMemory {
-    bytes: Arc<Bytes>,
-    written: Arc<Written>,
-    holder: Mutex<Holder>,
-}
-
-impl SharedMemory {
-    pub(crate) fn new(bytes: &Arc<Bytes>, written: &Arc<Written>, device: u64) -> Arc<Self> {
-        let (bytes, written) = (Arc::clone(bytes), Arc::clone(written));
-        Arc::new(Self { bytes, written, holder: Mutex::new(Holder::Device(device)) })
-    }
-
-    pub(crate) fn check_use(&self, device: u64) -> Result<(), Handover> {
-        match *self.holder.lock() {
-            Holder::Device(holder) if holder == device => Ok(()),
-            _ => Err(Handover::NotHeld),
-        }
-    }
-
-    /// The device hands it over. What it does not have it takes from nobody, so that no peer is found to be wrong for it.
-    pub(crate) fn release(&self, device: u64, state: State) -> Result<(), Handover> {
-        let holder = &mut *self.holder.lock();
-        if *holder != Holder::Device(device) {
-            return Err(Handover::NotHeld);
-        }
-        *holder = Holder::Released(state);
-        Ok(())
-    }
-
-    /// The device takes it.
-    pub(crate) fn acquire(&self, device: u64, state: State) -> Result<(), Handover> {
-        let holder = &mut *self.holder.lock();
-        let found = match *holder {
-            Holder::Nobody => Ok(()),
-            Holder::Released(released) if released == state => Ok(()),
-            Holder::Released(released) => Err(Handover::OtherState { released }),
-            Holder::Device(holder) if holder == device => Err(Handover::AlreadyHeld),
-            Holder::Device(_) => Err(Handover::NotReleased),
-        };
-        *holder = Holder::Device(device);
-        found
-    }
-
-    /// The device's process has ended.
-    fn abandon(&self, device: u64) {
-        let holder = &mut *self.holder.lock();
-        if *holder == Holder::Device(device) {
-            *holder = Holder::Nobody;
-        }
-    }
-}
-
-/// What a device shares with others: what the end of its process leaves behind.
-#[derive(Default)]
-pub(crate) struct Shares {
-    memory: Mutex<Vec<Weak<SharedMemory>>>,
-    fences: Mutex<Vec<Weak<Mutex<Progress>>>>,
-}
-
-impl Shares {
-    fn note_memory(&self, memory: &Arc<SharedMemory>) {
-        let mut known = self.memory.lock();
-        known.retain(|known| known.strong_count() > 0);
-        known.push(Arc::downgrade(memory));
-    }
-
-    fn note_fence(&self, fence: &Arc<Mutex<Progress>>) {
-        let mut known = self.fences.lock();
-        known.retain(|known| known.strong_count() > 0);
-        known.push(Arc::downgrade(fence));
-    }
-
-    /// True when others may signal what the device waits for.
-    pub(crate) fn has_fences(&self) -> bool {
-        !self.fences.lock().is_empty()
-    }
-}
+use crate::fence::Fence;
+use crate::memory::{Memory, SharedMemory};
+use crate::points::Progress;
+use crate::resource::Resource;
 
 /// A handle to the memory of a shared resource, as a file descriptor or an NT handle is one: it keeps the memory.
 #[derive(Clone)]
@@ -159,8 +42,8 @@ impl fmt::Debug for SharedFence {
 const SAME_ADAPTER: &str = "a handle is opened by a device of the same adapter";
 
 impl Device {
-    /// A handle to the memory of a resource of [`Usage::SHARED`], for [`import`](Self::import) by another device that
-    /// plays another process.
+    /// A handle to the memory of a resource of [`Usage::SHARED`](tenure_core::Usage::SHARED), for
+    /// [`import`](Self::import) by another device that plays another process.
     ///
     /// ```
     /// use tenure::{BufferDesc, Config, Gpu, Queue, State, Usage, sim};
@@ -188,7 +71,7 @@ impl Device {
     /// [`DeviceError::InvalidCall`] for a resource of another device, one that is not shared, or one that was imported;
     /// [`DeviceError::Lost`].
     pub fn export(&self, resource: &Resource) -> Result<SharedHandle, DeviceError> {
-        let (shared, state) = (self.shared(), &resource.state);
+        let (shared, state) = (self.queues(), &resource.state);
         shared.alive()?;
         if state.device != shared.number {
             return Err(DeviceError::broken_rule(CallRule::SameDevice));
@@ -213,24 +96,27 @@ impl Device {
     /// [`DeviceError::InvalidCall`] for a handle of another adapter, [`DeviceError::InvalidDesc`] unless the description is
     /// that of the exported resource; [`DeviceError::Lost`].
     pub fn import(&self, handle: &SharedHandle, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
-        let shared = self.shared();
-        if handle.adapter != shared.properties.name {
+        let queues = self.queues();
+        if handle.adapter != queues.properties.name {
             return Err(DeviceError::broken_rule(SAME_ADAPTER));
         }
         if *desc != handle.desc {
             let rule = Allowed::Rule("as the exported resource is described");
             return Err(DeviceError::invalid_desc("desc", desc.usage(), rule));
         }
-        let made = shared.create_imported(desc, &handle.memory, (handle.kind, handle.size))?;
-        shared.shares.note_memory(&handle.memory);
+        let (memory, size) = (handle.kind, handle.size);
+        let request = Request::for_memory(size, memory, desc);
+        let create = || queues.create_imported(desc, &handle.memory, (memory, size));
+        let made = queues.call(CallKind::CreateCommitted, request, create)?;
+        queues.shares.note(&handle.memory);
         Ok(made)
     }
 
     /// A fence that another device made, in this one's own words: both see its value rise, whoever signals it.
     #[must_use]
     pub fn import_fence(&self, fence: &SharedFence, name: &str) -> Fence {
-        self.shared().shares.note_fence(&fence.0);
-        Fence::over(self.shared(), name, &fence.0)
+        self.queues().fences.note(&fence.0);
+        Fence::new(self.queues(), name, &fence.0)
     }
 
     /// Plays the end of the device's process, at any moment: what is in flight never happens, its fences stay at the
@@ -239,15 +125,11 @@ impl Device {
     ///
     /// From here on each of its own calls answers [`DeviceError::Lost`].
     pub fn end_process(&self) {
-        let shared = self.shared();
-        shared.lose("its process has ended");
-        for memory in shared.shares.memory.lock().drain(..).filter_map(|memory| memory.upgrade()) {
-            memory.abandon(shared.number);
-        }
-        for fence in shared.shares.fences.lock().drain(..).filter_map(|fence| fence.upgrade()) {
-            fence.lock().forget_promises();
-        }
-        shared.register.clear();
+        let queues = self.queues();
+        queues.lose("its process has ended");
+        queues.shares.take().iter().for_each(|memory| memory.abandon(queues.number));
+        queues.fences.take().iter().for_each(|fence| fence.lock().forget_promises());
+        queues.register.clear();
     }
 }
 
@@ -270,31 +152,6 @@ impl Fence {
     /// time.
     #[must_use]
     pub fn export(&self) -> SharedFence {
-        self.note_shared();
-        let progress = self.progress();
-        self.shared().shares.note_fence(progress);
-        SharedFence(Arc::clone(progress))
-    }
-}
-
-impl SharedMemory {
-    pub(crate) fn parts(&self) -> (Arc<Bytes>, Arc<Written>) {
-        (Arc::clone(&self.bytes), Arc::clone(&self.written))
-    }
-}
-
-impl Shared {
-    /// The memory of a new resource that is to be shared.
-    pub(crate) fn share(
-        &self,
-        desc: &ResourceDesc,
-        bytes: &Arc<Bytes>,
-        written: &Arc<Written>,
-    ) -> Option<Arc<SharedMemory>> {
-        desc.usage().contains(Usage::SHARED).then(|| {
-            let memory = SharedMemory::new(bytes, written, self.number);
-            self.shares.note_memory(&memory);
-            memory
-        })
+        SharedFence(Arc::clone(self.share()))
     }
 }

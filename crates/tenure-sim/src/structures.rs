@@ -3,30 +3,20 @@
 //! There is no geometry. A build notes how many bytes its result has and which structures it refers to, a
 //! trace reads them all.
 
-use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tenure_core::device::{
-    AccelerationStructureKind, AccelerationStructureRange, CallRule, DeviceError, QueueId, ResourceDesc,
-    State, Usage, check, check_structure_copy,
+    AccelerationStructureKind, AccelerationStructureRange, CallRule, Device, DeviceError, ResourceDesc, State,
 };
 
-use crate::calls::CallKind;
 use crate::clock::SharedClock;
-use crate::command::Command;
-use crate::costs::Work;
-use crate::device::Device;
-use crate::execute::Execution;
+use crate::execution::Execution;
 use crate::hazard::{Checks, HazardKind};
-use crate::interval::IntervalSet;
 use crate::layout::Span;
-use crate::list::List;
-use crate::object::{Label, ObjectKind};
-use crate::owners::Part;
-use crate::record;
-use crate::resource::{Resource, ResourceState};
-use crate::shared::{Request, Shared};
+use crate::object::{Label, ObjectKind, debug_by_label};
+use crate::resource::{Part, Resource, ResourceState};
+use crate::shared::Shared;
 
 /// What a structure holds once it is built.
 #[derive(Clone)]
@@ -42,8 +32,8 @@ pub(crate) struct StructureState {
     pub(crate) label: Arc<Label>,
     resource: Arc<ResourceState>,
     offset: u64,
-    size: u64,
-    kind: AccelerationStructureKind,
+    pub(crate) size: u64,
+    pub(crate) kind: AccelerationStructureKind,
     pub(crate) last_use: SharedClock,
     content: Mutex<Option<Content>>,
 }
@@ -66,8 +56,7 @@ impl StructureState {
     }
 }
 
-/// An acceleration structure: a handle for
-/// [`Device::destroy_acceleration_structure`](tenure_core::device::Device::destroy_acceleration_structure).
+/// An acceleration structure: a handle for [`Device::destroy_acceleration_structure`].
 /// Dropping it without that is a leak and is reported as one.
 pub struct AccelerationStructure {
     pub(crate) state: Arc<StructureState>,
@@ -80,28 +69,7 @@ impl AccelerationStructure {
     }
 }
 
-impl fmt::Debug for AccelerationStructure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AccelerationStructure({})", self.state.label)
-    }
-}
-
-/// Bytes of structures that were accessed since the last barrier.
-#[derive(Default)]
-pub(crate) struct StructureAccesses {
-    written: IntervalSet,
-    read: IntervalSet,
-    last: Option<(QueueId, u64)>,
-}
-
-impl StructureAccesses {
-    /// A barrier: everything before is done.
-    pub(crate) fn settle(&mut self) {
-        self.written.clear();
-        self.read.clear();
-        self.last = None;
-    }
-}
+debug_by_label!(AccelerationStructure);
 
 /// A command about acceleration structures.
 pub(crate) enum StructureStep {
@@ -157,114 +125,34 @@ impl StructureStep {
 impl Shared {
     pub(crate) fn create_acceleration_structure(
         &self,
-        range: &AccelerationStructureRange<'_, Device>,
+        range: &AccelerationStructureRange<'_, impl Device<Resource = Resource>>,
     ) -> Result<AccelerationStructure, DeviceError> {
-        let request = Request { bytes: range.size, ..Request::default() };
-        self.call(CallKind::CreateAccelerationStructure, request, || {
-            let resource = &range.buffer.state;
-            match &resource.desc {
-                ResourceDesc::Buffer(info) => range.check(&self.properties, info)?,
-                ResourceDesc::Texture(_) => {
-                    return Err(DeviceError::invalid_value(CallRule::IsBuffer, resource.label.id));
-                }
+        let resource = &range.buffer.state;
+        match &resource.desc {
+            ResourceDesc::Buffer(info) => range.check(&self.properties, info)?,
+            ResourceDesc::Texture(_) => {
+                return Err(DeviceError::invalid_value(CallRule::IsBuffer, resource.label.id));
             }
-            let label = self.register.create(ObjectKind::AccelerationStructure);
-            let state = StructureState {
-                label,
-                resource: Arc::clone(resource),
-                offset: range.offset,
-                size: range.size,
-                kind: range.kind,
-                last_use: SharedClock::default(),
-                content: Mutex::new(None),
-            };
-            Ok(AccelerationStructure { state: Arc::new(state) })
-        })
+        }
+        let label = self.register.create(ObjectKind::AccelerationStructure);
+        let state = StructureState {
+            label,
+            resource: Arc::clone(resource),
+            offset: range.offset,
+            size: range.size,
+            kind: range.kind,
+            last_use: SharedClock::default(),
+            content: Mutex::new(None),
+        };
+        Ok(AccelerationStructure { state: Arc::new(state) })
     }
 
     pub(crate) fn destroy_acceleration_structure(&self, structure: &AccelerationStructure) {
-        self.count(CallKind::DestroyAccelerationStructure, Work::default());
         let StructureState { label, last_use, content, .. } = &*structure.state;
         let call = "destroy_acceleration_structure";
         self.check_unused(label, last_use, HazardKind::DestroyedInUse, call);
         self.register.destroy(label);
         content.lock().take();
-    }
-}
-
-impl List {
-    /// Builds a structure whose instances, for a top-level one, refer to `instances`; its result would have
-    /// `compacted` bytes if it were compacted. `scratch` is a buffer, an offset and bytes; the GPU address is
-    /// aligned as the device asks.
-    ///
-    /// Invented, as each API has a build of its own: it writes the structure and the scratch memory, and reads
-    /// the instances.
-    pub fn build_acceleration_structure(
-        &self,
-        dst: &AccelerationStructure,
-        scratch: (&Resource, u64, u64),
-        compacted: u64,
-        instances: &[&AccelerationStructure],
-    ) {
-        self.record(self.build(dst, scratch, compacted, instances).map(Command::Structure));
-    }
-
-    fn build(
-        &self,
-        dst: &AccelerationStructure,
-        (scratch, offset, size): (&Resource, u64, u64),
-        compacted: u64,
-        instances: &[&AccelerationStructure],
-    ) -> Result<StructureStep, DeviceError> {
-        self.shader_state(State::ACCELERATION_STRUCTURE)?;
-        let span = record::buffer_span(scratch, offset, size)?;
-        let (needs, has) = (Usage::UNORDERED_ACCESS, scratch.state.desc.usage());
-        if !has.contains(needs) {
-            return Err(DeviceError::MissingUsage { needs, has });
-        }
-        let address = scratch.state.address.unwrap_or(0).saturating_add(offset);
-        let alignment = self.shared().properties.rays.scratch_alignment;
-        check::multiple(CallRule::Other("the scratch memory of a build is aligned"), address, alignment)?;
-        check::at_most(CallRule::StructureFits, compacted, dst.state.size)?;
-        let is_bottom = |structure: &&&AccelerationStructure| {
-            structure.state.kind.is_compatible(AccelerationStructureKind::Bottom)
-        };
-        let is_top = dst.state.kind.is_compatible(AccelerationStructureKind::Top);
-        if (!is_top && !instances.is_empty()) || instances.iter().filter(is_bottom).count() < instances.len()
-        {
-            return Err(DeviceError::broken_rule(
-                "instances are of bottom-level structures, in a top-level one",
-            ));
-        }
-        Ok(StructureStep::Build {
-            dst: Arc::clone(&dst.state),
-            scratch: Arc::clone(&scratch.state),
-            span,
-            compacted,
-            instances: instances.iter().map(|structure| Arc::clone(&structure.state)).collect(),
-        })
-    }
-
-    /// Traces rays through a top-level structure: reads it, and all that it refers to.
-    pub fn trace_rays(&self, structure: &AccelerationStructure) {
-        let checked = structure.state.check_traced();
-        let checked = checked.and_then(|()| self.shader_state(State::ACCELERATION_STRUCTURE));
-        let step = StructureStep::Trace(Arc::clone(&structure.state));
-        self.record(checked.map(|()| Command::Structure(step)));
-    }
-
-    pub(crate) fn copy_structure(
-        &self,
-        src: &AccelerationStructure,
-        dst: &AccelerationStructure,
-        compact: bool,
-    ) {
-        let (from, to) = (&src.state, &dst.state);
-        let checked = self.shader_state(State::ACCELERATION_STRUCTURE);
-        let checked =
-            checked.and_then(|()| check_structure_copy((from.kind, from.size), (to.kind, to.size), compact));
-        let step = StructureStep::Copy { src: Arc::clone(from), dst: Arc::clone(to), compact };
-        self.record(checked.map(|()| Command::Structure(step)));
     }
 }
 
@@ -286,10 +174,11 @@ impl Execution<'_> {
                 if !self.write_structure(dst) {
                     return;
                 }
-                if *compact && content.compacted > dst.size && self.is_on(Checks::STRUCTURES) {
+                if *compact && content.compacted > dst.size {
                     let detail =
                         format!("{} B are compacted into a structure of {}", content.compacted, dst.size);
-                    self.report(HazardKind::StructureTooSmall, &[&dst.label, &src.label], detail);
+                    let kind = HazardKind::StructureTooSmall;
+                    self.report(Checks::STRUCTURES, kind, &[&dst.label, &src.label], detail);
                 }
                 *dst.content.lock() = Some(content);
             }
@@ -314,9 +203,9 @@ impl Execution<'_> {
             return None;
         }
         let content = structure.content.lock().clone();
-        if content.is_none() && self.is_on(Checks::STRUCTURES) {
-            let detail = "nothing was built in it or copied to it".to_owned();
-            self.report(HazardKind::UnbuiltStructure, &[&structure.label], detail);
+        if content.is_none() {
+            let detail = "nothing was built in it or copied to it";
+            self.report(Checks::STRUCTURES, HazardKind::UnbuiltStructure, &[&structure.label], detail);
         }
         content
     }
@@ -334,11 +223,9 @@ impl Execution<'_> {
     fn access_structure(&mut self, structure: &Arc<StructureState>, write: bool) -> bool {
         let (resource, span) = (&structure.resource, structure.span());
         if structure.label.is_destroyed() {
-            if self.is_on(Checks::LIFETIME) {
-                let kind = if write { HazardKind::WriteOfFreed } else { HazardKind::ReadOfFreed };
-                let detail = "it was destroyed before the command ran".to_owned();
-                self.report(kind, &[&structure.label], detail);
-            }
+            let kind = if write { HazardKind::WriteOfFreed } else { HazardKind::ReadOfFreed };
+            let detail = "it was destroyed before the command ran";
+            self.report(Checks::LIFETIME, kind, &[&structure.label], detail);
             return false;
         }
         if !self.uses_one(resource, span, State::ACCELERATION_STRUCTURE) {
@@ -373,7 +260,8 @@ impl Execution<'_> {
             let detail =
                 format!("bytes {}..{} were {was} before without a barrier since", range.start, range.end);
             let part = Part { resource: &structure.resource, range };
-            self.report(HazardKind::MissingBarrier, &[&structure.label, &part], detail);
+            let kind = HazardKind::MissingBarrier;
+            self.report(Checks::STRUCTURES, kind, &[&structure.label, &part], detail);
         }
     }
 }

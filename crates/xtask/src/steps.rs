@@ -193,15 +193,17 @@ pub(crate) const WIDTH: usize = 19;
 const QUICK: [&str; 8] = ["format", "lint", "architecture", "words", "supply", "unsafe", "size", "test"];
 
 /// The packages that `--quick` tests: all that the manager consists of, and the checks of texts and examples.
-const QUICKLY_TESTED: [&str; 8] = [
+const QUICKLY_TESTED: [&str; 10] = [
     "conformance",
     "guide",
     "messages",
     "tenure-core",
+    "tenure-device",
     "tenure-heap",
     "tenure-plan",
     "tenure-sim",
     "tenure-suballoc",
+    "tenure-track",
 ];
 
 /// Folders of Cargo's target folder that only one step writes and reads.

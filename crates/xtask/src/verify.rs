@@ -16,7 +16,7 @@ const FAST_TO_COMPILE: [(&str, &str); 3] = [
 /// Model checking, in a target folder of its own because the flag rebuilds everything.
 pub(crate) fn loom() -> Outcome {
     let models = [
-        ("tenure-core", ["--test", "loom"]),
+        ("tenure-track", ["--test", "loom"]),
         ("tenure-core", ["--lib", "freeing"]),
         ("tenure-core", ["--lib", "movable"]),
         ("tenure-heap", ["--lib", "models"]),
@@ -36,11 +36,15 @@ pub(crate) fn loom() -> Outcome {
 /// memory on the simulated device, all with real threads.
 pub(crate) fn miri() -> Outcome {
     toolchain::miri()?;
-    let all = [["--test", "lifetimes"], ["--lib", "device::mapped"], ["--test", "interpreted"]];
-    for tests in all {
+    let all = [
+        ("tenure-track", ["--test", "lifetimes"]),
+        ("tenure-device", ["--lib", "mapped"]),
+        ("tenure-core", ["--test", "interpreted"]),
+    ];
+    for (package, tests) in all {
         let mut command = nightly();
         command
-            .args(["miri", "test", "--package", "tenure-core", "--target-dir"])
+            .args(["miri", "test", "--package", package, "--target-dir"])
             .arg(target().join("miri"))
             .args(times::reported(&tests))
             .env_remove(compiled::WRAPPER)
@@ -71,7 +75,7 @@ pub(crate) fn thread_sanitizer() -> Outcome {
     let of_core = ["clones::", "devices::", "threads", "tiles::", "trimmed_queries::"];
     let programs = ["--test", "lifetimes", "--test", "handles", "--test", "descriptors", "--"];
     let runs: [&[&str]; 3] = [
-        &["--lib", "device::mapped"],
+        &["--lib", "mapped"],
         &[&programs[..], &of_core].concat(),
         &[&["--test", "sim", "--"], &threads[..]].concat(),
     ];
@@ -80,9 +84,12 @@ pub(crate) fn thread_sanitizer() -> Outcome {
         command
             .args(["test", "-Zbuild-std", "--target", TARGET, "--target-dir"])
             .arg(target().join("thread-sanitizer"))
-            // Always both packages: with one alone the set of features would differ, and everything would compile
-            // again.
-            .args(["--package", "tenure-core", "--package", "conformance"])
+            // Always all packages: with fewer the set of features would differ, and everything would compile again.
+            .args(
+                ["tenure-core", "tenure-device", "tenure-track", "conformance"]
+                    .map(|name| ["--package", name])
+                    .concat(),
+            )
             .args(times::reported(tests))
             .env("RUSTFLAGS", "-Zsanitizer=thread --cfg tenure_portable_copies");
         run_named_tests(&mut command)?;

@@ -6,24 +6,23 @@ use std::sync::Arc;
 
 use ::vulkano::VulkanLibrary;
 use ::vulkano::buffer::allocator::{SubbufferAllocator, SubbufferAllocatorCreateInfo};
-use ::vulkano::buffer::{Buffer, BufferCreateInfo, BufferMemory, BufferUsage, Subbuffer};
+use ::vulkano::buffer::{Buffer, BufferCreateInfo, BufferUsage, Subbuffer};
 use ::vulkano::command_buffer::allocator::StandardCommandBufferAllocator;
 use ::vulkano::command_buffer::{
     AutoCommandBufferBuilder, CommandBufferUsage, CopyBufferInfo, PrimaryAutoCommandBuffer,
 };
 use ::vulkano::device::{Device, DeviceCreateInfo, Queue, QueueCreateInfo, QueueFlags};
 use ::vulkano::format::Format;
-use ::vulkano::image::{Image, ImageCreateInfo, ImageMemory, ImageUsage};
+use ::vulkano::image::{Image, ImageCreateInfo, ImageUsage};
 use ::vulkano::instance::{Instance, InstanceCreateInfo};
-use ::vulkano::memory::ResourceMemory;
 use ::vulkano::memory::allocator::{
     AllocationCreateInfo, DeviceMemoryPool, MemoryTypeFilter, StandardMemoryAllocator, Suballocator,
 };
 use ::vulkano::sync::future::FenceSignalFuture;
 use ::vulkano::sync::{self, GpuFuture};
+use bench::Result;
 use bench::managers::{
-    COPIED_BUFFERS, COPIED_BYTES, Call, Contender, DeviceName, Manager, MemoryKind, Program, UPLOAD_BYTES,
-    UPLOADS, copies,
+    Call, Contender, DeviceName, Frame, Manager, MemoryKind, Program, Slots, UPLOADED, VALUES, copies,
 };
 
 use crate::FRAMES_IN_FLIGHT;
@@ -43,61 +42,40 @@ pub(crate) fn contender() -> Contender {
     Contender { manager: "vulkano 0.35", device: DeviceName::Vulkan, plays, target: |_| Some(0.5), open }
 }
 
-fn words(error: impl ToString) -> String {
-    error.to_string()
-}
-
 struct Vulkano {
     queue: Arc<Queue>,
     memory: Arc<StandardMemoryAllocator>,
     lists: Arc<StandardCommandBufferAllocator>,
     staging: SubbufferAllocator,
     constants: SubbufferAllocator,
-    /// What was created and not dropped.
-    slots: Vec<Option<Resource>>,
-    /// Those that are uploaded to, or copied between.
+    slots: Slots<Resource>,
+    /// For uploads or copies.
     buffers: Vec<Subbuffer<[u8]>>,
     /// With the constants that each may read.
     in_flight: VecDeque<(Submitted, Vec<Subbuffer<[u32; 16]>>)>,
 }
 
+/// It is only kept.
+#[expect(dead_code, reason = "a handle is dropped, and not used")]
 enum Resource {
     Buffer(Arc<Buffer>),
     Image(Arc<Image>),
 }
 
-impl Resource {
-    /// Bytes that it has of the driver for itself.
-    fn dedicated_bytes(&self) -> u64 {
-        let memory = match self {
-            Self::Buffer(buffer) => match buffer.memory() {
-                BufferMemory::Normal(memory) => Some(memory),
-                _ => None,
-            },
-            Self::Image(image) => match image.memory() {
-                ImageMemory::Normal(memories) => memories.first(),
-                _ => None,
-            },
-        };
-        let memory = memory.map(ResourceMemory::device_memory).filter(|memory| memory.is_dedicated());
-        memory.map_or(0, |memory| memory.allocation_size())
-    }
-}
-
 impl Vulkano {
-    fn open() -> Result<Self, String> {
-        let library = VulkanLibrary::new().map_err(words)?;
-        let instance = Instance::new(library, InstanceCreateInfo::default()).map_err(words)?;
-        let physical = instance.enumerate_physical_devices().map_err(words)?.next().ok_or("no device")?;
+    fn open() -> Result<Self> {
+        let library = VulkanLibrary::new()?;
+        let instance = Instance::new(library, InstanceCreateInfo::default())?;
+        let physical = instance.enumerate_physical_devices()?.next().ok_or("no device")?;
         let families = physical.queue_family_properties();
         let is_graphics = |flags: QueueFlags| flags.intersects(QueueFlags::GRAPHICS);
         let family = families.iter().position(|family| is_graphics(family.queue_flags));
-        let queue_family_index = u32::try_from(family.ok_or("no queue for graphics")?).map_err(words)?;
+        let queue_family_index = u32::try_from(family.ok_or("no queue for graphics")?)?;
         let info = DeviceCreateInfo {
             queue_create_infos: vec![QueueCreateInfo { queue_family_index, ..Default::default() }],
             ..Default::default()
         };
-        let (device, mut queues) = Device::new(physical, info).map_err(words)?;
+        let (device, mut queues) = Device::new(physical, info)?;
         let memory = Arc::new(StandardMemoryAllocator::new_default(Arc::clone(&device)));
         let arena = |buffer_usage, device_local| {
             let place =
@@ -118,7 +96,7 @@ impl Vulkano {
             staging: arena(BufferUsage::TRANSFER_SRC, false),
             constants: arena(BufferUsage::UNIFORM_BUFFER, true),
             memory,
-            slots: Vec::new(),
+            slots: Slots(Vec::new()),
             buffers: Vec::new(),
             in_flight: VecDeque::new(),
         })
@@ -129,23 +107,23 @@ impl Vulkano {
         size: u64,
         usage: BufferUsage,
         filter: MemoryTypeFilter,
-    ) -> Result<Subbuffer<[u8]>, String> {
+    ) -> Result<Subbuffer<[u8]>> {
         let info = BufferCreateInfo { usage, ..Default::default() };
         let allocation = AllocationCreateInfo { memory_type_filter: filter, ..Default::default() };
-        Buffer::new_slice(Arc::clone(&self.memory) as _, info, allocation, size).map_err(words)
+        Ok(Buffer::new_slice(Arc::clone(&self.memory) as _, info, allocation, size)?)
     }
 
-    fn image(&self, width: u32, height: u32) -> Result<Arc<Image>, String> {
+    fn image(&self, width: u32, height: u32) -> Result<Arc<Image>> {
         let info = ImageCreateInfo {
             format: Format::R8G8B8A8_UNORM,
             extent: [width, height, 1],
             usage: ImageUsage::SAMPLED | ImageUsage::TRANSFER_DST,
             ..Default::default()
         };
-        Image::new(Arc::clone(&self.memory) as _, info, AllocationCreateInfo::default()).map_err(words)
+        Ok(Image::new(Arc::clone(&self.memory) as _, info, AllocationCreateInfo::default())?)
     }
 
-    fn call(&mut self, call: &Call) -> Result<(), String> {
+    fn call(&mut self, call: &Call) -> Result {
         let (slot, made) = match *call {
             Call::Buffer { slot, size, memory } => {
                 let (usage, filter) = match memory {
@@ -170,106 +148,85 @@ impl Vulkano {
             }
             Call::Drop { slot } => (slot, None),
         };
-        if self.slots.len() <= slot {
-            self.slots.resize_with(slot + 1, || None);
-        }
-        self.slots[slot] = made;
+        self.slots.put(slot, made);
         Ok(())
     }
 
-    fn builder(&self) -> Result<Builder, String> {
-        let family = self.queue.queue_family_index();
-        AutoCommandBufferBuilder::primary(
-            Arc::clone(&self.lists) as _,
-            family,
-            CommandBufferUsage::OneTimeSubmit,
-        )
-        .map_err(words)
+    fn builder(&self) -> Result<Builder> {
+        let (lists, family) = (Arc::clone(&self.lists), self.queue.queue_family_index());
+        Ok(AutoCommandBufferBuilder::primary(lists as _, family, CommandBufferUsage::OneTimeSubmit)?)
     }
 
     /// Submits after what was submitted before, and ends the frame.
     #[expect(clippy::arc_with_non_send_sync, reason = "a shared submission is a future only in an `Arc`")]
-    fn submit(&mut self, builder: Builder, constants: Vec<Subbuffer<[u32; 16]>>) -> Result<(), String> {
-        let list = builder.build().map_err(words)?;
+    fn submit(&mut self, builder: Builder, constants: Vec<Subbuffer<[u32; 16]>>) -> Result {
+        let list = builder.build()?;
         let last = match self.in_flight.back() {
             Some((last, _)) => Arc::clone(last).boxed(),
             None => sync::now(Arc::clone(self.queue.device())).boxed(),
         };
-        let after = last.then_execute(Arc::clone(&self.queue), list).map_err(words)?.boxed();
-        let submitted = after.then_signal_fence_and_flush().map_err(words)?;
+        let after = last.then_execute(Arc::clone(&self.queue), list)?.boxed();
+        let submitted = after.then_signal_fence_and_flush()?;
         self.in_flight.push_back((Arc::new(submitted), constants));
         if self.in_flight.len() > FRAMES_IN_FLIGHT
             && let Some((oldest, _)) = self.in_flight.pop_front()
         {
-            oldest.wait(None).map_err(words)?;
+            oldest.wait(None)?;
         }
         Ok(())
     }
 }
 
 impl Manager for Vulkano {
-    fn prepare(&mut self, program: Program) -> Result<(), String> {
-        let (count, size, usage) = match program {
-            Program::Uploads => {
-                (UPLOADS, UPLOAD_BYTES as u64, BufferUsage::VERTEX_BUFFER | BufferUsage::TRANSFER_DST)
-            }
-            Program::Passes | Program::Lists | Program::Pass => {
-                (COPIED_BUFFERS, COPIED_BYTES, BufferUsage::TRANSFER_SRC | BufferUsage::TRANSFER_DST)
-            }
-            Program::Buffers | Program::Textures | Program::Constants => return Ok(()),
+    fn prepare(&mut self, program: Program) -> Result {
+        let (count, size) = program.buffers();
+        let usage = match program {
+            Program::Uploads => BufferUsage::VERTEX_BUFFER | BufferUsage::TRANSFER_DST,
+            _ => BufferUsage::TRANSFER_SRC | BufferUsage::TRANSFER_DST,
         };
         let buffer = |_| self.buffer(size, usage, MemoryTypeFilter::PREFER_DEVICE);
-        self.buffers = (0..count).map(buffer).collect::<Result<_, _>>()?;
+        self.buffers = (0..count).map(buffer).collect::<Result<_>>()?;
         Ok(())
     }
 
-    fn create(&mut self, calls: &[Call]) -> Result<(), String> {
-        calls.iter().try_for_each(|call| self.call(call))
-    }
-
-    fn upload(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let mut builder = self.builder()?;
-        for buffer in &self.buffers {
-            let staged = self.staging.allocate_slice::<u8>(bytes.len() as u64).map_err(words)?;
-            staged.write().map_err(words)?.copy_from_slice(black_box(bytes));
-            builder.copy_buffer(CopyBufferInfo::buffers(staged, buffer.clone())).map_err(words)?;
-        }
-        self.submit(builder, Vec::new())
-    }
-
-    fn record(&mut self, passes: usize) -> Result<(), String> {
-        let mut builder = self.builder()?;
-        for (from, to) in copies(passes).flatten() {
-            let copy = CopyBufferInfo::buffers(self.buffers[from].clone(), self.buffers[to].clone());
-            builder.copy_buffer(copy).map_err(words)?;
-        }
-        self.submit(builder, Vec::new())
-    }
-
-    fn record_lists(&mut self, _: usize) -> Result<(), String> {
-        Err("it does not play that program".to_owned())
-    }
-
-    fn write_constants(&mut self, values: &[[u32; 16]]) -> Result<(), String> {
-        let builder = self.builder()?;
-        let mut constants = Vec::with_capacity(values.len());
-        for value in values {
-            let constant = self.constants.allocate_sized::<[u32; 16]>().map_err(words)?;
-            *constant.write().map_err(words)? = *black_box(value);
-            constants.push(constant);
-        }
+    fn play(&mut self, frame: &Frame) -> Result {
+        let mut constants = Vec::new();
+        let builder = match frame {
+            Frame::Create(calls) => return calls.iter().try_for_each(|call| self.call(call)),
+            Frame::Lists(_) => return Err("it does not play that program".into()),
+            Frame::Upload => {
+                let mut builder = self.builder()?;
+                for buffer in &self.buffers {
+                    let staged = self.staging.allocate_slice::<u8>(UPLOADED.len() as u64)?;
+                    staged.write()?.copy_from_slice(black_box(&UPLOADED));
+                    builder.copy_buffer(CopyBufferInfo::buffers(staged, buffer.clone()))?;
+                }
+                builder
+            }
+            Frame::Passes(passes) => {
+                let mut builder = self.builder()?;
+                for (from, to) in copies(*passes).flatten() {
+                    let [from, to] = [from, to].map(|index| self.buffers[index].clone());
+                    builder.copy_buffer(CopyBufferInfo::buffers(from, to))?;
+                }
+                builder
+            }
+            Frame::Constants => {
+                constants.reserve(VALUES.len());
+                for value in &VALUES {
+                    let constant = self.constants.allocate_sized::<[u32; 16]>()?;
+                    *constant.write()? = *black_box(value);
+                    constants.push(constant);
+                }
+                self.builder()?
+            }
+        };
         self.submit(builder, constants)
     }
 
-    /// The pools, and what the created have for themselves.
+    /// The pools. Allocations of their own, for large resources, are left out, in favour of vulkano.
     fn reserved(&self) -> Option<u64> {
-        let pooled: u64 = self.memory.pools().iter().map(blocks_of).sum();
-        let dedicated: u64 = self.slots.iter().flatten().map(Resource::dedicated_bytes).sum();
-        Some(pooled + dedicated)
-    }
-
-    fn driver_creations(&self) -> Option<u64> {
-        None
+        Some(self.memory.pools().iter().map(blocks_of).sum())
     }
 }
 

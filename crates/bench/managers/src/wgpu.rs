@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 
 use ::wgpu::{
-    Backends, Buffer, BufferDescriptor, BufferUsages, Device, DeviceDescriptor, Extent3d, Instance,
+    Backends, Buffer, BufferDescriptor, BufferUsages, CommandBuffer, Device, DeviceDescriptor, Extent3d, Instance,
     InstanceDescriptor, PollType, Queue, SubmissionIndex, Texture, TextureDescriptor, TextureDimension,
     TextureFormat, TextureUsages,
 };
+use bench::Result;
 use bench::managers::{
-    CONSTANTS, COPIED_BUFFERS, COPIED_BYTES, Call, Contender, DeviceName, Manager, MemoryKind, Program,
-    UPLOAD_BYTES, UPLOADS, copies,
+    COPIED_BYTES, Call, Contender, DeviceName, Frame, Manager, MemoryKind, Program, Slots, UPLOADED, VALUES, copies,
 };
 
 use crate::FRAMES_IN_FLIGHT;
@@ -42,29 +42,20 @@ fn target(program: Program) -> Option<f64> {
     }
 }
 
-fn open(backends: Backends, max_created: u64) -> Result<Box<dyn Manager>, String> {
+fn open(backends: Backends, max_created: u64) -> Result<Box<dyn Manager>> {
     let mut desc = InstanceDescriptor::new_without_display_handle();
     desc.backends = backends;
     desc.backend_options.noop.enable = backends.contains(Backends::NOOP);
     // Without the validation layers.
     desc.flags = ::wgpu::InstanceFlags::empty();
     let instance = Instance::new(desc);
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default()));
-    let adapter = adapter.map_err(|error| error.to_string())?;
+    let adapter = pollster::block_on(instance.request_adapter(&Default::default()))?;
     let limits = adapter.limits();
     let apart = CONSTANT_BYTES.next_multiple_of(limits.min_uniform_buffer_offset_alignment as usize);
     let desc = DeviceDescriptor { required_limits: limits, ..Default::default() };
-    let (device, queue) =
-        pollster::block_on(adapter.request_device(&desc)).map_err(|error| error.to_string())?;
-    Ok(Box::new(Wgpu {
-        device,
-        queue,
-        apart,
-        max_created,
-        slots: Vec::new(),
-        buffers: Vec::new(),
-        in_flight: VecDeque::new(),
-    }))
+    let (device, queue) = pollster::block_on(adapter.request_device(&desc))?;
+    let (slots, buffers, in_flight) = (Slots(Vec::new()), Vec::new(), VecDeque::new());
+    Ok(Box::new(Wgpu { device, queue, apart, max_created, slots, buffers, in_flight }))
 }
 
 struct Wgpu {
@@ -74,9 +65,8 @@ struct Wgpu {
     apart: usize,
     /// Bytes of a buffer that is created at most.
     max_created: u64,
-    /// What was created and not dropped.
-    slots: Vec<Option<Resource>>,
-    /// Those that are uploaded to, copied between, or have the constants.
+    slots: Slots<Resource>,
+    /// For uploads, copies or constants.
     buffers: Vec<Buffer>,
     in_flight: VecDeque<SubmissionIndex>,
 }
@@ -123,95 +113,78 @@ impl Wgpu {
             }
             Call::Drop { slot } => (slot, None),
         };
-        if self.slots.len() <= slot {
-            self.slots.resize_with(slot + 1, || None);
-        }
-        self.slots[slot] = made;
+        self.slots.put(slot, made);
     }
 
-    /// Ends a frame with its submission.
-    fn end(&mut self, submitted: SubmissionIndex) -> Result<(), String> {
-        self.in_flight.push_back(submitted);
-        if self.in_flight.len() > FRAMES_IN_FLIGHT {
-            let submission_index = self.in_flight.pop_front();
-            let wait = PollType::Wait { submission_index, timeout: None };
-            self.device.poll(wait).map_err(|error| error.to_string())?;
+    /// A list of commands with these copies.
+    fn list(&self, copies: impl Iterator<Item = (usize, usize)>) -> CommandBuffer {
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        for (from, to) in copies {
+            encoder.copy_buffer_to_buffer(&self.buffers[from], 0, &self.buffers[to], 0, COPIED_BYTES);
+        }
+        encoder.finish()
+    }
+
+    /// All constants in one write: with a write for each they would cost as much as uploads.
+    fn write_constants(&self) -> Result {
+        let size = (VALUES.len() * self.apart) as u64;
+        let view = self.buffers.first().and_then(|it| self.queue.write_buffer_with(it, 0, size.try_into().ok()?));
+        let mut view = view.ok_or("no staging memory")?;
+        for (index, value) in VALUES.iter().enumerate() {
+            let start = index * self.apart;
+            let bytes = bytemuck::bytes_of(black_box(value));
+            view.slice(start..start + CONSTANT_BYTES).copy_from_slice(bytes);
         }
         Ok(())
     }
 }
 
 impl Manager for Wgpu {
-    fn prepare(&mut self, program: Program) -> Result<(), String> {
-        let (count, size, usage) = match program {
-            Program::Uploads => (UPLOADS, UPLOAD_BYTES, BufferUsages::VERTEX | BufferUsages::COPY_DST),
-            Program::Passes | Program::Lists | Program::Pass => {
-                (COPIED_BUFFERS, COPIED_BYTES as usize, BufferUsages::COPY_SRC | BufferUsages::COPY_DST)
-            }
-            Program::Constants => (1, CONSTANTS * self.apart, BufferUsages::UNIFORM | BufferUsages::COPY_DST),
-            Program::Buffers | Program::Textures => return Ok(()),
+    fn prepare(&mut self, program: Program) -> Result {
+        let (count, size) = match program {
+            Program::Constants => (1, (VALUES.len() * self.apart) as u64),
+            program => program.buffers(),
         };
-        self.buffers = (0..count).map(|_| self.buffer(size as u64, usage)).collect();
+        let usage = match program {
+            Program::Uploads => BufferUsages::VERTEX | BufferUsages::COPY_DST,
+            Program::Constants => BufferUsages::UNIFORM | BufferUsages::COPY_DST,
+            _ => BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
+        };
+        self.buffers = (0..count).map(|_| self.buffer(size, usage)).collect();
         Ok(())
     }
 
-    fn create(&mut self, calls: &[Call]) -> Result<(), String> {
-        calls.iter().for_each(|call| self.call(call));
-        Ok(())
-    }
-
-    fn upload(&mut self, bytes: &[u8]) -> Result<(), String> {
-        for buffer in &self.buffers {
-            self.queue.write_buffer(buffer, 0, black_box(bytes));
-        }
-        let submitted = self.queue.submit([]);
-        self.end(submitted)
-    }
-
-    fn record(&mut self, passes: usize) -> Result<(), String> {
-        let mut encoder = self.device.create_command_encoder(&Default::default());
-        for (from, to) in copies(passes).flatten() {
-            encoder.copy_buffer_to_buffer(&self.buffers[from], 0, &self.buffers[to], 0, COPIED_BYTES);
-        }
-        let submitted = self.queue.submit([encoder.finish()]);
-        self.end(submitted)
-    }
-
-    fn record_lists(&mut self, passes: usize) -> Result<(), String> {
-        let list = |pass| {
-            let mut encoder = self.device.create_command_encoder(&Default::default());
-            for (from, to) in pass {
-                encoder.copy_buffer_to_buffer(&self.buffers[from], 0, &self.buffers[to], 0, COPIED_BYTES);
+    fn play(&mut self, frame: &Frame) -> Result {
+        let submitted = match frame {
+            Frame::Create(calls) => {
+                calls.iter().for_each(|call| self.call(call));
+                return Ok(());
             }
-            encoder.finish()
+            Frame::Upload => {
+                for buffer in &self.buffers {
+                    self.queue.write_buffer(buffer, 0, black_box(&UPLOADED));
+                }
+                self.queue.submit([])
+            }
+            Frame::Passes(passes) => self.queue.submit([self.list(copies(*passes).flatten())]),
+            Frame::Lists(passes) => {
+                let lists: Vec<_> = copies(*passes).map(|pass| self.list(pass)).collect();
+                self.queue.submit(lists)
+            }
+            Frame::Constants => {
+                self.write_constants()?;
+                self.queue.submit([self.list(std::iter::empty())])
+            }
         };
-        let lists: Vec<_> = copies(passes).map(list).collect();
-        let submitted = self.queue.submit(lists);
-        self.end(submitted)
-    }
-
-    /// All of them in one write: with a write for each they would cost as much as uploads.
-    fn write_constants(&mut self, values: &[[u32; 16]]) -> Result<(), String> {
-        let size = (values.len() * self.apart) as u64;
-        let size = size.try_into().map_err(|_| "no constants")?;
-        let view = self.buffers.first().and_then(|buffer| self.queue.write_buffer_with(buffer, 0, size));
-        let mut view = view.ok_or("no staging memory")?;
-        for (index, value) in values.iter().enumerate() {
-            let start = index * self.apart;
-            let bytes = bytemuck::bytes_of(black_box(value));
-            view.slice(start..start + CONSTANT_BYTES).copy_from_slice(bytes);
+        self.in_flight.push_back(submitted);
+        if self.in_flight.len() > FRAMES_IN_FLIGHT {
+            let submission_index = self.in_flight.pop_front();
+            self.device.poll(PollType::Wait { submission_index, timeout: None })?;
         }
-        drop(view);
-        let encoder = self.device.create_command_encoder(&Default::default());
-        let submitted = self.queue.submit([encoder.finish()]);
-        self.end(submitted)
+        Ok(())
     }
 
     fn reserved(&self) -> Option<u64> {
         self.device.generate_allocator_report().map(|report| report.total_reserved_bytes)
-    }
-
-    fn driver_creations(&self) -> Option<u64> {
-        None
     }
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use tenure_trace::{Kind, Layout, MemoryKind, Workload, generate};
 use test_random::Rng;
 
-use crate::recordings::ours;
-use crate::script::{Call, Request, Script, read};
+use crate::Result;
+use crate::recordings::scripts;
+use crate::script::{Call, Request, Script};
 
 const KIB: u64 = 1 << 10;
 
@@ -21,20 +22,17 @@ pub(super) fn is_made(script: &Script) -> bool {
 ///
 /// # Errors
 /// A recording cannot be read.
-pub(super) fn all(files: &[PathBuf]) -> Result<Vec<Script>, String> {
-    let files = if files.is_empty() { ours()? } else { files.to_vec() };
+pub(super) fn all(files: &[PathBuf]) -> Result<Vec<Script>> {
     let mut all = vec![
         thinned(MADE[0], 10_000, 32 * KIB..72 * KIB, 10),
         thinned(MADE[1], 60_000, 512..32 * KIB, 3),
         sparsest(Script::new("fragment", generate(Workload::Fragment, 7, 40_000).map(Ok))?),
     ];
-    for path in files {
-        all.push(sparsest(read(&path)?));
-    }
+    all.extend(scripts(files)?.into_iter().map(sparsest));
     Ok(all)
 }
 
-/// So many allocations, of which one in `left` is left, anywhere.
+/// `count` allocations, and frees of all but one in `left`, anywhere.
 fn thinned(name: &str, count: usize, sizes: std::ops::Range<u64>, left: u64) -> Script {
     let (mut rng, kind) = (Rng::new(1), Kind::new(MemoryKind::GpuOnly, Layout::Linear));
     let mut size = || sizes.start + rng.below(sizes.end - sizes.start);

@@ -1,26 +1,34 @@
-//! Compaction of fragmented heaps: bytes moved beside the least that there is to move, memory given back, and time.
+//! Compaction of fragmented heaps: bytes moved beside the least that there is to move, memory released, and time.
 //!
 //! Each allocator makes its own layout of the same requests and frees, and then compacts it in frames of the same
 //! budget. Nothing is copied: the time is that of the decisions. The targets are those of tenure's pools.
 
 mod layouts;
 mod ours;
-mod report;
 #[cfg(not(windows))]
 mod vma;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-use report::{Line, Report};
-
+use crate::Result;
 use crate::recordings::play::{Handles, Player, handles};
-use crate::script::{Call, Script};
+use crate::script::{Call, Request, Script};
+use crate::suballoc::chosen;
+use crate::table::{all_met, mib, table};
+use crate::timing::medians;
 
 /// Bytes that are moved in a frame at most.
 const FRAME_BYTES: u64 = 16 << 20;
 /// Moves in a frame at most.
 const FRAME_MOVES: u32 = 128;
+
+/// Bytes moved over the least, at most.
+const OVER_MINIMUM: f64 = 1.15;
+/// The part of the reserved bytes that lives afterwards, at least, on the made layouts.
+const LIVE_SHARE: f64 = 0.95;
+/// Microseconds that the worst frame takes at most, up to this number of allocations.
+const WORST: (f64, usize) = (200.0, 20_000);
 
 /// What to measure.
 #[derive(clap::Args, Debug)]
@@ -43,38 +51,66 @@ struct Frames {
     moves: u64,
     /// Bytes asked for by what moved.
     bytes: u64,
-    /// Moves of what had moved before, and moves out of blocks that were not given back; where they are known.
+    /// Moves of what had moved before, and moves out of blocks that were kept; where they are known.
     wasted: Option<u64>,
 }
 
-/// Compacts until nothing is left to do, one frame after the other.
-type Compact<P> = fn(&mut P, &mut Handles<P>) -> Result<Frames, String>;
-
 /// An allocator that compacts.
 struct Compactor<P: Player> {
-    make: fn() -> Result<P, String>,
+    make: fn() -> Result<P>,
     /// Bytes of all blocks.
     reserved: fn(&P) -> u64,
-    compact: Compact<P>,
+    /// Compacts until nothing is left to do, one frame after the other.
+    compact: fn(&mut P, &mut Handles<P>) -> Result<Frames>,
 }
 
-/// An allocator with its name.
-struct Contender {
-    name: &'static str,
-    play: fn(&Script) -> Result<Outcome, String>,
-}
+/// Makes the layout of a script, and compacts it.
+type Play = fn(&Script) -> Result<Outcome>;
 
-const CONTENDERS: &[Contender] = &[
-    Contender { name: "HeapPools", play: |script| play(script, &ours::COMPACTOR) },
+/// Each allocator with its name.
+const CONTENDERS: &[(&str, Play)] = &[
+    ("HeapPools", |script| play(script, &ours::COMPACTOR)),
     #[cfg(not(windows))]
-    Contender { name: "VMA, fast", play: |script| play(script, &vma::compactor::<1>()) },
+    ("VMA, fast", |script| play(script, &vma::compactor::<1>())),
     #[cfg(not(windows))]
-    Contender { name: "VMA, balanced", play: |script| play(script, &vma::compactor::<2>()) },
+    ("VMA, balanced", |script| play(script, &vma::compactor::<2>())),
     #[cfg(not(windows))]
-    Contender { name: "VMA, full", play: |script| play(script, &vma::compactor::<4>()) },
+    ("VMA, full", |script| play(script, &vma::compactor::<4>())),
 ];
 
-/// What compacting a layout came to.
+/// Prints what each allocator makes of each layout.
+///
+/// # Errors
+/// A recording cannot be read, a peer is unknown, an allocator refused a request or returned what cannot be used, or a
+/// target is missed that does not depend on the machine.
+pub fn run(args: &Args) -> Result {
+    let peers = chosen("peer", CONTENDERS.to_vec(), |(name, _)| name, &args.only)?;
+    let (mut rows, mut missed) = (Vec::new(), 0);
+    for script in layouts::all(&args.files)? {
+        for (name, play) in &peers {
+            let rounds = (0..args.rounds).map(|_| play(&script)).collect::<Result<Vec<_>>>();
+            let rounds = rounds.map_err(|fault| format!("{name} on {}: {fault}", script.name))?;
+            // The rounds differ in their times alone.
+            let times: Vec<_> = rounds.iter().map(|round| round.frames.times.clone()).collect();
+            let Some(mut outcome) = rounds.into_iter().next() else { continue };
+            outcome.frames.times = medians(&times);
+            missed += outcome.targets().iter().filter(|(what, is_met)| !is_met && *what != TIME).count();
+            rows.push(format!("{} | {name} | {}", script.name, outcome.row()));
+        }
+    }
+    let header = "layout | peer | live: number, MiB | reserved, MiB: before | after | live/reserved: before | after | \
+                  moved, MiB | over the least | wasted moves | frames | worst frame, µs | all, µs | targets";
+    let (worst, allocations) = WORST;
+    println!(
+        "{}\n\nTargets, for HeapPools: over the least at most {OVER_MINIMUM}; no wasted move; live/reserved at \
+         least {LIVE_SHARE} on the first two layouts; up to {allocations} allocations the worst frame at most {worst} µs, \
+         which does not count as missed when the command fails",
+        table(header, rows)
+    );
+    all_met(missed)
+}
+
+/// The result of compacting a layout.
 struct Outcome {
     /// The layout is made, with blocks enough to be compacted densely.
     is_made: bool,
@@ -88,56 +124,92 @@ struct Outcome {
     minimum: u64,
 }
 
-/// Prints what each allocator makes of each layout.
-///
-/// # Errors
-/// A recording cannot be read, a peer is unknown, an allocator refused a request or returned what cannot be used, or a
-/// target is missed that does not depend on the machine.
-pub fn run(args: &Args) -> Result<(), String> {
-    let names: Vec<_> = CONTENDERS.iter().map(|peer| peer.name).collect();
-    let names = crate::suballoc::chosen("peer", &names, &args.only)?;
-    let mut report = Report::default();
-    for script in layouts::all(&args.files)? {
-        for contender in CONTENDERS.iter().filter(|peer| names.contains(&peer.name)) {
-            let failed = |fault| format!("{} on {}: {fault}", contender.name, script.name);
-            let rounds = (0..args.rounds).map(|_| (contender.play)(&script).map_err(failed));
-            let rounds = rounds.collect::<Result<Vec<_>, _>>()?;
-            report.lines.extend(Line::new(&script.name, contender.name, rounds));
+/// The target that depends on the machine.
+const TIME: &str = "time";
+
+impl Outcome {
+    fn live_share(&self, reserved: u64) -> f64 {
+        self.live as f64 / reserved.max(1) as f64
+    }
+
+    /// Bytes moved over the least that empties as many blocks; 1 where nothing had to move and nothing did.
+    fn over_minimum(&self) -> f64 {
+        match (self.frames.bytes, self.minimum) {
+            (0, 0) => 1.0,
+            (bytes, minimum) => bytes as f64 / minimum as f64,
         }
     }
-    println!("{report}");
-    let missed = report.missed();
-    if missed == 0 { Ok(()) } else { Err(format!("{missed} targets are missed")) }
+
+    /// Microseconds of the slowest frame.
+    fn worst(&self) -> f64 {
+        f64::from(self.frames.times.iter().copied().max().unwrap_or(0)) / 1000.0
+    }
+
+    /// The targets, which are tenure's, and whether each is met.
+    fn targets(&self) -> Vec<(&'static str, bool)> {
+        let Some(wasted) = self.frames.wasted else { return Vec::new() };
+        let mut targets =
+            vec![("bytes moved", self.over_minimum() <= OVER_MINIMUM), ("wasted moves", wasted == 0)];
+        if self.is_made {
+            targets.push(("live/reserved", self.live_share(self.reserved_after) >= LIVE_SHARE));
+        }
+        if self.allocations <= WORST.1 {
+            targets.push((TIME, self.worst() <= WORST.0));
+        }
+        targets
+    }
+
+    fn row(&self) -> String {
+        let Self { allocations, live, reserved_before, reserved_after, ref frames, .. } = *self;
+        let reserved = [reserved_before, reserved_after];
+        let targets = self.targets();
+        let missed = targets.iter().filter(|(_, is_met)| !is_met).map(|(what, _)| *what);
+        let verdict = match (&targets[..], &missed.collect::<Vec<_>>()[..]) {
+            ([], _) => String::new(),
+            (_, []) => "met".to_owned(),
+            (_, missed) => format!("missed: {}", missed.join(", ")),
+        };
+        let total = frames.times.iter().map(|time| f64::from(*time)).sum::<f64>() / 1000.0;
+        let wasted = frames.wasted.map_or_else(|| "?".to_owned(), |wasted| wasted.to_string());
+        let [before, after] = reserved.map(|bytes| format!("{:.3}", self.live_share(bytes)));
+        let ([live, reserved_before, reserved_after, moved], count) =
+            ([live, reserved[0], reserved[1], frames.bytes].map(mib), frames.times.len());
+        let (over, worst) = (self.over_minimum(), self.worst());
+        format!(
+            "{allocations}, {live} | {reserved_before} | {reserved_after} | {before} | {after} | {moved} | {over:.2} | \
+             {wasted} | {count} | {worst:.0} | {total:.0} | {verdict}"
+        )
+    }
 }
 
 /// Makes the layout of a script, and compacts it.
-fn play<P: Player>(script: &Script, compactor: &Compactor<P>) -> Result<Outcome, String> {
+fn play<P: Player>(script: &Script, compactor: &Compactor<P>) -> Result<Outcome> {
     let mut player = (compactor.make)()?;
     let mut handles = handles::<P>(script);
-    let mut sizes = vec![0; script.slots];
+    let mut requests = vec![None; script.slots];
     for call in &script.calls {
         match call {
             Call::Allocate { slot, request } => {
                 handles[*slot] = Some(player.allocate(request)?);
-                sizes[*slot] = request.size;
+                requests[*slot] = Some(*request);
             }
             Call::Free { slot } => {
-                sizes[*slot] = 0;
+                requests[*slot] = None;
                 handles[*slot].take().map_or(Ok(()), |handle| player.free(handle))?;
             }
             Call::EndFrame => {}
         }
     }
-    let before = blocks(&player, &handles, &sizes)?;
+    let before = blocks(&player, &handles, &requests)?;
     let reserved_before = (compactor.reserved)(&player);
     let frames = (compactor.compact)(&mut player, &mut handles)?;
-    let after = blocks(&player, &handles, &sizes)?;
+    let after = blocks(&player, &handles, &requests)?;
     let mut sums: Vec<u64> = before.into_values().collect();
     sums.sort_unstable();
     let outcome = Outcome {
         is_made: layouts::is_made(script),
         allocations: handles.iter().flatten().count(),
-        live: sizes.iter().sum(),
+        live: sums.iter().sum(),
         reserved_before,
         reserved_after: (compactor.reserved)(&player),
         frames,
@@ -151,23 +223,29 @@ fn play<P: Player>(script: &Script, compactor: &Compactor<P>) -> Result<Outcome,
 /// The bytes that live in each block.
 ///
 /// # Errors
-/// Two allocations overlap.
+/// Two allocations overlap, or one is not aligned.
 fn blocks<P: Player>(
     player: &P,
     handles: &[Option<P::Handle>],
-    sizes: &[u64],
-) -> Result<HashMap<u64, u64>, String> {
-    let live = handles.iter().zip(sizes).filter_map(|(handle, size)| Some((handle.as_ref()?, *size)));
-    let places: BTreeMap<_, _> = live.clone().map(|(handle, size)| (player.place(handle), size)).collect();
-    let overlaps = |((block, offset), size): (&(u64, u64), &u64), next: &(u64, u64)| {
-        *block == next.0 && offset + size > next.1
-    };
-    let is_wrong = places.iter().zip(places.keys().skip(1)).any(|(one, next)| overlaps(one, next));
-    if is_wrong || places.len() < live.count() {
-        return Err("two allocations overlap".to_owned());
+    requests: &[Option<Request>],
+) -> Result<HashMap<u64, u64>> {
+    let mut places = BTreeMap::new();
+    for (handle, request) in handles.iter().zip(requests).filter_map(|(one, of)| one.as_ref().zip(*of)) {
+        let (block, offset) = player.place(handle);
+        if !offset.is_multiple_of(request.align) {
+            return Err(format!("{offset} is no multiple of {}", request.align).into());
+        }
+        if places.insert((block, offset), request.size).is_some() {
+            return Err("two allocations are in one place".into());
+        }
     }
     let mut blocks = HashMap::new();
-    for ((block, _), size) in places {
+    let mut end = (0, 0);
+    for ((block, offset), size) in places {
+        if block == end.0 && offset < end.1 {
+            return Err("two allocations overlap".into());
+        }
+        end = (block, offset + size);
         *blocks.entry(block).or_default() += size;
     }
     Ok(blocks)

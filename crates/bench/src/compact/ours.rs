@@ -6,10 +6,10 @@ use std::time::Instant;
 use tenure_core::memory::heap_pools::{CompactionBudget, HeapPoolsConfig};
 
 use super::{Compactor, FRAME_BYTES, FRAME_MOVES, Frames};
-use crate::null;
 use crate::recordings::play::Handles;
 use crate::recordings::pools::Pools;
 use crate::timing::nanoseconds;
+use crate::{Result, null};
 
 /// Pieces that a frame looks at, which bounds its time.
 const FRAME_PIECES: usize = 250;
@@ -22,7 +22,7 @@ pub(super) const COMPACTOR: Compactor<Pools> = Compactor {
     compact,
 };
 
-fn compact(player: &mut Pools, handles: &mut Handles<Pools>) -> Result<Frames, String> {
+fn compact(player: &mut Pools, handles: &mut Handles<Pools>) -> Result<Frames> {
     let slots = handles.iter().enumerate();
     let mut slots: HashMap<_, _> =
         slots.filter_map(|(slot, range)| Some((range.as_ref()?.0.serial(), slot))).collect();
@@ -34,7 +34,7 @@ fn compact(player: &mut Pools, handles: &mut Handles<Pools>) -> Result<Frames, S
         let start = Instant::now();
         let is_done = player.pools.compact(budget, |_| true, &mut moves);
         for moved in &moves {
-            player.pools.free(&moved.from).map_err(|error| error.to_string())?;
+            player.pools.free(&moved.from)?;
         }
         frames.times.push(nanoseconds(start));
         for moved in moves.drain(..) {
@@ -54,5 +54,5 @@ fn compact(player: &mut Pools, handles: &mut Handles<Pools>) -> Result<Frames, S
             return Ok(frames);
         }
     }
-    Err("compaction does not end".to_owned())
+    Err("compaction does not end".into())
 }

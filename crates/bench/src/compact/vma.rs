@@ -6,6 +6,7 @@ use ash::prelude::VkResult;
 use vk_mem::{Allocator, DefragmentationContext};
 
 use super::{Compactor, FRAME_BYTES, FRAME_MOVES, Frames};
+use crate::Result;
 use crate::recordings::driver;
 use crate::recordings::play::{Handles, Player as _};
 use crate::recordings::vma::Vma;
@@ -23,13 +24,13 @@ fn nothing<'a, T>(_: unsafe fn(&'a Allocator, &T) -> VkResult<DefragmentationCon
 }
 
 /// The handles stay what they are, and say another place afterwards.
-fn compact<const FLAG: u32>(player: &mut Vma, _: &mut Handles<Vma>) -> Result<Frames, String> {
+fn compact<const FLAG: u32>(player: &mut Vma, _: &mut Handles<Vma>) -> Result<Frames> {
     let mut info = nothing(Allocator::begin_defragmentation);
     info.flags = FLAG;
     info.maxBytesPerPass = FRAME_BYTES;
     info.maxAllocationsPerPass = FRAME_MOVES;
     // SAFETY: nobody uses what is allocated.
-    let context = unsafe { player.0.begin_defragmentation(&info) }.map_err(|error| error.to_string())?;
+    let context = unsafe { player.0.begin_defragmentation(&info) }?;
     let mut frames = Frames::default();
     loop {
         let start = Instant::now();

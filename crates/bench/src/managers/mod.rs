@@ -10,10 +10,10 @@ mod report;
 mod tenure;
 
 pub use peers::start;
-pub use programs::{CONSTANTS, COPIED_BUFFERS, COPIED_BYTES, Call, Program, UPLOAD_BYTES, UPLOADS, copies};
+pub use programs::{COPIED_BYTES, Call, Frame, Program, Slots, UPLOADED, VALUES, copies};
 pub use tenure_trace::MemoryKind;
 
-use report::Report;
+use crate::Result;
 
 /// What to measure.
 #[derive(clap::Args, Debug)]
@@ -42,52 +42,26 @@ impl DeviceName {
 }
 
 /// A manager of GPU memory with a device, ready to play one program.
-///
-/// Each function but [`prepare`](Self::prepare) is a frame, in which is submitted once if nothing else is said. It waits
-/// while three earlier frames are not complete.
 pub trait Manager {
-    /// Makes what the frames of a program use.
+    /// Makes the buffers that the frames of a program use.
     ///
     /// # Errors
-    /// Those of the manager, in words, as of all functions.
-    fn prepare(&mut self, program: Program) -> Result<(), String>;
+    /// Those of the manager.
+    fn prepare(&mut self, program: Program) -> Result;
 
-    /// Creates and drops. Nothing is submitted.
+    /// Plays a frame. It waits while three earlier frames are not complete.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare).
-    fn create(&mut self, calls: &[Call]) -> Result<(), String>;
-
-    /// Uploads these [`UPLOAD_BYTES`] to each of [`UPLOADS`] buffers.
-    ///
-    /// # Errors
-    /// As [`prepare`](Self::prepare).
-    fn upload(&mut self, bytes: &[u8]) -> Result<(), String>;
-
-    /// Records so many passes in one list of commands, each with its [`copies`] and the barriers that they need.
-    ///
-    /// # Errors
-    /// As [`prepare`](Self::prepare).
-    fn record(&mut self, passes: usize) -> Result<(), String>;
-
-    /// The same with a list of commands for each pass. They are submitted together, if the manager can.
-    ///
-    /// # Errors
-    /// As [`prepare`](Self::prepare).
-    fn record_lists(&mut self, passes: usize) -> Result<(), String>;
-
-    /// Writes each of [`CONSTANTS`] values to memory that the GPU can read until the frame is complete, each where it
-    /// can be bound by itself. The submission's list of commands has no other commands.
-    ///
-    /// # Errors
-    /// As [`prepare`](Self::prepare).
-    fn write_constants(&mut self, values: &[[u32; 16]]) -> Result<(), String>;
+    /// Those of the manager.
+    fn play(&mut self, frame: &Frame) -> Result;
 
     /// Bytes of memory that the driver has given now, if the manager says so.
     fn reserved(&self) -> Option<u64>;
 
     /// Objects and memory that the driver has made so far, if the manager says so.
-    fn driver_creations(&self) -> Option<u64>;
+    fn driver_creations(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A manager that may take part.
@@ -101,26 +75,27 @@ pub struct Contender {
     /// The largest part of its time that tenure is to take in a program, if there is a target.
     pub target: fn(Program) -> Option<f64>,
     /// Opens a device and a manager on it.
-    pub open: fn() -> Result<Box<dyn Manager>, String>,
+    pub open: fn() -> Result<Box<dyn Manager>>,
 }
 
 /// Plays the programs with tenure and with others, and prints the figures. What cannot be opened is left out.
 ///
 /// # Errors
-/// Those of the managers, in words; tenure reserves more memory than another.
-pub fn run(args: &Args, others: Vec<Contender>) -> Result<(), String> {
-    let all = tenure::contenders().into_iter().chain(others);
-    let mut contenders: Vec<_> = all.collect();
+/// Those of the managers; tenure reserves more memory than another.
+pub fn run(args: &Args, others: Vec<Contender>) -> Result {
+    let mut contenders = tenure::contenders();
+    contenders.extend(others);
     contenders.sort_by_key(|contender| contender.device);
-    let contenders = measure::available(contenders);
+    contenders.retain(|Contender { manager, device, open, .. }| match open() {
+        Ok(_) => true,
+        Err(error) => {
+            eprintln!("left out: {manager}, {}: {error}", device.name());
+            false
+        }
+    });
     let mut lines = Vec::new();
-    for program in Program::ALL {
+    for (program, _) in Program::ALL {
         lines.extend(measure::measure(program, &contenders, args.rounds)?);
     }
-    let report = Report(lines);
-    println!("{report}");
-    match report.missed() {
-        0 => Ok(()),
-        missed => Err(format!("tenure reserves more than another manager in {missed} cases")),
-    }
+    report::print(&lines)
 }

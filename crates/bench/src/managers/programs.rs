@@ -1,10 +1,9 @@
 //! What each manager is asked to do: the same for all of them.
 
-use std::path::Path;
-
 use tenure_trace::{Layout, MemoryKind};
 
-use crate::recordings::ours;
+use crate::Result;
+use crate::recordings::scripts;
 use crate::script;
 
 /// Buffers that a round creates.
@@ -15,15 +14,15 @@ const TEXTURES: usize = 10_000;
 const FRAMES: usize = 20;
 
 /// Buffers that a frame uploads to.
-pub const UPLOADS: usize = 1000;
+const UPLOADS: usize = 1000;
 /// Bytes of each of those.
-pub const UPLOAD_BYTES: usize = 4096;
+const UPLOAD_BYTES: usize = 4096;
 /// Buffers that the passes copy between, in two halves: a copy goes from one half to the other.
-pub const COPIED_BUFFERS: usize = 200;
-/// Bytes of each of those, all of which a copy copies.
+const COPIED_BUFFERS: usize = 200;
+/// Bytes of each of those; a copy copies all of them.
 pub const COPIED_BYTES: u64 = 256;
 /// Constants that a frame writes.
-pub const CONSTANTS: usize = 2000;
+const CONSTANTS: usize = 2000;
 
 const PASSES: usize = 100;
 /// Each is two uses.
@@ -49,38 +48,41 @@ pub enum Program {
 }
 
 impl Program {
-    pub(super) const ALL: [Self; 7] = [
-        Self::Buffers,
-        Self::Textures,
-        Self::Uploads,
-        Self::Passes,
-        Self::Lists,
-        Self::Pass,
-        Self::Constants,
+    pub(super) const ALL: [(Self, &str); 7] = [
+        (Self::Buffers, "a buffer, created and dropped"),
+        (Self::Textures, "a texture, created and dropped"),
+        (Self::Uploads, "a frame with 1,000 uploads of 4 KiB"),
+        (Self::Passes, "a frame with 100 passes of 10 uses"),
+        (Self::Lists, "the same with a list for each pass"),
+        (Self::Pass, "a frame with one pass of 10 uses"),
+        (Self::Constants, "a frame with 2,000 constants of 64 B"),
     ];
 
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Buffers => "a buffer, created and dropped",
-            Self::Textures => "a texture, created and dropped",
-            Self::Uploads => "a frame with 1,000 uploads of 4 KiB",
-            Self::Passes => "a frame with 100 passes of 10 uses",
-            Self::Lists => "the same with a list for each pass",
-            Self::Pass => "a frame with one pass of 10 uses",
-            Self::Constants => "a frame with 2,000 constants of 64 B",
-        }
+    pub(super) fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(program, _)| *program == self).map_or("", |(_, name)| name)
     }
 
-    /// What a round consists of.
-    pub(super) fn round(self) -> Result<Vec<Frame>, String> {
+    /// The frames of a round.
+    pub(super) fn round(self) -> Result<Vec<Frame>> {
+        let frame = match self {
+            Self::Buffers => return created(Layout::Linear, BUFFERS),
+            Self::Textures => return created(Layout::Optimal, TEXTURES),
+            Self::Uploads => Frame::Upload,
+            Self::Passes => Frame::Passes(PASSES),
+            Self::Lists => Frame::Lists(PASSES),
+            Self::Pass => Frame::Passes(1),
+            Self::Constants => Frame::Constants,
+        };
+        Ok(vec![frame; FRAMES])
+    }
+
+    /// The number and bytes of the buffers that uploads go to, or that copies use.
+    #[must_use]
+    pub const fn buffers(self) -> (usize, u64) {
         match self {
-            Self::Buffers => created(Layout::Linear, BUFFERS),
-            Self::Textures => created(Layout::Optimal, TEXTURES),
-            Self::Uploads => Ok(vec![Frame::Upload; FRAMES]),
-            Self::Passes => Ok(vec![Frame::Passes(PASSES); FRAMES]),
-            Self::Lists => Ok(vec![Frame::Lists(PASSES); FRAMES]),
-            Self::Pass => Ok(vec![Frame::Passes(1); FRAMES]),
-            Self::Constants => Ok(vec![Frame::Constants; FRAMES]),
+            Self::Uploads => (UPLOADS, UPLOAD_BYTES as u64),
+            Self::Passes | Self::Lists | Self::Pass => (COPIED_BUFFERS, COPIED_BYTES),
+            Self::Buffers | Self::Textures | Self::Constants => (0, 0),
         }
     }
 
@@ -94,16 +96,26 @@ impl Program {
     }
 }
 
-/// The work of one frame.
-#[derive(Clone)]
-pub(super) enum Frame {
+/// The work of one frame, in which is submitted once if nothing else is said.
+#[derive(Clone, Debug)]
+pub enum Frame {
+    /// Creates and drops. Nothing is submitted.
     Create(Vec<Call>),
+    /// Uploads [`UPLOADED`] to each of 1,000 buffers.
     Upload,
+    /// Records this number of passes in one list of commands, each with its [`copies`] and the barriers that they need.
     Passes(usize),
-    /// A list of commands for each of so many passes.
+    /// The same with a list of commands for each pass. They are submitted together, if the manager can.
     Lists(usize),
+    /// Writes each of [`VALUES`] to memory that the GPU can read until the frame is complete, each where it can be bound by
+    /// itself. The submission's list of commands has no other commands.
     Constants,
 }
+
+/// The bytes of an upload.
+pub static UPLOADED: [u8; UPLOAD_BYTES] = [7; UPLOAD_BYTES];
+/// The constants of a frame.
+pub static VALUES: [[u32; 16]; CONSTANTS] = [[7; 16]; CONSTANTS];
 
 /// One call. A slot identifies what lives; slots are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +145,21 @@ pub enum Call {
     },
 }
 
-/// The copies of so many passes: indices of the source and of the destination. Within a frame, every use of a buffer but
+/// Resources that were created and not dropped.
+#[derive(Debug, Default)]
+pub struct Slots<R>(pub Vec<Option<R>>);
+
+impl<R> Slots<R> {
+    /// Puts a resource into a slot, or empties it.
+    pub fn put(&mut self, slot: usize, made: Option<R>) {
+        if self.0.len() <= slot {
+            self.0.resize_with(slot + 1, || None);
+        }
+        self.0[slot] = made;
+    }
+}
+
+/// The copies of each pass: indices of the source and of the destination. Within a frame, every use of a buffer but
 /// its first needs a barrier, because the one before was of the other kind.
 pub fn copies(passes: usize) -> impl Iterator<Item = impl Iterator<Item = (usize, usize)>> {
     const HALF: usize = COPIED_BUFFERS / 2;
@@ -146,39 +172,18 @@ pub fn copies(passes: usize) -> impl Iterator<Item = impl Iterator<Item = (usize
     })
 }
 
-/// Frames that create so many buffers, or textures, as the recordings of the repository do, which are repeated as often
+/// Frames that create `count` buffers, or textures, as the recordings of the repository do, which are repeated as often
 /// as that takes. Frames without such calls are left out. What lives at the end of a recording is dropped.
-fn created(layout: Layout, count: usize) -> Result<Vec<Frame>, String> {
-    let paths = ours()?;
-    let recordings = paths.iter().map(|path| Recorded::read(path, layout)).collect::<Result<Vec<_>, _>>()?;
-    if recordings.iter().all(|recording| recording.frames.is_empty()) {
-        return Err(format!("no recording has an allocation that is {layout:?}"));
-    }
+fn created(layout: Layout, count: usize) -> Result<Vec<Frame>> {
+    let recordings = scripts(&[])?;
     let (mut frames, mut left) = (Vec::new(), count);
-    for recording in recordings.iter().cycle() {
-        recording.append(&mut frames, &mut left);
-        if left == 0 {
-            break;
-        }
-    }
-    Ok(frames)
-}
-
-/// The calls of a recording for resources of one layout, frame by frame.
-struct Recorded {
-    frames: Vec<Vec<Call>>,
-    slots: usize,
-}
-
-impl Recorded {
-    fn read(path: &Path, layout: Layout) -> Result<Self, String> {
-        let script = script::read(path)?;
-        let (mut frames, mut lives) = (vec![Vec::new()], vec![false; script.slots]);
+    for script in recordings.iter().cycle().take(count) {
+        let (mut lives, mut calls) = (vec![false; script.slots], Vec::new());
         for call in &script.calls {
-            let calls = frames.last_mut().ok_or("there is a frame")?;
             match *call {
-                script::Call::Allocate { slot, request } if request.kind.layout == layout => {
+                script::Call::Allocate { slot, request } if request.kind.layout == layout && left > 0 => {
                     lives[slot] = true;
+                    left -= 1;
                     calls.push(match layout {
                         Layout::Linear => {
                             Call::Buffer { slot, size: request.size, memory: request.kind.memory }
@@ -192,41 +197,28 @@ impl Recorded {
                 script::Call::Free { slot } if std::mem::take(&mut lives[slot]) => {
                     calls.push(Call::Drop { slot });
                 }
-                script::Call::EndFrame if !calls.is_empty() => frames.push(Vec::new()),
+                script::Call::EndFrame if !calls.is_empty() => {
+                    frames.push(Frame::Create(std::mem::take(&mut calls)));
+                    if left == 0 {
+                        break;
+                    }
+                }
                 _ => {}
             }
         }
-        frames.retain(|calls| !calls.is_empty());
-        Ok(Self { frames, slots: script.slots })
-    }
-
-    /// Appends its frames until nothing is left to create, and one that drops what lives then.
-    fn append(&self, frames: &mut Vec<Frame>, left: &mut usize) {
-        let mut lives = vec![false; self.slots];
-        for recorded in &self.frames {
-            if *left == 0 {
-                break;
-            }
-            let mut calls = Vec::new();
-            for call in recorded {
-                match *call {
-                    Call::Buffer { slot, .. } | Call::Texture { slot, .. } if *left > 0 => {
-                        lives[slot] = true;
-                        *left -= 1;
-                        calls.push(*call);
-                    }
-                    Call::Drop { slot } if std::mem::take(&mut lives[slot]) => calls.push(*call),
-                    _ => {}
-                }
-            }
+        if !calls.is_empty() {
             frames.push(Frame::Create(calls));
         }
         let living = lives.iter().enumerate().filter(|(_, lives)| **lives);
         frames.push(Frame::Create(living.map(|(slot, _)| Call::Drop { slot }).collect()));
+        if left == 0 {
+            return Ok(frames);
+        }
     }
+    Err(format!("the recordings have too few allocations that are {layout:?}").into())
 }
 
-/// The width and height of a texture that takes about so many bytes.
+/// The width and height of a texture of about this number of bytes.
 fn extent(size: u64) -> (u32, u32) {
     const MAX: u64 = 8192;
     let texels = (size / 4).clamp(1, MAX * MAX);

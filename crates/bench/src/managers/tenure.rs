@@ -8,17 +8,17 @@ use tenure_core::{
 };
 use tenure_trace::MemoryKind;
 
-use super::programs::{COPIED_BUFFERS, COPIED_BYTES, Call, Program, UPLOAD_BYTES, UPLOADS, copies};
+use super::programs::{COPIED_BYTES, Call, Frame as Work, Program, Slots, UPLOADED, VALUES, copies};
 use super::{Contender, DeviceName, Manager};
-use crate::null;
+use crate::{Result, devices, null};
 
 /// Its name among the managers.
 pub(super) const NAME: &str = "tenure";
 
 /// Tenure on the null device and on Vulkan.
 pub(super) fn contenders() -> Vec<Contender> {
-    let null = || open::<_, String>(Ok(null::Device::new(tenure_sim::Profile::VULKAN_NVIDIA)));
-    let vulkan = || open(tenure_vulkan::Device::create(&tenure_vulkan::Options::default()));
+    let null = || open(null::Device::new(tenure_sim::Profile::VULKAN_NVIDIA));
+    let vulkan = || open(devices::vulkan()?);
     let (plays, target): (fn(_) -> _, fn(_) -> _) = (|_| true, |_| None);
     vec![
         Contender { manager: NAME, device: DeviceName::Null, plays, target, open: null },
@@ -26,17 +26,15 @@ pub(super) fn contenders() -> Vec<Contender> {
     ]
 }
 
-fn open<D: Device, E: ToString>(device: Result<D, E>) -> Result<Box<dyn Manager>, String> {
-    let device = device.map_err(|error| error.to_string())?;
-    let gpu = Gpu::new(device, Config::default()).map_err(|error| error.to_string())?;
-    Ok(Box::new(Tenure { gpu, slots: Vec::new(), buffers: Vec::new() }))
+fn open<D: Device>(device: D) -> Result<Box<dyn Manager>> {
+    let gpu = Gpu::new(device, Config::default())?;
+    Ok(Box::new(Tenure { gpu, slots: Slots(Vec::new()), buffers: Vec::new() }))
 }
 
 struct Tenure<D: Device> {
     gpu: Gpu<D>,
-    /// What was created and not dropped.
-    slots: Vec<Option<Resource<D>>>,
-    /// Those that are uploaded to, or copied between.
+    slots: Slots<Resource<D>>,
+    /// For uploads or copies.
     buffers: Vec<Buffer<D>>,
 }
 
@@ -48,11 +46,6 @@ enum Resource<D: Device> {
 }
 
 impl<D: Device> Tenure<D> {
-    fn make(&mut self, count: usize, desc: &BufferDesc) -> Result<(), Error> {
-        self.buffers = (0..count).map(|_| self.gpu.create_buffer(desc)).collect::<Result<_, _>>()?;
-        Ok(())
-    }
-
     fn call(&mut self, call: &Call) -> Result<(), Error> {
         let (slot, made) = match *call {
             Call::Buffer { slot, size, memory } => {
@@ -73,27 +66,13 @@ impl<D: Device> Tenure<D> {
             }
             Call::Drop { slot } => (slot, None),
         };
-        if self.slots.len() <= slot {
-            self.slots.resize_with(slot + 1, || None);
-        }
-        self.slots[slot] = made;
+        self.slots.put(slot, made);
         Ok(())
     }
 
-    /// Plays a frame.
-    fn frame(&mut self, play: impl FnOnce(&mut Self, &Frame<D>) -> Result<(), Error>) -> Result<(), String> {
-        let frame = self.gpu.begin_frame().map_err(|error| error.to_string())?;
-        play(self, &frame).and_then(|()| frame.end()).map_err(|error| error.to_string())
-    }
-
     /// Records these copies and submits them.
-    fn copy(
-        &self,
-        frame: &Frame<D>,
-        name: &'static str,
-        copies: impl Iterator<Item = (usize, usize)>,
-    ) -> Result<(), Error> {
-        let mut recording = frame.record(Queue::Graphics, name)?;
+    fn copy(&self, frame: &Frame<D>, copies: impl Iterator<Item = (usize, usize)>) -> Result<(), Error> {
+        let mut recording = frame.record(Queue::Graphics, "copies")?;
         let (commands, _) = recording.split();
         for (from, to) in copies {
             commands.copy_buffer(&self.buffers[from], 0, &self.buffers[to], 0, COPIED_BYTES)?;
@@ -103,48 +82,38 @@ impl<D: Device> Tenure<D> {
 }
 
 impl<D: Device> Manager for Tenure<D> {
-    fn prepare(&mut self, program: Program) -> Result<(), String> {
-        let made = match program {
-            Program::Uploads => {
-                self.make(UPLOADS, &BufferDesc::new(UPLOAD_BYTES as u64, Usage::VERTEX | Usage::COPY_DST))
-            }
-            Program::Passes | Program::Lists | Program::Pass => {
-                let usage = Usage::COPY_SRC | Usage::COPY_DST;
-                self.make(COPIED_BUFFERS, &BufferDesc::new(COPIED_BYTES, usage).own_resource())
-            }
-            Program::Buffers | Program::Textures | Program::Constants => Ok(()),
+    fn prepare(&mut self, program: Program) -> Result {
+        let (count, bytes) = program.buffers();
+        let desc = match program {
+            Program::Uploads => BufferDesc::new(bytes, Usage::VERTEX | Usage::COPY_DST),
+            _ => BufferDesc::new(bytes, Usage::COPY_SRC | Usage::COPY_DST).own_resource(),
         };
-        made.map_err(|error| error.to_string())
+        self.buffers = (0..count).map(|_| self.gpu.create_buffer(&desc)).collect::<Result<_, _>>()?;
+        Ok(())
     }
 
-    fn create(&mut self, calls: &[Call]) -> Result<(), String> {
-        self.frame(|this, _| calls.iter().try_for_each(|call| this.call(call)))
-    }
-
-    fn upload(&mut self, bytes: &[u8]) -> Result<(), String> {
-        self.frame(|this, _| {
-            this.buffers.iter().try_for_each(|buffer| this.gpu.upload(buffer, 0, black_box(bytes)).map(drop))
-        })
-    }
-
-    fn record(&mut self, passes: usize) -> Result<(), String> {
-        self.frame(|this, frame| this.copy(frame, "frame", copies(passes).flatten()))
-    }
-
-    /// It has no submission of several recordings.
-    fn record_lists(&mut self, passes: usize) -> Result<(), String> {
-        self.frame(|this, frame| copies(passes).try_for_each(|pass| this.copy(frame, "pass", pass)))
-    }
-
-    fn write_constants(&mut self, values: &[[u32; 16]]) -> Result<(), String> {
-        self.frame(|_, frame| {
-            let mut recording = frame.record(Queue::Graphics, "frame")?;
-            let (_, scratch) = recording.split();
-            for value in values {
-                black_box(scratch.constants(black_box(value))?.offset());
+    fn play(&mut self, work: &Work) -> Result {
+        let frame = self.gpu.begin_frame()?;
+        match work {
+            Work::Create(calls) => calls.iter().try_for_each(|call| self.call(call))?,
+            Work::Upload => {
+                for buffer in &self.buffers {
+                    self.gpu.upload(buffer, 0, black_box(&UPLOADED))?;
+                }
             }
-            frame.submit(recording).map(drop)
-        })
+            Work::Passes(passes) => self.copy(&frame, copies(*passes).flatten())?,
+            // It has no submission of several recordings.
+            Work::Lists(passes) => copies(*passes).try_for_each(|pass| self.copy(&frame, pass))?,
+            Work::Constants => {
+                let mut recording = frame.record(Queue::Graphics, "constants")?;
+                let (_, scratch) = recording.split();
+                for value in &VALUES {
+                    black_box(scratch.constants(black_box(value))?.offset());
+                }
+                frame.submit(recording)?;
+            }
+        }
+        Ok(frame.end()?)
     }
 
     fn reserved(&self) -> Option<u64> {
@@ -152,7 +121,6 @@ impl<D: Device> Manager for Tenure<D> {
     }
 
     fn driver_creations(&self) -> Option<u64> {
-        let stats = self.gpu.stats();
-        Some(stats.objects_created())
+        Some(self.gpu.stats().objects_created())
     }
 }

@@ -39,47 +39,33 @@ impl Drop for Memory {
     }
 }
 
-/// Memory of resources that are gone, for the next of the same size. A driver does not clear it, and that took
-/// longer than all that is measured.
+/// Memory of resources that are gone, by size, for the next of the same size, and the bytes of all of it. A driver does not
+/// clear it, and that took longer than all that is measured.
 #[derive(Default)]
-pub(crate) struct Unused(Mutex<Kept>);
-
-#[derive(Default)]
-struct Kept {
-    by_size: BTreeMap<usize, Vec<Bytes>>,
-    /// Bytes of all of them.
-    total: usize,
-}
+pub(crate) struct Unused(Mutex<(BTreeMap<usize, Vec<Bytes>>, usize)>);
 
 /// Bytes that are kept at most.
 const LIMIT: usize = 512 << 20;
 
 impl Unused {
-    /// Memory of that size, with whatever is in it. 0 B where the size is none that a machine has.
+    /// Memory of that size, with whatever is in it. 0 B where no machine has that size.
     pub(crate) fn take(self: &Arc<Self>, size: u64) -> Memory {
         let size = match usize::try_from(size) {
             Ok(0) | Err(_) => return Memory::new(0),
             Ok(size) => size,
         };
-        let bytes = self.0.lock().take(size);
+        let (kept, total) = &mut *self.0.lock();
+        let bytes = kept.get_mut(&size).and_then(Vec::pop).inspect(|_| *total -= size);
         let bytes = bytes.unwrap_or_else(|| bytemuck::zeroed_slice_box(size));
         Memory { bytes, unused: Some(Arc::clone(self)) }
     }
 
     fn keep(&self, bytes: Bytes) {
-        let mut kept = self.0.lock();
-        if kept.total + bytes.len() <= LIMIT {
-            kept.total += bytes.len();
-            kept.by_size.entry(bytes.len()).or_default().push(bytes);
+        let (kept, total) = &mut *self.0.lock();
+        if *total + bytes.len() <= LIMIT {
+            *total += bytes.len();
+            kept.entry(bytes.len()).or_default().push(bytes);
         }
-    }
-}
-
-impl Kept {
-    fn take(&mut self, size: usize) -> Option<Bytes> {
-        let bytes = self.by_size.get_mut(&size)?.pop()?;
-        self.total -= size;
-        Some(bytes)
     }
 }
 

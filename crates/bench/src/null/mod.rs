@@ -3,6 +3,7 @@
 mod list;
 mod memory;
 
+use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -48,7 +49,7 @@ impl Device {
         }
     }
 
-    /// A null device of which the program decides what is resident. It grants everything.
+    /// A null device whose program decides about residency. It grants everything.
     #[must_use]
     pub fn with_residency(profile: sim::Profile) -> Self {
         let options = sim::Options::new(profile).paging(sim::Paging::PCIE4_X16);
@@ -73,10 +74,17 @@ impl Device {
         };
         Resource(Arc::new(self.unused.take(size)))
     }
+}
 
-    fn unsupported<T>() -> Result<T> {
-        Err(DeviceError::Unsupported { feature: "anything that is not measured" })
-    }
+fn unsupported<T>() -> Result<T> {
+    Err(DeviceError::Unsupported { feature: "anything that is not measured" })
+}
+
+/// Calls without an effect, by their names, parameters and answers.
+macro_rules! answered {
+    ($($name:ident($($parameter:ty),*) -> $answer:ty = $value:expr;)*) => {
+        $(fn $name(&self, $(_: $parameter),*) -> $answer { $value })*
+    };
 }
 
 /// A heap.
@@ -130,8 +138,6 @@ impl device::Device for Device {
         Ok(Heap { is_mapped: self.is_mapped(desc.memory), number })
     }
 
-    fn destroy_heap(&self, _: Permit<Self>, _: Heap) {}
-
     fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource> {
         Ok(self.resource(desc, self.is_mapped(memory)))
     }
@@ -140,40 +146,8 @@ impl device::Device for Device {
         Ok(self.resource(desc, heap.is_mapped))
     }
 
-    fn create_reserved(&self, _: &ResourceDesc) -> Result<Resource> {
-        Self::unsupported()
-    }
-
-    fn destroy_resource(&self, _: Permit<Self>, _: Resource) {}
-
     fn map(&self, resource: &Resource) -> Result<Mapping> {
         Ok(Mapping::new(Arc::clone(&resource.0)))
-    }
-
-    fn gpu_address(&self, _: &Resource) -> Option<u64> {
-        Some(1 << 32)
-    }
-
-    fn tile_layout(&self, _: &Resource) -> Result<TileLayout> {
-        Self::unsupported()
-    }
-
-    fn set_name(&self, _: Permit<Self>, _: ObjectRef<'_, Self>, _: &str) {}
-
-    fn create_list(&self, _: Permit<Self>, _: QueueId) -> Result<List> {
-        Ok(List)
-    }
-
-    fn destroy_list(&self, _: Permit<Self>, _: List) {}
-
-    fn create_descriptor_heap(&self, _: &DescriptorHeapDesc) -> Result {
-        Ok(())
-    }
-
-    fn destroy_descriptor_heap(&self, _: Permit<Self>, (): ()) {}
-
-    fn write_descriptor(&self, _: Permit<Self>, (): &(), _: u32, _: &Descriptor<'_, Self>) -> Result {
-        Ok(())
     }
 
     fn fill_descriptors(
@@ -183,36 +157,14 @@ impl device::Device for Device {
         _: u32,
         sources: &[DescriptorSource<'_, Self>],
     ) -> Result {
-        std::hint::black_box(sources);
+        black_box(sources);
         Ok(())
     }
-
-    fn clear_descriptors(&self, _: Permit<Self>, (): &(), _: u32, _: u32, _: Option<&str>) {}
-
-    fn create_set_layout(&self, _: &[SetBinding]) -> Result {
-        Ok(())
-    }
-
-    fn destroy_set_layout(&self, _: Permit<Self>, (): ()) {}
-
-    fn create_set_block(&self, _: Permit<Self>, (): &(), _: u32) -> Result {
-        Ok(())
-    }
-
-    fn destroy_set_block(&self, _: Permit<Self>, (): ()) {}
 
     fn write_set(&self, _: Permit<Self>, (): &(), _: u32, writes: &[SetWrite<'_, Self>]) -> Result {
-        std::hint::black_box(writes);
+        black_box(writes);
         Ok(())
     }
-
-    fn clear_set(&self, _: Permit<Self>, (): &(), _: u32, _: Option<&str>) {}
-
-    fn create_query_heap(&self, _: &QueryHeapDesc) -> Result {
-        Ok(())
-    }
-
-    fn destroy_query_heap(&self, _: Permit<Self>, (): ()) {}
 
     fn create_acceleration_structure(
         &self,
@@ -220,10 +172,6 @@ impl device::Device for Device {
         range: &AccelerationStructureRange<'_, Self>,
     ) -> Result<u64> {
         Ok((1 << 32) + range.offset)
-    }
-
-    fn destroy_acceleration_structure(&self, _: Permit<Self>, structure: u64) {
-        std::hint::black_box(structure);
     }
 
     fn acceleration_structure_address(&self, structure: &u64) -> u64 {
@@ -254,17 +202,6 @@ impl device::Device for Device {
         Ok(answer)
     }
 
-    fn update_tiles(
-        &self,
-        _: Permit<Self>,
-        _: QueueId,
-        _: &[TileUpdate<'_, Self>],
-        _: &[QueueSerial],
-        _: u64,
-    ) -> Result {
-        Self::unsupported()
-    }
-
     fn completed(&self, queue: QueueId) -> Result<u64> {
         Ok(self.completed[queue.index()].load(Ordering::Acquire))
     }
@@ -277,15 +214,30 @@ impl device::Device for Device {
         if self.has_budgets { self.tables.budget() } else { Ok(Vec::new()) }
     }
 
-    fn make_resident(&self, _: Permit<Self>, _: &[MemoryBlock<'_, Self>]) -> Result<PagingPoint> {
-        Ok(PagingPoint::RESIDENT)
-    }
-
-    fn evict(&self, _: Permit<Self>, _: &[MemoryBlock<'_, Self>]) -> Result {
-        Ok(())
-    }
-
-    fn status(&self) -> Result {
-        Ok(())
+    answered! {
+        destroy_heap(Permit<Self>, Heap) -> () = ();
+        create_reserved(&ResourceDesc) -> Result<Resource> = unsupported();
+        destroy_resource(Permit<Self>, Resource) -> () = ();
+        gpu_address(&Resource) -> Option<u64> = Some(1 << 32);
+        tile_layout(&Resource) -> Result<TileLayout> = unsupported();
+        set_name(Permit<Self>, ObjectRef<'_, Self>, &str) -> () = ();
+        create_list(Permit<Self>, QueueId) -> Result<List> = Ok(List);
+        destroy_list(Permit<Self>, List) -> () = ();
+        create_descriptor_heap(&DescriptorHeapDesc) -> Result = Ok(());
+        destroy_descriptor_heap(Permit<Self>, ()) -> () = ();
+        write_descriptor(Permit<Self>, &(), u32, &Descriptor<'_, Self>) -> Result = Ok(());
+        clear_descriptors(Permit<Self>, &(), u32, u32, Option<&str>) -> () = ();
+        create_set_layout(&[SetBinding]) -> Result = Ok(());
+        destroy_set_layout(Permit<Self>, ()) -> () = ();
+        create_set_block(Permit<Self>, &(), u32) -> Result = Ok(());
+        destroy_set_block(Permit<Self>, ()) -> () = ();
+        clear_set(Permit<Self>, &(), u32, Option<&str>) -> () = ();
+        create_query_heap(&QueryHeapDesc) -> Result = Ok(());
+        destroy_query_heap(Permit<Self>, ()) -> () = ();
+        destroy_acceleration_structure(Permit<Self>, u64) -> () = ();
+        update_tiles(Permit<Self>, QueueId, &[TileUpdate<'_, Self>], &[QueueSerial], u64) -> Result = unsupported();
+        make_resident(Permit<Self>, &[MemoryBlock<'_, Self>]) -> Result<PagingPoint> = Ok(PagingPoint::RESIDENT);
+        evict(Permit<Self>, &[MemoryBlock<'_, Self>]) -> Result = Ok(());
+        status() -> Result = Ok(());
     }
 }

@@ -1,16 +1,16 @@
 //! Hard instances, each with a capacity that is known to do.
 
-use std::fmt::Write;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use tenure_plan::{Item, Options, csv};
 
-use super::measure::{table, tenure};
+use super::measure::tenure;
 use super::planted::{CAPACITY, SHAPES, Shape};
 use super::{ROUNDS, peers, sources};
-use crate::table::{figure, row};
+use crate::Result;
+use crate::table::{figure, table};
 use crate::timing::median;
 
 /// Placements that are tried at most: about a second.
@@ -37,28 +37,23 @@ struct Group {
 }
 
 /// Planted instances, which have their capacity as the optimum.
-pub(super) fn planted() -> String {
+pub(super) fn print_planted() {
     let groups: Vec<Group> = SHAPES.iter().map(|shape| of_shape(shape, SEEDS)).collect();
-    report(&format!("Planted instances, {SEEDS} of each shape"), &groups, 1)
+    print(&format!("Planted instances, {SEEDS} of each shape"), &groups, 1);
 }
 
 /// The instances in a folder.
-pub(super) fn published(folder: &Path) -> Result<String, String> {
-    Ok(report("Published instances", &read(folder)?, ROUNDS))
+pub(super) fn print_published(folder: &Path) -> Result {
+    print("Published instances", &read(folder)?, ROUNDS);
+    Ok(())
 }
 
-fn report(title: &str, groups: &[Group], rounds: usize) -> String {
+fn print(title: &str, groups: &[Group], rounds: usize) {
     let rows = groups.iter().map(|group| of_group(group, rounds));
-    let header = [
-        "instance",
-        "resources",
-        "solved",
-        "ms, median",
-        "placements, median",
-        "best peer / capacity, least",
-    ];
-    let mut text = format!("{title}, at their capacity. One thread.\n\n{}\n\n", table(&header, rows));
-    let varied = || groups.iter().flat_map(|group| group.instances.iter().take(VARIED));
+    let header =
+        "instance | resources | solved | ms, median | placements, median | best peer / capacity, least";
+    println!("{title}, at their capacity. One thread.\n\n{}\n", table(header, rows));
+    let varied: Vec<_> = groups.iter().flat_map(|group| group.instances.iter().take(VARIED)).collect();
     let variants: [(&str, Variants); 4] = [
         ("mirrored", |items| vec![(1, sources::mirrored(items))]),
         ("shuffled", |items| (0..4).map(|seed| (1, sources::shuffled(items, seed))).collect()),
@@ -69,16 +64,14 @@ fn report(title: &str, groups: &[Group], rounds: usize) -> String {
         ("3 to 10 % removed", |items| (0..THINNED).map(|seed| (1, sources::thinned(items, seed))).collect()),
     ];
     let rows = variants.iter().map(|(name, make)| {
-        let instances = varied().flat_map(|instance| {
+        let instances = varied.iter().flat_map(|instance| {
             let of = |(by, items)| Instance { items, capacity: instance.capacity * by };
             make(&instance.items).into_iter().map(of)
         });
         of_variants(name, instances)
     });
-    let header = ["variant", "solved", "within 1 s", "ms, median", "ms, p90", "ms, max"];
-    let _infallible =
-        writeln!(text, "Variants of {} of them.\n\n{}\n", varied().count(), table(&header, rows));
-    text
+    let header = "variant | solved | within 1 s | ms, median | ms, p90 | ms, max";
+    println!("Variants of {} of them.\n\n{}\n\n", varied.len(), table(header, rows));
 }
 
 fn of_shape(shape: &Shape, seeds: u64) -> Group {
@@ -87,30 +80,27 @@ fn of_shape(shape: &Shape, seeds: u64) -> Group {
 }
 
 /// The capacity is in the name of each file, before the ending.
-fn read(folder: &Path) -> Result<Vec<Group>, String> {
-    let failed = |what: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", what.display());
-    let entries = folder.read_dir().map_err(|error| failed(folder, &error))?;
+fn read(folder: &Path) -> Result<Vec<Group>> {
+    let entries = folder.read_dir().map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|file| file.extension().is_some_and(|ending| ending == "csv"));
     files.sort();
-    let mut groups = Vec::new();
-    for file in files {
+    let group = |file: &PathBuf| -> Result<Group> {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(capacity) = name.rsplit('.').next().and_then(|text| text.parse().ok()) else {
-            return Err(failed(&file, &"there is no capacity before the ending"));
-        };
-        let source = BufReader::new(File::open(&file).map_err(|error| failed(&file, &error))?);
-        let items = csv::read(source).map_err(|error| failed(&file, &error))?.items;
-        groups.push(Group { name, instances: vec![Instance { items, capacity }] });
-    }
-    Ok(groups)
+        let capacity = name.rsplit('.').next().and_then(|text| text.parse().ok());
+        let capacity = capacity.ok_or("there is no capacity before the ending")?;
+        let items = csv::read(BufReader::new(File::open(file)?))?.items;
+        Ok(Group { name, instances: vec![Instance { items, capacity }] })
+    };
+    let named = |file: &PathBuf| group(file).map_err(|error| format!("{}: {error}", file.display()).into());
+    files.iter().map(named).collect()
 }
 
 fn options(instance: &Instance) -> Options {
     Options::new().capacity(instance.capacity).nodes(NODES)
 }
 
-fn of_group(group: &Group, rounds: usize) -> Vec<String> {
+fn of_group(group: &Group, rounds: usize) -> String {
     let (mut sizes, mut times, mut nodes) = (Vec::new(), Vec::new(), Vec::new());
     let (mut solved, mut best) = (0, f64::INFINITY);
     for instance in &group.instances {
@@ -122,23 +112,18 @@ fn of_group(group: &Group, rounds: usize) -> Vec<String> {
         best = best.min(best_peer(instance) as f64 / instance.capacity as f64);
     }
     let count = group.instances.len();
-    row![
-        group.name,
-        median(sizes).unwrap_or(0),
-        format!("{solved} of {count}"),
-        figure(median(times), 1),
-        median(nodes).unwrap_or(0),
-        format!("{best:.3}"),
-    ]
+    let (size, nodes) = (median(sizes).unwrap_or(0), median(nodes).unwrap_or(0));
+    let (name, times) = (&group.name, figure(median(times), 1));
+    format!("{name} | {size} | {solved} of {count} | {times} | {nodes} | {best:.3}")
 }
 
 /// The lowest peak of the other planners.
 fn best_peer(instance: &Instance) -> u64 {
-    let planners = peers::all().into_iter().filter(|peer| peer.is_planner);
+    let planners = peers::ALL.iter().filter(|peer| peer.is_planner);
     planners.map(|peer| (peer.peak)(&instance.items)).min().unwrap_or(0)
 }
 
-fn of_variants(name: &str, variants: impl Iterator<Item = Instance>) -> Vec<String> {
+fn of_variants(name: &str, variants: impl Iterator<Item = Instance>) -> String {
     let (mut solved, mut in_time, mut times) = (0, 0, Vec::new());
     for instance in variants {
         let (micros, plan) = tenure(&instance.items, &options(&instance), 1);
@@ -148,18 +133,13 @@ fn of_variants(name: &str, variants: impl Iterator<Item = Instance>) -> Vec<Stri
         times.push(micros / 1e3);
     }
     times.sort_by(f64::total_cmp);
+    let count = times.len();
     let percentile = |percent: usize| {
-        let at = (times.len() * percent / 100).min(times.len().saturating_sub(1));
-        times.get(at).map_or_else(String::new, |time| format!("{time:.1}"))
+        times.get((count * percent / 100).min(count.saturating_sub(1))).copied().unwrap_or_default()
     };
-    row![
-        name,
-        format!("{solved} of {}", times.len()),
-        format!("{:.1} %", 100.0 * f64::from(in_time) / times.len().max(1) as f64),
-        percentile(50),
-        percentile(90),
-        percentile(100),
-    ]
+    let [half, nine_tenths, most] = [50, 90, 100].map(percentile);
+    let in_time = 100.0 * f64::from(in_time) / count.max(1) as f64;
+    format!("{name} | {solved} of {count} | {in_time:.1} % | {half:.1} | {nine_tenths:.1} | {most:.1}")
 }
 
 #[cfg(test)]

@@ -2,10 +2,7 @@
 
 mod frames;
 mod instances;
-mod large;
 mod measure;
-mod memory;
-mod mixes;
 pub mod peers;
 #[path = "../../../tenure-plan/tests/common/planted.rs"]
 mod planted;
@@ -15,6 +12,8 @@ mod sources;
 
 use std::path::Path;
 
+use crate::Result;
+
 /// Rounds of timing; the result is their median.
 const ROUNDS: usize = 5;
 
@@ -22,16 +21,16 @@ const ROUNDS: usize = 5;
 ///
 /// # Errors
 /// The folder of instances that `TENURE_PLAN_INSTANCES` names cannot be read.
-pub fn run() -> Result<(), String> {
-    println!("{}", frames::report());
-    println!("{}", instances::planted());
+pub fn run() -> Result {
+    frames::print();
+    instances::print_planted();
     // A variable that is set to nothing names no folder.
     match std::env::var_os("TENURE_PLAN_INSTANCES").filter(|folder| !folder.is_empty()) {
-        Some(folder) => println!("{}", instances::published(Path::new(&folder))?),
+        Some(folder) => instances::print_published(Path::new(&folder))?,
         None => println!("Published instances: not run; TENURE_PLAN_INSTANCES may name their folder.\n"),
     }
-    println!("{}", large::report());
-    println!("{}", memory::report());
-    println!("{}", mixes::report());
+    random::print();
+    random::print_memory();
+    frames::print_aligned();
     Ok(())
 }

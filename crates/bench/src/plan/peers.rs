@@ -18,20 +18,20 @@ pub struct Peer {
     pub is_planner: bool,
 }
 
-/// All planners. Planners with heaps have heaps of 128 MiB, in units of 64 KiB.
-#[must_use]
-pub fn all() -> Vec<Peer> {
-    let peer = |name, peak, is_planner| Peer { name, peak, is_planner };
-    vec![
-        peer("no aliasing", no_aliasing, false),
-        peer("pool of equal sizes", equal_sizes, false),
-        peer("online first fit, 128 MiB heaps, committed", online_first_fit, false),
-        peer("size-descending, best fit", |items| peak_in_order(items, Key::Size, Fit::Best), true),
-        peer("size-descending, first gap", |items| peak_in_order(items, Key::Size, Fit::First), true),
-        peer("best fit in six orders", best_of_orders, true),
-        peer("hill climb over orders, 500 steps", climbed_peak, true),
-    ]
+const fn peer(name: &'static str, peak: fn(&[Item]) -> u64, is_planner: bool) -> Peer {
+    Peer { name, peak, is_planner }
 }
+
+/// All planners. Planners with heaps have heaps of 128 MiB, in units of 64 KiB.
+pub const ALL: [Peer; 7] = [
+    peer("no aliasing", no_aliasing, false),
+    peer("pool of equal sizes", equal_sizes, false),
+    peer("online first fit, 128 MiB heaps, committed", online_first_fit, false),
+    peer("size-descending, best fit", |items| peak_in_order(items, SIZE, Fit::Best), true),
+    peer("size-descending, first gap", |items| peak_in_order(items, SIZE, Fit::First), true),
+    peer("best fit in six orders", best_of_orders, true),
+    peer("hill climb over orders, 500 steps", climbed_peak, true),
+];
 
 /// 128 MiB in units of 64 KiB.
 const HEAP_UNITS: u64 = 2048;
@@ -148,37 +148,30 @@ fn peak_of(items: &[Item], offsets: &[u64]) -> u64 {
     items.iter().zip(offsets).map(|(item, offset)| offset + item.size).max().unwrap_or(0)
 }
 
-/// The key by which greedy planners sort items, in descending order; only `Start` is ascending.
+/// The key by which greedy planners sort items, in descending order.
 ///
 /// AMD's Render Pipeline Shaders and TFLite use best fit, TFLite Micro the first gap, and XLA the better
 /// of several orders.
-#[derive(Clone, Copy, Debug)]
-enum Key {
-    Size,
-    Width,
-    Area,
-    Start,
-    WidthThenSize,
-    SizeThenWidth,
-}
+type Key = fn(&Item) -> (u64, u64);
 
-const ALL_ORDERS: [Key; 6] =
-    [Key::Size, Key::Width, Key::Area, Key::Start, Key::WidthThenSize, Key::SizeThenWidth];
+const SIZE: Key = |item| (item.size, 0);
+const SIZE_THEN_WIDTH: Key = |item| (item.size, width(item));
+const ALL_ORDERS: [Key; 6] = [
+    SIZE,
+    |item| (width(item), 0),
+    |item| (width(item) * item.size, 0),
+    |item| (u64::MAX - item.first, 0),
+    |item| (width(item), item.size),
+    SIZE_THEN_WIDTH,
+];
+
+fn width(item: &Item) -> u64 {
+    item.last - item.first
+}
 
 fn ordered(items: &[Item], key: Key) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items.len()).collect();
-    let width = |item: &Item| item.last - item.first;
-    order.sort_by_key(|&at| {
-        let item = &items[at];
-        match key {
-            Key::Size => Reverse((item.size, 0)),
-            Key::Width => Reverse((width(item), 0)),
-            Key::Area => Reverse((width(item) * item.size, 0)),
-            Key::Start => Reverse((u64::MAX - item.first, 0)),
-            Key::WidthThenSize => Reverse((width(item), item.size)),
-            Key::SizeThenWidth => Reverse((item.size, width(item))),
-        }
-    });
+    order.sort_by_key(|&at| Reverse(key(&items[at])));
     order
 }
 
@@ -196,7 +189,7 @@ const CLIMB_STEPS: usize = 500;
 /// the new order unless its peak is higher.
 fn climbed_peak(items: &[Item]) -> u64 {
     let mut rng = Rng::new(1);
-    let mut order = ordered(items, Key::SizeThenWidth);
+    let mut order = ordered(items, SIZE_THEN_WIDTH);
     let mut offsets = place(items, &order, Fit::First);
     let mut best = peak_of(items, &offsets);
     let bound = load(items);

@@ -1,9 +1,9 @@
-//! What others do, written anew from descriptions of their policies: each plays a trace on the [model](super::model).
+//! Other policies, written anew from their descriptions: each plays a trace on the [model](super::model).
 
 use super::model::Model;
-use super::trace::{FRAME_NS, Frame, Outcome, Submission, Trace};
+use super::trace::{FRAME_NS, Outcome, Submission, Trace};
 
-/// A policy. What it does not override, it leaves to the operating system.
+/// A policy. Functions that it does not override are left to the operating system.
 pub(super) trait Policy {
     fn created(&mut self, _model: &mut Model<'_>, _thing: usize, _frame: u64) {}
     fn before(&mut self, _model: &mut Model<'_>, _submission: &Submission, _frame: u64) {}
@@ -14,34 +14,30 @@ pub(super) trait Policy {
 pub(super) fn play(trace: &Trace, policy: &mut dyn Policy) -> Outcome {
     let mut model = Model::new(trace);
     for (number, frame) in (0..).zip(&trace.frames) {
-        step(&mut model, policy, frame, number);
+        frame.dropped.iter().for_each(|thing| model.drop(*thing));
+        for thing in &frame.created {
+            policy.created(&mut model, *thing, number);
+            model.create(*thing);
+        }
+        for submission in &frame.submissions {
+            policy.before(&mut model, submission, number);
+            model.submit(&submission.uses);
+        }
+        model.budget = frame.budget.unwrap_or(model.budget);
+        model.flight.pass(trace);
+        model.demote_excess();
+        policy.end_frame(&mut model, number);
+        model.end_frame(frame.submissions.len());
     }
     model.outcome
 }
 
-fn step(model: &mut Model<'_>, policy: &mut dyn Policy, frame: &Frame, number: u64) {
-    frame.dropped.iter().for_each(|thing| model.drop(*thing));
-    for thing in &frame.created {
-        policy.created(model, *thing, number);
-        model.create(*thing);
-    }
-    for submission in &frame.submissions {
-        policy.before(model, submission, number);
-        model.submit(&submission.uses);
-    }
-    model.budget = frame.budget.unwrap_or(model.budget);
-    model.flight.pass(model.trace);
-    model.demote_excess();
-    policy.end_frame(model, number);
-    model.end_frame(frame.submissions.len());
-}
-
-/// Everything stays, and the operating system moves out what was used least recently.
+/// Everything stays, and the operating system moves out the least recently used things.
 pub(super) struct Nothing;
 
 impl Policy for Nothing {}
 
-/// Frames in so many milliseconds.
+/// The number of frames in some milliseconds.
 const fn frames(milliseconds: u64) -> u64 {
     milliseconds * 1_000_000 / FRAME_NS
 }
@@ -68,7 +64,7 @@ impl LeastRecentlyUsed {
         self.last[thing] = (frame, self.uses);
     }
 
-    /// What was used at most so many uses after the beginning.
+    /// Things whose last use is not after the use `before`.
     fn oldest_first(&self, model: &Model<'_>, before: u64) -> Vec<usize> {
         let leaves = |thing: &usize| model.is_claimed(*thing) && self.last[*thing].1 <= before;
         let mut things: Vec<_> = (0..self.last.len()).filter(leaves).collect();
@@ -81,7 +77,7 @@ impl LeastRecentlyUsed {
         if model.budget == 0 {
             return;
         }
-        let used = model.claimed() as f64 / model.budget as f64;
+        let used = model.claimed as f64 / model.budget as f64;
         if used < 0.7 {
             return;
         }
@@ -136,9 +132,9 @@ impl Policy for LeastRecentlyUsed {
 }
 
 /// dxvk's: a clock over the blocks. Each 500 ms, where more is used than the budget less 1 % and two chunks, the hand
-/// goes around: what was used since it came by last gets another chance, what was not moves to system memory, until
-/// the rest fits or 16 MiB have moved, of which an eviction counts its bytes. A use of what was moved out brings it
-/// back, 16 MiB a frame at most and only into the budget; until then it is read remotely.
+/// goes around: a block that was used since it came by last gets another chance, others move to system memory, until
+/// the rest fits or 16 MiB have moved. A use of a block that was moved out brings it back, 16 MiB a frame at most and only
+/// into the budget; until then it is read remotely.
 pub(super) struct Clock {
     is_used: Vec<bool>,
     hand: usize,
@@ -161,7 +157,7 @@ impl Clock {
         let room = room.saturating_sub(2 * CHUNK);
         let mut moved = 0;
         for _ in 0..2 * self.is_used.len() {
-            if model.budget == 0 || model.claimed() <= room || moved >= MOVES {
+            if model.budget == 0 || model.claimed <= room || moved >= MOVES {
                 return;
             }
             let thing = self.hand;

@@ -70,7 +70,7 @@ impl<'a> Bound<'a> {
             kept: vec![0; trace.things.len()],
             sum: 0,
             last_needed: BinaryHeap::new(),
-            // Longer than for the players, some of which keep what is done a little longer.
+            // Longer than for the players, some of which keep completed submissions a little longer.
             flight: Flight::new(trace, 2 * LAG),
             rooms: VecDeque::new(),
             fresh: VecDeque::new(),
@@ -119,7 +119,7 @@ impl<'a> Bound<'a> {
         if self.budget == 0 { u64::MAX } else { self.budget.max(self.flight.bytes()) }
     }
 
-    /// Forgets what is needed last until the rest fits.
+    /// Forgets the bytes that are needed last until the rest fits.
     fn shrink(&mut self) {
         let fresh = self.fresh.iter().map(|(_, bytes)| bytes).sum();
         let room = self.rooms.iter().copied().fold(self.room(), u64::max).saturating_add(fresh);

@@ -6,16 +6,15 @@ use tenure_sim::{Checks, Device, Lag, Options, Profile};
 
 use super::model::PAGING;
 use super::trace::{FRAME_NS, Flight, Frame, LAG, LOCAL, Outcome, Submission, Trace};
+use crate::Result;
 
 /// Plays a trace.
 ///
 /// # Errors
 /// Those of the manager, and a hazard that the device has found.
-pub(super) fn play(trace: &Trace) -> Result<Outcome, String> {
-    let mut player = Player::new(trace).map_err(|error| error.to_string())?;
-    for frame in &trace.frames {
-        player.step(frame).map_err(|error| error.to_string())?;
-    }
+pub(super) fn play(trace: &Trace) -> Result<Outcome> {
+    let mut player = Player::new(trace)?;
+    trace.frames.iter().try_for_each(|frame| player.step(frame))?;
     player.finish()
 }
 
@@ -43,7 +42,7 @@ impl<'a> Player<'a> {
         Ok(Self { budget: trace.budget, ..player })
     }
 
-    /// The operating system grants so many bytes; 0: it names no budget.
+    /// Sets the budget in bytes; 0: the operating system names none.
     fn grant(&self, bytes: u64) -> Result<(), Error> {
         Ok(self.gpu.device().set_budget(LOCAL, bytes)?)
     }
@@ -103,7 +102,7 @@ impl<'a> Player<'a> {
         self.outcome.note_over(claimed, self.flight.bytes(), self.budget, nanoseconds);
     }
 
-    fn finish(mut self) -> Result<Outcome, String> {
+    fn finish(mut self) -> Result<Outcome> {
         // What nothing has used by the end counts as not used.
         self.buffers.clear();
         let left = self.gpu.shutdown();
@@ -115,7 +114,7 @@ impl<'a> Player<'a> {
         self.outcome.unused = local.unused;
         self.outcome.stalled = stats.stalled;
         match self.gpu.device().take_hazards().first() {
-            Some(hazard) => Err(format!("{}: {hazard}", self.trace.name)),
+            Some(hazard) => Err(format!("{}: {hazard}", self.trace.name).into()),
             None => Ok(self.outcome),
         }
     }

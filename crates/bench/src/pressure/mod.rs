@@ -18,9 +18,9 @@ mod small;
 mod tests;
 mod trace;
 
+use crate::Result;
 use baselines::{Clock, LeastRecentlyUsed, Nothing};
-use report::{Line, Played, Report};
-use scenarios::Length;
+use report::Line;
 use trace::Trace;
 
 /// Laps, or rounds, of each scenario.
@@ -40,38 +40,31 @@ pub struct Args {
 ///
 /// # Errors
 /// A target is missed; the errors of the manager.
-pub fn run(args: &Args) -> Result<(), String> {
-    let length = Length(LAPS);
-    let mut lines = Vec::new();
+pub fn run(args: &Args) -> Result {
     let free = [
-        scenarios::wandering(length),
-        scenarios::random(1, 60, 200 * length.0),
-        small::in_order_of_map(length),
-        small::in_other_order(length),
+        scenarios::wandering(LAPS),
+        scenarios::random(1, 60, 200 * LAPS),
+        small::in_order_of_map(LAPS),
+        small::in_other_order(LAPS),
     ];
-    let all = scenarios::all(length).into_iter().map(|trace| (trace, true));
-    for (mut trace, has_target) in all.chain(free.map(|trace| (trace, false))) {
+    let all = scenarios::all(LAPS).into_iter().map(|trace| (trace, true));
+    let lines = all.chain(free.map(|trace| (trace, false))).map(|(mut trace, has_target)| {
         trace.demotion_delay = args.demotion_delay;
-        lines.push(play(&trace, has_target)?);
-    }
-    let mut figures = measure::all(ROUNDS).map_err(|error| error.to_string())?;
-    figures.extend(returning::all().map_err(|error| error.to_string())?);
-    let report = Report { lines, figures };
-    println!("{report}");
-    let missed = report.missed();
-    if missed == 0 { Ok(()) } else { Err(format!("{missed} targets are missed")) }
+        play(&trace, has_target)
+    });
+    let lines = lines.collect::<Result<Vec<_>>>()?;
+    let mut figures = measure::all(ROUNDS)?;
+    figures.extend(returning::all()?);
+    report::print(&lines, &figures)
 }
 
 /// Has all players play a trace.
-fn play(trace: &Trace, has_target: bool) -> Result<Line, String> {
-    let baselines = vec![
-        Played { player: "none", outcome: baselines::play(trace, &mut Nothing) },
-        Played {
-            player: "D3DX12Residency",
-            outcome: baselines::play(trace, &mut LeastRecentlyUsed::new(trace)),
-        },
-        Played { player: "dxvk's clock", outcome: baselines::play(trace, &mut Clock::new(trace)) },
+fn play(trace: &Trace, has_target: bool) -> Result<Line> {
+    let players = [
+        ("tenure", managed::play(trace)?),
+        ("none", baselines::play(trace, &mut Nothing)),
+        ("D3DX12Residency", baselines::play(trace, &mut LeastRecentlyUsed::new(trace))),
+        ("dxvk's clock", baselines::play(trace, &mut Clock::new(trace))),
     ];
-    let tenure = managed::play(trace)?;
-    Ok(Line { scenario: trace.name, has_target, bound: belady::bytes_in(trace), tenure, baselines })
+    Ok(Line { scenario: trace.name, has_target, bound: belady::bytes_in(trace), players })
 }

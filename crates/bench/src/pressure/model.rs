@@ -1,9 +1,9 @@
 //! A card that pages, for the baselines: a model over the same trace, by the rules of the simulated device. Each thing
 //! is a block of its own, however small, so that the baselines page in nothing beside what they use.
 //!
-//! The operating system moves out what was used least recently when more has been resident than it grants for some
-//! submissions, in which a program can follow a lower budget by itself, except what submissions in flight use. A use of what it has moved out brings it back if there is room beside what is in
-//! flight, and reads it remotely if not.
+//! When more than the budget has been resident for some submissions, in which a program can follow a lower budget by
+//! itself, the operating system moves out the least recently used blocks that no submission in flight uses. A use of such a
+//! block brings it back if there is room beside the blocks in flight, and reads it remotely if not.
 
 use tenure_sim::Paging;
 
@@ -35,7 +35,7 @@ pub(super) struct Model<'a> {
     /// Bytes that are in local memory.
     resident: u64,
     /// Bytes that the player wants resident.
-    claimed: u64,
+    pub(super) claimed: u64,
     submissions: u64,
     /// The submission at which more became resident than is granted.
     over_since: Option<u64>,
@@ -56,10 +56,6 @@ impl<'a> Model<'a> {
         }
     }
 
-    pub(super) fn claimed(&self) -> u64 {
-        self.claimed
-    }
-
     pub(super) fn is_claimed(&self, thing: usize) -> bool {
         self.blocks[thing].is_claimed
     }
@@ -68,7 +64,7 @@ impl<'a> Model<'a> {
         self.trace.things[thing].bytes
     }
 
-    /// By how much the player exceeds the budget with so many bytes more.
+    /// Bytes by which the player exceeds the budget with `more` bytes.
     pub(super) fn excess(&self, more: u64) -> u64 {
         if self.budget == 0 { 0 } else { (self.claimed + more).saturating_sub(self.budget) }
     }
@@ -103,7 +99,7 @@ impl<'a> Model<'a> {
 
     /// The player evicts a block, which no submission in flight uses.
     pub(super) fn evict(&mut self, thing: usize) {
-        assert!(!self.flight.uses(thing), "a player evicts what is in use");
+        assert!(!self.flight.uses(thing), "a player evicts a block in use");
         if std::mem::take(&mut self.blocks[thing].is_claimed) {
             self.claimed -= self.bytes(thing);
             if self.blocks[thing].is_in {
@@ -112,7 +108,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// A submission: what is not in local memory is brought back, or read where it is.
+    /// A submission: blocks outside of local memory are brought back, or read where they are.
     pub(super) fn submit(&mut self, uses: &[usize]) {
         self.submissions += 1;
         self.flight.submit(self.trace, uses);
@@ -172,8 +168,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The operating system makes room for so many bytes beside what is in flight. False, and nothing moves, where
-    /// those bytes do not fit.
+    /// The operating system makes room for `more` bytes beside the blocks in flight. False, and nothing moves, where
+    /// they do not fit.
     fn demote(&mut self, more: u64) -> bool {
         if self.budget == 0 || self.resident + more <= self.budget {
             return true;
@@ -195,7 +191,7 @@ impl<'a> Model<'a> {
     }
 }
 
-/// Nanoseconds that so many bytes take over the link.
+/// Nanoseconds of a transfer over the link.
 fn transfer(bytes: u64) -> u128 {
     u128::from(bytes) * 1_000_000_000 / u128::from(PAGING.link)
 }

@@ -1,11 +1,12 @@
-//! What went to slower memory, and how soon it is back once there is room.
+//! Resources that spilled to slower memory, and how soon they are back once there is room.
 
 use tenure_core::device::{State, Subresource};
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Queue, Usage};
 use tenure_sim::{Device, Lag, Options, Profile};
 
-use super::measure::Figure;
+use super::report::Figure;
 use super::trace::LOCAL;
+use crate::Result;
 
 const MIB: u64 = 1 << 20;
 
@@ -21,7 +22,7 @@ const HOT: usize = 64;
 /// Bytes moved over those that have to move, at most.
 const MOST_MOVED: f64 = 1.15;
 
-/// A world that did not fit when it was made, of which some is used in each frame.
+/// A world that did not fit when it was made. Some of it is used in each frame.
 struct World {
     gpu: Gpu<Device>,
     buffers: Vec<Buffer<Device>>,
@@ -58,11 +59,6 @@ impl World {
         frame.end()
     }
 
-    /// Bytes of those buffers that have not moved.
-    fn unmoved(buffers: &[Buffer<Device>]) -> u64 {
-        buffers.iter().filter(|buffer| buffer.moves() == 0).map(Buffer::size).sum()
-    }
-
     /// Bytes that are not in the card's memory.
     fn slow(&self) -> u64 {
         let objects = self.gpu.report().objects;
@@ -70,8 +66,8 @@ impl World {
         slow.map(|object| object.bytes).sum()
     }
 
-    /// Bytes moved, over those that were in slower memory: what has come back may move once more, out of a block of which
-    /// little is used.
+    /// Bytes moved, over those that were in slower memory: a resource that has come back may move once more, out of a sparse
+    /// block.
     fn moved_over(&self, slow: u64) -> f64 {
         self.gpu.compaction_stats().bytes as f64 / slow as f64
     }
@@ -82,13 +78,7 @@ impl World {
 /// # Errors
 /// The errors of the manager.
 pub(super) fn all() -> Result<Vec<Figure>, Error> {
-    let mut figures = after_pressure()?;
-    figures.push(sawtooth()?);
-    Ok(figures)
-}
-
-/// The pressure ends: how long until what each frame uses is local again, and until all is.
-fn after_pressure() -> Result<Vec<Figure>, Error> {
+    // The pressure ends: how long until what each frame uses is local again, and until all is.
     let world = World::new()?;
     (0..8).try_for_each(|_| world.draw())?;
     let slow = world.slow();
@@ -102,27 +92,18 @@ fn after_pressure() -> Result<Vec<Figure>, Error> {
         }
         Ok(frames)
     };
-    let hot = frames(&|| World::unmoved(world.hot()) == 0)?;
+    let hot = frames(&|| world.hot().iter().all(|buffer| buffer.moves() > 0))?;
     let all = hot + frames(&|| world.slow() == 0)?;
     (0..50).try_for_each(|_| world.draw())?;
-    let figure = |what: String, value: f64, target: f64| Figure { what, value, target, is_exact: true };
     let least = |bytes: u64| bytes.div_ceil(a_frame) as f64;
-    Ok(vec![
-        figure(
-            format!(
-                "{HOT} MiB in use, in slower memory: frames until local, at {} MiB a frame",
-                a_frame / MIB
-            ),
-            hot as f64,
-            2.0 * least(HOT as u64 * MIB),
-        ),
-        figure(format!("all {} MiB: frames until local", slow / MIB), all as f64, 2.0 * least(slow)),
-        figure("moved over what was in slower memory".to_owned(), world.moved_over(slow), MOST_MOVED),
-    ])
-}
-
-/// The budget goes up and down around what there is, every 10 frames: nothing goes to and fro.
-fn sawtooth() -> Result<Figure, Error> {
+    let (until_local, a_frame) = ("frames until local", a_frame / MIB);
+    let figure = |what: String, value: f64, target: f64| Figure { what, value, target, is_exact: true };
+    let what = format!("{HOT} MiB in use, in slower memory: {until_local}, at {a_frame} MiB a frame");
+    let hot = figure(what, hot as f64, 2.0 * least(HOT as u64 * MIB));
+    let all = figure(format!("all {} MiB: {until_local}", slow / MIB), all as f64, 2.0 * least(slow));
+    let moved = "moved over what was in slower memory";
+    let once = figure(moved.to_owned(), world.moved_over(slow), MOST_MOVED);
+    // The budget goes up and down around what there is: nothing goes to and fro.
     let world = World::new()?;
     let slow = world.slow();
     for frame in 0..400 {
@@ -131,7 +112,6 @@ fn sawtooth() -> Result<Figure, Error> {
         }
         world.draw()?;
     }
-    let what =
-        "a budget that goes up and down every 10 frames: moved over what was in slower memory".to_owned();
-    Ok(Figure { what, value: world.moved_over(slow), target: MOST_MOVED, is_exact: true })
+    let what = format!("a budget that goes up and down every 10 frames: {moved}");
+    Ok(vec![hot, all, once, figure(what, world.moved_over(slow), MOST_MOVED)])
 }

@@ -8,25 +8,21 @@ use super::trace::{Frame, LOCAL, SYSTEM, Submission, Trace};
 
 const MIB: u64 = 1 << 20;
 
-/// How long the scenarios are: laps of a camera, or rounds.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Length(pub(super) usize);
-
-/// All scenarios that have targets.
-pub(super) fn all(length: Length) -> Vec<Trace> {
+/// All scenarios that have targets, with this number of laps of a camera, or rounds.
+pub(super) fn all(laps: usize) -> Vec<Trace> {
     vec![
-        shrinks(length),
-        local_short(length),
-        both_segments(length),
-        larger_than_budget(length),
-        cyclic(length),
-        refilled(length),
-        idle(length),
-        background(length, "background, budget 0", 0),
-        background(length, "background, budget 8 MiB", 8 * MIB),
-        copy_queue(length),
-        sawtooth(length),
-        small::in_order_of_road(length),
+        shrinks(laps),
+        local_short(laps),
+        both_segments(laps),
+        larger_than_budget(laps),
+        cyclic(laps),
+        refilled(laps),
+        idle(laps),
+        background(laps, "background, budget 0", 0),
+        background(laps, "background, budget 8 MiB", 8 * MIB),
+        copy_queue(laps),
+        sawtooth(laps),
+        small::in_order_of_road(laps),
     ]
 }
 
@@ -35,12 +31,12 @@ fn sizes(count: usize) -> impl Iterator<Item = u64> {
     (0..count).map(|index| (1 + index as u64 * 7 % 3) * MIB)
 }
 
-/// What a camera sees at a place of a round trip: some tiles in a row.
+/// The view of a camera at a point of a round trip: some tiles in a row.
 fn view(tiles: &[usize], first: usize, count: usize) -> Vec<usize> {
     (first..first + count).map(|index| tiles[index % tiles.len()]).collect()
 }
 
-/// A world of which some is used in each frame and the rest when a camera comes by.
+/// A world. Some things are used in each frame, the others when a camera comes by.
 struct World {
     trace: Trace,
     hot: Vec<usize>,
@@ -48,7 +44,7 @@ struct World {
 }
 
 impl World {
-    /// The budget is so many percent of the world.
+    /// The budget is a percentage of the world.
     fn new(name: &'static str, hot: usize, tiles: usize, percent: u64) -> Self {
         let mut trace = Trace::new(name, 0);
         let mut world = trace.world(sizes(hot + tiles));
@@ -70,24 +66,24 @@ impl World {
     }
 }
 
-/// What fits loses 30 % of its budget for 200 frames, while the camera goes round and round.
-fn shrinks(length: Length) -> Trace {
+/// A world that fits loses 30 % of its budget for 200 frames, while the camera goes round and round.
+fn shrinks(laps: usize) -> Trace {
     let mut world = World::new("budget -30 % and back", 20, 100, 102);
     let budget = world.trace.budget;
     (0..2).for_each(|_| world.lap());
     world.look(0).budget = Some(budget * 7 / 10);
-    (0..length.0.min(2)).for_each(|_| world.lap());
+    (0..laps.min(2)).for_each(|_| world.lap());
     world.look(0).budget = Some(budget);
-    (0..length.0.min(2)).for_each(|_| world.lap());
+    (0..laps.min(2)).for_each(|_| world.lap());
     world.trace
 }
 
 /// The camera goes to and fro, of local memory a quarter is lacking, and of the system's there is plenty.
-fn local_short(length: Length) -> Trace {
+fn local_short(laps: usize) -> Trace {
     let mut world = World::new("local short, system ample", 16, 80, 75);
     let system: Vec<_> = (0..16).map(|_| world.trace.thing(4 * MIB, SYSTEM)).collect();
     world.trace.frames.push(Frame { created: system, ..Frame::default() });
-    for _ in 0..length.0 + 1 {
+    for _ in 0..laps + 1 {
         for first in 0..74 {
             world.look(first);
         }
@@ -98,28 +94,28 @@ fn local_short(length: Length) -> Trace {
     world.trace
 }
 
-/// Each submission uses local memory, of which there is too little, and the system's.
-fn both_segments(length: Length) -> Trace {
+/// Each submission uses local memory, which is short, and the system's.
+fn both_segments(laps: usize) -> Trace {
     let mut world = World::new("both segments in one submission", 10, 60, 80);
     let system: Vec<_> = (0..32).map(|_| world.trace.thing(2 * MIB, SYSTEM)).collect();
     world.trace.frames.push(Frame { created: system.clone(), ..Frame::default() });
-    for step in 0..60 * (length.0 + 1) {
+    for step in 0..60 * (laps + 1) {
         let shared = view(&system, step, 4);
         world.look(step).submissions[0].uses.extend(shared);
     }
     world.trace
 }
 
-/// Now and then a submission uses 120 % of the budget, which has fallen since the world was made: what is made beyond
-/// a budget would measure how long the operating system waits at first.
-fn larger_than_budget(length: Length) -> Trace {
+/// Now and then a submission uses 120 % of the budget, which has fallen since the world was made: a world beyond the budget
+/// would measure how long the operating system waits at first.
+fn larger_than_budget(laps: usize) -> Trace {
     let mut trace = Trace::new("one submission larger than the budget", 130 * MIB);
     let world = trace.world((0..60).map(|_| 2 * MIB));
     trace.draw(world.clone());
     for first in 0..12 {
         trace.draw(view(&world, first, 4)).budget = (first == 0).then_some(100 * MIB);
     }
-    for _ in 0..2 * length.0 {
+    for _ in 0..2 * laps {
         trace.draw(world.clone());
         for first in 0..12 {
             trace.draw(view(&world, first, 4));
@@ -129,20 +125,20 @@ fn larger_than_budget(length: Length) -> Trace {
 }
 
 /// A working set that comes back in turn, of 110 % of the budget.
-fn cyclic(length: Length) -> Trace {
+fn cyclic(laps: usize) -> Trace {
     let mut trace = Trace::new("cyclic working set of 110 %", 200 * MIB);
     let world = trace.world((0..110).map(|_| 2 * MIB));
-    for step in 0..55 * (length.0 + 2) {
+    for step in 0..55 * (laps + 2) {
         trace.draw(view(&world, 2 * step, 2));
     }
     trace
 }
 
 /// A level goes and another one comes, each as large as the budget.
-fn refilled(length: Length) -> Trace {
+fn refilled(laps: usize) -> Trace {
     let mut trace = Trace::new("everything freed and filled again", 120 * MIB);
     let mut level = Vec::new();
-    for _ in 0..length.0 + 1 {
+    for _ in 0..laps + 1 {
         let dropped = std::mem::take(&mut level);
         trace.frames.push(Frame { dropped, ..Frame::default() });
         level = trace.world(sizes(60));
@@ -153,10 +149,10 @@ fn refilled(length: Length) -> Trace {
     trace
 }
 
-/// Nothing is drawn for a long time, and idle memory is given back again and again.
-fn idle(length: Length) -> Trace {
+/// Nothing is drawn for a long time, and idle memory is trimmed again and again.
+fn idle(laps: usize) -> Trace {
     let mut world = World::new("idle with periodic trims", 20, 40, 110);
-    for _ in 0..length.0.min(3) {
+    for _ in 0..laps.min(3) {
         world.lap();
         for frame in 0..600 {
             world.trace.frames.push(Frame { trims: frame % 60 == 0, ..Frame::default() });
@@ -167,11 +163,11 @@ fn idle(length: Length) -> Trace {
 }
 
 /// The program is in the background, where it draws next to nothing, and comes back.
-fn background(length: Length, name: &'static str, granted: u64) -> Trace {
+fn background(laps: usize, name: &'static str, granted: u64) -> Trace {
     let mut world = World::new(name, 20, 40, 105);
     let budget = world.trace.budget;
     let little = vec![world.hot[0]];
-    for _ in 0..length.0.min(3) {
+    for _ in 0..laps.min(3) {
         world.lap();
         world.trace.draw(little.clone()).budget = Some(granted);
         for _ in 0..120 {
@@ -183,10 +179,10 @@ fn background(length: Length, name: &'static str, granted: u64) -> Trace {
     world.trace
 }
 
-/// What the camera leaves behind is used by the copy queue last.
-fn copy_queue(length: Length) -> Trace {
+/// The copy queue is the last to use the tiles that the camera leaves behind.
+fn copy_queue(laps: usize) -> Trace {
     let mut world = World::new("last use on the copy queue", 16, 80, 75);
-    for step in 0..80 * (length.0 + 1) {
+    for step in 0..80 * (laps + 1) {
         let left = world.tiles[(step + 79) % 80];
         let copy = Submission { queue: Queue::Copy, uses: vec![left] };
         world.look(step).submissions.push(copy);
@@ -195,11 +191,11 @@ fn copy_queue(length: Length) -> Trace {
 }
 
 /// The budget goes up and down around what there is, every 10 frames.
-fn sawtooth(length: Length) -> Trace {
+fn sawtooth(laps: usize) -> Trace {
     let mut world = World::new("sawtooth around the limit", 40, 60, 103);
     let budget = world.trace.budget;
     (0..2).for_each(|_| world.lap());
-    for step in 0..60 * length.0 {
+    for step in 0..60 * laps {
         let granted = [budget * 9 / 10, budget][step / 10 % 2];
         world.look(step).budget = (step % 10 == 0).then_some(granted);
     }
@@ -207,11 +203,11 @@ fn sawtooth(length: Length) -> Trace {
 }
 
 /// A camera that wanders: it changes its mind now and then. No targets, as nobody can foresee that.
-pub(super) fn wandering(length: Length) -> Trace {
+pub(super) fn wandering(laps: usize) -> Trace {
     let mut rng = Rng::new(7);
     let mut world = World::new("wandering camera (no target)", 16, 80, 75);
     let (mut place, mut forward) = (40, true);
-    for _ in 0..80 * length.0 {
+    for _ in 0..80 * laps {
         forward ^= rng.below(25) == 0;
         place = if forward { place + 1 } else { place + 79 } % 80;
         world.look(place);

@@ -1,8 +1,7 @@
-//! Scenarios of many small things, which share blocks: what is paged in with a block and not used shows in these alone.
+//! Scenarios of many small things, which share blocks: only these page in things that are not used, with their blocks.
 
 use test_random::Rng;
 
-use super::scenarios::Length;
 use super::trace::Trace;
 
 const KIB: u64 = 1 << 10;
@@ -18,31 +17,31 @@ fn world(trace: &mut Trace, count: usize, percent: u64) -> Vec<usize> {
     sizes.chunks(LOADED).flat_map(|sizes| trace.world(sizes.iter().copied())).collect()
 }
 
-/// Things along a road, of which the camera sees some in a row.
+/// Things along a road. The camera sees some in a row.
 const ROAD: usize = 3000;
 const SEEN: usize = 160;
 const STEP: usize = 8;
 
 /// Laps along a road whose things were created in this order.
-fn road(name: &'static str, length: Length, order: impl FnOnce(&mut Vec<usize>)) -> Trace {
+fn road(name: &'static str, laps: usize, order: impl FnOnce(&mut Vec<usize>)) -> Trace {
     let mut trace = Trace::new(name, 0);
     let mut things = world(&mut trace, ROAD, 75);
     order(&mut things);
-    for first in (0..ROAD * length.0).step_by(STEP) {
+    for first in (0..ROAD * laps).step_by(STEP) {
         trace.draw((first..first + SEEN).map(|place| things[place % ROAD]).collect());
     }
     trace
 }
 
 /// The camera goes along a road whose things were created in their order.
-pub(super) fn in_order_of_road(length: Length) -> Trace {
-    road("small things along a road", length, |_| {})
+pub(super) fn in_order_of_road(laps: usize) -> Trace {
+    road("small things along a road", laps, |_| {})
 }
 
 /// The same where the order of creation says nothing about the road. No targets: without moving things no block could
 /// hold what is used together.
-pub(super) fn in_other_order(length: Length) -> Trace {
-    road("small things in no order (no target)", length, |things| {
+pub(super) fn in_other_order(laps: usize) -> Trace {
+    road("small things in no order (no target)", laps, |things| {
         let mut rng = Rng::new(3);
         for end in (1..things.len()).rev() {
             things.swap(end, rng.below(end as u64 + 1) as usize);
@@ -57,11 +56,11 @@ const VIEW: usize = 7;
 
 /// The camera goes around on a map whose things were created tile by tile, row by row. No targets: where it goes across
 /// the rows, it sees parts of blocks.
-pub(super) fn in_order_of_map(length: Length) -> Trace {
+pub(super) fn in_order_of_map(laps: usize) -> Trace {
     let mut trace = Trace::new("small things on a map (no target)", 0);
     let things = world(&mut trace, MAP * MAP * THINGS, 30);
     let far = MAP - VIEW;
-    for _ in 0..length.0 {
+    for _ in 0..laps {
         let there = (0..far).map(|step| (step, 0)).chain((0..far).map(|step| (far, step)));
         let back = (0..far).map(|step| (far - step, far)).chain((0..far).map(|step| (0, far - step)));
         for (x, y) in there.chain(back) {

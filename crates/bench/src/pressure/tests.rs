@@ -1,13 +1,13 @@
 //! That the targets stay met, and that the bound is one.
 
-use super::scenarios::{self, Length};
+use super::scenarios;
 use super::trace::Trace;
-use super::{belady, play, returning};
+use super::{belady, managed, play, returning};
 
 /// The deterministic targets of each scenario, at as many laps as the command plays.
 #[test]
 fn the_targets_are_met() {
-    for trace in scenarios::all(Length(super::LAPS)) {
+    for trace in scenarios::all(super::LAPS) {
         let line = play(&trace, true).unwrap();
         assert_eq!(line.missed(), [""; 0], "{}", trace.name);
     }
@@ -25,8 +25,8 @@ fn what_comes_back_meets_its_targets() {
 #[test]
 fn the_outcomes_are_the_same_in_each_run() {
     let outcomes = || {
-        let traces = scenarios::all(Length(1)).into_iter();
-        traces.map(|trace| play(&trace, true).unwrap().tenure).collect::<Vec<_>>()
+        let traces = scenarios::all(1).into_iter();
+        traces.map(|trace| managed::play(&trace).unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(outcomes(), outcomes());
 }
@@ -35,12 +35,11 @@ fn the_outcomes_are_the_same_in_each_run() {
 #[test]
 fn nobody_pages_in_less_than_the_bound() {
     let random = (0..40).map(|seed| scenarios::random(seed, 10 + seed as usize, 120));
-    for (seed, mut trace) in random.chain(scenarios::all(Length(1))).enumerate() {
+    for (seed, mut trace) in random.chain(scenarios::all(1)).enumerate() {
         for delay in [0, 4] {
             trace.demotion_delay = delay;
             let line = play(&trace, false).unwrap();
-            let baselines = line.baselines.iter().map(|played| (played.player, played.outcome));
-            for (player, outcome) in baselines.chain([("tenure", line.tenure)]) {
+            for (player, outcome) in line.players {
                 let paged = outcome.bytes_in;
                 assert!(line.bound <= paged, "{seed}, delay {delay}, {player}: {paged} of {}", line.bound);
             }

@@ -1,4 +1,4 @@
-//! What a program does under memory pressure, frame by frame: one description for all players.
+//! A program under memory pressure, frame by frame: one description for all players.
 
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ pub(super) struct Thing {
     pub(super) segment: usize,
 }
 
-/// What a submission uses.
+/// A submission and its uses.
 #[derive(Clone, Debug)]
 pub(super) struct Submission {
     pub(super) queue: Queue,
@@ -44,7 +44,7 @@ pub(super) struct Frame {
     pub(super) submissions: Vec<Submission>,
     /// Bytes that are granted of local memory from now on; 0: the operating system names none.
     pub(super) budget: Option<u64>,
-    /// What is idle is given back.
+    /// Idle memory is trimmed.
     pub(super) trims: bool,
 }
 
@@ -100,7 +100,7 @@ impl Trace {
     }
 }
 
-/// What submissions use that the GPU is not done with.
+/// Uses of submissions that are not complete.
 #[derive(Debug)]
 pub(super) struct Flight {
     tick: u64,
@@ -109,7 +109,7 @@ pub(super) struct Flight {
     submissions: VecDeque<(u64, Vec<usize>)>,
     /// For each thing, the submissions that use it.
     users: Vec<u32>,
-    /// Local bytes of what is used.
+    /// Local bytes of everything in use.
     bytes: u64,
 }
 
@@ -159,8 +159,8 @@ impl Flight {
 /// What a player has done: by the same rule for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
-    /// Bytes that went over the link towards the GPU: what the player made resident, what the operating system brought
-    /// back, and what was read remotely.
+    /// Bytes that went over the link towards the GPU: made resident by the player, brought back by the operating system, or
+    /// read remotely.
     pub(super) bytes_in: u64,
     /// Of these, what left again before anything used it.
     pub(super) unused: u64,
@@ -173,7 +173,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// So many bytes count as resident, of which submissions in flight need some, for so many nanoseconds.
+    /// Counts `claimed` resident bytes, including those of submissions in flight, for some nanoseconds.
     pub(super) fn note_over(&mut self, claimed: u64, in_flight: u64, budget: u64, nanoseconds: u64) {
         if budget > 0 {
             let idle = claimed.saturating_sub(in_flight);

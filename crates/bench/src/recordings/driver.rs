@@ -27,17 +27,7 @@ const COUNTED: u32 = 20;
 /// Bytes of each heap: more than any recording needs.
 const HEAP: u64 = 64 << 30;
 
-const MAPPED: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
-    vk::MemoryPropertyFlags::HOST_VISIBLE.as_raw() | vk::MemoryPropertyFlags::HOST_COHERENT.as_raw(),
-);
-/// The table of a discrete card: device-local, mapped, mapped and cached.
-const TYPES: [(vk::MemoryPropertyFlags, u32); 3] = [
-    (vk::MemoryPropertyFlags::DEVICE_LOCAL, 0),
-    (MAPPED, 1),
-    (vk::MemoryPropertyFlags::from_raw(MAPPED.as_raw() | vk::MemoryPropertyFlags::HOST_CACHED.as_raw()), 1),
-];
-
-/// The objects through which programs see the driver, of which nothing is taken yet.
+/// The objects through which programs see the driver, with no memory allocated yet.
 pub(crate) fn install() -> (ash::Instance, ash::Device, vk::PhysicalDevice) {
     COUNT.set(Count::default());
     // SAFETY: the functions have the signatures of those that they are given out for.
@@ -79,12 +69,16 @@ unsafe extern "system" fn memory_properties(
     _: vk::PhysicalDevice,
     out: *mut vk::PhysicalDeviceMemoryProperties,
 ) {
-    let mut found = vk::PhysicalDeviceMemoryProperties {
-        memory_type_count: TYPES.len() as u32,
-        memory_heap_count: 2,
-        ..Default::default()
-    };
-    for (slot, (property_flags, heap_index)) in found.memory_types.iter_mut().zip(TYPES) {
+    // Those of a discrete card: device-local, mapped, mapped and cached.
+    let mapped = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
+    let types = [
+        (vk::MemoryPropertyFlags::DEVICE_LOCAL, 0),
+        (mapped, 1),
+        (mapped | vk::MemoryPropertyFlags::HOST_CACHED, 1),
+    ];
+    let mut found = vk::PhysicalDeviceMemoryProperties::default();
+    (found.memory_type_count, found.memory_heap_count) = (types.len() as u32, 2);
+    for (slot, (property_flags, heap_index)) in found.memory_types.iter_mut().zip(types) {
         *slot = vk::MemoryType { property_flags, heap_index };
     }
     let local = vk::MemoryHeapFlags::DEVICE_LOCAL;

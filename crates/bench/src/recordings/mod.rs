@@ -1,29 +1,24 @@
 //! Recordings of programs, replayed: the time of each call inside tenure and inside its peers.
 //!
-//! A recording has what a program asked its allocator for. It is asked of tenure's set of blocks, of
-//! tenure's memory without resources, which is what an engine with resources of its own uses, and, above a
-//! Vulkan driver that does nothing, of tenure's drop-in for the crate `gpu-allocator`, of that crate, and of
-//! another published one.
+//! A recording has the requests of a program to its allocator. They go to tenure's memory without resources, for engines with
+//! resources of their own, and, above a Vulkan driver that does nothing, to tenure's drop-in for the crate `gpu-allocator`, to
+//! that crate, and to another published one.
 
-mod blocks;
-mod check;
 pub(crate) mod driver;
-mod figures;
 pub(crate) mod play;
 pub(crate) mod pools;
-mod report;
 #[cfg(not(windows))]
 pub(crate) mod vma;
 mod wgpu;
 
 use std::path::{Path, PathBuf};
 
+use crate::Result;
 use crate::script::{self, Script};
-use crate::timing::clock;
-use check::Checked;
-use figures::Times;
-use play::Player;
-use report::{Line, Report};
+use crate::suballoc::chosen;
+use crate::table::table;
+use crate::timing::{Percentiles, clock, medians};
+use play::Times;
 
 /// What to measure.
 #[derive(clap::Args, Debug)]
@@ -36,31 +31,18 @@ pub struct Args {
     /// Only peers whose names contain this; may be given more than once.
     #[arg(long, value_name = "PEER")]
     pub only: Vec<String>,
-    /// Measure nothing: check that live allocations do not overlap and are aligned.
-    #[arg(long)]
-    pub check: bool,
 }
 
-/// An allocator with its name, ready to be measured.
-struct Contender {
-    name: &'static str,
-    play: fn(&Script, u32, &mut Times) -> Result<(), String>,
-    check: fn(&Script) -> Result<Checked, String>,
-}
+/// Replays a recording and times each call, less what the clock takes.
+type Play = fn(&Script, u32, &mut Times) -> Result;
 
-impl Contender {
-    const fn new<P: Player>(name: &'static str) -> Self {
-        Self { name, play: play::play::<P>, check: check::check::<P> }
-    }
-}
-
-const CONTENDERS: &[Contender] = &[
-    Contender::new::<blocks::Blocks>("GeneralBlocks"),
-    Contender::new::<pools::Pools>("HeapPools"),
-    Contender::new::<wgpu::gpu_allocator::DropIn>("drop-in"),
-    Contender::new::<wgpu::original::Original>("gpu-allocator 0.28"),
+/// Each allocator with its name.
+const CONTENDERS: &[(&str, Play)] = &[
+    ("HeapPools", play::play::<pools::Pools>),
+    ("drop-in", play::play::<wgpu::gpu_allocator::DropIn>),
+    ("gpu-allocator 0.28", play::play::<wgpu::original::Original>),
     #[cfg(not(windows))]
-    Contender::new::<vma::Vma>("vk-mem"),
+    ("vk-mem", play::play::<vma::Vma>),
 ];
 
 /// Replays everything and prints what it took.
@@ -68,62 +50,85 @@ const CONTENDERS: &[Contender] = &[
 /// # Errors
 /// A recording cannot be read, a peer is unknown, or an allocator refused a request or returned what
 /// cannot be used.
-pub fn run(args: &Args) -> Result<(), String> {
-    let files = if args.files.is_empty() { ours()? } else { args.files.clone() };
-    let scripts = files.iter().map(|path| script::read(path)).collect::<Result<Vec<_>, _>>()?;
-    let names: Vec<_> = CONTENDERS.iter().map(|peer| peer.name).collect();
-    let names = crate::suballoc::chosen("peer", &names, &args.only)?;
-    let peers: Vec<_> = CONTENDERS.iter().filter(|peer| names.contains(&peer.name)).collect();
-    if args.check {
-        return check_all(&peers, &scripts);
-    }
-    let report = measure(&peers, &scripts, args.rounds)?;
-    println!("{report}");
-    Ok(())
-}
-
-/// The recordings of the repository, in the order of their names.
-pub(crate) fn ours() -> Result<Vec<PathBuf>, String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces");
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let entries = std::fs::read_dir(&folder).map_err(failed)?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
-    let is_recording = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "gz");
-    let mut found: Vec<_> = paths.map_err(failed)?.into_iter().filter(is_recording).collect();
-    found.sort();
-    Ok(found)
-}
-
-fn measure(peers: &[&Contender], scripts: &[Script], rounds: u32) -> Result<Report, String> {
+pub fn run(args: &Args) -> Result {
+    let scripts = scripts(&args.files)?;
+    let peers = chosen("peer", CONTENDERS.to_vec(), |(name, _)| name, &args.only)?;
     let clock = clock();
-    let mut report = Report::new(clock);
-    for script in scripts {
+    let mut lines = Vec::new();
+    for script in &scripts {
         let mut times: Vec<_> = peers.iter().map(|_| Times::default()).collect();
-        for _ in 0..rounds {
-            for (peer, times) in peers.iter().zip(&mut times) {
-                (peer.play)(script, clock, times)
-                    .map_err(|fault| format!("{} on {}: {fault}", peer.name, script.name))?;
+        for _ in 0..args.rounds {
+            for ((name, play), times) in peers.iter().zip(&mut times) {
+                play(script, clock, times).map_err(|fault| format!("{name} on {}: {fault}", script.name))?;
             }
         }
-        for (peer, times) in peers.iter().zip(&times) {
-            report.lines.push(Line::new(script, peer.name, times));
-        }
+        lines.extend(peers.iter().zip(&times).map(|((peer, _), times)| Line {
+            recording: &script.name,
+            peer,
+            calls: [medians(&times.allocations), medians(&times.frees)],
+            reserved: times.peak_reserved,
+            live: script.peak_bytes,
+        }));
     }
     if scripts.len() > 1 {
-        let all: Vec<_> = peers.iter().map(|peer| report.all(peer.name)).collect();
-        report.lines.extend(all);
+        let all: Vec<_> = peers.iter().map(|(peer, _)| Line::all(&lines, peer)).collect();
+        lines.extend(all);
     }
-    Ok(report)
+    let header = "recording | peer | allocate, ns: p50 | p99 | p99.99 | free, ns: p50 | p99 | p99.99 | reserved / live";
+    println!(
+        "The clock's own {clock} ns are taken off each call.\n\n{}",
+        table(header, lines.iter().map(Line::row))
+    );
+    Ok(())
 }
 
-/// Checks every allocation of every peer.
-fn check_all(peers: &[&Contender], scripts: &[Script]) -> Result<(), String> {
-    for peer in peers {
-        for script in scripts {
-            let Checked { allocations } =
-                (peer.check)(script).map_err(|fault| format!("{} on {}: {fault}", peer.name, script.name))?;
-            println!("{} on {}: {allocations} allocations aligned and apart", peer.name, script.name);
+/// The named recordings, or those of the repository, in the order of their names.
+///
+/// # Errors
+/// One cannot be read.
+pub(crate) fn scripts(files: &[PathBuf]) -> Result<Vec<Script>> {
+    let mut files = files.to_vec();
+    if files.is_empty() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces");
+        let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        files = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+        files.retain(|path| path.extension().is_some_and(|extension| extension == "gz"));
+        files.sort();
+    }
+    files.iter().map(|path| script::read(path)).collect()
+}
+
+/// One recording, played to one allocator.
+struct Line<'a> {
+    recording: &'a str,
+    peer: &'static str,
+    /// The median of each allocation and of each free, in nanoseconds.
+    calls: [Vec<u32>; 2],
+    /// The peak of the bytes of all blocks.
+    reserved: u64,
+    /// The peak of the live bytes.
+    live: u64,
+}
+
+impl Line<'_> {
+    /// All calls of all recordings together, and the sums of their peaks.
+    fn all(lines: &[Self], peer: &'static str) -> Self {
+        let lines = || lines.iter().filter(|line| line.peer == peer);
+        Self {
+            recording: "all",
+            peer,
+            calls: [0, 1].map(|kind| lines().flat_map(|line| line.calls[kind].iter().copied()).collect()),
+            reserved: lines().map(|line| line.reserved).sum(),
+            live: lines().map(|line| line.live).sum(),
         }
     }
-    Ok(())
+
+    fn row(&self) -> String {
+        let [allocate, free] = self.calls.each_ref().map(|times| {
+            let Percentiles { p50, p99, p9999, .. } = Percentiles::of(times.clone());
+            format!("{p50} | {p99} | {p9999}")
+        });
+        let reserved = self.reserved as f64 / self.live as f64;
+        format!("{} | {} | {allocate} | {free} | {reserved:.3}", self.recording, self.peer)
+    }
 }

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use super::figures::Times;
+use crate::Result;
 use crate::script::{Call, Request, Script};
 use crate::timing::nanoseconds;
 
@@ -13,19 +13,27 @@ pub(crate) trait Player: Sized {
     type Handle;
 
     /// An allocator, configured as its manual says.
-    fn new() -> Result<Self, String>;
+    fn new() -> Result<Self>;
 
     /// Allocates.
-    fn allocate(&mut self, request: &Request) -> Result<Self::Handle, String>;
+    fn allocate(&mut self, request: &Request) -> Result<Self::Handle>;
 
     /// Frees.
-    fn free(&mut self, handle: Self::Handle) -> Result<(), String>;
+    fn free(&mut self, handle: Self::Handle) -> Result;
 
     /// The block of an allocation, and its offset there.
     fn place(&self, handle: &Self::Handle) -> (u64, u64);
 
     /// The peak of the bytes of all blocks.
     fn peak_reserved(&self) -> u64;
+}
+
+/// Nanoseconds of each call, round by round, and the peak of the bytes of all blocks.
+#[derive(Default)]
+pub(super) struct Times {
+    pub(super) allocations: Vec<Vec<u32>>,
+    pub(super) frees: Vec<Vec<u32>>,
+    pub(super) peak_reserved: u64,
 }
 
 /// The handles of a script's slots.
@@ -37,7 +45,7 @@ pub(crate) fn handles<P: Player>(script: &Script) -> Handles<P> {
 }
 
 /// Replays a script once with a new allocator and measures each call, less the time of reading the clock.
-pub(super) fn play<P: Player>(script: &Script, clock: u32, times: &mut Times) -> Result<(), String> {
+pub(super) fn play<P: Player>(script: &Script, clock: u32, times: &mut Times) -> Result {
     let mut player = P::new()?;
     let mut handles = handles::<P>(script);
     let (mut allocations, mut frees) = (Vec::new(), Vec::new());
@@ -60,7 +68,9 @@ pub(super) fn play<P: Player>(script: &Script, clock: u32, times: &mut Times) ->
             Call::EndFrame => {}
         }
     }
-    times.add(allocations, frees, player.peak_reserved());
+    times.allocations.push(allocations);
+    times.frees.push(frees);
+    times.peak_reserved = times.peak_reserved.max(player.peak_reserved());
     // Some allocators require to be empty when dropped.
     handles.into_iter().flatten().try_for_each(|handle| player.free(handle))
 }

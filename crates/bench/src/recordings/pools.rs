@@ -6,8 +6,8 @@ use tenure_core::memory::{MemoryUse, TypeOrder, type_order};
 use tenure_trace::MemoryKind;
 
 use super::play::Player;
-use crate::null;
 use crate::script::Request;
+use crate::{Result, null};
 
 /// Pools of a device whose heaps cost nothing.
 pub(crate) struct Pools {
@@ -16,7 +16,7 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    pub(crate) fn with(config: HeapPoolsConfig) -> Result<Self, String> {
+    pub(crate) fn with(config: HeapPoolsConfig) -> Result<Self> {
         let device = null::Device::new(tenure_sim::Profile::DISCRETE);
         let orders = MemoryKind::ALL.map(|kind| {
             let memory_use = match kind {
@@ -27,8 +27,7 @@ impl Pools {
             type_order(device.properties(), memory_use)
         });
         let heaps = DeviceHeaps::new(Box::new(device), Permit::checked());
-        let pools = HeapPools::new(heaps, config);
-        Ok(Self { pools: pools.map_err(|error| error.to_string())?, orders })
+        Ok(Self { pools: HeapPools::new(heaps, config)?, orders })
     }
 }
 
@@ -36,21 +35,21 @@ impl Player for Pools {
     /// The range, and the number of its heap.
     type Handle = (MemoryRange, u64);
 
-    fn new() -> Result<Self, String> {
+    fn new() -> Result<Self> {
         Self::with(HeapPoolsConfig::default())
     }
 
     #[inline]
-    fn allocate(&mut self, request: &Request) -> Result<Self::Handle, String> {
+    fn allocate(&mut self, request: &Request) -> Result<Self::Handle> {
         let order = &self.orders[request.kind.memory as usize];
         let mut wanted = MemoryRequest::new(request.size, request.align, order, HeapCategory::Any);
         wanted.name = "(wgpu internal) Staging".into();
-        self.pools.allocate(wanted, null::Heap::number).map_err(|error| error.to_string())
+        Ok(self.pools.allocate(wanted, null::Heap::number)?)
     }
 
     #[inline]
-    fn free(&mut self, (range, _): Self::Handle) -> Result<(), String> {
-        self.pools.free(&range).map_err(|error| error.to_string())
+    fn free(&mut self, (range, _): Self::Handle) -> Result {
+        Ok(self.pools.free(&range)?)
     }
 
     fn place(&self, (range, heap): &Self::Handle) -> (u64, u64) {

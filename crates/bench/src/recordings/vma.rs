@@ -8,6 +8,7 @@ use vk_mem::{
 
 use super::driver;
 use super::play::Player;
+use crate::Result;
 use crate::script::Request;
 
 /// Its allocator as it is by default, but for its lock: the others have none either.
@@ -16,18 +17,18 @@ pub(crate) struct Vma(pub(crate) Allocator);
 impl Player for Vma {
     type Handle = Allocation;
 
-    fn new() -> Result<Self, String> {
+    fn new() -> Result<Self> {
         let (instance, device, physical_device) = driver::install();
         let mut info = AllocatorCreateInfo::new(&instance, &device, physical_device);
         info.flags = AllocatorCreateFlags::EXTERNALLY_SYNCHRONIZED;
         info.vulkan_api_version = vk::API_VERSION_1_0;
         // SAFETY: the driver has the functions that it calls with this version and without extensions, and
         // they keep no pointers.
-        unsafe { Allocator::new(info) }.map(Self).map_err(|error| error.to_string())
+        Ok(Self(unsafe { Allocator::new(info) }?))
     }
 
     #[inline]
-    fn allocate(&mut self, request: &Request) -> Result<Allocation, String> {
+    fn allocate(&mut self, request: &Request) -> Result<Allocation> {
         let required_flags = match request.kind.memory {
             MemoryKind::GpuOnly => vk::MemoryPropertyFlags::DEVICE_LOCAL,
             MemoryKind::CpuToGpu => vk::MemoryPropertyFlags::HOST_VISIBLE,
@@ -35,12 +36,11 @@ impl Player for Vma {
         };
         let info = AllocationCreateInfo { required_flags, ..AllocationCreateInfo::default() };
         // SAFETY: the requirements are those of something that could exist.
-        unsafe { self.0.allocate_memory(&driver::requirements(request), &info) }
-            .map_err(|error| error.to_string())
+        Ok(unsafe { self.0.allocate_memory(&driver::requirements(request), &info) }?)
     }
 
     #[inline]
-    fn free(&mut self, mut allocation: Allocation) -> Result<(), String> {
+    fn free(&mut self, mut allocation: Allocation) -> Result {
         // SAFETY: handles come back to the allocator that made them, once, because they are moved.
         unsafe { self.0.free_memory(&mut allocation) };
         Ok(())

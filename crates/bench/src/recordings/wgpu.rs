@@ -3,6 +3,7 @@
 use tenure_trace::{Layout, MemoryKind};
 
 use super::play::Player;
+use crate::Result;
 use crate::script::Request;
 
 const MIB: u64 = 1 << 20;
@@ -17,7 +18,7 @@ macro_rules! player {
             use ::$krate::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
             use ash::vk::Handle as _;
 
-            use super::{Layout, MIB, MemoryKind, Player, Request};
+            use super::{Layout, MIB, MemoryKind, Player, Request, Result};
             use crate::recordings::driver;
 
             $(#[$doc])*
@@ -26,9 +27,9 @@ macro_rules! player {
             impl Player for $name {
                 type Handle = Allocation;
 
-                fn new() -> Result<Self, String> {
+                fn new() -> Result<Self> {
                     let (instance, device, physical_device) = driver::install();
-                    let allocator = Allocator::new(&AllocatorCreateDesc {
+                    Ok(Self(Allocator::new(&AllocatorCreateDesc {
                         instance,
                         device,
                         physical_device,
@@ -37,12 +38,11 @@ macro_rules! player {
                         allocation_sizes: AllocationSizes::new(128 * MIB, 64 * MIB)
                             .with_max_device_memblock_size(256 * MIB)
                             .with_max_host_memblock_size(128 * MIB),
-                    });
-                    allocator.map(Self).map_err(|error| error.to_string())
+                    })?))
                 }
 
                 #[inline]
-                fn allocate(&mut self, request: &Request) -> Result<Allocation, String> {
+                fn allocate(&mut self, request: &Request) -> Result<Allocation> {
                     let desc = AllocationCreateDesc {
                         name: "(wgpu internal) Staging",
                         requirements: driver::requirements(request),
@@ -54,12 +54,12 @@ macro_rules! player {
                         linear: request.kind.layout == Layout::Linear,
                         allocation_scheme: AllocationScheme::GpuAllocatorManaged,
                     };
-                    self.0.allocate(&desc).map_err(|error| error.to_string())
+                    Ok(self.0.allocate(&desc)?)
                 }
 
                 #[inline]
-                fn free(&mut self, allocation: Allocation) -> Result<(), String> {
-                    self.0.free(allocation).map_err(|error| error.to_string())
+                fn free(&mut self, allocation: Allocation) -> Result {
+                    Ok(self.0.free(allocation)?)
                 }
 
                 fn place(&self, allocation: &Allocation) -> (u64, u64) {

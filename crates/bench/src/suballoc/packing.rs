@@ -1,19 +1,10 @@
 //! The smallest range that serves a trace.
 
-use super::peers::{Contender, Peer, Space};
-use super::replay::{begin, end, perform};
+use super::peers::{Contender, Space};
 use super::trace::Trace;
 
 /// Steps of a range's size in the search for the smallest: this part of the peak.
 const RESOLUTION: u64 = 2_000;
-
-/// Whether a range of so many bytes is enough for a trace.
-pub(super) fn serves<P: Peer>(trace: &Trace, capacity: u64) -> bool {
-    let (mut peer, mut handles) = begin::<P>(trace, capacity);
-    let serves = trace.ops.iter().all(|op| perform(&mut peer, op, &mut handles));
-    end(&mut peer, &mut handles);
-    serves
-}
 
 /// The smallest range that serves a trace, over the peak of live bytes, found by bisection. `None`
 /// where a peer has no range, or cannot replay the trace.

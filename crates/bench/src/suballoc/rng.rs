@@ -31,7 +31,7 @@ impl Rng {
         self.below(len as u64) as usize
     }
 
-    /// True in so many of 100 cases.
+    /// True in `cases` of 100 cases.
     pub fn percent(&mut self, cases: u64) -> bool {
         self.below(100) < cases
     }

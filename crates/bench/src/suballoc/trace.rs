@@ -60,33 +60,16 @@ pub struct Trace {
     pub block_bytes: u64,
 }
 
-impl Trace {
-    /// The first so many calls.
-    #[must_use]
-    pub fn cut(&self, calls: usize) -> Self {
-        let mut recorder = Recorder { slots: vec![None; self.slots], ..Recorder::default() };
-        for op in &self.ops {
-            if recorder.calls == calls {
-                break;
-            }
-            recorder.repeat(op);
-        }
-        let cut = recorder.finish(&self.name, &self.about, self.granule);
-        Self { is_ring: self.is_ring, ample_bytes: self.ample_bytes, block_bytes: self.block_bytes, ..cut }
-    }
-}
-
 /// Collects the operations of a trace.
 #[derive(Debug, Default)]
 pub struct Recorder {
     ops: Vec<Op>,
-    /// Bytes of each slot, if it holds something.
-    slots: Vec<Option<u32>>,
+    /// The last bytes of each slot.
+    sizes: Vec<u32>,
     vacant: Vec<u32>,
     calls: usize,
     live_bytes: u64,
     peak_bytes: u64,
-    live: usize,
     peak_live: usize,
 }
 
@@ -95,42 +78,29 @@ impl Recorder {
     pub fn allocate(&mut self, size: u64, align: u64) -> u32 {
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         let slot = self.vacant.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            self.slots.len() as u32 - 1
+            self.sizes.push(0);
+            self.sizes.len() as u32 - 1
         });
-        self.repeat(&Op { kind: Kind::Allocate, align_log2: align.trailing_zeros() as u8, slot, size });
+        self.sizes[slot as usize] = size;
+        self.live_bytes += u64::from(size);
+        self.peak_bytes = self.peak_bytes.max(self.live_bytes);
+        self.peak_live = self.peak_live.max(self.sizes.len() - self.vacant.len());
+        self.calls += 1;
+        self.ops.push(Op { kind: Kind::Allocate, align_log2: align.trailing_zeros() as u8, slot, size });
         slot
     }
 
     /// Frees a slot.
     pub fn free(&mut self, slot: u32) {
-        self.repeat(&Op { kind: Kind::Free, align_log2: 0, slot, size: 0 });
+        self.live_bytes -= u64::from(self.sizes[slot as usize]);
+        self.calls += 1;
+        self.ops.push(Op { kind: Kind::Free, align_log2: 0, slot, size: 0 });
         self.vacant.push(slot);
     }
 
     /// Ends a frame.
     pub fn end_frame(&mut self) {
-        self.repeat(&Op { kind: Kind::EndFrame, align_log2: 0, slot: 0, size: 0 });
-    }
-
-    fn repeat(&mut self, op: &Op) {
-        self.ops.push(*op);
-        match op.kind {
-            Kind::Allocate => {
-                self.slots[op.slot as usize] = Some(op.size);
-                self.live_bytes += u64::from(op.size);
-                self.live += 1;
-            }
-            Kind::Free => {
-                let size = self.slots[op.slot as usize].take();
-                self.live_bytes -= u64::from(size.unwrap_or(0));
-                self.live -= 1;
-            }
-            Kind::EndFrame => return,
-        }
-        self.calls += 1;
-        self.peak_bytes = self.peak_bytes.max(self.live_bytes);
-        self.peak_live = self.peak_live.max(self.live);
+        self.ops.push(Op { kind: Kind::EndFrame, align_log2: 0, slot: 0, size: 0 });
     }
 
     /// Bytes that are live now.
@@ -152,7 +122,7 @@ impl Recorder {
             name: name.to_owned(),
             about: about.to_owned(),
             ops: self.ops,
-            slots: self.slots.len(),
+            slots: self.sizes.len(),
             calls: self.calls,
             peak_bytes: self.peak_bytes,
             peak_live: self.peak_live,

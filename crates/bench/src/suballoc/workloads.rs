@@ -27,13 +27,7 @@ impl Scale {
 /// The names of all workloads, in their order.
 pub const NAMES: [&str; 7] = ["W1", "W2", "W3", "W4", "W5", "W6", "W7"];
 
-/// All workloads, W1 to W7.
-#[must_use]
-pub fn all(seed: u64, scale: Scale) -> Vec<Trace> {
-    NAMES.iter().filter_map(|name| named(name, seed, scale)).collect()
-}
-
-/// The workload of that name, the same as in [`all`]; `None` if the name is not in [`NAMES`].
+/// The workload of that name; `None` if the name is not in [`NAMES`].
 #[must_use]
 pub fn named(name: &str, seed: u64, scale: Scale) -> Option<Trace> {
     let makers: [fn(Rng, Scale) -> Trace; 7] =
@@ -71,8 +65,7 @@ fn churn(
 /// W1: uniform sizes of 256 to 64 Ki, align 256; about 10,000 live, 1 M calls.
 fn uniform(mut rng: Rng, scale: Scale) -> Trace {
     let request = |rng: &mut Rng| (rng.between(256, 64 << 10), 256);
-    let any = |rng: &mut Rng, len| rng.index(len);
-    let recorder = churn(&mut rng, 10_000, scale.calls(1_000_000), request, any);
+    let recorder = churn(&mut rng, 10_000, scale.calls(1_000_000), request, Rng::index);
     recorder.finish("W1", "uniform 256..64 Ki", 256)
 }
 
@@ -218,7 +211,6 @@ fn adversary(mut rng: Rng, scale: Scale) -> Trace {
 /// W7: powers of two from 256 to 64 Ki, align 256; about 10,000 live, 1 M calls.
 fn powers_of_two(mut rng: Rng, scale: Scale) -> Trace {
     let request = |rng: &mut Rng| (1 << rng.between(8, 16), 256);
-    let any = |rng: &mut Rng, len| rng.index(len);
-    let recorder = churn(&mut rng, 10_000, scale.calls(1_000_000), request, any);
+    let recorder = churn(&mut rng, 10_000, scale.calls(1_000_000), request, Rng::index);
     recorder.finish("W7", "powers of two 256..64 Ki", 256)
 }

@@ -17,9 +17,9 @@ use std::time::Duration;
 use tenure_core::{Config, Error, Gpu};
 use tenure_sim::Profile;
 
-use crate::null;
-use crate::table::{mib, row, table};
+use crate::table::table;
 use crate::timing::{median_ns, time};
+use crate::{Result, null};
 use work::{EACH, KINDS, Kind, Site};
 use workers::Workers;
 
@@ -38,12 +38,12 @@ pub struct Args {
 ///
 /// # Errors
 /// The errors of the manager.
-pub fn run(args: &Args) -> Result<(), Error> {
+pub fn run(args: &Args) -> Result {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let most = args.threads.map_or(cores, usize::from);
     let counts: Vec<usize> = (1..=most).filter(|count| count.is_power_of_two() || *count == most).collect();
     let mut rows = Vec::new();
-    for kind in KINDS {
+    for (kind, name) in KINDS {
         let ns = |times: Vec<Vec<Duration>>| -> Vec<f64> {
             times.into_iter().zip(&counts).map(|(times, threads)| median_ns(times, EACH * threads)).collect()
         };
@@ -51,19 +51,13 @@ pub fn run(args: &Args) -> Result<(), Error> {
         rows.extend(counts.iter().zip(shared.iter().zip(&apart)).map(|(threads, (ns, ns_apart))| {
             // Throughput over that of one thread.
             let (over_one, apart) = (shared[0] / ns, apart[0] / ns_apart);
-            let [over_one, apart] = [over_one, apart].map(|ratio| format!("{ratio:.2}"));
-            row![kind.name(), threads, format!("{ns:.1}"), over_one, apart]
+            format!("{name} | {threads} | {ns:.1} | {over_one:.2} | {apart:.2}")
         }));
     }
-    let header =
-        ["what", "threads", "ns a thing (median)", "throughput / one thread's", "with a manager each"];
-    println!("{}\n", table(&header, rows));
-    let rows = packing::measure(most.max(2))?.into_iter().map(|packing| {
-        let ratio = packing.reserved as f64 / packing.unsharded as f64;
-        let [reserved, unsharded] = [packing.reserved, packing.unsharded].map(mib);
-        row![packing.what, packing.threads, packing.shards, reserved, unsharded, format!("{ratio:.3}")]
-    });
-    println!("{}", table(&["what", "threads", "shards", "reserved, MiB", "with one shard", "ratio"], rows));
+    let header = "what | threads | ns a thing (median) | throughput / one thread's | with a manager each";
+    println!("{}\n", table(header, rows));
+    let header = "what | threads | shards | reserved, MiB | with one shard | ratio";
+    println!("{}", table(header, packing::rows(most.max(2))?));
     Ok(())
 }
 
@@ -101,7 +95,7 @@ fn measure(kind: Kind, counts: &[usize], args: &Args, managers: usize) -> Result
                         let together = workers.together(worker, threads, || note(site.run(kind, worker)));
                         workers.alone(worker, || {
                             let ending = time(|| note(sites.iter().try_for_each(Site::end)));
-                            let whole = if kind.counts_the_end() { together + ending } else { together };
+                            let whole = if kind == Kind::Frames { together + ending } else { together };
                             if let (true, Ok(mut times)) = (round >= WARM_UP, times.lock()) {
                                 times[place].push(whole);
                             }

@@ -1,4 +1,4 @@
-//! What dividing pools among threads costs in memory.
+//! The memory cost of dividing pools among threads.
 
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
@@ -6,41 +6,33 @@ use std::thread;
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, PoolConfig, Queue, Usage};
 use tenure_sim::Profile;
 
+use crate::Result;
 use crate::null::Device;
-use crate::suballoc::trace::{Kind, Trace};
+use crate::suballoc::trace::{Kind, Op, Trace};
 use crate::suballoc::workloads::{self, Scale};
-
-/// A workload replayed by several threads at once. Bytes reserved at the most.
-pub(super) struct Packing {
-    pub(super) what: String,
-    pub(super) threads: usize,
-    /// Of the pool that was divided most.
-    pub(super) shards: u32,
-    pub(super) reserved: u64,
-    pub(super) unsharded: u64,
-}
+use crate::table::mib;
 
 /// Calls of each thread in a frame.
 const A_FRAME: usize = 5000;
 
-/// The first three workloads, replayed by so many threads at once, each with a seed of its own: the most
-/// that was reserved with shards and without.
-pub(super) fn measure(threads: usize) -> Result<Vec<Packing>, Error> {
-    let seeds = 1..=threads as u64;
-    let mut by_thread: Vec<_> =
-        seeds.map(|seed| workloads::all(seed, Scale::Short).into_iter().take(3)).collect();
-    let mut lines = Vec::new();
-    loop {
-        let traces: Vec<Trace> = by_thread.iter_mut().filter_map(Iterator::next).collect();
-        let Some(first) = traces.first() else { return Ok(lines) };
+/// A row for each of the first three workloads, replayed by all threads at once, each with a seed of its own: the peak of
+/// the reserved bytes with shards and without.
+pub(super) fn rows(threads: usize) -> Result<Vec<String>> {
+    let mut rows = Vec::new();
+    for name in &workloads::NAMES[..3] {
+        let of_seed = |seed| workloads::named(name, seed, Scale::Short);
+        let traces: Vec<Trace> = (1..=threads as u64).filter_map(of_seed).collect();
         let (reserved, shards) = replay(&traces, Config::default())?;
         let whole = Config::from(PoolConfig { shards: 1, ..PoolConfig::default() });
         let unsharded = replay(&traces, whole)?.0;
-        lines.push(Packing { what: first.name.clone(), threads, shards, reserved, unsharded });
+        let ratio = reserved as f64 / unsharded as f64;
+        let [reserved, unsharded] = [reserved, unsharded].map(mib);
+        rows.push(format!("{name} | {threads} | {shards} | {reserved} | {unsharded} | {ratio:.3}"));
     }
+    Ok(rows)
 }
 
-/// How much was reserved at the most, and in how many shards of a pool.
+/// The peak of the reserved bytes, and the shards of the pool that was divided most.
 fn replay(traces: &[Trace], config: Config) -> Result<(u64, u32), Error> {
     let gpu = Gpu::new(Device::new(Profile::D3D12_TIER2), config)?;
     let barrier = Barrier::new(traces.len());
@@ -55,11 +47,10 @@ fn replay(traces: &[Trace], config: Config) -> Result<(u64, u32), Error> {
                         *failed.lock().unwrap_or_else(PoisonError::into_inner) = result;
                     }
                 };
-                let mut slots: Vec<Option<Buffer<Device>>> = Vec::new();
-                slots.resize_with(trace.slots, || None);
+                let mut slots: Vec<_> = (0..trace.slots).map(|_| None).collect();
                 for begin in (0..calls).step_by(A_FRAME) {
-                    let end = (begin + A_FRAME).min(trace.ops.len());
-                    note(part(gpu, trace, begin.min(end)..end, &mut slots));
+                    let mut ops = trace.ops.iter().skip(begin).take(A_FRAME);
+                    note(ops.try_for_each(|op| perform(gpu, op, &mut slots)));
                     barrier.wait();
                     if worker == 0 {
                         note(end_frame(gpu));
@@ -71,26 +62,17 @@ fn replay(traces: &[Trace], config: Config) -> Result<(u64, u32), Error> {
     });
     failed.into_inner().unwrap_or_else(PoisonError::into_inner)?;
     let stats = gpu.stats();
-    let shards = stats.pools.iter().map(|pool| pool.shards).max().unwrap_or(0);
-    Ok((stats.peak_reserved, shards))
+    Ok((stats.peak_reserved, stats.pools.iter().map(|pool| pool.shards).max().unwrap_or(0)))
 }
 
-fn part(
-    gpu: &Gpu<Device>,
-    trace: &Trace,
-    range: std::ops::Range<usize>,
-    slots: &mut [Option<Buffer<Device>>],
-) -> Result<(), Error> {
-    for op in &trace.ops[range] {
-        let slot = &mut slots[op.slot as usize];
-        match op.kind {
-            Kind::Allocate => {
-                let desc = BufferDesc::new(op.size.into(), Usage::VERTEX | Usage::SHADER_READ);
-                *slot = Some(gpu.create_buffer(&desc.alignment(op.align()))?);
-            }
-            Kind::Free => *slot = None,
-            Kind::EndFrame => {}
+fn perform(gpu: &Gpu<Device>, op: &Op, slots: &mut [Option<Buffer<Device>>]) -> Result<(), Error> {
+    match op.kind {
+        Kind::Allocate => {
+            let desc = BufferDesc::new(op.size.into(), Usage::VERTEX | Usage::SHADER_READ);
+            slots[op.slot as usize] = Some(gpu.create_buffer(&desc.alignment(op.align()))?);
         }
+        Kind::Free => slots[op.slot as usize] = None,
+        Kind::EndFrame => {}
     }
     Ok(())
 }

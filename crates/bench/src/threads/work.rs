@@ -31,50 +31,21 @@ pub(super) enum Kind {
     Constants,
 }
 
-pub(super) const KINDS: [Kind; 7] = [
-    Kind::CreateDrop,
-    Kind::Frames,
-    Kind::Purge,
-    Kind::Release,
-    Kind::ReleaseOthers,
-    Kind::Trade,
-    Kind::Constants,
+pub(super) const KINDS: [(Kind, &str); 7] = [
+    (Kind::CreateDrop, "create and drop"),
+    (Kind::Frames, "create and drop, with the frame's end"),
+    (Kind::Purge, "create, drop and purge"),
+    (Kind::Release, "drop one's own"),
+    (Kind::ReleaseOthers, "drop another's"),
+    (Kind::Trade, "drop another's, create anew"),
+    (Kind::Constants, "push 64 B of constants"),
 ];
-
-impl Kind {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::CreateDrop => "create and drop",
-            Self::Frames => "create and drop, with the frame's end",
-            Self::Purge => "create, drop and purge",
-            Self::Release => "drop one's own",
-            Self::ReleaseOthers => "drop another's",
-            Self::Trade => "drop another's, create anew",
-            Self::Constants => "push 64 B of constants",
-        }
-    }
-
-    /// Whether the end of the frame is part of the measured time.
-    pub(super) const fn counts_the_end(self) -> bool {
-        matches!(self, Self::Frames)
-    }
-
-    const fn is_prepared(self) -> bool {
-        matches!(self, Self::Release | Self::ReleaseOthers | Self::Trade)
-    }
-}
 
 type Buffers = Vec<Buffer<Device>>;
 
 /// The buffers of a worker, on separate cache lines, so that workers share only the manager.
 #[repr(align(128))]
 struct WorkerBuffers(Mutex<Buffers>);
-
-impl WorkerBuffers {
-    fn lock(&self) -> MutexGuard<'_, Buffers> {
-        lock(&self.0)
-    }
-}
 
 /// The manager, and the buffers of each worker.
 pub(super) struct Site<'a> {
@@ -113,25 +84,22 @@ impl<'a> Site<'a> {
 
     /// Creates the buffers that a kind of work needs.
     pub(super) fn prepare(&self, kind: Kind, worker: usize) -> Result<(), Error> {
-        if !kind.is_prepared() {
-            return Ok(());
+        match kind {
+            Kind::Release | Kind::ReleaseOthers | Kind::Trade => self.fill(&mut self.held(worker), EACH),
+            Kind::CreateDrop | Kind::Frames | Kind::Purge | Kind::Constants => Ok(()),
         }
-        self.fill(&mut self.held[worker].lock(), EACH)
     }
 
     /// Passes the buffers of each worker to the next.
     pub(super) fn exchange(&self, kind: Kind, threads: usize) {
-        if kind == Kind::Release {
-            return;
-        }
-        for worker in 1..threads {
-            std::mem::swap(&mut *self.held[0].lock(), &mut *self.held[worker].lock());
+        for worker in (1..threads).filter(|_| kind != Kind::Release) {
+            std::mem::swap(&mut *self.held(0), &mut *self.held(worker));
         }
     }
 
     /// Does the work.
     pub(super) fn run(&self, kind: Kind, worker: usize) -> Result<(), Error> {
-        let mut buffers = self.held[worker].lock();
+        let mut buffers = self.held(worker);
         match kind {
             Kind::CreateDrop | Kind::Frames => self.create_and_drop(&mut buffers, || Ok(())),
             Kind::Purge => self.create_and_drop(&mut buffers, || self.gpu.purge()),
@@ -145,6 +113,10 @@ impl<'a> Site<'a> {
             }),
             Kind::Constants => self.push_constants(),
         }
+    }
+
+    fn held(&self, worker: usize) -> MutexGuard<'_, Buffers> {
+        lock(&self.held[worker].0)
     }
 
     fn fill(&self, buffers: &mut Buffers, count: usize) -> Result<(), Error> {

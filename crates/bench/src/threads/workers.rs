@@ -1,28 +1,21 @@
 //! Worker threads that start a piece of work at the same time.
 
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A fixed number of threads that wait for each other before and after each piece of work.
 pub(super) struct Workers {
     barrier: Barrier,
     ready: AtomicUsize,
-    start: Instant,
-    /// Nanoseconds since `start`.
-    first: AtomicU64,
-    last: AtomicU64,
+    /// The begin and the end of each worker's present work.
+    times: Mutex<Vec<(Instant, Instant)>>,
 }
 
 impl Workers {
     pub(super) fn new(workers: usize) -> Self {
-        Self {
-            barrier: Barrier::new(workers),
-            ready: AtomicUsize::new(0),
-            start: Instant::now(),
-            first: AtomicU64::new(u64::MAX),
-            last: AtomicU64::new(0),
-        }
+        let times = Mutex::new(Vec::with_capacity(workers));
+        Self { barrier: Barrier::new(workers), ready: AtomicUsize::new(0), times }
     }
 
     /// Runs `work` on the first worker only, while the others wait.
@@ -31,8 +24,7 @@ impl Workers {
         if worker == 0 {
             work();
             self.ready.store(0, Ordering::SeqCst);
-            self.first.store(u64::MAX, Ordering::SeqCst);
-            self.last.store(0, Ordering::SeqCst);
+            self.times.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
         self.barrier.wait();
     }
@@ -47,18 +39,15 @@ impl Workers {
             while self.ready.load(Ordering::SeqCst) < threads {
                 std::hint::spin_loop();
             }
-            let begun = self.now();
+            let begun = Instant::now();
             work();
-            let ended = self.now();
-            self.first.fetch_min(begun, Ordering::SeqCst);
-            self.last.fetch_max(ended, Ordering::SeqCst);
+            let taken = (begun, Instant::now());
+            self.times.lock().unwrap_or_else(PoisonError::into_inner).push(taken);
         }
         self.barrier.wait();
-        let (first, last) = (self.first.load(Ordering::SeqCst), self.last.load(Ordering::SeqCst));
-        Duration::from_nanos(last.saturating_sub(first))
-    }
-
-    fn now(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        let times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let (first, last) =
+            (times.iter().map(|taken| taken.0).min(), times.iter().map(|taken| taken.1).max());
+        first.zip(last).map_or(Duration::ZERO, |(first, last)| last - first)
     }
 }

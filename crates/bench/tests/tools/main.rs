@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-mod compact;
 mod packing;
 mod program;
 mod recordings;

@@ -1,37 +1,23 @@
 //! The general allocator packs like best fit.
 
 use bench::suballoc;
-use bench::suballoc::peers::{self, Contender, PACKING_REFERENCE};
-use bench::suballoc::workloads::{self, Scale};
+use bench::suballoc::peers::{self, PACKING_REFERENCE};
+use bench::suballoc::workloads::{NAMES, Scale, named};
 
 /// How much more memory than best fit it may need, in the mean of the seeds.
 const MARGIN: f64 = 1.01;
 
-fn peer(name: &str) -> Contender {
-    let named = peers::all().into_iter().find(|peer| peer.name == name);
-    named.unwrap_or_else(|| panic!("no peer is called {name}"))
-}
-
 #[test]
 fn general_needs_no_more_than_best_fit() {
-    let (general, best_fit) = (peer("General"), peer(PACKING_REFERENCE));
-    // By workload: its name, and the sums over the seeds.
-    let mut sums: Vec<(String, f64, f64)> = Vec::new();
-    for seed in 1..=4 {
-        for (workload, trace) in workloads::all(seed, Scale::Short).iter().enumerate() {
-            let packing = |peer: &Contender| {
-                suballoc::packing(peer, trace).unwrap_or_else(|| panic!("{} does not fit", trace.name))
-            };
-            if sums.len() == workload {
-                sums.push((trace.name.to_string(), 0.0, 0.0));
-            }
-            let (_, ours, best) = &mut sums[workload];
-            *ours += packing(&general);
-            *best += packing(&best_fit);
-        }
-    }
-    for (name, ours, best) in sums {
-        println!("{name}: {:.3}, best fit {:.3}", ours / 4.0, best / 4.0);
-        assert!(ours <= best * MARGIN, "{name}: {:.3} against {:.3}", ours / 4.0, best / 4.0);
+    let peers = peers::all();
+    for workload in NAMES {
+        let [ours, best] = ["General", PACKING_REFERENCE].map(|name| {
+            let peer = peers.iter().find(|peer| peer.name == name).unwrap();
+            let packing =
+                |seed| suballoc::packing(peer, &named(workload, seed, Scale::Short).unwrap()).unwrap();
+            (1..=4).map(packing).sum::<f64>() / 4.0
+        });
+        println!("{workload}: {ours:.3}, best fit {best:.3}");
+        assert!(ours <= best * MARGIN, "{workload}: {ours:.3} against {best:.3}");
     }
 }

@@ -1,34 +1,6 @@
 //! The suite of suballocators, as a user runs it.
 
-use std::path::Path;
-
-use bench::suballoc::peers::{self, Space};
-
 use crate::program::{refused, rows, succeeded};
-
-#[test]
-fn no_peer_lets_allocations_overlap_on_any_workload() {
-    let said = succeeded(&["suballoc", "--check", "--short", "--slow", "--seed", "5"]);
-    for peer in peers::all().iter().filter(|peer| peer.space != Space::None) {
-        let lines: Vec<_> =
-            said.lines().filter(|line| line.starts_with(&format!("{} on W", peer.name))).collect();
-        // Those that can only be rings replay one workload.
-        assert!(lines.len() == 7 || lines.len() == 1, "{}: {lines:?}", peer.name);
-        assert!(lines.iter().all(|line| !line.contains(": 0 allocations")), "{lines:?}");
-    }
-}
-
-#[test]
-fn recordings_are_replayed_and_checked() {
-    let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/egui_demo_app.csv.gz");
-    let recording = recording.display().to_string();
-    let said = succeeded(&["suballoc", "--check", "--trace", &recording]);
-    assert!(said.contains("General on egui_demo_app: ") && said.contains(", 0 refused"), "{said}");
-    assert!(!said.contains("W1"));
-    let only = ["--workload", "w7", "--only", "floor", "--only", "Buddy"];
-    let said = succeeded(&[&["suballoc", "--check", "--trace", &recording], &only[..]].concat());
-    assert!(said.contains("W7") && !said.contains("W1"), "{said}");
-}
 
 #[test]
 fn every_table_has_its_figures() {
@@ -53,7 +25,6 @@ fn every_table_has_its_figures() {
 fn what_makes_no_sense_is_refused() {
     assert!(refused(&["suballoc", "--only", "jemalloc"]).contains("jemalloc"));
     assert!(refused(&["suballoc", "--workload", "W8"]).contains("W8"));
-    assert!(refused(&["suballoc", "--trace", "/no/such/file.csv"]).contains("/no/such/file.csv"));
     assert!(refused(&["suballoc", "--rounds", "0"]).contains("rounds"));
     assert!(refused(&["suballoc", "--seed", "one"]).contains("seed"));
     assert!(refused(&["instructions", "--only", "jemalloc"]).contains("jemalloc"));

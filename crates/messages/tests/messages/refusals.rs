@@ -65,7 +65,7 @@ fn parsed(path: &Path) -> syn::File {
 
 /// `CallRule::Name` in words.
 fn names() -> BTreeMap<String, String> {
-    let file = parsed(&root().join("tenure-core/src/device/rule.rs"));
+    let file = parsed(&root().join("tenure-device/src/rule.rs"));
     let found = file.items.iter().find_map(|item| match item {
         Item::Macro(item) if item.mac.path.is_ident("rules") => Some(&item.mac.tokens),
         _ => None,
@@ -80,7 +80,7 @@ fn names() -> BTreeMap<String, String> {
 
 /// The rules of each contract check, including the rules of checks that it calls.
 fn checks(names: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>> {
-    let file = parsed(&root().join("tenure-core/src/device/check.rs"));
+    let file = parsed(&root().join("tenure-device/src/check.rs"));
     let mut direct = BTreeMap::new();
     for item in &file.items {
         if let Item::Fn(function) = item {

@@ -9,14 +9,16 @@ use syn::visit::{self, Visit};
 use syn::{Expr, Item, Lit};
 
 /// Crates whose errors programs see; those of the program `tenure` have a table of their own.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 10] = [
     "tenure-core",
     "tenure-d3d12",
+    "tenure-device",
     "tenure-heap",
     "tenure-plan",
     "tenure-sim",
     "tenure-suballoc",
     "tenure-trace",
+    "tenure-track",
     "tenure-vulkan",
 ];
 

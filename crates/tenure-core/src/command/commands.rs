@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use super::open::Open;
-use super::{CommandService, check_region};
 use crate::context::Context;
 use crate::device::{
     Allowed, Api, BufferLayout, CallRule, CommandList, Device, DeviceError, Permit, QueueId, QueueKind,
     State, Subresource, TextureRegion, check,
 };
+use crate::list::Open;
 use crate::memory::{AliasedRange, AllocationFlags, Holder, PlaceHolds};
+use crate::readback::{Readback, Rows};
 use crate::resource::{Buffer, PlaceRef, Texture, Tracked, Used};
-use crate::staging::{Footprint, Readback, RingSlice, Rows};
+use crate::scratch::RingSlice;
+use crate::services::Services;
+use crate::staging::Footprint;
 use crate::state::{Layout, ResourceKind, StateCell, StateError};
 use crate::time::RecordingId;
 use crate::{Error, Name};
@@ -41,7 +43,7 @@ pub struct Commands<D: Device, Tail: ?Sized = [()]> {
     /// Of the recording.
     pub(super) name: Name,
     /// Declared last, as in every handle.
-    pub(super) service: Arc<CommandService<D>>,
+    pub(super) services: Arc<Services<D>>,
     /// Empty. A slice has no size known at compile time, nor has what ends with one.
     _tail: Tail,
 }
@@ -50,19 +52,19 @@ debug_fields!([D: Device, Tail: ?Sized] Commands<D, Tail>, "Commands", this, nam
 
 impl<D: Device> Commands<D, [(); 0]> {
     pub(super) fn new(
-        service: Arc<CommandService<D>>,
+        services: Arc<Services<D>>,
         open: Open<D>,
         queue: QueueId,
         id: RecordingId,
         name: Name,
     ) -> Self {
-        Self { open, queue, id, holds: PlaceHolds::new(Holder(id.0)), name, service, _tail: [] }
+        Self { open, queue, id, holds: PlaceHolds::new(Holder(id.get())), name, services, _tail: [] }
     }
 }
 
 impl<D: Device> Commands<D> {
     pub(crate) fn context(&self) -> &Arc<Context<D>> {
-        &self.service.context
+        &self.services.context
     }
 
     pub(crate) const fn name(&self) -> &Name {
@@ -160,7 +162,7 @@ impl<D: Device> Commands<D> {
         subresource: Subresource,
         state: State,
     ) -> Result<PlaceRef<'a, D>, Error> {
-        let place = used.check_place(&self.service.context, subresource, state, &mut self.holds)?;
+        let place = used.check_place(&self.services.context, subresource, state, &mut self.holds)?;
         if let Some(aliased_range) = place.aliased_range() {
             self.check_acquired(used, aliased_range)?;
         }
@@ -176,7 +178,7 @@ impl<D: Device> Commands<D> {
     /// No other recording that is open has acquired a transient resource.
     fn check_acquired(&self, used: &Used<'_, D>, aliased_range: &AliasedRange<D>) -> Result<(), Error> {
         let acquired_by = aliased_range.acquired_by();
-        if acquired_by != self.id.0 && self.service.context.recordings.is_open(acquired_by) {
+        if acquired_by != self.id.get() && self.services.context.recordings.is_open(acquired_by) {
             let (name, recording, id) = (used.name().clone(), self.name.clone(), self.id);
             return Err(Error::NotAcquired { name, acquired_by, recording, id });
         }
@@ -193,7 +195,7 @@ impl<D: Device> Commands<D> {
 
     #[inline]
     pub(super) fn check_layout(&self, cell: &StateCell, state: State) -> Result<(), StateError> {
-        let is_vulkan = || self.service.context.device().properties().api == Api::Vulkan;
+        let is_vulkan = || self.services.context.device().properties().api == Api::Vulkan;
         let is_texture = cell.kind() == ResourceKind::Texture;
         match is_texture && is_vulkan() && state.is_valid() && has_no_layout(state) {
             true => Err(StateError::NoCommonLayout { state }),
@@ -232,10 +234,10 @@ impl<D: Device> Commands<D> {
             let source = DeviceError::invalid_value(rule, u64::from(self.queue.0));
             return Err(Error::device(&self.name, source));
         }
-        if !self.service.context.device().properties().sets_descriptor_heaps() {
+        if !self.services.context.device().properties().sets_descriptor_heaps() {
             return Ok(());
         }
-        let [resources, samplers] = self.service.descriptors.visible_heaps(&self.name)?;
+        let [resources, samplers] = self.services.descriptors.visible_heaps(&*self.services, &self.name)?;
         if resources.is_some() || samplers.is_some() {
             self.open.list.set_descriptor_heaps(resources, samplers);
         }
@@ -280,7 +282,7 @@ impl<D: Device> Commands<D> {
         dst: &Texture<D>,
         region: TextureRegion,
     ) -> Result<(), Error> {
-        let features = self.service.context.device().properties().features;
+        let features = self.services.context.device().properties().features;
         check::copy_to_plane(features, region.plane).map_err(|source| Error::device(dst.name(), source))?;
         self.hold(src);
         let bytes = self.check_texels((src.name(), src.place().offset()), layout, dst, region)?;
@@ -351,7 +353,7 @@ impl<D: Device> Commands<D> {
         subresource: Subresource,
     ) -> Result<(), Error> {
         let kind = self.open.tracker.queue_kind();
-        let features = self.service.context.device().properties().features;
+        let features = self.services.context.device().properties().features;
         let checked = match std::ptr::eq(&src.inner, &dst.inner) {
             true => Err(DeviceError::broken_rule(CallRule::CopyToAnother)),
             false => check::texture_copy((src.info(), dst.info()), subresource, kind)
@@ -415,7 +417,7 @@ impl<D: Device> Commands<D> {
         dst_offset: u64,
         size: u64,
     ) -> Result<(), Error> {
-        src.check_copied(&self.service.context)?;
+        src.check_copied(&self.services.context)?;
         src.check(src_offset, size)?;
         check_range(dst, dst_offset, size)?;
         self.barriers();
@@ -439,7 +441,7 @@ impl<D: Device> Commands<D> {
         dst: &Texture<D>,
         region: TextureRegion,
     ) -> Result<(), Error> {
-        src.check_copied(&self.service.context)?;
+        src.check_copied(&self.services.context)?;
         let bytes = self.check_texels((src.name(), src.offset()), layout, dst, region)?;
         src.check(layout.offset, bytes)?;
         self.barriers();
@@ -499,8 +501,8 @@ impl<D: Device> Commands<D> {
         let used = Used::from(buffer);
         let source = self.check(&used, Subresource::All, State::COPY_SRC)?;
         let rows = Rows::Bytes(size);
-        let (staging, memory) = (&self.service.staging, (ALIGNMENT, flags));
-        let readback = Readback::reserve(staging, &self.name, buffer.name(), rows, memory)?;
+        let memory = (ALIGNMENT, flags);
+        let readback = Readback::reserve(&self.services, &self.name, buffer.name(), rows, memory)?;
         let page = readback.page();
         self.enter(&source);
         self.open.note(source.api_resource(), Subresource::All, State::COPY_SRC);
@@ -536,18 +538,18 @@ impl<D: Device> Commands<D> {
     ) -> Result<Readback<D>, Error> {
         let (name, info) = (texture.name(), texture.info());
         let refuse = |source| Error::device(name, source);
-        let features = self.service.context.device().properties().features;
-        check_region(features, info, region, self.open.tracker.queue_kind()).map_err(refuse)?;
+        let features = self.services.context.device().properties().features;
+        region.check_copy(info, features, self.open.tracker.queue_kind()).map_err(refuse)?;
         self.barriers();
         let used = Used::from(texture);
         let source = self.check(&used, subresource(texture, region), State::COPY_SRC)?;
         let block = region.block(info.format);
-        let alignments = &self.service.context.alignments;
+        let alignments = &self.services.context.alignments;
         let rows = Footprint::new(block, region.extent, alignments.copy_pitch.max(block.bytes.into()));
         let rows = rows.map_err(refuse)?;
         let align = alignments.copy_offset.max(info.format.copy_alignment(region.plane));
-        let (staging, texels) = (&self.service.staging, Rows::Texels(rows));
-        let readback = Readback::reserve(staging, &self.name, name, texels, (align, flags))?;
+        let texels = Rows::Texels(rows);
+        let readback = Readback::reserve(&self.services, &self.name, name, texels, (align, flags))?;
         let page = readback.page();
         self.enter(&source);
         self.open.note(source.api_resource(), subresource(texture, region), State::COPY_SRC);
@@ -607,14 +609,15 @@ impl<D: Device> Commands<D> {
             Err(Error::Device { name: name.clone(), source })
         };
         let kind = self.open.tracker.queue_kind();
-        let features = self.service.context.device().properties().features;
-        check_region(features, texture.info(), region, kind)
+        let features = self.services.context.device().properties().features;
+        region
+            .check_copy(texture.info(), features, kind)
             .map_err(|source| Error::device(texture.name(), source))?;
         // Whole blocks, too, where the device asks for less.
         let (format, block) = (texture.info().format, region.block(texture.info().format));
         let align_offset =
-            self.service.context.alignments.copy_offset.max(format.copy_alignment(region.plane));
-        let align_pitch = self.service.context.alignments.copy_pitch.max(block.bytes.into());
+            self.services.context.alignments.copy_offset.max(format.copy_alignment(region.plane));
+        let align_pitch = self.services.context.alignments.copy_pitch.max(block.bytes.into());
         let offset = start.saturating_add(layout.offset);
         if !offset.is_multiple_of(align_offset) {
             let rule = "the offset of texels must be aligned (see BufferDesc::alignment)";

@@ -7,40 +7,12 @@ use smallvec::SmallVec;
 
 use super::{Commands, Recording};
 use crate::Error;
-use crate::context::Context;
-use crate::device::{Device, DeviceError, Permit, QueueId, QueueSerial, SubmitSync};
+use crate::device::{Device, DeviceError, Permit, QueueId};
+use crate::list::ExternalPoints;
+use crate::permit::OwnPermit as _;
+use crate::services::Services;
 use crate::ticket::Ticket;
 use crate::time::{Clock, SyncPoint};
-
-/// The program's own points that a recording waits for and signals; most have none.
-pub(super) struct ExternalPoints<D: Device> {
-    waits: SmallVec<[D::ExternalPoint; 1]>,
-    signals: SmallVec<[D::ExternalPoint; 1]>,
-}
-
-impl<D: Device> Default for ExternalPoints<D> {
-    fn default() -> Self {
-        Self { waits: SmallVec::new(), signals: SmallVec::new() }
-    }
-}
-
-impl<D: Device> ExternalPoints<D> {
-    /// What orders a submission that has them.
-    pub(super) fn order<'a>(
-        this: Option<&'a Self>,
-        waits: &'a [QueueSerial],
-        signal: u64,
-    ) -> SubmitSync<'a, D> {
-        match this {
-            None => SubmitSync::new(waits, signal),
-            Some(this) => SubmitSync {
-                external_waits: &this.waits,
-                external_signals: &this.signals,
-                ..SubmitSync::new(waits, signal)
-            },
-        }
-    }
-}
 
 impl<D: Device> Recording<D> {
     /// Makes the submission wait for a point of a semaphore or fence of the program's own: one that it
@@ -97,15 +69,16 @@ impl<D: Device> Recording<D> {
 
 /// Runs the program's own submission to a queue and counts it as one of tenure's.
 pub(crate) fn submit_external<D: Device, T, E: From<Error>>(
-    context: &Arc<Context<D>>,
+    services: &Services<D>,
     queue: QueueId,
     waits: &SyncPoint,
     run: impl FnOnce(D::NativeQueue<'_>) -> Result<T, E>,
 ) -> Result<(T, SyncPoint), E> {
+    let context = &*services.context;
     let _call = context.call();
     context.check_submitted(waits)?;
     Clock::check_outside().map_err(Error::from)?;
-    context.flush_pending_uploads()?;
+    services.flush_pending_uploads()?;
     let waits: SmallVec<[_; crate::device::MAX_QUEUES]> =
         waits.iter().filter(|wait| wait.queue != queue).collect();
     // What is dropped meanwhile waits for the submission, as for a recording that may use it.

@@ -1,18 +1,14 @@
 //! Timestamps, queries over ranges of commands, and GPU times of scopes.
 
-use super::{Commands, ListPool};
-use crate::context::Context;
-use crate::device::{
-    CommandList, Device, DeviceError, Permit, QueryKind, QueueId, State, Subresource, unsupported_queries,
-};
+use super::Commands;
+use crate::device::{CommandList, Device, QueryHeapDesc, QueryKind, State, Subresource};
 use crate::error::QueryRule;
+use crate::list::Open;
 use crate::query::{
     AnySamples, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue, RecordedQueries,
     SampleCount, Slot, Timestamp,
 };
 use crate::{Error, Name};
-
-use super::open::Open;
 
 /// The index of a scope on a queue without timestamps.
 const NOT_MEASURED: u32 = u32::MAX;
@@ -135,7 +131,7 @@ impl<D: Device> Commands<D> {
 
     #[inline(never)]
     pub(crate) fn begin_scope(&mut self, name: Name) -> Result<GpuTimeScope, Error> {
-        let context = &self.service.context;
+        let context = &self.services.context;
         if !context.device().properties().has_queries(QueryKind::Timestamp, self.queue) {
             return Ok(GpuTimeScope { recording: self.id, index: NOT_MEASURED });
         }
@@ -206,7 +202,7 @@ impl<D: Device> Commands<D> {
     pub(super) fn ticket<V: QueryValue>(&mut self, slot: Slot) -> Result<QueryTicket<D, V>, Error> {
         let what = "a query of a recording is in none of its chunks";
         let queries = self.open.queries.as_mut();
-        let lease = queries.and_then(|queries| queries.lease(slot, &self.service.queries));
+        let lease = queries.and_then(|queries| queries.lease(slot, &self.services.queries));
         Ok(QueryTicket::new(lease.ok_or(Error::Internal { what })?, slot.query))
     }
 
@@ -220,7 +216,7 @@ impl<D: Device> Commands<D> {
 
     #[inline]
     fn recorded(&mut self) -> &mut RecordedQueries<D> {
-        self.open.queries.get_or_insert_with(|| self.service.queries.store.take_recorded())
+        self.open.queries.get_or_insert_with(|| self.services.queries.store.take_recorded())
     }
 
     #[inline]
@@ -236,21 +232,20 @@ impl<D: Device> Commands<D> {
     #[inline(never)]
     fn take_chunk(&mut self, kind: QueryKind) -> Result<Slot, Error> {
         let (queue, name) = (self.queue, self.name.clone());
-        let service = self.service.clone();
-        let (context, store) = (&service.context, &service.queries.store);
+        let services = self.services.clone();
+        let (context, store) = (&services.context, &services.queries.store);
         let _call = context.call();
         context.clock.check().map_err(|source| Error::device(&name, source))?;
-        if !context.device().properties().has_queries(kind, queue) {
-            let source = DeviceError::Unsupported { feature: unsupported_queries(kind) };
-            return Err(Error::device(&name, source));
-        }
+        let needed = QueryHeapDesc { kind, queue, count: 1 };
+        let checked = context.device().properties().check_query_heap(&needed);
+        checked.map_err(|source| Error::device(&name, source))?;
         if let Some(chunk) = store.take(context, kind, queue, &name) {
             self.recorded().add(chunk);
         } else {
-            let mut heap = store.create_heap(context, kind, queue)?;
+            let mut heap = store.create_heap(context, &*services, kind, queue)?;
             if context.device().properties().queries.must_reset {
                 let reset = |list: &mut D::List| list.reset_queries(heap.raw(), 0, heap.count());
-                match service.lists.submit_one(context, queue, reset) {
+                match services.lists.submit_one(context, queue, reset) {
                     Ok(serial) => heap.set_reset(serial),
                     Err(source) => {
                         // The commands were refused, and so never run.
@@ -343,30 +338,5 @@ impl<D: Device> Open<D> {
             self.list.resolve_queries(heap, used.chunk.index(0), used.count, results, offset);
         }
         Ok(())
-    }
-}
-
-impl<D: Device> ListPool<D> {
-    /// Submits a list of its own, and returns its serial.
-    fn submit_one(
-        &self,
-        context: &Context<D>,
-        queue: QueueId,
-        record: impl FnOnce(&mut D::List),
-    ) -> Result<u64, DeviceError> {
-        let mut list = self.take_list(&context.clock, context.device(), queue)?;
-        record(&mut list);
-        if let Err(error) = list.close() {
-            self.return_list(context, queue, list, false);
-            return Err(error);
-        }
-        let submitted = context
-            .clock
-            .submit(queue, |serial| context.device().submit(Permit::own(), queue, &[&list], &[], serial));
-        match submitted {
-            Ok(at) => self.return_submitted(queue, list, at.serial),
-            Err(_) => self.return_unused(queue, list),
-        }
-        submitted.map(|at| at.serial)
     }
 }

@@ -4,13 +4,15 @@ use std::cell::OnceCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+use super::Commands;
 use super::submission::settle;
-use super::{CommandService, Commands};
 use crate::block_set::NotedBlocks;
 use crate::descriptor_store::{RecordedChunks, RecordedSets, RetiredDescriptor};
 use crate::device::{CommandList, Device, QueueId, QueueSerial};
 use crate::places::RecordedPlaces;
-use crate::staging::{BuildPages, Pages, Scratch};
+use crate::scratch::Scratch;
+use crate::services::Services;
+use crate::staging::{BuildPages, Pages};
 use crate::ticket::Progress;
 use crate::time::{RecordingId, SyncPoint};
 use crate::{Error, Name};
@@ -45,21 +47,21 @@ pub struct Recording<D: Device> {
     places: OnceCell<Box<RecordedPlaces<D>>>,
     /// Declared last, as in every handle. The commands have a reference of their own, so that
     /// [`split`](Self::split) can lend both sides.
-    pub(super) service: Arc<CommandService<D>>,
+    pub(super) services: Arc<Services<D>>,
 }
 
 debug_fields!([D: Device] Recording<D>, "Recording", this, name: this.name, commands: this.commands);
 
 impl<D: Device> Recording<D> {
     #[inline(never)]
-    pub(crate) fn open(service: &Arc<CommandService<D>>, queue: QueueId, name: Name) -> Result<Self, Error> {
-        let context = &service.context;
+    pub(crate) fn open(services: &Arc<Services<D>>, queue: QueueId, name: Name) -> Result<Self, Error> {
+        let context = &services.context;
         context.clock.check()?;
         let open =
-            service.lists.take_open(context, queue).map_err(|source| context.refused(&name, source))?;
+            services.lists.take_open(context, queue).map_err(|source| context.refused(&name, source))?;
         let id = context.recordings.open(name.clone(), context.current_frame());
         Ok(Self {
-            commands: Some(Commands::new(service.clone(), open, queue, id, name.clone())),
+            commands: Some(Commands::new(services.clone(), open, queue, id, name.clone())),
             waits: SyncPoint::NONE,
             name,
             pages: OnceCell::new(),
@@ -68,7 +70,7 @@ impl<D: Device> Recording<D> {
             shown: NotedBlocks::default(),
             sets: OnceCell::new(),
             places: OnceCell::new(),
-            service: service.clone(),
+            services: services.clone(),
         })
     }
 
@@ -78,14 +80,14 @@ impl<D: Device> Recording<D> {
     /// # Panics
     /// Never: a recording has its list until it is submitted, which consumes it.
     pub fn split(&mut self) -> (&mut Commands<D>, Scratch<'_, D>) {
-        let Self { commands, name, service, pages, builds, chunks, shown, sets, places, .. } = self;
+        let Self { commands, name, services, pages, builds, chunks, shown, sets, places, .. } = self;
         let commands = match commands {
             Some(commands) => commands,
             None => unreachable!("submitting consumes the recording"),
         };
         let id = commands.id;
-        let service = &service.staging;
-        (commands, Scratch { service, pages, builds, chunks, shown, sets, noted_places: places, id, name })
+        let services = &**services;
+        (commands, Scratch { services, pages, builds, chunks, shown, sets, noted_places: places, id, name })
     }
 
     /// The builds that follow may have the scratch memory of those so far: records a barrier between them and
@@ -107,7 +109,7 @@ impl<D: Device> Recording<D> {
     /// one of another manager.
     #[inline(never)]
     pub fn wait_for(&mut self, point: &SyncPoint) -> Result<(), Error> {
-        self.service.context.check_submitted(point)?;
+        self.services.context.check_submitted(point)?;
         self.waits.merge(point);
         Ok(())
     }
@@ -126,12 +128,12 @@ impl<D: Device> Recording<D> {
 
     /// Submitted, as `submission`, or discarded: from now on nothing is held back for it.
     pub(super) fn end(&mut self, id: RecordingId, submission: SyncPoint) {
-        let CommandService { staging, context, .. } = &*self.service;
+        let Services { constants, builds, context, .. } = &*self.services;
         if let Some(pages) = self.pages.take() {
-            staging.store.constants.put_back(pages, context, submission);
+            constants.put_back(pages, context, submission);
         }
-        if let Some(builds) = self.builds.take() {
-            staging.store.builds.put_back(builds, context, submission);
+        if let Some(pages) = self.builds.take() {
+            builds.put_back(pages, context, submission);
         }
         if let Some(places) = self.places.take() {
             context.place_pool.put_back(places);
@@ -170,17 +172,17 @@ impl<D: Device> Drop for Recording<D> {
     #[inline(never)]
     fn drop(&mut self) {
         if let Some(Commands { mut open, queue, id, holds, .. }) = self.commands.take() {
-            let service = self.service.clone();
-            let _call = service.context.call();
+            let services = self.services.clone();
+            let _call = services.context.call();
             drop(holds);
             let (queries, tickets) = (open.queries.take(), std::mem::take(&mut open.tickets));
-            self.service.lists.discard_open(&self.service.context, queue, open);
+            self.services.lists.discard_open(&self.services.context, queue, open);
             if let Some(queries) = queries {
-                queries.end(&self.service.queries.store, None);
+                queries.end(&self.services.queries.store, None);
             }
             self.end(id, SyncPoint::NONE);
             settle(&tickets, Progress::Discarded);
-            self.service.context.settle();
+            self.services.context.settle();
         }
     }
 }

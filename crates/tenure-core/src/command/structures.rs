@@ -168,15 +168,15 @@ impl<D: Device> Commands<D> {
         src: &AccelerationStructure<D>,
         size: CompactedSize,
     ) -> Result<AccelerationStructure<D>, Error> {
-        let _call = self.service.context.call();
+        let _call = self.services.context.call();
         self.check_own(src)?;
         check_compacted(src, size)?;
         let desc = AccelerationStructureDesc::new(src.kind(), size.0).name(src.name().clone());
-        AccelerationStructure::create(&self.service.context, &desc)
+        AccelerationStructure::create(&self.services.context, &*self.services, &desc)
     }
 
     fn check_own(&self, structure: &AccelerationStructure<D>) -> Result<(), Error> {
-        match Arc::ptr_eq(structure.inner.context(), &self.service.context) {
+        match Arc::ptr_eq(structure.inner.context(), &self.services.context) {
             true => Ok(()),
             false => Err(Error::Foreign { name: structure.name().clone() }),
         }

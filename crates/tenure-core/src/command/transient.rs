@@ -1,13 +1,94 @@
-//! Acquiring transient resources pass by pass.
+//! Transient resources: acquiring them pass by pass, and their handles.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::device::Device;
-use crate::transient_heaps::Transients;
-use crate::{
-    BufferDesc, Error, Name, Recording, TextureDesc, TransientBuffer, TransientRule, TransientTexture,
-};
+use crate::device::{Device, QueueId};
+use crate::services::Services;
+use crate::time::RecordingId;
+use crate::transient_heaps::{Cached, CachedEntry, EntryRef, TransientResource};
+use crate::{Buffer, BufferDesc, Error, Name, Recording, Texture, TextureDesc, TransientRule, Used, View};
+
+/// A resource that lives for some passes of a frame and shares its memory with others, from
+/// [`Recording::transient_texture`](crate::Recording::transient_texture) or
+/// [`Recording::transient_buffer`](crate::Recording::transient_buffer).
+///
+/// It is used as any [`Texture`] or [`Buffer`], which it leads to. Its contents are undefined at first:
+/// the first use must clear or fully write it. The barrier that hands the memory over comes
+/// with its first use ([`use_resource`](crate::Commands::use_resource), and all that asks for states by
+/// itself).
+///
+/// Until the recording that acquired it is submitted, no other recording may use it:
+/// [`Error::NotAcquired`]. After the handle is dropped, the same recording can acquire the bytes again, and
+/// others can once it is submitted. If other recordings that are open have used the resource as well, its bytes are
+/// available once all those open at that time have ended.
+///
+/// With Direct3D 12's legacy barriers, leave a texture that was acquired on a compute queue, and used last
+/// in a state that only graphics queues know, in [`State::COMMON`](crate::device::State::COMMON): otherwise
+/// compute queues cannot take it from the cache, and it is created again each time. Graphs do so by themselves.
+///
+/// `Send` and `Sync`.
+pub struct Transient<D: Device, R: TransientResource<D>> {
+    cached: Arc<Cached<D, R>>,
+    name: Name,
+    entry_ref: EntryRef,
+    /// Declared last, as in every handle.
+    services: Arc<Services<D>>,
+}
+
+debug_fields!([D: Device, R: TransientResource<D> + std::fmt::Debug] Transient<D, R>, "Transient", this, name: this.name, resource: this.cached.resource);
+
+/// A transient [`Texture`].
+pub type TransientTexture<D> = Transient<D, Texture<D>>;
+
+/// A transient [`Buffer`].
+pub type TransientBuffer<D> = Transient<D, Buffer<D>>;
+
+impl<D: Device, R: TransientResource<D>> Transient<D, R> {
+    /// The name from its description.
+    #[must_use]
+    pub const fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// A view of it, which is kept with the API resource: created once, not each frame. O(views of it).
+    ///
+    /// # Errors
+    /// As [`Gpu::create_texture_view`](crate::Gpu::create_texture_view) and
+    /// [`Gpu::create_buffer_view`](crate::Gpu::create_buffer_view).
+    #[inline(never)]
+    pub fn view(&self, desc: &R::ViewDesc) -> Result<&View<D>, Error> {
+        self.cached.view(&self.services.descriptors, &*self.services, desc)
+    }
+}
+
+impl<D: Device, R: TransientResource<D>> Deref for Transient<D, R> {
+    type Target = R;
+
+    fn deref(&self) -> &R {
+        &self.cached.resource
+    }
+}
+
+impl<'a, D: Device> From<&'a TransientTexture<D>> for Used<'a, D> {
+    fn from(texture: &'a TransientTexture<D>) -> Self {
+        Self::from(&**texture)
+    }
+}
+
+impl<'a, D: Device> From<&'a TransientBuffer<D>> for Used<'a, D> {
+    fn from(buffer: &'a TransientBuffer<D>) -> Self {
+        Self::from(&**buffer)
+    }
+}
+
+impl<D: Device, R: TransientResource<D>> Drop for Transient<D, R> {
+    #[inline(never)]
+    fn drop(&mut self) {
+        self.services.transients.release(self.entry_ref);
+    }
+}
 
 impl<D: Device> Recording<D> {
     /// Acquires a texture for some passes, with undefined contents, in memory that other resources used before
@@ -18,8 +99,7 @@ impl<D: Device> Recording<D> {
     /// [`Error::OutOfMemory`], [`Error::Device`] for an invalid description or a lost device.
     #[inline(never)]
     pub fn transient_texture(&self, desc: &TextureDesc) -> Result<TransientTexture<D>, Error> {
-        let _call = self.context().call();
-        self.transients(&desc.name)?.texture(self.id(), self.queue(), desc)
+        self.transient(&desc.name, |services, by| services.transients.texture(services, by, desc))
     }
 
     /// Acquires a buffer for some passes; as [`transient_texture`](Self::transient_texture). It is an API
@@ -30,14 +110,20 @@ impl<D: Device> Recording<D> {
     /// GPU's.
     #[inline(never)]
     pub fn transient_buffer(&self, desc: &BufferDesc) -> Result<TransientBuffer<D>, Error> {
-        let _call = self.context().call();
-        self.transients(&desc.name)?.buffer(self.id(), self.queue(), desc)
+        self.transient(&desc.name, |services, by| services.transients.buffer(services, by, desc))
     }
 
-    fn transients(&self, name: &Name) -> Result<&Arc<Transients<D>>, Error> {
-        if self.context().is_shut_down.load(Ordering::Acquire) {
+    fn transient<R: TransientResource<D>>(
+        &self,
+        name: &Name,
+        acquire: impl FnOnce(&Services<D>, (RecordingId, QueueId)) -> Result<CachedEntry<D, R>, Error>,
+    ) -> Result<Transient<D, R>, Error> {
+        let services = &self.services;
+        let _call = services.context.call();
+        if services.context.is_shut_down.load(Ordering::Acquire) {
             return Err(Error::Transient { name: name.clone(), rule: TransientRule::GpuIsGone });
         }
-        Ok(&self.service.transients)
+        let (cached, entry_ref) = acquire(services, (self.id(), self.queue()))?;
+        Ok(Transient { cached, name: name.clone(), entry_ref, services: services.clone() })
     }
 }

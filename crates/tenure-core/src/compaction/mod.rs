@@ -19,11 +19,11 @@ use parking_lot::Mutex;
 
 use tenure_heap::CompactionBudget;
 
-use crate::command::ListPool;
 use crate::config::CompactionConfig;
 use crate::context::Context;
 use crate::device::{Device, Properties, QueueId, QueueKind, QueueSerial, ResourceDesc};
 use crate::memory::{MovableBacking, MovableId, PlannedMove};
+use crate::services::Services;
 use crate::time::Clock;
 use crate::{Error, Name, Queue};
 
@@ -78,7 +78,6 @@ pub struct MovedResource {
 
 /// What moves movable resources.
 pub(crate) struct Compactor<D: Device> {
-    lists: Arc<ListPool<D>>,
     /// Moves that were found, and not made yet.
     planned: Mutex<Vec<PlannedMove<D>>>,
     /// What has moved since it was last asked for.
@@ -132,7 +131,7 @@ fn take_due<D: Device>(
 }
 
 impl<D: Device> Compactor<D> {
-    pub(crate) fn new(properties: &Properties, lists: Arc<ListPool<D>>) -> Self {
+    pub(crate) fn new(properties: &Properties) -> Self {
         let graphics = Queue::Graphics.id(properties);
         let copy = Queue::Copy.id(properties);
         let is_for_copies =
@@ -140,7 +139,7 @@ impl<D: Device> Compactor<D> {
         let copy = if is_for_copies { copy } else { graphics };
         let (planned, moved, stats) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()), Mutex::default());
         let [next_try, next_return, largest_return] = [0; 3].map(AtomicU64::new);
-        Self { lists, planned, moved, next_try, next_return, largest_return, stats, copy, graphics }
+        Self { planned, moved, next_try, next_return, largest_return, stats, copy, graphics }
     }
 
     /// Goes on emptying blocks, within a budget, and brings back what went to slower memory, within the same.
@@ -149,23 +148,24 @@ impl<D: Device> Compactor<D> {
     /// Those of a submission; what was to move stays where it is then.
     pub(crate) fn run(
         &self,
-        context: &Context<D>,
+        services: &Services<D>,
         budget: CompactionBudget,
     ) -> Result<CompactionReport, Error> {
         // Before the lock, which another thread may have that waits for the program's own submission.
         Clock::check_outside()?;
         let planned = &mut *self.planned.lock();
-        let mut report = self.run_with(context, budget, None, planned)?;
+        let mut report = self.run_with(services, budget, None, planned)?;
         let before = report.moves;
         let mut largest = u64::MAX;
-        self.bring_back(context, budget, &mut largest, &mut report)?;
+        self.bring_back(services, budget, &mut largest, &mut report)?;
         // There may be more, and what it has left has room.
         report.is_done &= report.moves == before;
         Ok(report)
     }
 
     /// A frame has ended: goes on where that is worth while, unless another thread is at it.
-    pub(crate) fn end_frame(&self, context: &Context<D>) {
+    pub(crate) fn end_frame(&self, services: &Services<D>) {
+        let context = &*services.context;
         let config = &context.config.compaction;
         let is_over = context.clock.loss().is_some() || context.is_shut_down.load(Ordering::Acquire);
         let frame = context.current_frame();
@@ -176,10 +176,10 @@ impl<D: Device> Compactor<D> {
             return;
         }
         let Some(mut planned) = self.planned.try_lock() else { return };
-        let is_refused = match self.run_with(context, config.budget(), Some(config), &mut planned) {
+        let is_refused = match self.run_with(services, config.budget(), Some(config), &mut planned) {
             Ok(report) => {
                 // What finds no room elsewhere does not keep the rest from moving.
-                self.bring_back_at_end(context, config.budget(), frame);
+                self.bring_back_at_end(services, config.budget(), frame);
                 report.refused > 0
             }
             // A loss of the device is reported by the next call; a shortage ends by itself.
@@ -202,11 +202,11 @@ impl<D: Device> Compactor<D> {
     }
 
     /// A frame has ended: brings back what went to slower memory; what was refused is not asked for in each frame.
-    fn bring_back_at_end(&self, context: &Context<D>, budget: CompactionBudget, frame: u64) {
+    fn bring_back_at_end(&self, services: &Services<D>, budget: CompactionBudget, frame: u64) {
         let is_due = frame >= self.next_return.load(Ordering::Relaxed);
         let before = if is_due { u64::MAX } else { self.largest_return.load(Ordering::Relaxed) };
         let (mut largest, mut report) = (before, CompactionReport::default());
-        let came_back = self.bring_back(context, budget, &mut largest, &mut report);
+        let came_back = self.bring_back(services, budget, &mut largest, &mut report);
         // What was refused though there was a place for it has nothing to do with its size.
         if came_back.is_err() || (report.refused > 0 && largest == before) {
             largest = 0;
@@ -227,22 +227,23 @@ impl<D: Device> Compactor<D> {
 
     fn run_with(
         &self,
-        context: &Context<D>,
+        services: &Services<D>,
         budget: CompactionBudget,
         only_where: Option<&CompactionConfig>,
         planned: &mut Vec<PlannedMove<D>>,
     ) -> Result<CompactionReport, Error> {
+        let context = &*services.context;
         context.clock.check()?;
         // What is still to be uploaded keeps its destination where it is.
-        context.flush_pending_uploads()?;
+        services.flush_pending_uploads()?;
         let (waiting, left) = (planned.len(), left_beside(planned, budget));
         let is_done = context.pools.compact(context.device(), left, only_where, planned);
         let mut report = CompactionReport { is_done: is_done && planned.is_empty(), ..Default::default() };
-        let all = self.sort(context, take_due(planned, waiting, budget));
+        let all = self.sort(services, take_due(planned, waiting, budget));
         let mut moved = Ok(());
         for same in all.chunk_by(|one, other| one.queue == other.queue) {
             match moved {
-                Ok(()) => moved = self.move_all(context, same, planned, &mut report),
+                Ok(()) => moved = self.move_all(services, same, planned, &mut report),
                 Err(_) => planned.extend(same.iter().map(|due| due.planned.clone())),
             }
         }
@@ -251,15 +252,15 @@ impl<D: Device> Compactor<D> {
     }
 
     /// What is to move, by the queue that copies it. What is gone is left out.
-    fn sort(&self, context: &Context<D>, planned: Vec<PlannedMove<D>>) -> Vec<Due<D>> {
+    fn sort(&self, services: &Services<D>, planned: Vec<PlannedMove<D>>) -> Vec<Due<D>> {
         let mut all = Vec::with_capacity(planned.len());
         for planned in planned {
             match planned.movable.upgrade() {
                 Some(movable) => {
-                    let queue = self.queue_of(context, &movable);
+                    let queue = self.queue_of(services, &movable);
                     all.push(Due { movable, planned, queue });
                 }
-                None => context.pools.give_up_place(&planned),
+                None => services.context.pools.give_up_place(&planned),
             }
         }
         all.sort_by_key(|due| due.queue);
@@ -268,11 +269,11 @@ impl<D: Device> Compactor<D> {
 
     /// The queue that copies something. What may be used without its being named in a state, because something shows
     /// it, stays with the queue that has it, in its state.
-    fn queue_of(&self, context: &Context<D>, movable: &MovableBacking<D>) -> QueueId {
+    fn queue_of(&self, services: &Services<D>, movable: &MovableBacking<D>) -> QueueId {
         let ResourceDesc::Texture(info) = &movable.needs.desc else {
-            return if movable.has_followers() { self.graphics } else { self.copy };
+            return if services.descriptors.has_followers(movable) { self.graphics } else { self.copy };
         };
-        let queues = &context.device().properties().queues;
+        let queues = &services.context.device().properties().queues;
         let is_compute =
             |queue: &QueueId| queues.get(queue.index()).is_some_and(|queue| queue.kind == QueueKind::Compute);
         // Other queues do not copy everything.
@@ -284,11 +285,12 @@ impl<D: Device> Compactor<D> {
     /// Moves what one queue copies; what something uses is appended to `waiting`.
     fn move_all(
         &self,
-        context: &Context<D>,
+        services: &Services<D>,
         all: &[Due<D>],
         waiting: &mut Vec<PlannedMove<D>>,
         report: &mut CompactionReport,
     ) -> Result<(), Error> {
+        let context = &*services.context;
         // A submission of the program's own keeps others from submitting, and may ask for what moves.
         let Some(_no_external) = context.external_work.try_write() else {
             waiting.extend(all.iter().map(|due| due.planned.clone()));
@@ -309,7 +311,7 @@ impl<D: Device> Compactor<D> {
             }
         }
         match all.first() {
-            Some(due) if !moving.is_empty() => self.finish_all(context, due.queue, moving, report),
+            Some(due) if !moving.is_empty() => self.finish_all(services, due.queue, moving, report),
             _ => Ok(()),
         }
     }
@@ -317,16 +319,17 @@ impl<D: Device> Compactor<D> {
     /// Moves what is locked for that; all of it, or nothing.
     fn finish_all(
         &self,
-        context: &Context<D>,
+        services: &Services<D>,
         queue: QueueId,
         mut moving: Vec<Moving<'_, D>>,
         report: &mut CompactionReport,
     ) -> Result<(), Error> {
-        let followers = Followers::of(&moving);
+        let context = &*services.context;
+        let followers = Followers::of(&services.descriptors, &moving);
         // Before the copy is submitted: what is dropped right after the move outlives the copy, too.
         let born = context.clock.stamp();
-        let is_followed = followers.follow(&moving);
-        let submitted = if is_followed { self.submit(context, queue, &moving) } else { Ok(None) };
+        let is_followed = followers.follow(services, &moving);
+        let submitted = if is_followed { self.submit(services, queue, &moving) } else { Ok(None) };
         match &submitted {
             Ok(copied) if is_followed => {
                 followers.finish();
@@ -402,23 +405,23 @@ impl<D: Device> Compactor<D> {
     /// had, where the queue can bring it there.
     fn submit(
         &self,
-        context: &Context<D>,
+        services: &Services<D>,
         queue: QueueId,
         moving: &[Moving<'_, D>],
     ) -> Result<Option<QueueSerial>, Error> {
+        let Services { lists, context, .. } = services;
         let copied = || moving.iter().filter(|moved| !moved.exchange.value().used_parts.is_empty());
         if copied().next().is_none() {
             return Ok(None);
         }
         let name = Name::from(NAME);
-        let mut open =
-            self.lists.take_open(context, queue).map_err(|source| context.refused(&name, source))?;
+        let mut open = lists.take_open(context, queue).map_err(|source| context.refused(&name, source))?;
         open.is_move = true;
         if let Err(source) = record(context, &mut open, copied) {
-            self.lists.discard_open(context, queue, open);
+            lists.discard_open(context, queue, open);
             return Err(Error::State { name, source });
         }
-        let submitted = self.lists.submit_open(context, queue, open, &used(context, copied()));
+        let submitted = lists.submit_open(context, queue, open, &used(context, copied()));
         submitted.map(Some).map_err(|error| error.named(&name))
     }
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use crate::api_resource::ApiResource;
-use crate::command::Open;
 use crate::context::{Context, Retired};
+use crate::descriptor::{DescriptorService, Follower};
 use crate::device::{CommandList, Device, QueueSerial, ResourceDesc, State, StateModel, Subresource};
-use crate::memory::{ApiPlace, Backing, Current, Exchange, Follower, Location, MovableBacking, PlannedMove};
+use crate::list::Open;
+use crate::memory::{ApiPlace, Backing, Current, Exchange, Location, MakeRoom, MovableBacking, PlannedMove};
 use crate::registry::RecordKey;
 use crate::resource::Tracked;
 use crate::state::StateError;
@@ -303,41 +304,36 @@ impl<D: Device> Left<D> {
 }
 
 /// What shows something that moves.
-pub(super) struct Followers<D: Device>(Vec<Vec<Arc<dyn Follower<D>>>>);
+pub(super) struct Followers<D: Device>(Vec<Vec<Follower<D>>>);
 
 impl<D: Device> Followers<D> {
     /// Of each that moves.
-    pub(super) fn of(moving: &[Moving<'_, D>]) -> Self {
-        let each = moving.iter().map(|moved| {
-            let mut found = Vec::new();
-            moved.movable.followers(&mut found);
-            found
-        });
-        Self(each.collect())
+    pub(super) fn of(descriptors: &DescriptorService<D>, moving: &[Moving<'_, D>]) -> Self {
+        Self(moving.iter().map(|moved| descriptors.followers_of(moved.movable)).collect())
     }
 
-    fn all(&self) -> impl Iterator<Item = &Arc<dyn Follower<D>>> {
+    fn all(&self) -> impl Iterator<Item = &Follower<D>> {
         self.0.iter().flatten()
     }
 
     /// Makes what shows everything in its new place: first the views, then what is made of them. False when that is not
     /// possible.
-    pub(super) fn follow(&self, moving: &[Moving<'_, D>]) -> bool {
+    pub(super) fn follow(&self, room: &dyn MakeRoom, moving: &[Moving<'_, D>]) -> bool {
         let views = self.0.iter().zip(moving);
         let mut views = views.flat_map(|(followers, moved)| followers.iter().map(move |view| (view, moved)));
-        views.all(|(view, moved)| view.follow(&moved.to))
-            && self.all().all(|follower| follower.follow_views())
+        views.all(|(view, moved)| view.follow(room, &moved.to))
+            && self.all().all(|follower| follower.follow_views(room))
     }
 
     pub(super) fn finish(&self) {
-        self.all().for_each(|follower| follower.finish());
+        self.all().for_each(Follower::finish);
     }
 
     pub(super) fn cancel(&self) {
-        self.all().for_each(|follower| follower.cancel());
+        self.all().for_each(Follower::cancel);
     }
 
     pub(super) fn settle(&self) {
-        self.all().for_each(|follower| follower.settle());
+        self.all().for_each(Follower::settle);
     }
 }

@@ -8,6 +8,7 @@ use crate::Error;
 use crate::context::Context;
 use crate::device::{Device, QueueId};
 use crate::memory::{AllocationFlags, ApiPlace, Backing, CompactionBudget, MemoryUse, MovableBacking};
+use crate::services::Services;
 
 /// The part of a budget that stays free: what came back is not the reason why the next thing finds no room.
 const RESERVE: u64 = 16;
@@ -22,11 +23,12 @@ impl<D: Device> Compactor<D> {
     /// Those of a submission; what was to come back stays where it is then.
     pub(super) fn bring_back(
         &self,
-        context: &Context<D>,
+        services: &Services<D>,
         budget: CompactionBudget,
         largest: &mut u64,
         report: &mut CompactionReport,
     ) -> Result<(), Error> {
+        let context = &*services.context;
         // The room is asked of the operating system: not where nobody needs it.
         if !context.pools.has_spilled() {
             return Ok(());
@@ -73,7 +75,7 @@ impl<D: Device> Compactor<D> {
             room = Room::of(context);
             room.largest = room.largest.min(largest_before);
             room.new_blocks = room.new_blocks.saturating_sub(bytes - report.bytes);
-            made.push((self.queue_of(context, movable), movable, backing));
+            made.push((self.queue_of(services, movable), movable, backing));
         }
         made.sort_by_key(|(queue, ..)| *queue);
         let mut moved = Ok(());
@@ -81,7 +83,7 @@ impl<D: Device> Compactor<D> {
             let rest = made.split_off(made.partition_point(|(other, ..)| *other == queue));
             let same = std::mem::replace(&mut made, rest);
             let same = same.into_iter().map(|(_, movable, backing)| (movable, backing));
-            moved = moved.and(self.bring_back_by(context, queue, same, report));
+            moved = moved.and(self.bring_back_by(services, queue, same, report));
         }
         moved
     }
@@ -89,7 +91,7 @@ impl<D: Device> Compactor<D> {
     /// Brings back what one queue copies.
     fn bring_back_by<'a>(
         &self,
-        context: &Context<D>,
+        services: &Services<D>,
         queue: QueueId,
         made: impl Iterator<Item = (&'a Arc<MovableBacking<D>>, Backing<D>)>,
         report: &mut CompactionReport,
@@ -100,7 +102,7 @@ impl<D: Device> Compactor<D> {
             let is_gone = exchange.value().location.is_none();
             if exchange.is_held() || exchange.is_pinned() || is_gone || exchange.value().is_planned {
                 drop(exchange);
-                Left::made(api_resource, location).give_back(context);
+                Left::made(api_resource, location).give_back(&services.context);
                 continue;
             }
             let to = ApiPlace { api_resource, offset: movable.needs.offset(location.offset()) };
@@ -109,7 +111,7 @@ impl<D: Device> Compactor<D> {
         if moving.is_empty() {
             return Ok(());
         }
-        self.finish_all(context, queue, moving, report)
+        self.finish_all(services, queue, moving, report)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The state that all modules above share: the device, its clock, its memory, and the release queue.
 //!
-//! Handles hold an `Arc` of the [`Context`], so that it lives as long as the last of them. It knows no
-//! descriptors, staging memory, command lists or uploads: it calls them through [`Services`].
+//! Handles hold an `Arc` of the [`Context`], so that it lives as long as the last of them. It knows no staging memory,
+//! command lists or uploads: a function that may need new memory gets a [`MakeRoom`](crate::memory::MakeRoom) from its caller.
 
 mod divided;
 mod placing;
@@ -10,9 +10,9 @@ mod ref_shard;
 mod retired;
 
 use std::backtrace::Backtrace;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 use tenure_heap::InvalidProperties;
@@ -33,7 +33,7 @@ use crate::device::{
     Device, DeviceError, MAX_QUEUES, ManagerClaim, QueueId, QueueSerial, Requirements, TextureCache,
 };
 use crate::error::{ContractRule, Error};
-use crate::memory::{Backing, Location, MakeRoom, Paging, Pools, RecordedLocation, Wanted};
+use crate::memory::{Backing, Location, Paging, Pools, RecordedLocation};
 use crate::places::PlacePool;
 use crate::record::{RecordedPlace, RecordedPlacement, RecorderSlot, TraceId};
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
@@ -79,8 +79,6 @@ pub(crate) struct Context<D: Device> {
     /// Read while the program submits work of its own, and written while resources move: the program may ask there for
     /// what moves, which waits for the copy, and the copy would wait for the program.
     pub(crate) external_work: RwLock<()>,
-    /// Batches of uploads that are open: they are submitted before anything else.
-    pub(crate) pending_uploads: AtomicUsize,
     /// Set by the first call of `shutdown`: from then on nothing is created, begun or recorded.
     pub(crate) is_closed: AtomicBool,
     /// Set once the manager is gone: objects that are dropped later are released as early as possible.
@@ -92,8 +90,6 @@ pub(crate) struct Context<D: Device> {
     /// Dropped objects of the program's own that nothing uses any more. A call that may run the program's
     /// code drops them.
     users: UserObjects,
-    /// The services above, for cold paths. They hold no context.
-    services: OnceLock<Box<dyn Services<D>>>,
     /// The claim to the device's manager slot, which is free again after the last handle.
     manager_claim: Option<ManagerClaim>,
     /// Declared last, because everything above belongs to it. Shared, so that it can be kept
@@ -121,33 +117,7 @@ pub(crate) struct Waits {
     pub(crate) frames: AtomicU64,
     pub(crate) nanoseconds: AtomicU64,
     /// Allocations that waited.
-    allocations: Repeated,
-}
-
-/// Which transient heaps that are not in use are given back when memory is short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum IdleHeaps {
-    /// Those that were used neither in this frame nor in the one before. To give back others would make a program
-    /// whose memory is short create them anew in each frame.
-    NotUsedLately,
-    /// All of them, where a request would fail otherwise.
-    All,
-}
-
-/// The services above the context that hold memory. The manager links them once, when it is made. All calls are on cold
-/// paths: when memory is short, and before a submission while uploads are pending.
-pub(crate) trait Services<D: Device>: Send + Sync {
-    /// Gives back the pages and the heaps of queries that nothing uses any more.
-    fn release_free_pages(&self, context: &Context<D>);
-
-    /// Gives back transient heaps that are not in use, unless somebody is at them. False when there were none.
-    fn trim_transients(&self, which: IdleHeaps) -> bool;
-
-    /// Submits the uploads that are pending.
-    fn flush_uploads(&self, context: &Context<D>) -> Result<(), Error>;
-
-    /// Submits the uploads that are pending, unless that is under way.
-    fn try_flush_uploads(&self, context: &Context<D>);
+    pub(crate) allocations: Repeated,
 }
 
 impl<D: Device> Context<D> {
@@ -202,26 +172,15 @@ impl<D: Device> Context<D> {
             awaited: AwaitedTickets::default(),
             divided: DividedTransfers::default(),
             external_work: RwLock::default(),
-            pending_uploads: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),
             is_shut_down: AtomicBool::new(false),
             is_abandoned: AtomicBool::new(false),
             giving_back: AtomicUsize::new(0),
             users: UserObjects::default(),
-            services: OnceLock::new(),
             config,
             manager_claim: Some(manager_claim),
             device: Arc::new(device),
         }))
-    }
-
-    /// Links the services, once, by the manager that made both.
-    pub(crate) fn link(&self, services: Box<dyn Services<D>>) {
-        let _was_empty = self.services.set(services);
-    }
-
-    fn services(&self) -> Option<&dyn Services<D>> {
-        self.services.get().map(|services| &**services)
     }
 
     /// An error after the shutdown.
@@ -451,79 +410,6 @@ impl<D: Device> Context<D> {
     pub(crate) fn poll_clock(&self) {
         // The clock notes a loss of the device, and the next call reports it.
         let _noted = self.clock.poll(self.device());
-    }
-
-    /// True while uploads wait to be submitted. One atomic load.
-    #[inline]
-    pub(crate) fn has_pending_uploads(&self) -> bool {
-        self.pending_uploads.load(Ordering::Acquire) > 0
-    }
-
-    /// Submits the pending uploads, so that the next submission finds their data.
-    #[inline]
-    pub(crate) fn flush_pending_uploads(&self) -> Result<(), Error> {
-        if self.has_pending_uploads() { self.flush_uploads() } else { Ok(()) }
-    }
-
-    #[cold]
-    fn flush_uploads(&self) -> Result<(), Error> {
-        self.services().map_or(Ok(()), |services| services.flush_uploads(self))
-    }
-
-    /// Calls `ask`; if the device is short of memory, frees memory and calls it once more.
-    pub(crate) fn retry<T>(&self, mut ask: impl FnMut() -> Result<T, DeviceError>) -> Result<T, DeviceError> {
-        match ask() {
-            Err(error) if error.is_shortage() => {
-                self.make_room(None);
-                ask()
-            }
-            answer => answer,
-        }
-    }
-}
-
-impl<D: Device> MakeRoom for Context<D> {
-    /// Frees memory at once: all objects that the GPU is done with, idle pages and blocks. Uploads that are pending
-    /// are submitted, as they hold back what was dropped since.
-    fn make_room(&self, wanted: Option<Wanted>) {
-        if let Some(services) = self.services() {
-            services.try_flush_uploads(self);
-            self.poll_clock();
-            services.release_free_pages(self);
-            services.trim_transients(IdleHeaps::NotUsedLately);
-        }
-        self.purge_memory();
-        self.pools.reclaim(self.device());
-        if let Some(wanted) = wanted {
-            self.pools.residency.make_room(&self.paging(), wanted);
-        }
-    }
-
-    fn release_completed(&self) {
-        self.reclaim();
-    }
-
-    fn prepare_growth(&self) {
-        self.reclaim_without_frames();
-    }
-
-    fn wait_for_room(&self, wanted: Option<Wanted>) -> bool {
-        let services = self.services();
-        let has_trimmed = services.is_some_and(|services| services.trim_transients(IdleHeaps::All));
-        let is_awaited =
-            || wanted.is_some_and(|wanted| self.pools.residency.is_room_in_use(&self.paging(), wanted));
-        if !has_trimmed && self.releases.stats().pending_bytes == 0 && !is_awaited() {
-            return false;
-        }
-        let submitted = self.clock.submitted();
-        let start = Instant::now();
-        // The clock notes a loss of the device, and the next call reports it.
-        let is_complete = self.clock.wait(self.device(), &submitted, self.config.pools.max_wait) == Ok(true);
-        if let Some(times) = self.waits.allocations.note() {
-            event!(debug, waited = ?start.elapsed(), is_complete, times, "an allocation waited for the GPU to finish with memory");
-        }
-        self.make_room(wanted);
-        true
     }
 }
 

@@ -18,6 +18,7 @@ use crate::memory::{
     AllocationFailure, AllocationFlags, Backing, Class, MakeRoom, MemoryOwner, MemoryUse, MovableBacking,
     RangeRequest, ResourceRequest, Store, Suballocation, Wanted,
 };
+use crate::permit::OwnPermit as _;
 use crate::time::SyncPoint;
 
 /// Gives back memory that nothing uses any more, for what only moves.
@@ -26,12 +27,12 @@ struct RoomToMove<'a, D: Device>(&'a Context<D>);
 impl<D: Device> MakeRoom for RoomToMove<'_, D> {
     fn make_room(&self, _: Option<Wanted>) {
         let context = self.0;
-        context.release_completed();
+        context.reclaim();
         context.pools.reclaim(context.device());
     }
 
     fn release_completed(&self) {
-        self.0.release_completed();
+        self.0.reclaim();
     }
 
     fn wait_for_room(&self, _: Option<Wanted>) -> bool {
@@ -68,16 +69,24 @@ impl<D: Device> Context<D> {
     }
 
     #[cold]
-    pub(crate) fn place_range(&self, request: RangeRequest<'_>) -> Result<Backing<D>, Error> {
+    pub(crate) fn place_range(
+        &self,
+        room: &dyn MakeRoom,
+        request: RangeRequest<'_>,
+    ) -> Result<Backing<D>, Error> {
         self.clock.check().map_err(|source| Error::device(request.name, source))?;
-        let found = self.pools.place_range(self.device(), &self.config, request, self);
+        let found = self.pools.place_range(self.device(), &self.config, request, room);
         found.map_err(|fall| self.fallen(request.name, request.size, request.align, fall))
     }
 
     #[inline]
-    pub(crate) fn place_resource(&self, request: ResourceRequest<'_>) -> Result<Backing<D>, Error> {
+    pub(crate) fn place_resource(
+        &self,
+        room: &dyn MakeRoom,
+        request: ResourceRequest<'_>,
+    ) -> Result<Backing<D>, Error> {
         self.clock.check().map_err(|source| Error::device(request.name, source))?;
-        let found = self.pools.place_resource(self.device(), &self.config, request, self);
+        let found = self.pools.place_resource(self.device(), &self.config, request, room);
         found.map_err(|fall| self.fallen(request.name, request.needs.size, request.needs.alignment, fall))
     }
 
@@ -138,13 +147,14 @@ impl<D: Device> Context<D> {
     /// Takes memory for tiles.
     pub(crate) fn place_tiles(
         &self,
+        room: &dyn MakeRoom,
         name: &Name,
         needs: &Requirements,
         size: u64,
         tile: u64,
     ) -> Result<(Suballocation, Store<D>), Error> {
         self.clock.check().map_err(|source| Error::device(name, source))?;
-        let found = self.pools.place_tiles(self.device(), &self.config, needs, size, tile, self);
+        let found = self.pools.place_tiles(self.device(), &self.config, needs, size, tile, room);
         found.map_err(|fall| self.fallen(name, size, tile, fall))
     }
 

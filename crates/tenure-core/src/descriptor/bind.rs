@@ -1,10 +1,11 @@
 //! What is put into tables and sets.
 
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::followers::WeakFollower;
 use super::sampler::SamplerInner;
 use super::service::DescriptorService;
 use super::view::{ViewInner, constant_size};
@@ -14,7 +15,7 @@ use crate::device::{
     AccelerationStructureKind, Allowed, BindingKind, CallRule, DescriptorKind, DescriptorSource, Device,
     DeviceError,
 };
-use crate::memory::{Follower, MovableBacking};
+use crate::memory::MovableBacking;
 use crate::places::Places;
 use crate::resource::{AccelerationStructure, Constant, ViewGuard};
 use crate::{Error, Name};
@@ -311,8 +312,17 @@ impl<D: Device> KeptBinds<D> {
     }
 
     /// Notes what is made of it with all that can move.
-    pub(super) fn add_follower(&self, follower: &Weak<dyn Follower<D>>) {
-        self.movables.iter().for_each(|movable| movable.add_follower(follower.clone()));
+    pub(super) fn add_follower(
+        &self,
+        service: &DescriptorService<D>,
+        follower: impl Fn() -> WeakFollower<D>,
+    ) {
+        self.movables.iter().for_each(|movable| service.followers.add(movable, follower()));
+    }
+
+    /// What was made of it is gone.
+    pub(super) fn forget_follower(&self, service: &DescriptorService<D>) {
+        self.movables.iter().for_each(|movable| service.followers.note_gone(movable));
     }
 }
 

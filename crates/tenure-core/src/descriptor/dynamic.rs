@@ -4,6 +4,7 @@ use super::bind::{Bind, Sources, gather};
 use super::service::DescriptorService;
 use crate::descriptor_store::{RecordedChunks, count};
 use crate::device::{DescriptorKind, Device};
+use crate::memory::MakeRoom;
 use crate::places::Places;
 use crate::{Error, Name};
 
@@ -59,12 +60,13 @@ impl<'r, D: Device> Descriptors<'r, D> {
     /// Takes descriptors for a recording and fills them.
     pub(crate) fn take(
         service: &'r DescriptorService<D>,
+        room: &dyn MakeRoom,
         chunks: &RecordedChunks,
         recording: &Name,
         places: Places<'_, D>,
         binds: &[Bind<'_, D>],
     ) -> Result<Self, Error> {
-        Self::take_boxed(service, chunks, recording, places, binds).map_err(|error| *error)
+        Self::take_boxed(service, room, chunks, recording, places, binds).map_err(|error| *error)
     }
 
     /// What lasts, for a recording.
@@ -81,6 +83,7 @@ impl<'r, D: Device> Descriptors<'r, D> {
     #[inline]
     fn take_boxed(
         service: &'r DescriptorService<D>,
+        room: &dyn MakeRoom,
         chunks: &RecordedChunks,
         recording: &Name,
         places: Places<'_, D>,
@@ -88,7 +91,7 @@ impl<'r, D: Device> Descriptors<'r, D> {
     ) -> Result<Self, Box<Error>> {
         let mut sources = Sources::new();
         let kind = gather(service, recording, binds, places, &mut sources)?;
-        let heap = service.visible(recording, kind)?;
+        let heap = service.visible(room, recording, kind)?;
         let len = count(sources.len() as u64);
         let context = &service.context;
         let first = chunks.take(heap, recording, len, || context.reclaim())?;

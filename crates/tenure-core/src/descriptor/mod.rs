@@ -6,6 +6,7 @@
 
 mod bind;
 mod dynamic;
+mod followers;
 mod movable_slot;
 mod sampler;
 mod service;
@@ -17,6 +18,7 @@ mod view;
 
 pub use bind::Bind;
 pub use dynamic::Descriptors;
+pub(crate) use followers::Follower;
 pub use sampler::{Sampler, SamplerDesc};
 pub(crate) use service::DescriptorService;
 pub use set::{DescriptorSet, DescriptorSetDesc, Set};

@@ -1,13 +1,15 @@
 //! The descriptor of a view of what can move: another one whenever that has moved.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::fmt::Display;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
+use super::followers::WeakFollower;
 use super::service::DescriptorService;
 use crate::descriptor_store::CpuSlot;
 use crate::device::{BufferView, Descriptor, DescriptorKind, Device, TextureView};
-use crate::memory::{ApiPlace, Follower, Holder, MovableBacking, PlaceHolds};
+use crate::memory::{ApiPlace, Holder, MakeRoom, MovableBacking, PlaceHolds};
 use crate::places::Places;
 use crate::time::Stamp;
 use crate::{Error, Name};
@@ -56,15 +58,31 @@ impl<T> Following<T> {
         state.next.as_ref().or(state.current.as_ref()).map(read)
     }
 
-    /// Whether it is gone, or has been made for the new place already.
-    pub(super) fn is_ready(&self) -> bool {
-        let state = self.0.lock();
-        state.current.is_none() || state.next.is_some()
-    }
-
-    /// Notes what was made for the new place; returns it where there is one already.
-    pub(super) fn set_next(&self, next: T) -> Option<T> {
-        self.0.lock().next.replace(next)
+    /// Makes what there will be once what moves at this moment has moved, unless it is gone or there is one already. False
+    /// when it cannot be made.
+    pub(super) fn follow<D: Device, E: Display>(
+        &self,
+        service: &DescriptorService<D>,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> bool {
+        let is_ready = {
+            let state = self.0.lock();
+            state.current.is_none() || state.next.is_some()
+        };
+        if is_ready {
+            return true;
+        }
+        match make() {
+            Ok(next) => {
+                let twice = self.0.lock().next.replace(next);
+                debug_assert!(twice.is_none(), "one thread moves things at a time");
+                true
+            }
+            Err(error) => {
+                service.store().note_stuck(&error);
+                false
+            }
+        }
     }
 
     /// What was made takes the place of what was there.
@@ -98,12 +116,12 @@ impl<T> Following<T> {
 }
 
 /// The descriptor of a view of what can move.
-pub(super) struct MovableSlot<D: Device> {
+pub(crate) struct MovableSlot<D: Device> {
     pub(super) movable: Arc<MovableBacking<D>>,
     shows: Shows,
     name: Name,
     kind: DescriptorKind,
-    slot: Following<CpuSlot<D>>,
+    pub(super) slot: Following<CpuSlot<D>>,
     /// Once its place was taken out for good.
     pinned: OnceLock<(Arc<D::DescriptorHeap>, u32)>,
     born: Stamp,
@@ -119,6 +137,7 @@ fn place_of<D: Device>(slot: &CpuSlot<D>) -> (Arc<D::DescriptorHeap>, u32) {
 impl<D: Device> MovableSlot<D> {
     pub(super) fn make(
         service: &Arc<DescriptorService<D>>,
+        room: &dyn MakeRoom,
         movable: &Arc<MovableBacking<D>>,
         name: &Name,
         shows: Shows,
@@ -126,7 +145,7 @@ impl<D: Device> MovableSlot<D> {
         // It stays until it is known what shows it.
         let mut holds = PlaceHolds::new(Holder::NO_RECORDING);
         let ApiPlace { api_resource, offset } = holds.hold(movable, None);
-        let slot = service.make_descriptor(name, &shows.descriptor(&api_resource.object, offset))?;
+        let slot = service.make_descriptor(room, name, &shows.descriptor(&api_resource.object, offset))?;
         let made = Arc::new(Self {
             movable: movable.clone(),
             shows,
@@ -137,8 +156,7 @@ impl<D: Device> MovableSlot<D> {
             born: service.context.clock.stamp(),
             service: service.clone(),
         });
-        let follower = Arc::downgrade(&made);
-        movable.add_follower(follower as Weak<dyn Follower<D>>);
+        service.followers.add(movable, WeakFollower::View(Arc::downgrade(&made)));
         Ok(made)
     }
 
@@ -175,41 +193,21 @@ impl<D: Device> MovableSlot<D> {
     pub(super) fn retire(&self) {
         self.slot.take().into_iter().for_each(|slot| self.service.retire_descriptor(slot, self.born));
     }
-}
-
-impl<D: Device> Follower<D> for MovableSlot<D> {
-    fn follow(&self, to: &ApiPlace<D>) -> bool {
-        if self.slot.is_ready() {
-            return true;
-        }
+    /// Makes the descriptor in the place that the resource moves to. False when it cannot be made.
+    pub(super) fn follow(&self, room: &dyn MakeRoom, to: &ApiPlace<D>) -> bool {
         let descriptor = self.shows.descriptor(&to.api_resource.object, to.offset);
-        match self.service.make_descriptor(&self.name, &descriptor) {
-            Ok(slot) => {
-                let twice = self.slot.set_next(slot);
-                debug_assert!(twice.is_none(), "one thread moves things at a time");
-                true
-            }
-            Err(error) => {
-                self.service.store().note_stuck(&error);
-                false
-            }
-        }
+        self.slot.follow(&self.service, || self.service.make_descriptor(room, &self.name, &descriptor))
     }
 
-    fn follow_views(&self) -> bool {
-        true
-    }
-
-    fn finish(&self) {
-        self.slot.finish();
-    }
-
-    fn cancel(&self) {
-        self.slot.cancel();
-    }
-
-    fn settle(&self) {
+    /// Gives back the descriptor that is not needed any more.
+    pub(super) fn settle(&self) {
         let former = self.slot.take_former();
         former.into_iter().for_each(|slot| self.service.retire_descriptor(slot, self.born));
+    }
+}
+
+impl<D: Device> Drop for MovableSlot<D> {
+    fn drop(&mut self) {
+        self.service.followers.note_gone(&self.movable);
     }
 }

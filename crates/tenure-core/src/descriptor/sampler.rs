@@ -12,6 +12,7 @@ use crate::device::{
     AddressMode, BorderColor, Compare, Descriptor, DescriptorKind, Device, Filter, SamplerInfo,
 };
 use crate::error::{DescriptorPart, NoDescriptors};
+use crate::memory::MakeRoom;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::repeated::Repeated;
 use crate::time::Stamp;
@@ -143,7 +144,11 @@ impl<D: Device> Default for Samplers<D> {
 }
 
 impl<D: Device> Sampler<D> {
-    pub(crate) fn create(service: &Arc<DescriptorService<D>>, desc: &SamplerDesc) -> Result<Self, Error> {
+    pub(crate) fn create(
+        service: &Arc<DescriptorService<D>>,
+        room: &dyn MakeRoom,
+        desc: &SamplerDesc,
+    ) -> Result<Self, Error> {
         let (context, SamplerDesc { info, name }) = (&service.context, desc);
         let refuse = |source| Error::device(name, source);
         context.clock.check().map_err(refuse)?;
@@ -161,7 +166,7 @@ impl<D: Device> Sampler<D> {
             drop(by_info);
             return Err(service.no_samplers(name, &alive));
         }
-        let slot = service.make_descriptor(name, &Descriptor::Sampler(*info))?;
+        let slot = service.make_descriptor(room, name, &Descriptor::Sampler(*info))?;
         let record = context.register(name, ObjectKind::Sampler, 0);
         let (born, slot) = (context.clock.stamp(), Some(slot));
         let inner =

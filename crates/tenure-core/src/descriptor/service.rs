@@ -2,25 +2,28 @@
 
 use std::sync::Arc;
 
+use super::followers::Followers;
 use super::sampler::Samplers;
 use crate::context::Context;
 use crate::descriptor_store::{
     CpuSlot, DescriptorOwner, DescriptorStore, RetiredDescriptor, StaticRange, VisibleHeap,
 };
 use crate::device::{Descriptor, DescriptorKind, Device};
+use crate::memory::MakeRoom;
 use crate::time::Stamp;
 use crate::{Error, Name};
 
 /// What views, samplers, tables and sets hold.
 pub(crate) struct DescriptorService<D: Device> {
     pub(super) samplers: Samplers<D>,
+    pub(super) followers: Followers<D>,
     /// Declared last, as in every handle.
     pub(crate) context: Arc<Context<D>>,
 }
 
 impl<D: Device> DescriptorService<D> {
     pub(crate) fn new(context: &Arc<Context<D>>) -> Self {
-        Self { samplers: Samplers::default(), context: context.clone() }
+        Self { samplers: Samplers::default(), followers: Followers::default(), context: context.clone() }
     }
 
     /// The heaps, and the blocks of sets.
@@ -32,6 +35,7 @@ impl<D: Device> DescriptorService<D> {
     /// Makes a descriptor in a heap that shaders do not see.
     pub(super) fn make_descriptor(
         &self,
+        room: &dyn MakeRoom,
         name: &Name,
         descriptor: &Descriptor<'_, D>,
     ) -> Result<CpuSlot<D>, Error> {
@@ -41,7 +45,7 @@ impl<D: Device> DescriptorService<D> {
             context.reclaim_without_frames();
         }
         let make = || store.cpu.make(store, context.device(), context.current_frame(), descriptor);
-        let made = context.retry(make);
+        let made = room.retry(make);
         made.map_err(|source| self.context.refused(name, source))
     }
 
@@ -61,26 +65,39 @@ impl<D: Device> DescriptorService<D> {
 
     /// The heap that shaders see of a kind.
     #[inline]
-    pub(crate) fn visible(&self, name: &Name, kind: DescriptorKind) -> Result<&VisibleHeap<D>, Error> {
+    pub(crate) fn visible(
+        &self,
+        room: &dyn MakeRoom,
+        name: &Name,
+        kind: DescriptorKind,
+    ) -> Result<&VisibleHeap<D>, Error> {
         match self.store().visible.get(kind) {
             Some(heap) => Ok(heap),
-            None => self.make_visible(name, kind),
+            None => self.make_visible(room, name, kind),
         }
     }
 
     #[cold]
-    fn make_visible(&self, name: &Name, kind: DescriptorKind) -> Result<&VisibleHeap<D>, Error> {
+    fn make_visible(
+        &self,
+        room: &dyn MakeRoom,
+        name: &Name,
+        kind: DescriptorKind,
+    ) -> Result<&VisibleHeap<D>, Error> {
         self.context.clock.check().map_err(|source| Error::device(name, source))?;
-        let made =
-            self.context.retry(|| self.store().visible.make(self.store(), self.context.device(), kind));
+        let made = room.retry(|| self.store().visible.make(self.store(), self.context.device(), kind));
         made.map_err(|source| self.context.refused(name, source))
     }
 
     /// The heaps that shaders see, as far as the device has them: of views, and of samplers.
-    pub(crate) fn visible_heaps(&self, recording: &Name) -> Result<[Option<&D::DescriptorHeap>; 2], Error> {
+    pub(crate) fn visible_heaps(
+        &self,
+        room: &dyn MakeRoom,
+        recording: &Name,
+    ) -> Result<[Option<&D::DescriptorHeap>; 2], Error> {
         let heap = |kind| {
             let has = self.store().visible.has(kind);
-            has.then(|| self.visible(recording, kind).map(|heap| &heap.heap)).transpose()
+            has.then(|| self.visible(room, recording, kind).map(|heap| &heap.heap)).transpose()
         };
         Ok([heap(DescriptorKind::Resource)?, heap(DescriptorKind::Sampler)?])
     }

@@ -1,9 +1,10 @@
 //! Descriptor sets: those that last, and those of one recording.
 
 use std::cell::OnceCell;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 
 use super::bind::{Bind, KeptBind, KeptBinds, kept_source, shares};
+use super::followers::WeakFollower;
 use super::movable_slot::Following;
 use super::service::DescriptorService;
 use super::set_layout::{LayoutInner, SetLayout, Writes};
@@ -11,7 +12,8 @@ use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor_store::{LastingSet, RecordedBlock, RecordedSets, RetiredDescriptor, SetLayoutInner};
 use crate::device::{Device, DeviceError, Permit, SetWrite};
-use crate::memory::{ApiPlace, Follower, Holder, MovableBacking};
+use crate::memory::{Holder, MakeRoom, MovableBacking};
+use crate::permit::OwnPermit as _;
 use crate::places::Places;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::slot_blocks::Slot;
@@ -96,11 +98,11 @@ enum Written<D: Device> {
 }
 
 /// The set of what can move.
-struct MovableSet<D: Device> {
+pub(crate) struct MovableSet<D: Device> {
     kept: KeptBinds<D>,
     /// The binding and the element of each.
     at: Box<[(u32, u32)]>,
-    set: Following<LastingSet<D>>,
+    pub(super) set: Following<LastingSet<D>>,
     /// Once its place was taken out for good.
     pinned: OnceLock<(Arc<D::SetBlock>, u32)>,
     layout_inner: Arc<SetLayoutInner<D>>,
@@ -136,7 +138,7 @@ impl<D: Device> MovableSet<D> {
     }
 
     /// Another set, of what its views will be.
-    fn make(&self) -> Result<LastingSet<D>, DeviceError> {
+    fn make(&self, room: &dyn MakeRoom) -> Result<LastingSet<D>, DeviceError> {
         let next = self.kept.next();
         let write = |((binding, element), kept): (&(u32, u32), _)| SetWrite {
             binding: *binding,
@@ -144,43 +146,23 @@ impl<D: Device> MovableSet<D> {
             source: kept_source(kept),
         };
         let writes: Writes<'_, D> = self.at.iter().zip(&next).map(write).collect();
-        let slot = take_lasting(&self.service, &self.layout_inner, &writes)?;
+        let slot = take_lasting(&self.service, room, &self.layout_inner, &writes)?;
         Ok(LastingSet { slot, layout_inner: self.layout_inner.clone(), name: self.name.clone() })
+    }
+    /// Makes another set, of what its views will be. False when it cannot be made.
+    pub(super) fn follow(&self, room: &dyn MakeRoom) -> bool {
+        self.set.follow(&self.service, || self.make(room))
+    }
+
+    /// Gives back the set that is not needed any more.
+    pub(super) fn settle(&self) {
+        self.set.take_former().into_iter().for_each(|set| retire(&self.service, set, self.born));
     }
 }
 
-impl<D: Device> Follower<D> for MovableSet<D> {
-    fn follow(&self, _: &ApiPlace<D>) -> bool {
-        true
-    }
-
-    fn follow_views(&self) -> bool {
-        if self.set.is_ready() {
-            return true;
-        }
-        match self.make() {
-            Ok(set) => {
-                let twice = self.set.set_next(set);
-                debug_assert!(twice.is_none(), "one thread moves things at a time");
-                true
-            }
-            Err(error) => {
-                self.service.store().note_stuck(&error);
-                false
-            }
-        }
-    }
-
-    fn finish(&self) {
-        self.set.finish();
-    }
-
-    fn cancel(&self) {
-        self.set.cancel();
-    }
-
-    fn settle(&self) {
-        self.set.take_former().into_iter().for_each(|set| retire(&self.service, set, self.born));
+impl<D: Device> Drop for MovableSet<D> {
+    fn drop(&mut self) {
+        self.kept.forget_follower(&self.service);
     }
 }
 
@@ -192,6 +174,7 @@ fn retire<D: Device>(service: &DescriptorService<D>, set: LastingSet<D>, born: S
 /// A lasting set of a layout, written.
 fn take_lasting<D: Device>(
     service: &DescriptorService<D>,
+    room: &dyn MakeRoom,
     layout_inner: &SetLayoutInner<D>,
     writes: &[SetWrite<'_, D>],
 ) -> Result<Slot<D::SetBlock>, DeviceError> {
@@ -199,13 +182,14 @@ fn take_lasting<D: Device>(
     if !layout_inner.has_room() {
         context.reclaim_without_frames();
     }
-    context.retry(|| layout_inner.take_lasting(store, context.device(), context.current_frame(), writes))
+    room.retry(|| layout_inner.take_lasting(store, context.device(), context.current_frame(), writes))
 }
 
 /// A block of sets for a recording: one that nothing uses, or else a new one.
 #[cold]
 fn take_block<D: Device>(
     service: &DescriptorService<D>,
+    room: &dyn MakeRoom,
     layout_inner: &SetLayoutInner<D>,
 ) -> Result<Box<RecordedBlock<D>>, DeviceError> {
     let (context, store) = (&service.context, service.store());
@@ -214,12 +198,13 @@ fn take_block<D: Device>(
         layout_inner.take_idle_block()
     });
     let make = || layout_inner.make_recorded_block(store, context.device());
-    idle.map_or_else(|| context.retry(make), Ok)
+    idle.map_or_else(|| room.retry(make), Ok)
 }
 
 impl<D: Device> DescriptorSet<D> {
     pub(crate) fn create(
         service: &Arc<DescriptorService<D>>,
+        room: &dyn MakeRoom,
         desc: &DescriptorSetDesc<'_, D>,
     ) -> Result<Self, Error> {
         let (context, DescriptorSetDesc { layout, binds, name }) = (&service.context, desc);
@@ -230,7 +215,7 @@ impl<D: Device> DescriptorSet<D> {
         let places = Places { noted: &noted, pool: &context.place_pool, holder: Holder::NO_RECORDING };
         let writes = layout_inner.writes(service, binds, places)?;
         let kept = shares(name, binds.iter().map(|(_, _, bind)| *bind))?;
-        let taken = take_lasting(service, layout_inner, &writes);
+        let taken = take_lasting(service, room, layout_inner, &writes);
         let slot = taken.map_err(|source| context.refused(name, source))?;
         let set = LastingSet { slot, layout_inner: layout_inner.clone(), name: name.clone() };
         let born = context.clock.stamp();
@@ -247,8 +232,7 @@ impl<D: Device> DescriptorSet<D> {
                     service: service.clone(),
                 };
                 let set = Arc::new(set);
-                let follower: Weak<MovableSet<D>> = Arc::downgrade(&set);
-                set.kept.add_follower(&(follower as Weak<dyn Follower<D>>));
+                set.kept.add_follower(service, || WeakFollower::Set(Arc::downgrade(&set)));
                 let fixed = binds.iter().filter_map(|(_, _, bind)| bind.fixed_block());
                 (Written::Movable(set), fixed.collect())
             }
@@ -383,6 +367,7 @@ impl<'r, D: Device> Set<'r, D> {
     /// Takes a set for a recording and writes it.
     pub(crate) fn take(
         service: &'r DescriptorService<D>,
+        room: &dyn MakeRoom,
         recorded: &'r OnceCell<Box<RecordedSets<D>>>,
         recording: &Name,
         places: Places<'_, D>,
@@ -396,7 +381,7 @@ impl<'r, D: Device> Set<'r, D> {
         let refuse = |source| context.refused(&layout_inner.name, source);
         let (block, index) = match sets.take(layout_inner) {
             Some(set) => set,
-            None => take_block(service, layout_inner)
+            None => take_block(service, room, layout_inner)
                 .and_then(|block| sets.add(layout_inner, recording, block))
                 .map_err(refuse)?,
         };

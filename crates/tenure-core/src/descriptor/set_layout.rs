@@ -10,6 +10,7 @@ use crate::descriptor_store::{RetiredDescriptor, SetLayoutInner};
 use crate::device::{
     Allowed, BindingKind, CallRule, DescriptorSource, Device, DeviceError, SetBinding, SetWrite,
 };
+use crate::memory::MakeRoom;
 use crate::places::Places;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::time::Stamp;
@@ -70,6 +71,7 @@ pub(super) type Writes<'a, D> = SmallVec<[SetWrite<'a, D>; 16]>;
 impl<D: Device> SetLayout<D> {
     pub(crate) fn create(
         service: &Arc<DescriptorService<D>>,
+        room: &dyn MakeRoom,
         desc: &SetLayoutDesc<'_>,
     ) -> Result<Self, Error> {
         let (context, name) = (&service.context, desc.name.clone());
@@ -81,7 +83,7 @@ impl<D: Device> SetLayout<D> {
         let bindings = sorted(desc.bindings).map_err(refuse)?;
         context.reclaim_without_frames();
         let make = || context.device().create_set_layout(&bindings);
-        let layout = context.retry(make).map_err(|source| context.refused(&name, source))?;
+        let layout = room.retry(make).map_err(|source| context.refused(&name, source))?;
         let store = service.store();
         store.note_made();
         let sets = sets_of_block(context.config.descriptors.set_block, &bindings);

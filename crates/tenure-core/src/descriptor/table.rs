@@ -1,17 +1,18 @@
 //! Tables: lasting rows of descriptors, and the part of a heap that they are taken from.
 
 use std::cell::OnceCell;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use super::bind::{Bind, KeptBind, KeptBinds, Sources, gather, kept_source, shares};
 use super::dynamic::Descriptors;
+use super::followers::WeakFollower;
 use super::movable_slot::Following;
 use super::service::DescriptorService;
 use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor_store::{StaticRange, VisibleHeap, count};
 use crate::device::{DescriptorKind, DescriptorSource, Device};
-use crate::memory::{ApiPlace, Follower, Holder, MovableBacking};
+use crate::memory::{Holder, MakeRoom, MovableBacking};
 use crate::places::Places;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::time::Stamp;
@@ -93,9 +94,9 @@ enum Row<D: Device> {
 }
 
 /// The row of a table of what can move.
-struct MovableRow<D: Device> {
+pub(crate) struct MovableRow<D: Device> {
     kept: KeptBinds<D>,
-    range: Following<StaticRange>,
+    pub(super) range: Following<StaticRange>,
     name: Name,
     kind: DescriptorKind,
     born: Stamp,
@@ -125,11 +126,21 @@ impl<D: Device> MovableRow<D> {
     }
 
     /// Another row, of what its views will be.
-    fn make(&self) -> Result<StaticRange, Error> {
+    fn make(&self, room: &dyn MakeRoom) -> Result<StaticRange, Error> {
         let (service, context) = (&self.service, &self.service.context);
-        let (heap, next) = (service.visible(&self.name, self.kind)?, self.kept.next());
+        let (heap, next) = (service.visible(room, &self.name, self.kind)?, self.kept.next());
         let sources: Sources<'_, D> = next.iter().map(kept_source).collect();
         take_row(context, heap, &self.name, &sources)
+    }
+
+    /// Makes another row, of what its views will be. False when it cannot be made.
+    pub(super) fn follow(&self, room: &dyn MakeRoom) -> bool {
+        self.range.follow(&self.service, || self.make(room))
+    }
+
+    /// Gives back the row that is not needed any more.
+    pub(super) fn settle(&self) {
+        self.range.take_former().into_iter().for_each(|range| self.retire(range));
     }
 
     /// Nobody refers to a row any more.
@@ -155,44 +166,16 @@ fn take_row<D: Device>(
     }
 }
 
-impl<D: Device> Follower<D> for MovableRow<D> {
-    fn follow(&self, _: &ApiPlace<D>) -> bool {
-        true
-    }
-
-    fn follow_views(&self) -> bool {
-        if self.range.is_ready() {
-            return true;
-        }
-        match self.make() {
-            Ok(range) => {
-                let twice = self.range.set_next(range);
-                debug_assert!(twice.is_none(), "one thread moves things at a time");
-                true
-            }
-            Err(error) => {
-                self.service.store().note_stuck(&error);
-                false
-            }
-        }
-    }
-
-    fn finish(&self) {
-        self.range.finish();
-    }
-
-    fn cancel(&self) {
-        self.range.cancel();
-    }
-
-    fn settle(&self) {
-        self.range.take_former().into_iter().for_each(|range| self.retire(range));
+impl<D: Device> Drop for MovableRow<D> {
+    fn drop(&mut self) {
+        self.kept.forget_follower(&self.service);
     }
 }
 
 impl<D: Device> DescriptorTable<D> {
     pub(crate) fn create(
         service: &Arc<DescriptorService<D>>,
+        room: &dyn MakeRoom,
         desc: &DescriptorTableDesc<'_, D>,
     ) -> Result<Self, Error> {
         let (context, DescriptorTableDesc { binds, name }) = (&service.context, desc);
@@ -203,15 +186,14 @@ impl<D: Device> DescriptorTable<D> {
         let places = Places { noted: &noted, pool: &context.place_pool, holder: Holder::NO_RECORDING };
         let kind = gather(service, name, binds, places, &mut sources).map_err(|error| *error)?;
         let kept = shares(name, binds.iter().copied())?;
-        let heap = service.visible(name, kind)?;
+        let heap = service.visible(room, name, kind)?;
         let range = take_row(context, heap, name, &sources)?;
         let born = context.clock.stamp();
         let (row, blocks) = match KeptBinds::of(binds.iter().copied()) {
             Some(kept) => {
                 let (range, name, service) = (Following::new(range), name.clone(), service.clone());
                 let row = Arc::new(MovableRow { kept, range, name, kind, born, service });
-                let follower: Weak<MovableRow<D>> = Arc::downgrade(&row);
-                row.kept.add_follower(&(follower as Weak<dyn Follower<D>>));
+                row.kept.add_follower(&row.service, || WeakFollower::Table(Arc::downgrade(&row)));
                 (Row::Movable(row), binds.iter().filter_map(Bind::fixed_block).collect())
             }
             None => (Row::Fixed(range), binds.iter().filter_map(Bind::block).collect()),

@@ -134,8 +134,8 @@ impl TextureViewDesc {
         let layers = part(Span::Layers, self.first_layer, self.layers, info.layers(), self.access)?;
         let shape = self.shape.unwrap_or(match (info.dimension, layers) {
             (Dimension::D3, _) => ViewShape::D3,
-            (Dimension::D2, 1) => ViewShape::D2,
-            (Dimension::D2, _) => ViewShape::D2Array,
+            (_, 1) => ViewShape::D2,
+            _ => ViewShape::D2Array,
         });
         check_shape(shape, layers, self.access, info)?;
         let format = self.format.unwrap_or(info.format);

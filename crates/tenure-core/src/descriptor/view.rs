@@ -12,7 +12,7 @@ use crate::device::{
     Allowed, Api, BindingKind, BufferAccess, BufferView, DescriptorKind, Device, DeviceError, Elements,
     Format, Properties, TextureAccess, Usage,
 };
-use crate::memory::MovableBacking;
+use crate::memory::{MakeRoom, MovableBacking};
 use crate::places::Places;
 use crate::registry::RecordKey;
 use crate::resource::{HandleInner, ViewGuard};
@@ -127,16 +127,18 @@ impl<D: Device> ViewInner<D> {
 impl<D: Device> View<D> {
     pub(crate) fn of_buffer(
         service: &Arc<DescriptorService<D>>,
+        room: &dyn MakeRoom,
         buffer: &Buffer<D>,
         desc: &BufferViewDesc,
     ) -> Result<Self, Error> {
         check_owner(service, &buffer.inner)?;
         let view = desc.resolve(buffer, service.context.device().properties())?;
-        Self::create(service, &buffer.inner, &desc.name, Shows::Buffer(view), Some(desc.access.into()))
+        Self::create(service, room, &buffer.inner, &desc.name, Shows::Buffer(view), Some(desc.access.into()))
     }
 
     pub(crate) fn of_texture(
         service: &Arc<DescriptorService<D>>,
+        room: &dyn MakeRoom,
         texture: &Texture<D>,
         desc: &TextureViewDesc,
     ) -> Result<Self, Error> {
@@ -149,11 +151,12 @@ impl<D: Device> View<D> {
             TextureAccess::InputAttachment => Some(BindingKind::InputAttachment),
             TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. } => None,
         };
-        Self::create(service, &texture.inner, &desc.name, Shows::Texture(view), binding)
+        Self::create(service, room, &texture.inner, &desc.name, Shows::Texture(view), binding)
     }
 
     fn create(
         service: &Arc<DescriptorService<D>>,
+        room: &dyn MakeRoom,
         held: &HandleInner<D>,
         name: &Name,
         shows: Shows,
@@ -162,13 +165,13 @@ impl<D: Device> View<D> {
         let name = if name.is_empty() { &held.name } else { name };
         let (slot, block, kind) = match held.as_movable() {
             Some(movable) => {
-                let slot = MovableSlot::make(service, movable, name, shows)?;
+                let slot = MovableSlot::make(service, room, movable, name, shows)?;
                 let kind = slot.kind();
                 (ViewSlot::Movable(slot), None, kind)
             }
             None => {
                 let resource = held.api_resource();
-                let slot = service.make_descriptor(name, &shows.descriptor(&resource.object, 0))?;
+                let slot = service.make_descriptor(room, name, &shows.descriptor(&resource.object, 0))?;
                 let kind = slot.kind;
                 (ViewSlot::Fixed(slot), resource.block, kind)
             }

@@ -6,6 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::DescriptorStore;
 use crate::device::{Descriptor, DescriptorHeapDesc, DescriptorKind, Device, DeviceError, ObjectRef, Permit};
+use crate::permit::OwnPermit as _;
 use crate::slot_blocks::{Slot, SlotBlocks};
 
 /// A descriptor in a heap that shaders do not see.

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::config::DescriptorConfig;
 use crate::device::{DescriptorKind, DescriptorLimits, Device, Permit};
 use crate::error::DescriptorPart;
+use crate::permit::OwnPermit as _;
 use crate::repeated::Repeated;
 use crate::time::{Batches, Clock, Recordings, ReleaseQueue, SyncPoint};
 use crate::{Config, ConfigError};

@@ -10,6 +10,7 @@ use super::DescriptorStore;
 use crate::Name;
 use crate::append_list::AppendList;
 use crate::device::{Device, DeviceError, ObjectRef, Permit, SetBinding, SetWrite};
+use crate::permit::OwnPermit as _;
 use crate::slot_blocks::{Slot, SlotBlocks};
 
 /// The layout, and its blocks. Held by the handles, and by what waits for the GPU.

@@ -14,6 +14,7 @@ use crate::device::{
     Permit,
 };
 use crate::error::{DescriptorPart, DescriptorUser, NoDescriptors};
+use crate::permit::OwnPermit as _;
 use crate::repeated::Repeated;
 use crate::{Config, ConfigError, Error, Name};
 

@@ -55,7 +55,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn compact(&self, budget: CompactionBudget) -> Result<CompactionReport, Error> {
         let _call = self.shared.call()?;
-        self.shared.compactor.run(&self.shared.context, budget)
+        self.shared.compactor.run(&self.shared.services, budget)
     }
 
     /// The [movable](crate::BufferDesc::movable) resources that have moved since the last call, each once, for programs that

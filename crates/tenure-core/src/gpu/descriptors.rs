@@ -19,7 +19,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn create_buffer_view(&self, buffer: &Buffer<D>, desc: &BufferViewDesc) -> Result<View<D>, Error> {
         let _call = self.shared.call()?;
-        View::of_buffer(&self.shared.commands.descriptors, buffer, desc)
+        View::of_buffer(&self.shared.services.descriptors, &*self.shared.services, buffer, desc)
     }
 
     /// Creates a view of a texture, for shaders or as a target. O(1); an API call, and rarely a heap
@@ -36,7 +36,7 @@ impl<D: Device> Gpu<D> {
         desc: &TextureViewDesc,
     ) -> Result<View<D>, Error> {
         let _call = self.shared.call()?;
-        View::of_texture(&self.shared.commands.descriptors, texture, desc)
+        View::of_texture(&self.shared.services.descriptors, &*self.shared.services, texture, desc)
     }
 
     /// Creates a sampler, or shares an equal one. O(1); a lock and a look-up.
@@ -47,7 +47,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn create_sampler(&self, desc: &SamplerDesc) -> Result<Sampler<D>, Error> {
         let _call = self.shared.call()?;
-        Sampler::create(&self.shared.commands.descriptors, desc)
+        Sampler::create(&self.shared.services.descriptors, &*self.shared.services, desc)
     }
 
     /// Puts descriptors in a row where shaders find them by index: all of views, or all of samplers.
@@ -64,7 +64,7 @@ impl<D: Device> Gpu<D> {
         desc: &DescriptorTableDesc<'_, D>,
     ) -> Result<DescriptorTable<D>, Error> {
         let _call = self.shared.call()?;
-        DescriptorTable::create(&self.shared.commands.descriptors, desc)
+        DescriptorTable::create(&self.shared.services.descriptors, &*self.shared.services, desc)
     }
 
     /// Creates a layout of descriptor sets.
@@ -75,7 +75,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn create_set_layout(&self, desc: &SetLayoutDesc<'_>) -> Result<SetLayout<D>, Error> {
         let _call = self.shared.call()?;
-        SetLayout::create(&self.shared.commands.descriptors, desc)
+        SetLayout::create(&self.shared.services.descriptors, &*self.shared.services, desc)
     }
 
     /// Creates a descriptor set that lasts. Descriptors that are not given hold nothing that a shader may use.
@@ -88,7 +88,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn create_descriptor_set(&self, desc: &DescriptorSetDesc<'_, D>) -> Result<DescriptorSet<D>, Error> {
         let _call = self.shared.call()?;
-        DescriptorSet::create(&self.shared.commands.descriptors, desc)
+        DescriptorSet::create(&self.shared.services.descriptors, &*self.shared.services, desc)
     }
 
     /// Whose a descriptor in the heap is that shaders see, for messages. Cost: for dynamic ones what
@@ -113,6 +113,6 @@ impl<D: Device> Gpu<D> {
     #[must_use]
     #[inline(never)]
     pub fn descriptor_owner(&self, kind: DescriptorKind, index: u32) -> DescriptorOwner {
-        self.shared.commands.descriptors.owner(kind, index)
+        self.shared.services.descriptors.owner(kind, index)
     }
 }

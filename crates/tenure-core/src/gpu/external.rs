@@ -68,7 +68,7 @@ impl<D: Device> Gpu<D> {
     ) -> Result<(T, SyncPoint), E> {
         let _call = self.shared.call()?;
         let queue = queue.id(self.shared.context.device().properties());
-        submit_external(&self.shared.context, queue, waits, run)
+        submit_external(&self.shared.services, queue, waits, run)
     }
 
     /// Says that the program itself has brought a resource into `state`, with the submissions `at` (see

@@ -50,7 +50,35 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn depth_stencil_format(&self, wanted: Format, usage: Usage) -> Option<Format> {
         let usage = usage | Usage::DEPTH_STENCIL;
-        let mut candidates = wanted.depth_candidates().iter().copied();
+        let mut candidates = depth_candidates(wanted).iter().copied();
         candidates.find(|format| self.supports_format(*format, usage))
+    }
+}
+
+/// The formats to try for a depth target in place of `wanted`, the nearest first: those with at least
+/// as many bits of depth, and stencil if it is wanted, before those with fewer. Empty for colours.
+const fn depth_candidates(wanted: Format) -> &'static [Format] {
+    use Format::{D16Unorm, D24UnormS8Uint, D32Float, D32FloatS8Uint};
+    match wanted {
+        D16Unorm => &[D16Unorm, D32Float, D24UnormS8Uint, D32FloatS8Uint],
+        D32Float => &[D32Float, D32FloatS8Uint, D24UnormS8Uint, D16Unorm],
+        D24UnormS8Uint => &[D24UnormS8Uint, D32FloatS8Uint],
+        D32FloatS8Uint => &[D32FloatS8Uint, D24UnormS8Uint],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Format, depth_candidates};
+
+    #[test]
+    fn candidates_for_depth_have_depth_and_keep_stencil() {
+        for format in Format::ALL.iter().copied() {
+            for candidate in depth_candidates(format) {
+                assert!(candidate.is_depth() && (candidate.has_stencil() || !format.has_stencil()));
+            }
+            assert_eq!(depth_candidates(format).first(), format.is_depth().then_some(&format));
+        }
     }
 }

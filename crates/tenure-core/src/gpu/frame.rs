@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Gpu;
-use crate::command::CommandService;
 use crate::context::Panicked;
 use crate::device::Device;
 use crate::execute::{Resources, execute};
@@ -77,7 +76,7 @@ impl<D: Device> Frame<D> {
         record: impl FnMut(PassId, &mut Recording<D>, &Resources<'_, D>) -> Result<(), E>,
     ) -> Result<SyncPoint, E> {
         let _call = self.gpu.shared.call()?;
-        execute(&self.gpu.shared.commands, graph, record)
+        execute(&self.gpu.shared.services, graph, record)
     }
 
     /// Ends the frame; uploads that are pending are submitted with it.
@@ -94,7 +93,7 @@ impl<D: Device> Frame<D> {
         let shared = self.gpu.shared.clone();
         let context = &shared.context;
         let _call = context.call();
-        let flushed = context.flush_pending_uploads();
+        let flushed = self.gpu.shared.services.flush_pending_uploads();
         context.pacer.lock().end(context.clock.submitted());
         let (polled, panicked) = shared.poll_and_purge();
         self.age();
@@ -105,19 +104,14 @@ impl<D: Device> Frame<D> {
 
     /// Ends the frame in all caches and pools, which give back what has been idle for long enough.
     fn age(&self) {
-        let context = &self.gpu.shared.context;
-        let CommandService { lists, staging, queries, .. } = &*self.gpu.shared.commands;
-        staging.store.constants.end_frame(context);
-        staging.store.builds.end_frame(context);
-        self.gpu.shared.uploads.end_frame(context);
-        staging.store.readbacks.end_frame(context);
-        queries.end_frame();
-        self.gpu.shared.compactor.end_frame(context);
+        let (context, services) = (&self.gpu.shared.context, &self.gpu.shared.services);
+        services.end_frame();
+        self.gpu.shared.compactor.end_frame(services);
         context.pools.end_frame(context.device());
         context.pools.residency.end_frame(&context.paging());
         context.descriptors.end_frame(context.device(), context.current_frame());
-        self.gpu.shared.commands.transients.end_frame();
-        let reserved = lists.end_frame(context.device(), context.config.frames.in_flight);
+        services.transients.end_frame();
+        let reserved = services.lists.end_frame(context.device(), context.config.frames.in_flight);
         // The next call reports a loss of the device; another error is reported by the next call that needs a
         // list.
         let _noted = context.clock.note_loss(reserved);
@@ -144,7 +138,7 @@ impl<D: Device> Drop for Frame<D> {
         let context = &self.gpu.shared.context;
         let _call = context.call();
         // Uploads that were refused for lack of memory stay pending, and the next submission reports the error.
-        let _told_later = context.flush_pending_uploads();
+        let _told_later = self.gpu.shared.services.flush_pending_uploads();
         context.pacer.lock().end(context.clock.submitted());
         let (_reported_by_the_next_call, panicked) = self.gpu.shared.poll_and_purge();
         self.age();
@@ -161,6 +155,6 @@ impl<D: Device> Gpu<D> {
     /// device refuses, or a lost device.
     #[inline(never)]
     pub fn plan_graph(&self, graph: &Graph) -> Result<Arc<Compiled>, Error> {
-        self.shared.commands.transients.compile(graph)
+        self.shared.services.transients.compile(graph)
     }
 }

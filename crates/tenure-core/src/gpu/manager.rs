@@ -6,13 +6,14 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::shared::Shared;
-use super::{Frame, ShutdownReport, services};
+use super::{Frame, ShutdownReport};
 use crate::context::{Context, Panicked, Retired};
 use crate::device::{Device, State};
+use crate::duration::{milliseconds, nanoseconds};
 use crate::record::Recorder;
 use crate::resource::ReadbackTexture;
 use crate::stats::{PoolReport, StatsSources};
-use crate::time::{BackPressure, SyncPoint, milliseconds, nanoseconds};
+use crate::time::{BackPressure, SyncPoint};
 use crate::{
     AccelerationStructure, AccelerationStructureDesc, Awaited, Buffer, BufferDesc, Config, Deferred, Error,
     Name, NotReleased, PageAllocator, PageAllocatorDesc, Queue, Recording, Rejected, Report, Reserved,
@@ -68,8 +69,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn new(device: D, config: Config) -> Result<Self, Error> {
         let context = Context::new(device, config)?;
-        let (commands, uploads, compactor) = services::link(&context);
-        Ok(Self { shared: Arc::new(Shared::new(context, commands, uploads, compactor)) })
+        Ok(Self { shared: Arc::new(Shared::new(context)) })
     }
 
     /// The device.
@@ -109,7 +109,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
         let _call = self.shared.call()?;
-        Buffer::create(&self.shared.context, desc)
+        Buffer::create(&self.shared.context, &*self.shared.services, desc)
     }
 
     /// Creates a texture where the [policy](crate::memory::policy) says. One API call in steady
@@ -120,7 +120,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn create_texture(&self, desc: &TextureDesc) -> Result<Texture<D>, Error> {
         let _call = self.shared.call()?;
-        Texture::create(&self.shared.context, desc)
+        Texture::create(&self.shared.context, &*self.shared.services, desc)
     }
 
     /// Creates a texture for the CPU to read: a readback buffer with the right row pitch.
@@ -130,7 +130,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn create_readback_texture(&self, desc: &TextureDesc) -> Result<ReadbackTexture<D>, Error> {
         let _call = self.shared.call()?;
-        ReadbackTexture::create(&self.shared.context, desc)
+        ReadbackTexture::create(&self.shared.context, &*self.shared.services, desc)
     }
 
     /// Creates an acceleration structure in a buffer that others share, or in one of its own when it is
@@ -180,7 +180,7 @@ impl<D: Device> Gpu<D> {
         desc: &AccelerationStructureDesc,
     ) -> Result<AccelerationStructure<D>, Error> {
         let _call = self.shared.call()?;
-        AccelerationStructure::create(&self.shared.context, desc)
+        AccelerationStructure::create(&self.shared.context, &*self.shared.services, desc)
     }
 
     /// Creates a reserved (sparse) resource, without memory.
@@ -191,7 +191,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn create_reserved(&self, desc: &ReservedDesc) -> Result<Reserved<D>, Error> {
         let _call = self.shared.call()?;
-        Reserved::create(&self.shared.context, desc)
+        Reserved::create(&self.shared.services, desc)
     }
 
     /// Takes a buffer that the program made into tenure's care, so that an engine can adopt tenure
@@ -290,7 +290,7 @@ impl<D: Device> Gpu<D> {
     #[must_use]
     #[inline(never)]
     pub fn create_pages(&self, desc: &PageAllocatorDesc) -> PageAllocator<D> {
-        PageAllocator::new(&self.shared.context, desc)
+        PageAllocator::new(&self.shared.services, desc)
     }
 
     /// Creates an upload ring.
@@ -301,7 +301,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn create_upload_ring(&self, desc: &UploadRingDesc) -> Result<UploadRing<D>, Error> {
         let _call = self.shared.call()?;
-        UploadRing::create(&self.shared.commands.staging, desc)
+        UploadRing::create(&self.shared.services, desc)
     }
 
     /// Puts any object under the care of the release queue. Never refused, also not after a
@@ -347,7 +347,7 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub(crate) fn open_recording(&self, queue: Queue, name: Name) -> Result<Recording<D>, Error> {
         let _call = self.shared.call()?;
-        Recording::open(&self.shared.commands, queue.id(self.device().properties()), name)
+        Recording::open(&self.shared.services, queue.id(self.device().properties()), name)
     }
 
     /// Has command lists made beforehand: as many as it takes for `count` recordings of a queue to be open or
@@ -472,12 +472,12 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn purge(&self) -> Result<(), Error> {
         let _call = self.shared.context.call();
-        let flushed = self.shared.context.flush_pending_uploads();
+        let flushed = self.shared.services.flush_pending_uploads();
         let (polled, panicked) = self.shared.poll_and_purge();
-        self.shared.commands.transients.end_purge();
+        self.shared.services.transients.end_purge();
         let is_frame = self.shared.context.current_frame() == 0;
         if is_frame {
-            self.shared.commands.queries.end_frame();
+            self.shared.services.queries.end_frame();
             self.shared.context.pools.objects.end_purge(self.shared.context.device());
         }
         let pressure = || if is_frame { self.watch_pressure() } else { Panicked::none() };
@@ -496,14 +496,10 @@ impl<D: Device> Gpu<D> {
         let _call = self.shared.context.call();
         // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
         // refusal their `Upload` says so.
-        let _told_later = self.shared.context.flush_pending_uploads();
+        let _told_later = self.shared.services.flush_pending_uploads();
         self.shared.context.poll_clock();
-        self.shared.commands.staging.store.constants.release_free(&self.shared.context);
-        self.shared.commands.staging.store.builds.release_free(&self.shared.context);
-        self.shared.uploads.release(&self.shared.context);
-        self.shared.commands.staging.store.readbacks.release(&self.shared.context);
-        self.shared.commands.queries.store.trim(&self.shared.context);
-        self.shared.commands.transients.trim();
+        self.shared.services.release_free();
+        self.shared.services.transients.trim();
         // After all that puts something into the release queue.
         self.shared.context.reclaim();
         self.shared.context.pools.trim(self.device());
@@ -518,10 +514,10 @@ impl<D: Device> Gpu<D> {
     fn sources(&self) -> StatsSources<'_, D> {
         StatsSources {
             context: &self.shared.context,
-            lists: &self.shared.commands.lists,
+            lists: &self.shared.services.lists,
             descriptors: &self.shared.context.descriptors,
-            queries: &self.shared.commands.queries.store,
-            transients: &self.shared.commands.transients,
+            queries: &self.shared.services.queries.store,
+            transients: &self.shared.services.transients,
             last_frame: self.shared.meter.lock().last(),
         }
     }

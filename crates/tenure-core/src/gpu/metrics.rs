@@ -147,7 +147,7 @@ impl<D: Device> Gpu<D> {
         publish_heaps(recorder, context);
         self.publish_parts(recorder);
         let releases = context.release_stats();
-        let unused = self.shared.commands.transients.unused_objects();
+        let unused = self.shared.services.transients.unused_objects();
         let live = [
             (context.registry.len() as u64).saturating_sub(unused),
             context.recordings.count() as u64,
@@ -176,7 +176,7 @@ impl<D: Device> Gpu<D> {
         let objects = context.pools.objects.counts();
         let (failures, spills) = context.pools.notices.totals();
         let (evictions, returns) = context.pools.residency.paged();
-        let (compaction, uploads) = (self.shared.compactor.stats(), self.shared.uploads.stats());
+        let (compaction, uploads) = (self.shared.compactor.stats(), self.shared.services.uploads.stats());
         [
             context.current_frame(),
             context.waits.frames.load(Ordering::Relaxed),
@@ -216,7 +216,7 @@ impl<D: Device> Gpu<D> {
             pools: pools.iter().map(|(reserved, _)| reserved).sum(),
             committed: context.pools.objects.committed_memory.all().now(),
             pages: context.pools.objects.page_memory.all().now(),
-            transient: self.shared.commands.transients.stats().reserved,
+            transient: self.shared.services.transients.stats().reserved,
         };
         let MemoryParts { pools, committed, pages, transient } = parts;
         for (labels, bytes) in PART_LABELS.iter().zip([pools, committed, pages, transient]) {

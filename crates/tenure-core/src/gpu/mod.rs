@@ -11,7 +11,6 @@ mod memory;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod read_into;
-mod services;
 mod shared;
 mod shutdown;
 mod transfers;

@@ -7,18 +7,16 @@ use parking_lot::Mutex;
 
 use super::memory::PressureWatch;
 use super::shutdown::{self, ShutdownReport};
-use crate::command::CommandService;
 use crate::compaction::Compactor;
 use crate::context::{Call, Context, Panicked, RefShards};
 use crate::device::{Device, DeviceError};
 use crate::error::Error;
+use crate::services::Services;
 use crate::stats::FrameMeter;
-use crate::upload::Uploads;
 
 /// The services of a manager. The last clone of its `Gpu` ends it.
 pub(super) struct Shared<D: Device> {
-    pub(super) commands: Arc<CommandService<D>>,
-    pub(super) uploads: Arc<Uploads<D>>,
+    pub(super) services: Arc<Services<D>>,
     pub(super) compactor: Compactor<D>,
     pub(super) meter: Mutex<FrameMeter>,
     pub(super) pressure: PressureWatch<D>,
@@ -29,18 +27,14 @@ pub(super) struct Shared<D: Device> {
 }
 
 impl<D: Device> Shared<D> {
-    pub(super) fn new(
-        context: Arc<Context<D>>,
-        commands: Arc<CommandService<D>>,
-        uploads: Arc<Uploads<D>>,
-        compactor: Compactor<D>,
-    ) -> Self {
+    pub(super) fn new(context: Arc<Context<D>>) -> Self {
+        let services = Arc::new(Services::new(context.clone()));
+        let compactor = Compactor::new(context.device().properties());
         let ref_shards = RefShards::new(&context);
         let meter = Mutex::new(FrameMeter::default());
         let pressure = PressureWatch::new();
         Self {
-            commands,
-            uploads,
+            services,
             compactor,
             meter,
             pressure,
@@ -68,7 +62,7 @@ impl<D: Device> Shared<D> {
     #[inline]
     pub(super) fn settle_uploads(&self) -> Result<(), Error> {
         if self.context.is_closed.load(Ordering::Acquire) {
-            self.uploads.flush(&self.context).map(drop)
+            self.services.uploads.flush(&self.context).map(drop)
         } else {
             Ok(())
         }
@@ -79,8 +73,8 @@ impl<D: Device> Shared<D> {
         let context = &self.context;
         let polled = context.poll().map(drop);
         match &polled {
-            Ok(()) => self.commands.staging.store.rings.close(&context.recordings, &context.clock),
-            Err(lost) => self.uploads.give_up_all(context, &lost.clone().into()),
+            Ok(()) => self.services.rings.close(&context.recordings, &context.clock),
+            Err(lost) => self.services.uploads.give_up_all(context, &lost.clone().into()),
         }
         (polled, context.purge())
     }
@@ -88,7 +82,7 @@ impl<D: Device> Shared<D> {
     /// Without a lock, because a destructor of the program may call it inside another call of it.
     pub(super) fn shut_down(&self) -> ShutdownReport {
         self.context.is_closed.store(true, Ordering::Release);
-        self.commands.transients.close();
+        self.services.transients.close();
         self.pressure.close();
         shutdown::shut_down(self)
     }
@@ -101,7 +95,7 @@ impl<D: Device> Drop for Shared<D> {
             self.shut_down().log();
         }
         // What an upload on another thread has left since the shutdown.
-        self.uploads.give_up_all(&self.context, &Error::ShutDown);
-        self.uploads.release(&self.context);
+        self.services.uploads.give_up_all(&self.context, &Error::ShutDown);
+        self.services.uploads.release(&self.context);
     }
 }

@@ -101,8 +101,8 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
     let start = Instant::now();
     let context = &gpu.context;
     let _call = context.call();
-    if let Err(error) = gpu.uploads.flush(context) {
-        gpu.uploads.give_up_all(context, &error);
+    if let Err(error) = gpu.services.uploads.flush(context) {
+        gpu.services.uploads.give_up_all(context, &error);
     }
     let waited = context.clock.wait(
         context.device(),
@@ -117,11 +117,7 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
         context.awaited.give_up();
     } else {
         context.is_shut_down.store(true, Ordering::Release);
-        gpu.commands.staging.store.constants.release_all(context);
-        gpu.commands.staging.store.builds.release_all(context);
-        gpu.uploads.release(context);
-        gpu.commands.staging.store.readbacks.release(context);
-        gpu.commands.queries.store.release(context);
+        gpu.services.release_all();
         context.settle();
         gpu.compactor.end(context);
         context.pools.reclaim(context.device());

@@ -66,7 +66,8 @@ impl<D: Device> Gpu<D> {
         flags: AllocationFlags,
     ) -> Result<Upload, Error> {
         let _call = self.shared.call()?;
-        let upload = self.shared.uploads.upload(&self.shared.context, buffer, bytes, flags)?;
+        let services = &*self.shared.services;
+        let upload = services.uploads.upload(&self.shared.context, services, buffer, bytes, flags)?;
         self.shared.settle_uploads()?;
         Ok(upload)
     }
@@ -104,7 +105,9 @@ impl<D: Device> Gpu<D> {
         data: TexelData<'_>,
     ) -> Result<Upload, Error> {
         let _call = self.shared.call()?;
-        let upload = self.shared.uploads.upload_texture(&self.shared.context, texture, region, data)?;
+        let services = &*self.shared.services;
+        let upload =
+            services.uploads.upload_texture(&self.shared.context, services, texture, region, data)?;
         self.shared.settle_uploads()?;
         Ok(upload)
     }
@@ -160,7 +163,8 @@ impl<D: Device> Gpu<D> {
         desc.info.usage |= Usage::COPY_DST;
         let _call = self.shared.call()?;
         let texture = self.create_texture(&desc)?;
-        self.shared.uploads.upload_all(&self.shared.context, &texture, data, desc.allocation)?;
+        let services = &*self.shared.services;
+        services.uploads.upload_all(&self.shared.context, services, &texture, data, desc.allocation)?;
         self.shared.settle_uploads()?;
         Ok(texture)
     }
@@ -174,7 +178,7 @@ impl<D: Device> Gpu<D> {
     pub fn flush_uploads(&self) -> Result<SyncPoint, Error> {
         let _call = self.shared.context.call();
         self.shared.context.clock.check()?;
-        self.shared.uploads.flush(&self.shared.context)
+        self.shared.services.uploads.flush(&self.shared.context)
     }
 
     /// Submits an upload if it is pending, and blocks until it is complete or the time is over; true
@@ -187,7 +191,7 @@ impl<D: Device> Gpu<D> {
     pub fn wait_upload(&self, upload: &Upload, timeout: Duration) -> Result<bool, Error> {
         let _call = self.shared.context.call();
         if upload.outcome().is_none() {
-            self.shared.uploads.flush(&self.shared.context)?;
+            self.shared.services.uploads.flush(&self.shared.context)?;
         }
         match upload.outcome() {
             Some(Ok(point)) => self.wait(point, timeout),
@@ -240,6 +244,6 @@ impl<D: Device> Gpu<D> {
     #[must_use]
     #[inline(never)]
     pub fn upload_stats(&self) -> UploadStats {
-        self.shared.uploads.stats()
+        self.shared.services.uploads.stats()
     }
 }

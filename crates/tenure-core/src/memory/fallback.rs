@@ -25,7 +25,7 @@ pub(crate) enum AllocationFailure {
 }
 
 /// The steps of one request.
-struct Steps<'a, D: Device, C, E, N, A, M> {
+struct Steps<'a, D: Device, C, E, N, A> {
     pools: &'a Pools<D>,
     /// The class in a memory type.
     class: C,
@@ -34,19 +34,18 @@ struct Steps<'a, D: Device, C, E, N, A, M> {
     dedicated: A,
     flags: AllocationFlags,
     wanted: Option<Wanted>,
-    room: &'a M,
+    room: &'a dyn MakeRoom,
     /// [`MakeRoom::prepare_growth`] was called.
     has_prepared: bool,
 }
 
-impl<T, D, C, E, N, A, M> Fallback for Steps<'_, D, C, E, N, A, M>
+impl<T, D, C, E, N, A> Fallback for Steps<'_, D, C, E, N, A>
 where
     D: Device,
     C: Fn(MemoryTypeId) -> Class,
     E: Fn(MemoryTypeId) -> Result<Option<T>, DeviceError>,
     N: Fn(MemoryTypeId, Round) -> Result<T, DeviceError>,
     A: Fn(MemoryTypeId, Round, DeviceError) -> Result<T, DeviceError>,
-    M: MakeRoom,
 {
     type Found = T;
     type Error = DeviceError;
@@ -105,7 +104,7 @@ where
     }
 }
 
-impl<'a, T, D, C, E, N, A, M> Steps<'a, D, C, E, N, A, M>
+impl<'a, T, D, C, E, N, A> Steps<'a, D, C, E, N, A>
 where
     Self: Fallback<Found = T, Error = DeviceError>,
     D: Device,
@@ -170,7 +169,7 @@ impl<D: Device> Pools<D> {
         device: &D,
         config: &Config,
         request: RangeRequest<'_>,
-        room: &impl MakeRoom,
+        room: &dyn MakeRoom,
     ) -> Result<Backing<D>, AllocationFailure> {
         let needs = self.range_needs(device, request.kind).map_err(AllocationFailure::Refused)?;
         let class = |memory| Class::new(memory, needs.category, request.kind, request.traits);
@@ -211,7 +210,7 @@ impl<D: Device> Pools<D> {
         needs: &Requirements,
         size: u64,
         tile: u64,
-        room: &impl MakeRoom,
+        room: &dyn MakeRoom,
     ) -> Result<(Suballocation, Store<D>), AllocationFailure> {
         let class = |memory| Class::new(memory, needs.category, PoolKind::Tiles, BlockTraits::default());
         let flags = AllocationFlags::empty();
@@ -243,7 +242,7 @@ impl<D: Device> Pools<D> {
         device: &D,
         config: &Config,
         request: ResourceRequest<'_>,
-        room: &impl MakeRoom,
+        room: &dyn MakeRoom,
     ) -> Result<Backing<D>, AllocationFailure> {
         // What the first step comes to in steady state, with fewer instructions.
         match self.place_in_preferred(device, config, request) {
@@ -285,7 +284,7 @@ impl<D: Device> Pools<D> {
         config: &Config,
         request: ResourceRequest<'_>,
         refusal: Option<DeviceError>,
-        room: &impl MakeRoom,
+        room: &dyn MakeRoom,
     ) -> Result<Backing<D>, AllocationFailure> {
         let needs = request.needs;
         // The first step begins with the block of the preferred memory that was tried.

@@ -54,8 +54,7 @@ pub(crate) use location::{
     SharedHeap, StructureLocation,
 };
 pub(crate) use movable::{
-    ApiPlace, Current, Exchange, Follower, Holder, MovableBacking, PlaceHold, PlaceHolds, PlaceNeeds,
-    PlannedMove,
+    ApiPlace, Current, Exchange, Holder, MovableBacking, PlaceHold, PlaceHolds, PlaceNeeds, PlannedMove,
 };
 pub(crate) use objects::{HeapPlace, MapWish, MemoryOwner, MemorySize};
 pub(crate) use pool::{FreeToken, PoolShard, ShardTotals, Store, Suballocation};

@@ -273,28 +273,6 @@ impl PlaceNeeds {
     }
 }
 
-/// What shows a movable resource, and has to show it in its new place: a view; and what is made of views.
-///
-/// While something moves nobody reads what shows it: whoever does holds the resource, or has pinned it.
-pub(crate) trait Follower<D: Device>: Send + Sync {
-    /// Makes what shows a resource in the place that it moves to. For views; called once for each resource. False when
-    /// it cannot be made.
-    fn follow(&self, to: &ApiPlace<D>) -> bool;
-
-    /// Makes what shows views as they will be. For tables and sets, after all views; perhaps called more than once. False
-    /// when it cannot be made.
-    fn follow_views(&self) -> bool;
-
-    /// The resource is in its new place. Perhaps called more than once.
-    fn finish(&self);
-
-    /// The resource stays where it is. Perhaps called more than once.
-    fn cancel(&self);
-
-    /// Whoever waited may go on: gives back what is not needed any more. Perhaps called more than once.
-    fn settle(&self);
-}
-
 /// The backing of a movable resource.
 pub(crate) struct MovableBacking<D: Device> {
     pub(crate) current: Exchangeable<Current<D>>,
@@ -305,7 +283,6 @@ pub(crate) struct MovableBacking<D: Device> {
     pub(crate) id: MovableId,
     /// The number of its record in the registry.
     record: OnceLock<u64>,
-    followers: Mutex<Vec<Weak<dyn Follower<D>>>>,
 }
 
 impl<D: Device> fmt::Debug for MovableBacking<D> {
@@ -336,28 +313,7 @@ impl<D: Device> MovableBacking<D> {
         };
         let current = Exchangeable::new(current);
         let (pinned, record) = (OnceLock::new(), OnceLock::new());
-        let followers = Mutex::new(Vec::new());
-        Self { current, pinned, needs, name: name.clone(), id, record, followers }
-    }
-
-    /// Notes what shows it from now on. The caller holds it.
-    pub(crate) fn add_follower(&self, follower: Weak<dyn Follower<D>>) {
-        let followers = &mut *self.followers.lock();
-        // Those that are gone are forgotten before the vector grows.
-        if followers.len() == followers.capacity() {
-            followers.retain(|follower| follower.strong_count() > 0);
-        }
-        followers.push(follower);
-    }
-
-    /// Whether something shows it.
-    pub(crate) fn has_followers(&self) -> bool {
-        self.followers.lock().iter().any(|follower| follower.strong_count() > 0)
-    }
-
-    /// What shows it.
-    pub(crate) fn followers(&self, found: &mut Vec<Arc<dyn Follower<D>>>) {
-        found.extend(self.followers.lock().iter().filter_map(Weak::upgrade));
+        Self { current, pinned, needs, name: name.clone(), id, record }
     }
 
     /// Notes the number of its record, once.

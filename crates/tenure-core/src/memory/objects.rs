@@ -13,6 +13,7 @@ use crate::block_set::BlockKey;
 use crate::device::{
     Device, DeviceError, DeviceHeaps, HeapDesc, MemoryTypeId, ObjectRef, Permit, Priority, ResourceDesc,
 };
+use crate::permit::OwnPermit as _;
 
 /// What counts the memory that a resource gets for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,7 +229,7 @@ impl Objects {
             self.budgets.note_allocation(desc.memory, desc.size);
             Ok(heap)
         };
-        let heap = self.limits.create_heap(&DeviceHeaps::own(device), desc, name, make)?;
+        let heap = self.limits.create_heap(&DeviceHeaps::new(device, Permit::own()), desc, name, make)?;
         self.heaps.fetch_add(1, Ordering::Relaxed);
         self.heaps_made.fetch_add(1, Ordering::Relaxed);
         part.add(desc.memory, desc.size);
@@ -246,7 +247,7 @@ impl Objects {
     ) {
         let MemorySize { memory, size } = own;
         self.budgets.begin_release(memory, size);
-        self.limits.destroy_heap(&DeviceHeaps::own(device), heap, memory, size);
+        self.limits.destroy_heap(&DeviceHeaps::new(device, Permit::own()), heap, memory, size);
         self.budgets.end_release(memory, size);
         self.heaps.fetch_sub(1, Ordering::Relaxed);
         part.remove(memory, size);

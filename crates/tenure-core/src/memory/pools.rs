@@ -25,6 +25,7 @@ use crate::api_resource::ApiResource;
 use crate::device::{
     BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, Permit, ResourceDesc, Usage,
 };
+use crate::permit::OwnPermit as _;
 
 /// What buffers of a range pool need, asked of the device once.
 #[derive(Clone, Copy, Debug)]

@@ -40,7 +40,7 @@ pub(crate) struct ResourceRequest<'a> {
     pub(crate) name: &'a Name,
 }
 
-/// What gives memory back that is not used, or no longer.
+/// What gives memory back that is not used, or no longer: passed to each function that may need new memory.
 pub(crate) trait MakeRoom {
     /// Gives back what nothing uses, and evicts what leaves room for the wanted bytes.
     fn make_room(&self, wanted: Option<Wanted>);
@@ -53,6 +53,19 @@ pub(crate) trait MakeRoom {
 
     /// Waits for what the GPU still uses, for a bounded time, and gives it back; false when there is nothing.
     fn wait_for_room(&self, wanted: Option<Wanted>) -> bool;
+}
+
+impl dyn MakeRoom + '_ {
+    /// Calls `ask`; if the device is short of memory, makes room and calls it once more.
+    pub(crate) fn retry<T>(&self, mut ask: impl FnMut() -> Result<T, DeviceError>) -> Result<T, DeviceError> {
+        match ask() {
+            Err(error) if error.is_shortage() => {
+                self.make_room(None);
+                ask()
+            }
+            answer => answer,
+        }
+    }
 }
 
 /// What a request takes at least, in the memory type that it prefers.

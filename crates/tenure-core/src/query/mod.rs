@@ -19,7 +19,7 @@ pub use value::{AnySamples, CompactedSize, PipelineStatistics, QueryValue, Sampl
 
 /// The queries of a manager with its context, for recordings and for the tickets of results.
 pub(crate) struct QueryService<D: Device> {
-    pub(crate) store: Arc<QueryStore<D>>,
+    pub(crate) store: QueryStore<D>,
     /// Declared last, as in every handle.
     pub(crate) context: Arc<Context<D>>,
 }
@@ -38,6 +38,11 @@ impl<D: Device> Drop for QueryService<D> {
 }
 
 impl<D: Device> QueryService<D> {
+    pub(crate) fn new(context: &Arc<Context<D>>) -> Self {
+        let store = QueryStore::new(context.device().properties());
+        Self { store, context: context.clone() }
+    }
+
     /// A frame has ended: the GPU times that have arrived are in its statistics.
     pub(crate) fn end_frame(&self) {
         let Self { store, context } = self;

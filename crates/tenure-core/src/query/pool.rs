@@ -11,6 +11,8 @@ use super::recorded::RecordedQueries;
 use super::times::GpuTimes;
 use crate::context::Context;
 use crate::device::{Device, ObjectRef, Permit, Properties, QueryHeapDesc, QueryKind, QueueId, Usage};
+use crate::memory::MakeRoom;
+use crate::permit::OwnPermit as _;
 use crate::resource::Tracked;
 use crate::staging::Page;
 use crate::ticket::Ticket;
@@ -32,16 +34,16 @@ const MOST_FREE: usize = 256;
 const fn chunk_size(kind: QueryKind) -> u32 {
     match kind {
         QueryKind::Timestamp | QueryKind::CompactedSize => 64,
-        QueryKind::Occlusion | QueryKind::BinaryOcclusion | QueryKind::PipelineStatistics => 16,
+        _ => 16,
     }
 }
 
 const fn page_name(kind: QueryKind) -> &'static str {
     match kind {
         QueryKind::Timestamp => "timestamps",
-        QueryKind::Occlusion | QueryKind::BinaryOcclusion => "occlusion queries",
         QueryKind::PipelineStatistics => "pipeline statistics",
         QueryKind::CompactedSize => "compacted sizes",
+        _ => "occlusion queries",
     }
 }
 
@@ -55,12 +57,12 @@ pub(crate) struct QueryHeap<D: Device> {
 }
 
 impl<D: Device> QueryHeap<D> {
-    fn create(context: &Context<D>, desc: QueryHeapDesc) -> Result<Self, Error> {
+    fn create(context: &Context<D>, room: &dyn MakeRoom, desc: QueryHeapDesc) -> Result<Self, Error> {
         let bytes = u64::from(desc.count) * desc.kind.result_bytes();
         let name = page_name(desc.kind);
         let page = BufferDesc::new(bytes, Usage::COPY_DST).memory(MemoryUse::Readback).alignment(256);
-        let page = Page::new(context, &page.name(name))?;
-        match context.retry(|| context.device().create_query_heap(&desc)) {
+        let page = Page::new(context, room, &page.name(name))?;
+        match room.retry(|| context.device().create_query_heap(&desc)) {
             Ok(raw) => {
                 context.device().set_name(Permit::own(), ObjectRef::QueryHeap(&raw), name);
                 Ok(Self { raw, page, desc, reset_at: 0 })
@@ -284,11 +286,12 @@ impl<D: Device> QueryStore<D> {
     pub(crate) fn create_heap(
         &self,
         context: &Context<D>,
+        room: &dyn MakeRoom,
         kind: QueryKind,
         queue: QueueId,
     ) -> Result<QueryHeap<D>, Error> {
         let desc = QueryHeapDesc { kind, queue, count: chunk_size(kind) * CHUNKS };
-        let heap = QueryHeap::create(context, desc)?;
+        let heap = QueryHeap::create(context, room, desc)?;
         self.made.fetch_add(1, Ordering::Relaxed);
         Ok(heap)
     }

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use super::recorded::{Lease, Slot};
 use super::value::QueryValue;
 use crate::device::{Device, DeviceError};
+use crate::duration::milliseconds;
 use crate::ticket::Progress;
-use crate::time::{RecordingId, milliseconds};
+use crate::time::RecordingId;
 use crate::{Awaited, Error, Name};
 
 /// A query that a recording has begun: [`Commands::end_query`](crate::Commands::end_query) ends it.
@@ -53,7 +54,7 @@ impl<V: QueryValue> OpenQuery<V> {
     /// ```
     pub const fn from_raw([recording, query]: [u64; 2]) -> Self {
         let slot = Slot { kind: V::KIND, chunk: (query >> 32) as u32, query: query as u32 };
-        Self::new(RecordingId(recording), slot)
+        Self::new(RecordingId::from_raw(recording), slot)
     }
 }
 

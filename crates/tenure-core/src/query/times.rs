@@ -53,7 +53,7 @@ impl GpuTimeScope {
     pub const fn from_raw([recording, index]: [u64; 2]) -> Self {
         // An index that is too large is that of no scope.
         let index = if index > u32::MAX as u64 { u32::MAX - 1 } else { index as u32 };
-        Self { recording: RecordingId(recording), index }
+        Self { recording: RecordingId::from_raw(recording), index }
     }
 }
 

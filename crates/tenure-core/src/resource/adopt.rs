@@ -11,6 +11,7 @@ use crate::device::{
     Allowed, BufferInfo, Device, DeviceError, Mapping, ObjectRef, Permit, ResourceDesc, State,
 };
 use crate::memory::{AdoptedOwner, Backing, Location};
+use crate::permit::OwnPermit as _;
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::state::StateError;

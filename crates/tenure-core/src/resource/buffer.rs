@@ -8,7 +8,9 @@ use crate::api_resource::ApiResource;
 use crate::context::Context;
 use crate::device::{BufferInfo, Device, DeviceError, Mapping, ResourceDesc, Usage};
 use crate::memory::policy::Placement;
-use crate::memory::{Backing, Cost, Location, LocationKind, MemoryUse, MovableId, PlaceNeeds, RangeRequest};
+use crate::memory::{
+    Backing, Cost, Location, LocationKind, MakeRoom, MemoryUse, MovableId, PlaceNeeds, RangeRequest,
+};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::{Error, Name};
@@ -30,9 +32,13 @@ pub struct Buffer<D: Device> {
 debug_fields!([D: Device] Buffer<D>, "Buffer", this, name: this.name(), size: this.size(), usage: this.usage, memory: this.memory, location: this.location());
 
 impl<D: Device> Buffer<D> {
-    pub(crate) fn create(context: &Arc<Context<D>>, desc: &BufferDesc) -> Result<Self, Error> {
+    pub(crate) fn create(
+        context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
+        desc: &BufferDesc,
+    ) -> Result<Self, Error> {
         let Wanted { align, step, size, placement } = Wanted::of(context, desc)?;
-        let backing = place_buffer_bytes(context, desc, placement, size, align)?;
+        let backing = place_buffer_bytes(context, room, desc, placement, size, align)?;
         let begin = backing.location.offset();
         let offset = match step {
             // Offset 0, that of whole API resources, is a multiple of everything.
@@ -124,7 +130,7 @@ impl<D: Device> Buffer<D> {
         Self { inner, offset: 0, usage: info.usage, memory: MemoryUse::GpuOnly }
     }
 
-    pub(super) const fn from_parts(inner: HandleInner<D>, usage: Usage, memory: MemoryUse) -> Self {
+    pub(crate) const fn from_parts(inner: HandleInner<D>, usage: Usage, memory: MemoryUse) -> Self {
         Self { inner, offset: 0, usage, memory }
     }
 

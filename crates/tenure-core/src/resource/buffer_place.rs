@@ -5,7 +5,7 @@ use crate::Error;
 use crate::context::Context;
 use crate::device::{Allowed, Api, BufferInfo, Device, DeviceError, Requirements, ResourceDesc, Usage};
 use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, place_buffer_alone};
-use crate::memory::{Backing, Location, MemoryUse, PoolKind, RangeRequest};
+use crate::memory::{Backing, Location, MakeRoom, MemoryUse, PoolKind, RangeRequest};
 
 /// Where the policy sends a buffer, and what it takes there.
 pub(super) struct Wanted {
@@ -57,7 +57,7 @@ fn step(size: u64, align: u64, stride: u32) -> Option<u64> {
 const COPIED_FROM: u64 = 4 << 10;
 
 /// The alignment a buffer needs inside a larger one.
-pub(super) fn buffer_alignment<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<u64, Error> {
+pub(crate) fn buffer_alignment<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<u64, Error> {
     let refuse = |field, value: u64, allowed| {
         Err(Error::device(&desc.name, DeviceError::invalid_desc(field, value, allowed)))
     };
@@ -109,19 +109,24 @@ fn has_structured_views<D: Device>(context: &Context<D>, desc: &BufferDesc) -> b
 }
 
 /// Memory for a page of the manager's own: never in an API buffer that buffers of the program share.
-pub(crate) fn place_page<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<Backing<D>, Error> {
+pub(crate) fn place_page<D: Device>(
+    context: &Context<D>,
+    room: &dyn MakeRoom,
+    desc: &BufferDesc,
+) -> Result<Backing<D>, Error> {
     let align = buffer_alignment(context, desc)?;
     let subject = buffer_subject(desc.usage, desc.memory);
     let placement = match place_buffer(subject, desc.size, &context.config) {
         Placement::Range(_) => Placement::Range(page_pool(desc.memory)),
         alone => alone,
     };
-    place_buffer_bytes(context, desc, placement, desc.size, align)
+    place_buffer_bytes(context, room, desc, placement, desc.size, align)
 }
 
 /// Memory where the policy sent a buffer, of `size` bytes where it is a range.
 pub(super) fn place_buffer_bytes<D: Device>(
     context: &Context<D>,
+    room: &dyn MakeRoom,
     desc: &BufferDesc,
     placement: Placement,
     size: u64,
@@ -142,15 +147,15 @@ pub(super) fn place_buffer_bytes<D: Device>(
             {
                 return Ok(Backing { api_resource, location: Location::Range(suballocation) });
             }
-            context.place_range(request)
+            context.place_range(room, request)
         }
-        placement => place_buffer_resource(context, desc, alone, placement),
+        placement => place_buffer_resource(context, room, desc, alone, placement),
     }
 }
 
 /// What a buffer with an API resource of its own needs of a heap: what the driver says, and what the
 /// program asks for, up to the alignment of the heap itself.
-pub(super) fn placed_needs<D: Device>(
+pub(crate) fn placed_needs<D: Device>(
     context: &Context<D>,
     desc: &BufferDesc,
     resource: &ResourceDesc,
@@ -164,6 +169,7 @@ pub(super) fn placed_needs<D: Device>(
 
 fn place_buffer_resource<D: Device>(
     context: &Context<D>,
+    room: &dyn MakeRoom,
     desc: &BufferDesc,
     info: BufferInfo,
     placement: Placement,
@@ -172,5 +178,5 @@ fn place_buffer_resource<D: Device>(
     let needs = placed_needs(context, desc, &resource)?;
     let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
     let traits = desc.traits(context);
-    context.place_resource(desc.request(context, (&resource, &needs), placement, traits))
+    context.place_resource(room, desc.request(context, (&resource, &needs), placement, traits))
 }

@@ -1,4 +1,4 @@
-//! Handles: buffers, textures, reserved resources, and whatever else must outlive the GPU's use.
+//! Handles: buffers, textures, acceleration structures, and whatever else must outlive the GPU's use.
 
 mod adopt;
 mod buffer;
@@ -7,23 +7,18 @@ mod buffer_place;
 mod constant;
 mod deferred;
 mod handle;
-mod pages;
-mod reserved;
 mod structure;
 mod texture;
-mod tile_map;
 mod tracked;
 
 pub use adopt::Rejected;
 pub use buffer::Buffer;
 pub use buffer_desc::BufferDesc;
-pub(crate) use buffer_place::place_page;
+pub(crate) use buffer_place::{buffer_alignment, place_page, placed_needs};
 pub use constant::{BufferSlice, Constant};
 pub use deferred::{Deferred, NotReleased};
 pub(crate) use handle::ViewGuard;
 pub(crate) use handle::{HandleInner, Labels, PlaceRef};
-pub use pages::{PageAllocator, PageAllocatorDesc, PageStats};
-pub use reserved::{Reserved, ReservedDesc, TileQueue};
 pub use structure::{AccelerationStructure, AccelerationStructureDesc};
 pub use texture::{ReadbackTexture, SubresourceLayout, Texture, TextureDesc};
 pub(crate) use tracked::Tracked;

@@ -9,7 +9,8 @@ use crate::device::{
     AccelerationStructureKind, AccelerationStructureRange, Device, ObjectRef, Permit, Usage,
 };
 use crate::memory::policy::{buffer_subject, place_buffer};
-use crate::memory::{Backing, Location, LocationKind, StructureLocation};
+use crate::memory::{Backing, Location, LocationKind, MakeRoom, StructureLocation};
+use crate::permit::OwnPermit as _;
 use crate::registry::ObjectKind;
 use crate::{BufferDesc, Error, MemoryUse, Name};
 
@@ -85,7 +86,11 @@ pub struct AccelerationStructure<D: Device> {
 debug_fields!([D: Device] AccelerationStructure<D>, "AccelerationStructure", this, name: this.name(), kind: this.kind, size: this.size(), address: this.address, location: this.location());
 
 impl<D: Device> AccelerationStructure<D> {
-    pub(crate) fn create(context: &Arc<Context<D>>, desc: &AccelerationStructureDesc) -> Result<Self, Error> {
+    pub(crate) fn create(
+        context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
+        desc: &AccelerationStructureDesc,
+    ) -> Result<Self, Error> {
         let AccelerationStructureDesc { kind, size, name, tag } = desc;
         let usage = Usage::ACCELERATION_STRUCTURE;
         let bytes = BufferDesc { usage, ..BufferDesc::new(*size, usage).name(name.clone()) };
@@ -93,11 +98,11 @@ impl<D: Device> AccelerationStructure<D> {
         let subject = buffer_subject(usage, MemoryUse::GpuOnly);
         let placement = place_buffer(subject, *size, &context.config);
         let Backing { api_resource, location: place } =
-            place_buffer_bytes(context, &bytes, placement, *size, align)?;
+            place_buffer_bytes(context, room, &bytes, placement, *size, align)?;
         let (device, offset) = (context.device(), place.offset());
         let range =
             AccelerationStructureRange { buffer: &api_resource.object, offset, size: *size, kind: *kind };
-        let made = context.retry(|| device.create_acceleration_structure(Permit::own(), &range));
+        let made = room.retry(|| device.create_acceleration_structure(Permit::own(), &range));
         let object = match made {
             Ok(object) => object,
             Err(source) => {

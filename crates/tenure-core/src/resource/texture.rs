@@ -10,8 +10,8 @@ use crate::device::{
 };
 use crate::memory::policy::{Placement, place_texture};
 use crate::memory::{
-    AllocationFlags, Backing, BlockTraits, Cost, LocationKind, MemoryOwner, MemoryUse, MovableId, PlaceNeeds,
-    ResourceRequest,
+    AllocationFlags, Backing, BlockTraits, Cost, LocationKind, MakeRoom, MemoryOwner, MemoryUse, MovableId,
+    PlaceNeeds, ResourceRequest,
 };
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
@@ -293,10 +293,14 @@ pub struct Texture<D: Device> {
 debug_fields!([D: Device] Texture<D>, "Texture", this, name: this.name(), info: this.info(), size: this.size(), location: this.location());
 
 impl<D: Device> Texture<D> {
-    pub(crate) fn create(context: &Arc<Context<D>>, desc: &TextureDesc) -> Result<Self, Error> {
+    pub(crate) fn create(
+        context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
+        desc: &TextureDesc,
+    ) -> Result<Self, Error> {
         let (resource, needs, write_states) = desc.resolve(context)?;
         let (traits, placement) = desc.place(context, &needs);
-        let backing = context.place_resource(desc.request((&resource, &needs), placement, traits))?;
+        let backing = context.place_resource(room, desc.request((&resource, &needs), placement, traits))?;
         let trace = context.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
         let inner = HandleInner::new(
             context,
@@ -329,7 +333,7 @@ impl<D: Device> Texture<D> {
         found.map_err(|source| context.refused(&desc.name, source))
     }
 
-    pub(super) const fn from_parts(inner: HandleInner<D>, info: TextureInfo) -> Self {
+    pub(crate) const fn from_parts(inner: HandleInner<D>, info: TextureInfo) -> Self {
         Self { inner, info, write_states: State::COMMON }
     }
 
@@ -442,7 +446,11 @@ pub struct ReadbackTexture<D: Device> {
 debug_fields!([D: Device] ReadbackTexture<D>, "ReadbackTexture", this, buffer: this.buffer);
 
 impl<D: Device> ReadbackTexture<D> {
-    pub(crate) fn create(context: &Arc<Context<D>>, desc: &TextureDesc) -> Result<Self, Error> {
+    pub(crate) fn create(
+        context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
+        desc: &TextureDesc,
+    ) -> Result<Self, Error> {
         let refuse = |source| Error::device(&desc.name, source);
         desc.info.validate().map_err(refuse)?;
         check_limits(&desc.info, context.device().properties()).map_err(refuse)?;
@@ -458,7 +466,7 @@ impl<D: Device> ReadbackTexture<D> {
             .alignment(offset)
             .name(desc.name.clone())
             .tag(desc.tag.clone());
-        Ok(Self { buffer: Buffer::create(context, &buffer)?, layouts })
+        Ok(Self { buffer: Buffer::create(context, room, &buffer)?, layouts })
     }
 
     /// The buffer.
@@ -478,8 +486,8 @@ impl<D: Device> ReadbackTexture<D> {
 /// Whether copies can read such a texture: no device has a larger one, or copies from samples.
 fn check_limits(info: &TextureInfo, properties: &Properties) -> Result<(), DeviceError> {
     let (side, depth) = match info.dimension {
-        Dimension::D2 => (properties.max_texture_2d, properties.max_layers),
         Dimension::D3 => (properties.max_texture_3d, properties.max_texture_3d),
+        _ => (properties.max_texture_2d, properties.max_layers),
     };
     let limits = [
         ("width", info.width, side),

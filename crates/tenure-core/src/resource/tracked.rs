@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AccelerationStructure, Buffer, HandleInner, PlaceRef, Reserved, Texture};
+use super::{AccelerationStructure, Buffer, HandleInner, PlaceRef, Texture};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
 use crate::device::{Api, Device, State, Subresource, Usage};
@@ -26,7 +26,7 @@ impl<D: Device> AsRef<StateCell> for Tracked<D> {
 }
 
 /// A resource as a [`Recording`](crate::Recording) uses it: made from a reference to a [`Buffer`],
-/// a [`Texture`], a [`Reserved`] or an
+/// a [`Texture`], a [`Reserved`](crate::Reserved) or an
 /// [`AccelerationStructure`].
 pub struct Used<'a, D: Device> {
     inner: &'a HandleInner<D>,
@@ -67,20 +67,13 @@ impl<'a, D: Device> From<&'a Texture<D>> for Used<'a, D> {
     }
 }
 
-impl<'a, D: Device> From<&'a Reserved<D>> for Used<'a, D> {
-    fn from(reserved: &'a Reserved<D>) -> Self {
-        let allowed = reserved.inner.api_resource().states.allowed();
-        Self {
-            inner: &reserved.inner,
-            allowed,
-            offset: 0,
-            is_shared_with_peers: false,
-            memory: MemoryUse::GpuOnly,
-        }
-    }
-}
-
 impl<'a, D: Device> Used<'a, D> {
+    /// A resource that begins where its API object does and never moves, in the states that the object allows.
+    pub(crate) fn of_object(inner: &'a HandleInner<D>) -> Self {
+        let allowed = inner.api_resource().states.allowed();
+        Self { inner, allowed, offset: 0, is_shared_with_peers: false, memory: MemoryUse::GpuOnly }
+    }
+
     /// The API object, if commands of `context` may use it in `state`, and where the resource is in it; both stay the
     /// same as long as the holds live.
     ///

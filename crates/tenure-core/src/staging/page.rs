@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use crate::append_list::AppendList;
 use crate::context::{Context, Retired};
 use crate::device::{Device, DeviceError, Mapping};
-use crate::memory::Backing;
+use crate::memory::{Backing, MakeRoom};
 use crate::resource::{Tracked, place_page};
 use crate::time::{Stamp, SyncPoint};
 use crate::{BufferDesc, Error};
@@ -59,8 +59,8 @@ impl Uses {
 
 impl<D: Device> Page<D> {
     /// A page as `desc` says; of mapped memory.
-    pub(crate) fn new(context: &Context<D>, desc: &BufferDesc) -> Result<Self, Error> {
-        let backing = place_page(context, desc)?;
+    pub(crate) fn new(context: &Context<D>, room: &dyn MakeRoom, desc: &BufferDesc) -> Result<Self, Error> {
+        let backing = place_page(context, room, desc)?;
         let base = backing.location.offset();
         let address = backing.api_resource.address.map(|address| address + base);
         let id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
@@ -76,7 +76,7 @@ impl<D: Device> Page<D> {
         })
     }
 
-    pub(super) const fn id(&self) -> u64 {
+    pub(crate) const fn id(&self) -> u64 {
         self.id
     }
 
@@ -99,7 +99,7 @@ impl<D: Device> Page<D> {
         self.address
     }
 
-    pub(super) fn mapping(&self) -> Option<&D::Mapping> {
+    pub(crate) fn mapping(&self) -> Option<&D::Mapping> {
         self.backing.api_resource.mapping.as_ref()
     }
 
@@ -196,7 +196,7 @@ impl<D: Device> Pages<D> {
         }
     }
 
-    pub(super) const fn thread_pages(&self) -> usize {
+    pub(crate) const fn thread_pages(&self) -> usize {
         self.thread_pages
     }
 
@@ -208,7 +208,7 @@ impl<D: Device> Pages<D> {
     /// The next bytes of the current page at a multiple of `align`, a power of two: the page's
     /// index, and the offset in it.
     #[inline]
-    pub(super) fn bump(&self, size: u64, align: u64) -> Option<(usize, u64)> {
+    pub(crate) fn bump(&self, size: u64, align: u64) -> Option<(usize, u64)> {
         let offset = self.next.get().checked_add(align - 1)? & !(align - 1);
         let end = offset.checked_add(size).filter(|end| *end <= self.end.get())?;
         self.next.set(end);
@@ -216,13 +216,13 @@ impl<D: Device> Pages<D> {
     }
 
     #[inline]
-    pub(super) fn get(&self, index: usize) -> Option<&Page<D>> {
+    pub(crate) fn get(&self, index: usize) -> Option<&Page<D>> {
         self.pages.get(index).map(|page| &**page)
     }
 
     /// Takes a page in, of which the first `used` bytes are given out and the rest is to be filled
     /// from here on. Its index.
-    pub(super) fn begin(&self, mut page: Box<Page<D>>, used: u64) -> (usize, &Page<D>) {
+    pub(crate) fn begin(&self, mut page: Box<Page<D>>, used: u64) -> (usize, &Page<D>) {
         page.is_common = true;
         self.end.set(page.size());
         self.next.set(used);
@@ -232,7 +232,7 @@ impl<D: Device> Pages<D> {
     }
 
     /// Takes a page in that is full from the beginning. Its index.
-    pub(super) fn keep(&self, page: Box<Page<D>>) -> (usize, &Page<D>) {
+    pub(crate) fn keep(&self, page: Box<Page<D>>) -> (usize, &Page<D>) {
         (self.pages.len(), self.pages.push(page))
     }
 

@@ -38,7 +38,7 @@ impl<D: Device> Default for PagePool<D> {
 
 impl<D: Device> PagePool<D> {
     /// Pages for a recording, which may have begun with an earlier one.
-    pub(super) fn take(&self) -> Box<Pages<D>> {
+    pub(crate) fn take(&self) -> Box<Pages<D>> {
         let own = crate::thread_slot::current() % THREADS;
         let begun = self.threads[own].0.lock().take_begun();
         let mut pages = begun
@@ -50,7 +50,7 @@ impl<D: Device> PagePool<D> {
 
     /// A page that was filled before and that nothing uses any more; of the thread `own`, if it has one. Asks the
     /// driver how far the GPU is where there is none as far as is known.
-    pub(super) fn take_free(&self, own: usize, context: &Context<D>) -> Option<Box<Page<D>>> {
+    pub(crate) fn take_free(&self, own: usize, context: &Context<D>) -> Option<Box<Page<D>>> {
         let find = || {
             let page = self.threads[own].0.lock().take_free(context);
             let of_others = || self.of_others(own).find_map(|mut pages| pages.take_free(context));

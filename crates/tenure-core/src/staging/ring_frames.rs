@@ -1,7 +1,10 @@
 //! The bytes of an upload ring, and the frames that hold them.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use tenure_suballoc::Ring;
 
 use crate::time::{Clock, Recordings, Stamp, SyncPoint};
@@ -20,14 +23,14 @@ struct Mark {
 
 /// What keeps the oldest bytes of a full ring from being overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Oldest {
+pub(crate) enum Oldest {
     /// The GPU: this must be complete.
     Submitted(SyncPoint),
     /// A recording that is still open.
     Recording,
 }
 
-/// What an [`UploadRing`](super::UploadRing) has been through. Bytes.
+/// What an [`UploadRing`](crate::UploadRing) has been through. Bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RingStats {
@@ -60,18 +63,18 @@ pub(crate) struct RingFrames {
     dated: usize,
     /// When the frame that is open began.
     opened: Stamp,
-    pub(super) stats: RingStats,
+    pub(crate) stats: RingStats,
 }
 
 impl RingFrames {
-    pub(super) fn new(capacity: u64, opened: Stamp) -> Self {
+    pub(crate) fn new(capacity: u64, opened: Stamp) -> Self {
         let stats = RingStats { capacity, ..RingStats::default() };
         Self { ring: Ring::new(capacity), marks: VecDeque::new(), dated: 0, opened, stats }
     }
 
     /// Bytes for the open frame at a multiple of `align`; `None` when they do not fit now.
     #[inline]
-    pub(super) fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
+    pub(crate) fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
         let offset = self.ring.allocate(size, align)?;
         self.stats.allocations += 1;
         self.stats.bytes += size;
@@ -90,7 +93,7 @@ impl RingFrames {
     }
 
     /// Frees the frames that the GPU is known to be done with.
-    pub(super) fn free(&mut self, recordings: &Recordings, clock: &Clock) {
+    pub(crate) fn free(&mut self, recordings: &Recordings, clock: &Clock) {
         self.date(recordings, clock);
         let (marks, completed) = (&mut self.marks, clock.completed());
         let is_done = |mark: &Mark| mark.point.is_some_and(|point| point.is_covered_by(&completed));
@@ -114,7 +117,7 @@ impl RingFrames {
     }
 
     /// What to wait for before anything more can be freed.
-    pub(super) fn oldest(&self) -> Oldest {
+    pub(crate) fn oldest(&self) -> Oldest {
         match self.marks.front().and_then(|mark| mark.point) {
             Some(point) => Oldest::Submitted(point),
             // Nothing is closed, or what is may still be used.
@@ -122,7 +125,41 @@ impl RingFrames {
         }
     }
 
-    pub(super) fn stats(&self) -> RingStats {
+    pub(crate) fn stats(&self) -> RingStats {
         RingStats { used: self.ring.used(), frames: self.marks.len() as u64, ..self.stats }
+    }
+}
+
+/// The rings of a manager, for the end of frames.
+#[derive(Default)]
+pub(crate) struct Rings {
+    /// Set and cleared under the lock: many programs have none, and each purge asks.
+    has_some: AtomicBool,
+    rings: Mutex<Vec<Weak<Mutex<RingFrames>>>>,
+}
+
+impl Rings {
+    pub(crate) fn add(&self, ring: &Arc<Mutex<RingFrames>>) {
+        let mut rings = self.rings.lock();
+        if rings.len() == rings.capacity() {
+            // A program may create and drop rings without ending frames.
+            rings.retain(|ring| ring.strong_count() > 0);
+        }
+        rings.push(Arc::downgrade(ring));
+        self.has_some.store(true, Ordering::Release);
+    }
+
+    /// Ends a frame of every ring. Cost: the rings.
+    pub(crate) fn close(&self, recordings: &Recordings, clock: &Clock) {
+        if !self.has_some.load(Ordering::Acquire) {
+            return;
+        }
+        let mut rings = self.rings.lock();
+        rings.retain(|ring| {
+            let Some(ring) = ring.upgrade() else { return false };
+            ring.lock().close(recordings, clock);
+            true
+        });
+        self.has_some.store(!rings.is_empty(), Ordering::Release);
     }
 }

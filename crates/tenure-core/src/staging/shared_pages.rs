@@ -9,7 +9,7 @@ use super::Page;
 use super::page::Uses;
 use crate::context::Context;
 use crate::device::{Device, DeviceError, Usage};
-use crate::memory::AllocationFlags;
+use crate::memory::{AllocationFlags, MakeRoom};
 use crate::time::SyncPoint;
 use crate::{BufferDesc, Config, Error, MemoryUse};
 
@@ -120,23 +120,30 @@ impl<D: Device> SharedPages<D> {
     pub(crate) fn reserve(
         &self,
         context: &Context<D>,
+        room: &dyn MakeRoom,
         size: u64,
         align: u64,
         flags: AllocationFlags,
     ) -> Result<Part<D>, Error> {
         if size < self.page_size(&context.config) / 2 {
-            match self.share(context, size, align) {
+            match self.share(context, room, size, align) {
                 // Without the lock, so that others do not wait, too.
                 Err(Error::OutOfMemory(_)) if !flags.contains(AllocationFlags::NEVER_WAIT) => {}
                 shared => return shared,
             }
         }
-        let page = Arc::new(self.new_page(context, size, align, flags)?);
+        let page = Arc::new(self.new_page(context, room, size, align, flags)?);
         Ok(Part { page, offset: 0 })
     }
 
     /// Bytes of a page that is shared, without a wait for memory.
-    fn share(&self, context: &Context<D>, size: u64, align: u64) -> Result<Part<D>, Error> {
+    fn share(
+        &self,
+        context: &Context<D>,
+        room: &dyn MakeRoom,
+        size: u64,
+        align: u64,
+    ) -> Result<Part<D>, Error> {
         let page_size = self.page_size(&context.config);
         let frame = context.current_frame();
         if let Some(part) = self.bump(size, align, frame) {
@@ -158,7 +165,7 @@ impl<D: Device> SharedPages<D> {
         let mut page = match spare {
             Some(page) => page,
             None => {
-                let make = |size| self.new_page(context, size, align, AllocationFlags::NEVER_WAIT);
+                let make = |size| self.new_page(context, room, size, align, AllocationFlags::NEVER_WAIT);
                 let least = size.next_power_of_two().max(FIRST_PAGE).min(wanted);
                 match make(wanted) {
                     Err(Error::OutOfMemory(_)) if least < wanted => make(least)?,
@@ -250,6 +257,7 @@ impl<D: Device> SharedPages<D> {
     fn new_page(
         &self,
         context: &Context<D>,
+        room: &dyn MakeRoom,
         size: u64,
         align: u64,
         flags: AllocationFlags,
@@ -261,6 +269,7 @@ impl<D: Device> SharedPages<D> {
         let desc = BufferDesc { usage, ..BufferDesc::new(size, usage) };
         Page::new(
             context,
+            room,
             &desc.memory(memory).alignment(align.max(PAGE_ALIGNMENT)).name(name).allocation(flags),
         )
     }

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::command::ListPool;
 use crate::context::Context;
 use crate::descriptor_store::{DescriptorStats, DescriptorStore};
 use crate::device::Device;
+use crate::list::ListPool;
 use crate::memory::{Class, PoolKind, ShardTotals, Shards};
 use crate::query::{GpuTime, QueryStore};
 use crate::transient_heaps::{TransientStats, Transients};

@@ -149,11 +149,11 @@ impl HeldReport {
     /// Who holds what, open recordings first, then by queue and serial.
     fn collect<D: Device>(context: &Context<D>) -> Vec<Self> {
         let completed = context.clock.completed();
-        let report = |HeldItems { holder, count, bytes }: HeldItems| {
+        let report = |HeldItems { holder, count, bytes, .. }: HeldItems| {
             let (holder, at) = match holder {
                 Holder::OpenRecordings => (HolderKind::OpenRecordings, None),
                 Holder::Submission(at) => (HolderKind::Submission, Some(at)),
-                Holder::NextPurge => (HolderKind::NextPurge, None),
+                _ => (HolderKind::NextPurge, None),
             };
             Self {
                 holder,

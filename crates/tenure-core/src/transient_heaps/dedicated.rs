@@ -10,7 +10,7 @@ use super::object::Object;
 use crate::context::Context;
 use crate::device::Device;
 use crate::memory::policy::Placement;
-use crate::memory::{AllocationFlags, BlockTraits, MemoryOwner, MemoryUse, ResourceRequest};
+use crate::memory::{AllocationFlags, BlockTraits, MakeRoom, MemoryOwner, MemoryUse, ResourceRequest};
 use crate::{Error, Name};
 
 struct Entry<D: Device> {
@@ -51,6 +51,7 @@ impl<D: Device> Dedicated<D> {
     pub(crate) fn acquire(
         &mut self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         requester: Requester<'_>,
         description: &Arc<Description>,
         name: &Name,
@@ -64,18 +65,21 @@ impl<D: Device> Dedicated<D> {
         }
         let is_in_turn = self.superseded.iter().any(|(known, _)| *known == id);
         self.supersede(context, requester, frame);
-        let backing = context.place_resource(ResourceRequest {
-            desc: &description.desc,
-            needs: &description.needs,
-            placement: Placement::Committed,
-            memory_use: MemoryUse::GpuOnly,
-            is_filled: false,
-            owner: MemoryOwner::Transient,
-            // Whoever holds the lock of the transient heaps does not wait for the GPU.
-            flags: AllocationFlags::NEVER_WAIT,
-            traits: BlockTraits::default(),
-            name,
-        })?;
+        let backing = context.place_resource(
+            room,
+            ResourceRequest {
+                desc: &description.desc,
+                needs: &description.needs,
+                placement: Placement::Committed,
+                memory_use: MemoryUse::GpuOnly,
+                is_filled: false,
+                owner: MemoryOwner::Transient,
+                // Whoever holds the lock of the transient heaps does not wait for the GPU.
+                flags: AllocationFlags::NEVER_WAIT,
+                traits: BlockTraits::default(),
+                name,
+            },
+        )?;
         let object = object(context, description, name, backing);
         let entry = Entry {
             description: description.clone(),

@@ -16,6 +16,7 @@ use crate::device::{Device, MemoryTypeId, ObjectRef, Permit, QueueKind, Resource
 use crate::memory::{
     AliasedRange, AliasingHandoff, Backing, HeapPlace, Location, MapWish, MemorySize, SharedHeap,
 };
+use crate::permit::OwnPermit as _;
 use crate::time::Recordings;
 use crate::{Buffer, Error, Name, Texture};
 

@@ -4,7 +4,6 @@
 mod dedicated;
 mod desc_table;
 pub mod graph;
-mod handle;
 mod heap;
 mod hints;
 mod new_heap;
@@ -16,11 +15,12 @@ mod prepare;
 mod shortage;
 mod used_ranges;
 
-pub use handle::{Transient, TransientBuffer, TransientTexture};
 pub(crate) use heap::Requester;
-pub(crate) use object::Object;
 pub use object::TransientResource;
-pub(crate) use pool::{Attempt, EntryRef, Inner as Transients, queue_kind, wrong_type};
+pub(crate) use object::{Cached, Object};
+pub(crate) use pool::{
+    Attempt, CachedEntry, EntryRef, IdleHeaps, Inner as Transients, queue_kind, wrong_type,
+};
 pub(crate) use prepare::Prepared;
 
 use graph::Origin;

@@ -10,7 +10,7 @@ use crate::Name;
 use crate::context::Context;
 use crate::device::{Device, DeviceError, HeapDesc, MemoryTypeId, Priority};
 use crate::memory::{
-    AllocationFailure, BlockTraits, Class, MakeRoom as _, MemoryUse, PoolKind, Wanted, try_memory_types,
+    AllocationFailure, BlockTraits, Class, MakeRoom, MemoryUse, PoolKind, Wanted, try_memory_types,
 };
 
 impl<D: Device> State<D> {
@@ -20,6 +20,7 @@ impl<D: Device> State<D> {
     pub(crate) fn add_heap(
         &mut self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         request: &HeapRequest,
         attempt: Attempt,
         name: &Name,
@@ -31,7 +32,7 @@ impl<D: Device> State<D> {
         let rules = ShortageRules { spill, may_exceed_budget: !request.is_trial, may_wait: false };
         let order = context.pools.order(MemoryUse::GpuOnly);
         let wanted = Wanted::new(order, request.memory_types, request.least);
-        let mut steps = Steps { state: self, context, request, name, wanted };
+        let mut steps = Steps { state: self, context, room, request, name, wanted };
         let failure =
             match try_memory_types(&mut steps, rules, order, request.memory_types, class_of(request)) {
                 Ok(at) => return Ok(at),
@@ -58,6 +59,7 @@ fn class_of(request: &HeapRequest) -> impl Fn(MemoryTypeId) -> Class + Copy {
 struct Steps<'a, D: Device> {
     state: &'a mut State<D>,
     context: &'a Arc<Context<D>>,
+    room: &'a dyn MakeRoom,
     request: &'a HeapRequest,
     name: &'a Name,
     wanted: Option<Wanted>,
@@ -103,7 +105,7 @@ impl<D: Device> Fallback for Steps<'_, D> {
         if !self.request.is_trial {
             let unused = self.state.trim_unused(self.context);
             unused.into_iter().for_each(|heap| heap.retire(self.context));
-            self.context.make_room(self.wanted);
+            self.room.make_room(self.wanted);
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::api_resource::ApiResource;
 use crate::descriptor::DescriptorService;
 use crate::device::Device;
-use crate::memory::{AliasedRange, Location};
+use crate::memory::{AliasedRange, Location, MakeRoom};
 use crate::resource::HandleInner;
 use crate::{Buffer, BufferViewDesc, Error, Texture, TextureViewDesc, View};
 
@@ -19,10 +19,15 @@ pub trait TransientResource<D: Device>: private::Sealed<D, Self::ViewDesc> {
 mod private {
     use std::sync::Arc;
 
-    use super::{Buffer, BufferViewDesc, DescriptorService, Device, Error, Texture, TextureViewDesc, View};
+    use super::{
+        Buffer, BufferViewDesc, DescriptorService, Device, Error, MakeRoom, Texture, TextureViewDesc, View,
+    };
 
     /// Where views are created.
-    pub struct Views<'a, D: Device>(pub(crate) &'a Arc<DescriptorService<D>>);
+    pub struct Views<'a, D: Device> {
+        pub(crate) service: &'a Arc<DescriptorService<D>>,
+        pub(crate) room: &'a dyn MakeRoom,
+    }
 
     debug_fields!([D: Device] Views<'_, D>, "Views", _this,);
 
@@ -32,13 +37,13 @@ mod private {
 
     impl<D: Device> Sealed<D, TextureViewDesc> for Texture<D> {
         fn create_view(&self, views: Views<'_, D>, desc: &TextureViewDesc) -> Result<View<D>, Error> {
-            View::of_texture(views.0, self, desc)
+            View::of_texture(views.service, views.room, self, desc)
         }
     }
 
     impl<D: Device> Sealed<D, BufferViewDesc> for Buffer<D> {
         fn create_view(&self, views: Views<'_, D>, desc: &BufferViewDesc) -> Result<View<D>, Error> {
-            View::of_buffer(views.0, self, desc)
+            View::of_buffer(views.service, views.room, self, desc)
         }
     }
 }
@@ -75,6 +80,7 @@ impl<D: Device, R: TransientResource<D>> Cached<D, R> {
     pub(crate) fn view(
         &self,
         service: &Arc<DescriptorService<D>>,
+        room: &dyn MakeRoom,
         desc: &R::ViewDesc,
     ) -> Result<&View<D>, Error> {
         let mut place = &self.views;
@@ -83,7 +89,7 @@ impl<D: Device, R: TransientResource<D>> Cached<D, R> {
                 Some(known) if known.desc == *desc => return Ok(&known.view),
                 Some(other) => place = &other.next,
                 None => {
-                    let view = self.resource.create_view(private::Views(service), desc)?;
+                    let view = self.resource.create_view(private::Views { service, room }, desc)?;
                     // Another thread may come first, with this description or another.
                     place.get_or_init(|| {
                         Box::new(CachedView { desc: desc.clone(), view, next: OnceLock::new() })

@@ -7,46 +7,42 @@ use super::heap::{Heap, Requester, Road};
 use super::hints::{HeapLimit, HeapOffset, Hint, HintedHeap};
 use super::object::Object;
 use super::pool::{
-    Attempt, EntryRef, HeapRequest, Inner, State, buffer_resource, check_usage, queue_kind, wrong_type,
+    Attempt, CachedEntry, EntryRef, HeapRequest, Inner, State, buffer_resource, check_usage, queue_kind,
+    wrong_type,
 };
-use super::{TransientBuffer, TransientTexture};
 use crate::context::Context;
 use crate::device::{Device, QueueId, ResourceDesc};
-use crate::memory::MemoryUse;
+use crate::memory::{MakeRoom, MemoryUse};
 use crate::time::RecordingId;
-use crate::{BufferDesc, Error, Name, TextureDesc};
+use crate::{Buffer, BufferDesc, Error, Name, Texture, TextureDesc};
 
 /// Bytes of the first heap of a class, unless the first resource is larger.
 const FIRST_HEAP: u64 = 1 << 20;
 
 impl<D: Device> Inner<D> {
     pub(crate) fn texture(
-        self: &Arc<Self>,
-        recording: RecordingId,
-        queue: QueueId,
+        &self,
+        room: &dyn MakeRoom,
+        by: (RecordingId, QueueId),
         desc: &TextureDesc,
-    ) -> Result<TransientTexture<D>, Error> {
+    ) -> Result<CachedEntry<D, Texture<D>>, Error> {
         check_usage(&desc.name, desc.info.usage)?;
         let resource = ResourceDesc::Texture(desc.info.clone());
-        match self.acquire(recording, queue, &desc.name, &resource, 1)? {
-            (Object::Texture(texture), entry_ref) => {
-                Ok(TransientTexture::new(self.clone(), texture, desc.name.clone(), entry_ref))
-            }
+        match self.acquire(room, by, &desc.name, &resource, 1)? {
+            (Object::Texture(texture), entry_ref) => Ok((texture, entry_ref)),
             (Object::Buffer(_), _) => Err(wrong_type(&desc.name)),
         }
     }
 
     pub(crate) fn buffer(
-        self: &Arc<Self>,
-        recording: RecordingId,
-        queue: QueueId,
+        &self,
+        room: &dyn MakeRoom,
+        by: (RecordingId, QueueId),
         desc: &BufferDesc,
-    ) -> Result<TransientBuffer<D>, Error> {
+    ) -> Result<CachedEntry<D, Buffer<D>>, Error> {
         let resource = buffer_resource(desc)?;
-        match self.acquire(recording, queue, &desc.name, &resource, desc.alignment)? {
-            (Object::Buffer(buffer), entry_ref) => {
-                Ok(TransientBuffer::new(self.clone(), buffer, desc.name.clone(), entry_ref))
-            }
+        match self.acquire(room, by, &desc.name, &resource, desc.alignment)? {
+            (Object::Buffer(buffer), entry_ref) => Ok((buffer, entry_ref)),
             (Object::Texture(_), _) => Err(wrong_type(&desc.name)),
         }
     }
@@ -54,26 +50,26 @@ impl<D: Device> Inner<D> {
     /// Acquires the lowest free bytes of the oldest heap that has some, or else those of a new heap.
     fn acquire(
         &self,
-        recording: RecordingId,
-        queue: QueueId,
+        room: &dyn MakeRoom,
+        by: (RecordingId, QueueId),
         name: &Name,
         desc: &ResourceDesc,
         alignment: u64,
     ) -> Result<(Object<D>, EntryRef), Error> {
-        self.try_twice(|attempt| self.try_acquire(recording, queue, name, (desc, alignment), attempt))
+        self.try_twice(room, |attempt| self.try_acquire(room, by, name, (desc, alignment), attempt))
     }
 
     fn try_acquire(
         &self,
-        recording: RecordingId,
-        queue: QueueId,
+        room: &dyn MakeRoom,
+        (recording, queue): (RecordingId, QueueId),
         name: &Name,
         (desc, alignment): (&ResourceDesc, u64),
         attempt: Attempt,
     ) -> Result<(Object<D>, EntryRef), Error> {
         let context = &self.context;
         let requester = Requester {
-            recording: recording.0,
+            recording: recording.get(),
             queue: queue_kind(context, queue),
             oldest_other: context.recordings.oldest_open_but(recording),
             recordings: &context.recordings,
@@ -85,14 +81,14 @@ impl<D: Device> Inner<D> {
             state.note_request(description.needs.size);
         }
         if description.needs.requires_dedicated {
-            return state.acquire_dedicated(context, requester, &description, name);
+            return state.acquire_dedicated(context, room, requester, &description, name);
         }
         let alignment = description.needs.alignment.max(alignment);
-        let (at, offset) = match state.hinted(context, name, &description, alignment, requester) {
+        let (at, offset) = match state.hinted(context, room, name, &description, alignment, requester) {
             Some(hinted) => hinted,
             None => match state.find(context, &description, alignment, requester) {
                 Some(found) => found,
-                None => (state.add_heap_for(context, &description, attempt, name)?, 0),
+                None => (state.add_heap_for(context, room, &description, attempt, name)?, 0),
             },
         };
         let (object, mut entry_ref) = state.acquire_in(context, at, requester, &description, name, offset)?;
@@ -110,6 +106,7 @@ impl<D: Device> State<D> {
     fn hinted(
         &mut self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         name: &Name,
         description: &Description,
         alignment: u64,
@@ -118,7 +115,7 @@ impl<D: Device> State<D> {
         let Hint { heap, offset } = self.hints.next(description.id)?;
         let heap = match heap {
             HintedHeap::Known(heap) => heap,
-            HintedHeap::New(index) => self.merge(context, index, name)?,
+            HintedHeap::New(index) => self.merge(context, room, index, name)?,
         };
         let at = self.heaps.iter().position(|known| known.id == heap)?;
         let heap = self.heaps.get(at).filter(|heap| heap.suits(description))?;
@@ -155,6 +152,7 @@ impl<D: Device> State<D> {
     fn add_heap_for(
         &mut self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         description: &Description,
         attempt: Attempt,
         name: &Name,
@@ -169,7 +167,7 @@ impl<D: Device> State<D> {
             is_trial: false,
             road: Road::PassByPass,
         };
-        self.add_heap(context, &request, attempt, name)
+        self.add_heap(context, room, &request, attempt, name)
     }
 
     /// Bytes of a new heap for a resource of this description: half of the existing heaps for such resources, as a
@@ -211,7 +209,13 @@ impl<D: Device> State<D> {
     }
 
     /// Creates the heap that the plan of the last frame proposes in place of several, and returns its id.
-    fn merge(&mut self, context: &Arc<Context<D>>, index: usize, name: &Name) -> Option<u64> {
+    fn merge(
+        &mut self,
+        context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
+        index: usize,
+        name: &Name,
+    ) -> Option<u64> {
         let planned = self.hints.new_heap(index)?;
         let (memory, tenants) = planned.class;
         let frame = self.frame;
@@ -230,7 +234,7 @@ impl<D: Device> State<D> {
             is_trial: true,
             road: Road::PassByPass,
         };
-        let made = self.add_heap(context, &request, Attempt::First, name).ok();
+        let made = self.add_heap(context, room, &request, Attempt::First, name).ok();
         let heap = made.and_then(|at| self.heaps.get(at)).map(|heap| heap.id);
         self.hints.note_made(index, heap);
         heap

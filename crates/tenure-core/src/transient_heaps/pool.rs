@@ -11,15 +11,14 @@ use super::desc_table::{Description, ResourceDescTable, Tenants};
 use super::graph::{PlanCache, PlanOptions};
 use super::heap::{Acquired, Heap, Requester, Road, is_over};
 use super::hints::{AcquisitionId, Hints};
-use super::object::Object;
+use super::object::{Cached, Object};
 use super::prepare::{Prepared, is_too_large};
 use super::shortage::HeapClass;
-use crate::context::{Context, IdleHeaps};
-use crate::descriptor::DescriptorService;
+use crate::context::Context;
 use crate::device::{
     Allowed, BufferInfo, Device, DeviceError, HeapDesc, Properties, QueueId, ResourceDesc, Usage,
 };
-use crate::memory::{MakeRoom as _, MemoryUse};
+use crate::memory::{MakeRoom, MemoryUse};
 use crate::time::SyncPoint;
 use crate::{BufferDesc, Error, Name, TransientRule};
 
@@ -36,6 +35,9 @@ pub(crate) enum EntryRef {
     /// With dedicated memory.
     Dedicated { key: usize },
 }
+
+/// An acquired resource with its cache entry.
+pub(crate) type CachedEntry<D, R> = (Arc<Cached<D, R>>, EntryRef);
 
 /// All transient memory of one manager.
 pub(crate) struct State<D: Device> {
@@ -69,18 +71,15 @@ struct LastPurge {
     submitted: SyncPoint,
 }
 
-/// The transient heaps of a manager. Handles hold it.
+/// The transient heaps of a manager.
 pub(crate) struct Inner<D: Device> {
     pub(crate) state: Mutex<State<D>>,
     /// Declared last, as in every handle.
-    /// For views.
-    pub(crate) descriptors: Arc<DescriptorService<D>>,
     pub(crate) context: Arc<Context<D>>,
 }
 
 impl<D: Device> Inner<D> {
-    pub(crate) fn new(descriptors: Arc<DescriptorService<D>>) -> Self {
-        let context = descriptors.context.clone();
+    pub(crate) fn new(context: Arc<Context<D>>) -> Self {
         let improve_nodes = context.config.transient.improvement;
         let state = State {
             hints: Hints::default(),
@@ -98,16 +97,20 @@ impl<D: Device> Inner<D> {
             is_closed: false,
             stats: TransientStats::default(),
         };
-        Self { state: Mutex::new(state), descriptors, context }
+        Self { state: Mutex::new(state), context }
     }
 
     /// Where memory is short, tries again once everything is given back that nothing uses, and once what the GPU
     /// uses was waited for. Nobody else waits meanwhile: the lock is not held.
-    pub(crate) fn try_twice<T>(&self, request: impl Fn(Attempt) -> Result<T, Error>) -> Result<T, Error> {
+    pub(crate) fn try_twice<T>(
+        &self,
+        room: &dyn MakeRoom,
+        request: impl Fn(Attempt) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         match request(Attempt::First) {
             Err(Error::OutOfMemory(_)) => {
                 self.trim();
-                self.context.wait_for_room(None);
+                room.wait_for_room(None);
                 request(Attempt::Last)
             }
             answer => answer,
@@ -246,12 +249,13 @@ impl<D: Device> State<D> {
     pub(crate) fn acquire_dedicated(
         &mut self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         requester: Requester<'_>,
         description: &Arc<Description>,
         name: &Name,
     ) -> Result<(Object<D>, EntryRef), Error> {
         let Acquired { key, object, is_new } =
-            self.dedicated.acquire(context, requester, description, name, self.frame)?;
+            self.dedicated.acquire(context, room, requester, description, name, self.frame)?;
         self.note_created(is_new, description);
         Ok((object, EntryRef::Dedicated { key }))
     }
@@ -325,6 +329,16 @@ impl<D: Device> State<D> {
             ..self.stats
         }
     }
+}
+
+/// Which transient heaps that are not in use are given back when memory is short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdleHeaps {
+    /// Those that were used neither in this frame nor in the one before. To give back others would make a program
+    /// whose memory is short create them anew in each frame.
+    NotUsedLately,
+    /// All of them, where a request would fail otherwise.
+    All,
 }
 
 /// The tries of a request for transient memory.

@@ -9,7 +9,7 @@ use super::pool::{Attempt, HeapRequest, Inner, State, buffer_resource, check_usa
 use super::shortage::HeapClass;
 use crate::context::Context;
 use crate::device::{Device, ResourceDesc};
-use crate::memory::{MemoryUse, allows};
+use crate::memory::{MakeRoom, MemoryUse, allows};
 use crate::{Error, Name};
 
 /// A compiled graph, with the descriptions and memory requirements of its resources.
@@ -112,6 +112,7 @@ impl<D: Device> State<D> {
     pub(crate) fn claim(
         &mut self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         graph: &Graph,
         attempt: Attempt,
     ) -> Result<(Arc<Prepared>, Vec<Option<u64>>), Error> {
@@ -121,7 +122,7 @@ impl<D: Device> State<D> {
         self.begin_trials();
         loop {
             let prepared = self.prepare(context, graph)?;
-            match self.claim_heaps(context, &prepared.compiled, attempt) {
+            match self.claim_heaps(context, room, &prepared.compiled, attempt) {
                 Ok(heaps) => return Ok((prepared, heaps)),
                 Err((plan, Error::OutOfMemory(_))) if self.end_trial(&plan) => {}
                 Err((plan, Error::OutOfMemory(_)))
@@ -182,6 +183,7 @@ impl<D: Device> State<D> {
     fn claim_heaps(
         &mut self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         compiled: &Compiled,
         attempt: Attempt,
     ) -> Result<Vec<Option<u64>>, (Box<HeapPlan>, Error)> {
@@ -192,7 +194,7 @@ impl<D: Device> State<D> {
             let found = match self.classes.get(plan.class as usize) {
                 Some(class) if plan.class != Need::ALONE => {
                     let class = *class;
-                    self.claim_heap(context, class, plan, smallest, attempt).map(Some)
+                    self.claim_heap(context, room, class, plan, smallest, attempt).map(Some)
                 }
                 _ => Ok(None),
             };
@@ -219,6 +221,7 @@ impl<D: Device> State<D> {
     fn claim_heap(
         &mut self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         class: HeapClass,
         plan: &HeapPlan,
         smallest: u64,
@@ -228,7 +231,7 @@ impl<D: Device> State<D> {
         let most = if class.is_shared(self.frame) { roomy(plan.size, alignment) } else { u64::MAX };
         let at = match self.idle_heap(context, class, plan.size, most, alignment) {
             Some(at) => at,
-            None => match self.add_planned_heap(context, plan, alignment, smallest, attempt) {
+            None => match self.add_planned_heap(context, room, plan, alignment, smallest, attempt) {
                 Ok(at) => at,
                 Err(error) => self.idle_heap(context, class, plan.size, u64::MAX, alignment).ok_or(error)?,
             },
@@ -246,6 +249,7 @@ impl<D: Device> State<D> {
     fn add_planned_heap(
         &mut self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         plan: &HeapPlan,
         alignment: u64,
         smallest: u64,
@@ -286,7 +290,7 @@ impl<D: Device> State<D> {
             road: Road::Graph,
         };
         self.replace(context, superseded);
-        self.add_heap(context, &request, attempt, &Name::from("transient heap"))
+        self.add_heap(context, room, &request, attempt, &Name::from("transient heap"))
     }
 
     fn idle_heap(

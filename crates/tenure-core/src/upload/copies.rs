@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::command::Open;
 use crate::device::{BufferLayout, CommandList, Device, State, Subresource, TextureRegion};
+use crate::list::Open;
 use crate::memory::{PlaceHold, PlaceHolds};
 use crate::resource::Tracked;
 use crate::staging::{Page, Part};

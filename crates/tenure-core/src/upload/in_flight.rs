@@ -10,8 +10,9 @@ use super::Uploads;
 use super::uploads::{NAME, is_shortage};
 use crate::context::Context;
 use crate::device::Device;
+use crate::duration::milliseconds;
 use crate::repeated::Repeated;
-use crate::time::{Clock, SyncPoint, milliseconds};
+use crate::time::{Clock, SyncPoint};
 use crate::{Awaited, Error};
 
 /// Batches that were submitted.
@@ -83,7 +84,7 @@ impl<D: Device> Uploads<D> {
 
     /// Submits pending uploads if possible, and waits for the oldest batch in flight. Returns false if there is none.
     pub(super) fn wait_for_oldest(&self, context: &Context<D>) -> Result<bool, Error> {
-        if context.has_pending_uploads() && Clock::check_outside().is_ok() {
+        if self.is_pending() && Clock::check_outside().is_ok() {
             self.flush_patiently(context)?;
         }
         let Some(point) = self.in_flight.oldest(&context.clock.completed()) else { return Ok(false) };

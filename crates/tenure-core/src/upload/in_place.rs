@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::Uploads;
 use crate::Error;
 use crate::context::Context;
 use crate::device::{
     Device, DeviceError, Mapping, Permit, State, Subresource, TextureInfo, TextureRegion, TextureWrite,
 };
 use crate::memory::in_place::first_written_state;
+use crate::permit::OwnPermit as _;
 use crate::resource::{Buffer, Texture, Used};
 use crate::staging::Footprint;
 use crate::state::StateCell;
@@ -44,7 +46,7 @@ pub(super) fn write_in_place<D: Device>(
     buffer: &Buffer<D>,
     offset: u64,
     bytes: &[u8],
-    counters: &InPlaceCounters,
+    uploads: &Uploads<D>,
 ) -> Result<bool, Error> {
     let Some((mapping, begin)) = buffer.in_place() else { return Ok(false) };
     let (config, size) = (&context.config.in_place, bytes.len() as u64);
@@ -57,14 +59,14 @@ pub(super) fn write_in_place<D: Device>(
     let write = || mapping.write(begin + offset, bytes);
     let written = if buffer.inner.is_named() {
         let is_allowed = config.uploads && size <= config.max_upload;
-        is_allowed.then(|| write_if_idle(context, write)).flatten()
+        is_allowed.then(|| write_if_idle(context, uploads, write)).flatten()
     } else {
         // Another thread may be writing it, and staging waits for that.
         config.initial_data.then(|| buffer.inner.while_unnamed(write)).flatten()
     };
     match written {
         Some(Ok(())) => {
-            counters.note(size);
+            uploads.in_place.note(size);
             Ok(true)
         }
         Some(Err(source)) => Err(context.refused(buffer.name(), source)),
@@ -78,7 +80,7 @@ pub(super) fn write_texels_in_place<D: Device>(
     context: &Arc<Context<D>>,
     texture: &Texture<D>,
     writes: &[TextureWrite<'_>],
-    counters: &InPlaceCounters,
+    uploads: &Uploads<D>,
 ) -> Result<bool, Error> {
     let Some(found) = texture.in_place() else { return Ok(false) };
     let (config, info) = (&context.config.in_place, texture.info());
@@ -92,13 +94,13 @@ pub(super) fn write_texels_in_place<D: Device>(
     let write = || write_texels(context.device(), found, info, writes);
     let written = if texture.inner.is_named() {
         let is_allowed = config.uploads && size <= config.max_upload;
-        is_allowed.then(|| write_if_idle(context, write)).flatten()
+        is_allowed.then(|| write_if_idle(context, uploads, write)).flatten()
     } else {
         config.initial_data.then(|| texture.inner.while_unnamed(write)).flatten()
     };
     match written.flatten() {
         Some(Ok(())) => {
-            counters.note(size);
+            uploads.in_place.note(size);
             Ok(true)
         }
         Some(Err(source @ DeviceError::Lost { .. })) => Err(context.refused(texture.name(), source)),
@@ -141,9 +143,13 @@ fn write_texels<D: Device>(
 }
 
 /// Writes while the GPU has nothing to do, and no earlier upload has still to be copied.
-fn write_if_idle<D: Device, T>(context: &Context<D>, write: impl FnOnce() -> T) -> Option<T> {
+fn write_if_idle<D: Device, T>(
+    context: &Context<D>,
+    uploads: &Uploads<D>,
+    write: impl FnOnce() -> T,
+) -> Option<T> {
     // What another thread stages from now on comes after this, although it is older: neither was before the other.
-    if context.has_pending_uploads() {
+    if uploads.is_pending() {
         return None;
     }
     context.clock.while_idle(context.device(), write)

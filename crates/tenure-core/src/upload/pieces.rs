@@ -11,7 +11,7 @@ use super::{Upload, Uploads};
 use crate::Error;
 use crate::context::{Context, DividedTransfer, PieceWaits};
 use crate::device::{Device, DeviceError, Subresource};
-use crate::memory::AllocationFlags;
+use crate::memory::{AllocationFlags, MakeRoom};
 use crate::resource::{Buffer, Texture};
 use crate::staging::{FIRST_PAGE, Part, TexelPieces};
 use crate::time::Clock;
@@ -20,6 +20,7 @@ use crate::time::Clock;
 struct Pieces<'a, D: Device> {
     uploads: &'a Uploads<D>,
     context: &'a Arc<Context<D>>,
+    room: &'a dyn MakeRoom,
     /// Bytes above which a piece is divided: less where memory was short.
     most: u64,
     /// It may wait for the GPU.
@@ -32,12 +33,17 @@ struct Pieces<'a, D: Device> {
 }
 
 impl<'a, D: Device> Pieces<'a, D> {
-    fn new(uploads: &'a Uploads<D>, context: &'a Arc<Context<D>>, flags: AllocationFlags) -> Self {
+    fn new(
+        uploads: &'a Uploads<D>,
+        context: &'a Arc<Context<D>>,
+        room: &'a dyn MakeRoom,
+        flags: AllocationFlags,
+    ) -> Self {
         let waits = !flags.intersects(AllocationFlags::NEVER_WAIT | AllocationFlags::NEVER_ALLOCATE)
             && !context.config.pools.max_wait.is_zero();
         let most = context.config.staging.max_pending;
         let (promised, batches) = (0, Vec::new());
-        Self { uploads, context, most, waits, promised, batches, _transfer: context.divided.begin() }
+        Self { uploads, context, room, most, waits, promised, batches, _transfer: context.divided.begin() }
     }
 
     /// Stages the next piece. `cut` returns the piece for a maximum size, with its size in bytes. When memory is
@@ -53,7 +59,7 @@ impl<'a, D: Device> Pieces<'a, D> {
                 self.promised = size;
             }
             let seen = self.context.divided.steps();
-            let error = match self.uploads.stage(self.context, size, align) {
+            let error = match self.uploads.stage(self.context, self.room, size, align) {
                 Err(error @ Error::OutOfMemory(_)) => error,
                 staged => return staged.map(|staged| (staged, piece)),
             };
@@ -136,11 +142,12 @@ impl<D: Device> Uploads<D> {
     pub(super) fn upload_in_pieces(
         &self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         buffer: &Buffer<D>,
         (mut offset, mut bytes): (u64, &[u8]),
         flags: AllocationFlags,
     ) -> Result<Upload, Error> {
-        let mut pieces = Pieces::new(self, context, flags);
+        let mut pieces = Pieces::new(self, context, room, flags);
         let part = largest_piece(context);
         while !bytes.is_empty() {
             let (staged, size) = pieces.stage(BYTE_ALIGNMENT, |most| {
@@ -170,11 +177,12 @@ impl<D: Device> Uploads<D> {
     pub(super) fn upload_texels_in_pieces(
         &self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         texture: &Texture<D>,
         texels: &[Texels<'_>],
         flags: AllocationFlags,
     ) -> Result<Upload, Error> {
-        let mut pieces = Pieces::new(self, context, flags);
+        let mut pieces = Pieces::new(self, context, room, flags);
         let part = largest_piece(context);
         for texels in texels {
             let refuse = |source| Error::device(texture.name(), source);

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use super::copies::{Copy, Target};
 use super::in_place::{write_in_place, write_texels_in_place};
 use super::{Upload, Uploads};
-use crate::command::check_region;
 use crate::context::Context;
 use crate::device::{
     Block, BufferLayout, Device, DeviceError, QueueKind, State, Subresource, TextureRegion, TextureWrite,
     check,
 };
-use crate::memory::{AllocationFlags, Holder, PlaceHolds};
+use crate::memory::{AllocationFlags, Holder, MakeRoom, PlaceHolds};
 use crate::resource::{Buffer, Texture, Tracked, Used};
 use crate::staging::{Footprint, Part, TexelData, TexelPiece};
 use crate::{Error, Name, TransientRule};
@@ -25,13 +24,14 @@ impl<D: Device> Uploads<D> {
     pub(crate) fn upload(
         &self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         buffer: &Buffer<D>,
         (offset, bytes): (u64, &[u8]),
         flags: AllocationFlags,
     ) -> Result<Upload, Error> {
         let (size, capacity) = (bytes.len() as u64, buffer.size());
         let is_inside = offset.checked_add(size).is_some_and(|end| end <= capacity);
-        if is_inside && size > 0 && write_in_place(context, buffer, offset, bytes, &self.in_place)? {
+        if is_inside && size > 0 && write_in_place(context, buffer, offset, bytes, self)? {
             return Ok(Upload::DONE);
         }
         let to = destination(context, buffer, Subresource::All)?;
@@ -42,13 +42,13 @@ impl<D: Device> Uploads<D> {
             return Ok(Upload::DONE);
         }
         if size <= largest_piece(context)
-            && let Some(staged) = found(self.stage(context, size, BYTE_ALIGNMENT))?
+            && let Some(staged) = found(self.stage(context, room, size, BYTE_ALIGNMENT))?
         {
             let copy = self.fill_bytes(context, buffer, staged, (offset, bytes), to)?;
             return Ok(self.push_uploads(context, [copy], size));
         }
         drop(to);
-        self.upload_in_pieces(context, buffer, (offset, bytes), flags)
+        self.upload_in_pieces(context, room, buffer, (offset, bytes), flags)
     }
 
     /// The copy of bytes to a buffer, from where they are staged.
@@ -72,13 +72,14 @@ impl<D: Device> Uploads<D> {
     pub(crate) fn upload_texture(
         &self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         texture: &Texture<D>,
         region: TextureRegion,
         data: TexelData<'_>,
     ) -> Result<Upload, Error> {
         let write = texture_write(context, texture, region, data);
         if let Some(write) = write
-            && write_texels_in_place(context, texture, &[write], &self.in_place)?
+            && write_texels_in_place(context, texture, &[write], self)?
         {
             return Ok(Upload::DONE);
         }
@@ -87,13 +88,13 @@ impl<D: Device> Uploads<D> {
         let texels = Texels::new(context, texture, region, data)?;
         let size = texels.rows.size;
         if size <= largest_piece(context)
-            && let Some(staged) = found(self.stage(context, size, texels.alignment(context, texture)))?
+            && let Some(staged) = found(self.stage(context, room, size, texels.alignment(context, texture)))?
         {
             let copy = self.fill_texels(context, texture, staged, &texels, to)?;
             return Ok(self.push_uploads(context, [copy], size));
         }
         drop(to);
-        self.upload_texels_in_pieces(context, texture, &[texels], AllocationFlags::empty())
+        self.upload_texels_in_pieces(context, room, texture, &[texels], AllocationFlags::empty())
     }
 
     /// Writes texels in place, or stages them, for every subresource of a texture, in the order mip by mip, layer by layer; then,
@@ -102,6 +103,7 @@ impl<D: Device> Uploads<D> {
     pub(crate) fn upload_all(
         &self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         texture: &Texture<D>,
         data: &[TexelData<'_>],
         flags: AllocationFlags,
@@ -124,7 +126,7 @@ impl<D: Device> Uploads<D> {
             regions.clone().zip(data).map(|(region, data)| texture_write(context, texture, region, *data));
         let writes: Option<Vec<TextureWrite<'_>>> = writes.collect();
         if let Some(writes) = writes
-            && write_texels_in_place(context, texture, &writes, &self.in_place)?
+            && write_texels_in_place(context, texture, &writes, self)?
         {
             return Ok(Upload::DONE);
         }
@@ -135,24 +137,26 @@ impl<D: Device> Uploads<D> {
         let texels = texels.collect::<Result<Vec<_>, _>>()?;
         let size = texels.iter().map(|texels| texels.rows.size).fold(0, u64::saturating_add);
         if size <= largest_piece(context)
-            && let Some(copies) = found(self.stage_together(context, texture, &texels))?
+            && let Some(copies) = found(self.stage_together(context, room, texture, &texels))?
         {
             return Ok(self.push_uploads(context, copies, size));
         }
-        self.upload_texels_in_pieces(context, texture, &texels, flags)
+        self.upload_texels_in_pieces(context, room, texture, &texels, flags)
     }
 
     /// The copies of all of the texels; none is left where one of them fails.
     fn stage_together(
         &self,
         context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
         texture: &Texture<D>,
         texels: &[Texels<'_>],
     ) -> Result<Vec<Copy<D>>, Error> {
         let mut copies = Vec::with_capacity(texels.len());
         for texels in texels {
             let staged = destination(context, texture, subresource(texture, texels.region)).and_then(|to| {
-                let staged = self.stage(context, texels.rows.size, texels.alignment(context, texture))?;
+                let staged =
+                    self.stage(context, room, texels.rows.size, texels.alignment(context, texture))?;
                 self.fill_texels(context, texture, staged, texels, to)
             });
             match staged {
@@ -265,7 +269,8 @@ fn check_copy<D: Device>(
     region: TextureRegion,
 ) -> Result<(), Error> {
     let features = context.device().properties().features;
-    check_region(features, texture.info(), region, QueueKind::Graphics)
+    region
+        .check_copy(texture.info(), features, QueueKind::Graphics)
         .and_then(|()| check::copy_to_plane(features, region.plane))
         .map_err(|source| Error::device(texture.name(), source))
 }
@@ -309,7 +314,7 @@ fn texture_write<'a, D: Device>(
 ) -> Option<TextureWrite<'a>> {
     texture.in_place()?;
     let (info, features) = (texture.info(), context.device().properties().features);
-    check_region(features, info, region, QueueKind::Graphics).ok()?;
+    region.check_copy(info, features, QueueKind::Graphics).ok()?;
     let block = region.block(info.format);
     let BufferLayout { row_pitch, rows, .. } =
         source_layout(texture.name(), block, region.extent, data).ok()?;

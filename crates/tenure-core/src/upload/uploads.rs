@@ -1,7 +1,7 @@
 //! Batches of uploads, from the first copy to the submission.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
@@ -9,10 +9,10 @@ use super::batch::{Batch, BatchState};
 use super::copies::{Copy, Sorter};
 use super::in_flight::InFlight;
 use super::in_place::InPlaceCounters;
-use crate::command::{ListPool, Open};
 use crate::context::Context;
 use crate::device::{Device, DeviceError, Properties, QueueId, QueueKind, QueueSerial};
-use crate::memory::AllocationFlags;
+use crate::list::{ListPool, Open};
+use crate::memory::{AllocationFlags, MakeRoom};
 use crate::repeated::Repeated;
 use crate::staging::{Part, Purpose, SharedPages, Uses};
 use crate::state::StateError;
@@ -63,6 +63,8 @@ pub(crate) struct Uploads<D: Device> {
     staging: SharedPages<D>,
     opened: Mutex<Opened<D>>,
     submitter: Mutex<Submitter<D>>,
+    /// Batches that wait to be submitted.
+    pending: AtomicUsize,
     /// Bytes of the batch that is stuck: to be read while others submit.
     stuck_bytes: AtomicU64,
     /// Covers every submission made for uploads.
@@ -87,6 +89,7 @@ impl<D: Device> Uploads<D> {
             staging: SharedPages::new(Purpose::Uploads),
             opened: Mutex::new(Opened { batch: None, spare: Vec::new(), uploads: 0, bytes: 0 }),
             submitter: Mutex::new(Submitter { stuck: None, sorter: Sorter::default() }),
+            pending: AtomicUsize::new(0),
             stuck_bytes: AtomicU64::new(0),
             newest: Mutex::new(SyncPoint::NONE),
             in_flight: InFlight::default(),
@@ -104,8 +107,14 @@ impl<D: Device> Uploads<D> {
     }
 
     /// Bytes to fill for one upload, without a wait for memory: [pieces](Self::upload_in_pieces) wait, where they may.
-    pub(super) fn stage(&self, context: &Context<D>, size: u64, align: u64) -> Result<Part<D>, Error> {
-        self.staging.reserve(context, size, align, AllocationFlags::NEVER_WAIT)
+    pub(super) fn stage(
+        &self,
+        context: &Context<D>,
+        room: &dyn MakeRoom,
+        size: u64,
+        align: u64,
+    ) -> Result<Part<D>, Error> {
+        self.staging.reserve(context, room, size, align, AllocationFlags::NEVER_WAIT)
     }
 
     /// Gives up what was staged.
@@ -126,13 +135,19 @@ impl<D: Device> Uploads<D> {
         opened.bytes += bytes;
         let spare = &mut opened.spare;
         let batch = opened.batch.get_or_insert_with(|| {
-            context.pending_uploads.fetch_add(1, Ordering::AcqRel);
+            self.pending.fetch_add(1, Ordering::AcqRel);
             let recording = context.recordings.open(NAME, context.current_frame());
             Batch::new(recording, std::mem::take(spare))
         });
         batch.bytes += bytes;
         copies.into_iter().for_each(|copy| batch.push(copy));
         (batch.state.clone(), batch.bytes)
+    }
+
+    /// True while copies wait to be submitted. One atomic load.
+    #[inline]
+    pub(crate) fn is_pending(&self) -> bool {
+        self.pending.load(Ordering::Acquire) > 0
     }
 
     /// Submits what is pending. What covers all that was submitted so far.
@@ -270,12 +285,12 @@ impl<D: Device> Uploads<D> {
     fn end(&self, context: &Context<D>, batch: Batch<D>) {
         context.recordings.close(batch.recording);
         self.opened.lock().spare = batch.copies;
-        context.pending_uploads.fetch_sub(1, Ordering::AcqRel);
+        self.pending.fetch_sub(1, Ordering::AcqRel);
     }
 
     /// The device is lost, or the manager ends: nothing is submitted any more.
     pub(crate) fn give_up_all(&self, context: &Context<D>, error: &Error) {
-        if !context.has_pending_uploads() {
+        if !self.is_pending() {
             return;
         }
         let mut submitter = match Clock::check_outside() {

@@ -1,15 +1,17 @@
 //! Resources that share bytes of a heap use them one after the other, with an aliasing barrier in between.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use tenure_core::device::{State, Subresource};
 
-use super::state::Shown;
-use crate::execute::Execution;
+use crate::execution::Execution;
 use crate::hazard::{Checks, HazardKind};
 use crate::journal::Step;
 use crate::layout::Span;
-use crate::resource::{Memory, ResourceState, Written};
+use crate::memory::{Memory, Written};
+use crate::resource::ResourceState;
+use crate::states::Shown;
 
 impl Execution<'_> {
     /// A use: no other live resource may have used the bytes since.
@@ -21,7 +23,8 @@ impl Execution<'_> {
         };
         for previous in heap.claim(*offset..offset + size, tenant) {
             let detail = format!("{} used their common bytes of {} last", previous.label, heap.label);
-            self.report(HazardKind::MissingAliasingBarrier, &[&resource.label, &previous.label], detail);
+            let objects: [&dyn Display; 2] = [&resource.label, &previous.label];
+            self.report(Checks::ALIASING, HazardKind::MissingAliasingBarrier, &objects, detail);
         }
     }
 
@@ -43,7 +46,7 @@ impl Execution<'_> {
             for previous in previous_owners {
                 let wrong = if before.is_some_and(|named| named.label.id != previous.label.id) {
                     format!("the barrier names another resource, but {} used the bytes last", previous.label)
-                } else if let Some(missing) = previous.states.lock().left_open(self.execution_point(), from) {
+                } else if let Some(missing) = previous.states.lock().left_open(self.point, from) {
                     let (missing, from) = (Shown(missing), Shown(from));
                     format!(
                         "the barrier comes after {from}, but {} used the bytes as {missing}",
@@ -52,11 +55,12 @@ impl Execution<'_> {
                 } else {
                     continue;
                 };
-                self.report(HazardKind::MissingAliasingBarrier, &[&after.label, &previous.label], wrong);
+                let objects: [&dyn Display; 2] = [&after.label, &previous.label];
+                self.report(Checks::ALIASING, HazardKind::MissingAliasingBarrier, &objects, wrong);
             }
         }
         self.forget_contents(after);
-        after.states.lock().activate(self.execution_point(), to);
+        after.states.lock().activate(self.point, to);
         after.unordered.lock().settle();
     }
 

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use tenure_core::device::{State, Subresource};
 
-use super::state::{Role, Wrong};
-use crate::execute::{Execution, Use};
+use crate::execution::{Execution, Use};
 use crate::hazard::Checks;
 use crate::layout::Span;
 use crate::resource::ResourceState;
+use crate::states::{Role, Wrong};
 
 impl Execution<'_> {
     pub(crate) fn check_state(&mut self, used: &Use<'_>) {
         let (Some(state), true) = (used.state, self.is_on(Checks::STATES)) else { return };
         self.touch(used.resource);
         let which = used.resource.layout.subresources(&used.span);
-        let point = self.execution_point();
+        let point = self.point;
         let result = used.resource.states.lock().use_as(point, which, state);
         self.report_wrong(used.resource, result);
     }
@@ -39,7 +39,7 @@ impl Execution<'_> {
         let rewrites = half.is_some() || resource.states.lock().rewrites(which.clone(), states);
         if self.is_on(Checks::STATES) {
             self.touch(resource);
-            let point = self.execution_point();
+            let point = self.point;
             let result = resource.states.lock().transition(point, which, states, half);
             self.report_wrong(resource, result);
             self.settle_unordered(resource, &ranges, states, rewrites);
@@ -51,7 +51,7 @@ impl Execution<'_> {
 
     pub(super) fn report_wrong(&self, resource: &ResourceState, result: Result<(), Wrong>) {
         if let Err(wrong) = result {
-            self.report(wrong.kind(), &[&resource.label], wrong.to_string());
+            self.report(Checks::STATES, wrong.kind(), &[&resource.label], wrong);
         }
     }
 }

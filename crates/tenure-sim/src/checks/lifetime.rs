@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::execute::Execution;
+use crate::execution::Execution;
 use crate::hazard::{Checks, HazardKind};
-use crate::resource::{Memory, ResourceState};
+use crate::memory::Memory;
+use crate::resource::ResourceState;
 
 impl Execution<'_> {
     /// False, and a hazard, when the resource or the memory behind it is destroyed.
     pub(crate) fn is_alive(&self, resource: &Arc<ResourceState>, writes: bool) -> bool {
         let kind = if writes { HazardKind::WriteOfFreed } else { HazardKind::ReadOfFreed };
         if let Some(freed) = resource.freed() {
-            if self.is_on(Checks::LIFETIME) {
-                let detail = format!("{freed} was destroyed before the command ran");
-                self.report(kind, &[&resource.label], detail);
-            }
+            let detail = format!("{freed} was destroyed before the command ran");
+            self.report(Checks::LIFETIME, kind, &[&resource.label], detail);
             return false;
         }
         self.tiles_are_alive(resource, kind);
@@ -28,7 +27,7 @@ impl Execution<'_> {
         let dead = table.lock().first_dead_heap();
         if let Some((tile, heap)) = dead {
             let detail = format!("tile {tile} is mapped to a heap that was destroyed");
-            self.report(kind, &[&resource.label, &heap], detail);
+            self.report(Checks::LIFETIME, kind, &[&resource.label, &heap], detail);
         }
     }
 }

@@ -1,31 +1,32 @@
 //! The rules, one file each.
 
-mod accesses;
 mod aliasing;
 mod barrier;
-pub(crate) mod cpu;
-mod descriptor;
-mod explicit;
-mod layouts;
-mod legacy;
 mod lifetime;
 mod race;
 mod sharing;
-pub(crate) mod state;
 mod target;
-pub(crate) mod unordered;
-pub(crate) mod visible;
+mod unordered;
+mod visible;
 mod written;
 
-pub(crate) use descriptor::MOST_READ;
+use std::sync::Arc;
+
 use tenure_core::device::State;
 
-use crate::execute::{Execution, Use};
+use crate::execution::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};
 use crate::journal::Step;
-use crate::owners::Part;
+use crate::layout::Span;
+use crate::resource::{Part, ResourceState};
+use crate::states::Shown;
 
 impl Execution<'_> {
+    /// Checks one use; false when its effect is to be left out.
+    pub(crate) fn uses_one(&mut self, resource: &Arc<ResourceState>, span: Span, state: State) -> bool {
+        self.check(&Use { resource, span, state: Some(state) })
+    }
+
     /// Makes every check of one use; false when its effect is to be left out because the memory
     /// is gone.
     pub(crate) fn check(&mut self, used: &Use<'_>) -> bool {
@@ -57,13 +58,14 @@ impl Execution<'_> {
         let (Some(state), true) = (used.state, self.is_on(Checks::USAGE)) else { return };
         let allowed = State::allowed_for(used.resource.desc.usage());
         if !allowed.contains(state) {
-            let detail = format!(
-                "used as {}, but its usage allows only {}",
-                state::Shown(state),
-                state::Shown(allowed)
-            );
+            let detail = format!("used as {}, but its usage allows only {}", Shown(state), Shown(allowed));
             let range = used.resource.layout.ranges(&used.span).first().cloned().unwrap_or_default();
-            self.report(HazardKind::InvalidUse, &[&Part { resource: used.resource, range }], detail);
+            self.report(
+                Checks::USAGE,
+                HazardKind::InvalidUse,
+                &[&Part { resource: used.resource, range }],
+                detail,
+            );
         }
     }
 }

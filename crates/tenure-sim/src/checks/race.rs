@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::execute::Execution;
+use crate::execution::Execution;
 use crate::hazard::{Checks, HazardKind};
-use crate::history::Access;
 use crate::layout::Ranges;
-use crate::owners::Part;
-use crate::resource::ResourceState;
+use crate::memory::Access;
+use crate::resource::{Part, ResourceState};
 
 impl Execution<'_> {
     pub(crate) fn check_race(&self, resource: &Arc<ResourceState>, ranges: &Ranges, write: bool) {
@@ -37,7 +36,7 @@ impl Execution<'_> {
                 if other.write { "writes" } else { "reads" },
             );
             let range = ranges.first().cloned().unwrap_or_default();
-            self.report(HazardKind::QueueRace, &[&Part { resource, range }], detail);
+            self.report(Checks::RACES, HazardKind::QueueRace, &[&Part { resource, range }], detail);
         }
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tenure_core::device::{State, Subresource};
 
-use super::state::Role;
-use crate::execute::Execution;
+use crate::execution::Execution;
 use crate::hazard::{Checks, HazardKind};
 use crate::layout::Span;
+use crate::memory::Handover;
 use crate::resource::ResourceState;
-use crate::sharing::Handover;
+use crate::states::Role;
 
 impl Execution<'_> {
     /// The device has what it uses.
@@ -38,7 +38,7 @@ impl Execution<'_> {
             Role::Acquire => {
                 self.report_handover(resource, sharing.acquire(resource.device, state));
                 self.touch(resource);
-                let point = self.execution_point();
+                let point = self.point;
                 resource.states.lock().acquire_from_peer(point, state);
                 resource.unordered.lock().settle();
                 let all = resource.layout.ranges(&Span::Subresource(Subresource::All));
@@ -51,21 +51,16 @@ impl Execution<'_> {
     fn check_released(&mut self, resource: &Arc<ResourceState>, state: State) {
         self.touch(resource);
         let which = resource.layout.subresources(&Span::Subresource(Subresource::All));
-        let point = self.execution_point();
+        let point = self.point;
         let released = resource.states.lock().release_to_peer(point, which, state);
         self.report_wrong(resource, released);
     }
 
     fn report_handover(&self, resource: &ResourceState, found: Result<(), Handover>) {
-        let Err(wrong) = found else { return };
-        if self.is_on(Checks::SHARING) {
-            let kind = match wrong {
-                Handover::NotHeld => HazardKind::HeldByPeer,
-                Handover::NotReleased | Handover::AlreadyHeld | Handover::OtherState { .. } => {
-                    HazardKind::NotHandedOver
-                }
-            };
-            self.report(kind, &[&resource.label], wrong.to_string());
+        if let Err(wrong) = found {
+            let is_held = wrong == Handover::NotHeld;
+            let kind = if is_held { HazardKind::HeldByPeer } else { HazardKind::NotHandedOver };
+            self.report(Checks::SHARING, kind, &[&resource.label], wrong);
         }
     }
 }

@@ -7,11 +7,10 @@
 
 use tenure_core::device::TextureRegion;
 
-use crate::execute::{Execution, Use};
+use crate::execution::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};
 use crate::layout::{Layout, Ranges, Span};
-use crate::owners::Part;
-use crate::resource::ResourceState;
+use crate::resource::{Part, ResourceState};
 
 impl Execution<'_> {
     /// A command that sets up the compression data of its resource.
@@ -39,7 +38,7 @@ impl Execution<'_> {
             let detail = "written before a clear, a discard or a copy to all of the subresource initialised it, \
                           after it was created or had new memory";
             let part = Part { resource: used.resource, range: gap };
-            self.report(HazardKind::UninitializedTarget, &[&part], detail.to_owned());
+            self.report(Checks::INITIALIZED, HazardKind::UninitializedTarget, &[&part], detail);
             // Said once for each subresource.
             let std::ops::Range { start, end } = used.resource.layout.subresources(&used.span);
             self.initialize(used.resource, &Span::Subresources { start, end });

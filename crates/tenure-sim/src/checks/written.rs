@@ -1,10 +1,9 @@
 //! Nothing reads bytes that were never written.
 
-use crate::execute::{Execution, Use};
+use crate::execution::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};
 use crate::layout::Ranges;
-use crate::owners::Part;
-use crate::resource::ResourceState;
+use crate::resource::{Part, ResourceState};
 
 impl Execution<'_> {
     /// Bytes were copied, also those that were never written: these are not written where they went, either.
@@ -38,7 +37,7 @@ impl Execution<'_> {
         if let Some(gap) = ranges.iter().find_map(|range| written.first_gap(range.clone())) {
             let detail = format!("bytes {}..{} were never written", gap.start, gap.end);
             let part = Part { resource: used.resource, range: gap };
-            self.report(HazardKind::UninitializedRead, &[&part], detail);
+            self.report(Checks::INITIALIZED, HazardKind::UninitializedRead, &[&part], detail);
         }
     }
 }

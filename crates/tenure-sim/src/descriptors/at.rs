@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tenure_core::device::{BindingKind, BufferView, CallRule, DeviceError, Properties, QueueId};
+use tenure_core::device::{BindingKind, BufferView, CallRule, DeviceError, Properties, QueueId, check};
 
 use crate::clock::SharedClock;
 use crate::descriptors::content::{Content, Slot, What};
@@ -81,10 +81,7 @@ impl At {
                 in_set(&block.state, set, (binding, element), None)
             }
             DescriptorAt::Dynamic { block, set, binding, element, offset } => {
-                let alignment = properties.constant_alignment;
-                if !offset.is_multiple_of(alignment) {
-                    return Err(DeviceError::invalid_call(CallRule::ConstantsAligned, offset, alignment));
-                }
+                check::multiple(CallRule::ConstantsAligned, offset, properties.constant_alignment)?;
                 in_set(&block.state, set, (binding, element), Some(offset))
             }
         }

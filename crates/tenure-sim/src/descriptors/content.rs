@@ -40,52 +40,39 @@ impl What {
         }
     }
 
-    /// The states in which it may be used: any of these read states, or this write state. None for
-    /// samplers, which have no state.
-    const fn states(&self) -> State {
+    /// The states in which it may be used, and its kind in messages: any of these read states, or this write state.
+    /// None for samplers, which have no state.
+    const fn form(&self) -> (State, &'static str) {
         match self {
             Self::Buffer { view, .. } => match view.access {
-                BufferAccess::Constants => State::VERTEX_OR_CONSTANT,
-                BufferAccess::Read(_) => State::SHADER_READ,
-                BufferAccess::ReadWrite(_) => State::UNORDERED_ACCESS,
+                BufferAccess::Constants => (State::VERTEX_OR_CONSTANT, "a view of constants"),
+                BufferAccess::Read(_) => (State::SHADER_READ, "a view of a buffer to read"),
+                BufferAccess::ReadWrite(_) => (State::UNORDERED_ACCESS, "a view of a buffer to write"),
             },
             Self::Texture { view, .. } => match view.access {
-                TextureAccess::Sampled => State::SHADER_READ,
-                TextureAccess::Storage => State::UNORDERED_ACCESS,
-                TextureAccess::RenderTarget => State::RENDER_TARGET,
-                TextureAccess::DepthStencil { read_only: true } => State::DEPTH_READ,
-                TextureAccess::DepthStencil { read_only: false } => State::DEPTH_WRITE,
-                TextureAccess::InputAttachment => State::PIXEL_SHADER,
+                TextureAccess::Sampled => (State::SHADER_READ, "a view of a texture to read"),
+                TextureAccess::Storage => (State::UNORDERED_ACCESS, "a view of a texture to write"),
+                TextureAccess::RenderTarget => (State::RENDER_TARGET, "a colour target"),
+                TextureAccess::DepthStencil { read_only: true } => {
+                    (State::DEPTH_READ, "a depth target to read")
+                }
+                TextureAccess::DepthStencil { read_only: false } => {
+                    (State::DEPTH_WRITE, "a depth target to write")
+                }
+                TextureAccess::InputAttachment => (State::PIXEL_SHADER, "an input attachment"),
             },
-            Self::Sampler(_) => State::COMMON,
-            Self::Structure(_) => State::ACCELERATION_STRUCTURE,
+            Self::Sampler(_) => (State::COMMON, "a sampler"),
+            Self::Structure(_) => (State::ACCELERATION_STRUCTURE, "an acceleration structure"),
         }
+    }
+
+    pub(crate) const fn kind_name(&self) -> &'static str {
+        self.form().1
     }
 
     pub(crate) const fn may_be_used_in(&self, state: State) -> bool {
-        let states = self.states();
+        let (states, _) = self.form();
         states.is_empty() == state.is_empty() && states.contains(state)
-    }
-
-    /// Its kind in messages.
-    pub(crate) const fn kind_name(&self) -> &'static str {
-        match self {
-            Self::Buffer { view, .. } => match view.access {
-                BufferAccess::Constants => "a view of constants",
-                BufferAccess::Read(_) => "a view of a buffer to read",
-                BufferAccess::ReadWrite(_) => "a view of a buffer to write",
-            },
-            Self::Texture { view, .. } => match view.access {
-                TextureAccess::Sampled => "a view of a texture to read",
-                TextureAccess::Storage => "a view of a texture to write",
-                TextureAccess::RenderTarget => "a colour target",
-                TextureAccess::DepthStencil { read_only: true } => "a depth target to read",
-                TextureAccess::DepthStencil { read_only: false } => "a depth target to write",
-                TextureAccess::InputAttachment => "an input attachment",
-            },
-            Self::Sampler(_) => "a sampler",
-            Self::Structure(_) => "an acceleration structure",
-        }
     }
 
     /// The kind of binding that takes it; none takes targets.

@@ -7,7 +7,7 @@ use tenure_core::device::{DescriptorHeapDesc, DescriptorKind, DescriptorLimits, 
 
 use crate::descriptors::content::Slot;
 use crate::descriptors::reads::Reads;
-use crate::object::Label;
+use crate::object::{Label, debug_by_label};
 
 /// The most descriptors of a heap that shaders do not see, or of a block of sets: real drivers
 /// run out of memory for them somewhere.
@@ -74,8 +74,4 @@ pub struct DescriptorHeap {
     pub(crate) state: Arc<DescriptorHeapState>,
 }
 
-impl std::fmt::Debug for DescriptorHeap {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "DescriptorHeap({})", self.state.label)
-    }
-}
+debug_by_label!(DescriptorHeap);

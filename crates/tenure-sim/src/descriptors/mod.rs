@@ -5,6 +5,7 @@ mod content;
 mod heap;
 mod reads;
 mod set;
+mod uses;
 mod view;
 mod write;
 mod write_set;
@@ -15,3 +16,26 @@ pub(crate) use content::{Slot, What};
 pub use heap::DescriptorHeap;
 pub(crate) use heap::DescriptorHeapState;
 pub use set::{SetBlock, SetLayout};
+pub(crate) use uses::MOST_READ;
+
+use crate::resource::Resource;
+use crate::structures::AccelerationStructure;
+
+/// A device whose descriptors are those of this module.
+pub(crate) trait Described:
+    tenure_core::device::Device<
+        Resource = Resource,
+        DescriptorHeap = DescriptorHeap,
+        AccelerationStructure = AccelerationStructure,
+    >
+{
+}
+
+impl<D> Described for D where
+    D: tenure_core::device::Device<
+            Resource = Resource,
+            DescriptorHeap = DescriptorHeap,
+            AccelerationStructure = AccelerationStructure,
+        >
+{
+}

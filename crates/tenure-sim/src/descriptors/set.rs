@@ -8,7 +8,7 @@ use tenure_core::device::{Allowed, BindingKind, CallRule, DeviceError, SetBindin
 
 use crate::clock::Clock;
 use crate::descriptors::content::Slot;
-use crate::object::Label;
+use crate::object::{Label, debug_by_label};
 
 /// The state of a layout, shared with its blocks.
 pub(crate) struct LayoutState {
@@ -52,11 +52,7 @@ impl LayoutState {
             return Err(DeviceError::invalid_call(CallRule::BindingExists, u64::from(binding), bindings));
         };
         if element >= found.count {
-            return Err(DeviceError::invalid_call(
-                CallRule::ElementExists,
-                u64::from(element),
-                u64::from(found.count),
-            ));
+            return Err(DeviceError::invalid_call(CallRule::ElementExists, element, found.count));
         }
         Ok((start + element, found.kind))
     }
@@ -75,6 +71,8 @@ pub(crate) struct Set {
 pub(crate) struct SetBlockState {
     pub(crate) label: Arc<Label>,
     pub(crate) layout: Arc<LayoutState>,
+    /// How many sets there are.
+    pub(crate) count: u32,
     pub(crate) sets: Mutex<Vec<Set>>,
 }
 
@@ -87,11 +85,10 @@ impl SetBlockState {
     }
 
     pub(crate) fn check_set(&self, set: u32) -> Result<(), DeviceError> {
-        let sets = self.sets.lock().len() as u64;
-        if u64::from(set) < sets {
+        if set < self.count {
             return Ok(());
         }
-        Err(DeviceError::invalid_call(CallRule::SetExists, u64::from(set), sets))
+        Err(DeviceError::invalid_call(CallRule::SetExists, set, self.count))
     }
 }
 
@@ -102,11 +99,7 @@ pub struct SetLayout {
     pub(crate) state: Arc<LayoutState>,
 }
 
-impl std::fmt::Debug for SetLayout {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SetLayout({})", self.state.label)
-    }
-}
+debug_by_label!(SetLayout);
 
 /// Descriptor sets of one layout: a handle for
 /// [`Device::destroy_set_block`](tenure_core::device::Device::destroy_set_block). Dropping it
@@ -115,8 +108,4 @@ pub struct SetBlock {
     pub(crate) state: Arc<SetBlockState>,
 }
 
-impl std::fmt::Debug for SetBlock {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SetBlock({})", self.state.label)
-    }
-}
+debug_by_label!(SetBlock);

@@ -5,15 +5,11 @@ use tenure_core::device::{
     Properties, TextureAccess, TextureInfo, TextureView, ViewShape, check,
 };
 
-use crate::formats::{is_plain, is_renderable, is_storable};
+use crate::requirements::formats::{is_plain, is_renderable, is_storable};
 use crate::resource::ResourceState;
 
 fn aligned(rule: impl Into<CallRule>, value: u64, alignment: u64) -> Result<(), DeviceError> {
-    if value.is_multiple_of(alignment.max(1)) {
-        Ok(())
-    } else {
-        Err(DeviceError::invalid_call(rule, value, alignment))
-    }
+    check::multiple(rule.into(), value, alignment.max(1))
 }
 
 fn lacks(format: Format, feature: &'static str) -> Result<(), DeviceError> {
@@ -21,7 +17,7 @@ fn lacks(format: Format, feature: &'static str) -> Result<(), DeviceError> {
 }
 
 fn within(rule: &'static str, value: u64, limit: u64) -> Result<(), DeviceError> {
-    if value <= limit { Ok(()) } else { Err(DeviceError::invalid_call(rule, value, limit)) }
+    check::at_most(rule.into(), value, limit)
 }
 
 /// Checks a view of a buffer.
@@ -136,11 +132,9 @@ fn shape(info: &TextureInfo, view: &TextureView) -> Result<(), DeviceError> {
         ViewShape::CubeArray if !layers.is_multiple_of(6) => {
             Err(DeviceError::invalid_call("cubes have six layers each", layers, 6_u64))
         }
-        ViewShape::Cube | ViewShape::CubeArray if !square => Err(DeviceError::invalid_call(
-            "the faces of a cube are square",
-            u64::from(info.width),
-            u64::from(info.height),
-        )),
+        ViewShape::Cube | ViewShape::CubeArray if !square => {
+            Err(DeviceError::invalid_call("the faces of a cube are square", info.width, info.height))
+        }
         ViewShape::Cube | ViewShape::CubeArray if view.access != TextureAccess::Sampled => {
             Err(DeviceError::broken_rule("cubes are only read"))
         }
@@ -149,12 +143,7 @@ fn shape(info: &TextureInfo, view: &TextureView) -> Result<(), DeviceError> {
 }
 
 fn access(view: &TextureView) -> Result<(), DeviceError> {
-    let one_mip = || match view.mips {
-        1 => Ok(()),
-        mips => Err(DeviceError::invalid_call("one mip is written", u64::from(mips), 1_u64)),
-    };
     match view.access {
-        TextureAccess::Sampled => Ok(()),
         TextureAccess::Storage if !is_storable(view.format) => {
             lacks(view.format, "unordered access to textures")
         }
@@ -166,9 +155,6 @@ fn access(view: &TextureView) -> Result<(), DeviceError> {
         TextureAccess::InputAttachment if view.shape == ViewShape::D3 => {
             Err(DeviceError::Unsupported { feature: "volumes as input attachments" })
         }
-        TextureAccess::Storage
-        | TextureAccess::RenderTarget
-        | TextureAccess::DepthStencil { .. }
-        | TextureAccess::InputAttachment => one_mip(),
+        _ => Ok(()),
     }
 }

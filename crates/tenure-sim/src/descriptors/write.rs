@@ -6,49 +6,31 @@ use std::sync::atomic::Ordering;
 
 use tenure_core::device::{
     BindingKind, BufferAccess, BufferView, CallRule, Descriptor, DescriptorHeapDesc, DescriptorKind,
-    DescriptorSource, DeviceError, QueueId,
+    DescriptorSource, DeviceError, check,
 };
 
-use crate::calls::CallKind;
-use crate::costs::Work;
 use crate::descriptors::content::{Content, Slot, What};
 use crate::descriptors::heap::{DescriptorHeap, DescriptorHeapState, check_desc, empty_slots};
-use crate::descriptors::view;
-use crate::device::Device;
+use crate::descriptors::{Described, view};
 use crate::hazard::{Checks, HazardKind};
-use crate::object::{Label, ObjectKind};
-use crate::shared::{Request, Shared};
-
-type Source<'a> = DescriptorSource<'a, Device>;
-
-/// So many descriptors, for the cost and the log.
-pub(super) fn request(count: u64) -> Request {
-    Request { bytes: count, memory: 0, work: Work { bytes: count, texture: false } }
-}
-
-pub(super) fn counted(count: u64) -> Work {
-    Work { bytes: count, texture: false }
-}
+use crate::object::ObjectKind;
+use crate::shared::Shared;
 
 impl Shared {
     pub(crate) fn create_descriptor_heap(
         &self,
         desc: &DescriptorHeapDesc,
     ) -> Result<DescriptorHeap, DeviceError> {
-        self.call(CallKind::CreateDescriptorHeap, request(u64::from(desc.count)), || {
-            check_desc(&self.properties.descriptors, desc)?;
-            let slots = empty_slots(u64::from(desc.count))?;
-            let label = self.register.create(ObjectKind::DescriptorHeap);
-            Ok(DescriptorHeap { state: Arc::new(DescriptorHeapState::new(label, *desc, slots)) })
-        })
+        check_desc(&self.properties.descriptors, desc)?;
+        let slots = empty_slots(u64::from(desc.count))?;
+        let label = self.register.create(ObjectKind::DescriptorHeap);
+        Ok(DescriptorHeap { state: Arc::new(DescriptorHeapState::new(label, *desc, slots)) })
     }
 
     pub(crate) fn destroy_descriptor_heap(&self, heap: &DescriptorHeap) {
         let state = &heap.state;
-        let call = CallKind::DestroyDescriptorHeap;
-        self.count(call, counted(u64::from(state.desc.count)));
-        self.check_unread(state, 0..state.desc.count, HazardKind::DestroyedInUse, call.name());
-        self.empty(state, 0..state.desc.count, &Slot::Empty, call.name());
+        self.check_unread(state, 0..state.desc.count, HazardKind::DestroyedInUse, "destroy_descriptor_heap");
+        self.empty(state, 0..state.desc.count, &Slot::Empty, "destroy_descriptor_heap");
         self.register.destroy(&state.label);
     }
 
@@ -56,31 +38,26 @@ impl Shared {
         &self,
         heap: &DescriptorHeap,
         index: u32,
-        descriptor: &Descriptor<'_, Device>,
+        descriptor: &Descriptor<'_, impl Described>,
     ) -> Result<(), DeviceError> {
-        self.call(CallKind::WriteDescriptor, request(1), || {
-            let state = &heap.state;
-            if state.desc.shader_visible {
-                return Err(DeviceError::invalid_value(CallRule::WrittenHidden, state.label.id));
-            }
-            state.check_index(index)?;
-            if descriptor.kind() != state.kind() {
-                let rule = CallRule::DescriptorKind;
-                return Err(DeviceError::invalid_call(rule, descriptor.kind(), state.kind()));
-            }
-            let what = self.check_descriptor(descriptor)?;
-            let mut slots = state.slots.lock();
-            let Some(slot) = slots.get_mut(index as usize) else { return Ok(()) };
-            if slot.is_filled() {
-                return Err(DeviceError::invalid_value(CallRule::DescriptorCleared, u64::from(index)));
-            }
-            self.take_sampler(&what)?;
-            *slot = Slot::Holds(Arc::new(Content::new(what)));
-            Ok(())
-        })
+        let state = &heap.state;
+        if state.desc.shader_visible {
+            return Err(DeviceError::invalid_value(CallRule::WrittenHidden, state.label.id));
+        }
+        state.check_index(index)?;
+        check::descriptor_kind(descriptor.kind(), state.kind())?;
+        let what = self.check_descriptor(descriptor)?;
+        let mut slots = state.slots.lock();
+        let Some(slot) = slots.get_mut(index as usize) else { return Ok(()) };
+        if slot.is_filled() {
+            return Err(DeviceError::invalid_value(CallRule::DescriptorCleared, u64::from(index)));
+        }
+        self.take_sampler(&what)?;
+        *slot = Slot::Holds(Arc::new(Content::new(what)));
+        Ok(())
     }
 
-    fn check_descriptor(&self, descriptor: &Descriptor<'_, Device>) -> Result<What, DeviceError> {
+    fn check_descriptor(&self, descriptor: &Descriptor<'_, impl Described>) -> Result<What, DeviceError> {
         let what = match descriptor {
             Descriptor::Buffer { resource, view } => {
                 view::buffer(&self.properties, &resource.state, view)?;
@@ -98,10 +75,9 @@ impl Shared {
         if let Some((resource, freed)) =
             what.resource().and_then(|resource| Some((resource, resource.freed()?)))
         {
-            let detail = || format!("a view of it is made, and {freed} was destroyed");
-            let objects = vec![resource.label.to_string()];
+            let detail = format!("a view of it is made, and {freed} was destroyed");
             let kind = HazardKind::DeadDescriptor;
-            self.report(Checks::DESCRIPTORS, kind, objects, detail, "write_descriptor");
+            self.report(Checks::DESCRIPTORS, kind, &[&resource.label], detail, "write_descriptor");
         }
         Ok(what)
     }
@@ -134,14 +110,9 @@ impl Shared {
             }
         }
         drop(slots);
-        if let Some((index, (queue, serial))) = used {
-            self.report_read(
-                &heap.label,
-                format_args!("the view at index {index}"),
-                (queue, serial),
-                HazardKind::DescriptorInUse,
-                call,
-            );
+        if let Some((index, used)) = used {
+            let uses = format!("reads the view at index {index}");
+            self.report_use(Checks::DESCRIPTORS, HazardKind::DescriptorInUse, &heap.label, uses, used, call);
         }
     }
 
@@ -158,71 +129,48 @@ impl Shared {
         }
         let read = heap.reads.lock().first_after(range, &self.observed.load());
         if let Some((index, queue, serial)) = read {
-            self.report_read(&heap.label, format_args!("index {index}"), (queue, serial), kind, call);
+            let (uses, used) = (format!("reads index {index}"), (queue, serial));
+            self.report_use(Checks::DESCRIPTORS, kind, &heap.label, uses, used, call);
         }
-    }
-
-    pub(super) fn report_read(
-        &self,
-        label: &Label,
-        which: std::fmt::Arguments<'_>,
-        (queue, serial): (QueueId, u64),
-        kind: HazardKind,
-        call: &'static str,
-    ) {
-        // Once the device is lost nothing runs any more.
-        if self.alive().is_err() {
-            return;
-        }
-        let seen = self.observed.load().get(queue);
-        let detail = || {
-            format!(
-                "submission {serial} on queue {} reads {which}, and the CPU has seen {seen} complete there",
-                queue.0
-            )
-        };
-        self.report(Checks::DESCRIPTORS, kind, vec![label.to_string()], detail, call);
     }
 
     pub(crate) fn fill_descriptors(
         &self,
         heap: &DescriptorHeap,
         first: u32,
-        sources: &[Source<'_>],
+        sources: &[DescriptorSource<'_, impl Described>],
     ) -> Result<(), DeviceError> {
-        let call = CallKind::FillDescriptors;
-        self.call(call, request(sources.len() as u64), || {
-            let state = &heap.state;
-            if !state.desc.shader_visible {
-                return Err(DeviceError::invalid_value(CallRule::FilledVisible, state.label.id));
+        let state = &heap.state;
+        if !state.desc.shader_visible {
+            return Err(DeviceError::invalid_value(CallRule::FilledVisible, state.label.id));
+        }
+        check::descriptors_inside(first, sources.len() as u64, state.desc.count)?;
+        let range = first..first + sources.len() as u32;
+        for source in sources {
+            let binding = self.check_source(source)?;
+            let is_address = binding == BindingKind::AccelerationStructure && !self.is_d3d12();
+            if binding.is_for_sets_alone() || is_address {
+                return Err(DeviceError::invalid_value(CallRule::InSetsAlone, binding));
             }
-            let range = indices(state, first, sources.len())?;
-            for source in sources {
-                let binding = self.check_source(source)?;
-                let is_address = binding == BindingKind::AccelerationStructure && !self.is_d3d12();
-                if binding.is_for_sets_alone() || is_address {
-                    return Err(DeviceError::invalid_value(CallRule::InSetsAlone, binding));
-                }
-                let kind = if binding == BindingKind::Sampler {
-                    DescriptorKind::Sampler
-                } else {
-                    DescriptorKind::Resource
-                };
-                if kind != state.kind() {
-                    let rule = CallRule::DescriptorKind;
-                    return Err(DeviceError::invalid_call(rule, kind, state.kind()));
-                }
-            }
-            self.check_unread(state, range.clone(), HazardKind::DescriptorInUse, call.name());
-            let mut slots = state.slots.lock();
-            let slots = slots.iter_mut().skip(range.start as usize);
-            slots.zip(sources).for_each(|(slot, source)| *slot = slot_of(source));
-            Ok(())
-        })
+            let kind = if binding == BindingKind::Sampler {
+                DescriptorKind::Sampler
+            } else {
+                DescriptorKind::Resource
+            };
+            check::descriptor_kind(kind, state.kind())?;
+        }
+        self.check_unread(state, range.clone(), HazardKind::DescriptorInUse, "fill_descriptors");
+        let mut slots = state.slots.lock();
+        let slots = slots.iter_mut().skip(range.start as usize);
+        slots.zip(sources).for_each(|(slot, source)| *slot = slot_of(source));
+        Ok(())
     }
 
     /// Checks what a descriptor is to be made from; which binding takes it.
-    pub(super) fn check_source(&self, source: &Source<'_>) -> Result<BindingKind, DeviceError> {
+    pub(super) fn check_source(
+        &self,
+        source: &DescriptorSource<'_, impl Described>,
+    ) -> Result<BindingKind, DeviceError> {
         match source {
             DescriptorSource::Copy { heap, index } => copied(heap, *index),
             DescriptorSource::Combined { views, view, samplers, sampler } => {
@@ -255,30 +203,15 @@ impl Shared {
         count: u32,
         freed_by: Option<&str>,
     ) {
-        let call = CallKind::ClearDescriptors;
-        self.count(call, counted(u64::from(count)));
         let state = &heap.state;
         let end = first.saturating_add(count);
         if end > state.desc.count {
-            let detail = || format!("index {} is cleared of {}", end.saturating_sub(1), state.desc.count);
-            let objects = vec![state.label.to_string()];
-            self.report(Checks::DESCRIPTORS, HazardKind::InvalidUse, objects, detail, call.name());
+            let detail = format!("index {} is cleared of {}", end.saturating_sub(1), state.desc.count);
+            let kind = HazardKind::InvalidUse;
+            self.report(Checks::DESCRIPTORS, kind, &[&state.label], detail, "clear_descriptors");
         }
-        self.check_unread(state, first..end, HazardKind::DescriptorInUse, call.name());
-        self.empty(state, first..end, &Slot::cleared(freed_by), call.name());
-    }
-}
-
-/// The indices that are to be filled.
-fn indices(heap: &DescriptorHeapState, first: u32, count: usize) -> Result<Range<u32>, DeviceError> {
-    let limit = heap.desc.count;
-    let end = u32::try_from(count).ok().and_then(|count| first.checked_add(count));
-    match end {
-        Some(end) if end <= limit => Ok(first..end),
-        end => {
-            let end = end.map_or(u64::MAX, u64::from);
-            Err(DeviceError::invalid_call(CallRule::DescriptorInside, end, u64::from(limit)))
-        }
+        self.check_unread(state, first..end, HazardKind::DescriptorInUse, "clear_descriptors");
+        self.empty(state, first..end, &Slot::cleared(freed_by), "clear_descriptors");
     }
 }
 
@@ -299,7 +232,7 @@ fn copied(heap: &DescriptorHeap, index: u32) -> Result<BindingKind, DeviceError>
 }
 
 /// What a checked source puts into a slot.
-pub(super) fn slot_of(source: &Source<'_>) -> Slot {
+pub(super) fn slot_of(source: &DescriptorSource<'_, impl Described>) -> Slot {
     match source {
         DescriptorSource::Copy { heap, index } => heap.state.slot(*index),
         DescriptorSource::Combined { views, view, samplers, sampler } => {

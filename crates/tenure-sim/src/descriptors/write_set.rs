@@ -2,68 +2,58 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tenure_core::device::{Allowed, BindingKind, CallRule, DeviceError, Features, SetBinding, SetWrite};
 
-use crate::calls::CallKind;
 use crate::clock::Clock;
-use crate::costs::Work;
+use crate::descriptors::Described;
 use crate::descriptors::content::Slot;
 use crate::descriptors::heap::{MOST_SLOTS, empty_slots};
 use crate::descriptors::set::{LayoutState, Set, SetBlock, SetBlockState, SetLayout};
-use crate::descriptors::write::{counted, request, slot_of};
-use crate::device::Device;
+use crate::descriptors::write::slot_of;
 use crate::hazard::{Checks, HazardKind};
 use crate::object::ObjectKind;
 use crate::shared::Shared;
 
 impl Shared {
     pub(crate) fn create_set_layout(&self, bindings: &[SetBinding]) -> Result<SetLayout, DeviceError> {
-        self.call(CallKind::CreateSetLayout, request(bindings.len() as u64), || {
-            if !self.properties.descriptors.sets {
-                return Err(DeviceError::Unsupported { feature: "descriptor sets" });
-            }
-            let traces = bindings.iter().any(|binding| binding.kind == BindingKind::AccelerationStructure);
-            if traces && !self.properties.features.contains(Features::ACCELERATION_STRUCTURES) {
-                return Err(DeviceError::Unsupported { feature: "acceleration structures" });
-            }
-            let layout = LayoutState::new(bindings, || self.register.create(ObjectKind::SetLayout))?;
-            Ok(SetLayout { state: Arc::new(layout) })
-        })
+        if !self.properties.descriptors.sets {
+            return Err(DeviceError::Unsupported { feature: "descriptor sets" });
+        }
+        let traces = bindings.iter().any(|binding| binding.kind == BindingKind::AccelerationStructure);
+        if traces && !self.properties.features.contains(Features::ACCELERATION_STRUCTURES) {
+            return Err(DeviceError::Unsupported { feature: "acceleration structures" });
+        }
+        let layout = LayoutState::new(bindings, || self.register.create(ObjectKind::SetLayout))?;
+        Ok(SetLayout { state: Arc::new(layout) })
     }
 
     pub(crate) fn destroy_set_layout(&self, layout: &SetLayout) {
-        let call = CallKind::DestroySetLayout;
-        self.count(call, Work::default());
         let state = &layout.state;
         let blocks = state.blocks.lock();
         if let Some(first) = blocks.values().next() {
-            let objects = vec![state.label.to_string(), first.to_string()];
-            let detail = || format!("{} blocks of it are left", blocks.len());
+            let detail = format!("{} blocks of it are left", blocks.len());
             let kind = HazardKind::LayoutDestroyedFirst;
-            self.report(Checks::LIFETIME, kind, objects, detail, call.name());
+            self.report(Checks::LIFETIME, kind, &[&state.label, first], detail, "destroy_set_layout");
         }
         self.register.destroy(&state.label);
     }
 
-    pub(crate) fn create_set_block(&self, layout: &SetLayout, sets: u32) -> Result<SetBlock, DeviceError> {
-        self.call(CallKind::CreateSetBlock, request(u64::from(sets)), || {
-            if sets == 0 {
-                return Err(DeviceError::invalid_desc("sets", 0_u32, Allowed::AtLeast(1)));
-            }
-            let layout = &layout.state;
-            let sets = new_sets(sets, layout.total)?;
-            let label = self.register.create(ObjectKind::SetBlock);
-            layout.blocks.lock().insert(label.id, Arc::clone(&label));
-            let state = SetBlockState { label, layout: Arc::clone(layout), sets: sets.into() };
-            Ok(SetBlock { state: Arc::new(state) })
-        })
+    pub(crate) fn create_set_block(&self, layout: &SetLayout, count: u32) -> Result<SetBlock, DeviceError> {
+        if count == 0 {
+            return Err(DeviceError::invalid_desc("sets", 0_u32, Allowed::AtLeast(1)));
+        }
+        let layout = &layout.state;
+        let sets = Mutex::new(new_sets(count, layout.total)?);
+        let label = self.register.create(ObjectKind::SetBlock);
+        layout.blocks.lock().insert(label.id, Arc::clone(&label));
+        let state = SetBlockState { label, layout: Arc::clone(layout), count, sets };
+        Ok(SetBlock { state: Arc::new(state) })
     }
 
     pub(crate) fn destroy_set_block(&self, block: &SetBlock) {
-        let call = CallKind::DestroySetBlock;
         let state = &block.state;
         let sets = state.sets.lock();
-        self.count(call, counted(sets.len() as u64));
         let observed = self.observed.load();
         let used = sets
             .iter()
@@ -71,12 +61,14 @@ impl Shared {
             .find_map(|(set, index)| Some((index, set.reads.first_after(&observed)?)));
         drop(sets);
         if let Some((index, read)) = used {
-            self.report_read(
-                &state.label,
-                format_args!("set {index}"),
-                read,
+            let uses = format!("reads set {index}");
+            self.report_use(
+                Checks::DESCRIPTORS,
                 HazardKind::DestroyedInUse,
-                call.name(),
+                &state.label,
+                uses,
+                read,
+                "destroy_set_block",
             );
         }
         state.layout.blocks.lock().remove(&state.label.id);
@@ -87,43 +79,37 @@ impl Shared {
         &self,
         block: &SetBlock,
         set: u32,
-        writes: &[SetWrite<'_, Device>],
+        writes: &[SetWrite<'_, impl Described>],
     ) -> Result<(), DeviceError> {
-        let call = CallKind::WriteSet;
-        self.call(call, request(writes.len() as u64), || {
-            let state = &block.state;
-            state.check_set(set)?;
+        let state = &block.state;
+        state.check_set(set)?;
+        for write in writes {
+            let (_, wanted) = state.layout.find(write.binding, write.element)?;
+            let given = self.check_source(&write.source)?;
+            if !wanted.takes(given) {
+                return Err(DeviceError::invalid_call(CallRule::BindingKind, given, wanted));
+            }
+        }
+        self.change_set(state, set, "write_set", |set| {
             for write in writes {
-                let (_, wanted) = state.layout.find(write.binding, write.element)?;
-                let given = self.check_source(&write.source)?;
-                if !wanted.takes(given) {
-                    return Err(DeviceError::invalid_call(CallRule::BindingKind, given, wanted));
+                let Ok((place, _)) = state.layout.find(write.binding, write.element) else { continue };
+                if let Some(slot) = set.slots.get_mut(place as usize) {
+                    *slot = slot_of(&write.source);
                 }
             }
-            self.change_set(state, set, call.name(), |set| {
-                for write in writes {
-                    let Ok((place, _)) = state.layout.find(write.binding, write.element) else { continue };
-                    if let Some(slot) = set.slots.get_mut(place as usize) {
-                        *slot = slot_of(&write.source);
-                    }
-                }
-            });
-            Ok(())
-        })
+        });
+        Ok(())
     }
 
     pub(crate) fn clear_set(&self, block: &SetBlock, set: u32, freed_by: Option<&str>) {
-        let call = CallKind::ClearSet;
-        self.count(call, counted(1));
         let state = &block.state;
         if state.check_set(set).is_err() {
-            let detail = || format!("set {set} is cleared, which it does not have");
-            let objects = vec![state.label.to_string()];
-            self.report(Checks::DESCRIPTORS, HazardKind::InvalidUse, objects, detail, call.name());
-            return;
+            let detail = format!("set {set} is cleared, which it does not have");
+            let kind = HazardKind::InvalidUse;
+            return self.report(Checks::DESCRIPTORS, kind, &[&state.label], detail, "clear_set");
         }
         let left = Slot::cleared(freed_by);
-        self.change_set(state, set, call.name(), |set| set.slots.fill(left));
+        self.change_set(state, set, "clear_set", |set| set.slots.fill(left));
     }
 
     /// Changes a set, which nothing in flight may read.
@@ -135,13 +121,8 @@ impl Shared {
         let read = state.reads.first_after(&self.observed.load());
         drop(sets);
         if let Some(read) = read {
-            self.report_read(
-                &block.label,
-                format_args!("set {set}"),
-                read,
-                HazardKind::DescriptorInUse,
-                call,
-            );
+            let uses = format!("reads set {set}");
+            self.report_use(Checks::DESCRIPTORS, HazardKind::DescriptorInUse, &block.label, uses, read, call);
         }
     }
 }

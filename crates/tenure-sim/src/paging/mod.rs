@@ -3,14 +3,15 @@
 //! A block is a heap or a committed resource. Segments are the device's memory heaps; those that are local to the GPU
 //! are paged, the others are where blocks go.
 
-mod calls;
+mod budget;
 mod notices;
 mod options;
 mod pager;
 mod residency;
 mod stats;
 
+pub(crate) use budget::DriverMemory;
 pub(crate) use notices::Notices;
 pub use options::{BudgetChange, Paging};
-pub(crate) use pager::{BlockUse, Pager};
+pub(crate) use pager::{BlockUse, Found, Pager};
 pub use stats::{PagingStats, SegmentStats};

@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use tenure_core::device::TrimRequest;
 
-use crate::shared::Shared;
-
 /// What was said and not heard yet.
 #[derive(Default)]
 pub(crate) struct Notices {
@@ -19,6 +17,11 @@ pub(crate) struct Notices {
 impl Notices {
     pub(crate) fn note_budget(&self) {
         self.budget_changed.store(true, Ordering::Release);
+    }
+
+    /// Whether a budget has changed since this was last asked.
+    pub(crate) fn take_budget(&self) -> bool {
+        self.budget_changed.swap(false, Ordering::Acquire)
     }
 
     pub(crate) fn request(&self, trim: TrimRequest) {
@@ -36,14 +39,5 @@ impl Notices {
 
     pub(crate) fn reserved(&self) -> Vec<u64> {
         self.reserved.lock().clone()
-    }
-}
-
-impl Shared {
-    /// As Windows says it.
-    pub(crate) fn budget_changed(&self) -> bool {
-        let by_script = self.pager.as_ref().is_some_and(super::Pager::take_change);
-        let by_hand = self.notices.budget_changed.swap(false, Ordering::Acquire);
-        self.is_d3d12() && (by_script || by_hand)
     }
 }

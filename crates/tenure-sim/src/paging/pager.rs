@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use tenure_core::device::{MemoryTypeId, Priority, Properties};
+use tenure_core::device::{HeapBudget, MemoryTypeId, Priority, Properties};
 
+use super::budget::DriverMemory;
 use super::options::Paging;
 use super::stats::{PagingStats, SegmentStats};
-use crate::budget::DriverMemory;
 use crate::interval::IntervalSet;
 use crate::object::Label;
 
@@ -110,10 +110,14 @@ impl Pager {
     }
 
     /// Bytes that are granted and resident of each memory heap.
-    pub(crate) fn budgets(&self) -> Vec<(u64, u64)> {
+    pub(crate) fn budgets(&self) -> Vec<HeapBudget> {
         let state = self.state.lock();
         let segments = state.stats.segments.iter();
-        state.budgets.iter().zip(segments).map(|(budget, segment)| (*budget, segment.resident)).collect()
+        let each = |(budget, segment): (&u64, &SegmentStats)| HeapBudget {
+            budget: *budget,
+            usage: segment.resident,
+        };
+        state.budgets.iter().zip(segments).map(each).collect()
     }
 
     pub(crate) fn set_budget(&self, heap: usize, bytes: u64) {

@@ -5,11 +5,7 @@
 
 use tenure_core::device::{DescriptorLimits, Features, MemoryFlags, QueueKind, TimestampClock};
 
-use super::table::{DESKTOP, Formats, Rules, Table};
-
-const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
-const GIB: u64 = 1 << 30;
+use super::table::{DESKTOP, FEATURES, Formats, GIB, KIB, MIB, Rules, Table};
 
 const DEFAULT: MemoryFlags = MemoryFlags::DEVICE_LOCAL;
 const UPLOAD: MemoryFlags = MemoryFlags::HOST_VISIBLE.union(MemoryFlags::HOST_COHERENT);
@@ -18,18 +14,6 @@ const GPU_UPLOAD: MemoryFlags = UPLOAD.union(MemoryFlags::DEVICE_LOCAL);
 
 const QUEUES: &[(QueueKind, u32)] =
     &[(QueueKind::Graphics, 0), (QueueKind::Compute, 0), (QueueKind::Copy, 0)];
-
-const FEATURES: Features = Features::RESERVED_BUFFERS
-    .union(Features::RESERVED_TEXTURES)
-    .union(Features::UNMAPPED_TILES)
-    .union(Features::STENCIL_COPIES)
-    .union(Features::MEMORY_BUDGET)
-    .union(Features::MEMORY_PRIORITY)
-    .union(Features::NOT_ZEROED)
-    .union(Features::DEVICE_ADDRESS)
-    .union(Features::ACCELERATION_STRUCTURES)
-    .union(Features::RAY_TRACING_PIPELINES)
-    .union(Features::RAY_QUERIES);
 
 pub(super) const TIER2: Table = Table {
     name: "d3d12-tier2",

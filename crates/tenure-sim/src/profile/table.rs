@@ -5,6 +5,23 @@ use tenure_core::device::{
     QueryLimits, QueueKind, QueueProperties, RayTracingLimits, Residency, StateModel, TimestampClock,
 };
 
+pub(super) const KIB: u64 = 1 << 10;
+pub(super) const MIB: u64 = 1 << 20;
+pub(super) const GIB: u64 = 1 << 30;
+
+/// The features of most desktop GPUs.
+pub(super) const FEATURES: Features = Features::RESERVED_BUFFERS
+    .union(Features::RESERVED_TEXTURES)
+    .union(Features::UNMAPPED_TILES)
+    .union(Features::STENCIL_COPIES)
+    .union(Features::MEMORY_BUDGET)
+    .union(Features::MEMORY_PRIORITY)
+    .union(Features::NOT_ZEROED)
+    .union(Features::DEVICE_ADDRESS)
+    .union(Features::ACCELERATION_STRUCTURES)
+    .union(Features::RAY_TRACING_PIPELINES)
+    .union(Features::RAY_QUERIES);
+
 /// Everything a profile fixes. Sizes and alignments are in bytes.
 pub(crate) struct Table {
     pub(crate) name: &'static str,

@@ -2,11 +2,7 @@
 
 use tenure_core::device::{Compression, DescriptorLimits, Features, MemoryFlags, QueueKind, TimestampClock};
 
-use super::table::{DESKTOP, Formats, Rules, Table};
-
-const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
-const GIB: u64 = 1 << 30;
+use super::table::{self, DESKTOP, Formats, GIB, KIB, MIB, Rules, Table};
 
 const NONE: MemoryFlags = MemoryFlags::empty();
 const LOCAL: MemoryFlags = MemoryFlags::DEVICE_LOCAL;
@@ -15,18 +11,7 @@ const CACHED: MemoryFlags = HOST.union(MemoryFlags::HOST_CACHED);
 const LOCAL_HOST: MemoryFlags = LOCAL.union(HOST);
 const LOCAL_CACHED: MemoryFlags = LOCAL.union(CACHED);
 
-const FEATURES: Features = Features::RESERVED_BUFFERS
-    .union(Features::RESERVED_TEXTURES)
-    .union(Features::UNMAPPED_TILES)
-    .union(Features::STENCIL_COPIES)
-    .union(Features::MEMORY_BUDGET)
-    .union(Features::MEMORY_PRIORITY)
-    .union(Features::NOT_ZEROED)
-    .union(Features::DEVICE_ADDRESS)
-    .union(Features::DEDICATED)
-    .union(Features::ACCELERATION_STRUCTURES)
-    .union(Features::RAY_TRACING_PIPELINES)
-    .union(Features::RAY_QUERIES);
+const FEATURES: Features = table::FEATURES.union(Features::DEDICATED);
 
 /// Descriptor indexing with update after bind, mutable descriptor types, and null descriptors.
 const DESCRIPTORS: DescriptorLimits = DescriptorLimits {

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-use tenure_core::device::{Api, Device as _, QueueId, Usage};
+use tenure_core::device::{Api, Device as _, Permit, QueueId, Usage};
 use tenure_core::present::{PresentMode, SharedImage, SwapchainDesc, SwapchainImage, await_release};
 use tenure_core::time::SyncPoint;
 use tenure_core::{Awaited, Error, Format, Gpu, Queue, State, SwapchainRule, TextureDesc};
 
 use crate::device::Device;
-use crate::external::Fence;
-use crate::shared::Shared;
+use crate::fence::Fence;
+use crate::timeline::Queues;
 
 mod presents;
 
@@ -232,7 +232,7 @@ impl Swapchain {
             // The window reads the image that it shows until the next one comes.
             let before = self.shown.and_then(|shown| self.images.get(shown));
             let before = before.map(|shown| shown.texture().raw());
-            self.shared().present(before, raw, waits, &finished);
+            self.queues().present(before, raw, waits, &finished);
         } else {
             self.gpu.submit_external(Queue::Graphics, &finished, |mut queue| {
                 queue.present(raw);
@@ -343,13 +343,13 @@ impl Swapchain {
         self.gpu.device().properties().api == Api::Vulkan
     }
 
-    fn shared(&self) -> &Arc<Shared> {
-        self.gpu.device().shared()
+    fn queues(&self) -> &Queues {
+        self.gpu.device().queues()
     }
 
     fn alive(&self) -> Result<(), Error> {
         let named = |source| Error::Device { name: self.desc.name.clone(), source };
-        self.shared().alive().map_err(named)
+        self.queues().alive().map_err(named)
     }
 
     fn breaks(&self, rule: SwapchainRule) -> Error {
@@ -374,11 +374,12 @@ impl Swapchain {
             let name = format!("{} image {index}", self.desc.name);
             let desc = desc.clone().name(name);
             let object = self
-                .shared()
+                .gpu
+                .device()
                 .create_image(&desc.info)
                 .map_err(|source| Error::Device { name: desc.name.clone(), source })?;
             let texture = self.gpu.adopt_texture(object, &desc, State::COMMON).map_err(|rejected| {
-                self.shared().destroy_resource(&rejected.object);
+                self.gpu.device().destroy_resource(Permit::checked(), rejected.object);
                 rejected.error
             })?;
             images.push(SharedImage::new(&self.gpu, texture, self.format(), index)?);
@@ -405,7 +406,7 @@ impl Swapchain {
         };
         let semaphore = semaphore
             .unwrap_or_else(|| self.gpu.device().create_semaphore(&format!("{} acquired", self.desc.name)));
-        self.shared().signal_acquired(&semaphore.at(0));
+        self.queues().signal_acquired(&semaphore.at(0));
         Ok(semaphore)
     }
 
@@ -414,7 +415,7 @@ impl Swapchain {
         let timeout = self.gpu.config().frames.shutdown_timeout;
         // When the device is lost, or does not finish, what it uses is left to deferred release.
         let _is_idle = self.gpu.wait(&self.gpu.submitted(), timeout);
-        self.shared().settle_presents();
+        self.queues().settle_presents();
         self.current = None;
         self.images.clear();
         self.rendered.clear();

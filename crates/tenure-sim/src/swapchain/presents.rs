@@ -2,21 +2,23 @@
 
 use std::sync::Arc;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use tenure_core::device::{MemoryFlags, MemoryTypeId, QueueSerial, ResourceDesc, Usage};
 use tenure_core::{State, Subresource, SyncPoint};
 
-use crate::command::Command;
-use crate::external::{ExternalBatch, ExternalPoint, NativeQueue, Points};
+use crate::command::{Command, Recorded};
+use crate::device::Device;
+use crate::hazard::HazardKind;
 use crate::layout::Span;
 use crate::object::ObjectKind;
+use crate::points::ExternalPoint;
 use crate::resource::Resource;
-use crate::shared::Shared;
-use crate::timeline::{Job, Recorded, Work};
+use crate::submit::NativeQueue;
+use crate::timeline::{Job, Queues, Timeline, Work};
 
 /// The read by which an image is shown.
-fn read(shared: &Shared, image: &Resource) -> Recorded {
-    let label = shared.register.label(ObjectKind::List);
+fn read(queues: &Queues, image: &Resource) -> Recorded {
+    let label = queues.register.label(ObjectKind::List);
     label.set_name("presentation");
     let command = Command::Use {
         resource: Arc::clone(&image.state),
@@ -29,18 +31,11 @@ fn read(shared: &Shared, image: &Resource) -> Recorded {
 impl NativeQueue<'_> {
     /// Direct3D 12: the queue shows an image.
     pub(super) fn present(&mut self, image: &Resource) {
-        image.state.last_use.raise(self.at.queue, self.at.serial);
-        let lists = smallvec![read(self.shared, image)];
-        self.batches.push(ExternalBatch {
-            lists,
-            uses: Vec::new(),
-            waits: Points::new(),
-            signals: Points::new(),
-        });
+        self.show(image, read(self.queues, image));
     }
 }
 
-impl Shared {
+impl Device {
     /// An image that a swap chain made: alone in its memory, and presentable.
     pub(super) fn create_image(
         &self,
@@ -48,14 +43,30 @@ impl Shared {
     ) -> Result<Resource, tenure_core::DeviceError> {
         let usage = info.usage.difference(Usage::PRESENT);
         let plain = ResourceDesc::Texture(tenure_core::TextureInfo { usage, ..info.clone() });
-        let needs = self.requirements_of(&plain)?;
+        let needs = self.queues().requirements_of(&plain)?;
         let is_local = |index: &u8| {
-            let flags = self.properties.memory_types.get(usize::from(*index)).map(|memory| memory.flags);
+            let flags =
+                self.queues().properties.memory_types.get(usize::from(*index)).map(|memory| memory.flags);
             needs.memory_types & 1 << index != 0
                 && flags.is_some_and(|flags| flags.contains(MemoryFlags::DEVICE_LOCAL))
         };
         let memory = MemoryTypeId((0..32).find(is_local).unwrap_or(0));
         self.create_committed_as(&plain, &ResourceDesc::Texture(info.clone()), memory)
+    }
+}
+
+impl Queues {
+    /// Checks that the signals of a presentation's waits have been submitted
+    /// (VUID-vkQueuePresentKHR-pWaitSemaphores-03268).
+    fn check_presentable(&self, timeline: &Timeline, frame: &SyncPoint) {
+        let Some((at, point)) = timeline.unpromised(frame) else { return };
+        let (queue, serial, value) = (at.queue.0, at.serial, point.value);
+        let now = point.state.value();
+        let detail = format!(
+            "its frame waits for submission {serial} on queue {queue}, which waits for a fence to reach {value}: it is \
+             at {now}, and nothing that was submitted takes it there"
+        );
+        self.report_fence(HazardKind::PresentedBeforeSignal, &point.state, detail, "Swapchain::present");
     }
 
     /// Vulkan: the presentation engine shows an image in place of the previous one, after the semaphore that the

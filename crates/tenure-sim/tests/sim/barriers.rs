@@ -89,12 +89,12 @@ fn the_end_of_a_submission_orders_everything_on_direct3d() {
         submit(&device, GRAPHICS, 2, &[], |list| {
             list.use_buffer(&rock, 0, 256, State::COPY_SRC);
         });
-        let found = hazards(&device);
-        if profile == Profile::D3D12_ENHANCED {
-            assert_clean(&found);
-        } else {
-            assert_one(&found, HazardKind::WrongState, &["rock"]);
-        }
+        assert_one_if(
+            profile != Profile::D3D12_ENHANCED,
+            &hazards(&device),
+            HazardKind::WrongState,
+            &["rock"],
+        );
     }
 }
 
@@ -130,12 +130,12 @@ fn enhanced_barriers_contain_what_the_last_one_led_to() {
             transition(list, &target, State::COMMON, State::SHADER_READ);
             transition(list, &target, State::PIXEL_SHADER, State::RENDER_TARGET);
         });
-        let found = hazards(&device);
-        if profile == Profile::D3D12_ENHANCED {
-            assert_one(&found, HazardKind::WrongState, &["target"]);
-        } else {
-            assert_clean(&found);
-        }
+        assert_one_if(
+            profile == Profile::D3D12_ENHANCED,
+            &hazards(&device),
+            HazardKind::WrongState,
+            &["target"],
+        );
     }
 }
 
@@ -242,12 +242,7 @@ fn queues_share_textures_with_enhanced_barriers() {
         submit(&device, GRAPHICS, 2, &[], |list| {
             list.use_texture(&target, Subresource::All, State::PIXEL_SHADER);
         });
-        let found = hazards(&device);
-        if is_waited_for {
-            assert_clean(&found);
-        } else {
-            assert_one(&found, HazardKind::QueueRace, &["target"]);
-        }
+        assert_one_if(!is_waited_for, &hazards(&device), HazardKind::QueueRace, &["target"]);
     }
 }
 
@@ -272,12 +267,7 @@ fn a_change_of_layout_waits_for_the_readers_of_other_queues() {
         submit(&device, COMPUTE, 2, waits, |list| {
             transition(list, &image, State::NON_PIXEL_SHADER, State::UNORDERED_ACCESS);
         });
-        let found = hazards(&device);
-        if is_waited_for {
-            assert_clean(&found);
-        } else {
-            assert_one(&found, HazardKind::QueueRace, &["image"]);
-        }
+        assert_one_if(!is_waited_for, &hazards(&device), HazardKind::QueueRace, &["image"]);
     }
 }
 
@@ -309,11 +299,6 @@ fn enhanced_layouts_serve_what_the_specification_says() {
         submit(&device, queue, serial, waits, |list| {
             list.use_texture(&depth, Subresource::All, wanted);
         });
-        let found = hazards(&device);
-        if is_served {
-            assert_clean(&found);
-        } else {
-            assert_one(&found, HazardKind::WrongState, &["depth"]);
-        }
+        assert_one_if(!is_served, &hazards(&device), HazardKind::WrongState, &["depth"]);
     }
 }

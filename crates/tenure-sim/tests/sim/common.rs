@@ -152,6 +152,12 @@ pub(crate) fn assert_one(found: &[Hazard], kind: HazardKind, names: &[&str]) {
     crate::hazard_table::assert_listed(&found[0]);
 }
 
+/// One such hazard where something is wrong, and none elsewhere.
+#[track_caller]
+pub(crate) fn assert_one_if(is_wrong: bool, found: &[Hazard], kind: HazardKind, names: &[&str]) {
+    if is_wrong { assert_one(found, kind, names) } else { assert_clean(found) }
+}
+
 #[track_caller]
 pub(crate) fn assert_clean(found: &[Hazard]) {
     assert!(found.is_empty(), "{found:#?}");

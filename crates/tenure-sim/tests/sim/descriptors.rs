@@ -206,12 +206,12 @@ fn heaps_are_set_on_each_list() {
             [(2, &none, false), (3, &wrong, false), (4, &unset, false), (5, &right(), true)]
         {
             device.submit(Permit::checked(), GRAPHICS, &[&right(), list], &[], serial).unwrap();
-            let found = hazards(&device);
-            if is_right || device.properties().api == Api::Vulkan {
-                assert_clean(&found);
-            } else {
-                assert_one(&found, HazardKind::HeapNotSet, &["shown"]);
-            }
+            assert_one_if(
+                !(is_right || device.properties().api == Api::Vulkan),
+                &hazards(&device),
+                HazardKind::HeapNotSet,
+                &["shown"],
+            );
         }
     }
 }
@@ -258,12 +258,12 @@ fn descriptors_are_used_as_what_they_are() {
         for (index, (_, right)) in accesses.iter().enumerate() {
             serial += 1;
             submit(&device, GRAPHICS, serial, &[], |list| heaps.look(list, index as u32, state));
-            let found = hazards(&device);
-            if state == *right {
-                assert_clean(&found);
-            } else {
-                assert_one(&found, HazardKind::WrongDescriptor, &["shown", "rock"]);
-            }
+            assert_one_if(
+                state != *right,
+                &hazards(&device),
+                HazardKind::WrongDescriptor,
+                &["shown", "rock"],
+            );
         }
         serial += 1;
         submit(&device, GRAPHICS, serial, &[], |list| {

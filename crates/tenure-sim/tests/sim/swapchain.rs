@@ -35,6 +35,12 @@ fn manager(profile: Profile, lag: Lag) -> (Device, Gpu<Device>) {
     (device, gpu)
 }
 
+fn window(profile: Profile, lag: Lag) -> (Device, Gpu<Device>, Swapchain) {
+    let (device, gpu) = manager(profile, lag);
+    let swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+    (device, gpu, swapchain)
+}
+
 fn end(device: &Device, gpu: Gpu<Device>) {
     let report = gpu.shutdown();
     assert!(report.is_clean(), "{report:?}");
@@ -48,8 +54,7 @@ fn end(device: &Device, gpu: Gpu<Device>) {
 fn frames_are_presented_on_every_profile() {
     for (index, profile) in Profile::ALL.iter().enumerate() {
         let lag = [Lag::None, Lag::Random { max: 9 }, Lag::Submissions(4)][index % 3];
-        let (device, gpu) = manager(*profile, lag);
-        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        let (device, gpu, mut swapchain) = window(*profile, lag);
         swapchain.script(120, SwapchainEvent::OutOfDate);
         swapchain.script(333, SwapchainEvent::NotReady);
         let mut drawn = 0;
@@ -110,8 +115,7 @@ fn an_image_is_not_used_before_it_may_be() {
 
 #[test]
 fn an_image_that_nothing_drew_is_found() {
-    let (device, gpu) = manager(Profile::VULKAN_NVIDIA, Lag::None);
-    let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+    let (device, gpu, mut swapchain) = window(Profile::VULKAN_NVIDIA, Lag::None);
     let image = swapchain.acquire().unwrap().unwrap();
     let mut recording = gpu.record(Queue::Graphics, "nothing").unwrap();
     image.finish(&mut recording).unwrap();
@@ -185,8 +189,7 @@ fn wrong_uses_are_errors() {
 #[test]
 fn an_image_is_begun_before_it_is_finished() {
     for queue in [Queue::Graphics, Queue::Compute] {
-        let (device, gpu) = manager(Profile::VULKAN_NVIDIA, Lag::None);
-        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        let (device, gpu, mut swapchain) = window(Profile::VULKAN_NVIDIA, Lag::None);
         for (is_submitted, is_before) in [(false, false), (true, false), (true, true)] {
             let image = swapchain.acquire().unwrap().unwrap();
             let mut late = gpu.record(queue, "late").unwrap();
@@ -238,8 +241,7 @@ fn an_image_is_begun_before_it_is_finished() {
 #[test]
 fn an_image_handed_out_again_is_finished_again() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
-        let (device, gpu) = manager(profile, Lag::None);
-        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        let (device, gpu, mut swapchain) = window(profile, Lag::None);
         for is_finished in [true, false] {
             let image = swapchain.acquire().unwrap().unwrap();
             let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
@@ -262,8 +264,7 @@ fn an_image_handed_out_again_is_finished_again() {
 #[test]
 fn only_recordings_of_its_images_hold_a_resize_up() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
-        let (device, gpu) = manager(profile, Lag::None);
-        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        let (device, gpu, mut swapchain) = window(profile, Lag::None);
         let loader = gpu.record(Queue::Graphics, "loader").unwrap();
         let image = swapchain.acquire().unwrap().unwrap();
         let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
@@ -288,8 +289,7 @@ fn only_recordings_of_its_images_hold_a_resize_up() {
 #[test]
 fn submissions_of_other_threads_refuse_no_resize() {
     for lag in [Lag::None, Lag::Submissions(7)] {
-        let (device, gpu) = manager(Profile::DISCRETE, lag);
-        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        let (device, gpu, mut swapchain) = window(Profile::DISCRETE, lag);
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             for _ in 0..3 {
@@ -321,8 +321,7 @@ fn submissions_of_other_threads_refuse_no_resize() {
 #[test]
 fn resizing_to_the_same_size_is_free() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
-        let (device, gpu) = manager(profile, Lag::None);
-        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        let (device, gpu, mut swapchain) = window(profile, Lag::None);
         let image = swapchain.acquire().unwrap();
         let calls = device.calls();
         swapchain.resize([64, 48]).unwrap();
@@ -339,8 +338,7 @@ fn resizing_to_the_same_size_is_free() {
 #[test]
 fn a_view_that_is_kept_holds_a_resize_up_on_direct3d_12() {
     for profile in Profile::ALL {
-        let (device, gpu) = manager(*profile, Lag::Submissions(2));
-        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        let (device, gpu, mut swapchain) = window(*profile, Lag::Submissions(2));
         let image = swapchain.acquire().unwrap().unwrap();
         let view = gpu.create_texture_view(image.texture(), &TextureViewDesc::render_target()).unwrap();
         drop(image);
@@ -367,8 +365,7 @@ fn a_view_that_is_kept_holds_a_resize_up_on_direct3d_12() {
 #[test]
 fn presenting_follows_a_script_too() {
     for profile in Profile::ALL {
-        let (device, gpu) = manager(*profile, Lag::Submissions(2));
-        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        let (device, gpu, mut swapchain) = window(*profile, Lag::Submissions(2));
         swapchain.script_present(2, SwapchainEvent::OutOfDate);
         swapchain.script_present(3, SwapchainEvent::NotReady);
         swapchain.script_present(4, SwapchainEvent::WindowLost);
@@ -399,8 +396,7 @@ fn presenting_follows_a_script_too() {
 fn what_a_frame_waits_for_is_submitted_before_it_is_presented() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::DISCRETE] {
         for (is_elsewhere, is_early) in [(false, true), (false, false), (true, true), (true, false)] {
-            let (device, gpu) = manager(profile, Lag::Submissions(2));
-            let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+            let (device, gpu, mut swapchain) = window(profile, Lag::Submissions(2));
             let (fence, relay) = (device.create_fence("decoded"), device.create_fence("relay"));
             // The decoder comes last, and the frame waits for it through a copy.
             let mut copy = gpu.record(Queue::Copy, "copy").unwrap();
@@ -439,8 +435,7 @@ fn what_a_frame_waits_for_is_submitted_before_it_is_presented() {
 #[test]
 fn a_lost_device_ends_presenting() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
-        let (device, gpu) = manager(profile, Lag::None);
-        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        let (device, gpu, mut swapchain) = window(profile, Lag::None);
         let image = swapchain.acquire().unwrap().unwrap();
         let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
         draw(&mut recording, &image);
@@ -574,8 +569,7 @@ fn a_graph_waits_for_the_image_just_before_the_pass_that_needs_it() {
 /// A lost device ends presentation with an error, and nothing hangs.
 #[test]
 fn a_lost_device_ends_presentation() {
-    let (device, gpu) = manager(Profile::VULKAN_NVIDIA, Lag::Manual);
-    let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+    let (device, gpu, mut swapchain) = window(Profile::VULKAN_NVIDIA, Lag::Manual);
     let image = swapchain.acquire().unwrap().unwrap();
     let mut recording = gpu.record(Queue::Graphics, "frame").unwrap();
     draw(&mut recording, &image);
@@ -625,8 +619,7 @@ fn an_image_is_finished_once() {
 fn a_resize_that_fails_leaves_no_images() {
     for profile in Profile::ALL {
         for nth in 1..12 {
-            let (device, gpu) = manager(*profile, Lag::Submissions(2));
-            let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+            let (device, gpu, mut swapchain) = window(*profile, Lag::Submissions(2));
             let buffer = gpu.create_buffer(&BufferDesc::new(64, Usage::SHADER_READ)).unwrap();
             gpu.upload(&buffer, 0, &[1; 64]).unwrap();
             device.faults().inject(Fault::nth(nth, FaultKind::OutOfHostMemory));

@@ -83,12 +83,7 @@ fn tiles_without_memory_may_hold_nothing() {
             submit(&device, GRAPHICS, serial, &[], |list| {
                 list.use_buffer(&one, tile * TILE, TILE, State::COPY_SRC);
             });
-            let found = hazards(&device);
-            if is_defined {
-                assert_clean(&found);
-            } else {
-                assert_one(&found, HazardKind::UninitializedRead, &["one"]);
-            }
+            assert_one_if(!is_defined, &hazards(&device), HazardKind::UninitializedRead, &["one"]);
         };
         read(3, 1);
         map(&device, 4, &one, first, TileSource::Unmapped);

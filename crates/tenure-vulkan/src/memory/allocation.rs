@@ -1,6 +1,5 @@
 //! Allocations of device memory, and heaps.
 
-use core::any::Any;
 use core::fmt;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -64,7 +63,7 @@ pub(crate) struct Memory {
 }
 
 /// What keeps host memory where it is.
-pub(crate) type HostOwner = Arc<dyn Any + Send + Sync>;
+pub(crate) type HostOwner = Arc<dyn Send + Sync>;
 
 /// Memory of others.
 pub(crate) enum Import<'a> {

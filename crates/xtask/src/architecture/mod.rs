@@ -2,7 +2,8 @@
 //!
 //! Cargo says which crate depends on which. Inside a crate, the modules at its top level are compared: a path
 //! in the code that leads from one to another is a use. What a module of the root re-exports counts as the
-//! module that defines it. Tests and documentation do not count, and neither does what no path names: methods.
+//! module that defines it. Tests and documentation do not count, and neither does what no path names: methods. So published
+//! crates may not keep trait objects by which a module calls one above it.
 //! The tables of ARCHITECTURE.md and docs/modules.md must say what the code does, no less and no more.
 
 mod crates;
@@ -18,17 +19,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::crates::Crate;
 use self::layers::{Graph, Layers};
 use self::resolve::{ROOT, Use, Uses};
-use self::source::Source;
+use self::source::{Site, Source, TraitObject};
 use self::table::{CRATES, MODULES, MayUse, Row, Tables};
 use crate::command::root;
 use crate::outcome::{Outcome, Trouble};
 
 /// Crates whose modules docs/modules.md lists.
-const LISTED: [&str; 2] = ["tenure-core", "tenure-vulkan"];
-
-/// Crates whose modules still use each other, because the type that is the device has all of them as its methods.
-/// Their cycles are printed, and are no failure.
-const KNOTTED: [&str; 1] = ["tenure-sim"];
+const LISTED: [&str; 4] = ["tenure-core", "tenure-device", "tenure-vulkan", "tenure-sim"];
 
 /// Prints floors and modules, and fails for each arrow that goes up and each difference from the tables.
 pub(crate) fn check() -> Outcome {
@@ -52,13 +49,12 @@ fn complaints() -> Result<Vec<String>, String> {
     println!();
     let names: Vec<String> = crates.iter().map(|it| it.name.clone()).collect();
     for it in &crates {
-        let uses = resolve::uses(&Source::read(&it.root, &base)?, &names);
-        let cycles = of_modules(&it.name, &uses);
-        if KNOTTED.contains(&it.name.as_str()) {
-            cycles.iter().for_each(|cycle| println!("known: {cycle}"));
-        } else {
-            complaints.extend(cycles);
+        let source = Source::read(&it.root, &base)?;
+        if it.is_published {
+            complaints.extend(upward(&source));
         }
+        let uses = resolve::uses(&source, &names);
+        complaints.extend(of_modules(&it.name, &uses));
         if let Some(rows) = tables.modules.get(it.name.as_str()) {
             complaints.extend(compared(&it.name, &uses, rows));
         }
@@ -84,6 +80,25 @@ fn of_crates(crates: &[Crate], layers: &Layers, rows: &[Row]) -> Vec<String> {
         complaints.extend(differences(&it.name, used, row));
     }
     complaints
+}
+
+/// Trait objects by which a module can call one above it without naming it: weak ones, and those that a cell is set to once,
+/// but for public traits, which programs implement. A `dyn Any` is only allowed as the payload of a panic.
+fn upward(source: &Source) -> Vec<String> {
+    const CELLS: [&str; 4] = ["OnceLock", "OnceCell", "LazyLock", "LazyCell"];
+    let refused = source.trait_objects.iter().filter(|object| {
+        let is_in = |names: &[&str]| object.within.iter().any(|name| names.contains(&name.as_str()));
+        let first = object.traits.first().map_or("", String::as_str);
+        let is_payload = object.traits == ["Any", "Send"] && object.within.ends_with(&["Box".to_owned()]);
+        (first == "Any" && !is_payload)
+            || is_in(&["Weak"])
+            || (is_in(&CELLS) && !source.public_traits.contains(first))
+    });
+    let text = |TraitObject { within, traits, site: Site { file, line } }: &TraitObject| {
+        let object = format!("{}<dyn {}>", within.join("<"), traits.join(" + "));
+        format!("{}:{line}: a module can call one above it by a `{object}`", file.display())
+    };
+    refused.map(text).collect()
 }
 
 /// Prints the modules of a crate by floor; every cycle is a complaint.

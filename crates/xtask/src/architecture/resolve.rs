@@ -51,14 +51,12 @@ fn targets(source: &Source, from: usize, path: &[String], crates: &[String]) -> 
 /// The module at the top level, the root or the crate that a path in a module leads to.
 fn target(source: &Source, from: usize, path: &[String], crates: &[String]) -> Option<String> {
     match Start::of(source, from, path)? {
-        Start::Module(module, rest) => Some(owner(source, module, rest)),
+        Start::Module(module, rest) => Some(owner(source, module, rest, crates)),
         Start::Name(name) => {
             if from == 0 && source.modules[0].children.contains_key(name) {
                 return Some(name.to_owned());
             }
-            let is_local = knows(&source.modules[from], name);
-            let found = crates.iter().find(|it| !is_local && it.replace('-', "_") == name);
-            found.cloned()
+            if knows(&source.modules[from], name) { None } else { named(crates, name).cloned() }
         }
     }
 }
@@ -89,13 +87,23 @@ impl<'a> Start<'a> {
     }
 }
 
-/// The module at the top level that has what a path from a module of the crate leads to.
-fn owner(source: &Source, module: usize, rest: &[String]) -> String {
+/// The crate of a name in code.
+fn named<'a>(crates: &'a [String], name: &str) -> Option<&'a String> {
+    crates.iter().find(|it| it.replace('-', "_") == name)
+}
+
+/// The module at the top level that has what a path from a module of the crate leads to; the other crate, if the
+/// root imports it from there.
+fn owner(source: &Source, module: usize, rest: &[String], crates: &[String]) -> String {
     let root = || ROOT.to_owned();
     if let Some(top) = source.top(module) {
         return top.to_owned();
     }
     let Some(first) = rest.first() else { return root() };
+    let imported = source.modules[0].imports.iter().find(|it| it.name.as_ref() == Some(first));
+    if let Some(found) = imported.and_then(|import| named(crates, import.path.first()?)) {
+        return found.clone();
+    }
     match source.modules[0].children.get(first) {
         Some(_) => first.clone(),
         None => defining(source, 0, first, 0)

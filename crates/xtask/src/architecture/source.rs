@@ -5,12 +5,27 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proc_macro2::{Span, TokenStream, TokenTree};
+use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Expr, ImplItem, Item, ItemMod, ItemUse, Lit, Meta, Token, TraitItem, UseTree};
+use syn::{
+    Attribute, Expr, ImplItem, Item, ItemMod, ItemUse, Lit, Meta, Token, TraitItem, TypeParamBound, UseTree,
+    Visibility,
+};
 
 /// A crate's modules. The first is the crate's root.
 pub(super) struct Source {
     pub(super) modules: Vec<Module>,
+    pub(super) trait_objects: Vec<TraitObject>,
+    /// The traits that are public where they are defined.
+    pub(super) public_traits: BTreeSet<String>,
+}
+
+/// The type of a trait object in the code.
+pub(super) struct TraitObject {
+    /// The names of the types that it is an argument of, from the outside in.
+    pub(super) within: Vec<String>,
+    pub(super) traits: Vec<String>,
+    pub(super) site: Site,
 }
 
 /// One module: what it defines, imports and names.
@@ -82,7 +97,9 @@ fn parse(file: &Path) -> Result<syn::File, String> {
 /// Walks through the syntax of one crate.
 struct Reader<'a> {
     base: &'a Path,
-    modules: Vec<Module>,
+    read: Source,
+    /// The names of the types whose arguments are being read.
+    within: Vec<String>,
     current: usize,
     file: PathBuf,
     /// Where files of the current module's children are.
@@ -96,7 +113,12 @@ impl<'a> Reader<'a> {
     fn new(root: &Path, base: &'a Path) -> Self {
         Self {
             base,
-            modules: vec![Module::new(Vec::new(), None)],
+            read: Source {
+                modules: vec![Module::new(Vec::new(), None)],
+                trait_objects: Vec::new(),
+                public_traits: BTreeSet::new(),
+            },
+            within: Vec::new(),
             current: 0,
             file: root.to_owned(),
             folder: root.parent().unwrap_or(Path::new("")).to_owned(),
@@ -106,7 +128,7 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(self) -> Result<Source, String> {
-        self.failure.map_or(Ok(Source { modules: self.modules }), Err)
+        self.failure.map_or(Ok(self.read), Err)
     }
 
     fn items(&mut self, items: &[Item]) {
@@ -116,7 +138,7 @@ impl<'a> Reader<'a> {
     }
 
     fn module(&mut self) -> &mut Module {
-        &mut self.modules[self.current]
+        &mut self.read.modules[self.current]
     }
 
     fn site(&self, span: Span) -> Site {
@@ -217,9 +239,9 @@ impl<'a> Reader<'a> {
 
     /// Enters a module, and leaves it after `read`.
     fn within(&mut self, name: String, file: PathBuf, folder: PathBuf, read: impl FnOnce(&mut Self)) {
-        let path = [&self.modules[self.current].path[..], std::slice::from_ref(&name)].concat();
-        let child = self.modules.len();
-        self.modules.push(Module::new(path, Some(self.current)));
+        let path = [&self.read.modules[self.current].path[..], std::slice::from_ref(&name)].concat();
+        let child = self.read.modules.len();
+        self.read.modules.push(Module::new(path, Some(self.current)));
         self.module().children.insert(name, child);
         let (parent, outer_file, outer_folder) = (
             std::mem::replace(&mut self.current, child),
@@ -267,13 +289,16 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             return;
         }
         if let Some(name) = name_of_item(item) {
+            if matches!(item, Item::Trait(it) if matches!(it.vis, Visibility::Public(_))) {
+                self.read.public_traits.insert(name.clone());
+            }
             self.module().items.insert(name);
         }
         visit::visit_item(self, item);
     }
 
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
-        self.is_reexport = !matches!(item.vis, syn::Visibility::Inherited);
+        self.is_reexport = !matches!(item.vis, Visibility::Inherited);
         self.imports(&item.tree, &[], item.use_token.span);
     }
 
@@ -296,6 +321,23 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         visit::visit_path(self, path);
     }
 
+    fn visit_path_segment(&mut self, segment: &'ast syn::PathSegment) {
+        self.within.push(segment.ident.to_string());
+        visit::visit_path_segment(self, segment);
+        self.within.pop();
+    }
+
+    fn visit_type_trait_object(&mut self, object: &'ast syn::TypeTraitObject) {
+        let last = |bound: &TypeParamBound| match bound {
+            TypeParamBound::Trait(it) => it.path.segments.last().map(|last| last.ident.to_string()),
+            _ => None,
+        };
+        let traits = object.bounds.iter().filter_map(last).collect();
+        let site = self.site(object.span());
+        self.read.trait_objects.push(TraitObject { within: self.within.clone(), traits, site });
+        visit::visit_type_trait_object(self, object);
+    }
+
     fn visit_macro(&mut self, item: &'ast syn::Macro) {
         self.visit_path(&item.path);
         self.tokens(item.tokens.clone());
@@ -316,7 +358,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 
     /// `pub(in crate::memory)` uses nothing.
-    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+    fn visit_visibility(&mut self, _: &'ast Visibility) {}
 
     fn visit_impl_item(&mut self, item: &'ast ImplItem) {
         let attributes = match item {

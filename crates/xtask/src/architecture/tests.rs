@@ -2,6 +2,7 @@
 
 use super::resolve::{ROOT, uses};
 use super::source::Source;
+use super::upward;
 
 /// What module `a` uses, when it has this code beside some others.
 fn used_by_a(code: &str) -> Vec<String> {
@@ -13,6 +14,8 @@ fn used_by_a(code: &str) -> Vec<String> {
          pub use b::{{B as Renamed, FromD}};
          pub use c::Made;
          pub use d::*;
+         pub use tenure_plan::Plan;
+         pub use tenure_plan as plans;
          struct OfRoot;"
     );
     let crates = ["tenure-plan".to_owned()];
@@ -64,6 +67,8 @@ fn other_crates_are_told_from_modules_of_their_name() {
     assert_eq!(used_by_a("use tenure_plan as plan;"), ["tenure-plan"]);
     assert_eq!(used_by_a("fn f() { tenure_plan::plan(); std::mem::drop(1) }"), ["tenure-plan"]);
     assert_eq!(used_by_a("mod tenure_plan {} use tenure_plan::Plan;"), [""; 0]);
+    assert_eq!(used_by_a("use crate::Plan;"), ["tenure-plan"], "through the root");
+    assert_eq!(used_by_a("fn f() { crate::plans::plan() }"), ["tenure-plan"], "by another name");
 }
 
 #[test]
@@ -94,4 +99,24 @@ fn what_brings_the_whole_root_into_reach_uses_all_of_it() {
 fn what_no_whole_path_names_is_found() {
     assert_eq!(used_by_a("macro_rules! m { ($to:ident) => { crate::$to::x() } }"), [ROOT, "b", "c", "d"]);
     assert_eq!(used_by_a("#[serde(with = \"crate::b::inner\")] struct X;"), ["b"]);
+}
+
+#[test]
+fn trait_objects_that_can_call_upwards_are_refused() {
+    for code in [
+        "struct A { b: OnceLock<Box<dyn Services<D>>> }",
+        "struct A { b: std::cell::OnceCell<Arc<dyn Fn(u32) + Send>> }",
+        "fn f(a: Weak<A>) { g(a as Mutex<Vec<Weak<dyn Follower<D>>>>) }",
+        "struct A { kept: Box<dyn std::any::Any + Send + Sync> }",
+    ] {
+        assert_eq!(upward(&Source::of(code)).len(), 1, "{code}");
+    }
+    for code in [
+        "fn end(payload: Box<dyn std::any::Any + Send + 'static>) {}",
+        "pub trait Recorder {} struct A { recorder: OnceLock<Box<dyn Recorder>> }",
+        "fn place(room: &dyn MakeRoom, kept: Box<dyn Send>, b: OnceLock<Box<[Weak<B>]>>) {}",
+        "#[cfg(test)] mod tests { struct A { b: Weak<dyn B> } }",
+    ] {
+        assert_eq!(upward(&Source::of(code)), [""; 0], "{code}");
+    }
 }

@@ -18,6 +18,8 @@ const MINUTES: &str = "3";
 
 /// Minutes for which they must find nothing where none is broken.
 const CONTROL_MINUTES: &str = "0.2";
+/// Each seed has a steady program, of more rounds than what may be created while pools settle.
+const STEADY: [&str; 4] = ["--steady-each", "1", "--rounds", "600"];
 /// The exit statuses by which they say that they found something: a failure, and a program that hangs.
 const FOUND: [i32; 2] = [1, 3];
 
@@ -149,7 +151,7 @@ fn build_and_run(tree: &Path, minutes: &str, is_steady: bool) -> Result<Fate, Tr
     let begun = Instant::now();
     let ran = Command::new(folder.join("debug/soak"))
         .args(["--brief", "--minutes", minutes, "--hang", "30"])
-        .args(is_steady.then_some(["--steady-each", "1"]).into_iter().flatten())
+        .args(is_steady.then_some(STEADY).into_iter().flatten())
         .output()
         .map_err(|error| at(&folder, error))?;
     match ran.status.code() {

@@ -1,5 +1,4 @@
-//! Best fit on two ordered maps, over one range and over blocks: the reference for packing, without
-//! regard to time.
+//! Best fit on two ordered maps, over one range and over blocks: the reference for packing, without regard to time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +7,6 @@ use crate::suballoc::trace::Trace;
 
 /// Allocates from the smallest hole that fits with the alignment, and among equal holes from the lowest.
 pub(super) struct BestFit {
-    capacity: u64,
     granule: u64,
     /// Holes: offset to size.
     by_offset: BTreeMap<u64, u64>,
@@ -17,27 +15,6 @@ pub(super) struct BestFit {
 }
 
 impl BestFit {
-    /// An allocator without memory.
-    pub(super) fn empty(granule: u64) -> Self {
-        Self { capacity: 0, granule, by_offset: BTreeMap::new(), by_size: BTreeSet::new() }
-    }
-
-    /// Adds memory.
-    pub(super) fn add(&mut self, offset: u64, size: u64) {
-        self.insert(offset, size);
-        self.capacity += size;
-    }
-
-    /// Removes the memory if it is a single hole; returns whether it was.
-    pub(super) fn take_away(&mut self, offset: u64, size: u64) -> bool {
-        let is_hole = self.by_size.contains(&(size, offset));
-        if is_hole {
-            self.remove(offset, size);
-            self.capacity -= size;
-        }
-        is_hole
-    }
-
     fn insert(&mut self, offset: u64, size: u64) {
         if size > 0 {
             self.by_offset.insert(offset, size);
@@ -56,8 +33,9 @@ impl Peer for BestFit {
     type Handle = (u64, u64);
 
     fn new(trace: &Trace, capacity: u64) -> Self {
-        let mut new = Self::empty(trace.granule);
-        new.add(0, capacity / trace.granule * trace.granule);
+        let granule = trace.granule;
+        let mut new = Self { granule, by_offset: BTreeMap::new(), by_size: BTreeSet::new() };
+        new.insert(0, capacity / granule * granule);
         new
     }
 
@@ -87,18 +65,13 @@ impl Peer for BestFit {
         }
         self.insert(offset, size);
     }
-
-    fn reserved(&self) -> u64 {
-        self.capacity
-    }
 }
 
-/// Best fit with one set of holes for all blocks. The blocks are in one address space, with a gap after
-/// each, so that holes of different blocks never merge.
+/// Best fit with one set of holes for all blocks. The blocks are in one address space, with a gap of their size after each,
+/// so that holes of different blocks never merge, and offsets in every block are aligned as in the first.
 pub(super) struct BestFitBlocks {
     holes: BestFit,
     block_bytes: u64,
-    gap: u64,
     /// Whether the block of each index exists.
     blocks: Vec<bool>,
     /// An empty block that is kept.
@@ -106,30 +79,19 @@ pub(super) struct BestFitBlocks {
 }
 
 impl BestFitBlocks {
-    fn stride(&self) -> u64 {
-        self.block_bytes + self.gap
+    fn start(&self, block: usize) -> u64 {
+        block as u64 * 2 * self.block_bytes
+    }
+
+    fn is_empty(&self, block: usize) -> bool {
+        self.holes.by_size.contains(&(self.block_bytes, self.start(block)))
     }
 
     fn add_block(&mut self) {
         let block = self.blocks.iter().position(|exists| !exists).unwrap_or(self.blocks.len());
-        if block == self.blocks.len() {
-            self.blocks.push(false);
-        }
+        self.blocks.resize(self.blocks.len().max(block + 1), true);
         self.blocks[block] = true;
-        self.holes.add(block as u64 * self.stride(), self.block_bytes);
-    }
-
-    fn remove_if_empty(&mut self, block: usize) {
-        self.blocks[block] = !self.holes.take_away(block as u64 * self.stride(), self.block_bytes);
-    }
-
-    fn is_empty(&mut self, block: usize) -> bool {
-        let offset = block as u64 * self.stride();
-        let is_empty = self.holes.take_away(offset, self.block_bytes);
-        if is_empty {
-            self.holes.add(offset, self.block_bytes);
-        }
-        is_empty
+        self.holes.insert(self.start(block), self.block_bytes);
     }
 }
 
@@ -137,14 +99,8 @@ impl Peer for BestFitBlocks {
     type Handle = (u64, u64);
 
     fn new(trace: &Trace, _capacity: u64) -> Self {
-        Self {
-            holes: BestFit::empty(trace.granule),
-            block_bytes: trace.block_bytes,
-            // The size of a block, so that offsets in every block are aligned as in the first.
-            gap: trace.block_bytes,
-            blocks: Vec::new(),
-            spare: None,
-        }
+        let (holes, block_bytes) = (BestFit::new(trace, 0), trace.block_bytes);
+        Self { holes, block_bytes, blocks: Vec::new(), spare: None }
     }
 
     fn allocate(&mut self, size: u64, align: u64) -> Option<Placed<(u64, u64)>> {
@@ -152,29 +108,28 @@ impl Peer for BestFitBlocks {
             self.add_block();
             self.holes.allocate(size, align)
         })?;
-        let block = placed.offset / self.stride();
-        let start = block * self.stride();
+        let block = placed.offset / (2 * self.block_bytes);
+        let start = self.start(block as usize);
         let taken = placed.taken.start - start..placed.taken.end - start;
         Some(Placed { block, offset: placed.offset - start, taken, ..placed })
     }
 
     fn free(&mut self, handle: (u64, u64)) {
-        let block = (handle.0 / self.stride()) as usize;
+        let block = (handle.0 / (2 * self.block_bytes)) as usize;
         self.holes.free(handle);
         if !self.is_empty(block) {
             return;
         }
-        let spare = self.spare.filter(|&spare| spare != block && self.blocks[spare]);
-        match spare {
-            Some(spare) if self.is_empty(spare) => {
-                self.remove_if_empty(block.max(spare));
-                self.spare = Some(block.min(spare));
-            }
-            _ => self.spare = Some(block),
+        let spare = self.spare.filter(|&spare| spare != block && self.blocks[spare] && self.is_empty(spare));
+        if let Some(spare) = spare {
+            let gone = block.max(spare);
+            self.holes.remove(self.start(gone), self.block_bytes);
+            self.blocks[gone] = false;
         }
+        self.spare = Some(spare.map_or(block, |spare| block.min(spare)));
     }
 
     fn reserved(&self) -> u64 {
-        self.holes.reserved()
+        self.blocks.iter().filter(|exists| **exists).count() as u64 * self.block_bytes
     }
 }

@@ -1,12 +1,8 @@
 //! The measured allocators.
 
 mod best_fit;
-mod buddy;
-pub(crate) mod general;
-mod gpu_alloc;
-mod lower_bounds;
-mod other_crates;
-mod ring;
+mod offsets;
+mod tenure;
 #[cfg(not(windows))]
 mod vk_mem;
 #[cfg(not(windows))]
@@ -18,8 +14,9 @@ use std::ops::Range;
 pub(super) use vk_mem::make_virtual_block;
 
 use super::trace::Trace;
-use super::{check, metadata, packing, replay, reserved, singles};
-use general::{Blocks, OneRange};
+use super::{metadata, replay};
+use tenure::{Blocks, OneRange};
+use tenure_suballoc::{Buddy, General, GeneralBlocks, Growing};
 
 /// An allocator that can replay a trace.
 pub trait Peer: Sized {
@@ -82,28 +79,25 @@ pub enum Space {
 pub struct Contender {
     /// The name to print.
     pub name: &'static str,
-    /// An allocator of tenure.
-    pub is_ours: bool,
     /// The memory that it divides.
     pub space: Space,
-    /// Whether it is so slow that it is measured on the first part of the traces only, and only on request.
-    pub is_slow: bool,
     /// Whether its metadata can be counted: it is allocated from Rust's heap.
     pub is_counted: bool,
     /// Whether it can replay a trace.
     pub can_replay: fn(&Trace) -> bool,
     /// Replays a trace, given the bytes of the range.
     pub time: fn(&Trace, u64) -> replay::Timed,
-    /// Replays a trace and measures the time of each call.
-    pub singles: fn(&Trace, u64, &mut singles::Singles),
+    /// The nanoseconds of each allocation, given those that the clock takes.
+    pub singles: fn(&Trace, u64, u32) -> Vec<u32>,
     /// Whether a range of the given number of bytes is enough for a trace.
     pub serves: fn(&Trace, u64) -> bool,
-    /// Replays a trace and measures the reserved memory.
-    pub reserved: fn(&Trace) -> reserved::Reserved,
+    /// Bytes of all blocks: at most, and on average over the operations.
+    pub reserved: fn(&Trace) -> (u64, f64),
     /// Replays a trace and measures the bytes of metadata.
     pub metadata: fn(&Trace, u64) -> metadata::Metadata,
-    /// Replays a trace and checks that no allocations overlap and all are aligned.
-    pub check: fn(&Trace, u64) -> Result<check::Checked, String>,
+    /// Replays a trace and checks that no allocations overlap and all are aligned. Returns their number.
+    #[cfg(test)]
+    pub(super) check: fn(&Trace, u64) -> Result<usize, String>,
     /// Replays a trace; the calls are made from separate functions, whose instructions callgrind counts.
     pub counted: fn(&Trace, u64),
 }
@@ -112,23 +106,18 @@ impl Contender {
     fn new<P: Peer>(name: &'static str, space: Space) -> Self {
         Self {
             name,
-            is_ours: false,
             space,
-            is_slow: false,
             is_counted: true,
             can_replay: |_| true,
             time: replay::time::<P>,
-            singles: singles::record::<P>,
-            serves: packing::serves::<P>,
-            reserved: reserved::measure::<P>,
+            singles: replay::singles::<P>,
+            serves: replay::serves::<P>,
+            reserved: replay::reserved::<P>,
             metadata: metadata::measure::<P>,
-            check: check::check::<P>,
-            counted: super::counted::replay::<P>,
+            #[cfg(test)]
+            check: replay::tests::check::<P>,
+            counted: replay::counted::<P>,
         }
-    }
-
-    fn ours(self) -> Self {
-        Self { is_ours: true, ..self }
     }
 
     fn only(self, can_replay: fn(&Trace) -> bool) -> Self {
@@ -139,18 +128,14 @@ impl Contender {
     fn uncounted(self) -> Self {
         Self { is_counted: false, ..self }
     }
-
-    fn slow(self) -> Self {
-        Self { is_slow: true, ..self }
-    }
 }
 
 /// The name of the reference for packing in one range.
 pub const PACKING_REFERENCE: &str = "best fit (two maps)";
-/// The name of the reference for memory in blocks.
-pub const BLOCKS_PACKING_REFERENCE: &str = "best fit (two maps), blocks";
 /// The name of the reference for time in one range.
 pub const TIME_REFERENCE: &str = "offset-allocator";
+/// The name of the reference for memory in blocks.
+pub const BLOCKS_PACKING_REFERENCE: &str = "best fit (two maps), blocks";
 /// The name of the reference for time in blocks.
 pub const BLOCKS_TIME_REFERENCE: &str = "vk-mem, blocks";
 
@@ -158,30 +143,22 @@ pub const BLOCKS_TIME_REFERENCE: &str = "vk-mem, blocks";
 #[must_use]
 pub fn all() -> Vec<Contender> {
     let is_ring = |trace: &Trace| trace.is_ring;
-    let one = [
-        Contender::new::<OneRange<general::Growing>>("General", Space::One).ours(),
-        Contender::new::<OneRange<general::Reserved>>("General, reserved", Space::One).ours(),
-        Contender::new::<OneRange<buddy::OneBuddy>>("Buddy", Space::One).ours(),
-        Contender::new::<ring::FrameRing>("Ring", Space::One).ours().only(is_ring),
-        Contender::new::<lower_bounds::Bump>("floor: bump", Space::None),
-        Contender::new::<lower_bounds::Lifo>("floor: LIFO per size", Space::None),
+    vec![
+        Contender::new::<OneRange<General>>("General", Space::One),
+        Contender::new::<OneRange<General, true>>("General, reserved", Space::One),
+        Contender::new::<OneRange<Buddy>>("Buddy", Space::One),
+        Contender::new::<tenure::FrameRing>("Ring", Space::One).only(is_ring),
+        Contender::new::<tenure::Bump>("floor: bump", Space::None),
         Contender::new::<best_fit::BestFit>(PACKING_REFERENCE, Space::One),
-        Contender::new::<other_crates::Offsets>(TIME_REFERENCE, Space::One),
+        Contender::new::<offsets::Offsets>(TIME_REFERENCE, Space::One),
         #[cfg(not(windows))]
         Contender::new::<vk_mem::Tlsf>("vk-mem, TLSF", Space::One).uncounted(),
         #[cfg(not(windows))]
         Contender::new::<vk_mem::Linear>("vk-mem, linear", Space::One).only(is_ring).uncounted(),
-        Contender::new::<other_crates::Frames>("buddy_system_allocator", Space::One),
-        Contender::new::<other_crates::Ranges>("range-alloc", Space::One).slow(),
-    ];
-    let blocks = [
-        Contender::new::<Blocks<general::InBlocks>>("GeneralBlocks", Space::Blocks).ours(),
-        Contender::new::<Blocks<buddy::InBlocks>>("Growing<Buddy>", Space::Blocks).ours(),
+        Contender::new::<Blocks<GeneralBlocks>>("GeneralBlocks", Space::Blocks),
+        Contender::new::<Blocks<Growing<Buddy>>>("Growing<Buddy>", Space::Blocks),
         Contender::new::<best_fit::BestFitBlocks>(BLOCKS_PACKING_REFERENCE, Space::Blocks),
         #[cfg(not(windows))]
         Contender::new::<vk_mem_blocks::VkMemBlocks>(BLOCKS_TIME_REFERENCE, Space::Blocks).uncounted(),
-        Contender::new::<gpu_alloc::Buddies>("gpu-alloc, buddy", Space::Blocks),
-        Contender::new::<gpu_alloc::FreeLists>("gpu-alloc, free list", Space::Blocks).slow(),
-    ];
-    one.into_iter().chain(blocks).collect()
+    ]
 }

@@ -20,6 +20,11 @@ pub(crate) fn refused(arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// The path of a recording of the repository.
+pub(crate) fn recording(name: &str) -> String {
+    format!("{}/../../traces/{name}.csv.gz", env!("CARGO_MANIFEST_DIR"))
+}
+
 /// The cells of all tables, without their headings.
 pub(crate) fn rows(said: &str) -> Vec<Vec<String>> {
     let mut rows = Vec::new();

@@ -15,6 +15,7 @@ use crate::device::{
 use crate::memory::Wanted;
 use crate::memory::objects::{MemorySize, Objects};
 use crate::memory::pool::HeapBlock;
+use crate::permit::OwnPermit as _;
 use crate::time::{Clock, SyncPoint};
 
 /// What paging needs of the manager.

@@ -1,16 +1,6 @@
-//! State tracking: examples that can be read, and a property test against a simulation of the
-//! APIs' rules.
+//! Barriers of whole programs on the simulated device; the rules alone are tested in `tenure-track`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
-mod activation;
-mod aliasing;
-mod examples;
-mod explicit;
 mod frames;
-mod program;
-mod promotion;
-mod property;
-#[path = "../../support/random.rs"]
-mod random;
 mod refused;

@@ -1,0 +1,9 @@
+//! Command lists that are recycled, and their submission.
+
+mod open;
+mod pool;
+mod submit;
+
+pub(crate) use open::Open;
+pub(crate) use pool::ListPool;
+pub(crate) use submit::ExternalPoints;

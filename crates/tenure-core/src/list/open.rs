@@ -1,0 +1,199 @@
+//! What a recording takes from the contexts and returns at its end.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::pool::ListPool;
+use super::submit::{ExternalPoints, record};
+use crate::api_resource::ApiResource;
+use crate::block_set::BlockSet;
+use crate::context::Context;
+use crate::device::{CommandList, Device, DeviceError, QueueId, State, Subresource};
+use crate::memory::AliasedRange;
+use crate::query::RecordedQueries;
+use crate::resource::Tracked;
+use crate::state::{Recorded, StateError, Tracker};
+use crate::ticket::Ticket;
+use crate::time::SyncPoint;
+use crate::{Error, Name};
+
+/// The states in which commands may write.
+const MAY_WRITE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE);
+
+/// An open list and the states of what it uses.
+pub(crate) struct Open<D: Device> {
+    pub(crate) list: D::List,
+    pub(crate) tracker: Box<Tracker<Tracked<D>>>,
+    /// Of what is read back.
+    pub(crate) tickets: Vec<Arc<Ticket>>,
+    /// Of the transient resources whose turn it began.
+    pub(super) aliased_ranges: Vec<Arc<AliasedRange<D>>>,
+    /// Its queries, once it has any.
+    pub(crate) queries: Option<Box<RecordedQueries<D>>>,
+    /// Submissions that had the memory of those.
+    pub(super) waits: SyncPoint,
+    /// Of the program's own semaphores or fences.
+    pub(crate) external: Option<Box<ExternalPoints<D>>>,
+    /// The evictable blocks that it uses.
+    pub(crate) blocks: BlockSet,
+    /// How memory is written that the CPU reads.
+    written: State,
+    /// Uses were noted, and the barriers that they need not recorded yet.
+    is_due: bool,
+    /// It moves what it uses, which says nothing about when that is used next.
+    pub(crate) is_move: bool,
+    /// The list was closed, and can be submitted or begun again.
+    pub(super) is_closed: bool,
+}
+
+impl<D: Device> Open<D> {
+    const fn new(list: D::List, tracker: Box<Tracker<Tracked<D>>>, blocks: BlockSet) -> Self {
+        Self {
+            list,
+            tracker,
+            tickets: Vec::new(),
+            aliased_ranges: Vec::new(),
+            queries: None,
+            waits: SyncPoint::NONE,
+            external: None,
+            blocks,
+            written: State::COMMON,
+            is_due: false,
+            is_move: false,
+            is_closed: false,
+        }
+    }
+
+    /// The next use of a transient resource, the first since others had its memory, comes after theirs.
+    #[inline(never)]
+    pub(crate) fn begin_handoff(
+        &mut self,
+        resource: &Arc<ApiResource<D>>,
+        aliased_range: &Arc<AliasedRange<D>>,
+    ) {
+        if let Some(handoff) = aliased_range.begin() {
+            let previous_owners: SmallVec<[_; 4]> =
+                handoff.previous_owners.into_iter().map(Tracked).collect();
+            // What was asked for while they had the bytes is recorded before these are another's.
+            if self.is_due
+                && previous_owners.iter().any(|previous_owner| self.tracker.is_pending(previous_owner))
+            {
+                self.record_barriers();
+            }
+            self.tracker.activate(&Tracked(resource.clone()), &previous_owners, handoff.others);
+            self.is_due = true;
+            self.waits.merge(&handoff.waits);
+            self.aliased_ranges.push(aliased_range.clone());
+        }
+    }
+
+    /// Not submitted: the turns that it began have not begun.
+    pub(super) fn rewind_handoffs(aliased_ranges: &[Arc<AliasedRange<D>>], submitted: &SyncPoint) {
+        aliased_ranges.iter().for_each(|aliased_range| aliased_range.rewind(submitted));
+    }
+
+    /// Notes that the next command uses a resource.
+    pub(crate) fn require(
+        &mut self,
+        resource: &Tracked<D>,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<(), StateError> {
+        self.tracker.check(resource, subresource, state)?;
+        self.note(&resource.0, subresource, state);
+        Ok(())
+    }
+
+    /// As [`require`](Self::require), of what was checked: the tracker allows it.
+    #[inline]
+    pub(crate) fn note(&mut self, resource: &Arc<ApiResource<D>>, subresource: Subresource, state: State) {
+        self.tracker.note(&resource.states, || Tracked(resource.clone()), subresource, state, true);
+        self.is_due = true;
+        if let Some(block) = resource.block {
+            self.blocks.note(block);
+        }
+        if resource.is_read_by_cpu {
+            self.written |= state & MAY_WRITE;
+        }
+    }
+
+    /// Notes that a peer has left all of a resource in `state`. Its writes are made visible to the CPU where the CPU
+    /// reads the memory.
+    pub(crate) fn acquire(&mut self, resource: &Tracked<D>, state: State) -> Result<(), StateError> {
+        self.tracker.acquire(resource, state)?;
+        if resource.0.is_read_by_cpu {
+            self.written |= state;
+        }
+        Ok(())
+    }
+
+    /// Notes that a peer has all of a resource when this is done.
+    pub(crate) fn release(&mut self, resource: &Tracked<D>) {
+        self.record_pending();
+        self.tracker.release(resource);
+    }
+
+    /// Records the barriers that the uses noted since the last call need, before anything else is recorded:
+    /// uses that are noted later are for another command.
+    #[inline]
+    pub(crate) fn record_pending(&mut self) {
+        if self.is_due {
+            self.record_barriers();
+        }
+    }
+
+    #[inline(never)]
+    fn record_barriers(&mut self) {
+        self.is_due = false;
+        record::<D>(&mut self.list, self.tracker.flush());
+    }
+
+    /// Records what is pending and closes both. Of all lists of its submission this is the last one.
+    pub(super) fn close(&mut self) -> Result<Recorded<Tracked<D>>, Error> {
+        self.record_pending();
+        if !self.written.is_empty() {
+            self.list.make_visible_to_cpu(self.written);
+        }
+        let closed = self.list.close();
+        self.is_closed = closed.is_ok();
+        let recorded =
+            self.tracker.close().map_err(|source| Error::State { name: Name::default(), source })?;
+        closed?;
+        Ok(recorded)
+    }
+}
+
+impl<D: Device> ListPool<D> {
+    /// An open list with its tracker, recycled where there are such.
+    pub(crate) fn take_open(&self, context: &Context<D>, queue: QueueId) -> Result<Open<D>, DeviceError> {
+        let tracker = self.take_tracker(queue)?;
+        match self.take_list(&context.clock, context.device(), queue) {
+            Ok(list) => Ok(Open::new(list, tracker, context.pools.residency.take_set())),
+            Err(error) => {
+                self.return_tracker(queue, tracker);
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns a list that was not submitted.
+    pub(super) fn return_list(&self, context: &Context<D>, queue: QueueId, list: D::List, is_closed: bool) {
+        if is_closed {
+            self.return_unused(queue, list);
+        } else {
+            self.destroy_broken(context.device(), queue, list);
+        }
+    }
+
+    /// Returns what is not going to be submitted.
+    pub(crate) fn discard_open(&self, context: &Context<D>, queue: QueueId, open: Open<D>) {
+        let Open { mut list, tracker, aliased_ranges, blocks, .. } = open;
+        context.pools.residency.return_set(blocks);
+        Open::<D>::rewind_handoffs(&aliased_ranges, &context.clock.submitted());
+        // A list must be closed before it can be begun again.
+        let is_closed = list.close().is_ok();
+        self.return_list(context, queue, list, is_closed);
+        self.return_tracker(queue, tracker);
+    }
+}

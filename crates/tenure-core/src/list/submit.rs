@@ -1,0 +1,275 @@
+//! From an open list to a submission: barriers in front of it, waits, and one step on the clock.
+
+use smallvec::SmallVec;
+
+use super::open::Open;
+use super::pool::ListPool;
+use crate::context::Context;
+use crate::device::{
+    CommandList, Device, DeviceError, PagingPoint, Permit, QueueId, QueueSerial, SubmitSync,
+};
+use crate::permit::OwnPermit as _;
+use crate::resource::Tracked;
+use crate::state::{self, Fixups, Recorded, StateBarrier, resolve, unfinished};
+use crate::time::{Clock, SyncPoint};
+use crate::{Error, Name};
+
+/// At most one serial a queue.
+type Serials = SmallVec<[QueueSerial; crate::device::MAX_QUEUES]>;
+
+/// The program's own points that a recording waits for and signals; most have none.
+pub(crate) struct ExternalPoints<D: Device> {
+    pub(crate) waits: SmallVec<[D::ExternalPoint; 1]>,
+    pub(crate) signals: SmallVec<[D::ExternalPoint; 1]>,
+}
+
+impl<D: Device> Default for ExternalPoints<D> {
+    fn default() -> Self {
+        Self { waits: SmallVec::new(), signals: SmallVec::new() }
+    }
+}
+
+impl<D: Device> ExternalPoints<D> {
+    /// What orders a submission that has them.
+    fn order<'a>(this: Option<&'a Self>, waits: &'a [QueueSerial], signal: u64) -> SubmitSync<'a, D> {
+        match this {
+            None => SubmitSync::new(waits, signal),
+            Some(this) => SubmitSync {
+                external_waits: &this.waits,
+                external_signals: &this.signals,
+                ..SubmitSync::new(waits, signal)
+            },
+        }
+    }
+}
+
+/// What is submitted.
+struct Work<'a, D: Device> {
+    queue: QueueId,
+    /// Closed.
+    list: &'a D::List,
+    /// The program's own points that it waits for and signals.
+    external: Option<&'a ExternalPoints<D>>,
+    /// When what it uses is resident.
+    paging: PagingPoint,
+}
+
+impl<'a, D: Device> Work<'a, D> {
+    fn sync<'s>(&'s self, waits: &'s [QueueSerial], serial: u64) -> SubmitSync<'s, D> {
+        ExternalPoints::order(self.external, waits, serial).paging(self.paging)
+    }
+}
+
+/// What a submission must wait for: a queue need not be told to wait for itself.
+fn other_queues(point: &SyncPoint, queue: QueueId) -> Serials {
+    point.iter().filter(|wait| wait.queue != queue).collect()
+}
+
+/// Records barriers, if there are any.
+pub(super) fn record<'a, D: Device>(
+    list: &mut D::List,
+    barriers: impl ExactSizeIterator<Item = StateBarrier<&'a Tracked<D>>>,
+) {
+    if barriers.len() > 0 {
+        state::record::<D, _>(list, barriers, |handle| &handle.0.object);
+    }
+}
+
+impl<D: Device> ListPool<D> {
+    /// Closes and submits a list, and returns it and its tracker to the contexts.
+    pub(crate) fn submit_open(
+        &self,
+        context: &Context<D>,
+        queue: QueueId,
+        mut open: Open<D>,
+        waits: &SyncPoint,
+    ) -> Result<QueueSerial, Error> {
+        let mut waits = *waits;
+        waits.merge(&open.waits);
+        let waits = &waits;
+        let submitted = open.close().and_then(|recorded| {
+            let submitted = self.submit_resident(context, queue, &open, &recorded, waits);
+            open.tracker.recycle(recorded);
+            submitted
+        });
+        let Open { list, tracker, aliased_ranges, blocks, is_closed, .. } = open;
+        context.pools.residency.return_set(blocks);
+        match &submitted {
+            Ok(at) => self.return_submitted(queue, list, at.serial),
+            Err(_) => {
+                self.return_list(context, queue, list, is_closed);
+                Open::<D>::rewind_handoffs(&aliased_ranges, &context.clock.submitted());
+            }
+        }
+        self.return_tracker(queue, tracker);
+        submitted
+    }
+
+    /// Makes resident what the recording uses, and submits it.
+    fn submit_resident(
+        &self,
+        context: &Context<D>,
+        queue: QueueId,
+        open: &Open<D>,
+        recorded: &Recorded<Tracked<D>>,
+        waits: &SyncPoint,
+    ) -> Result<QueueSerial, Error> {
+        let (residency, external) = (&context.pools.residency, open.external.as_deref());
+        let paging = residency.begin_submission(&context.paging(), &open.blocks, open.is_move);
+        let submitted = paging.map_err(Error::from).and_then(|paging| {
+            let work = Work { queue, list: &open.list, external, paging };
+            self.submit_recorded(context, &work, recorded, waits)
+        });
+        // Barriers may have been submitted to other queues before this one has refused.
+        let at = submitted.as_ref().map_err(|_| context.clock.submitted());
+        residency.end_submission(&open.blocks, at.copied());
+        submitted
+    }
+
+    fn submit_recorded(
+        &self,
+        context: &Context<D>,
+        work: &Work<'_, D>,
+        recorded: &Recorded<Tracked<D>>,
+        waits: &SyncPoint,
+    ) -> Result<QueueSerial, Error> {
+        let queue = work.queue;
+        if recorded.is_empty() {
+            // Without states to follow it need not wait for recordings that have some.
+            let waits = other_queues(waits, queue);
+            return Ok(context.clock.submit(queue, |serial| {
+                context.device().submit_with(Permit::own(), queue, &[work.list], work.sync(&waits, serial))
+            })?);
+        }
+        Clock::check_outside()?;
+        // States are followed in the order of submission.
+        let fixups = &mut *self.resolving.lock();
+        if fixups.has_released() {
+            self.finish_transfers(context, recorded, work.paging)?;
+        }
+        let mut refused = None;
+        let submitted = context.clock.submit(queue, |serial| {
+            let at = QueueSerial { queue, serial };
+            if let Err(error) = resolve(recorded, at, &context.device().properties().queues, fixups) {
+                refused = Some(error);
+                return Err(DeviceError::invalid_value("states must resolve", serial));
+            }
+            let mut elsewhere = Serials::new();
+            let answer = self.submit_with(context, work, at, fixups, waits, &mut elsewhere);
+            answer.inspect_err(|_| fixups.undo(recorded, &elsewhere))
+        });
+        fixups.clear();
+        match refused {
+            Some(source) => Err(Error::State { name: Name::default(), source }),
+            None => Ok(submitted?),
+        }
+    }
+
+    /// Submits the barriers that other queues must record, then the list with those of its own.
+    /// `elsewhere` gets the serials of the former, as far as it comes.
+    fn submit_with(
+        &self,
+        context: &Context<D>,
+        work: &Work<'_, D>,
+        at: QueueSerial,
+        fixups: &Fixups<Tracked<D>>,
+        waits: &SyncPoint,
+        elsewhere: &mut Serials,
+    ) -> Result<(), DeviceError> {
+        let (mut point, &Work { queue, list, paging, .. }) = (*waits, work);
+        fixups.waits.iter().for_each(|wait| point.require(wait.queue, wait.serial));
+        for other in &fixups.elsewhere {
+            let waits: Serials = other.waits.iter().collect();
+            let done = self.submit_barriers(context, (other.queue, paging), &other.barriers, &waits)?;
+            point.require(done.queue, done.serial);
+            elsewhere.push(done);
+        }
+        let waits = other_queues(&point, queue);
+        let sync = work.sync(&waits, at.serial);
+        if fixups.here.is_empty() {
+            return context.device().submit_with(Permit::own(), queue, &[list], sync);
+        }
+        let barriers = self.barrier_list(context, queue, &fixups.here)?;
+        let submitted = context.device().submit_with(Permit::own(), queue, &[&barriers, list], sync);
+        match submitted {
+            Ok(()) => self.return_submitted(queue, barriers, at.serial),
+            Err(_) => self.return_unused(queue, barriers),
+        }
+        submitted
+    }
+
+    /// Acquires what was released for a submission that was refused after that.
+    fn finish_transfers(
+        &self,
+        context: &Context<D>,
+        recorded: &Recorded<Tracked<D>>,
+        paging: PagingPoint,
+    ) -> Result<(), Error> {
+        for other in unfinished(recorded) {
+            let waits: Serials = other.waits.iter().collect();
+            other.acquired(self.submit_barriers(context, (other.queue, paging), &other.barriers, &waits)?);
+        }
+        Ok(())
+    }
+
+    /// Submits barriers alone.
+    fn submit_barriers(
+        &self,
+        context: &Context<D>,
+        (queue, paging): (QueueId, PagingPoint),
+        barriers: &[StateBarrier<Tracked<D>>],
+        waits: &[QueueSerial],
+    ) -> Result<QueueSerial, DeviceError> {
+        let list = self.barrier_list(context, queue, barriers)?;
+        let submitted = context.clock.submit(queue, |serial| {
+            let sync = SubmitSync::new(waits, serial).paging(paging);
+            context.device().submit_with(Permit::own(), queue, &[&list], sync)
+        });
+        match &submitted {
+            Ok(done) => self.return_submitted(queue, list, done.serial),
+            Err(_) => self.return_unused(queue, list),
+        }
+        submitted
+    }
+
+    /// A closed list of nothing but barriers.
+    fn barrier_list(
+        &self,
+        context: &Context<D>,
+        queue: QueueId,
+        barriers: &[StateBarrier<Tracked<D>>],
+    ) -> Result<D::List, DeviceError> {
+        let mut list = self.take_list(&context.clock, context.device(), queue)?;
+        record::<D>(&mut list, barriers.iter().map(StateBarrier::by_ref));
+        match list.close() {
+            Ok(()) => Ok(list),
+            Err(error) => {
+                self.return_list(context, queue, list, false);
+                Err(error)
+            }
+        }
+    }
+
+    /// Submits a list of its own, and returns its serial.
+    pub(crate) fn submit_one(
+        &self,
+        context: &Context<D>,
+        queue: QueueId,
+        record: impl FnOnce(&mut D::List),
+    ) -> Result<u64, DeviceError> {
+        let mut list = self.take_list(&context.clock, context.device(), queue)?;
+        record(&mut list);
+        if let Err(error) = list.close() {
+            self.return_list(context, queue, list, false);
+            return Err(error);
+        }
+        let submitted = context
+            .clock
+            .submit(queue, |serial| context.device().submit(Permit::own(), queue, &[&list], &[], serial));
+        match submitted {
+            Ok(at) => self.return_submitted(queue, list, at.serial),
+            Err(_) => self.return_unused(queue, list),
+        }
+        submitted.map(|at| at.serial)
+    }
+}

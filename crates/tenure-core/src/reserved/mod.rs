@@ -1,0 +1,370 @@
+//! Reserved (sparse) resources: an address range now, tiles later.
+
+mod tile_map;
+
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+
+use tile_map::TileMap;
+
+use crate::api_resource::ApiResource;
+use crate::context::{Context, Retired};
+use crate::device::{
+    BufferInfo, Device, DeviceError, QueueSerial, Requirements, ResourceDesc, TextureInfo, TileLayout,
+    TileRegion, TileSource, TileUpdate, Usage,
+};
+use crate::memory::{Backing, Location, MakeRoom, Store, Suballocation};
+use crate::record::TraceId;
+use crate::registry::ObjectKind;
+use crate::resource::{HandleInner, Labels, Used};
+use crate::services::Services;
+use crate::time::{Stamp, SyncPoint};
+use crate::{Error, Name, Queue, TileRule};
+
+/// A reserved resource to create.
+#[derive(Clone, Debug)]
+pub struct ReservedDesc {
+    /// The buffer or texture.
+    pub resource: ResourceDesc,
+    /// Its name.
+    pub name: Name,
+    /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
+    /// tag.
+    pub tag: Name,
+}
+
+impl ReservedDesc {
+    /// A reserved buffer of `size` bytes.
+    #[must_use]
+    pub fn buffer(size: u64, usage: Usage) -> Self {
+        let resource = ResourceDesc::Buffer(BufferInfo { size, usage: usage | Usage::COPY_DST });
+        Self { resource, name: Name::default(), tag: Name::default() }
+    }
+
+    /// A reserved texture.
+    #[must_use]
+    pub fn texture(info: TextureInfo) -> Self {
+        Self { resource: ResourceDesc::Texture(info), name: Name::default(), tag: Name::default() }
+    }
+
+    /// Names it.
+    #[must_use]
+    pub fn name(self, name: impl Into<Name>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// Tags it: see [`tag`](Self::tag).
+    #[must_use]
+    pub fn tag(self, tag: impl Into<Name>) -> Self {
+        Self { tag: tag.into(), ..self }
+    }
+}
+
+/// A run of tiles of the tile pool. Goes back when the last tile mapped to it is remapped,
+/// unmapped or dropped, and the GPU is done.
+struct TileRun<D: Device> {
+    /// Keeps the heap: tiles are mapped into it.
+    store: Store<D>,
+    suballocation: Suballocation,
+    /// Declared last, as in every handle: it goes after what it must unmake.
+    context: Arc<Context<D>>,
+}
+
+impl<D: Device> Drop for TileRun<D> {
+    #[inline(never)]
+    fn drop(&mut self) {
+        // Tiles are used through resources: by all that was ever submitted, also before they were
+        // mapped, for it may be done only now.
+        self.context.release(
+            Retired::Range(self.suballocation.free_token()),
+            Stamp::default(),
+            self.suballocation.reserved,
+        );
+    }
+}
+
+/// The queue on which mappings change, and what must be complete before: by itself a queue, or a
+/// queue and a sync point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileQueue {
+    queue: Queue,
+    after: SyncPoint,
+}
+
+impl From<Queue> for TileQueue {
+    fn from(queue: Queue) -> Self {
+        Self { queue, after: SyncPoint::NONE }
+    }
+}
+
+impl From<(Queue, SyncPoint)> for TileQueue {
+    fn from((queue, after): (Queue, SyncPoint)) -> Self {
+        Self { queue, after }
+    }
+}
+
+/// What the tiles are mapped to, as the submissions so far leave it.
+struct Mappings<D: Device> {
+    /// By tile number.
+    runs: Vec<Option<Arc<TileRun<D>>>>,
+    /// The newest change on each queue; the next waits for those of other queues.
+    changed: SyncPoint,
+}
+
+/// A reserved (sparse) buffer or texture. Its tiles are mapped, remapped and unmapped in the order
+/// of the calls, each in the order of a queue's submissions; tiles that are no longer mapped go
+/// back to the pool once the GPU is done with them. Dropping it gives all of them back.
+///
+/// A mapping change waits for earlier changes, on whatever queue. It does not wait for uses on
+/// other queues: give the sync point with the queue.
+///
+/// What is not mapped reads as zero only where the device has
+/// [`Features::UNMAPPED_TILES`](crate::device::Features::UNMAPPED_TILES); elsewhere nothing may touch it.
+pub struct Reserved<D: Device> {
+    /// Declared first: the resource is released before the tiles mapped to it.
+    inner: HandleInner<D>,
+    mappings: Mutex<Mappings<D>>,
+    map: TileMap,
+    needs: Requirements,
+    /// Declared last, as in every handle.
+    services: Arc<Services<D>>,
+}
+
+debug_fields!([D: Device] Reserved<D>, "Reserved", this, name: this.name(), layout: this.layout());
+
+impl<'a, D: Device> From<&'a Reserved<D>> for Used<'a, D> {
+    fn from(reserved: &'a Reserved<D>) -> Self {
+        Self::of_object(&reserved.inner)
+    }
+}
+
+impl<D: Device> Reserved<D> {
+    pub(crate) fn create(services: &Arc<Services<D>>, desc: &ReservedDesc) -> Result<Self, Error> {
+        let (context, room): (_, &dyn MakeRoom) = (&services.context, &**services);
+        let refuse = |source| context.refused(&desc.name, source);
+        // Memory is taken by tiles, and these need the same of a buffer that is larger than one allocation.
+        let mut asked = desc.resource.clone();
+        let mut size = 0;
+        if let ResourceDesc::Buffer(info) = &mut asked {
+            size = info.size;
+            info.size = size.min(context.max_buffer_size);
+        }
+        let mut needs = context.requirements(&desc.name, &asked)?;
+        needs.size = needs.size.max(size);
+        let objects = &context.pools.objects;
+        let reserve = || objects.create_reserved(context.device(), &desc.resource, &desc.name);
+        let api_resource = room.retry(reserve).map_err(refuse)?;
+        let layout = match context.device().tile_layout(&api_resource.object) {
+            Ok(layout) => layout,
+            Err(error) => {
+                discard(context, api_resource);
+                return Err(refuse(error));
+            }
+        };
+        // A placed resource of the description may have more.
+        needs.memory_types = layout.memory_types;
+        let (layers, mips) = match &desc.resource {
+            ResourceDesc::Buffer(_) => (1, 1),
+            ResourceDesc::Texture(info) => (info.layers(), info.mips),
+        };
+        let map = TileMap::new(layout, layers, mips);
+        let backing = Backing { api_resource, location: Location::Reserved };
+        let inner = HandleInner::new(
+            context,
+            Labels::of(&desc.name, &desc.tag),
+            ObjectKind::Reserved,
+            backing,
+            needs.size,
+            TraceId::default(),
+        );
+        let tiles = usize::try_from(map.count()).unwrap_or(usize::MAX);
+        let runs = std::iter::repeat_with(|| None).take(tiles).collect();
+        let mappings = Mutex::new(Mappings { runs, changed: SyncPoint::NONE });
+        Ok(Self { inner, mappings, map, needs, services: services.clone() })
+    }
+
+    /// How it is tiled.
+    #[must_use]
+    pub const fn layout(&self) -> &TileLayout {
+        &self.map.layout
+    }
+
+    /// The API resource. Do not destroy or keep it.
+    #[must_use]
+    pub fn raw(&self) -> &D::Resource {
+        &self.inner.api_resource().object
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> &Name {
+        &self.inner.name
+    }
+
+    /// Tiles that are mapped to memory.
+    #[must_use]
+    #[inline(never)]
+    pub fn mapped_tiles(&self) -> usize {
+        self.mappings.lock().runs.iter().flatten().count()
+    }
+
+    /// Maps a box of tiles to memory of the tile pool, in the order of the queue's submissions.
+    /// Tiles that are mapped already get new memory, with undefined contents.
+    ///
+    /// Render targets and depth buffers have compression data in their tiles, which new memory leaves undefined, too:
+    /// clear, discard or copy over all of each subresource that has got new tiles before its next use as a target.
+    /// No barrier does that, because the subresource has been in use before.
+    ///
+    /// # Errors
+    /// [`Error::Tiles`] when the box leaves the resource, [`Error::OutOfMemory`],
+    /// [`Error::NeverSubmitted`], [`Error::Device`]; then nothing has changed.
+    #[inline(never)]
+    pub fn map(&self, on: impl Into<TileQueue>, region: TileRegion) -> Result<QueueSerial, Error> {
+        let _call = self.inner.context().call();
+        let tiles = self.tiles(region)?;
+        let run = self.take_run(tiles.len())?;
+        let Store::Heap { heap: block, .. } = &run.store else {
+            let source = DeviceError::broken_rule("tiles lie in heaps");
+            return Err(Error::device(&self.inner.name, source));
+        };
+        let source = TileSource::Heap { heap: &block.heap, offset: run.suballocation.offset };
+        let mut mappings = self.mappings.lock();
+        let at = self.update(on.into(), region, source, &mut mappings.changed)?;
+        let old = mappings.replace(&tiles, |_| Some(run.clone()));
+        drop(mappings);
+        drop(old);
+        self.inner.context().settle_submission();
+        Ok(at)
+    }
+
+    /// Unmaps a box of tiles, in the order of the queue's submissions. Memory goes back in the
+    /// pieces in which it was mapped: when no tile of a [`map`](Self::map) call is mapped any more.
+    ///
+    /// # Errors
+    /// As [`map`](Self::map).
+    #[inline(never)]
+    pub fn unmap(&self, on: impl Into<TileQueue>, region: TileRegion) -> Result<QueueSerial, Error> {
+        let _call = self.inner.context().call();
+        let tiles = self.tiles(region)?;
+        let mut mappings = self.mappings.lock();
+        let at = self.update(on.into(), region, TileSource::Unmapped, &mut mappings.changed)?;
+        let old = mappings.replace(&tiles, |_| None);
+        drop(mappings);
+        drop(old);
+        self.inner.context().settle_submission();
+        Ok(at)
+    }
+
+    /// Maps a box of tiles to whatever a box of the same shape of `source` is mapped to; the tiles
+    /// are then shared, and go back when both have let go of them.
+    ///
+    /// # Errors
+    /// As [`map`](Self::map); [`Error::Tiles`] when the boxes differ in shape or both are of one
+    /// resource; [`Error::Foreign`] when `source` belongs to another manager.
+    #[inline(never)]
+    pub fn copy_mappings(
+        &self,
+        on: impl Into<TileQueue>,
+        region: TileRegion,
+        source: &Self,
+        source_region: TileRegion,
+    ) -> Result<QueueSerial, Error> {
+        let _call = self.inner.context().call();
+        if !Arc::ptr_eq(self.inner.context(), source.inner.context()) {
+            return Err(Error::Foreign { name: source.inner.name.clone() });
+        }
+        if std::ptr::eq(self, source) {
+            return Err(self.refuse(TileRule::SameResource));
+        }
+        let (tiles, sources) = (self.tiles(region)?, source.tiles(source_region)?);
+        if region.extent != source_region.extent {
+            let rule = TileRule::Extents { tiles: tiles.len(), source_tiles: sources.len() };
+            return Err(self.refuse(rule));
+        }
+        let (mut mine, mut theirs) = lock_both(&self.mappings, &source.mappings);
+        let TileQueue { queue, mut after } = on.into();
+        after.merge(&theirs.changed);
+        let from = TileSource::CopyOf { resource: source.raw(), region: source_region };
+        let at = self.update(TileQueue { queue, after }, region, from, &mut mine.changed)?;
+        // What is copied must not change before it was.
+        theirs.changed.require(at.queue, at.serial);
+        let old = mine.replace(&tiles, |index| theirs.runs.get(sources[index]).cloned().flatten());
+        drop((mine, theirs));
+        drop(old);
+        self.inner.context().settle_submission();
+        Ok(at)
+    }
+
+    fn update(
+        &self,
+        on: TileQueue,
+        region: TileRegion,
+        source: TileSource<'_, D>,
+        changed: &mut SyncPoint,
+    ) -> Result<QueueSerial, Error> {
+        let context = self.inner.context();
+        context.check_submitted(&on.after)?;
+        let mut after = on.after;
+        after.merge(changed);
+        let update = TileUpdate { resource: self.raw(), region, source };
+        let queue = on.queue.id(context.device().properties());
+        let submitted = context.submit_tiles(queue, &[update], &after);
+        let at = submitted.map_err(|source| context.refused(&self.inner.name, source))?;
+        changed.require(at.queue, at.serial);
+        Ok(at)
+    }
+
+    fn take_run(&self, tiles: usize) -> Result<Arc<TileRun<D>>, Error> {
+        let context = self.inner.context();
+        let tile = self.map.layout.tile_size;
+        let size = (tiles as u64).saturating_mul(tile);
+        let (suballocation, store) =
+            context.place_tiles(&*self.services, &self.inner.name, &self.needs, size, tile)?;
+        Ok(Arc::new(TileRun { store, suballocation, context: context.clone() }))
+    }
+
+    fn tiles(&self, region: TileRegion) -> Result<Vec<usize>, Error> {
+        let tiles = self.map.tiles(region).map_err(|rule| self.refuse(rule))?;
+        Ok(tiles.into_iter().map(|tile| usize::try_from(tile).unwrap_or(usize::MAX)).collect())
+    }
+
+    fn refuse(&self, rule: TileRule) -> Error {
+        Error::Tiles { name: self.inner.name.clone(), rule }
+    }
+}
+
+impl<D: Device> Mappings<D> {
+    /// Maps tiles anew and returns what they were mapped to, to be let go of without the lock.
+    fn replace(
+        &mut self,
+        tiles: &[usize],
+        run: impl Fn(usize) -> Option<Arc<TileRun<D>>>,
+    ) -> Vec<Option<Arc<TileRun<D>>>> {
+        let replaced = tiles.iter().enumerate().map(|(index, tile)| {
+            let slot = self.runs.get_mut(*tile)?;
+            std::mem::replace(slot, run(index))
+        });
+        replaced.collect()
+    }
+}
+
+/// Locks two in the order of their addresses, so that two threads never wait for each other.
+fn lock_both<'a, T>(first: &'a Mutex<T>, second: &'a Mutex<T>) -> (MutexGuard<'a, T>, MutexGuard<'a, T>) {
+    if std::ptr::from_ref(first) < std::ptr::from_ref(second) {
+        let first = first.lock();
+        (first, second.lock())
+    } else {
+        let second = second.lock();
+        (first.lock(), second)
+    }
+}
+
+/// Destroys an API resource that was just made and never used.
+fn discard<D: Device>(context: &Context<D>, api_resource: Arc<ApiResource<D>>) {
+    let _unshared = context.pools.release(
+        context.device(),
+        Backing { api_resource, location: Location::Reserved },
+        || {},
+    );
+}

@@ -1,0 +1,100 @@
+//! Scratch memory for builds of acceleration structures.
+
+use super::Scratch;
+use crate::device::{Allowed, Device, DeviceError, Usage};
+use crate::staging::{BuildPages, BuildScratch, Page};
+use crate::{BufferDesc, Error, Name};
+
+const NAME: &str = "build scratch";
+
+impl<'r, D: Device> Scratch<'r, D> {
+    /// Scratch memory for a build of an acceleration structure, of as many bytes as the API says that the
+    /// build needs. No two builds of a recording have the same bytes, so that they need no barrier between
+    /// them.
+    ///
+    /// For many builds, give back what the earlier ones had with
+    /// [`Recording::reuse_build_scratch`](crate::Recording::reuse_build_scratch) when it has become as much as
+    /// is to be used at a time. Where a render graph has a build in each frame, a transient buffer of
+    /// [`Usage::UNORDERED_ACCESS`] is an alternative: its bytes are shared with the graph's other resources.
+    ///
+    /// O(1) within a page: no lock and no allocation. Pages begin small and grow, where a recording needs more
+    /// than one, up to [`StagingConfig::build_scratch_page`](crate::StagingConfig::build_scratch_page) bytes. They
+    /// are used again once the GPU is done with the recording; what is larger than that gets a page of its own,
+    /// which goes with the recording.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when a page is needed and not to be had; [`Error::Device`] for no bytes at all,
+    /// more than a buffer can hold, or a lost device.
+    ///
+    /// ```
+    /// use tenure::{Config, Gpu, Queue, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let mut recording = gpu.record(Queue::Graphics, "build")?;
+    /// let (_commands, scratch) = recording.split();
+    /// let (rock, tree) = (scratch.build_scratch(1000)?, scratch.build_scratch(3000)?);
+    /// assert!(tree.offset() >= rock.offset() + rock.size());
+    /// assert_eq!(tree.gpu_address().map(|address| address % 256), Some(0));
+    /// // … builds …
+    /// recording.reuse_build_scratch();
+    /// let again = recording.split().1.build_scratch(2000)?;
+    /// // … builds, in the same memory …
+    /// # let _ = again;
+    /// recording.submit()?;
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    ///
+    /// What was handed out before cannot be used after that:
+    ///
+    /// ```compile_fail,E0502
+    /// # use tenure::{Config, Gpu, Queue, sim};
+    /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// # let mut recording = gpu.record(Queue::Graphics, "build")?;
+    /// let rock = recording.split().1.build_scratch(1000)?;
+    /// recording.reuse_build_scratch();
+    /// rock.gpu_address();
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline]
+    pub fn build_scratch(&self, size: u64) -> Result<BuildScratch<'r, D>, Error> {
+        let align = self.services.context.alignments.build_scratch;
+        let builds: Option<&'r BuildPages<D>> = self.builds.get().map(|builds| &**builds);
+        match builds.and_then(|builds| builds.bump(size, align)) {
+            Some(found) if size > 0 => Ok(found),
+            _ => self.make_build_room(size, align),
+        }
+    }
+
+    #[cold]
+    fn make_build_room(&self, size: u64, align: u64) -> Result<BuildScratch<'r, D>, Error> {
+        let context = &*self.services.context;
+        let _call = context.call();
+        let refused = |source| context.refused(&Name::from(NAME), source);
+        if size == 0 {
+            return Err(refused(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1))));
+        }
+        // Buffers may begin at addresses that are aligned to less. The bytes for that are no part of what is
+        // asked for, so that the limit that is told has them taken off.
+        let most = context.max_buffer_size.saturating_sub(align - 1);
+        if size > most {
+            return Err(refused(DeviceError::invalid_desc("size", size, Allowed::AtMost(most))));
+        }
+        let needed = size + (align - 1);
+        let pool = &self.services.builds;
+        let builds: &'r BuildPages<D> = self.builds.get_or_init(|| pool.take());
+        if let Some(found) = builds.find(size, align) {
+            return Ok(found);
+        }
+        let page = match pool.page_for(context, needed, !builds.is_empty()) {
+            Ok(page) => page,
+            Err(bytes) => Box::new(Page::new(context, self.services, &page_desc(bytes, align))?),
+        };
+        let found = builds.begin(page).and_then(|()| builds.bump(size, align));
+        found.ok_or(Error::Internal { what: "a new page of build scratch is too small" })
+    }
+}
+
+fn page_desc(size: u64, align: u64) -> BufferDesc {
+    let usage = Usage::UNORDERED_ACCESS;
+    BufferDesc { usage, ..BufferDesc::new(size, usage).alignment(align).name(NAME) }
+}

@@ -1,0 +1,127 @@
+//! Descriptors and sets of one recording.
+
+use super::Scratch;
+use crate::descriptor::{Bind, Descriptors, Set, SetLayout};
+use crate::device::Device;
+use crate::error::Error;
+
+impl<'r, D: Device> Scratch<'r, D> {
+    /// Puts descriptors in a row where shaders find them by index, for this submission: all of views
+    /// and constants, or all of samplers. The views may be dropped right after.
+    ///
+    /// The lists that use them find them after
+    /// [`Commands::set_descriptor_heaps`](crate::Commands::set_descriptor_heaps).
+    ///
+    /// O(descriptors): no lock and no allocation while a chunk of
+    /// [`DescriptorConfig::chunk`](crate::DescriptorConfig::chunk) lasts, but for more than 16
+    /// descriptors at once. Each recording has chunks of its own, so threads never meet. Rows of more
+    /// than half a chunk are taken alone. What is taken goes back through the release queue when the
+    /// recording ends; what is left of the last chunk serves a later recording, and no descriptor is
+    /// handed out again before the submission that had it is complete.
+    ///
+    /// # Errors
+    /// [`Error::NoDescriptors`] when a chunk is needed and not to be had; [`Error::Foreign`] for a
+    /// view of another manager; [`Error::Device`] for no descriptors at all, views beside samplers,
+    /// views of targets, `Unsupported` on a device without descriptor indexing, or a lost device.
+    ///
+    /// ```
+    /// use tenure::{BufferDesc, BufferViewDesc, Config, Gpu, Queue, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let mesh = gpu.create_buffer(&BufferDesc::new(4800, Usage::SHADER_READ).name("mesh"))?;
+    /// let mesh = gpu.create_buffer_view(&mesh, &BufferViewDesc::raw())?;
+    /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
+    /// let (commands, scratch) = recording.split();
+    /// commands.set_descriptor_heaps()?;
+    /// let camera = scratch.constants(&[1.0_f32; 64])?;
+    /// let table = scratch.descriptors(&[camera.into(), (&mesh).into()])?;
+    /// let _draw = (commands.raw(), table.heap(), table.first());
+    /// recording.submit()?;
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    ///
+    /// They are gone with the recording. The last line is one too many, and the compiler says so:
+    ///
+    /// ```compile_fail,E0505
+    /// # use tenure::{Config, Gpu, Queue};
+    /// # use tenure::sim;
+    /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
+    /// let scratch = recording.split().1;
+    /// let table = scratch.descriptors(&[scratch.constants(&[1.0_f32; 64])?.into()])?;
+    /// recording.submit()?;
+    /// table.first();
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline(never)]
+    pub fn descriptors(&self, binds: &[Bind<'_, D>]) -> Result<Descriptors<'r, D>, Error> {
+        let _call = self.services.context.call();
+        let taken = Descriptors::take(
+            &self.services.descriptors,
+            self.services,
+            self.chunks,
+            self.name,
+            self.places(),
+            binds,
+        )?;
+        binds.iter().filter_map(Bind::block).for_each(|block| self.shown.note(block));
+        Ok(taken)
+    }
+
+    /// Makes a descriptor set for this submission: each descriptor by binding and element. The views
+    /// may be dropped right after. Descriptors that are not given hold nothing that a shader may use.
+    ///
+    /// O(descriptors): no lock and no allocation while a block of
+    /// [`DescriptorConfig::set_block`](crate::DescriptorConfig::set_block) sets lasts, but for more than 16 descriptors at
+    /// once. Each recording has blocks of its own, so threads never meet; they go back to the layout
+    /// through the release queue when the recording ends, and no set is written again before the
+    /// submission that had it is complete.
+    ///
+    /// Where the layout has [`DynamicConstants`](crate::device::BindingKind::DynamicConstants) and is
+    /// given constants, bind the set with their [`offset`](crate::BufferSlice::offset).
+    ///
+    /// # Errors
+    /// [`Error::Foreign`] for a layout or a view of another manager; [`Error::Device`] for a binding,
+    /// an element or a kind that the layout does not have, a descriptor that is given twice, a
+    /// shortage, or a lost device.
+    ///
+    /// ```
+    /// use tenure::{BindingKind, Config, Gpu, Queue, SetBinding, SetLayoutDesc, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
+    /// let binding = SetBinding::new(0, BindingKind::Constants);
+    /// let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding]).name("camera"))?;
+    /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
+    /// let (commands, scratch) = recording.split();
+    /// let camera = scratch.constants(&[1.0_f32; 64])?;
+    /// let set = scratch.set(&layout, &[(0, 0, camera.into())])?;
+    /// let _draw = (commands.raw(), set.block(), set.index());
+    /// recording.submit()?;
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    ///
+    /// It is gone with the recording. The last line is one too many, and the compiler says so:
+    ///
+    /// ```compile_fail,E0505
+    /// # use tenure::{BindingKind, Config, Gpu, Queue, SetBinding, SetLayoutDesc, sim};
+    /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
+    /// # let binding = SetBinding::new(0, BindingKind::Constants);
+    /// # let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding]).name("camera"))?;
+    /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
+    /// let scratch = recording.split().1;
+    /// let set = scratch.set(&layout, &[(0, 0, scratch.constants(&[1.0_f32; 64])?.into())])?;
+    /// recording.submit()?;
+    /// set.index();
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline(never)]
+    pub fn set(&self, layout: &SetLayout<D>, binds: &[(u32, u32, Bind<'_, D>)]) -> Result<Set<'r, D>, Error> {
+        let _call = self.services.context.call();
+        let taken = {
+            let (service, places) = (&*self.services.descriptors, self.places());
+            Set::take(service, self.services, self.sets, self.name, places, layout, binds)?
+        };
+        binds.iter().filter_map(|(_, _, bind)| bind.block()).for_each(|block| self.shown.note(block));
+        Ok(taken)
+    }
+}

@@ -1,0 +1,157 @@
+//! Where resources, and the descriptors that show them, are for one recording.
+
+use std::sync::Arc;
+
+use super::Scratch;
+use crate::api_resource::ApiResource;
+use crate::context::Context;
+use crate::descriptor::{DescriptorSet, DescriptorTable, Descriptors, Set, View};
+use crate::device::Device;
+use crate::memory::Holder;
+use crate::places::Places;
+use crate::resource::{Buffer, BufferSlice, HandleInner, Texture};
+use crate::{Error, Name};
+
+impl<'r, D: Device> Scratch<'r, D> {
+    /// Where a buffer is for this recording: the API buffer, the byte at which the buffer begins in it, and its GPU
+    /// address. Of a [movable](crate::BufferDesc::movable) buffer that is right until the recording is submitted; the
+    /// buffer does not move meanwhile. Where it is [evictable](crate::BufferDesc::evictable), this names it.
+    ///
+    /// O(1). The states that commands need are asked for by [`use_resource`](crate::Commands::use_resource).
+    ///
+    /// # Errors
+    /// [`Error::Foreign`] for a buffer of another manager.
+    #[inline(never)]
+    pub fn buffer(&self, buffer: &'r Buffer<D>) -> Result<BufferSlice<'r, D>, Error> {
+        self.check_owner(&buffer.inner)?;
+        let (api_resource, offset) = match buffer.inner.as_movable() {
+            Some(movable) => self.places().get().hold(movable),
+            None => (&**buffer.api_resource(), buffer.offset()),
+        };
+        self.note_block(api_resource);
+        let address = api_resource.address.map(|base| base + offset);
+        let (resource, size) = (&api_resource.object, buffer.size());
+        Ok(BufferSlice { context: &self.services.context, resource, offset, size, address })
+    }
+
+    /// The API texture of a texture for this recording: of a [movable](crate::TextureDesc::movable) one that is right
+    /// until the recording is submitted; the texture does not move meanwhile. Where it is
+    /// [evictable](crate::TextureDesc::evictable), this names it.
+    ///
+    /// O(1). The states that commands need are asked for by [`use_resource`](crate::Commands::use_resource).
+    ///
+    /// # Errors
+    /// [`Error::Foreign`] for a texture of another manager.
+    ///
+    /// ```
+    /// use tenure::{Config, Format, Gpu, Queue, TextureDesc, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).movable();
+    /// let grass = gpu.create_texture(&grass)?;
+    /// let mut recording = gpu.record(Queue::Graphics, "meadow")?;
+    /// let (commands, scratch) = recording.split();
+    /// let _bind = (commands.raw(), scratch.texture(&grass)?);
+    /// recording.submit()?;
+    /// assert!(!grass.is_pinned());
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline(never)]
+    pub fn texture(&self, texture: &'r Texture<D>) -> Result<&'r D::Resource, Error> {
+        self.check_owner(&texture.inner)?;
+        let api_resource = match texture.inner.as_movable() {
+            Some(movable) => self.places().get().hold(movable).0,
+            None => texture.inner.api_resource(),
+        };
+        self.note_block(api_resource);
+        Ok(&api_resource.object)
+    }
+
+    /// The descriptor of a view for this recording, in a heap that shaders do not see: for render passes. What
+    /// [can move](crate::TextureDesc::movable) does not meanwhile; what is [evictable](crate::TextureDesc::evictable) is
+    /// named by this.
+    ///
+    /// # Errors
+    /// [`Error::Foreign`] for a view of another manager.
+    #[inline(never)]
+    pub fn view(&self, view: &'r View<D>) -> Result<Descriptors<'r, D>, Error> {
+        self.check_context(view.context(), view.name())?;
+        let descriptor = view.hold(self.places());
+        view.each_block(|block| self.shown.note(block));
+        Ok(descriptor)
+    }
+
+    /// The row of a table for this recording: the index of its first descriptor in the heap that shaders see. What
+    /// [can move](crate::TextureDesc::movable) does not meanwhile; what is [evictable](crate::TextureDesc::evictable) is
+    /// named by this.
+    ///
+    /// O(1) where nothing of it can move or be evicted, else O(descriptors).
+    ///
+    /// # Errors
+    /// [`Error::Foreign`] for a table of another manager.
+    ///
+    /// ```
+    /// use tenure::{
+    ///     Config, DescriptorTableDesc, Format, Gpu, Queue, TextureDesc, TextureViewDesc, Usage, sim,
+    /// };
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).movable();
+    /// let grass = gpu.create_texture(&grass)?;
+    /// let view = gpu.create_texture_view(&grass, &TextureViewDesc::sampled())?;
+    /// let meadow = gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()]))?;
+    ///
+    /// let mut recording = gpu.record(Queue::Graphics, "meadow")?;
+    /// let (commands, scratch) = recording.split();
+    /// commands.set_descriptor_heaps()?;
+    /// let table = scratch.table(&meadow)?;
+    /// let _draw = (commands.raw(), table.heap(), table.first());
+    /// recording.submit()?;
+    /// assert!(!grass.is_pinned());
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline(never)]
+    pub fn table(&self, table: &'r DescriptorTable<D>) -> Result<Descriptors<'r, D>, Error> {
+        self.check_context(table.context(), table.name())?;
+        let row = table.hold(self.places());
+        table.each_block(|block| self.shown.note(block));
+        Ok(row)
+    }
+
+    /// The set that a lasting one is for this recording. What [can move](crate::TextureDesc::movable) does not meanwhile;
+    /// what is [evictable](crate::TextureDesc::evictable) is named by this.
+    ///
+    /// O(1) where nothing of it can move or be evicted, else O(descriptors).
+    ///
+    /// # Errors
+    /// [`Error::Foreign`] for a set of another manager.
+    #[inline(never)]
+    pub fn lasting_set(&self, set: &'r DescriptorSet<D>) -> Result<Set<'r, D>, Error> {
+        self.check_context(set.context(), set.name())?;
+        let found = set.hold(self.places());
+        set.each_block(|block| self.shown.note(block));
+        Ok(found)
+    }
+
+    pub(super) fn places(&self) -> Places<'r, D> {
+        let pool = &self.services.context.place_pool;
+        Places { noted: self.noted_places, pool, holder: Holder(self.id.get()) }
+    }
+
+    fn note_block(&self, api_resource: &ApiResource<D>) {
+        if let Some(block) = api_resource.block {
+            self.shown.note(block);
+        }
+    }
+
+    fn check_owner(&self, inner: &HandleInner<D>) -> Result<(), Error> {
+        self.check_context(inner.context(), &inner.name)
+    }
+
+    fn check_context(&self, context: &Arc<Context<D>>, name: &Name) -> Result<(), Error> {
+        match Arc::ptr_eq(context, &self.services.context) {
+            true => Ok(()),
+            false => Err(Error::Foreign { name: name.clone() }),
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Upload rings.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::{RingSlice, Scratch};
+use crate::context::Context;
+use crate::device::{Allowed, Device, DeviceError, Usage};
+use crate::duration::{milliseconds, nanoseconds};
+use crate::resource::{Buffer, BufferSlice};
+use crate::services::Services;
+use crate::staging::{Oldest, RingFrames, RingStats};
+use crate::{Awaited, BufferDesc, Error, MemoryUse, Name};
+
+/// What an [`UploadRing`] does when asked for more than it could ever hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhenTooLarge {
+    /// The allocation is refused with [`Error::TooLarge`].
+    #[default]
+    Refuse,
+    /// The allocation gets a buffer of its own, for as long as its submission needs it.
+    Dedicate,
+}
+
+/// An upload ring to create.
+///
+/// ```
+/// use std::time::Duration;
+/// use tenure::UploadRingDesc;
+/// let vertices = UploadRingDesc::new(4 << 20).timeout(Duration::from_secs(1)).dedicate().name("vertices");
+/// # let _ = vertices;
+/// ```
+#[derive(Clone, Debug)]
+pub struct UploadRingDesc {
+    /// Bytes; a multiple of what constants and copies are aligned to on the device (512 on
+    /// Direct3D 12).
+    pub size: u64,
+    /// Everything its bytes may be used as. *Default*: all that only reads.
+    pub usage: Usage,
+    /// [`MemoryUse::Upload`], the default, or [`MemoryUse::GpuUpload`].
+    pub memory: MemoryUse,
+    /// What to do with what could never fit.
+    pub when_too_large: WhenTooLarge,
+    /// How long an allocation waits for the GPU, in all. *Default*: 10 s.
+    pub timeout: Duration,
+    /// Its name.
+    pub name: Name,
+}
+
+impl UploadRingDesc {
+    /// A ring of `size` bytes.
+    #[must_use]
+    pub fn new(size: u64) -> Self {
+        Self {
+            size,
+            usage: Usage::READ_ONLY,
+            memory: MemoryUse::Upload,
+            when_too_large: WhenTooLarge::Refuse,
+            timeout: Duration::from_secs(10),
+            name: Name::default(),
+        }
+    }
+
+    /// Gives what could never fit a buffer of its own.
+    #[must_use]
+    pub fn dedicate(self) -> Self {
+        Self { when_too_large: WhenTooLarge::Dedicate, ..self }
+    }
+
+    /// Sets how long an allocation waits for the GPU.
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Names it.
+    #[must_use]
+    pub fn name(self, name: impl Into<Name>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    fn check<D: Device>(&self, context: &Context<D>) -> Result<(), DeviceError> {
+        let granule = context.alignments.constant.max(context.alignments.copy_offset);
+        if self.size == 0 {
+            return Err(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(granule)));
+        }
+        if !self.size.is_multiple_of(granule) {
+            let rule = "the size of an upload ring is a multiple of what constants and copies are aligned to";
+            return Err(DeviceError::invalid_call(rule, self.size, granule));
+        }
+        if !Usage::READ_ONLY.contains(self.usage) {
+            let allowed = Allowed::Usage(Usage::READ_ONLY);
+            return Err(DeviceError::invalid_desc("usage", self.usage, allowed));
+        }
+        if !matches!(self.memory, MemoryUse::Upload | MemoryUse::GpuUpload) {
+            let feature = "upload rings in memory that the CPU does not write: Upload and GpuUpload are";
+            return Err(DeviceError::Unsupported { feature });
+        }
+        Ok(())
+    }
+}
+
+/// One mapped buffer whose bytes are given out in a circle, for data of one submission each.
+/// From [`Gpu::create_upload_ring`](crate::Gpu::create_upload_ring).
+///
+/// # What it is good at
+/// Dynamic vertices and uploads in a bounded amount of memory: an allocation is a lock and a bump,
+/// nothing is freed one by one, and the same bytes are used over and over. Its downside is the
+/// order: a frame that the GPU has not finished holds back all that came after it. Small things
+/// that fit a recording's own pages are faster as [constants](Scratch::constants).
+///
+/// # Algorithm
+/// The end of a frame (or [`close`](Self::close), or [`Gpu::purge`](crate::Gpu::purge)) closes what
+/// was allocated since the last one. A closed frame is dated once no recording that may use its
+/// bytes is open: it must outlive what was submitted since its first byte was given out. When an
+/// allocation does not fit, the queues are polled and what is complete is freed; if it is still
+/// short, it waits for the oldest frame and retries, frame by frame. What could never fit is
+/// refused, or gets a buffer of its own.
+///
+/// # Efficiency
+/// O(1), one short lock, no allocation; nobody waits under the lock.
+///
+/// # Origin
+/// The upload ring of Microsoft's D3D12 samples and of Diligent Engine, with frames dated by open
+/// recordings instead of by the caller.
+///
+/// `Send` and `Sync`; methods may be called from any thread.
+pub struct UploadRing<D: Device> {
+    buffer: Buffer<D>,
+    frames: Arc<Mutex<RingFrames>>,
+    when_too_large: WhenTooLarge,
+    timeout: Duration,
+}
+
+debug_fields!([D: Device] UploadRing<D>, "UploadRing", this, buffer: this.buffer, when_too_large: this.when_too_large, timeout: this.timeout);
+
+impl<D: Device> UploadRing<D> {
+    pub(crate) fn create(services: &Services<D>, desc: &UploadRingDesc) -> Result<Self, Error> {
+        desc.check(&services.context).map_err(|source| Error::device(&desc.name, source))?;
+        let buffer = BufferDesc { usage: desc.usage, ..BufferDesc::new(desc.size, desc.usage) };
+        // Its own API resource: offset 0 of the ring has every alignment.
+        let buffer = buffer.memory(desc.memory).own_resource().name(desc.name.clone());
+        let buffer = Buffer::create(&services.context, services, &buffer)?;
+        let frames = Arc::new(Mutex::new(RingFrames::new(desc.size, services.context.clock.stamp())));
+        services.rings.add(&frames);
+        Ok(Self { buffer, frames, when_too_large: desc.when_too_large, timeout: desc.timeout })
+    }
+
+    /// Takes `size` bytes at a multiple of `align` in the API buffer, for the recording that
+    /// `scratch` belongs to.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] for more than the ring holds, unless such get buffers of their own;
+    /// [`Error::HeldByRecording`] when what is in the way may be used by a recording that is still
+    /// open, which waiting would not end; [`Error::Timeout`] when the GPU does not finish in time;
+    /// [`Error::OutOfMemory`] for a buffer of its own; [`Error::Foreign`] for a recording of another
+    /// manager; [`Error::Device`] for a size of 0, an alignment that is no power of two, or a lost
+    /// device. Nothing is allocated then.
+    ///
+    /// ```
+    /// use tenure::{Config, Gpu, Queue, UploadRingDesc};
+    /// use tenure::sim;
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let ring = gpu.create_upload_ring(&UploadRingDesc::new(1 << 20).name("particles"))?;
+    /// for step in 0..100_u8 {
+    ///     let frame = gpu.begin_frame()?;
+    ///     let mut recording = frame.record(Queue::Graphics, "particles")?;
+    ///     let (commands, scratch) = recording.split();
+    ///     let particles = ring.allocate(scratch, 300_000, 16)?;
+    ///     particles.write(0, &[step; 300_000])?;
+    ///     let _draw = (commands.raw(), particles.raw(), particles.offset());
+    ///     frame.submit(recording)?;
+    ///     frame.end()?;
+    /// }
+    /// assert!(ring.stats().peak_used <= 1 << 20);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    ///
+    /// A slice is gone with its recording. The last line is one too many, and the compiler says so:
+    ///
+    /// ```compile_fail,E0505
+    /// # use tenure::{Config, Gpu, Queue, UploadRingDesc};
+    /// # use tenure::sim;
+    /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// # let ring = gpu.create_upload_ring(&UploadRingDesc::new(1 << 20).name("particles"))?;
+    /// let mut recording = gpu.record(Queue::Graphics, "particles")?;
+    /// let particles = ring.allocate(recording.split().1, 300_000, 16)?;
+    /// recording.submit()?;
+    /// particles.write(0, &[1; 16])?;
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline]
+    pub fn allocate<'r>(
+        &'r self,
+        scratch: Scratch<'r, D>,
+        size: u64,
+        align: u64,
+    ) -> Result<RingSlice<'r, D>, Error> {
+        if !std::ptr::eq(&*scratch.services.context, Arc::as_ptr(self.context())) {
+            return Err(Error::Foreign { name: self.name().clone() });
+        }
+        let offset = self.frames.lock().allocate(size, align);
+        match offset {
+            Some(offset) => self.slice(offset, size),
+            None => self.allocate_later(scratch, size, align),
+        }
+    }
+
+    /// Ends what counts as one frame. The end of each frame does this, and each
+    /// [`Gpu::purge`](crate::Gpu::purge); call it where one frame needs more than the ring holds,
+    /// between its recordings.
+    #[inline(never)]
+    pub fn close(&self) {
+        let context = self.context();
+        self.frames.lock().close(&context.recordings, &context.clock);
+    }
+
+    /// What it has been through.
+    #[must_use]
+    #[inline(never)]
+    pub fn stats(&self) -> RingStats {
+        self.frames.lock().stats()
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.buffer.size()
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> &Name {
+        self.buffer.name()
+    }
+
+    fn context(&self) -> &Arc<Context<D>> {
+        self.buffer.context()
+    }
+
+    fn slice(&self, offset: u64, size: u64) -> Result<RingSlice<'_, D>, Error> {
+        let api_resource = self.buffer.api_resource();
+        let Some(mapping) = &api_resource.mapping else {
+            return Err(Error::NotMapped { name: self.name().clone() });
+        };
+        let offset = self.buffer.offset() + offset;
+        let address = api_resource.address.map(|base| base + offset);
+        let (context, name) = (&**self.context(), self.name());
+        let usage = self.buffer.usage();
+        let bytes = BufferSlice { context, resource: &api_resource.object, offset, size, address };
+        Ok(RingSlice { bytes, name, usage, mapping })
+    }
+
+    /// What does not fit at once.
+    #[cold]
+    fn allocate_later<'r>(
+        &'r self,
+        scratch: Scratch<'r, D>,
+        size: u64,
+        align: u64,
+    ) -> Result<RingSlice<'r, D>, Error> {
+        let refuse = |field, value: u64, allowed| {
+            Err(Error::device(self.name(), DeviceError::invalid_desc(field, value, allowed)))
+        };
+        if size == 0 {
+            return refuse("size", size, Allowed::AtLeast(1));
+        }
+        if !align.is_power_of_two() {
+            return refuse("align", align, Allowed::POWER_OF_TWO);
+        }
+        if size > self.size() {
+            return self.allocate_too_large(scratch, size, align);
+        }
+        let context = self.context();
+        let _call = context.call();
+        let begun = Instant::now();
+        let mut has_flushed = false;
+        loop {
+            context.clock.poll(context.device()).map_err(|source| context.refused(self.name(), source))?;
+            let oldest = {
+                let mut frames = self.frames.lock();
+                frames.free(&context.recordings, &context.clock);
+                if let Some(offset) = frames.allocate(size, align) {
+                    drop(frames);
+                    return self.slice(offset, size);
+                }
+                frames.oldest()
+            };
+            match oldest {
+                Oldest::Submitted(point) => self.wait(&point, begun)?,
+                // Uploads that wait to be submitted count as a recording, too.
+                Oldest::Recording if !has_flushed && scratch.services.uploads.is_pending() => {
+                    scratch.services.flush_pending_uploads()?;
+                    has_flushed = true;
+                }
+                Oldest::Recording => return Err(self.held(size)),
+            }
+        }
+    }
+
+    /// Waits for a frame, without the lock, so that others can allocate and frames can end meanwhile.
+    fn wait(&self, point: &crate::time::SyncPoint, begun: Instant) -> Result<(), Error> {
+        let (context, start) = (self.context(), Instant::now());
+        let left = self.timeout.saturating_sub(begun.elapsed());
+        let waited = context.clock.wait(context.device(), point, left);
+        let mut frames = self.frames.lock();
+        frames.stats.waits += 1;
+        let times = frames.stats.waits;
+        frames.stats.waited_ns = frames.stats.waited_ns.saturating_add(nanoseconds(start.elapsed()));
+        drop(frames);
+        if times.is_power_of_two() {
+            event!(debug, name = %self.name(), waited = ?start.elapsed(), times, "an upload ring was full and waited for the GPU");
+        }
+        if waited.map_err(|source| context.refused(self.name(), source))? {
+            return Ok(());
+        }
+        Err(Error::Timeout { what: Awaited::UploadRing, waited_ms: milliseconds(begun.elapsed()) })
+    }
+
+    fn held(&self, size: u64) -> Error {
+        let stats = self.stats();
+        // The recording that asks is open itself.
+        let open = self.context().recordings.oldest();
+        Error::HeldByRecording {
+            name: self.name().clone(),
+            size,
+            used: stats.used,
+            capacity: stats.capacity,
+            recording: open.as_ref().map(|open| open.name.clone()).unwrap_or_default(),
+            frame: open.map_or(0, |open| open.frame),
+        }
+    }
+
+    fn allocate_too_large<'r>(
+        &'r self,
+        scratch: Scratch<'r, D>,
+        size: u64,
+        align: u64,
+    ) -> Result<RingSlice<'r, D>, Error> {
+        let name = self.name();
+        if self.when_too_large == WhenTooLarge::Refuse {
+            return Err(Error::TooLarge { name: name.clone(), size, capacity: self.size() });
+        }
+        let (usage, memory) = (self.buffer.usage(), self.buffer.memory());
+        let desc = BufferDesc { usage, ..BufferDesc::new(size, usage) };
+        let page = scratch.dedicate(&desc.memory(memory).alignment(align).name(name.clone()))?;
+        let mapping = page.mapping().ok_or_else(|| Error::NotMapped { name: name.clone() })?;
+        let mut frames = self.frames.lock();
+        frames.stats.allocations += 1;
+        frames.stats.bytes += size;
+        frames.stats.dedicated += 1;
+        drop(frames);
+        let (resource, offset, address) = (page.resource(), page.base(), page.address());
+        let bytes = BufferSlice { context: self.context(), resource, offset, size, address };
+        Ok(RingSlice { bytes, name, usage, mapping })
+    }
+}

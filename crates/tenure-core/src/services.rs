@@ -1,0 +1,161 @@
+//! The services of a manager: one of each, and the order in which they age, give memory back and end.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::context::Context;
+use crate::descriptor::DescriptorService;
+use crate::device::{Device, Permit};
+use crate::error::Error;
+use crate::list::ListPool;
+use crate::memory::{MakeRoom, Wanted};
+use crate::permit::OwnPermit as _;
+use crate::query::QueryService;
+use crate::staging::{BuildScratchPool, PagePool, Purpose, Rings, SharedPages};
+use crate::transient_heaps::{IdleHeaps, Transients};
+use crate::upload::Uploads;
+
+/// The services of a manager, which its recordings and some handles share.
+pub(crate) struct Services<D: Device> {
+    pub(crate) lists: Arc<ListPool<D>>,
+    pub(crate) uploads: Uploads<D>,
+    /// Pages of constants between recordings.
+    pub(crate) constants: PagePool<D>,
+    /// Pages of build scratch between recordings.
+    pub(crate) builds: BuildScratchPool<D>,
+    pub(crate) rings: Rings,
+    pub(crate) readbacks: SharedPages<D>,
+    pub(crate) queries: Arc<QueryService<D>>,
+    pub(crate) transients: Transients<D>,
+    pub(crate) descriptors: Arc<DescriptorService<D>>,
+    /// Declared last, as in every handle.
+    pub(crate) context: Arc<Context<D>>,
+}
+
+impl<D: Device> Services<D> {
+    pub(crate) fn new(context: Arc<Context<D>>) -> Self {
+        let properties = context.device().properties();
+        let lists = Arc::new(ListPool::new(properties));
+        Self {
+            uploads: Uploads::new(properties, lists.clone()),
+            lists,
+            constants: PagePool::default(),
+            builds: BuildScratchPool::default(),
+            rings: Rings::default(),
+            readbacks: SharedPages::new(Purpose::Readbacks),
+            queries: Arc::new(QueryService::new(&context)),
+            transients: Transients::new(context.clone()),
+            descriptors: Arc::new(DescriptorService::new(&context)),
+            context,
+        }
+    }
+
+    /// Submits the pending uploads, so that the next submission finds their data.
+    ///
+    /// # Errors
+    /// As [`Uploads::flush`].
+    #[inline]
+    pub(crate) fn flush_pending_uploads(&self) -> Result<(), Error> {
+        if self.uploads.is_pending() { self.flush_uploads() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn flush_uploads(&self) -> Result<(), Error> {
+        self.uploads.flush(&self.context).map(drop)
+    }
+
+    /// Gives back the pages and the heaps of queries that nothing uses any more.
+    pub(crate) fn release_free(&self) {
+        let context = &*self.context;
+        self.constants.release_free(context);
+        self.builds.release_free(context);
+        self.uploads.release(context);
+        self.readbacks.release(context);
+        self.queries.store.trim(context);
+    }
+
+    /// The manager ends: gives back all pages and the memory of all heaps of queries.
+    pub(crate) fn release_all(&self) {
+        self.release_pages();
+        self.queries.store.release(&self.context);
+    }
+
+    fn release_pages(&self) {
+        let context = &*self.context;
+        self.constants.release_all(context);
+        self.builds.release_all(context);
+        self.uploads.release(context);
+        self.readbacks.release(context);
+    }
+
+    /// A frame has ended: gives back the pages that were not used for long, and counts GPU times.
+    pub(crate) fn end_frame(&self) {
+        let context = &*self.context;
+        self.constants.end_frame(context);
+        self.builds.end_frame(context);
+        self.uploads.end_frame(context);
+        self.readbacks.end_frame(context);
+        self.queries.end_frame();
+    }
+}
+
+/// Memory is short: all services give back what they do not use.
+impl<D: Device> MakeRoom for Services<D> {
+    /// Frees memory at once: all objects that the GPU is done with, idle pages and blocks. Uploads that are pending
+    /// are submitted, as they hold back what was dropped since.
+    fn make_room(&self, wanted: Option<Wanted>) {
+        let context = &*self.context;
+        // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
+        // refusal their `Upload` says so.
+        let _told_later = self.uploads.try_flush(context);
+        context.poll_clock();
+        self.release_free();
+        self.transients.try_trim(IdleHeaps::NotUsedLately);
+        context.purge_memory();
+        context.pools.reclaim(context.device());
+        if let Some(wanted) = wanted {
+            context.pools.residency.make_room(&context.paging(), wanted);
+        }
+    }
+
+    fn release_completed(&self) {
+        self.context.reclaim();
+    }
+
+    fn prepare_growth(&self) {
+        self.context.reclaim_without_frames();
+    }
+
+    fn wait_for_room(&self, wanted: Option<Wanted>) -> bool {
+        let context = &*self.context;
+        let has_trimmed = self.transients.try_trim(IdleHeaps::All);
+        let is_awaited =
+            || wanted.is_some_and(|wanted| context.pools.residency.is_room_in_use(&context.paging(), wanted));
+        if !has_trimmed && context.releases.stats().pending_bytes == 0 && !is_awaited() {
+            return false;
+        }
+        let submitted = context.clock.submitted();
+        let start = Instant::now();
+        // The clock notes a loss of the device, and the next call reports it.
+        let is_complete =
+            context.clock.wait(context.device(), &submitted, context.config.pools.max_wait) == Ok(true);
+        if let Some(times) = context.waits.allocations.note() {
+            event!(debug, waited = ?start.elapsed(), is_complete, times, "an allocation waited for the GPU to finish with memory");
+        }
+        self.make_room(wanted);
+        true
+    }
+}
+
+impl<D: Device> Drop for Services<D> {
+    /// Destroys the command lists and gives all pages back: no recording and no readback is left.
+    fn drop(&mut self) {
+        let (context, lists) = (&self.context, self.lists.take_all());
+        if context.finish() {
+            lists.into_iter().for_each(|list| context.device().destroy_list(Permit::own(), list));
+        } else {
+            std::mem::forget(lists);
+        }
+        self.release_pages();
+    }
+}

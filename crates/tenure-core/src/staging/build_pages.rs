@@ -1,0 +1,281 @@
+//! Pages of scratch memory for builds of acceleration structures.
+
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+
+use super::Page;
+use super::page_pool::{Gone, ThreadPages};
+use crate::append_list::AppendList;
+use crate::context::Context;
+use crate::device::{Barrier, Device};
+use crate::time::SyncPoint;
+
+/// Bytes of the first page, unless more is needed: the least that the configuration allows.
+const FIRST_PAGE: u64 = 64 << 10;
+
+/// The most sets of pages that are kept without pages, so that recordings need not allocate them.
+const MOST_EMPTY: usize = 16;
+
+/// Scratch memory for one build of an acceleration structure: see [`Scratch::build_scratch`](crate::Scratch::build_scratch). It lasts until
+/// the recording is submitted, or its scratch memory is
+/// [reused](crate::Recording::reuse_build_scratch); the GPU has it until the submission is complete.
+pub struct BuildScratch<'r, D: Device> {
+    page: &'r Page<D>,
+    /// In the page.
+    offset: u64,
+    size: u64,
+}
+
+debug_fields!([D: Device] BuildScratch<'_, D>, "BuildScratch", this, offset: this.offset(), size: this.size, address: this.gpu_address());
+
+impl<D: Device> Clone for BuildScratch<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for BuildScratch<'_, D> {}
+
+impl<'r, D: Device> BuildScratch<'r, D> {
+    /// The API buffer that holds it, with the scratch memory of other builds.
+    #[must_use]
+    pub fn raw(&self) -> &'r D::Resource {
+        self.page.resource()
+    }
+
+    /// Byte of the API buffer at which it begins.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.page.base() + self.offset
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The GPU address of its first byte, where the API has such: a multiple of
+    /// [`scratch_alignment`](crate::device::RayTracingLimits::scratch_alignment).
+    #[must_use]
+    pub fn gpu_address(&self) -> Option<u64> {
+        self.page.address().map(|address| address + self.offset)
+    }
+}
+
+/// The pages in which the builds of one recording have scratch memory.
+pub(crate) struct BuildPages<D: Device> {
+    pages: AppendList<Box<Page<D>>>,
+    /// Bytes of each that are handed out, since the memory was last reused.
+    used: RefCell<SmallVec<[u64; 8]>>,
+    /// The page that is being filled; its next byte, and its end. All 0 while there is none.
+    current: Cell<usize>,
+    next: Cell<u64>,
+    end: Cell<u64>,
+}
+
+impl<D: Device> BuildPages<D> {
+    fn new() -> Self {
+        Self {
+            pages: AppendList::new(),
+            used: RefCell::default(),
+            current: Cell::new(0),
+            next: Cell::new(0),
+            end: Cell::new(0),
+        }
+    }
+
+    /// Whether there is no page.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    /// The next bytes of the current page whose address is a multiple of `align`, a power of two.
+    #[inline]
+    pub(crate) fn bump(&self, size: u64, align: u64) -> Option<BuildScratch<'_, D>> {
+        let page = self.pages.get(self.current.get())?;
+        let base = page.address().unwrap_or_else(|| page.base());
+        let offset = base.checked_add(self.next.get())?.checked_next_multiple_of(align)? - base;
+        let end = offset.checked_add(size).filter(|end| *end <= self.end.get())?;
+        self.next.set(end);
+        Some(BuildScratch { page, offset, size })
+    }
+
+    /// Bytes of a page that was filled before the memory was reused.
+    pub(crate) fn find(&self, size: u64, align: u64) -> Option<BuildScratch<'_, D>> {
+        self.note_current();
+        (0..self.pages.len()).find_map(|index| {
+            self.go_to(index)?;
+            self.bump(size, align)
+        })
+    }
+
+    fn note_current(&self) {
+        if let Some(used) = self.used.borrow_mut().get_mut(self.current.get()) {
+            *used = self.next.get();
+        }
+    }
+
+    fn go_to(&self, index: usize) -> Option<()> {
+        let used = *self.used.borrow().get(index)?;
+        self.current.set(index);
+        self.next.set(used);
+        self.end.set(self.pages.get(index)?.size());
+        Some(())
+    }
+
+    /// Takes a page in, which is filled from here on.
+    pub(crate) fn begin(&self, page: Box<Page<D>>) -> Option<()> {
+        self.note_current();
+        self.used.borrow_mut().push(0);
+        self.pages.push(page);
+        self.go_to(self.pages.len() - 1)
+    }
+
+    /// What the builds so far have written is done before those that follow write it again; then all bytes
+    /// are free.
+    pub(crate) fn reuse(&mut self, barriers: impl FnOnce(&[Barrier<'_, D>])) {
+        self.note_current();
+        let used = self.used.get_mut();
+        let written = self.pages.iter().zip(used.iter()).filter(|(_, used)| **used > 0);
+        let found: SmallVec<[_; 8]> =
+            written.map(|(page, _)| Barrier::Unordered { resource: page.resource() }).collect();
+        if !found.is_empty() {
+            barriers(&found);
+        }
+        used.fill(0);
+        self.go_to(0);
+    }
+
+    fn take_pages(&mut self) -> impl Iterator<Item = Box<Page<D>>> + '_ {
+        self.used.get_mut().clear();
+        self.current.set(0);
+        self.next.set(0);
+        self.end.set(0);
+        self.pages.drain(0)
+    }
+}
+
+/// The pages of build scratch that no recording has.
+pub(crate) struct BuildScratchPool<D: Device> {
+    /// Set and cleared under the lock: most programs have none.
+    has_some: AtomicBool,
+    state: Mutex<PoolState<D>>,
+}
+
+struct PoolState<D: Device> {
+    pages: ThreadPages<D>,
+    /// Bytes that pages are to have from now on; 0 before the first.
+    size: u64,
+    #[expect(
+        clippy::vec_box,
+        reason = "recordings have them in boxes, so that those without builds are small"
+    )]
+    empty: Vec<Box<BuildPages<D>>>,
+}
+
+impl<D: Device> Default for BuildScratchPool<D> {
+    fn default() -> Self {
+        let state = PoolState { pages: ThreadPages::new(), size: 0, empty: Vec::new() };
+        Self { has_some: AtomicBool::new(false), state: Mutex::new(state) }
+    }
+}
+
+impl<D: Device> BuildScratchPool<D> {
+    pub(crate) fn take(&self) -> Box<BuildPages<D>> {
+        self.state.lock().empty.pop().unwrap_or_else(|| Box::new(BuildPages::new()))
+    }
+
+    /// A page of at least `needed` bytes that was used before and that nothing uses any more; `Err` with the bytes
+    /// that a new one should have where there is none. They grow where a recording has filled a page
+    /// (`is_further`), and where a build needs more, and not with the number of recordings in flight.
+    pub(crate) fn page_for(
+        &self,
+        context: &Context<D>,
+        needed: u64,
+        is_further: bool,
+    ) -> Result<Box<Page<D>>, u64> {
+        let largest = context.config.staging.build_scratch_page;
+        if needed > largest {
+            return Err(needed);
+        }
+        context.poll_clock();
+        let mut small = SmallVec::<[_; 2]>::new();
+        let mut state = self.state.lock();
+        let grown = if is_further { state.size.saturating_mul(2) } else { state.size };
+        state.size = grown.max(needed.next_power_of_two()).clamp(FIRST_PAGE.min(largest), largest);
+        let size = state.size;
+        let found = loop {
+            match state.pages.take_free(context) {
+                Some(page) if page.size() < size => small.push(page),
+                found => break found,
+            }
+        };
+        drop(state);
+        // Nothing uses them.
+        small.into_iter().for_each(|page| page.release_noted(context));
+        found.ok_or(size)
+    }
+
+    /// Takes the pages of a recording that was submitted, as `submission`, or discarded. Those
+    /// that are larger than usual, or smaller than pages have become, are given back.
+    pub(crate) fn put_back(
+        &self,
+        mut builds: Box<BuildPages<D>>,
+        context: &Context<D>,
+        submission: SyncPoint,
+    ) {
+        let mut other = SmallVec::<[_; 2]>::new();
+        let mut state = self.state.lock();
+        for page in builds.take_pages() {
+            if page.size() == state.size {
+                state.pages.put_filled(page, context, submission);
+            } else {
+                other.push(page);
+            }
+        }
+        if state.empty.len() < MOST_EMPTY {
+            state.empty.push(builds);
+        }
+        self.has_some.store(true, Ordering::Release);
+        drop(state);
+        other.into_iter().for_each(|page| page.release_after(context, submission));
+        if context.is_shut_down.load(Ordering::Acquire) {
+            self.release_all(context);
+        }
+    }
+
+    fn give_up(&self, context: &Context<D>, take: impl FnOnce(&mut ThreadPages<D>, &mut Gone<D>)) {
+        if !self.has_some.load(Ordering::Acquire) {
+            return;
+        }
+        let mut gone = Gone::new();
+        let mut state = self.state.lock();
+        take(&mut state.pages, &mut gone);
+        if state.pages.is_empty() {
+            state.size = 0;
+            self.has_some.store(false, Ordering::Release);
+        }
+        drop(state);
+        gone.release(context);
+    }
+
+    /// Gives back the pages that no recording has taken for the configured frames.
+    pub(crate) fn end_frame(&self, context: &Context<D>) {
+        let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
+        self.give_up(context, |pages, gone| pages.end_frame(oldest, context, gone));
+    }
+
+    /// Gives back the pages that nothing uses any more.
+    pub(crate) fn release_free(&self, context: &Context<D>) {
+        self.give_up(context, |pages, gone| pages.clear_free(context, gone));
+    }
+
+    /// Gives all pages back.
+    pub(crate) fn release_all(&self, context: &Context<D>) {
+        self.give_up(context, |pages, gone| pages.clear(gone));
+    }
+}

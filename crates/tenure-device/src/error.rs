@@ -1,0 +1,393 @@
+//! What a device can answer instead of success.
+
+use std::fmt;
+
+use super::{
+    ApiCode, BindingKind, CallRule, DescriptorKind, Dimension, Format, HeapCategory, MemoryTypeId, Plane,
+    State, Usage, ViewShape,
+};
+
+/// A value that an error reports: see [`DeviceError::InvalidDesc`] and [`DeviceError::InvalidCall`].
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldValue {
+    /// A count, a size, an index.
+    Number(u64),
+    /// A level of detail or a bias, in thousandths (saturating), so that errors can be compared.
+    Thousandths(i64),
+    /// A level of detail or a bias that is none.
+    NotANumber,
+    /// A texel format.
+    Format(Format),
+    /// A set of uses.
+    Usage(Usage),
+    /// How many dimensions a texture has.
+    Dimension(Dimension),
+    /// What a view shows a texture as.
+    Shape(ViewShape),
+    /// A plane of a format.
+    Plane(Plane),
+    /// What a heap holds.
+    HeapCategory(HeapCategory),
+    /// What a heap of descriptors holds.
+    DescriptorKind(DescriptorKind),
+    /// What a binding of a descriptor set holds.
+    BindingKind(BindingKind),
+}
+
+impl FieldValue {
+    /// The number, if it is one.
+    #[must_use]
+    pub const fn number(self) -> Option<u64> {
+        match self {
+            Self::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for FieldValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(value) => value.fmt(f),
+            Self::Thousandths(i64::MAX) => f.write_str("infinity"),
+            Self::Thousandths(i64::MIN) => f.write_str("minus infinity"),
+            Self::Thousandths(value) => (*value as f64 / 1000.0).fmt(f),
+            Self::NotANumber => f.write_str("not a number"),
+            Self::Format(value) => fmt::Debug::fmt(value, f),
+            Self::Usage(value) => value.fmt(f),
+            Self::Dimension(value) => fmt::Debug::fmt(value, f),
+            Self::Shape(value) => fmt::Debug::fmt(value, f),
+            Self::Plane(value) => fmt::Debug::fmt(value, f),
+            Self::HeapCategory(value) => fmt::Debug::fmt(value, f),
+            Self::DescriptorKind(value) => fmt::Debug::fmt(value, f),
+            Self::BindingKind(value) => fmt::Debug::fmt(value, f),
+        }
+    }
+}
+
+impl From<u64> for FieldValue {
+    fn from(value: u64) -> Self {
+        Self::Number(value)
+    }
+}
+
+impl From<u32> for FieldValue {
+    fn from(value: u32) -> Self {
+        Self::Number(u64::from(value))
+    }
+}
+
+impl From<f32> for FieldValue {
+    fn from(value: f32) -> Self {
+        if value.is_nan() {
+            return Self::NotANumber;
+        }
+        Self::Thousandths((f64::from(value) * 1000.0).round() as i64)
+    }
+}
+
+impl From<Format> for FieldValue {
+    fn from(value: Format) -> Self {
+        Self::Format(value)
+    }
+}
+
+impl From<Usage> for FieldValue {
+    fn from(value: Usage) -> Self {
+        Self::Usage(value)
+    }
+}
+
+impl From<Dimension> for FieldValue {
+    fn from(value: Dimension) -> Self {
+        Self::Dimension(value)
+    }
+}
+
+impl From<ViewShape> for FieldValue {
+    fn from(value: ViewShape) -> Self {
+        Self::Shape(value)
+    }
+}
+
+impl From<Plane> for FieldValue {
+    fn from(value: Plane) -> Self {
+        Self::Plane(value)
+    }
+}
+
+impl From<HeapCategory> for FieldValue {
+    fn from(value: HeapCategory) -> Self {
+        Self::HeapCategory(value)
+    }
+}
+
+impl From<DescriptorKind> for FieldValue {
+    fn from(value: DescriptorKind) -> Self {
+        Self::DescriptorKind(value)
+    }
+}
+
+impl From<BindingKind> for FieldValue {
+    fn from(value: BindingKind) -> Self {
+        Self::BindingKind(value)
+    }
+}
+
+/// What a refused field may be: see [`DeviceError::InvalidDesc`].
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allowed {
+    /// No less than this.
+    AtLeast(u64),
+    /// No more than this: a limit of the device, or of another field.
+    AtMost(u64),
+    /// This alone.
+    Exactly(u64),
+    /// A multiple of this.
+    MultipleOf(u64),
+    /// No uses but these.
+    Usage(Usage),
+    /// What else has to hold, or what to do.
+    Rule(&'static str),
+}
+
+impl Allowed {
+    /// For alignments.
+    pub const POWER_OF_TWO: Self = Self::Rule("a power of two");
+}
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtLeast(least) => write!(f, "at least {least}"),
+            Self::AtMost(most) => write!(f, "at most {most}"),
+            Self::Exactly(only) => write!(f, "{only}"),
+            Self::MultipleOf(unit) => write!(f, "a multiple of {unit}"),
+            Self::Usage(usage) => write!(f, "of {usage} alone"),
+            Self::Rule(rule) => f.write_str(rule),
+        }
+    }
+}
+
+/// The values of a broken rule, in brackets; nothing where it has none.
+struct Values<'a>(&'a Option<FieldValue>, &'a Option<FieldValue>);
+
+impl fmt::Display for Values<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self(Some(value), Some(limit)) => write!(f, " ({value}, limit {limit})"),
+            Self(Some(value), None) => write!(f, " ({value})"),
+            Self(None, Some(limit)) => write!(f, " (limit {limit})"),
+            Self(None, None) => Ok(()),
+        }
+    }
+}
+
+/// Why a call of the [`Device`](super::Device) contract failed.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceError {
+    /// The driver has no memory of that kind left for this request.
+    #[error("the driver refused {requested} B of memory type {}", memory.0)]
+    OutOfMemory {
+        /// Bytes asked for.
+        requested: u64,
+        /// The memory type asked for.
+        memory: MemoryTypeId,
+    },
+    /// The driver was not asked for so much: it is more than there is, than the operating system grants, or than
+    /// the program's cap (`Gpu::set_memory_cap`) leaves.
+    #[error("{requested} B of memory type {} are more than there is, is granted, or the program's cap leaves", memory.0)]
+    NotGranted {
+        /// Bytes asked for.
+        requested: u64,
+        /// The memory type asked for.
+        memory: MemoryTypeId,
+    },
+    /// The driver was not asked, as `NEVER_ALLOCATE` says.
+    #[error(
+        "no block of memory type {} has {requested} B free for this, and NEVER_ALLOCATE keeps the driver from being asked \
+         for memory: ask without it, or for less", memory.0
+    )]
+    NeverAllocate {
+        /// Bytes asked for.
+        requested: u64,
+        /// The memory type.
+        memory: MemoryTypeId,
+    },
+    /// No memory type that is local to the GPU will do, and `DEVICE_LOCAL_ONLY` forbids the others.
+    #[error(
+        "no memory that is local to the GPU can hold {requested} B for this use, and DEVICE_LOCAL_ONLY forbids memory \
+         type {}, which can: ask without it, or for another MemoryUse", memory.0
+    )]
+    DeviceLocalOnly {
+        /// Bytes asked for.
+        requested: u64,
+        /// The memory type that would be taken without the flag.
+        memory: MemoryTypeId,
+    },
+    /// The driver has no host memory or no object slots left.
+    #[error("the driver is out of host memory or objects ({what})")]
+    OutOfHostMemory {
+        /// The call that failed.
+        what: &'static str,
+    },
+    /// The driver has no device memory left for something other than an allocation: descriptors,
+    /// command buffers, page tables, a submission.
+    #[error("the driver is out of device memory of its own ({what})")]
+    OutOfDeviceMemory {
+        /// The call that failed.
+        what: &'static str,
+    },
+    /// The limit on live memory allocations is reached.
+    #[error(
+        "the device allows {limit} memory allocations at once and all are in use: fewer committed resources, or larger blocks, \
+         take fewer"
+    )]
+    TooManyAllocations {
+        /// The device's limit.
+        limit: u64,
+    },
+    /// The device lacks a feature that the call needs.
+    #[error("the device does not support {feature}")]
+    Unsupported {
+        /// The feature, in the API's own words.
+        feature: &'static str,
+    },
+    /// The device lacks a texel format, or cannot use it for what was asked: see
+    /// [`Device::supports_format`](super::Device::supports_format).
+    #[error("the device does not support {feature} in the format {format:?}")]
+    UnsupportedFormat {
+        /// The format.
+        format: Format,
+        /// What it lacks in it.
+        feature: &'static str,
+    },
+    /// A description no device accepts, or one beyond this device's limits.
+    #[error("invalid description: {field} = {value}: must be {allowed}")]
+    InvalidDesc {
+        /// The field that is wrong.
+        field: &'static str,
+        /// Its value.
+        value: FieldValue,
+        /// What it may be.
+        allowed: Allowed,
+    },
+    /// A use of a resource that it was not created for.
+    #[error("the resource needs the usage {needs}, and was created with {has}")]
+    MissingUsage {
+        /// The uses that the call needs.
+        needs: Usage,
+        /// Those that the resource was created with.
+        has: Usage,
+    },
+    /// A resource is to be used in a state that the call does not allow.
+    #[error("broken rule: {rule}: {state} (allowed: {allowed})")]
+    InvalidState {
+        /// The rule that is broken.
+        rule: CallRule,
+        /// The state asked for, or the one that the resource is in.
+        state: State,
+        /// The states that are allowed.
+        allowed: State,
+    },
+    /// A call that breaks a rule of the API: wrong heap, misaligned offset, out of range.
+    #[error("broken rule: {rule}{}", Values(value, limit))]
+    InvalidCall {
+        /// The rule that is broken.
+        rule: CallRule,
+        /// What breaks it; `None` where the rule says it all.
+        value: Option<FieldValue>,
+        /// What the value is measured against, if anything.
+        limit: Option<FieldValue>,
+    },
+    /// A call of the graphics API failed in a way that no rule of the contract explains.
+    #[error("{call} failed ({code})")]
+    ApiFailed {
+        /// The call.
+        call: &'static str,
+        /// The API's answer.
+        code: ApiCode,
+    },
+    /// The device was removed, reset or lost. Nothing works any more.
+    #[error("the device is lost: {reason}")]
+    Lost {
+        /// The driver's reason.
+        reason: String,
+    },
+}
+
+impl DeviceError {
+    /// [`InvalidDesc`](Self::InvalidDesc).
+    ///
+    /// ```
+    /// use tenure::device::Allowed;
+    /// use tenure::DeviceError;
+    /// let refused = DeviceError::invalid_desc("width", 40_000_u64, Allowed::AtMost(16_384));
+    /// assert_eq!(refused.to_string(), "invalid description: width = 40000: must be at most 16384");
+    /// ```
+    #[must_use]
+    pub fn invalid_desc(field: &'static str, value: impl Into<FieldValue>, allowed: Allowed) -> Self {
+        Self::InvalidDesc { field, value: value.into(), allowed }
+    }
+
+    /// [`InvalidCall`](Self::InvalidCall) with what breaks the rule and what that is measured against.
+    ///
+    /// ```
+    /// use tenure::device::{CallRule, DeviceError};
+    /// let refused = DeviceError::invalid_call(CallRule::InsideResource, 300_u64, 256_u64);
+    /// assert_eq!(refused.to_string(), "broken rule: the range is inside the resource (300, limit 256)");
+    /// ```
+    #[must_use]
+    pub fn invalid_call(
+        rule: impl Into<CallRule>,
+        value: impl Into<FieldValue>,
+        limit: impl Into<FieldValue>,
+    ) -> Self {
+        Self::InvalidCall { rule: rule.into(), value: Some(value.into()), limit: Some(limit.into()) }
+    }
+
+    /// [`InvalidCall`](Self::InvalidCall) with what breaks the rule.
+    #[must_use]
+    pub fn invalid_value(rule: impl Into<CallRule>, value: impl Into<FieldValue>) -> Self {
+        Self::InvalidCall { rule: rule.into(), value: Some(value.into()), limit: None }
+    }
+
+    /// [`InvalidCall`](Self::InvalidCall) where the rule says it all.
+    #[must_use]
+    pub fn broken_rule(rule: impl Into<CallRule>) -> Self {
+        Self::InvalidCall { rule: rule.into(), value: None, limit: None }
+    }
+
+    /// A queue that cannot discard a texture of this usage: see [`State::to_discard`].
+    #[must_use]
+    pub fn cannot_discard(usage: Usage) -> Self {
+        let rule = "a target on graphics queues, or UNORDERED_ACCESS on graphics and compute queues, \
+                    for the queue to discard the texture";
+        Self::invalid_desc("usage", usage, Allowed::Rule(rule))
+    }
+
+    /// A write state together with another state.
+    #[must_use]
+    pub fn write_state_alone(state: State) -> Self {
+        let allowed = State::all() - State::WRITES;
+        Self::InvalidState { rule: CallRule::WriteStateAlone, state, allowed }
+    }
+
+    /// True for the failures that another block size, memory type or a later try may cure.
+    #[must_use]
+    pub const fn is_shortage(&self) -> bool {
+        matches!(
+            self,
+            Self::OutOfMemory { .. }
+                | Self::NotGranted { .. }
+                | Self::NeverAllocate { .. }
+                | Self::DeviceLocalOnly { .. }
+                | Self::OutOfHostMemory { .. }
+                | Self::OutOfDeviceMemory { .. }
+                | Self::TooManyAllocations { .. }
+        )
+    }
+}

@@ -1,0 +1,89 @@
+//! A device's heaps alone.
+
+use std::ops::Deref;
+
+use tenure_heap::{HeapDevice, HeapDeviceError, HeapProperties};
+
+use super::{Device, DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef, Permit};
+
+/// The heaps of a device, for [`HeapPools`](tenure_heap::HeapPools): programs that create their resources
+/// themselves need no more of it. `P` points to the device: a reference, an `Arc`.
+///
+/// ```
+/// use tenure::device::{Device as _, DeviceHeaps, HeapCategory, Permit};
+/// use tenure::memory::heap_pools::{HeapPools, HeapPoolsConfig, MemoryRequest};
+/// use tenure::memory::type_order;
+/// use tenure::{MemoryUse, sim};
+///
+/// let device = sim::Device::new(sim::Profile::DISCRETE);
+/// let order = type_order(device.properties(), MemoryUse::GpuOnly);
+/// let heaps = DeviceHeaps::new(&device, Permit::checked());
+/// let mut pools = HeapPools::new(heaps, HeapPoolsConfig::default())?;
+/// let request = MemoryRequest::new(48 << 10, 256, &order, HeapCategory::Any);
+/// let (range, ()) = pools.allocate(request, |_heap| ())?;
+/// pools.free(&range)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct DeviceHeaps<P: Deref<Target: Device>> {
+    device: P,
+    permit: Permit<P::Target>,
+}
+
+impl<P: Deref<Target: Device>> DeviceHeaps<P> {
+    /// With a permit to destroy heaps: whoever makes it promises that nothing is placed in a heap any more when it
+    /// is destroyed, so when the last range in it is freed.
+    #[must_use]
+    pub const fn new(device: P, permit: Permit<P::Target>) -> Self {
+        Self { device, permit }
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &P::Target {
+        &self.device
+    }
+}
+
+impl<P: Deref<Target: Device>> HeapDevice for DeviceHeaps<P> {
+    type Heap = <P::Target as Device>::Heap;
+    type Error = DeviceError;
+
+    fn properties(&self) -> HeapProperties {
+        self.device.properties().heap_properties()
+    }
+
+    fn create_heap(&self, desc: &HeapDesc) -> Result<Self::Heap, DeviceError> {
+        self.device.create_heap(desc)
+    }
+
+    fn destroy_heap(&self, heap: Self::Heap) {
+        self.device.destroy_heap(self.permit, heap);
+    }
+
+    fn set_name(&self, heap: &Self::Heap, name: &str) {
+        self.device.set_name(self.permit, ObjectRef::Heap(heap), name);
+    }
+
+    fn budget(&self) -> Vec<HeapBudget> {
+        // A device that does not answer grants everything, and refuses the heap itself.
+        self.device.budget().unwrap_or_default()
+    }
+}
+
+impl HeapDeviceError for DeviceError {
+    fn is_shortage(&self) -> bool {
+        Self::is_shortage(self)
+    }
+
+    fn is_unsupported(&self) -> bool {
+        matches!(self, Self::Unsupported { .. } | Self::UnsupportedFormat { .. })
+    }
+
+    fn not_granted(requested: u64, memory: MemoryTypeId) -> Self {
+        Self::NotGranted { requested, memory }
+    }
+
+    fn unsupported(feature: &'static str) -> Self {
+        Self::Unsupported { feature }
+    }
+}

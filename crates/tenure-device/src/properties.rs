@@ -1,0 +1,268 @@
+//! What a device is and has.
+
+use tenure_heap::{HeapProperties, MemoryHeap, MemoryType};
+
+use super::{
+    Allowed, CallRule, DescriptorLimits, DeviceError, Features, QueryHeapDesc, QueryKind, QueryLimits,
+    QueueId, QueueKind, QueueProperties, Requirements, Residency, ResourceDesc, TimestampClock,
+};
+
+/// Whose rules a device keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Api {
+    /// Direct3D 12: memory types are heap types, which fix how resources in them are used (upload
+    /// heaps are only read by the GPU, readback heaps only copied to), and structured views begin at
+    /// any element.
+    Direct3D12,
+    /// Vulkan.
+    Vulkan,
+}
+
+/// How the API treats resource states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StateModel {
+    /// D3D12's legacy states: buffers (and textures, for a few read states and copies) are
+    /// promoted from `COMMON` on first use without a barrier; what was promoted, and every
+    /// buffer, decays to `COMMON` when the submission completes.
+    Promotion,
+    /// Vulkan: nothing is implied, images have layouts, each write needs a barrier before the
+    /// next use, and another queue family needs a transfer. D3D12's enhanced barriers, too, with
+    /// layouts of their own and one family.
+    Explicit,
+}
+
+/// Everything about a device that does not change while it lives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Properties {
+    /// The adapter, for people.
+    pub name: String,
+    /// `"sim"`, `"vulkan"` or `"d3d12"`.
+    pub backend: &'static str,
+    /// At most 32.
+    pub memory_types: Vec<MemoryType>,
+    /// At most 16.
+    pub memory_heaps: Vec<MemoryHeap>,
+    /// At most [`MAX_QUEUES`](super::MAX_QUEUES), the first of them able to do everything.
+    pub queues: Vec<QueueProperties>,
+    /// What is offered.
+    pub features: Features,
+    /// Whose rules it keeps.
+    pub api: Api,
+    /// How states work.
+    pub state_model: StateModel,
+    /// Who decides what is resident.
+    pub residency: Residency,
+    /// CPU and GPU share one memory.
+    pub uma: bool,
+    /// Bytes between the starts of constant (uniform) buffer views; a power of two.
+    pub constant_alignment: u64,
+    /// Bytes between the starts of structured or storage buffer views; a power of two.
+    pub storage_alignment: u64,
+    /// Bytes; the alignment of an acceleration structure in its buffer.
+    pub acceleration_structure_alignment: u64,
+    /// Bytes; the smallest alignment a heap may be created with, and that heap sizes are rounded to.
+    pub heap_alignment: u64,
+    /// Bytes; the heap alignment that multisampled textures need; a power of two.
+    pub msaa_heap_alignment: u64,
+    /// Bytes; row pitch alignment of buffer-texture copies; a power of two.
+    pub copy_pitch_alignment: u64,
+    /// Bytes; offset alignment of buffer-texture copies; a power of two.
+    pub copy_offset_alignment: u64,
+    /// Bytes; flushes of non-coherent memory are rounded to this; a power of two.
+    pub non_coherent_atom: u64,
+    /// Bytes of one tile of a reserved resource; a power of two.
+    pub tile_size: u64,
+    /// Most driver memory allocations alive at once (Vulkan: `maxMemoryAllocationCount`).
+    pub max_allocations: u64,
+    /// Bytes of the largest single heap.
+    pub max_heap_size: u64,
+    /// Bytes of the largest buffer.
+    pub max_buffer_size: u64,
+    /// Texels of the longest side of a 2D texture.
+    pub max_texture_2d: u32,
+    /// Texels of the longest side of a 3D texture.
+    pub max_texture_3d: u32,
+    /// Most layers of an array texture.
+    pub max_layers: u32,
+    /// What it offers of descriptors.
+    pub descriptors: DescriptorLimits,
+    /// What it offers of queries.
+    pub queries: QueryLimits,
+    /// What it says about memory for ray tracing.
+    pub rays: RayTracingLimits,
+}
+
+impl Properties {
+    /// What pools need to know about the device's memory.
+    #[must_use]
+    pub fn heap_properties(&self) -> HeapProperties {
+        HeapProperties {
+            memory_types: self.memory_types.clone(),
+            memory_heaps: self.memory_heaps.clone(),
+            heap_alignment: self.heap_alignment,
+            msaa_heap_alignment: self.msaa_heap_alignment,
+            non_coherent_atom: self.non_coherent_atom,
+            max_allocations: self.max_allocations,
+            max_heap_size: self.max_heap_size,
+        }
+    }
+
+    /// Bytes; the alignment of a heap in which a resource with these requirements is to be placed.
+    ///
+    /// ```
+    /// use tenure::device::{Device, ResourceDesc};
+    /// use tenure::{Format, TextureDesc, Usage, sim};
+    /// let device = sim::Device::new(sim::Profile::D3D12_TIER2);
+    /// let target = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(4);
+    /// let desc = ResourceDesc::Texture(target.info);
+    /// let needs = device.requirements(&desc)?;
+    /// assert_eq!(device.properties().heap_alignment_for(&desc, &needs), 4 << 20);
+    /// # Ok::<(), tenure::DeviceError>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn heap_alignment_for(&self, desc: &ResourceDesc, needs: &Requirements) -> u64 {
+        let heap = if desc.is_multisampled() { self.msaa_heap_alignment } else { self.heap_alignment };
+        heap.max(needs.alignment)
+    }
+
+    /// Bytes that a resource with these requirements takes with memory of its own: whole pages of 4 KiB on Direct3D 12, also
+    /// with tight alignment, which lets it take less of a heap.
+    ///
+    /// ```
+    /// use tenure::device::{Device, ResourceDesc};
+    /// use tenure::{BufferInfo, Usage, sim};
+    /// let device = sim::Device::with_options(sim::Options::new(sim::Profile::D3D12_TIER2).tight_alignment(true));
+    /// let needs = device.requirements(&ResourceDesc::Buffer(BufferInfo { size: 100, usage: Usage::VERTEX }))?;
+    /// assert_eq!((needs.size, device.properties().committed_size(&needs)), (104, 4096));
+    /// # Ok::<(), tenure::DeviceError>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn committed_size(&self, needs: &Requirements) -> u64 {
+        const PAGE: u64 = 4 << 10;
+        match self.api {
+            Api::Direct3D12 => needs.size.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX),
+            Api::Vulkan => needs.size,
+        }
+    }
+
+    /// True where the CPU sees what the GPU wrote only after a barrier for it,
+    /// [`CommandList::make_visible_to_cpu`](super::CommandList::make_visible_to_cpu): Vulkan. On Direct3D 12
+    /// the end of a submission is enough.
+    #[must_use]
+    pub const fn has_host_barriers(&self) -> bool {
+        matches!(self.api, Api::Vulkan)
+    }
+
+    /// True where lists are told in which heaps shaders find their descriptors,
+    /// [`CommandList::set_descriptor_heaps`](super::CommandList::set_descriptor_heaps): Direct3D 12, and Vulkan with
+    /// descriptor buffers, which both have no [sets](super::DescriptorLimits::sets). Else such a heap is a
+    /// descriptor set, which the program binds.
+    #[must_use]
+    pub const fn sets_descriptor_heaps(&self) -> bool {
+        !self.descriptors.sets
+    }
+
+    /// The queue to use for work of `kind`: the first of that kind, else the first that can do
+    /// it, which the first queue always can.
+    #[must_use]
+    pub fn queue(&self, kind: QueueKind) -> QueueId {
+        let find = |wanted| self.queues.iter().position(|queue| queue.kind == wanted);
+        let index = match kind {
+            QueueKind::Graphics => find(QueueKind::Graphics),
+            QueueKind::Compute => find(QueueKind::Compute),
+            QueueKind::Copy => find(QueueKind::Copy).or_else(|| find(QueueKind::Compute)),
+        };
+        QueueId(index.and_then(|index| u8::try_from(index).ok()).unwrap_or(0))
+    }
+}
+
+impl Properties {
+    /// The clock of a queue's timestamps.
+    #[must_use]
+    pub fn timestamp_clock(&self, queue: QueueId) -> TimestampClock {
+        self.queries.timestamps.get(queue.index()).copied().unwrap_or_default()
+    }
+
+    /// True when the lists of a queue can use queries of that kind.
+    #[must_use]
+    pub fn has_queries(&self, kind: QueryKind, queue: QueueId) -> bool {
+        let is_graphics =
+            self.queues.get(queue.index()).is_some_and(|found| found.kind == QueueKind::Graphics);
+        match kind {
+            QueryKind::Timestamp => self.timestamp_clock(queue).is_there(),
+            QueryKind::BinaryOcclusion => is_graphics,
+            QueryKind::Occlusion => is_graphics && self.queries.precise_occlusion,
+            QueryKind::PipelineStatistics => is_graphics && self.queries.pipeline_statistics,
+            QueryKind::CompactedSize => self.builds_acceleration_structures(queue),
+        }
+    }
+
+    /// Checks the description of a heap of queries.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidCall`] for a queue that does not exist, [`DeviceError::Unsupported`] for queries
+    /// that it does not have, [`DeviceError::InvalidDesc`] for no queries at all.
+    pub fn check_query_heap(&self, desc: &QueryHeapDesc) -> Result<(), DeviceError> {
+        let queues = self.queues.len() as u64;
+        if desc.queue.index() >= self.queues.len() {
+            return Err(DeviceError::invalid_call(CallRule::QueueExists, u64::from(desc.queue.0), queues));
+        }
+        if !self.has_queries(desc.kind, desc.queue) {
+            return Err(DeviceError::Unsupported { feature: unsupported(desc.kind) });
+        }
+        match desc.count {
+            0 => Err(DeviceError::invalid_desc("count", 0_u32, Allowed::AtLeast(1))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Properties {
+    /// True when lists of a queue build, copy and compact acceleration structures.
+    #[must_use]
+    pub fn builds_acceleration_structures(&self, queue: QueueId) -> bool {
+        let runs_shaders = |kind: QueueKind| kind != QueueKind::Copy;
+        self.features.contains(Features::ACCELERATION_STRUCTURES)
+            && self.queues.get(queue.index()).is_some_and(|queue| runs_shaders(queue.kind))
+    }
+}
+
+const fn unsupported(kind: QueryKind) -> &'static str {
+    match kind {
+        QueryKind::Timestamp => "timestamps on this queue",
+        QueryKind::Occlusion => "precise occlusion queries on this queue",
+        QueryKind::BinaryOcclusion => "occlusion queries on this queue",
+        QueryKind::PipelineStatistics => "pipeline statistics on this queue",
+        QueryKind::CompactedSize => "acceleration structures on this queue",
+    }
+}
+
+/// What a device says about memory for ray tracing, beside
+/// [`acceleration_structure_alignment`](Properties::acceleration_structure_alignment). Of use where it has
+/// [`Features::ACCELERATION_STRUCTURES`]; the groups of shaders where it has
+/// [`Features::RAY_TRACING_PIPELINES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RayTracingLimits {
+    /// Bytes; the GPU address of the scratch memory of a build is a multiple of it; a power of two.
+    pub scratch_alignment: u64,
+    /// Bytes of the handle of a shader group.
+    pub group_handle_size: u64,
+    /// Bytes; records of a shader binding table begin at multiples of it; a power of two.
+    pub group_handle_alignment: u64,
+    /// Bytes; the GPU address of a shader binding table is a multiple of it; a power of two.
+    pub group_base_alignment: u64,
+}
+
+impl Default for RayTracingLimits {
+    /// What Direct3D 12 has on every device, and no device on Vulkan exceeds.
+    fn default() -> Self {
+        Self {
+            scratch_alignment: 256,
+            group_handle_size: 32,
+            group_handle_alignment: 32,
+            group_base_alignment: 64,
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Queues: their numbers, their kinds, and the families that share resources.
+
+/// The most queues a device may expose to tenure. Sync points are arrays of this length.
+pub const MAX_QUEUES: usize = 8;
+
+/// Index of a queue in [`Properties::queues`](super::Properties::queues).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueId(pub u8);
+
+impl QueueId {
+    /// No queue of the device: another device, process or API, as one side of a
+    /// [`QueueTransfer`](super::QueueTransfer).
+    pub const PEER: Self = Self(u8::MAX);
+
+    /// As an index.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a queue can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum QueueKind {
+    /// Everything (D3D12: direct).
+    Graphics,
+    /// Dispatches and copies.
+    Compute,
+    /// Copies.
+    Copy,
+}
+
+/// One queue that tenure may submit to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueProperties {
+    /// What it can do.
+    pub kind: QueueKind,
+    /// Queues of equal family share textures without an ownership transfer (Vulkan). On D3D12 all
+    /// queues have the same family. Buffers are shared by all families: the
+    /// device creates them so (Vulkan's concurrent sharing, which costs buffers nothing).
+    pub family: u32,
+}

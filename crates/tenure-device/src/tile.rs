@@ -1,0 +1,79 @@
+//! Tiles of reserved (sparse) resources.
+
+use super::Device;
+
+/// How a reserved resource is divided into tiles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TileLayout {
+    /// Bytes of a tile.
+    pub tile_size: u64,
+    /// Texels of one tile: width, height, depth. A buffer's tile is `tile_size` bytes wide.
+    pub tile_extent: [u32; 3],
+    /// Tiles across, down and deep of each subresource `mip + layer * mips`; zero for packed mips.
+    pub subresources: Vec<[u32; 3]>,
+    /// Mips from this one on are packed together into `packed_tiles` tiles, for each layer.
+    pub first_packed_mip: u32,
+    /// Tiles of the packed mips of one layer; addressed as subresource `first_packed_mip + layer * mips`, x only.
+    pub packed_tiles: u32,
+    /// Bit *i* is set when tiles can be mapped to memory of type *i*. These may be fewer types than a resource with the
+    /// same description can be placed in: NVIDIA's drivers for Vulkan map tiles to memory of the device alone.
+    pub memory_types: u32,
+}
+
+/// A box of tiles of one subresource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileRegion {
+    /// Subresource `mip + layer * mips`; 0 for a buffer.
+    pub subresource: u32,
+    /// First tile: x, y, z.
+    pub origin: [u32; 3],
+    /// Tiles: across, down, deep.
+    pub extent: [u32; 3],
+}
+
+impl TileRegion {
+    /// A run of tiles of a buffer.
+    #[must_use]
+    pub const fn buffer(first: u32, count: u32) -> Self {
+        Self { subresource: 0, origin: [first, 0, 0], extent: [count, 1, 1] }
+    }
+
+    /// Tiles in the box; `None` when it overflows.
+    #[must_use]
+    pub const fn tiles(&self) -> Option<u32> {
+        match self.extent[0].checked_mul(self.extent[1]) {
+            Some(slice) => slice.checked_mul(self.extent[2]),
+            None => None,
+        }
+    }
+}
+
+/// What a box of tiles is to be mapped to.
+pub enum TileSource<'a, D: Device> {
+    /// Consecutive tiles of a heap, beginning at byte `offset`, in the order x, y, z.
+    Heap {
+        /// The heap.
+        heap: &'a D::Heap,
+        /// Byte of the first tile; a multiple of the tile size.
+        offset: u64,
+    },
+    /// Nothing: see [`Features::UNMAPPED_TILES`](super::Features::UNMAPPED_TILES).
+    Unmapped,
+    /// Whatever another region of the same size is mapped to at that moment.
+    CopyOf {
+        /// The other resource.
+        resource: &'a D::Resource,
+        /// Its region.
+        region: TileRegion,
+    },
+}
+
+/// One change of mappings, done on a queue in order with its submissions.
+pub struct TileUpdate<'a, D: Device> {
+    /// The reserved resource.
+    pub resource: &'a D::Resource,
+    /// Which of its tiles.
+    pub region: TileRegion,
+    /// What they are mapped to from now on.
+    pub source: TileSource<'a, D>,
+}

@@ -1,0 +1,304 @@
+//! What a resource may be used as, and what it is being used as right now.
+
+use std::fmt;
+
+use bitflags::bitflags;
+
+bitflags! {
+    /// Everything a resource may ever be used as. Fixed at creation.
+    ///
+    /// The usage decides which memory pool a resource lives in and which states it may enter.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub struct Usage: u32 {
+        /// Vertex buffer.
+        const VERTEX = 1 << 0;
+        /// Index buffer.
+        const INDEX = 1 << 1;
+        /// Uniform (constant) buffer.
+        const CONSTANT = 1 << 2;
+        /// Read by shaders: sampled texture, structured or raw read-only buffer. Also by builds of acceleration
+        /// structures: vertices, indices, transforms and instances.
+        const SHADER_READ = 1 << 3;
+        /// Read and written by shaders: storage buffer or image, unordered access view.
+        const UNORDERED_ACCESS = 1 << 4;
+        /// Arguments of indirect draws and dispatches.
+        const INDIRECT = 1 << 5;
+        /// Holds a ray-tracing acceleration structure.
+        const ACCELERATION_STRUCTURE = 1 << 6;
+        /// Source of copies.
+        const COPY_SRC = 1 << 7;
+        /// Destination of copies.
+        const COPY_DST = 1 << 8;
+        /// Colour render target. Textures only.
+        const RENDER_TARGET = 1 << 9;
+        /// Depth-stencil target. Textures only.
+        const DEPTH_STENCIL = 1 << 10;
+        /// Presented by a swap chain. Of textures that the swap chain made and that were
+        /// adopted (`Gpu::adopt_texture`); none can be created with it.
+        const PRESENT = 1 << 11;
+        /// Holds the records of shaders that a trace of rays runs. Read in
+        /// [`State::NON_PIXEL_SHADER`]. Such a buffer is never a range of one for other uses.
+        const SHADER_BINDING_TABLE = 1 << 12;
+        /// Read by pixel shaders as an input attachment: each reads the texel that it is drawn to, in the
+        /// state [`PIXEL_SHADER`](State::PIXEL_SHADER). Textures only, and only on Vulkan.
+        const INPUT_ATTACHMENT = 1 << 13;
+        /// A target whose content never leaves the render pass that draws to it: the pass begins by clearing or
+        /// discarding it, and ends without storing it. Depth, multisampled colour that the pass resolves, and what
+        /// later subpasses read as input attachments are often such. Textures only, beside `RENDER_TARGET` or
+        /// `DEPTH_STENCIL`, and `INPUT_ATTACHMENT`, but no other use. In a graph one pass may use it.
+        ///
+        /// Tile-based GPUs keep it on the chip, where there is lazily allocated memory (Vulkan): the texture takes no
+        /// memory, `Stats::memoryless` counts it, and
+        /// `Stats::reserved` does not. What is stored all the same is kept, in memory that the
+        /// driver then allocates and nobody counts. Elsewhere it is a target like any other, in plain memory.
+        const TRANSIENT_ATTACHMENT = 1 << 14;
+        /// Its memory is shared with other devices, processes or APIs: exported by this one, or imported. Such a
+        /// resource has memory of its own, never moves, and is never evicted by tenure. Only beside other uses,
+        /// and only where the device has [`Features::SHARED_MEMORY`](super::Features::SHARED_MEMORY).
+        const SHARED = 1 << 15;
+        /// The CPU writes its texels where they stay, by
+        /// [`Device::write_texture`](super::Device::write_texture). Textures of one sample and of colour only, and only
+        /// where the device has [`Features::TEXTURE_WRITES`](super::Features::TEXTURE_WRITES). A GPU may have to keep such
+        /// a texture uncompressed, so it is not for textures that nobody writes so: a manager adds it to what is
+        /// filled (`TextureDesc::filled`), where it costs nothing.
+        const CPU_WRITE = 1 << 16;
+        /// Beside [`SHARED`](Self::SHARED): the peer has another driver or another GPU, or is no GPU (a display, a camera,
+        /// a video decoder). Vulkan hands such a resource to the queue family `FOREIGN` and takes it back from there. Only
+        /// where the device has [`Features::SHARED_ACROSS_DRIVERS`](super::Features::SHARED_ACROSS_DRIVERS).
+        const SHARED_ACROSS_DRIVERS = 1 << 17;
+    }
+}
+
+impl Usage {
+    /// Uses in which the GPU only ever reads: resources with no other use than these and
+    /// [`COPY_DST`](Self::COPY_DST) may share one API buffer and its state.
+    pub const READ_ONLY: Self = Self::VERTEX
+        .union(Self::INDEX)
+        .union(Self::CONSTANT)
+        .union(Self::SHADER_READ)
+        .union(Self::INDIRECT)
+        .union(Self::COPY_SRC);
+
+    /// Uses that only a texture can have.
+    pub const TEXTURE_ONLY: Self = Self::RENDER_TARGET
+        .union(Self::DEPTH_STENCIL)
+        .union(Self::PRESENT)
+        .union(Self::INPUT_ATTACHMENT)
+        .union(Self::TRANSIENT_ATTACHMENT);
+
+    /// Uses that only a buffer can have.
+    pub const BUFFER_ONLY: Self = Self::VERTEX
+        .union(Self::INDEX)
+        .union(Self::CONSTANT)
+        .union(Self::INDIRECT)
+        .union(Self::ACCELERATION_STRUCTURE)
+        .union(Self::SHADER_BINDING_TABLE);
+
+    /// All flags about sharing. On their own they allow no use.
+    pub const SHARING: Self = Self::SHARED.union(Self::SHARED_ACROSS_DRIVERS);
+
+    /// True for a target whose other uses are those that a transient attachment may have.
+    pub(super) const fn is_of_transient_attachment(self) -> bool {
+        let targets = Self::RENDER_TARGET.union(Self::DEPTH_STENCIL);
+        let others = Self::INPUT_ATTACHMENT.union(Self::TRANSIENT_ATTACHMENT);
+        self.intersects(targets) && targets.union(others).contains(self)
+    }
+
+    /// True when, apart from being filled by copies, the GPU only reads.
+    #[inline]
+    #[must_use]
+    pub const fn is_read_only(self) -> bool {
+        Self::READ_ONLY.union(Self::COPY_DST).contains(self)
+    }
+}
+
+bitflags! {
+    /// How a resource, or one subresource of it, is being used at one point of a queue's work.
+    ///
+    /// Read states may be combined; each write state stands alone. The empty set is
+    /// [`COMMON`](Self::COMMON): D3D12's `COMMON`; on Vulkan that of what was never used, the
+    /// layout `UNDEFINED`.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub struct State: u32 {
+        /// Vertex or constant buffer read.
+        const VERTEX_OR_CONSTANT = 1 << 0;
+        /// Index buffer read.
+        const INDEX = 1 << 1;
+        /// Read by pixel (fragment) shaders.
+        const PIXEL_SHADER = 1 << 2;
+        /// Read by every other shader stage, by builds of acceleration structures and, a shader binding table,
+        /// by traces of rays.
+        const NON_PIXEL_SHADER = 1 << 3;
+        /// Indirect argument read.
+        const INDIRECT = 1 << 4;
+        /// Source of a copy.
+        const COPY_SRC = 1 << 5;
+        /// Source of a multisample resolve.
+        const RESOLVE_SRC = 1 << 6;
+        /// Depth-stencil, read only.
+        const DEPTH_READ = 1 << 7;
+        /// Acceleration structure: D3D12 keeps it in this one state for life.
+        const ACCELERATION_STRUCTURE = 1 << 8;
+        /// Read and written by shaders. Write state.
+        const UNORDERED_ACCESS = 1 << 9;
+        /// Colour render target. Write state.
+        const RENDER_TARGET = 1 << 10;
+        /// Depth-stencil, written. Write state.
+        const DEPTH_WRITE = 1 << 11;
+        /// Destination of a copy. Write state.
+        const COPY_DST = 1 << 12;
+        /// Destination of a multisample resolve. Write state.
+        const RESOLVE_DST = 1 << 13;
+        /// As a swap chain hands its images out and takes them back: Direct3D 12's `COMMON`, the layout
+        /// `PRESENT_SRC_KHR` on Vulkan. Stands alone.
+        const PRESENT = 1 << 14;
+    }
+}
+
+impl State {
+    /// Not used in any particular way; the state in which resources cross queues.
+    pub const COMMON: Self = Self::empty();
+
+    /// Read by any shader stage.
+    pub const SHADER_READ: Self = Self::PIXEL_SHADER.union(Self::NON_PIXEL_SHADER);
+
+    /// The states in which the GPU writes.
+    pub const WRITES: Self = Self::UNORDERED_ACCESS
+        .union(Self::RENDER_TARGET)
+        .union(Self::DEPTH_WRITE)
+        .union(Self::COPY_DST)
+        .union(Self::RESOLVE_DST);
+
+    /// True when the GPU may write in this state.
+    #[inline]
+    #[must_use]
+    pub const fn is_write(self) -> bool {
+        self.intersects(Self::WRITES)
+    }
+
+    /// True for `COMMON`, any combination of read states, `PRESENT`, or exactly one write state.
+    #[inline]
+    #[must_use]
+    pub const fn is_valid(self) -> bool {
+        !self.intersects(Self::WRITES.union(Self::PRESENT)) || self.bits().count_ones() == 1
+    }
+
+    /// The state in which a queue of that kind discards a texture: as a target if it is one, else for
+    /// unordered access. `None` where it cannot.
+    ///
+    /// ```
+    /// use tenure::{QueueKind, State, Usage};
+    /// let usage = Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS;
+    /// assert_eq!(State::to_discard(usage, QueueKind::Graphics), Some(State::RENDER_TARGET));
+    /// assert_eq!(State::to_discard(usage, QueueKind::Compute), Some(State::UNORDERED_ACCESS));
+    /// assert_eq!(State::to_discard(usage, QueueKind::Copy), None);
+    /// ```
+    #[must_use]
+    pub fn to_discard(usage: Usage, queue: super::QueueKind) -> Option<Self> {
+        Self::discarded_in(Self::allowed_for(usage), queue)
+    }
+
+    /// The same for a texture that may enter those states.
+    #[inline]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn discarded_in(allowed: Self, queue: super::QueueKind) -> Option<Self> {
+        let states = [Self::RENDER_TARGET, Self::DEPTH_WRITE, Self::UNORDERED_ACCESS];
+        let possible = allowed & Self::allowed_on(queue);
+        states.into_iter().find(|state| possible.contains(*state))
+    }
+
+    /// The states that a queue of the given kind may move resources into and out of.
+    #[inline]
+    #[must_use]
+    pub const fn allowed_on(queue: super::QueueKind) -> Self {
+        match queue {
+            super::QueueKind::Graphics => Self::all(),
+            super::QueueKind::Compute => Self::VERTEX_OR_CONSTANT
+                .union(Self::NON_PIXEL_SHADER)
+                .union(Self::INDIRECT)
+                .union(Self::COPY_SRC)
+                .union(Self::COPY_DST)
+                .union(Self::UNORDERED_ACCESS)
+                .union(Self::ACCELERATION_STRUCTURE)
+                .union(Self::PRESENT),
+            super::QueueKind::Copy => Self::COPY_SRC.union(Self::COPY_DST),
+        }
+    }
+
+    /// The states that a resource created with `usage` may enter.
+    #[inline]
+    #[must_use]
+    pub const fn allowed_for(usage: Usage) -> Self {
+        let (mut states, mut left) = (Self::COMMON, usage.bits() & Usage::all().bits());
+        while left != 0 {
+            states = states.union(STATES_OF_USAGES[left.trailing_zeros() as usize]);
+            left &= left - 1;
+        }
+        states
+    }
+}
+
+/// The states that each bit of a usage allows, in the order of the bits.
+const STATES_OF_USAGES: [State; Usage::all().bits().count_ones() as usize] = {
+    const TABLE: [(Usage, State); 14] = [
+        (Usage::VERTEX, State::VERTEX_OR_CONSTANT),
+        (Usage::CONSTANT, State::VERTEX_OR_CONSTANT),
+        (Usage::INDEX, State::INDEX),
+        (Usage::SHADER_READ, State::SHADER_READ),
+        (Usage::UNORDERED_ACCESS, State::UNORDERED_ACCESS),
+        (Usage::INDIRECT, State::INDIRECT),
+        (Usage::ACCELERATION_STRUCTURE, State::ACCELERATION_STRUCTURE),
+        (Usage::SHADER_BINDING_TABLE, State::NON_PIXEL_SHADER),
+        (Usage::COPY_SRC, State::COPY_SRC.union(State::RESOLVE_SRC)),
+        (Usage::COPY_DST, State::COPY_DST.union(State::RESOLVE_DST)),
+        (Usage::RENDER_TARGET, State::RENDER_TARGET),
+        (Usage::DEPTH_STENCIL, State::DEPTH_READ.union(State::DEPTH_WRITE)),
+        (Usage::PRESENT, State::PRESENT),
+        (Usage::INPUT_ATTACHMENT, State::PIXEL_SHADER),
+    ];
+    let bits = Usage::all().bits();
+    assert!(bits & (bits + 1) == 0, "the bits of a usage leave no gap");
+    let mut states = [State::COMMON; Usage::all().bits().count_ones() as usize];
+    let mut row = 0;
+    while row < TABLE.len() {
+        states[TABLE[row].0.bits().trailing_zeros() as usize] = TABLE[row].1;
+        row += 1;
+    }
+    states
+};
+
+impl Usage {
+    /// How much it matters that a resource of this usage stays in fast memory; what a device gives to committed
+    /// ones.
+    ///
+    /// ```
+    /// use tenure::Usage;
+    /// use tenure::device::Priority;
+    /// assert_eq!((Usage::RENDER_TARGET | Usage::SHADER_READ).priority(), Priority::High);
+    /// assert_eq!(Usage::VERTEX.priority(), Priority::Normal);
+    /// ```
+    #[inline]
+    #[must_use]
+    pub const fn priority(self) -> super::Priority {
+        if self.intersects(Self::TEXTURE_ONLY.union(Self::UNORDERED_ACCESS)) {
+            super::Priority::High
+        } else {
+            super::Priority::Normal
+        }
+    }
+}
+
+/// `VERTEX | COPY_DST`; `none` for the empty set.
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() { f.write_str("none") } else { bitflags::parser::to_writer(self, f) }
+    }
+}
+
+/// `PIXEL_SHADER | COPY_SRC`; `COMMON` for the empty set.
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() { f.write_str("COMMON") } else { bitflags::parser::to_writer(self, f) }
+    }
+}

@@ -1,0 +1,272 @@
+//! The contract of devices. Each call is counted here, costs what the model says, and may fail on order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::device::{
+    AccelerationStructureRange, CallRule, Checked, Descriptor, DescriptorHeapDesc, DescriptorSource,
+    DeviceError, HeapBudget, HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, PagingPoint,
+    Permit, Priority, Properties, QueryHeapDesc, QueueId, QueueSerial, Requirements, ResourceDesc,
+    SetBinding, SetWrite, State, SubmitSync, TextureInfo, TextureWrite, TileLayout, TileUpdate, TrimRequest,
+};
+
+use super::Device;
+use super::mapping::Mapping;
+use crate::calls::{CallKind, Request};
+use crate::descriptors::{DescriptorHeap, SetBlock, SetLayout};
+use crate::layout::Layout;
+use crate::list::List;
+use crate::memory::{Heap, Memory};
+use crate::points::ExternalPoint;
+use crate::queries::QueryHeap;
+use crate::requirements::tiles::buffer_tiles;
+use crate::resource::{Resource, ResourceState};
+use crate::structures::AccelerationStructure;
+use crate::submit::NativeQueue;
+
+impl Device {
+    /// Creates what is described by `created`, and has it be what is described by `desc`.
+    pub(crate) fn create_committed_as(
+        &self,
+        created: &ResourceDesc,
+        desc: &ResourceDesc,
+        memory: MemoryTypeId,
+    ) -> Result<Resource, DeviceError> {
+        let queues = &self.queues;
+        let needs = queues.requirements_of(created);
+        let size = needs.map_or(0, |needs| queues.properties.committed_size(&needs));
+        let create = || queues.create_committed(created, desc, memory);
+        queues.call(CallKind::CreateCommitted, Request::for_memory(size, memory, desc), create)
+    }
+
+    /// The request of a placement.
+    fn placed(&self, desc: &ResourceDesc, heap: &Heap) -> Request {
+        let size = self.queues.requirements_of(desc).map_or(0, |needs| needs.size);
+        Request::for_memory(size, heap.state.memory(), desc)
+    }
+}
+
+/// The request of writes of texels.
+fn written(writes: &[TextureWrite<'_>]) -> Request {
+    let bytes = writes.iter().map(|write| write.bytes.len() as u64).fold(0, u64::saturating_add);
+    Request { texture: true, ..Request::of(bytes) }
+}
+
+/// The request of a resource's end, with the memory that it gives back.
+fn destroyed(resource: &ResourceState) -> Request {
+    let bytes = resource.committed().map_or(0, |(_, size)| size);
+    Request { texture: !resource.is_buffer(), ..Request::of(bytes) }
+}
+
+/// Calls that a part answers, with their requests.
+macro_rules! called {
+    ($($kind:ident($request:expr): fn $name:ident($this:ident, $argument:ident: $type:ty) -> $answer:ty;)*) => {$(
+        fn $name(&$this, $argument: $type) -> Result<$answer, DeviceError> {
+            $this.queues.call(CallKind::$kind, $request, || $this.queues.$name($argument))
+        }
+    )*};
+}
+
+/// As `called`, of those that take a permit.
+macro_rules! permitted {
+    ($($kind:ident($request:expr): fn $name:ident($this:ident $(, $argument:ident: $type:ty)*) -> $answer:ty;)*) => {$(
+        fn $name(&$this, _: Permit<Self> $(, $argument: $type)*) -> Result<$answer, DeviceError> {
+            $this.queues.call(CallKind::$kind, $request, || $this.queues.$name($($argument),*))
+        }
+    )*};
+}
+
+/// As `permitted`, of those that cannot fail.
+macro_rules! infallible {
+    ($($kind:ident($request:expr): fn $name:ident($this:ident, $object:ident: $type:ty $(, $argument:ident: $more:ty)*);)*) => {$(
+        fn $name(&$this, _: Permit<Self>, $object: $type $(, $argument: $more)*) {
+            $this.queues.count(CallKind::$kind, $request);
+            $this.queues.$name(&$object $(, $argument)*);
+        }
+    )*};
+}
+
+impl Checked for Device {}
+
+impl tenure_core::device::Device for Device {
+    type Heap = Heap;
+    type Resource = Resource;
+    type Mapping = Mapping;
+    type List = List;
+    type DescriptorHeap = DescriptorHeap;
+    type SetLayout = SetLayout;
+    type SetBlock = SetBlock;
+    type QueryHeap = QueryHeap;
+    type AccelerationStructure = AccelerationStructure;
+    type ExternalPoint = ExternalPoint;
+    type NativeQueue<'a> = NativeQueue<'a>;
+
+    fn properties(&self) -> &Properties {
+        &self.queues.properties
+    }
+
+    fn manager_slot(&self) -> &ManagerSlot {
+        &self.queues.manager_slot
+    }
+
+    fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
+        let queues = &self.queues;
+        queues.call(CallKind::Requirements, Request::default(), || queues.requirements_of(desc))
+    }
+
+    fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
+        self.create_committed_as(desc, desc, memory)
+    }
+
+    called! {
+        CreateHeap(Request { memory: desc.memory.0, ..Request::of(desc.size) }): fn create_heap(self, desc: &HeapDesc) -> Heap;
+        CreateReserved(Request::for_memory(0, MemoryTypeId(0), desc)): fn create_reserved(self, desc: &ResourceDesc) -> Resource;
+        CreateDescriptorHeap(Request::of(u64::from(desc.count))):
+            fn create_descriptor_heap(self, desc: &DescriptorHeapDesc) -> DescriptorHeap;
+        CreateSetLayout(Request::of(bindings.len() as u64)): fn create_set_layout(self, bindings: &[SetBinding]) -> SetLayout;
+        CreateQueryHeap(Request::of(u64::from(desc.count))): fn create_query_heap(self, desc: &QueryHeapDesc) -> QueryHeap;
+    }
+
+    permitted! {
+        CreatePlaced(self.placed(desc, heap)):
+            fn create_placed(self, desc: &ResourceDesc, heap: &Heap, offset: u64) -> Resource;
+        WriteTexture(written(writes)):
+            fn write_texture(self, texture: &Resource, states: (State, State), writes: &[TextureWrite<'_>]) -> ();
+        CreateList(Request::default()): fn create_list(self, queue: QueueId) -> List;
+        WriteDescriptor(Request::of(1)):
+            fn write_descriptor(self, heap: &DescriptorHeap, index: u32, descriptor: &Descriptor<'_, Self>) -> ();
+        FillDescriptors(Request::of(sources.len() as u64)):
+            fn fill_descriptors(self, heap: &DescriptorHeap, first: u32, sources: &[DescriptorSource<'_, Self>]) -> ();
+        CreateSetBlock(Request::of(u64::from(sets))): fn create_set_block(self, layout: &SetLayout, sets: u32) -> SetBlock;
+        WriteSet(Request::of(writes.len() as u64)):
+            fn write_set(self, block: &SetBlock, set: u32, writes: &[SetWrite<'_, Self>]) -> ();
+        CreateAccelerationStructure(Request::of(range.size)):
+            fn create_acceleration_structure(self, range: &AccelerationStructureRange<'_, Self>) -> AccelerationStructure;
+        UpdateTiles(Request::default()):
+            fn update_tiles(self, queue: QueueId, updates: &[TileUpdate<'_, Self>], waits: &[QueueSerial], signal: u64) -> ();
+        MakeResident(Request::of(self.queues.missing(blocks))):
+            fn make_resident(self, blocks: &[MemoryBlock<'_, Self>]) -> PagingPoint;
+        Evict(Request::default()): fn evict(self, blocks: &[MemoryBlock<'_, Self>]) -> ();
+        SetPriority(Request::default()): fn set_priority(self, block: MemoryBlock<'_, Self>, priority: Priority) -> ();
+    }
+
+    infallible! {
+        DestroyHeap(Request::of(heap.state.desc.size)): fn destroy_heap(self, heap: Heap);
+        DestroyResource(destroyed(&resource.state)): fn destroy_resource(self, resource: Resource);
+        DestroyList(Request::default()): fn destroy_list(self, list: List);
+        DestroyDescriptorHeap(Request::of(u64::from(heap.state.desc.count))):
+            fn destroy_descriptor_heap(self, heap: DescriptorHeap);
+        ClearDescriptors(Request::of(u64::from(count))):
+            fn clear_descriptors(self, heap: &DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>);
+        DestroySetLayout(Request::default()): fn destroy_set_layout(self, layout: SetLayout);
+        DestroySetBlock(Request::of(u64::from(block.state.count))): fn destroy_set_block(self, block: SetBlock);
+        ClearSet(Request::of(1)): fn clear_set(self, block: &SetBlock, set: u32, freed_by: Option<&str>);
+        DestroyQueryHeap(Request::default()): fn destroy_query_heap(self, heap: QueryHeap);
+        DestroyAccelerationStructure(Request::default()):
+            fn destroy_acceleration_structure(self, structure: AccelerationStructure);
+    }
+
+    fn map(&self, resource: &Resource) -> Result<Mapping, DeviceError> {
+        self.queues.call(CallKind::Map, Request::default(), || {
+            let state = &resource.state;
+            if !state.is_host_visible() {
+                return Err(DeviceError::invalid_value(CallRule::HostVisible, u64::from(state.flags.bits())));
+            }
+            if !state.is_buffer() {
+                return Err(DeviceError::invalid_value("only buffers are mapped", state.label.id));
+            }
+            Ok(Mapping::new(Arc::clone(&self.queues), Arc::clone(state)))
+        })
+    }
+
+    fn texture_write_states(&self, info: &TextureInfo) -> State {
+        self.queues.texture_write_states(info)
+    }
+
+    fn gpu_address(&self, resource: &Resource) -> Option<u64> {
+        resource.state.address
+    }
+
+    fn tile_layout(&self, resource: &Resource) -> Result<TileLayout, DeviceError> {
+        self.queues.alive()?;
+        let state = &resource.state;
+        match (&state.memory, &state.desc, &state.layout) {
+            (Memory::Reserved(_), ResourceDesc::Buffer(info), _) => {
+                Ok(buffer_tiles(info, self.queues.tile_types(&state.desc)?))
+            }
+            (Memory::Reserved(_), _, Layout::Tiled { tiles, .. }) => Ok(tiles.clone()),
+            _ => Err(DeviceError::broken_rule(CallRule::IsReserved)),
+        }
+    }
+
+    fn name_range(&self, buffer: &Resource, offset: u64, size: u64, name: &str) {
+        if !self.queues.checks.is_empty() {
+            buffer.state.owners.set(offset..offset.saturating_add(size), name);
+        }
+    }
+
+    fn set_name(&self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) {
+        match object {
+            ObjectRef::Heap(heap) => heap.state.label.set_name(name),
+            ObjectRef::Resource(resource) => resource.state.label.set_name(name),
+            ObjectRef::List(list) => list.state.label.set_name(name),
+            ObjectRef::DescriptorHeap(heap) => heap.state.label.set_name(name),
+            ObjectRef::SetBlock(block) => block.state.label.set_name(name),
+            ObjectRef::QueryHeap(heap) => heap.state.label.set_name(name),
+            ObjectRef::AccelerationStructure(structure) => structure.state.label.set_name(name),
+        }
+    }
+
+    fn acceleration_structure_address(&self, structure: &AccelerationStructure) -> u64 {
+        structure.address()
+    }
+
+    fn submit_with(
+        &self,
+        _: Permit<Self>,
+        queue: QueueId,
+        lists: &[&List],
+        sync: SubmitSync<'_, Self>,
+    ) -> Result<(), DeviceError> {
+        self.queues.submit(queue, lists, sync)
+    }
+
+    fn submit_external<T>(
+        &self,
+        _: Permit<Self>,
+        queue: QueueId,
+        waits: &[QueueSerial],
+        signal: u64,
+        run: impl FnOnce(NativeQueue<'_>) -> T,
+    ) -> Result<T, DeviceError> {
+        self.queues.submit_external(queue, waits, signal, run)
+    }
+
+    fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
+        self.queues.completed(queue)
+    }
+
+    fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
+        self.queues.wait(target, timeout)
+    }
+
+    fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
+        self.queues.call(CallKind::Budget, Request::default(), || Ok(self.queues.budgets()))
+    }
+
+    fn budget_changed(&self) -> bool {
+        self.queues.budget_changed()
+    }
+
+    fn take_trim_request(&self) -> Option<TrimRequest> {
+        self.queues.notices.take_trim()
+    }
+
+    fn reserve(&self, bytes: &[u64]) {
+        self.queues.notices.reserve(bytes);
+    }
+
+    fn status(&self) -> Result<(), DeviceError> {
+        self.queues.alive()
+    }
+}

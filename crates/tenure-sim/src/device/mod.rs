@@ -1,0 +1,260 @@
+//! The device itself: its methods for tests, and the contract.
+
+mod contract;
+mod faults;
+mod lists;
+mod mapping;
+mod report;
+mod residency;
+
+use std::fmt;
+use std::sync::Arc;
+
+use tenure_core::device::{DeviceError, QueueId, TrimRequest};
+
+pub use self::faults::Faults;
+pub use self::mapping::Mapping;
+pub use self::report::Findings;
+use crate::calls::Calls;
+use crate::fence::Fence;
+use crate::hazard::Hazard;
+use crate::journal::Step;
+use crate::object::{LiveObject, ObjectKind};
+use crate::options::Options;
+use crate::paging::{Pager, PagingStats};
+use crate::points::Progress;
+use crate::profile::Profile;
+use crate::timeline::Queues;
+
+/// A GPU in software. Clones are handles to the same device, which any thread may use.
+///
+/// See the [crate documentation](crate) for what it does and what it checks.
+#[derive(Clone)]
+pub struct Device {
+    queues: Arc<Queues>,
+    /// Shared by the clones, and by nothing else.
+    handles: Arc<()>,
+}
+
+impl Device {
+    /// A device of that profile, with the default options.
+    #[must_use]
+    pub fn new(profile: Profile) -> Self {
+        Self::with_options(Options::new(profile))
+    }
+
+    /// A device with these options.
+    #[must_use]
+    pub fn with_options(options: Options) -> Self {
+        Self { queues: Arc::new(Queues::new(options)), handles: Arc::new(()) }
+    }
+
+    pub(crate) const fn queues(&self) -> &Arc<Queues> {
+        &self.queues
+    }
+
+    /// What went wrong so far, oldest first; at most
+    /// [`HAZARD_LOG_LIMIT`](crate::HAZARD_LOG_LIMIT) are kept.
+    #[must_use]
+    pub fn hazards(&self) -> Vec<Hazard> {
+        self.queues.hazards.snapshot()
+    }
+
+    /// Empties the log of hazards and returns what was in it.
+    #[must_use]
+    pub fn take_hazards(&self) -> Vec<Hazard> {
+        self.queues.hazards.take()
+    }
+
+    /// What the queues have executed since the last call, with [`Options::journal`]; else nothing. For tests
+    /// that judge barriers by rules of their own.
+    ///
+    /// ```
+    /// use tenure_core::device::{
+    ///     BufferInfo, CommandList as _, Device as _, MemoryTypeId, Permit, QueueId, ResourceDesc, State, Usage,
+    /// };
+    /// use tenure_sim::{Device, Lag, Options, Profile, Step};
+    ///
+    /// let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None).journal(true));
+    /// let desc = ResourceDesc::Buffer(BufferInfo { size: 256, usage: Usage::COPY_DST });
+    /// let buffer = device.create_committed(&desc, MemoryTypeId(0))?;
+    /// let permit = Permit::checked();
+    /// let mut list = device.create_list(permit, QueueId(0))?;
+    /// list.begin()?;
+    /// list.fill_buffer(&buffer, 0, 256, 7);
+    /// list.close()?;
+    /// device.submit(permit, QueueId(0), &[&list], &[], 1)?;
+    /// let used = Step::Use { resource: buffer.number(), subresources: 0..1, state: State::COPY_DST };
+    /// assert_eq!(device.take_journal()[1..], [used]);
+    /// # Ok::<(), tenure_core::device::DeviceError>(())
+    /// ```
+    #[must_use]
+    pub fn take_journal(&self) -> Vec<Step> {
+        self.queues.journal.take()
+    }
+
+    /// Hazards found since the device was made, kept in the log or not.
+    #[must_use]
+    pub fn hazards_found(&self) -> u64 {
+        self.queues.hazards.found()
+    }
+
+    /// Objects created and not destroyed, oldest first. At the end of a program each is a leak.
+    /// O(live objects).
+    #[must_use]
+    pub fn leaks(&self) -> Vec<LiveObject> {
+        self.queues.register.live()
+    }
+
+    /// This handle and its clones that live: 1 once all others are dropped, so that a test sees when the
+    /// program lets go of its device.
+    #[must_use]
+    pub fn handles(&self) -> usize {
+        Arc::strong_count(&self.handles)
+    }
+
+    /// For the end of a test: `Ok` when there was no hazard and everything is destroyed.
+    ///
+    /// # Errors
+    /// [`Findings`], which shows each hazard and each leak on a line of its own.
+    pub fn check_clean(&self) -> Result<(), Findings> {
+        let mut findings =
+            Findings { hazards: self.hazards(), found: self.hazards_found(), leaks: self.leaks() };
+        let unreached = self.queues.unreached();
+        findings.found = findings.found.saturating_add(unreached.len() as u64);
+        findings.hazards.extend(unreached);
+        if findings.is_empty() { Ok(()) } else { Err(findings) }
+    }
+
+    /// A fence of the program's own that counts from 0 (`ID3D12Fence`, a timeline semaphore).
+    #[must_use]
+    pub fn create_fence(&self, name: &str) -> Fence {
+        Fence::new(&self.queues, name, &Progress::new(false))
+    }
+
+    /// A binary semaphore of the program's own, as Vulkan has them: each signal is waited for once.
+    #[must_use]
+    pub fn create_semaphore(&self, name: &str) -> Fence {
+        Fence::new(&self.queues, name, &Progress::new(true))
+    }
+
+    /// The failures to come.
+    #[must_use]
+    pub fn faults(&self) -> Faults {
+        Faults::new(&self.queues)
+    }
+
+    /// The counters at this moment. O(live objects).
+    #[must_use]
+    pub fn calls(&self) -> Calls {
+        let queues = &self.queues;
+        let totals = queues.memory.totals();
+        let live = |wanted: &[ObjectKind]| queues.register.count(|kind| wanted.contains(&kind));
+        let mut calls = queues.counters.snapshot();
+        calls.live_heaps = live(&[ObjectKind::Heap]);
+        calls.live_resources = live(&[ObjectKind::Buffer, ObjectKind::Texture]);
+        calls.live_lists = live(&[ObjectKind::List]);
+        calls.live_descriptor_heaps = live(&[ObjectKind::DescriptorHeap]);
+        calls.live_set_layouts = live(&[ObjectKind::SetLayout]);
+        calls.live_set_blocks = live(&[ObjectKind::SetBlock]);
+        calls.live_query_heaps = live(&[ObjectKind::QueryHeap]);
+        calls.live_acceleration_structures = live(&[ObjectKind::AccelerationStructure]);
+        calls.allocations = totals.allocations;
+        calls.reserved_bytes = totals.reserved;
+        calls.peak_reserved_bytes = totals.peak;
+        calls
+    }
+
+    /// Nanoseconds that all calls so far would have taken by the [cost model](crate::Costs): [`Calls::cost_ns`]
+    /// alone, in O(1).
+    #[must_use]
+    pub fn cost_ns(&self) -> u64 {
+        self.queues.counters.cost_ns()
+    }
+
+    /// A line for each call since the device was made, where
+    /// [`Options::record_calls`](Options::record_calls) asked for it; else nothing.
+    #[must_use]
+    pub fn call_log(&self) -> Vec<String> {
+        self.queues.counters.lines()
+    }
+
+    /// Ticks of simulated time since the device was made.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.queues.timeline.lock().now()
+    }
+
+    /// Changes what the OS grants of a memory heap, as when another program starts. Nothing is
+    /// taken away; [`budget`](tenure_core::device::Device::budget) reports it.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidCall`] when there is no such heap.
+    pub fn set_budget(&self, heap: usize, bytes: u64) -> Result<(), DeviceError> {
+        if self.queues.memory.set_budget(heap, bytes) {
+            if let Some(pager) = &self.queues.pager {
+                pager.set_budget(heap, bytes);
+            }
+            self.queues.notices.note_budget();
+            return Ok(());
+        }
+        let heaps = self.queues.properties.memory_heaps.len();
+        Err(DeviceError::invalid_call("the memory heap exists", heap as u64, heaps as u64))
+    }
+
+    /// The operating system asks for memory, as Windows does (`ID3D12Device15::RegisterTrimNotificationCallback`).
+    pub fn request_trim(&self, trim: TrimRequest) {
+        self.queues.notices.request(trim);
+    }
+
+    /// What the operating system was told last that the program cannot do without, by memory heap
+    /// ([`reserve`](tenure_core::device::Device::reserve)); nothing before.
+    #[must_use]
+    pub fn reserved(&self) -> Vec<u64> {
+        self.queues.notices.reserved()
+    }
+
+    /// What paging has cost so far; nothing where it is not [simulated](Options::paging).
+    #[must_use]
+    pub fn paging_stats(&self) -> PagingStats {
+        self.queues.pager.as_ref().map(Pager::stats).unwrap_or_default()
+    }
+
+    /// Completes the oldest submission of a queue now, whatever its lag; its serial, or `None`
+    /// when there is none or it waits for another queue. The CPU has not seen it until it polls
+    /// or waits.
+    pub fn complete_one(&self, queue: QueueId) -> Option<u64> {
+        let done = self.queues.timeline.lock().complete_one(&self.queues, queue);
+        self.queues.changed.notify_all();
+        done
+    }
+
+    /// Completes the submissions of a queue up to `serial`; false when it gets stuck before, at
+    /// one that waits for another queue or was not made yet.
+    pub fn complete(&self, queue: QueueId, serial: u64) -> bool {
+        loop {
+            let completed = self.queues.timeline.lock().completed(queue);
+            if completed.is_some_and(|completed| completed >= serial) {
+                return true;
+            }
+            if self.complete_one(queue).is_none() {
+                return false;
+            }
+        }
+    }
+
+    /// Completes everything that can complete on all queues, in the order of its time, and lets
+    /// the CPU see it, as a wait for an idle device does; false when something is left that waits
+    /// for a submission not made yet.
+    pub fn run_until_idle(&self) -> bool {
+        let idle = self.queues.timeline.lock().run_until_idle(&self.queues);
+        self.queues.changed.notify_all();
+        idle
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device").field("name", &self.queues.properties.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,74 @@
+//! Blocks that the program makes resident and evicts.
+
+use std::sync::Arc;
+
+use tenure_core::device::{CallRule, DeviceError, MemoryBlock, PagingPoint, Priority};
+
+use super::Device;
+use crate::clock::SharedClock;
+use crate::hazard::{Checks, HazardKind};
+use crate::memory::Memory;
+use crate::object::Label;
+use crate::timeline::Queues;
+
+const UNSUPPORTED: DeviceError = DeviceError::Unsupported { feature: "residency" };
+
+type Block<'a> = MemoryBlock<'a, Device>;
+
+/// The label of a block, and what uses it.
+fn found<'a>(block: &Block<'a>) -> Result<(&'a Arc<Label>, &'a SharedClock), DeviceError> {
+    match block {
+        MemoryBlock::Heap(heap) => Ok((&heap.state.label, &heap.state.last_use)),
+        MemoryBlock::Resource(resource) => match &resource.state.memory {
+            Memory::Committed { .. } => Ok((&resource.state.label, &resource.state.last_use)),
+            _ => Err(DeviceError::broken_rule(CallRule::IsBlock)),
+        },
+    }
+}
+
+fn numbers(blocks: &[Block<'_>]) -> Result<Vec<u64>, DeviceError> {
+    blocks.iter().map(|block| Ok(found(block)?.0.id)).collect()
+}
+
+impl Queues {
+    /// Bytes of those of the blocks that are evicted.
+    pub(super) fn missing(&self, blocks: &[Block<'_>]) -> u64 {
+        let blocks = blocks.iter().filter_map(|block| found(block).ok());
+        self.pager.as_ref().map_or(0, |pager| pager.missing(blocks.map(|(label, _)| label.id)))
+    }
+
+    pub(super) fn make_resident(&self, blocks: &[Block<'_>]) -> Result<PagingPoint, DeviceError> {
+        let pager = self.pager.as_ref().filter(|_| self.is_d3d12()).ok_or(UNSUPPORTED)?;
+        let blocks = numbers(blocks)?;
+        let mut timeline = self.timeline.lock();
+        let point = pager.make_resident(&blocks);
+        timeline.page_in(point);
+        if point > timeline.paging_reached() {
+            return Ok(PagingPoint(point));
+        }
+        pager.arrived(&blocks);
+        Ok(PagingPoint::RESIDENT)
+    }
+
+    pub(super) fn evict(&self, blocks: &[Block<'_>]) -> Result<(), DeviceError> {
+        let pager = self.pager.as_ref().filter(|_| self.is_d3d12()).ok_or(UNSUPPORTED)?;
+        let numbers = numbers(blocks)?;
+        for block in blocks {
+            let (label, last_use) = found(block)?;
+            self.check_unused(label, last_use, HazardKind::EvictedInUse, "evict");
+        }
+        for label in pager.evict(&numbers) {
+            let kind = HazardKind::EvictedTooOften;
+            self.report(Checks::RESIDENCY, kind, &[&label], "it is not resident", "evict");
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_priority(&self, block: Block<'_>, priority: Priority) -> Result<(), DeviceError> {
+        let (label, _) = found(&block)?;
+        if let Some(pager) = &self.pager {
+            pager.set_priority(label.id, priority);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! Accesses that barriers put in order: unordered ones, and those to acceleration structures.
+
+use std::ops::Range;
+
+use tenure_core::device::{QueueId, State};
+
+use crate::interval::IntervalSet;
+use crate::layout::Ranges;
+
+/// Bytes touched by unordered accesses since the last barrier.
+#[derive(Default)]
+pub(crate) struct Unordered {
+    pub(crate) touched: IntervalSet,
+    /// The states of those accesses.
+    pub(crate) states: State,
+    /// Bytes of such accesses that a barrier came after without leading to a state in which they would be
+    /// accessed again.
+    led: IntervalSet,
+    /// Where barriers have led those.
+    reach: State,
+    pub(crate) last: Option<(QueueId, u64)>,
+}
+
+impl Unordered {
+    /// A barrier: everything before is done.
+    pub(crate) fn settle(&mut self) {
+        self.touched.clear();
+        self.states = State::COMMON;
+        self.led.clear();
+        self.reach = State::COMMON;
+        self.last = None;
+    }
+
+    /// A barrier on these bytes; `is_end`: what it comes after is in order with all accesses after it.
+    pub(crate) fn barrier(&mut self, ranges: &Ranges, (before, after): (State, State), is_end: bool) {
+        let (is_after_uses, is_after_led) = (before.intersects(self.states), before.intersects(self.reach));
+        for range in ranges {
+            if is_after_led && is_end {
+                self.led.remove(range.clone());
+            }
+            if is_after_uses && self.touched.intersects(range.clone()) {
+                self.touched.remove(range.clone());
+                if !is_end {
+                    self.led.insert(range.clone());
+                }
+            }
+        }
+        if is_after_uses || is_after_led {
+            self.reach |= after;
+        }
+    }
+
+    pub(crate) fn forget(&mut self, ranges: &Ranges) {
+        for range in ranges {
+            self.touched.remove(range.clone());
+            self.led.remove(range.clone());
+        }
+    }
+
+    pub(crate) fn intersects(&self, range: &Range<u64>) -> bool {
+        self.touched.intersects(range.clone()) || self.led.intersects(range.clone())
+    }
+}
+
+/// Bytes of structures that were accessed since the last barrier.
+#[derive(Default)]
+pub(crate) struct StructureAccesses {
+    pub(crate) written: IntervalSet,
+    pub(crate) read: IntervalSet,
+    pub(crate) last: Option<(QueueId, u64)>,
+}
+
+impl StructureAccesses {
+    /// A barrier: everything before is done.
+    pub(crate) fn settle(&mut self) {
+        self.written.clear();
+        self.read.clear();
+        self.last = None;
+    }
+}

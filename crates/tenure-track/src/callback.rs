@@ -1,0 +1,137 @@
+//! Callbacks into the program: `tracing` subscribers, wakers, recorders. Their panics are caught, because unwinding would leave
+//! the manager's call half done. Events are emitted at the end of the call, because a subscriber may call the manager, and the
+//! call still holds locks.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+pub use tracing;
+use tracing::Level;
+use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
+
+/// An event to be emitted to the program's subscriber.
+type Event = Box<dyn FnOnce()>;
+
+thread_local! {
+    /// The depth of nested calls into the manager on this thread.
+    static CALLS: Cell<u32> = const { Cell::new(0) };
+    /// Events of these calls, not emitted yet.
+    static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Logs an event as `tracing`'s macros of that name do: values first, each an identifier or `name = value`, with `%` or `?`
+/// for text. Values are taken at once. Where nobody listens it costs as much as `tracing`'s. Where somebody listens to the
+/// level, the subscriber is asked whether it wants this event when it is emitted: its filter is the program's code, too.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! event {
+    ($level:ident, $($rest:tt)+) => {
+        if $crate::callback::may_be_heard($crate::event!(@level $level)) {
+            $crate::event!(@take $level [] $($rest)+);
+        }
+    };
+    (@level error) => { $crate::callback::tracing::Level::ERROR };
+    (@level warn) => { $crate::callback::tracing::Level::WARN };
+    (@level debug) => { $crate::callback::tracing::Level::DEBUG };
+    (@level trace) => { $crate::callback::tracing::Level::TRACE };
+    (@take $level:ident [$($field:tt)*] % $name:ident, $($rest:tt)+) => {
+        $crate::event!(@take $level [$($field)*] $name = %$name, $($rest)+)
+    };
+    (@take $level:ident [$($field:tt)*] ? $name:ident, $($rest:tt)+) => {
+        $crate::event!(@take $level [$($field)*] $name = ?$name, $($rest)+)
+    };
+    (@take $level:ident [$($field:tt)*] $name:ident, $($rest:tt)+) => {
+        $crate::event!(@take $level [$($field)*] $name = $name, $($rest)+)
+    };
+    (@take $level:ident [$($field:tt)*] $name:ident = % $value:expr, $($rest:tt)+) => {{
+        let $name = ::std::string::ToString::to_string(&$value);
+        $crate::event!(@take $level [$($field)* $name = %$name,] $($rest)+)
+    }};
+    (@take $level:ident [$($field:tt)*] $name:ident = ? $value:expr, $($rest:tt)+) => {{
+        let $name = ::std::format!("{:?}", $value);
+        $crate::event!(@take $level [$($field)* $name = %$name,] $($rest)+)
+    }};
+    (@take $level:ident [$($field:tt)*] $name:ident = $value:expr, $($rest:tt)+) => {{
+        let $name = $value;
+        $crate::event!(@take $level [$($field)* $name,] $($rest)+)
+    }};
+    (@take $level:ident [$($field:tt)*] $message:literal) => {
+        $crate::callback::emit(move || $crate::callback::tracing::$level!(target: "tenure", $($field)* $message))
+    };
+}
+
+/// Whether a subscriber may listen to events of this level. Calls no subscriber.
+#[inline]
+pub fn may_be_heard(level: Level) -> bool {
+    level <= STATIC_MAX_LEVEL && level <= LevelFilter::current()
+}
+
+/// Runs code of the program, such as an event's subscriber, at the end of the current call into the manager on this thread,
+/// when no lock of the manager is held, or at once outside of calls. A panic of that code is caught.
+pub fn emit(event: impl FnOnce() + 'static) {
+    let mut event = Some(event);
+    if CALLS.get() > 0 {
+        // Fails only while the thread ends.
+        let _queued = EVENTS.try_with(|events| events.borrow_mut().extend(event.take().map(boxed)));
+    }
+    if let Some(event) = event {
+        let _reported_by_the_panic_hook = is_run(event);
+    }
+}
+
+fn boxed(event: impl FnOnce() + 'static) -> Event {
+    Box::new(event)
+}
+
+/// Runs a callback of the program, and catches and logs its panic.
+pub fn run_caught(what: &'static str, call: impl FnOnce()) {
+    if !is_run(call) {
+        event!(error, what, "code of the program panicked in a call of the manager");
+    }
+}
+
+/// Runs a callback of the program, and ends its panic; false when it panicked.
+fn is_run(call: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(call)).map_err(end_panic).is_ok()
+}
+
+/// Drops the payload of a panic that was caught. Its destructor is the program's code and may panic as well; the payload of
+/// that panic is leaked, because it could go on like this.
+pub fn end_panic(payload: Box<dyn Any + Send>) {
+    if let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(next);
+    }
+}
+
+/// A call into the manager on this thread. When the outermost one ends, no lock is held, and its events are emitted.
+#[derive(Debug)]
+#[must_use = "the call ends when it is dropped"]
+pub struct InCall(());
+
+impl InCall {
+    #[inline]
+    pub fn begin() -> Self {
+        CALLS.set(CALLS.get() + 1);
+        Self(())
+    }
+}
+
+impl Drop for InCall {
+    #[inline]
+    fn drop(&mut self) {
+        let calls = CALLS.get() - 1;
+        CALLS.set(calls);
+        if calls == 0 && EVENTS.try_with(|events| !events.borrow().is_empty()).unwrap_or(false) {
+            tell();
+        }
+    }
+}
+
+#[cold]
+fn tell() {
+    let events = EVENTS.try_with(RefCell::take).unwrap_or_default();
+    for event in events {
+        let _reported_by_the_panic_hook = is_run(event);
+    }
+}

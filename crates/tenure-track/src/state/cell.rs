@@ -1,0 +1,592 @@
+//! The state of one API resource as the submissions so far leave it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Mutex, MutexGuard};
+
+use super::rules::{Rules, is_valid};
+use super::tracker::Hints;
+use super::{ResourceKind, StateError};
+use crate::device::{
+    Api, Features, MAX_QUEUES, Properties, QueueId, QueueKind, QueueSerial, QueueTransfer, ResourceDesc,
+    State, StateModel, Subresource, Usage,
+};
+use crate::time::SyncPoint;
+
+/// The most subresources a cell tells apart: more than any API offers (16 mips of 2048 layers with
+/// two planes), and a bound on what splitting a state may allocate.
+pub const MAX_SUBRESOURCES: u32 = 1 << 16;
+
+/// The last identity given to a cell.
+static LAST_ID: AtomicU64 = AtomicU64::new(0);
+
+/// What one subresource is after the submissions so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) state: State,
+    /// Reached without a barrier: more reads are free.
+    pub(super) promoted: bool,
+    /// On `Explicit`, the states in which the owner has used it since its last barrier.
+    pub(super) open: State,
+    /// On `Explicit`, the states in which each other queue has read since; such a queue saw all
+    /// there is to see when it waited for `at`.
+    pub(super) reads: [State; MAX_QUEUES],
+    /// Equal to the owner's count in `epochs` while unordered accesses are not yet followed by a
+    /// barrier; 0: there are none.
+    pub(super) unordered: u32,
+    /// The submission that brought about `state`; its queue owns the contents.
+    pub(super) at: Option<QueueSerial>,
+    /// On `Promotion`: that was on a copy queue.
+    pub(super) copied: bool,
+    /// A target that was not discarded since it was created or had new memory, and not written either.
+    pub(super) uninitialized: bool,
+}
+
+impl Part {
+    pub(super) const NO_READS: [State; MAX_QUEUES] = [State::COMMON; MAX_QUEUES];
+
+    /// Brought into a state, and not used since.
+    pub(super) const fn in_state(state: State, at: Option<QueueSerial>) -> Self {
+        Self {
+            state,
+            promoted: false,
+            open: State::COMMON,
+            reads: Self::NO_READS,
+            unordered: 0,
+            at,
+            copied: false,
+            uninitialized: false,
+        }
+    }
+
+    /// The part as a later submission finds it, after D3D12's decay.
+    ///
+    /// What does not matter any more is forgotten, so that parts that mean the same are equal.
+    pub(super) fn settled(self, rules: Rules, submission: QueueSerial) -> Self {
+        if self.at == Some(submission) { self } else { self.settled_after(rules) }
+    }
+
+    /// The part as every submission after the last that used it finds it.
+    pub(super) fn settled_after(mut self, rules: Rules) -> Self {
+        let Some(at) = self.at else { return self };
+        self.at = Some(QueueSerial { serial: 0, ..at });
+        if rules.model == StateModel::Promotion {
+            let fixed = self.state == State::ACCELERATION_STRUCTURE;
+            let buffer = rules.kind == ResourceKind::Buffer && !fixed;
+            if buffer || self.copied || (self.promoted && !self.state.is_write()) {
+                self.state = State::COMMON;
+                self.at = None;
+            }
+            self.promoted = false;
+            self.copied = false;
+            // The end of a submission orders everything before it.
+            self.unordered = 0;
+        }
+        self
+    }
+
+    /// On `Explicit`, how a queue has used the part since its last barrier, as far as the submissions
+    /// so far go. Without a queue: how any of them has.
+    pub(super) fn open_on(&self, queue: Option<QueueId>) -> State {
+        let owner = self.at.map(|at| at.queue);
+        // A barrier made for another queue leads to the state, and nothing of the owner's came after it.
+        let owned = if self.open.is_empty() { self.state } else { self.open };
+        match queue {
+            Some(_) if queue == owner => owned,
+            Some(queue) => self.reads.get(queue.index()).copied().unwrap_or_default(),
+            None => self.reads.iter().fold(owned, |all, reads| all | *reads),
+        }
+    }
+}
+
+/// What the submissions so far left behind.
+#[derive(Clone, Debug)]
+pub(super) struct Submitted {
+    pub(super) parts: Parts<Part>,
+    /// Per queue, the count of its unordered barriers on the whole resource. Never 0.
+    pub(super) epochs: [u32; MAX_QUEUES],
+    /// Where the last aliasing barrier for the resource leads, and on which queue.
+    pub(super) led: Option<(QueueId, State)>,
+    /// Per queue, the last submission that used any part.
+    pub(super) uses: [u64; MAX_QUEUES],
+    /// Per queue, the last submission that wrote or moved any part.
+    pub(super) changes: [u64; MAX_QUEUES],
+    /// What a queue has released and the other one has not acquired, because its submission was
+    /// refused. Nearly always empty.
+    pub(super) released: Vec<Released>,
+}
+
+/// The half of a transfer between queue families that was submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Released {
+    pub(super) subresource: Subresource,
+    pub(super) before: State,
+    pub(super) after: State,
+    pub(super) transfer: QueueTransfer,
+}
+
+/// The usage state of one API resource; every sub-range of a pooled buffer shares its buffer's.
+///
+/// The resource keeps it for life. [`Tracker`](super::Tracker)s know it while commands are
+/// recorded, [`resolve`](super::resolve) brings it up to date when they are submitted.
+///
+/// One state stands for the whole resource as long as all subresources agree. Thread-safe; a
+/// small lock is taken by `resolve` and by the getters of submitted state, while recording only by
+/// [`Tracker::activate`](super::Tracker::activate).
+#[derive(Debug)]
+pub struct StateCell {
+    id: u64,
+    kind: ResourceKind,
+    subresources: u32,
+    allowed: State,
+    initial: State,
+    layouts: Api,
+    reads_are_copied: bool,
+    needs_initialization: bool,
+    hints: Hints,
+    submitted: Mutex<Submitted>,
+}
+
+/// True for resources with compression data on Direct3D 12.
+const fn is_target(usage: Usage) -> bool {
+    usage.intersects(Usage::RENDER_TARGET.union(Usage::DEPTH_STENCIL))
+}
+
+/// What the device has to do with the states of a resource.
+#[derive(Clone, Copy)]
+struct DeviceRules {
+    api: Api,
+    reads_are_copied: bool,
+    needs_initialization: bool,
+    /// What it may enter beside the states of its usage.
+    also_allowed: State,
+}
+
+impl StateCell {
+    /// The cell of a resource just created in state `initial`.
+    ///
+    /// `subresources` is taken to be in `1..=`[`MAX_SUBRESOURCES`]; those beyond are not tracked
+    /// and asking for them is an error. [`State::COMMON`] as the initial state means on
+    /// [`StateModel::Explicit`] that a texture has no contents.
+    ///
+    /// ```
+    /// use tenure::state::{ResourceKind, StateCell};
+    /// use tenure::{State, Subresource, Usage};
+    ///
+    /// let cell = StateCell::new(ResourceKind::Texture, 6, Usage::SHADER_READ, State::COMMON);
+    /// assert_eq!(cell.submitted(5), Some(State::COMMON));
+    /// assert_eq!(cell.submitted(6), None);
+    /// ```
+    #[must_use]
+    pub fn new(kind: ResourceKind, subresources: u32, usage: Usage, initial: State) -> Self {
+        let rules = DeviceRules {
+            api: Api::Vulkan,
+            reads_are_copied: false,
+            needs_initialization: false,
+            also_allowed: State::empty(),
+        };
+        Self::with_rules(kind, subresources, usage, initial, rules)
+    }
+
+    /// Inlined, so that it is made where it stays: it is large.
+    #[inline(always)]
+    fn with_rules(
+        kind: ResourceKind,
+        subresources: u32,
+        usage: Usage,
+        initial: State,
+        DeviceRules { api, reads_are_copied, needs_initialization, also_allowed }: DeviceRules,
+    ) -> Self {
+        let whole = Part { uninitialized: needs_initialization, ..Part::in_state(initial, None) };
+        Self {
+            id: LAST_ID.fetch_add(1, Ordering::Relaxed) + 1,
+            kind,
+            subresources: subresources.clamp(1, MAX_SUBRESOURCES),
+            allowed: State::allowed_for(usage).union(also_allowed),
+            initial,
+            layouts: api,
+            reads_are_copied,
+            needs_initialization,
+            hints: Hints::default(),
+            submitted: Mutex::new(Submitted {
+                parts: Parts::Whole(whole),
+                epochs: [1; MAX_QUEUES],
+                led: None,
+                uses: [0; MAX_QUEUES],
+                changes: [0; MAX_QUEUES],
+                released: Vec::new(),
+            }),
+        }
+    }
+
+    /// The cell of a resource just created from `desc` in state `initial`.
+    #[must_use]
+    pub fn for_resource(desc: &ResourceDesc, initial: State) -> Self {
+        Self::new(ResourceKind::of(desc), desc.subresources(), desc.usage(), initial)
+    }
+
+    /// The cell of a resource on a device: as [`for_resource`](Self::for_resource), with what the device's API and
+    /// features ask for ([`with_layouts_of`](Self::with_layouts_of), [`with_copied_reads`](Self::with_copied_reads),
+    /// for one `is_new` [`with_initialization`](Self::with_initialization)).
+    #[inline(always)]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn on_device(desc: &ResourceDesc, initial: State, properties: &Properties, is_new: bool) -> Self {
+        let kind = ResourceKind::of(desc);
+        let usage = desc.usage();
+        let is_copied = properties.features.contains(Features::COPY_SRC_WITH_READS);
+        let reads_are_copied = is_copied && kind == ResourceKind::Texture;
+        let api = properties.api;
+        let is_shared = usage.contains(Usage::SHARED);
+        // A peer gets a texture in the state of swap chains, which is `COMMON`.
+        let also_allowed = if is_shared && api == Api::Direct3D12 { State::PRESENT } else { State::empty() };
+        // Shared resources are created zeroed, and a peer may have written them.
+        let needs_initialization =
+            is_new && !is_shared && properties.state_model == StateModel::Promotion && is_target(usage);
+        let rules = DeviceRules { api, reads_are_copied, needs_initialization, also_allowed };
+        Self::with_rules(kind, desc.subresources(), usage, initial, rules)
+    }
+
+    /// The cell of a new render target or depth buffer on a device that asks for a discard, a clear or a copy before
+    /// any other use of it, and again whenever it has [taken over](super::Tracker::activate) memory: on
+    /// [`StateModel::Promotion`], each subresource is [initialized](super::StateBarrier::Initialize) before its first
+    /// use, on every queue that can. Of no effect on what is no target.
+    #[must_use]
+    pub fn with_initialization(mut self) -> Self {
+        self.needs_initialization = self.allowed.intersects(State::RENDER_TARGET | State::DEPTH_WRITE);
+        let uninitialized = self.needs_initialization;
+        let submitted = self.submitted.get_mut();
+        submitted.parts = submitted.parts.map(|part| Part { uninitialized, ..part });
+        self
+    }
+
+    /// True for one made [`with_initialization`](Self::with_initialization).
+    pub(super) const fn needs_initialization(&self) -> bool {
+        self.needs_initialization
+    }
+
+    /// The state in which such a queue discards it, if it can.
+    pub(super) fn discarded_in(&self, queue: QueueKind) -> Option<State> {
+        State::discarded_in(self.allowed, queue)
+    }
+
+    /// The cell of a texture on a device with
+    /// [`Features::COPY_SRC_WITH_READS`](crate::device::Features::COPY_SRC_WITH_READS): what shaders
+    /// read is asked for in [`State::COPY_SRC`], too, and never promoted. Of no effect on buffers and
+    /// on [`StateModel::Explicit`].
+    #[must_use]
+    pub const fn with_copied_reads(mut self) -> Self {
+        self.reads_are_copied = matches!(self.kind, ResourceKind::Texture);
+        self
+    }
+
+    /// True for one made [`with_copied_reads`](Self::with_copied_reads).
+    pub(super) const fn reads_are_copied(&self) -> bool {
+        self.reads_are_copied
+    }
+
+    /// The cell of a resource on a device of that API, whose layouts its texture is in on
+    /// [`StateModel::Explicit`]: Vulkan's [`Layout`](super::Layout)s, as without this, or Direct3D 12's
+    /// [`D3d12Layout`](super::D3d12Layout)s.
+    #[must_use]
+    pub const fn with_layouts_of(mut self, api: Api) -> Self {
+        self.layouts = api;
+        self
+    }
+
+    /// Whose layouts it is in.
+    pub(super) const fn layouts(&self) -> Api {
+        self.layouts
+    }
+
+    /// A number that no other cell of this process has.
+    #[must_use]
+    pub const fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Which rules the resource follows.
+    #[must_use]
+    pub const fn kind(&self) -> ResourceKind {
+        self.kind
+    }
+
+    /// How many subresources are told apart.
+    #[must_use]
+    pub const fn subresources(&self) -> u32 {
+        self.subresources
+    }
+
+    /// The states that the resource's usage allows.
+    #[must_use]
+    pub const fn allowed(&self) -> State {
+        self.allowed
+    }
+
+    /// The state it was created in.
+    #[must_use]
+    pub const fn initial(&self) -> State {
+        self.initial
+    }
+
+    /// The state that the last resolved submission leaves a subresource in, before any decay;
+    /// `None` when there is no such subresource. Takes the lock.
+    #[must_use]
+    pub fn submitted(&self, subresource: u32) -> Option<State> {
+        self.part(subresource).map(|part| part.state)
+    }
+
+    /// The state in which every later submission finds a subresource: on [`StateModel::Promotion`] after its decay.
+    /// `None` when there is no such subresource. Takes the lock.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn at_rest(&self, subresource: u32, model: StateModel) -> Option<State> {
+        self.part(subresource)
+            .map(|part| part.settled_after(Rules::of(model, self, QueueKind::Graphics)).state)
+    }
+
+    /// The queue that owns the contents of a subresource: the one that last changed it, or first
+    /// used it. `None` when it was never used, has decayed or does not exist. Takes the lock.
+    #[must_use]
+    pub fn owner(&self, subresource: u32) -> Option<QueueId> {
+        self.part(subresource).and_then(|part| part.at).map(|at| at.queue)
+    }
+
+    /// True when a recording for such a queue may [activate](super::Tracker::activate) the resource: on
+    /// [`StateModel::Promotion`] all transitions of what takes over bytes are recorded after it has
+    /// them, and so on that queue, which must know the states that the submissions so far leave it
+    /// in. O(subresources whose state is told apart). Takes the lock.
+    ///
+    /// ```
+    /// use tenure::device::StateModel;
+    /// use tenure::state::{ResourceKind, StateCell};
+    /// use tenure::{QueueKind, State, Usage};
+    ///
+    /// let usage = Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS;
+    /// let target = StateCell::new(ResourceKind::Texture, 1, usage, State::RENDER_TARGET);
+    /// assert!(target.may_activate_on(QueueKind::Graphics, StateModel::Promotion));
+    /// assert!(!target.may_activate_on(QueueKind::Compute, StateModel::Promotion));
+    /// assert!(target.may_activate_on(QueueKind::Compute, StateModel::Explicit));
+    /// ```
+    #[must_use]
+    pub fn may_activate_on(&self, kind: QueueKind, model: StateModel) -> bool {
+        if model == StateModel::Explicit {
+            return true;
+        }
+        let rules = Rules::of(model, self, kind);
+        // Copy queues find everything in `COMMON`.
+        let known = if kind == QueueKind::Copy { State::COMMON } else { State::allowed_on(kind) };
+        let parts = &self.lock().parts;
+        parts.as_slice().iter().all(|part| known.contains(part.settled_after(rules).state))
+    }
+
+    /// The last submission of each queue that used any part. Takes the lock.
+    #[must_use]
+    pub fn used(&self) -> SyncPoint {
+        let mut point = SyncPoint::NONE;
+        for (queue, serial) in (0..).map(QueueId).zip(self.lock().uses) {
+            point.require(queue, serial);
+        }
+        point
+    }
+
+    /// True while one state stands for all subresources. Takes the lock.
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
+        matches!(self.submitted.lock().parts, Parts::Whole(_))
+    }
+
+    fn part(&self, subresource: u32) -> Option<Part> {
+        let index = usize::try_from(subresource).ok().filter(|_| subresource < self.subresources)?;
+        self.submitted.lock().parts.get(index)
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Submitted> {
+        self.submitted.lock()
+    }
+
+    pub(super) const fn hints(&self) -> &Hints {
+        &self.hints
+    }
+
+    /// How many subresources, as a length.
+    pub(super) const fn count(&self) -> usize {
+        self.subresources as usize
+    }
+
+    /// Checks a use against everything that does not depend on earlier uses.
+    #[doc(hidden)]
+    pub fn check(
+        &self,
+        subresource: Subresource,
+        state: State,
+        model: StateModel,
+        kind: QueueKind,
+    ) -> Result<(), StateError> {
+        self.check_declared(subresource, state)?;
+        let on_queue = State::allowed_on(kind);
+        match model {
+            _ if !on_queue.contains(state) => {
+                Err(StateError::NotAllowedOnQueue { state, allowed: on_queue, kind })
+            }
+            StateModel::Explicit if state.is_empty() => Err(StateError::NotToCommon),
+            StateModel::Promotion if self.breaks_fixed_state(state) => {
+                Err(StateError::Fixed { state, initial: self.initial })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks a state that a resource is said to be in, by no matter which queue.
+    #[inline]
+    #[doc(hidden)]
+    pub fn check_declared(&self, subresource: Subresource, state: State) -> Result<(), StateError> {
+        match subresource {
+            Subresource::One(index) if index >= self.subresources => {
+                Err(StateError::OutOfRange { subresource: index, count: self.subresources })
+            }
+            _ if !is_valid(state) => Err(StateError::InvalidCombination { state }),
+            _ if !self.allowed.contains(state) => {
+                Err(StateError::NotAllowedForUsage { state, allowed: self.allowed })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn breaks_fixed_state(&self, state: State) -> bool {
+        let fixed = State::ACCELERATION_STRUCTURE;
+        (state == fixed) != (self.initial == fixed)
+    }
+
+    /// The state in which the next submission finds a subresource, if the CPU may write it in that state while no queue
+    /// has anything to do. `None` while a queue has released some of the resource to another one, or there is no such
+    /// subresource. Takes the lock.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn state_to_write(&self, subresource: u32) -> Option<State> {
+        let is_handed_over = self.lock().released.is_empty();
+        self.submitted(subresource).filter(|_| is_handed_over)
+    }
+
+    /// The program itself has brought a part into `state`, by the submissions `at`: the queue of the last
+    /// of them owns it. With none, whatever queue uses it next need not wait for another to hand it over.
+    #[doc(hidden)]
+    pub fn declare(
+        &self,
+        subresource: Subresource,
+        state: State,
+        at: &SyncPoint,
+        owner: Option<QueueSerial>,
+    ) {
+        self.set(subresource, |_| Part::in_state(state, owner));
+        let submitted = &mut *self.lock();
+        // What is open there was between other states.
+        submitted.released.clear();
+        at.iter().for_each(|at| submitted.count(at));
+    }
+
+    /// Notes a transition that another submission makes.
+    pub(super) fn note(&self, subresource: Subresource, state: State, at: QueueSerial) {
+        self.set(subresource, |part| Part {
+            uninitialized: part.uninitialized,
+            ..Part::in_state(state, Some(at))
+        });
+        self.lock().count(at);
+    }
+
+    fn set(&self, subresource: Subresource, reach: impl Fn(Part) -> Part) {
+        let submitted = &mut *self.lock();
+        match subresource {
+            Subresource::All => submitted.parts = submitted.parts.map(reach),
+            Subresource::One(index) => {
+                if let Some(part) = submitted.parts.split(self.count()).get_mut(index as usize) {
+                    *part = reach(*part);
+                }
+            }
+        }
+    }
+
+    /// Notes that a submission has released a part of it, and that nobody has acquired that.
+    pub(super) fn note_released(&self, released: Released, at: QueueSerial) {
+        let submitted = &mut *self.lock();
+        submitted.released.push(released);
+        submitted.count(at);
+    }
+
+    /// Notes that what was released is acquired now.
+    pub(super) fn note_acquired(&self, subresource: Subresource, state: State, at: QueueSerial) {
+        self.lock().released.retain(|released| released.subresource != subresource);
+        self.note(subresource, state, at);
+    }
+}
+
+impl Submitted {
+    /// Counts a submission that moved a part.
+    fn count(&mut self, at: QueueSerial) {
+        for serials in [&mut self.uses, &mut self.changes] {
+            if let Some(last) = serials.get_mut(at.queue.index()) {
+                *last = at.serial.max(*last);
+            }
+        }
+    }
+}
+
+/// The values of all subresources of a resource: one while they agree, one each when they do not.
+#[derive(Clone, Debug)]
+pub(super) enum Parts<T> {
+    /// All agree.
+    Whole(T),
+    /// One each.
+    Each(Box<[T]>),
+}
+
+impl<T: Copy + PartialEq> Parts<T> {
+    /// The value of one subresource.
+    pub(super) fn get(&self, index: usize) -> Option<T> {
+        match self {
+            Self::Whole(value) => Some(*value),
+            Self::Each(values) => values.get(index).copied(),
+        }
+    }
+
+    /// What becomes of the values. Allocates when they differ.
+    pub(super) fn map<U: Copy + PartialEq>(&self, change: impl Fn(T) -> U) -> Parts<U> {
+        match self {
+            Self::Whole(value) => Parts::Whole(change(*value)),
+            Self::Each(values) => {
+                let mut changed = Parts::Each(values.iter().map(|value| change(*value)).collect());
+                changed.collapse(|value| value);
+                changed
+            }
+        }
+    }
+
+    /// The one value of all, or one each.
+    pub(super) fn as_slice(&self) -> &[T] {
+        match self {
+            Self::Whole(value) => std::slice::from_ref(value),
+            Self::Each(values) => values,
+        }
+    }
+
+    /// The values one by one, made so if need be. O(`count`) when they agreed so far.
+    pub(super) fn split(&mut self, count: usize) -> &mut [T] {
+        if let Self::Whole(value) = *self {
+            *self = Self::Each(vec![value; count].into_boxed_slice());
+        }
+        match self {
+            Self::Each(values) => values,
+            Self::Whole(value) => std::slice::from_mut(value),
+        }
+    }
+
+    /// Goes back to one value if all agree once `settle` has brought them up to date. Stops at
+    /// the first that differs.
+    pub(super) fn collapse(&mut self, settle: impl Fn(T) -> T) {
+        let Self::Each(values) = self else { return };
+        let Some(first) = values.first().map(|value| settle(*value)) else { return };
+        if values.iter().all(|value| settle(*value) == first) {
+            *self = Self::Whole(first);
+        }
+    }
+}

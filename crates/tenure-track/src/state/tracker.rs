@@ -1,0 +1,526 @@
+//! What one recording does to the state of its resources, while it is recorded.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use super::activation::Activation;
+use super::batch::{Flush, Ready};
+use super::part_use::{Clock, PartUse, Pending};
+use super::recorded::{Entry, Recorded};
+use super::rules::Rules;
+use super::{StateCell, StateError};
+use crate::device::{QueueId, QueueKind, State, StateModel, Subresource};
+
+/// Follows the states of resources through one recording and says which barriers to record.
+///
+/// Before each command: one [`require`](Self::require) for each resource the command uses, then
+/// one [`flush`](Self::flush). What the resources were before the recording is not known yet;
+/// their first uses are therefore only noted, for [`resolve`](super::resolve).
+///
+/// * Requests for one subresource between two flushes fold: of `A → B → C` remains `A → C`, of
+///   `A → B → A` nothing. Reads among them are taken together, else the last request counts.
+/// * A request must be followed by a command that makes the use: on D3D12 it is the use that
+///   promotes.
+/// * On [`StateModel::Explicit`], [`State::COMMON`] is refused: it is the state of what was never
+///   used, or has taken over other resources' bytes.
+///
+/// A request takes O(1) for a subresource or a whole resource whose subresources agree, O(count)
+/// for all of a resource whose subresources differ. Nothing is hashed as long as at most eight
+/// trackers are live, nothing allocated once it has seen its largest recording.
+///
+/// One thread at a time; many trackers may use the same resources at once.
+#[derive(Debug)]
+pub struct Tracker<H> {
+    pub(super) model: StateModel,
+    pub(super) kind: QueueKind,
+    /// The queue, if it is known.
+    pub(super) queue: Option<QueueId>,
+    slot: Option<Slot>,
+    /// Finds entries by the cell's identity when there is no slot.
+    map: HashMap<u64, usize>,
+    pub(super) entries: Vec<Entry<H>>,
+    pub(super) spill: Vec<PartUse>,
+    /// Resources whose bytes were taken over, to be waited for.
+    pub(super) previous_owners: Vec<H>,
+    /// The aliasing barriers of the next batch.
+    pub(super) activations: Vec<Activation>,
+    /// Entries and subresources in which something may be pending.
+    pending: Vec<(usize, Subresource)>,
+    pub(super) ready: Vec<Ready>,
+    /// The number of the next batch of barriers, from 1.
+    pub(super) batch: u32,
+}
+
+impl<H: Clone + AsRef<StateCell>> Tracker<H> {
+    /// A tracker for recordings for one kind of queue.
+    #[must_use]
+    pub fn new(model: StateModel, kind: QueueKind) -> Self {
+        Self {
+            model,
+            kind,
+            queue: None,
+            slot: Slot::acquire(),
+            map: HashMap::new(),
+            entries: Vec::new(),
+            spill: Vec::new(),
+            previous_owners: Vec::new(),
+            activations: Vec::new(),
+            pending: Vec::new(),
+            ready: Vec::new(),
+            batch: 1,
+        }
+    }
+
+    /// The kind of queue the recordings are for.
+    #[must_use]
+    pub const fn queue_kind(&self) -> QueueKind {
+        self.kind
+    }
+
+    /// The next command uses a resource in `state`, after and depending on its earlier uses.
+    ///
+    /// # Errors
+    /// [`StateError::OutOfRange`], [`StateError::InvalidCombination`],
+    /// [`StateError::NotAllowedForUsage`], [`StateError::NotAllowedOnQueue`],
+    /// [`StateError::Fixed`], [`StateError::NotToCommon`]; then the request is as if never made.
+    pub fn require(
+        &mut self,
+        resource: &H,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<(), StateError> {
+        self.check(resource, subresource, state)?;
+        self.note(resource.as_ref(), || resource.clone(), subresource, state, true);
+        Ok(())
+    }
+
+    /// As [`require`](Self::require), but the command does not depend on the uses in the same
+    /// state right before: copies to other bytes, dispatches that write elsewhere, traces that
+    /// only read. Nothing is recorded between those.
+    ///
+    /// # Errors
+    /// As [`require`](Self::require).
+    pub fn require_overlapping(
+        &mut self,
+        resource: &H,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<(), StateError> {
+        self.check(resource, subresource, state)?;
+        self.note(resource.as_ref(), || resource.clone(), subresource, state, false);
+        Ok(())
+    }
+
+    /// From here on `resource` is in `state`, in which a peer has left all of it; what earlier recordings did with it
+    /// is waited for, and says nothing about its state. [`State::COMMON`] where states do not tell (buffers on
+    /// Direct3D 12).
+    ///
+    /// # Errors
+    /// As [`require`](Self::require); [`StateError::UsedBeforeAcquired`] when this recording has used it.
+    pub fn acquire(&mut self, resource: &H, state: State) -> Result<(), StateError> {
+        let cell = resource.as_ref();
+        if !state.is_empty() {
+            cell.check(Subresource::All, state, self.model, self.kind)?;
+        }
+        let index = self.find_or_insert(cell, || resource.clone());
+        let Some(entry) = self.entries.get_mut(index) else { return Ok(()) };
+        let uses = entry.parts(&self.spill).unwrap_or(std::slice::from_ref(&entry.whole));
+        if uses.iter().any(|part| part.now.used) {
+            return Err(StateError::UsedBeforeAcquired);
+        }
+        let batch = self.batch;
+        entry.update(Subresource::All, &mut self.spill, |part| *part = PartUse::acquired(state, batch));
+        Ok(())
+    }
+
+    /// After this recording a peer has all of `resource`, in the state that was [required](Self::require) last: the
+    /// submission waits for all that has used it, also for what has only read it. To be called after the
+    /// [`flush`](Self::flush) for that.
+    pub fn release(&mut self, resource: &H) {
+        let index = self.find_or_insert(resource.as_ref(), || resource.clone());
+        let batch = self.batch;
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.update(Subresource::All, &mut self.spill, |part| part.release(batch));
+        }
+    }
+
+    /// The barriers to record before the next command, aliasing barriers first. All of them are taken,
+    /// whether or not the iterator is run to its end.
+    ///
+    /// O(requests since the last flush), and O(subresources) for what was activated.
+    pub fn flush(&mut self) -> Flush<'_, H> {
+        self.ready.clear();
+        if !self.activations.is_empty() {
+            self.flush_activations();
+        }
+        let (batch, ready) = (self.batch, &mut self.ready);
+        for &(index, subresource) in &self.pending {
+            match self.entries.get_mut(index) {
+                Some(entry) if entry.pending == 0 => {}
+                Some(entry) if !entry.split => entry.flush_whole(index, batch, ready),
+                Some(entry) => entry.flush_parts(index, subresource, &mut self.spill, batch, ready),
+                None => {}
+            }
+        }
+        self.pending.clear();
+        self.batch = self.batch.saturating_add(1);
+        Flush::new((&self.entries, &self.previous_owners), &self.ready, self.kind)
+    }
+
+    /// Ends the recording; the tracker is empty and ready for the next one.
+    ///
+    /// # Errors
+    /// [`StateError::Unflushed`] when barriers are pending; then nothing has changed.
+    pub fn close(&mut self) -> Result<Recorded<H>, StateError> {
+        let pending = self.entries.iter().map(|entry| entry.pending).sum::<usize>();
+        let pending = pending.saturating_add(self.activations.len());
+        if pending > 0 {
+            return Err(StateError::Unflushed { pending });
+        }
+        let entries = std::mem::take(&mut self.entries);
+        let spill = std::mem::take(&mut self.spill);
+        let previous_owners = std::mem::take(&mut self.previous_owners);
+        self.reset();
+        Ok(Recorded { entries, spill, previous_owners, model: self.model, kind: self.kind })
+    }
+
+    /// Forgets the recording, which is not going to be submitted.
+    pub fn reset(&mut self) {
+        self.entries.clear();
+        self.spill.clear();
+        self.previous_owners.clear();
+        self.activations.clear();
+        self.pending.clear();
+        self.map.clear();
+        self.batch = 1;
+    }
+
+    /// Takes back the memory of a recording that is not going to be submitted again. Of no use,
+    /// and without effect, in the middle of the next recording.
+    pub fn recycle(&mut self, recorded: Recorded<H>) {
+        if self.entries.is_empty() {
+            self.entries = recorded.entries;
+            self.spill = recorded.spill;
+            self.previous_owners = recorded.previous_owners;
+            self.reset();
+        }
+    }
+
+    /// Notes a request that was [checked](Self::check). `resource` makes a handle of it, for the first request.
+    ///
+    /// `ordered`: the command depends on the uses in the same state right before.
+    #[inline]
+    #[doc(hidden)]
+    pub fn note(
+        &mut self,
+        cell: &StateCell,
+        resource: impl FnOnce() -> H,
+        subresource: Subresource,
+        state: State,
+        ordered: bool,
+    ) {
+        let rules = Rules::of(self.model, cell, self.kind);
+        let state = rules.named(state);
+        let subresource = if cell.count() == 1 { Subresource::All } else { subresource };
+        let index = self.find_or_insert(cell, resource);
+        if let Some(entry) = self.entries.get_mut(index) {
+            let added = match subresource {
+                Subresource::All if !entry.split => entry.require_whole(rules, state, ordered, self.batch),
+                _ => entry.require(subresource, &mut self.spill, rules, state, ordered, self.batch),
+            };
+            if added {
+                self.pending.push((index, subresource));
+            }
+        }
+    }
+
+    /// What [`require`](Self::require) would refuse. Nothing is noted. O(1).
+    ///
+    /// # Errors
+    /// As [`require`](Self::require).
+    pub fn check(&self, resource: &H, subresource: Subresource, state: State) -> Result<(), StateError> {
+        self.check_cell(resource.as_ref(), subresource, state)
+    }
+
+    /// As [`check`](Self::check), by the resource's cell.
+    #[inline]
+    #[doc(hidden)]
+    pub fn check_cell(
+        &self,
+        cell: &StateCell,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<(), StateError> {
+        cell.check(subresource, state, self.model, self.kind)
+    }
+
+    /// Whether barriers of this resource are still to be recorded: for its uses, or because it has taken over memory.
+    /// O([activations](Self::activate) since the last flush).
+    pub fn is_pending(&self, resource: &H) -> bool {
+        let Some(index) = self.find(resource.as_ref()) else { return false };
+        self.entries.get(index).is_some_and(|entry| entry.pending > 0)
+            || self.activations.iter().any(|activation| activation.entry == index)
+    }
+
+    /// Where the resource's entry is, if it has one.
+    #[inline]
+    pub(super) fn find(&self, cell: &StateCell) -> Option<usize> {
+        let found = match &self.slot {
+            Some(slot) => Some(cell.hints().get(slot)),
+            None => self.map.get(&cell.id()).copied(),
+        };
+        let is_here = |index: &usize| self.entries.get(*index).is_some_and(|e| std::ptr::eq(e.cell(), cell));
+        found.filter(is_here)
+    }
+
+    /// Where the resource's entry is.
+    #[inline]
+    pub(super) fn find_or_insert(&mut self, cell: &StateCell, resource: impl FnOnce() -> H) -> usize {
+        self.find(cell).unwrap_or_else(|| self.insert(resource(), cell))
+    }
+
+    fn insert(&mut self, resource: H, cell: &StateCell) -> usize {
+        let index = self.entries.len();
+        match &self.slot {
+            Some(slot) => cell.hints().set(slot, index),
+            None => {
+                self.map.insert(cell.id(), index);
+            }
+        }
+        self.entries.push(Entry {
+            resource,
+            whole: PartUse::UNUSED,
+            split: false,
+            parts: None,
+            pending: 0,
+            barrier: 0,
+            led: None,
+        });
+        index
+    }
+}
+
+impl<H: AsRef<StateCell>> Entry<H> {
+    /// Notes a request for all subresources, for which one use stands. True if this has made something pending.
+    #[inline]
+    fn require_whole(&mut self, rules: Rules, state: State, ordered: bool, batch: u32) -> bool {
+        let was_pending = self.pending > 0;
+        self.whole.require(rules, state, ordered, Clock { batch, barrier: self.barrier });
+        let is_pending = self.whole.pending != Pending::No;
+        self.pending = if is_pending { self.cell().count() } else { 0 };
+        is_pending && !was_pending
+    }
+
+    /// Notes a request for all or one of the subresources. True if this has made something pending.
+    fn require(
+        &mut self,
+        subresource: Subresource,
+        spill: &mut Vec<PartUse>,
+        rules: Rules,
+        state: State,
+        ordered: bool,
+        batch: u32,
+    ) -> bool {
+        let clock = Clock { batch, barrier: self.barrier };
+        let mut added = false;
+        self.update(subresource, spill, |part| {
+            let was = part.pending;
+            part.require(rules, state, ordered, clock);
+            added |= was == Pending::No && part.pending != Pending::No;
+        });
+        if subresource == Subresource::All {
+            self.collapse(spill, clock);
+        }
+        added
+    }
+
+    /// Applies a change to all or one of the subresources and keeps count of what is pending.
+    pub(super) fn update(
+        &mut self,
+        subresource: Subresource,
+        spill: &mut Vec<PartUse>,
+        mut change: impl FnMut(&mut PartUse),
+    ) {
+        let mut counted = |part: &mut PartUse, weight: usize, pending: usize| {
+            let was = usize::from(part.pending != Pending::No) * weight;
+            change(part);
+            pending - was + usize::from(part.pending != Pending::No) * weight
+        };
+        let count = self.cell().count();
+        match subresource {
+            Subresource::All if !self.split => {
+                self.pending = counted(&mut self.whole, count, self.pending);
+            }
+            Subresource::All => {
+                let mut pending = self.pending;
+                for part in self.split(spill) {
+                    pending = counted(part, 1, pending);
+                }
+                self.pending = pending;
+            }
+            Subresource::One(index) => {
+                let mut pending = self.pending;
+                if let Some(part) = self.split(spill).get_mut(index as usize) {
+                    pending = counted(part, 1, pending);
+                }
+                self.pending = pending;
+            }
+        }
+    }
+
+    /// The subresources' own uses, made from the common one if need be.
+    fn split<'a>(&mut self, spill: &'a mut Vec<PartUse>) -> &'a mut [PartUse] {
+        let count = self.cell().count();
+        let start = *self.parts.get_or_insert_with(|| {
+            let start = spill.len();
+            spill.resize(start + count, PartUse::UNUSED);
+            start
+        });
+        let parts = spill.get_mut(start..start + count).unwrap_or_default();
+        if !self.split {
+            self.split = true;
+            parts.fill(self.whole);
+        }
+        parts
+    }
+
+    /// Goes back to one use for all if they agree.
+    pub(super) fn collapse(&mut self, spill: &[PartUse], clock: Clock) {
+        if let Some(whole) = self.parts(spill).and_then(|parts| PartUse::common(parts, clock)) {
+            self.whole = whole;
+            self.split = false;
+        }
+    }
+
+    /// Moves what is pending for a request into the batch.
+    fn flush_parts(
+        &mut self,
+        index: usize,
+        subresource: Subresource,
+        spill: &mut Vec<PartUse>,
+        batch: u32,
+        ready: &mut Vec<Ready>,
+    ) {
+        self.flush_agreeing(index, spill, ready);
+        let parts = match subresource {
+            Subresource::All => 0..self.cell().subresources(),
+            Subresource::One(part) => part..part.saturating_add(1),
+        };
+        for part in parts {
+            self.flush_one(index, part, spill, batch, ready);
+        }
+    }
+
+    /// Moves what is pending for all subresources, for which one use stands, into the batch.
+    #[inline]
+    fn flush_whole(&mut self, index: usize, batch: u32, ready: &mut Vec<Ready>) {
+        if let Some(states) = self.whole.transition() {
+            ready.push(Ready::Transition { entry: index, subresource: Subresource::All, states });
+        } else {
+            self.order(index, batch, ready);
+        }
+        self.whole.flushed();
+        self.pending = 0;
+    }
+
+    /// One transition for the whole resource if the same is pending for every subresource.
+    fn flush_agreeing(&mut self, index: usize, spill: &mut [PartUse], ready: &mut Vec<Ready>) {
+        let count = self.cell().count();
+        if self.pending < count {
+            return;
+        }
+        let Some(parts) = self.parts.and_then(|start| spill.get_mut(start..start + count)) else {
+            return;
+        };
+        let Some(states) = parts.first().and_then(PartUse::transition) else { return };
+        if parts.iter().any(|part| part.transition() != Some(states)) {
+            return;
+        }
+        parts.iter_mut().for_each(PartUse::flushed);
+        self.pending = 0;
+        ready.push(Ready::Transition { entry: index, subresource: Subresource::All, states });
+    }
+
+    /// Moves what is pending for one subresource into the batch.
+    fn flush_one(
+        &mut self,
+        index: usize,
+        part: u32,
+        spill: &mut Vec<PartUse>,
+        batch: u32,
+        ready: &mut Vec<Ready>,
+    ) {
+        let Some(found) = self.split(spill).get_mut(part as usize) else { return };
+        let pending = found.pending;
+        if pending == Pending::No {
+            return;
+        }
+        if let Some(states) = found.transition() {
+            ready.push(Ready::Transition { entry: index, subresource: Subresource::One(part), states });
+        }
+        found.flushed();
+        self.pending -= 1;
+        if pending == Pending::Unordered && self.order(index, batch, ready) {
+            self.split(spill).iter_mut().for_each(|part| part.covered_by(batch));
+        }
+    }
+
+    /// Puts an unordered barrier into the batch, where there is none yet. True if it has.
+    fn order(&mut self, index: usize, batch: u32, ready: &mut Vec<Ready>) -> bool {
+        let is_new = self.barrier != batch;
+        if is_new {
+            ready.push(Ready::Unordered { entry: index });
+            self.barrier = batch;
+        }
+        is_new
+    }
+}
+
+/// Trackers that can be live at once without a map.
+const SLOTS: usize = 8;
+
+/// Bit *i* is set while slot *i* is held.
+static HELD_SLOTS: AtomicU8 = AtomicU8::new(0);
+
+/// A slot of a live tracker, given back when it is dropped.
+///
+/// Slots let a tracker find a resource without hashing. Each cell has a number for each slot: the index at
+/// which the tracker in that slot keeps the resource. The number may be left over from an earlier recording,
+/// so the tracker believes it only when it really finds the resource there (Briggs and Torczon's sparse set).
+/// No other tracker writes the numbers of a slot while its tracker lives, so a resource that is not found there
+/// is not in the tracker. Trackers without a slot use a map.
+#[derive(Debug)]
+struct Slot(usize);
+
+impl Slot {
+    /// The lowest free slot, if any.
+    fn acquire() -> Option<Self> {
+        let taken = HELD_SLOTS.fetch_update(Ordering::Acquire, Ordering::Relaxed, |held| {
+            (held != u8::MAX).then(|| held | (held + 1))
+        });
+        taken.ok().map(|held| Self(held.trailing_ones() as usize))
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        HELD_SLOTS.fetch_and(!(1 << self.0), Ordering::Release);
+    }
+}
+
+/// The numbers of one cell, one for each slot.
+#[derive(Debug, Default)]
+pub(super) struct Hints([AtomicU32; SLOTS]);
+
+impl Hints {
+    /// The index at which the slot's tracker last kept the resource.
+    fn get(&self, slot: &Slot) -> usize {
+        self.0[slot.0].load(Ordering::Relaxed) as usize
+    }
+
+    /// Notes the index at which the slot's tracker keeps the resource.
+    fn set(&self, slot: &Slot, index: usize) {
+        // An index beyond 32 bits needs 2^32 live resources; its hint is never believed.
+        self.0[slot.0].store(u32::try_from(index).unwrap_or(u32::MAX), Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,12 @@
+//! A small number for each thread, to spread threads over shards.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The number of the current thread: consecutive from 0 in the order of first use.
+#[inline]
+pub fn current() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local!(static SLOT: usize = NEXT.fetch_add(1, Ordering::Relaxed));
+    // A thread that is being torn down has none any more; any number does.
+    SLOT.try_with(|slot| *slot).unwrap_or(0)
+}

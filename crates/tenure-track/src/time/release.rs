@@ -1,0 +1,297 @@
+//! The release queue: keeps dropped items until the GPU is done with them.
+
+mod batches;
+mod holds;
+mod stages;
+
+use smallvec::SmallVec;
+
+use super::{Clock, OpenRecording, Recordings, Stamp, SyncPoint};
+use crate::sync::Mutex;
+pub use batches::Batch;
+use batches::{Inbox, SpareBatches};
+pub use holds::{HeldItems, Holder};
+use stages::{PendingPerQueue, ResolvedBatch, ResolvingWaits, Waiting};
+
+#[doc(hidden)]
+/// Batches that a purge hands out. One for each lane of the inbox needs no allocation.
+pub type Batches<T> = SmallVec<[Batch<T>; 16]>;
+
+/// An item to be released, and the facts that decide when.
+#[derive(Debug)]
+struct Entry<T> {
+    item: T,
+    /// The number of the newest recording that may use the item; 0 if none may.
+    tag: u64,
+    /// When the item was created: earlier submissions do not use it.
+    born: Stamp,
+    /// Memory that the item holds, for statistics.
+    bytes: u64,
+}
+
+/// Counts of a [`ReleaseQueue`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReleaseStats {
+    /// Entries ever pushed.
+    pub pushed: u64,
+    /// Entries ever handed out for destruction.
+    pub released: u64,
+    /// Bytes held by entries that are still queued.
+    pub pending_bytes: u64,
+}
+
+impl ReleaseStats {
+    /// Entries still queued.
+    #[must_use]
+    pub const fn pending(&self) -> u64 {
+        self.pushed - self.released
+    }
+}
+
+/// A forced purge was refused, because the GPU or a recording may still use the items.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not idle: {incomplete_submissions} submissions are incomplete, {open_recordings} recordings open")]
+pub struct NotIdle {
+    /// Submissions, on all queues, that are not known to be complete.
+    pub incomplete_submissions: u64,
+    /// Recordings still open.
+    pub open_recordings: usize,
+}
+
+/// Entries that were pushed with their own sync point.
+#[derive(Debug)]
+struct Explicit<T> {
+    entries: Vec<(Entry<T>, SyncPoint)>,
+    pushed: u64,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+struct Stages<T> {
+    /// Entries that an open recording may use.
+    waiting: Waiting<T>,
+    resolving_waits: ResolvingWaits<T>,
+    /// Entries that only submissions may use; they wait for queues.
+    pending: PendingPerQueue<T>,
+    spares: SpareBatches<T>,
+    released: u64,
+    released_bytes: u64,
+}
+
+impl<T> Stages<T> {
+    fn note_released(&mut self, batches: &[Batch<T>]) {
+        self.released += batches.iter().map(|batch| batch.len() as u64).sum::<u64>();
+        self.released_bytes += batches.iter().map(Batch::bytes).sum::<u64>();
+    }
+}
+
+/// Keeps dropped items until nothing can use them any more.
+///
+/// # What it is good at
+/// Dropping is one short push from any thread. A purge touches only the items that were dropped since the
+/// last purge and those that it releases, however many others live or wait. An item that waits for a slow
+/// queue delays no other item. The downside: an item waits for each queue that has submitted anything since
+/// the item was created, even if that queue never used it, because the program does not say which queues use
+/// an item.
+///
+/// # Algorithm
+/// 1. [`push`](Self::push) notes the newest open recording and puts the entry into one of several
+///    inboxes, so that threads rarely contend.
+/// 2. A purge empties the inboxes. An entry whose recordings are all closed is *resolved*: it must
+///    outlive the newest submission of each queue that has submitted since the item was created.
+///    The other entries wait, sorted by their newest recording.
+/// 3. Resolved entries that must outlive the same submissions form a batch. It waits for the first queue
+///    that is not far enough, in a heap of that queue ordered by serial. When the serial completes, the
+///    batch moves on to the next such queue or is released: at most one move for each queue.
+///
+/// # Efficiency
+/// `push`: O(1), an uncontended lock, no allocation in steady state. Purge: O(dropped + released)
+/// plus O(log batches) for each batch.
+///
+/// # Origin
+/// The two stages of waiting are Diligent Engine's, whose purge stops at the oldest entry. Resolving by open
+/// recordings is epoch-based reclamation (Fraser, 2004) with recordings as the critical sections.
+#[derive(Debug)]
+pub struct ReleaseQueue<T> {
+    inbox: Inbox<T>,
+    explicit: Mutex<Explicit<T>>,
+    stages: Mutex<Stages<T>>,
+}
+
+impl<T> Default for ReleaseQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> ReleaseQueue<T> {
+    /// An empty queue.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            inbox: Inbox::new(),
+            explicit: Mutex::new(Explicit { entries: Vec::new(), pushed: 0, bytes: 0 }),
+            stages: Mutex::new(Stages {
+                waiting: Waiting::new(),
+                resolving_waits: ResolvingWaits::new(),
+                pending: PendingPerQueue::new(),
+                spares: SpareBatches::new(),
+                released: 0,
+                released_bytes: 0,
+            }),
+        }
+    }
+
+    /// Queues an item that only the recordings open now and earlier submissions can use. `born` is when it
+    /// was created, `bytes` the memory that it holds.
+    #[inline]
+    pub fn push(&self, recordings: &Recordings, item: T, born: Stamp, bytes: u64) {
+        self.inbox.push(Entry { item, tag: recordings.newest(), born, bytes });
+    }
+
+    /// Queues an item that nothing on the GPU can use, because it was never handed to a recording or a
+    /// submission, and its GPU address or descriptor never became known: the next purge hands it out, whatever
+    /// recordings are open and whatever is in flight. `bytes` is the memory that it holds.
+    ///
+    /// The item must not be handed out at the same time on another thread: all earlier uses are then known
+    /// to the thread that drops it.
+    #[inline]
+    pub fn push_unused(&self, item: T, bytes: u64) {
+        self.inbox.push(Entry { item, tag: 0, born: Stamp::LAST, bytes });
+    }
+
+    /// Queues an item that must outlive `point` and nothing else: the caller knows all its uses. `bytes` is
+    /// the memory that it holds.
+    pub fn push_after(&self, item: T, point: SyncPoint, bytes: u64) {
+        let entry = Entry { item, tag: 0, born: Stamp::default(), bytes };
+        let mut explicit = self.explicit.lock();
+        explicit.pushed += 1;
+        explicit.bytes += bytes;
+        explicit.entries.push((entry, point));
+    }
+
+    /// Moves exactly those items into `ready` that nothing can use any more, as far as `clock` knows; poll
+    /// it first. Several threads may purge at once.
+    pub fn purge(&self, recordings: &Recordings, clock: &Clock, ready: &mut Vec<T>) {
+        let stages = &mut *self.stages.lock();
+        let mut batches = Batches::new();
+        self.purge_stages(stages, recordings, clock, &mut batches);
+        for mut batch in batches.drain(..) {
+            batch.take_items(|item| ready.push(item));
+            stages.spares.put(batch);
+        }
+    }
+
+    /// As [`purge`](Self::purge), in whole batches; give them to [`recycle`](Self::recycle) when they are
+    /// empty.
+    #[doc(hidden)]
+    pub fn purge_batches(&self, recordings: &Recordings, clock: &Clock, ready: &mut Batches<T>) {
+        self.purge_stages(&mut self.stages.lock(), recordings, clock, ready);
+    }
+
+    /// Keeps empty batches for items that are dropped later.
+    #[doc(hidden)]
+    pub fn recycle(&self, batches: &mut Batches<T>) {
+        let stages = &mut *self.stages.lock();
+        batches.drain(..).for_each(|batch| stages.spares.put(batch));
+    }
+
+    fn purge_stages(
+        &self,
+        stages: &mut Stages<T>,
+        recordings: &Recordings,
+        clock: &Clock,
+        ready: &mut Batches<T>,
+    ) {
+        let Stages { waiting, pending, resolving_waits, spares, .. } = stages;
+        // The order matters: a recording older than `oldest_open` was submitted before `oldest_open` was
+        // read, so the serials, which are read later, include its submission.
+        let oldest_open = recordings.oldest_open();
+        resolving_waits.take_waiting(waiting, oldest_open);
+        self.inbox.drain(spares, |batch, spares| resolving_waits.sort(batch, oldest_open, waiting, spares));
+        resolving_waits.finish(pending, clock, spares);
+        let mut explicit = self.explicit.lock();
+        for (entry, point) in explicit.entries.drain(..) {
+            pending.insert(ResolvedBatch::new(point, entry, spares.take()));
+        }
+        drop(explicit);
+        let before = ready.len();
+        pending.take_complete(&clock.completed(), |batch| ready.push(batch));
+        stages.note_released(&ready[before..]);
+    }
+
+    /// Moves everything into `ready`, in the order of a purge that finds all submissions complete.
+    ///
+    /// # Errors
+    /// [`NotIdle`] unless the device is lost or `clock` knows every submission to be complete and
+    /// no recording is open; then nothing moves.
+    pub fn purge_all(
+        &self,
+        recordings: &Recordings,
+        clock: &Clock,
+        ready: &mut Vec<T>,
+    ) -> Result<(), NotIdle> {
+        let mut batches = Batches::new();
+        self.purge_all_batches(recordings, clock, &mut batches)?;
+        batches.iter_mut().for_each(|batch| batch.take_items(|item| ready.push(item)));
+        Ok(())
+    }
+
+    /// As [`purge_all`](Self::purge_all), in whole batches.
+    #[doc(hidden)]
+    pub fn purge_all_batches(
+        &self,
+        recordings: &Recordings,
+        clock: &Clock,
+        ready: &mut Batches<T>,
+    ) -> Result<(), NotIdle> {
+        let open_recordings = recordings.count();
+        let lost = clock.loss().is_some();
+        if !lost && (open_recordings > 0 || clock.incomplete() > 0) {
+            return Err(NotIdle { incomplete_submissions: clock.incomplete(), open_recordings });
+        }
+        self.purge_batches(recordings, clock, ready);
+        if lost {
+            self.take_everything(ready);
+        }
+        Ok(())
+    }
+
+    fn take_everything(&self, ready: &mut Batches<T>) {
+        let stages = &mut *self.stages.lock();
+        let before = ready.len();
+        stages.pending.take_all(|batch| ready.push(batch));
+        stages.waiting.take_all(|batch| ready.push(batch));
+        self.inbox.drain(&mut stages.spares, |batch, _| ready.push(batch));
+        stages.note_released(&ready[before..]);
+    }
+
+    /// Counts, in O(lanes).
+    #[must_use]
+    pub fn stats(&self) -> ReleaseStats {
+        let stages = self.stages.lock();
+        let (mut pushed, mut bytes) = self.inbox.pushed();
+        let explicit = self.explicit.lock();
+        pushed += explicit.pushed;
+        bytes += explicit.bytes;
+        ReleaseStats { pushed, released: stages.released, pending_bytes: bytes - stages.released_bytes }
+    }
+
+    /// The bytes that each open recording keeps from being released: those dropped since it was opened.
+    /// Cost: proportional to the entries that wait for recordings.
+    #[must_use]
+    pub fn held_back(&self, recordings: &Recordings) -> Vec<(OpenRecording, u64)> {
+        let stages = self.stages.lock();
+        let held = |recording: &OpenRecording| {
+            stages.waiting.bytes_tagged_from(recording.id.0) + self.inbox.bytes_tagged_from(recording.id.0)
+        };
+        let open = recordings.list();
+        open.into_iter()
+            .map(|recording| {
+                let bytes = held(&recording);
+                (recording, bytes)
+            })
+            .collect()
+    }
+}
