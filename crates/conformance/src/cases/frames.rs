@@ -19,28 +19,25 @@ fn frame<H: Harness>(bench: &Bench<'_, H>) -> Result<u64, Error> {
 /// error after the timeout.
 pub fn the_cpu_waits_when_it_is_too_far_ahead<H: Harness>(harness: &H) {
     let in_flight = 3;
-    let config = |timeout| Config::from(FrameConfig { in_flight, timeout, ..FrameConfig::default() });
+    // Longer than a frame takes on a device in software while the machine is busy.
+    let timeout = Duration::from_secs(1);
+    let bench =
+        Bench::with(harness, Config::from(FrameConfig { in_flight, timeout, ..FrameConfig::default() }));
     if harness.hold() {
-        let bench = Bench::with(harness, config(Duration::from_millis(30)));
         for number in 1..=u64::from(in_flight) {
             assert_eq!(frame(&bench), Ok(number));
         }
         let refused = frame(&bench);
-        assert!(matches!(refused, Err(Error::Timeout { waited_ms, .. }) if waited_ms >= 30), "{refused:?}");
+        assert!(matches!(refused, Err(Error::Timeout { waited_ms: 1000.., .. })), "{refused:?}");
         let begun = bench.gpu.stats().frames;
         assert_eq!(begun, u64::from(in_flight), "a frame has begun although the wait timed out");
-        bench.finish();
-        // None of these waits: the GPU may take longer than the timeout for each.
-        for number in 1..=u64::from(in_flight) {
-            assert_eq!(frame(&bench), Ok(begun + number));
-        }
-        bench.end();
     }
-    let bench = Bench::with(harness, config(FrameConfig::default().timeout));
+    bench.finish();
+    let before = bench.gpu.stats().frames;
     for number in 1..=50 {
-        assert_eq!(frame(&bench), Ok(number));
+        assert_eq!(frame(&bench), Ok(before + number));
     }
-    assert_eq!(bench.gpu.stats().frames, 50);
+    assert_eq!(bench.gpu.stats().frames, before + 50);
     bench.end();
 }
 
