@@ -366,7 +366,7 @@ impl<D: Device> AliasedRange<D> {
         self.is_pending.store(true, Ordering::Relaxed);
     }
 
-    /// The first use since other resources had the bytes: what it has to be ordered after.
+    /// The earlier work that the first use since the acquisition must be ordered after; `None` for later uses.
     pub(crate) fn begin(&self) -> Option<AliasingHandoff<D>> {
         if !self.is_pending.load(Ordering::Relaxed) {
             return None;

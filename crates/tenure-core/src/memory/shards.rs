@@ -216,7 +216,8 @@ const MAX_PIECE: u64 = 8 << 20;
 const PIECE_REQUESTS: u64 = 4;
 
 /// The sizes of pieces to try for a request of `size` bytes, in bytes, best first: powers of two, down to
-/// what is hardly worth it. `taken` is what the borrower has in use, `block` how large blocks can be.
+/// sizes that are hardly worth lending. `taken`: bytes that the borrower has in use; `block`: size of the
+/// largest block.
 pub(super) fn pieces(taken: u64, size: u64, block: u64) -> impl Iterator<Item = u64> {
     let most = MAX_PIECE.min(block).max(1);
     let least =
