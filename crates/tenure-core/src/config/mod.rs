@@ -133,10 +133,9 @@ pub struct FrameConfig {
     /// Frames after which an unused block, or a page that no recording took, is given back to the driver.
     /// Default 16; at most 1,000,000.
     ///
-    /// More saves calls of the driver where use comes and goes; fewer returns memory sooner. A pool that
-    /// needs a block again soon after giving one back waits twice as long from then on, up to 64 times
-    /// this, and half as long again when the block is not missed; soon is within 16 times what the pool
-    /// waits.
+    /// More saves driver calls for intermittent use; fewer returns memory sooner. The period adapts per pool: a
+    /// pool that needs a new block within 16 periods of giving one back doubles its period, up to 64 times this
+    /// value; a pool that needs none for that long halves it again, down to this value.
     pub idle: u32,
     /// Maximum wait of [`begin_frame`](crate::Gpu::begin_frame) for the GPU; a longer wait is an error. Default
     /// 10 s; at most an hour.
