@@ -87,9 +87,9 @@ pub(crate) struct Record {
 pub struct Leak {
     /// Its name.
     pub name: Name,
-    /// What it is.
+    /// Its kind.
     pub kind: ObjectKind,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub bytes: u64,
     /// The frame in which it was created.
     pub frame: u64,

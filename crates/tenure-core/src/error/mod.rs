@@ -214,7 +214,7 @@ pub enum Error {
     TooLarge {
         /// The ring.
         name: Name,
-        /// Bytes asked for.
+        /// Bytes requested.
         size: u64,
         /// Bytes of the ring.
         capacity: u64,
@@ -227,7 +227,7 @@ pub enum Error {
     HeldByRecording {
         /// The ring.
         name: Name,
-        /// Bytes asked for.
+        /// Bytes requested.
         size: u64,
         /// Bytes in use.
         used: u64,

@@ -1,5 +1,4 @@
-//! Memory that the CPU writes directly, without staging: which initial data and uploads are written so, and
-//! what is mapped.
+//! Memory that the CPU writes directly, without staging: rules for initial data, uploads and mapped blocks.
 //!
 //! | a buffer for the GPU alone | goes to | is mapped where its memory type is one of [`writable_types`] |
 //! | --- | --- | --- |

@@ -100,14 +100,14 @@ pub(crate) struct Suballocation {
     pub(crate) block: BlockId,
     pub(crate) handle: Handle,
     pub(crate) offset: u64,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub(crate) size: u64,
     /// Bytes taken, including rounding.
     pub(crate) reserved: u64,
 }
 
 impl Suballocation {
-    /// A range of a block that begins at byte `base` of its API object; `size` bytes were asked for.
+    /// A range of a block that begins at byte `base` of its API object; `size` bytes were requested.
     #[inline(always)]
     const fn new(pool: PoolId, found: &BlockAllocation, base: u64, size: u64) -> Self {
         let BlockAllocation { block, handle, offset, size: reserved, .. } = *found;
@@ -134,7 +134,7 @@ pub(crate) struct FreeToken {
     pub(crate) pool: PoolId,
     block: BlockId,
     pub(crate) handle: Handle,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub(crate) size: u64,
 }
 
