@@ -1,4 +1,4 @@
-//! An API object with what tenure keeps beside it.
+//! An API object with the data that tenure keeps beside it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,31 +9,31 @@ use crate::device::{
 };
 use crate::state::StateCell;
 
-/// An API resource, its usage states, and its mapping and address where it has them.
+/// An API resource, its usage states, and its mapping and address if it has them.
 ///
-/// Shared by all handles into it: a buffer that is divided into ranges has one state.
+/// Shared by all handles that refer to it: a buffer divided into ranges has one state.
 pub(crate) struct ApiResource<D: Device> {
     pub(crate) object: D::Resource,
     pub(crate) states: StateCell,
     pub(crate) mapping: Option<D::Mapping>,
-    /// True for resources whose bytes the CPU reads: mapped ones, and those in the program's own memory.
+    /// True for resources whose bytes the CPU reads: mapped ones, and those in memory of the program.
     pub(crate) is_read_by_cpu: bool,
     pub(crate) address: Option<u64>,
-    /// The states that its memory and its usage leave it, on Direct3D 12 fewer than all.
+    /// The states that its memory and its usage allow, on Direct3D 12 fewer than all.
     pub(crate) possible: State,
-    /// The evictable block that its memory is in.
+    /// The evictable block that contains its memory.
     pub(crate) block: Option<BlockKey>,
-    /// A number that no other API resource of the process has.
+    /// A number that is unique in the process.
     pub(crate) serial: u64,
-    /// The program has dropped the only handle to it, and all views of it.
+    /// Whether the program has dropped its only handle, and all its views.
     is_dropped: AtomicBool,
 }
 
-/// What is destroyed of an API resource.
+/// The parts of an API resource that are destroyed.
 pub(crate) struct ApiParts<D: Device> {
     pub(crate) object: D::Resource,
     pub(crate) mapping: Option<D::Mapping>,
-    /// The evictable block that its memory is in.
+    /// The evictable block that contains its memory.
     pub(crate) block: Option<BlockKey>,
 }
 
@@ -43,9 +43,9 @@ fn next_serial() -> u64 {
 }
 
 impl<D: Device> ApiResource<D> {
-    /// Takes an API resource in. `state` is what it was left in; `None` for one just created.
+    /// Wraps an API resource. `state`: its present state; `None` for a newly created one.
     ///
-    /// Inlined, so that it is made where it stays: it is large.
+    /// Inlined, so that the large result is constructed in place.
     #[inline(always)]
     pub(crate) fn new(
         device: &D,
@@ -72,8 +72,8 @@ impl<D: Device> ApiResource<D> {
         }
     }
 
-    /// The program has dropped the only handle to it: nobody reads what is still to be written to it, but for recordings
-    /// that are made already.
+    /// Notes that the program has dropped its only handle: only existing recordings can read pending writes to
+    /// it.
     pub(crate) fn note_dropped(&self) {
         self.is_dropped.store(true, Ordering::Relaxed);
     }
@@ -82,18 +82,18 @@ impl<D: Device> ApiResource<D> {
         self.is_dropped.load(Ordering::Relaxed)
     }
 
-    /// Takes it apart, to destroy it. The rest of it, which is large, is not moved.
+    /// Takes the resource apart, to destroy it. The large remainder is not moved.
     ///
     /// # Errors
-    /// The resource, while somebody else holds it.
+    /// The resource, while another reference exists.
     #[inline]
     pub(crate) fn take_apart(self: Arc<Self>) -> Result<ApiParts<D>, Arc<Self>> {
         let Self { object, mapping, block, .. } = Arc::try_unwrap(self)?;
         Ok(ApiParts { object, mapping, block })
     }
 
-    /// It is in such memory: Direct3D 12 keeps what is in upload heaps readable and what is in
-    /// readback heaps a destination of copies, for life.
+    /// Restricts the possible states for its memory: on Direct3D 12, resources in upload heaps stay readable,
+    /// and those in readback heaps stay copy destinations, for life.
     pub(crate) fn set_memory(&mut self, properties: &Properties, memory: MemoryTypeId) {
         let flags = properties.memory_types.get(usize::from(memory.0)).map(|found| found.flags);
         let is_fixed = |flags: &MemoryFlags| {
@@ -109,7 +109,7 @@ impl<D: Device> ApiResource<D> {
     }
 }
 
-/// Direct3D 12 uses the buffer of an acceleration structure as nothing else, whatever its barriers.
+/// On Direct3D 12 the buffer of an acceleration structure has a single state, whatever its barriers.
 fn possible_states<D: Device>(device: &D, desc: &ResourceDesc) -> State {
     let is_structure = desc.usage().contains(Usage::ACCELERATION_STRUCTURE);
     let is_fixed = device.properties().api == Api::Direct3D12;

@@ -3,13 +3,13 @@
 use std::cell::{Cell, OnceCell};
 use std::iter;
 
-/// Places in the first chunk of a list; each further chunk has twice as many as the one before.
+/// Entries in the first chunk of a list; each further chunk has twice as many as its predecessor.
 const FIRST_CHUNK: usize = 4;
 
 /// A list that grows through a shared reference. Growing moves no entry, so references to entries stay valid.
 pub(crate) struct AppendList<T> {
     first: OnceCell<Box<Chunk<T>>>,
-    /// The index of the next entry: this place and those after it are empty.
+    /// The index of the next entry: the slots from there on are empty.
     len: Cell<usize>,
 }
 
@@ -39,7 +39,7 @@ impl<T> AppendList<T> {
         self.len() == 0
     }
 
-    /// Appends an entry, whose index is the length before.
+    /// Appends an entry; its index is the length before the call.
     pub(crate) fn push(&self, entry: T) -> &T {
         let mut index = self.len.replace(self.len() + 1);
         let (mut chunk, mut size) = (&self.first, FIRST_CHUNK);
@@ -77,7 +77,7 @@ impl<T> AppendList<T> {
         chunk.places.get_mut(index)
     }
 
-    /// Takes one entry. Its place stays empty until the next [`drain`](Self::drain) from there or before.
+    /// Takes one entry. Its slot stays empty until the next [`drain`](Self::drain) from there or before.
     pub(crate) fn take(&mut self, index: usize) -> Option<T> {
         self.place(index)?.take()
     }

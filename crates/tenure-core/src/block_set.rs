@@ -1,9 +1,9 @@
-//! The evictable blocks of memory that a recording uses, each once.
+//! The evictable memory blocks that a recording uses, each once.
 
 use std::cell::RefCell;
 use std::num::NonZeroU32;
 
-/// The number of an evictable block, as long as it lives.
+/// The number of an evictable block, unique while the block exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockKey(NonZeroU32);
 
@@ -17,8 +17,8 @@ impl BlockKey {
     }
 }
 
-/// A set of blocks: a bit each, and a list of those that are set. O(1) for a use, without a hash; allocates only as
-/// long as it grows.
+/// A set of blocks: a bit per block, and a list of the bits that are set. O(1) per use, without hashing;
+/// allocates only when it grows.
 #[derive(Debug, Default)]
 pub(crate) struct BlockSet {
     bits: Vec<u64>,
@@ -26,7 +26,7 @@ pub(crate) struct BlockSet {
 }
 
 impl BlockSet {
-    /// Adds a block, unless it is there.
+    /// Adds a block, unless it is already in the set.
     #[inline]
     pub(crate) fn note(&mut self, key: BlockKey) {
         let (word, bit) = (key.index() / 64, 1_u64 << (key.index() % 64));
@@ -58,7 +58,7 @@ impl BlockSet {
         self.bits.capacity() > 0
     }
 
-    /// O(blocks in it).
+    /// Empties the set. O(blocks in it).
     pub(crate) fn clear(&mut self) {
         if self.keys.len() >= self.bits.len() {
             self.bits.fill(0);
@@ -72,8 +72,8 @@ impl BlockSet {
     }
 }
 
-/// The blocks that the descriptors of a recording show. A recording's commands and its scratch memory are borrowed
-/// side by side, so that this is not the commands' own set.
+/// The blocks of a recording's descriptors. Separate from the set of the commands, because a recording's
+/// commands and its scratch memory are borrowed at the same time.
 #[derive(Debug, Default)]
 pub(crate) struct NotedBlocks(RefCell<Vec<BlockKey>>);
 
@@ -87,7 +87,7 @@ impl NotedBlocks {
         }
     }
 
-    /// Adds all to a set, and forgets them.
+    /// Adds all blocks to a set, and clears the list.
     pub(crate) fn move_to(&mut self, set: &mut BlockSet) {
         self.0.get_mut().drain(..).for_each(|key| set.note(key));
     }
@@ -101,7 +101,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// It holds what was noted since it was cleared, each once.
+        /// The set holds each block noted since the last clear, once.
         #[test]
         fn it_is_a_set(uses in proptest::collection::vec((any::<bool>(), 0_usize..700), 0..200)) {
             let (mut set, mut oracle) = (BlockSet::default(), BTreeSet::new());

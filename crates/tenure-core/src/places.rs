@@ -1,4 +1,4 @@
-//! What a recording was told about where movable resources, and the descriptors that show them, are.
+//! Places of movable resources, and of descriptors that show them, held by a recording.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::device::{Device, QueueSerial};
 use crate::memory::{Holder, MovableBacking, PlaceHolds};
 use crate::time::SyncPoint;
 
-/// The API objects that a recording was told of; they stay what they are until it ends.
+/// The API objects that a recording holds; they do not change until it ends.
 pub(crate) struct RecordedPlaces<D: Device> {
     api_resources: AppendList<Arc<ApiResource<D>>>,
     heaps: AppendList<Arc<D::DescriptorHeap>>,
@@ -29,34 +29,34 @@ impl<D: Device> RecordedPlaces<D> {
         }
     }
 
-    /// The resource stays where it is. Returns where that is.
+    /// Holds the place of a resource, and returns it.
     pub(crate) fn hold(&self, movable: &Arc<MovableBacking<D>>) -> (&ApiResource<D>, u64) {
         let place = self.holds.borrow_mut().hold(movable, None);
         (self.api_resources.push(place.api_resource), place.offset)
     }
 
-    /// The submissions that have copied what is held to where it is.
+    /// The submissions that copied the held resources to their current places.
     pub(crate) fn copied(&self) -> SyncPoint {
         *self.holds.borrow().copied()
     }
 
-    /// The recording was submitted.
+    /// Notes that the recording was submitted.
     pub(crate) fn note_used(&mut self, at: QueueSerial) {
         self.holds.get_mut().note_used(at);
     }
 
-    /// A heap that does not go before this.
+    /// Keeps a heap alive until this is dropped or reused.
     pub(crate) fn keep_heap(&self, heap: Arc<D::DescriptorHeap>) -> &D::DescriptorHeap {
         self.heaps.push(heap)
     }
 
-    /// A block of sets that does not go before this.
+    /// Keeps a block of sets alive until this is dropped or reused.
     pub(crate) fn keep_set_block(&self, block: Arc<D::SetBlock>) -> &D::SetBlock {
         self.set_blocks.push(block)
     }
 }
 
-/// What recordings note places in, between recordings.
+/// Unused [`RecordedPlaces`], kept for the next recordings.
 #[allow(clippy::vec_box, reason = "they move between recordings and here as they are")]
 pub(crate) struct PlacePool<D: Device>(Mutex<Vec<Box<RecordedPlaces<D>>>>);
 
@@ -74,7 +74,7 @@ impl<D: Device> PlacePool<D> {
         places
     }
 
-    /// Of a recording that has ended: what it was told of may move again.
+    /// Takes back the places of a recording that has ended: the held resources can move again.
     pub(crate) fn put_back(&self, mut places: Box<RecordedPlaces<D>>) {
         places.holds.get_mut().end();
         places.api_resources.drain(0).for_each(drop);
@@ -84,7 +84,7 @@ impl<D: Device> PlacePool<D> {
     }
 }
 
-/// Where a recording, or whoever makes something that lasts, notes places: taken from the pool with the first.
+/// The place list of a recording, or of the creation of a lasting object: taken from the pool on first use.
 pub(crate) struct Places<'r, D: Device> {
     pub(crate) noted: &'r OnceCell<Box<RecordedPlaces<D>>>,
     pub(crate) pool: &'r PlacePool<D>,

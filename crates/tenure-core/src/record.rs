@@ -1,4 +1,4 @@
-//! The hook by which everything a program allocates can be recorded.
+//! Hook for recording all allocations of a program.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,18 +7,18 @@ use crate::callback::run_caught;
 use crate::memory::{LocationKind, MemoryUse};
 use crate::registry::ObjectKind;
 
-/// What was allocated, as far as a recording tells.
+/// An allocation, for a [`Recorder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedAllocation {
-    /// Unique for the life of a [`Gpu`](crate::Gpu), from 1.
+    /// Unique id within a [`Gpu`](crate::Gpu), from 1.
     pub id: u64,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub size: u64,
     /// Bytes; a power of two.
     pub alignment: u64,
-    /// Who reads and writes it.
+    /// CPU and GPU access.
     pub memory_use: MemoryUse,
-    /// A texture; else a buffer.
+    /// True for a texture; false for a buffer.
     pub is_texture: bool,
 }
 
@@ -26,23 +26,23 @@ pub struct RecordedAllocation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordedPlace {
-    /// Names what is given back in [`Recorder::released`]: no two places have the same number at one time.
+    /// Id of the place in [`Recorder::released`], unique among places at any one time.
     pub key: u64,
-    /// Where the bytes are.
+    /// Location of the bytes.
     pub location: LocationKind,
-    /// The memory type; `None` for memory that is not the manager's.
+    /// The memory type; `None` for memory that the manager does not own.
     pub memory_type: Option<u8>,
-    /// The index in [`Stats::pools`](crate::Stats::pools) of the pool.
+    /// Index of the pool in [`Stats::pools`](crate::Stats::pools).
     pub pool: Option<usize>,
     /// The [number](crate::BlockReport::number) of the pool's block.
     pub block: Option<usize>,
-    /// The byte of the block or page at which the place begins.
+    /// Byte of the block or page at which the place begins.
     pub offset: Option<u64>,
-    /// What is taken there, with what is added for alignment and by rounding.
+    /// Bytes taken there, including alignment and rounding.
     pub reserved: u64,
 }
 
-/// Where an allocation was placed, for who draws it.
+/// The placement of an allocation, for tools that draw memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordedPlacement<'a> {
@@ -52,46 +52,47 @@ pub struct RecordedPlacement<'a> {
     pub name: &'a str,
     /// Its tag; empty when it has none.
     pub tag: &'a str,
-    /// What it is.
+    /// Its kind.
     pub kind: ObjectKind,
-    /// Where it begins.
+    /// Its place.
     pub place: RecordedPlace,
 }
 
-/// Takes down what a program allocates and frees, as it happens.
+/// Records the allocations and frees of a program as they happen.
 ///
-/// Called from any thread, inside creation, drop, moves and the ends of frames: keep it short. The manager has locks meanwhile,
-/// so a recorder calls nothing of it, and has no lock that is held elsewhere while the manager is called: each would wait for
-/// the other. What happens to an allocation is told in order: its creation, its place, its moves, its drop. A place is given
-/// back after that, and before it is told of as another one's; apart from that, calls of different threads may come in any
-/// order. A panic is caught and logged: the call that tells has other work to finish. So is one of the recorder's destructor,
-/// which runs when the last handle of the manager is dropped.
-/// The crate `tenure-trace` has one that writes a file.
+/// Called on any thread, inside creation, drop, moves and the ends of frames: keep it short. The manager holds
+/// locks meanwhile. So a recorder must not call the manager, and must not take a lock that is held elsewhere
+/// during a call of the manager: both would deadlock. The events of one allocation come in order: its creation,
+/// its place, its moves, its drop. The release of its place comes after that, and before the place is reported
+/// for another allocation; otherwise calls of different threads may come in any order. A panic is caught and
+/// logged, because the calling function has other work to finish; so is a panic of the recorder's destructor,
+/// which runs when the last handle of the manager is dropped. The crate `tenure-trace` has a recorder that
+/// writes a file.
 pub trait Recorder: Send + Sync {
-    /// A resource was created.
+    /// Called when a resource was created.
     fn allocated(&self, allocation: &RecordedAllocation);
 
-    /// A resource was placed: follows [`allocated`](Self::allocated) in the same call.
+    /// Called when a resource was placed: follows [`allocated`](Self::allocated) in the same call.
     fn placed(&self, placement: &RecordedPlacement<'_>) {
         let _ = placement;
     }
 
-    /// What was in the place with this [key](RecordedPlace::key) is in another one from now on. The place that it leaves is
-    /// given back once the GPU has completed what uses it.
+    /// Called when the contents of the place with this [key](RecordedPlace::key) have moved to another. The old
+    /// place is given back once the GPU has completed the work that uses it.
     fn moved(&self, from: u64, to: &RecordedPlace) {
         let _ = (from, to);
     }
 
-    /// The bytes with this [key](RecordedPlace::key) were given back, because nothing uses them any more. Keys
-    /// that were never told belong to what the manager itself allocates.
+    /// Called when the bytes with this [key](RecordedPlace::key) were given back, because nothing uses them any
+    /// more. Keys that were never reported belong to allocations of the manager itself.
     fn released(&self, key: u64) {
         let _ = key;
     }
 
-    /// A resource of `size` bytes was dropped.
+    /// Called when a resource of `size` bytes was dropped.
     fn freed(&self, id: u64, size: u64);
 
-    /// A frame has ended.
+    /// Called when a frame has ended.
     fn frame_ended(&self, frame: u64);
 }
 
@@ -100,13 +101,13 @@ pub trait Recorder: Send + Sync {
 pub(crate) struct TraceId(u64);
 
 impl TraceId {
-    /// The number; `None` for what is not recorded.
+    /// The number; `None` for an allocation that is not recorded.
     pub(crate) fn get(self) -> Option<u64> {
         (self.0 > 0).then_some(self.0)
     }
 }
 
-/// Calls the recorder, and catches its panic: the caller's work must not stay half done.
+/// Calls the recorder, and catches its panic, so that the caller can finish its work.
 fn tell(call: impl FnOnce()) {
     run_caught("a recorder", call);
 }
@@ -127,7 +128,7 @@ impl Drop for RecorderSlot {
 }
 
 impl RecorderSlot {
-    /// Begins recording; `false` when a recorder is there already.
+    /// Begins recording; `false` if a recorder is already set.
     pub(crate) fn set(&self, recorder: Box<dyn Recorder>) -> bool {
         self.recorder.set(recorder).is_ok()
     }

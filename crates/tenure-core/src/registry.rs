@@ -1,4 +1,4 @@
-//! The living objects, by name: for leak reports and dumps.
+//! Live objects, by name: for leak reports and dumps.
 
 use std::backtrace::Backtrace;
 use std::fmt;
@@ -10,7 +10,7 @@ use slab::Slab;
 use crate::Name;
 use crate::memory::{RecordedLocation, RemoteFreeList};
 
-/// What kind of object a record is of.
+/// Kind of a recorded object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -27,19 +27,19 @@ pub enum ObjectKind {
     Reserved,
     /// A page allocator.
     Pages,
-    /// Bytes on their way back from the GPU.
+    /// Bytes that are being read back from the GPU.
     Readback,
     /// A view of a buffer or a texture.
     View,
     /// A sampler.
     Sampler,
-    /// Descriptors in a row.
+    /// A row of descriptors.
     DescriptorTable,
     /// The layout of descriptor sets.
     SetLayout,
     /// A descriptor set.
     DescriptorSet,
-    /// An object of the program's own behind [`Deferred`](crate::Deferred).
+    /// An object of the program in a [`Deferred`](crate::Deferred).
     User,
 }
 
@@ -62,21 +62,21 @@ impl fmt::Display for ObjectKind {
     }
 }
 
-/// The record of a living object.
+/// The record of a live object.
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) name: Name,
     pub(crate) kind: ObjectKind,
-    /// The low bytes of the number of records that its table had ever had. In three bytes, which take no room beside the
-    /// kind.
+    /// The low bytes of the number of records that its table had ever had. Three bytes, which fit beside the
+    /// kind without padding.
     pub(crate) serial: [u8; 3],
-    /// The frames from its creation until its handle was dropped, and one: it lives on because of its views. In little
-    /// room, as every object has it.
+    /// Frames from creation to the drop of the handle, plus one; `None` if not dropped. A dropped object stays
+    /// alive because of its views. Kept compact: every object has one.
     pub(crate) dropped: Option<NonZeroU32>,
     pub(crate) bytes: u64,
     pub(crate) frame: u64,
     pub(crate) backtrace: Option<Box<Backtrace>>,
-    /// What the program says that it is for.
+    /// The purpose of the object, named by the program.
     pub(crate) tag: Name,
     pub(crate) place: RecordedLocation,
 }
@@ -87,9 +87,9 @@ pub(crate) struct Record {
 pub struct Leak {
     /// Its name.
     pub name: Name,
-    /// What it is.
+    /// Its kind.
     pub kind: ObjectKind,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub bytes: u64,
     /// The frame in which it was created.
     pub frame: u64,
@@ -98,7 +98,7 @@ pub struct Leak {
 }
 
 impl Record {
-    /// Of what is there as long as its handle. Without a tag and a place.
+    /// For objects that live exactly as long as their handle; tag and location are unset.
     #[inline]
     pub(crate) fn new(name: Name, kind: ObjectKind, bytes: u64, frame: u64) -> Self {
         let (tag, place) = (Name::default(), RecordedLocation::None);
@@ -110,7 +110,7 @@ impl Record {
         self.dropped = NonZeroU32::new(frames.saturating_add(1));
     }
 
-    /// The frame in which its handle was dropped, if it lives on.
+    /// The frame in which the handle was dropped, if the object is still alive.
     pub(crate) fn dropped_in(&self) -> Option<u64> {
         self.dropped.map(|frames| self.frame.saturating_add(u64::from(frames.get() - 1)))
     }
@@ -150,23 +150,23 @@ impl RecordKey {
         usize::from(self.generation)
     }
 
-    /// As a number, for modules that know no records.
+    /// The key as a number, for modules without access to records.
     pub(crate) fn to_bits(self) -> u64 {
         u64::from(self.shard) << 48 | u64::from(self.generation) << 32 | u64::from(self.index)
     }
 
-    /// What tells the object from all others that live.
+    /// The unique slot of the object among live ones.
     pub(crate) fn slot(self) -> RecordSlot {
         RecordSlot { shard: self.shard, index: self.index }
     }
 
-    /// From its number.
+    /// A key from its number.
     pub(crate) const fn from_bits(bits: u64) -> Self {
         Self { shard: (bits >> 48) as u16, generation: (bits >> 32) as u16, index: bits as u32 }
     }
 }
 
-/// Where the record of a living object is; a later object may have its record there.
+/// The position of a live object's record; a later object may reuse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RecordSlot {
     shard: u16,
@@ -174,9 +174,9 @@ pub(crate) struct RecordSlot {
 }
 
 impl RecordSlot {
-    /// [`LiveObject::id`](crate::LiveObject::id) of the object whose record is here. The slot tells the living ones apart,
-    /// and the serial those that have the slot one after the other. The index is last, so that the number is exact as a
-    /// double, which JSON's readers often take, for the first 2²⁵ objects of a thread.
+    /// [`LiveObject::id`](crate::LiveObject::id) of the object with this record. The slot distinguishes live
+    /// objects, the serial those that use the slot one after another. The index comes last, so that the number
+    /// is exact as a double, which many JSON readers use, for the first 2²⁵ objects of a thread.
     pub(crate) fn id(self, record: &Record) -> u64 {
         let [low, middle, high] = record.serial;
         let serial = u64::from(u32::from_le_bytes([low, middle, high, 0]));
@@ -185,12 +185,12 @@ impl RecordSlot {
 }
 
 /// Objects of one generation. A program that keeps a fixed number of objects drops the oldest for each one that
-/// it creates. If that number were a multiple of this one, or of this one times the
-/// number of reference-count shards of a thread, both objects would always have the same shard. Such numbers
-/// are often powers of two, so this one is none.
+/// it creates. If that number were a multiple of this one, or of this one times the number of reference-count
+/// shards of a thread, both objects would always have the same shard. Deliberately not a power of two, as such
+/// numbers often are.
 const GENERATION: u32 = 448;
 
-/// So many that the threads of a usual program rarely contend for one.
+/// Enough that threads rarely share a shard.
 const SHARDS: usize = 16;
 
 #[derive(Debug, Default)]
@@ -198,7 +198,7 @@ struct Table {
     records: Slab<Record>,
     /// Records ever inserted, modulo 2³².
     inserted: u32,
-    /// Remote removals that are being carried out; empty between calls, and kept for its capacity.
+    /// Remote removals in progress; empty between calls, and kept for its capacity.
     removals: Vec<u32>,
 }
 
@@ -208,7 +208,7 @@ impl Table {
     }
 }
 
-/// The table of one thread, and the records that other threads want removed from it.
+/// The table of one thread, and the removals that other threads have queued for it.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Shard {
@@ -216,8 +216,8 @@ struct Shard {
     table: Mutex<Table>,
 }
 
-/// Remote removals that one insertion carries out at most, so that no single call has to remove all records
-/// whose objects other threads have dropped.
+/// Maximum of the remote removals that one insertion carries out, so that no single call removes all records of
+/// objects that other threads have dropped.
 const REMOVALS_PER_INSERTION: usize = 64;
 
 /// If more remote removals are queued, the table's own thread inserts too seldom: the thread that queued the
@@ -250,7 +250,7 @@ impl Shard {
         table.removals = removals;
     }
 
-    /// Queues the removal of records, from another thread than the table's own.
+    /// Queues the removal of records, on a thread that does not own the table.
     fn queue_removals(&self, keys: &[RecordKey]) {
         let mut queue = self.remote_removals.open();
         keys.iter().for_each(|key| queue.post(key.index));
@@ -261,7 +261,7 @@ impl Shard {
         }
     }
 
-    /// The table, after all remote removals.
+    /// Locks the table, and carries out all remote removals.
     fn lock(&self) -> MutexGuard<'_, Table> {
         let mut table = self.table.lock();
         self.carry_out_removals(&mut table, usize::MAX);
@@ -269,19 +269,18 @@ impl Shard {
     }
 }
 
-/// Records that one thread wants removed from other threads' tables, collected until there are [`BULK`].
+/// Removals by one thread from other threads' tables, collected until there are [`BULK`].
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Outbox(Mutex<Vec<RecordKey>>);
 
-/// Removals that an outbox collects before it queues them with the tables that have the records.
+/// Removals that an outbox collects before it queues them in their tables.
 const BULK: usize = 64;
 
-/// All living objects, in several tables that threads fill side by side.
+/// All live objects, in several tables that threads fill in parallel.
 ///
-/// Each thread has a table, a list of removals that other threads want of it, and an outbox of removals that
-/// it wants of other tables. If a thread locked the table of each object that it drops and another thread has
-/// created, it would contend with that thread again and again.
+/// Each thread has a table, a queue of removals by other threads, and an outbox of removals from other tables.
+/// Locking the table of each object that another thread created would make the threads contend again and again.
 #[derive(Debug)]
 pub(crate) struct Registry {
     shards: [Shard; SHARDS],
@@ -320,7 +319,7 @@ impl Registry {
         }
     }
 
-    /// An object has moved.
+    /// Updates the place of an object that has moved.
     pub(crate) fn set_place(&self, key: RecordKey, place: RecordedLocation) {
         if let Some(shard) = self.shards.get(usize::from(key.shard))
             && let Some(record) = shard.table.lock().records.get_mut(key.index as usize)
@@ -329,7 +328,7 @@ impl Registry {
         }
     }
 
-    /// An object's handle was dropped, and the object lives on.
+    /// Notes that an object's handle was dropped, while the object stays alive.
     pub(crate) fn note_dropped(&self, key: RecordKey, frame: u64) {
         if let Some(shard) = self.shards.get(usize::from(key.shard))
             && let Some(record) = shard.table.lock().records.get_mut(key.index as usize)
@@ -338,7 +337,7 @@ impl Registry {
         }
     }
 
-    /// Queues the removals of an outbox with the tables that have the records.
+    /// Queues the removals of an outbox in their tables.
     fn send(&self, outbox: &mut Vec<RecordKey>) {
         for same in outbox.chunk_by(|one, next| one.shard == next.shard) {
             if let Some(first) = same.first() {
@@ -353,7 +352,7 @@ impl Registry {
         self.outboxes.iter().for_each(|outbox| self.send(&mut outbox.0.lock()));
     }
 
-    /// Calls `visit` for each record. Cost: proportional to the living objects.
+    /// Calls `visit` for each record. Cost: proportional to the live objects.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(RecordSlot, &Record)) {
         self.send_all();
         for (shard, table) in (0..).zip(&self.shards) {
@@ -389,8 +388,8 @@ mod tests {
         bytes
     }
 
-    /// A record that one thread inserts and another removes is gone at once for each caller, however many
-    /// records that are, and even if the first thread has ended.
+    /// A record that one thread inserts and another removes is gone at once for each caller, for any number of
+    /// records, and even if the first thread has ended.
     #[test]
     fn others_remove_records_too() {
         for count in [1, 63, 64, 65, 1000, 2 * MAX_QUEUED_REMOVALS as u64 + 7] {
@@ -414,8 +413,8 @@ mod tests {
         assert_eq!(size_of::<Record>(), 96);
     }
 
-    /// Objects that live at the same time have different ids, and so have objects of which one has the slot of the other,
-    /// however many slots there are.
+    /// Live objects have different ids, and so have objects that use one slot one after another, for any number
+    /// of slots.
     #[test]
     fn ids_are_of_one_object() {
         const COUNT: u64 = if cfg!(miri) { 50 } else { 2000 };
@@ -433,8 +432,8 @@ mod tests {
         assert_eq!(seen.len() as u64, 6 * COUNT);
     }
 
-    /// Two threads that insert, and remove what the other has inserted, at the same time: no record is lost,
-    /// none is removed in place of another.
+    /// Two threads insert, and remove each other's records, at the same time: no record is lost, and none is
+    /// removed in place of another.
     #[test]
     fn records_are_removed_once() {
         const COUNT: u64 = if cfg!(miri) { 100 } else { 10_000 };

@@ -1,13 +1,13 @@
-//! What the API makes many at a time, handed out one by one.
+//! Slots of API objects that are created in blocks, handed out one by one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tenure_suballoc::{Handle, Slots};
 
-/// One of the things in a block.
+/// A slot of a block.
 pub(crate) struct Slot<T> {
-    /// The block. Given back with the slot, so that a block without slots in use has one owner.
+    /// The block. Given back with the slot, so that a block without used slots has one owner.
     pub(crate) object: Arc<T>,
     pub(crate) index: u32,
     block: u32,
@@ -17,7 +17,7 @@ pub(crate) struct Slot<T> {
 struct Block<T> {
     object: Arc<T>,
     slots: Slots,
-    /// The frame since which it has been empty.
+    /// The frame in which it became empty.
     empty_since: Option<u64>,
 }
 
@@ -27,8 +27,8 @@ impl<T> Block<T> {
     }
 }
 
-/// Blocks, and which of their slots are taken. A slot comes from the first block with room, so that
-/// later ones run empty. Determinate, O(log blocks).
+/// Blocks with their used slots. A slot comes from the first block with room, so that later blocks become
+/// empty. Deterministic, O(log blocks).
 pub(crate) struct SlotBlocks<T> {
     blocks: Vec<Option<Block<T>>>,
     /// The blocks with free slots.
@@ -47,7 +47,7 @@ impl<T> Default for SlotBlocks<T> {
 }
 
 impl<T> SlotBlocks<T> {
-    /// A free slot of a block that there is.
+    /// A free slot of an existing block.
     pub(crate) fn take(&mut self) -> Option<Slot<T>> {
         let id = self.with_room()?;
         let block = self.blocks.get_mut(id as usize)?.as_mut()?;
@@ -67,7 +67,7 @@ impl<T> SlotBlocks<T> {
         self.with_room.first().copied()
     }
 
-    /// Takes in a block of `capacity` slots, all free; gives it back when there can be none so large.
+    /// Adds a block of `capacity` slots, all free; gives it back when no block can be so large.
     pub(crate) fn add(&mut self, object: T, capacity: u32, frame: u64) -> Result<(), T> {
         let vacant = self.blocks.iter().position(Option::is_none).unwrap_or(self.blocks.len());
         let (Ok(slots), Ok(id)) = (Slots::new(capacity), u32::try_from(vacant)) else { return Err(object) };
@@ -82,7 +82,7 @@ impl<T> SlotBlocks<T> {
         Ok(())
     }
 
-    /// A slot is free again.
+    /// Frees a slot.
     pub(crate) fn free(&mut self, slot: Slot<T>, frame: u64) {
         let Slot { object, block: id, handle, .. } = slot;
         drop(object);
@@ -98,8 +98,8 @@ impl<T> SlotBlocks<T> {
         }
     }
 
-    /// Takes out the blocks that have been empty since before `oldest`, but for those that something still refers to:
-    /// slots of a device that is lost are free while recordings that were told of them are open.
+    /// Takes out the blocks that have been empty since before `oldest`, except those with other references: on
+    /// a lost device, slots are freed while open recordings may still refer to them.
     pub(crate) fn retire(&mut self, oldest: u64, retired: &mut Vec<T>) {
         while let Some(id) = self.empty.iter().copied().find(|id| self.is_idle(*id, oldest)) {
             self.empty.remove(&id);
@@ -118,12 +118,12 @@ impl<T> SlotBlocks<T> {
         })
     }
 
-    /// Whether something refers to a block: a slot, or a recording that was told of one.
+    /// Whether a block is referenced: by a slot, or by a recording.
     pub(crate) fn is_referred_to(&self) -> bool {
         self.blocks.iter().flatten().any(Block::is_referred_to)
     }
 
-    /// Takes out all blocks; nothing refers to any of them.
+    /// Takes out all blocks; none may be referenced.
     pub(crate) fn take_all(&mut self) -> Vec<T> {
         let all = std::mem::take(self);
         all.blocks.into_iter().flatten().filter_map(|block| Arc::into_inner(block.object)).collect()

@@ -1,33 +1,34 @@
-//! When movable resources move.
+//! Defragmentation: the limits of moves.
 
 use tenure_heap::CompactionBudget;
 
 use super::error::Check;
 use super::{ConfigError, ConfigUnit, GIB, MIB};
 
-/// Moving [movable](crate::BufferDesc::movable) resources at the end of frames, so that memory of which little is used is
-/// given back, and what went to slower memory comes back: part of [`Config`](crate::Config). [`Gpu::compact`](crate::Gpu::compact) does it by hand.
+/// Limits of moving [movable](crate::BufferDesc::movable) resources at the end of frames, which empties sparse
+/// blocks and brings spilled resources back to fast memory: part of [`Config`](crate::Config).
+/// [`Gpu::compact`](crate::Gpu::compact) does the same on request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactionConfig {
-    /// Whether the end of each frame goes on with it. Default yes; of no effect where nothing is movable.
+    /// Whether the end of each frame continues compaction. Default yes; no effect without movable resources.
     pub is_automatic: bool,
-    /// Percent of a pool's bytes that are free before it begins. Default 12; 1 to 100.
+    /// Percent of a pool's bytes that must be free before it begins. Default 12; 1 to 100.
     ///
     /// Smaller reserves less memory; larger copies less.
     pub min_free: u32,
-    /// Frames in which a pool has not grown before it begins. Default 8; at most 1,000,000.
+    /// Frames for which a pool must not have grown before it begins. Default 8; at most 1,000,000.
     ///
     /// A program that loads fills the holes itself.
     pub quiet_frames: u32,
-    /// Bytes that the end of a frame moves at most, but for a single resource that is larger. Default 16 MiB; 64 KiB to
-    /// 4 GiB.
+    /// Maximum of the bytes that the end of a frame moves, except for a single larger resource. Default 16 MiB;
+    /// 64 KiB to 4 GiB.
     ///
     /// A copy takes the GPU about as long as reading and writing that much memory: less than 0.1 ms for 16 MiB on a card.
     pub frame_bytes: u64,
-    /// Resources that the end of a frame moves at most. Default 128; 1 to 65,536.
+    /// Maximum of the resources that the end of a frame moves. Default 128; 1 to 65,536.
     pub frame_moves: u32,
-    /// Pieces of blocks, in use or free, that the end of a frame looks at in each pool, which bounds its time. Default 250;
-    /// 1 to 1,000,000.
+    /// Maximum of the pieces of blocks, used or free, that the end of a frame visits in each pool, which bounds
+    /// its time. Default 250; 1 to 1,000,000.
     pub frame_pieces: u32,
 }
 
@@ -56,7 +57,7 @@ impl CompactionConfig {
         count("compaction.frame_pieces", self.frame_pieces).range(1, 1_000_000)
     }
 
-    /// What the end of a frame may do.
+    /// The budget of the end of a frame.
     pub(crate) const fn budget(&self) -> CompactionBudget {
         let (moves, pieces) = (self.frame_moves as usize, self.frame_pieces as usize);
         CompactionBudget { bytes: self.frame_bytes, moves, pieces }

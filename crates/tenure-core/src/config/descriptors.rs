@@ -1,58 +1,57 @@
-//! The sizes of descriptor heaps and sets.
+//! Sizes of descriptor heaps and sets.
 
 use super::error::Check;
 use super::{ConfigError, ConfigUnit};
 
 /// Descriptor heaps and sets: part of [`Config`](crate::Config).
 ///
-/// A heap that shaders see is divided into a static part, for [tables](crate::DescriptorTable) that last,
-/// and a dynamic part, for descriptors of one [recording](crate::Scratch::descriptors). The heap is made for
-/// the first of its descriptors, in either part, and then takes the memory of all of them (on Vulkan
-/// without mutable descriptor types of six descriptors for each, one of every type). Where
-/// command lists are [told of it](crate::Commands::set_descriptor_heaps) it is also made then.
+/// A shader-visible heap is divided into a static part, for lasting [tables](crate::DescriptorTable), and a
+/// dynamic part, for descriptors of one [recording](crate::Scratch::descriptors). It is created with the first
+/// descriptor in either part, and takes the memory of all its descriptors at once (on Vulkan without mutable
+/// descriptor types, six descriptors for each, one of every type).
+/// [`Commands::set_descriptor_heaps`](crate::Commands::set_descriptor_heaps) creates it, too.
 ///
-/// Such a heap does not grow: where it lies, and on Vulkan how many descriptors it has, is part of what
-/// programs keep (GPU handles of tables, pipeline layouts) and of the command lists that are recorded with it; and
-/// changing the heap of a list may make a GPU wait until it is idle. So its size is chosen before its first use. The
-/// defaults suit a few thousand draws with tables of their own: a program with more says so here.
+/// Such a heap does not grow: its address, and on Vulkan its number of descriptors, are part of the program's
+/// state (GPU handles of tables, pipeline layouts) and of recorded command lists; and changing the heap of a
+/// list may make a GPU wait until it is idle. So choose its size before its first use. The defaults suit a few
+/// thousand draws with tables of their own; a program with more must raise them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DescriptorConfig {
-    /// Descriptors of one heap that shaders do not see. Default 1,024; 16 to 65,536.
+    /// Descriptors of one heap that is not shader-visible. Default 1,024; 16 to 65,536.
     ///
     /// Views are created in these heaps. A larger heap means fewer of them; a smaller one wastes less when
     /// a program has few views.
     pub block: u32,
-    /// Descriptors of views for tables. Default: 16,384 (8,192 where each takes
-    /// [the memory of six](crate::device::DescriptorLimits::descriptors_per_index)), or what the device has room
-    /// for beside the dynamic ones; 1 to 1,000,000 together with those.
+    /// Descriptors of views for tables. Default: 16,384 (8,192 where each takes [the memory of
+    /// six](crate::device::DescriptorLimits::descriptors_per_index)), or the device's limit less the dynamic
+    /// ones; 1 to 1,000,000 together with those.
     ///
     /// More makes the heap larger; fewer makes [`create_descriptor_table`](crate::Gpu::create_descriptor_table)
     /// fail sooner, because a heap does not grow.
     pub static_resources: Option<u32>,
-    /// Descriptors of views for recordings. Default and limits as those of `static_resources`.
+    /// Descriptors of views for recordings. Default and limits as for `static_resources`.
     ///
     /// It must hold the descriptors of all frames in flight.
     pub dynamic_resources: Option<u32>,
-    /// As `static_resources`, for samplers. Default 1,024; 1 to 2,048 together with the dynamic ones.
+    /// Like `static_resources`, for samplers. Default 1,024; 1 to 2,048 together with the dynamic ones.
     pub static_samplers: Option<u32>,
-    /// As `dynamic_resources`, for samplers. Default and limits as those of `static_samplers`.
+    /// Like `dynamic_resources`, for samplers. Default and limits as for `static_samplers`.
     pub dynamic_samplers: Option<u32>,
-    /// Descriptors of views that a recording takes from the dynamic part at a time; of samplers a
-    /// sixteenth. Default 1,024; 16 to 65,536.
+    /// Descriptors of views that a recording takes from the dynamic part at a time; for samplers a sixteenth.
+    /// Default 1,024; 16 to 65,536.
     ///
-    /// More means fewer visits to the part that all recordings share; fewer wastes less when many
-    /// recordings each use a few descriptors.
+    /// Larger means less contention for the shared part; smaller wastes less when many recordings each use a
+    /// few descriptors.
     pub chunk: u32,
-    /// Descriptor sets that are made at a time; fewer of layouts with many descriptors. Default 64; 1 to
-    /// 4,096.
+    /// Descriptor sets created at a time; fewer for layouts with many descriptors. Default 64; 1 to 4,096.
     ///
-    /// More means fewer descriptor pools; fewer wastes less for layouts of which there are few sets. Sets
-    /// for recordings are kept until [`Gpu::trim`](crate::Gpu::trim).
+    /// Larger means fewer descriptor pools; smaller wastes less for layouts with few sets. Sets for recordings
+    /// are kept until [`Gpu::trim`](crate::Gpu::trim).
     pub set_block: u32,
-    /// Overwrite freed descriptors that shaders see with null descriptors, so that a use of them is found,
-    /// and remember the names of their owners. Default: in debug builds.
+    /// Overwrites freed shader-visible descriptors with null descriptors, so that a use after free is found,
+    /// and keeps the names of their owners. Default: in debug builds.
     ///
-    /// It costs a write of a descriptor for each one freed, and a name for each one in use.
+    /// It costs one descriptor write per freed descriptor, and a name for each one in use.
     pub poison: bool,
 }
 

@@ -1,23 +1,23 @@
-//! Why a configuration is refused.
+//! Errors of configurations.
 
 use std::fmt;
 
-/// A field of a configuration that is out of its range.
+/// A configuration field out of its range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("configuration: {field} = {value}{unit}: {rule}{}", if rule.has_unit() { unit.suffix() } else { "" })]
 #[non_exhaustive]
 pub struct ConfigError {
     /// The path of the field, for example `pools.min_block`.
     pub field: &'static str,
-    /// The value it was set to, in `unit`.
+    /// The value of the field, in `unit`.
     pub value: u64,
-    /// What the value, and the numbers of the rule, count.
+    /// The unit of the value, and of the numbers in the rule.
     pub unit: ConfigUnit,
-    /// What the value must satisfy.
+    /// The rule that the value breaks.
     pub rule: ConfigRule,
 }
 
-/// What a value of a configuration counts.
+/// Unit of a configuration value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ConfigUnit {
@@ -54,7 +54,7 @@ impl fmt::Display for ConfigUnit {
     }
 }
 
-/// What a value of a configuration must satisfy.
+/// Rule for a configuration value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigRule {
@@ -79,7 +79,7 @@ pub enum ConfigRule {
     /// The value must be a power of two.
     #[error("must be a power of two")]
     PowerOfTwo,
-    /// The value must not exceed what the device has left after the heap's other part.
+    /// The value must not exceed the device's limit less the heap's other part.
     #[error("the device has {available} left for this part of the heap")]
     Available {
         /// Descriptors that the device allows, less those of the heap's other part.
@@ -93,7 +93,7 @@ impl ConfigRule {
     }
 }
 
-/// A field on its way through the checks.
+/// A field during the checks.
 #[derive(Clone, Copy)]
 pub(crate) struct Check {
     field: &'static str,

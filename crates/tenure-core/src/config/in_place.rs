@@ -1,14 +1,16 @@
-//! What is written into place without staging.
+//! Limits of writing in place, without staging.
 
 use super::{Check, ConfigError, GIB, KIB, MIB};
 
-/// What the CPU writes straight to where it stays, without staging memory and a copy: part of [`Config`](crate::Config).
+/// Limits of CPU writes directly to the destination, without staging memory and a copy: part of
+/// [`Config`](crate::Config).
 ///
-/// It does so where the memory that the policy chooses is local to the GPU and seen by the CPU as a whole: on unified memory,
-/// and on cards with a resizable BAR (GPU upload heaps). Which bytes arrive, and for which submissions, is the same either
-/// way: what the GPU may still be using is staged.
+/// The CPU writes in place where the memory that the policy chooses is local to the GPU and entirely
+/// CPU-visible: on unified memory, and on cards with a resizable BAR (GPU upload heaps). The resulting
+/// contents, and the submissions that see them, are the same either way: writes to resources that the GPU may
+/// still use are staged.
 ///
-/// Textures are written so where the device writes them itself and loses nothing by it
+/// Textures are written in place where the device writes them itself without a cost for the GPU
 /// ([`Device::texture_write_states`](crate::device::Device::texture_write_states)), if they are created
 /// [filled](crate::TextureDesc::filled).
 ///
@@ -24,23 +26,23 @@ use super::{Check, ConfigError, GIB, KIB, MIB};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InPlaceConfig {
-    /// Whether initial data is, and uploads to what no command can use yet: what neither a recording, a view nor
-    /// [`Buffer::raw`](crate::Buffer::raw) has asked for. Default `true`.
+    /// Whether to write initial data in place, and uploads to resources that no command can use yet: resources
+    /// that no recording, view or [`Buffer::raw`](crate::Buffer::raw) has used. Default `true`.
     pub initial_data: bool,
-    /// Whether uploads to anything else are, while the GPU is through with all that was submitted. Default `true`.
+    /// Whether to write other uploads in place, while the GPU is idle. Default `true`.
     pub uploads: bool,
-    /// Whether both go for textures, too. Default `true`; without it no texture is made writable by the CPU.
+    /// Whether both apply to textures, too. Default `true`; otherwise no texture is made writable by the CPU.
     pub textures: bool,
-    /// Bytes of the largest such upload. Default 4 MiB; at most 4 GiB.
+    /// Bytes of the largest upload to other resources that is written in place. Default 4 MiB; at most 4 GiB.
     ///
-    /// Whoever submits on another thread waits while it is written: larger saves more staging memory, smaller lets
+    /// Submissions of other threads wait during the write: larger saves more staging memory, smaller lets
     /// others submit sooner.
     pub max_upload: u64,
-    /// Bytes of the largest buffer or texture that is created [filled](crate::BufferDesc::filled), and of the largest
-    /// upload, that is written across the bus to a card with memory of its own. Default 64 KiB; 0: nothing is; at most 4 GiB.
+    /// Bytes of the largest buffer or texture created [filled](crate::BufferDesc::filled), and of the largest
+    /// upload, that is written in place over the bus to a card. Default 64 KiB; 0: none; at most 4 GiB.
     ///
-    /// The CPU writes such memory at the speed of the bus, while the copy of what is staged takes none of its time. Larger
-    /// saves more staging memory and submissions; smaller lets the CPU go on sooner.
+    /// The CPU writes such memory at the speed of the bus, whereas the copy of staged bytes takes no CPU time.
+    /// Larger saves more staging memory and submissions; smaller lets the CPU continue sooner.
     pub max_over_bus: u64,
 }
 

@@ -9,25 +9,25 @@ use super::{ConfigError, ConfigUnit, GIB, KIB, MIB};
 /// The most shards that a pool may be divided into.
 pub(crate) const MAX_POOL_SHARDS: usize = 16;
 
-/// Where lasting resources go.
+/// Placement strategy for lasting resources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Strategy {
-    /// The [placement policy](crate::memory::policy): small resources share, large ones stand alone.
+    /// The [placement policy](crate::memory::policy): small resources share memory, large ones have dedicated
+    /// memory.
     #[default]
     Pooled,
-    /// An API resource of its own for everything, placed in pooled heaps. For comparison, and for
-    /// drivers with trouble in sub-ranges.
+    /// A separate API resource for everything, placed in pooled heaps. For comparison, and for drivers with
+    /// problems in sub-ranges of buffers.
     Placed,
-    /// A committed resource for everything. For comparison, and to rule the pools out when hunting
-    /// a bug.
+    /// A committed resource for everything. For comparison, and to exclude the pools as the cause of a bug.
     Committed,
 }
 
 impl Strategy {
-    /// Its name on command lines and in JSON.
+    /// The name on command lines and in JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,58 +48,57 @@ impl fmt::Display for Strategy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UploadSuballocator {
-    /// The general suballocator, for all sizes in one pool: less memory and fewer blocks on recorded
-    /// programs. `tenure replay --uploads buddy` shows the other.
+    /// The general suballocator, for all sizes in one pool: less memory and fewer blocks on recorded programs.
+    /// `tenure replay --uploads buddy` shows the other.
     #[default]
     General,
-    /// A buddy allocator for small buffers in a pool of their own, the general suballocator for the rest.
+    /// A buddy allocator for small buffers in a separate pool, the general suballocator for the rest.
     Buddy,
 }
 
-/// Where lasting buffers and textures are placed, and the blocks that they share: part of
+/// Placement of lasting buffers and textures, and the blocks that they share: part of
 /// [`Config`](crate::Config).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolConfig {
-    /// Where lasting resources go. Default: the placement policy.
+    /// Placement strategy for lasting resources. Default: the placement policy.
     pub strategy: Strategy,
-    /// Bytes of one backing buffer of the pool of small buffers, a power of two. Vertex and index buffers up
-    /// to this share such a backing buffer. Default 64 KiB; 64 KiB to 16 MiB.
+    /// Bytes of one backing buffer of the pool of small buffers, a power of two. Vertex and index buffers up to
+    /// this size share such a backing buffer. Default 64 KiB; 64 KiB to 16 MiB.
     ///
     /// Larger packs more buffers into an API resource and calls the driver less often; smaller leaves less
     /// memory unused when few buffers remain in each.
     pub small_buffer_slot: u64,
-    /// Bytes of the smallest block that a pool asks the driver for. Default 128 KiB; 64 KiB to 256 MiB. No block
-    /// is larger than `max_buffer_block` or `max_texture_block`, even if this is.
+    /// Bytes of the smallest block that a pool requests from the driver. Default 128 KiB; 64 KiB to 256 MiB. No
+    /// block is larger than `max_buffer_block` or `max_texture_block`, even if this is.
     ///
-    /// Blocks grow with what the pool holds, so this is for young pools: larger calls the driver less often
-    /// while a program starts; smaller reserves less in pools that stay small.
+    /// Blocks grow with the contents of the pool, so this matters for young pools: larger calls the driver less
+    /// often while a program starts; smaller reserves less in pools that stay small.
     pub min_block: u64,
     /// Bytes of the largest block of a pool of buffers. Default 32 MiB; 64 KiB to 4 GiB.
     ///
-    /// Larger means fewer blocks of memory, of which some drivers allow 4,096; smaller blocks run empty,
-    /// and are given back, sooner.
+    /// Larger means fewer blocks of memory, of which some drivers allow 4,096; smaller blocks become empty, and
+    /// are given back, sooner.
     pub max_buffer_block: u64,
     /// Bytes of the largest block of a pool of textures. Default 64 MiB; 64 KiB to 4 GiB. Textures above
     /// this are committed.
     pub max_texture_block: u64,
-    /// Bytes above which a buffer is committed: has memory of its own. Default 16 MiB; up to
-    /// `max_buffer_block`.
+    /// Bytes above which a buffer is committed. Default 16 MiB; up to `max_buffer_block`.
     ///
     /// Smaller returns the memory of large buffers at once; larger creates and destroys them faster.
     pub max_pooled_buffer: u64,
-    /// A pool grows by blocks of what it holds divided by this. Default 16; 1 to 64.
+    /// A pool grows by blocks of its used bytes divided by this. Default 16; 1 to 64.
     ///
     /// Larger reserves less memory; smaller calls the driver less often.
     pub growth_divisor: u64,
-    /// Shards that a pool may be divided into when threads contend for it; 1 for one pool that all threads
-    /// share, and placement that depends on the order of calls alone. Default 8; 1 to 16.
+    /// Maximum of the shards of a pool when threads contend for it; 1: all threads share one pool, and
+    /// placement depends on the order of calls alone. Default 8; 1 to 16.
     ///
-    /// A thread that finds a pool locked often enough gets a shard of its own, which divides pieces of the
-    /// first one's blocks; requests above 64 KiB are never sharded. More shards let more threads allocate at
-    /// once, and leave more memory unused in each.
+    /// A thread that often finds a pool locked gets its own shard, which suballocates pieces of the first
+    /// shard's blocks; requests above 64 KiB are never sharded. More shards let more threads allocate at once,
+    /// and leave more memory unused in each.
     pub shards: u32,
-    /// How long an allocation waits for memory that was dropped and that the GPU still uses, before it goes to
-    /// slower memory or fails. Default 1 s; up to 60 s, and 0 for no wait, by [uploads](StagingConfig::max_pending) either.
+    /// Maximum wait of an allocation for dropped memory that the GPU still uses, before it goes to slower
+    /// memory or fails. Default 1 s; up to 60 s; 0: no wait, not even by [uploads](StagingConfig::max_pending).
     pub max_wait: Duration,
 }
 
@@ -138,23 +137,21 @@ impl PoolConfig {
     }
 }
 
-/// Where buffers of [`MemoryUse::Upload`](crate::MemoryUse::Upload) are placed: part of
-/// [`Config`](crate::Config). Their pools' blocks start at [`PoolConfig::min_block`] bytes, as those of
-/// others.
+/// Placement of buffers of [`MemoryUse::Upload`](crate::MemoryUse::Upload): part of [`Config`](crate::Config).
+/// Blocks of their pools start at [`PoolConfig::min_block`] bytes, like others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UploadConfig {
     /// The suballocator of upload buffers. Default: the general one.
     pub suballocator: UploadSuballocator,
-    /// Bytes up to which an upload buffer goes to the buddy suballocator, if there is one. Default 64 KiB;
-    /// 256 B up to `max_block`.
+    /// Bytes up to which an upload buffer goes to the buddy suballocator, if there is one. Default 64 KiB; 256
+    /// B up to `max_block`.
     ///
     /// A buddy allocator rounds sizes up to powers of two: larger wastes more memory on large buffers.
     pub max_small: u64,
-    /// Bytes above which an upload buffer is committed: has memory of its own. Default 64 MiB; `max_small`
-    /// to 4 GiB.
+    /// Bytes above which an upload buffer is committed. Default 64 MiB; `max_small` to 4 GiB.
     ///
-    /// Smaller returns the memory of large buffers at once; larger creates and destroys them faster. It
-    /// bounds the blocks of the pool of uploads, too.
+    /// Smaller returns the memory of large buffers at once; larger creates and destroys them faster. It also
+    /// bounds the blocks of the pool of uploads.
     pub max_pooled: u64,
     /// Bytes of the largest block of the buddy suballocator, whose blocks are powers of two. Default 4 MiB;
     /// 64 KiB to 256 MiB.
@@ -183,7 +180,7 @@ impl UploadConfig {
 /// The pages that constants, uploads and readbacks share: part of [`Config`](crate::Config).
 ///
 /// Larger pages are taken less often; smaller ones leave less memory unused at their ends. Uploads and
-/// readbacks of half such a page or more, and constants larger than a page, get a buffer of their own.
+/// readbacks of at least half such a page, and constants larger than a page, get a separate buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagingConfig {
     /// Bytes of the pages that [constants](crate::Scratch) of a recording are pushed to, a power of two.
@@ -192,29 +189,29 @@ pub struct StagingConfig {
     /// Bytes of the largest pages that [uploads](crate::Gpu::upload) are staged in, a power of two. Default 1 MiB;
     /// 64 KiB to 64 MiB.
     ///
-    /// The first page has 64 KiB. They double where a page is full before the one before it is free.
+    /// The first page has 64 KiB. The size doubles when a page is full before its predecessor is free.
     pub upload_page: u64,
-    /// Bytes of the largest pages that readbacks share, a power of two. Default 1 MiB; 64 KiB to 64 MiB. They grow
-    /// as those of uploads do.
+    /// Bytes of the largest pages that readbacks share, a power of two. Default 1 MiB; 64 KiB to 64 MiB. They
+    /// grow like those of uploads.
     pub readback_page: u64,
-    /// Bytes of the largest pages in which [builds](crate::Scratch::build_scratch) of acceleration structures have
-    /// their scratch memory, a power of two. Default 4 MiB; 64 KiB to 256 MiB.
+    /// Bytes of the largest pages for the scratch memory of acceleration structure
+    /// [builds](crate::Scratch::build_scratch), a power of two. Default 4 MiB; 64 KiB to 256 MiB.
     ///
-    /// The first page has 64 KiB, or what the first build needs. They double where a recording needs more than one.
-    /// Larger serves builds of larger scenes without a buffer of their own; smaller reserves less when few are
-    /// built.
+    /// The first page has 64 KiB, or the size that the first build needs. The size doubles when a recording
+    /// needs more than one page. Larger serves builds of larger scenes without a separate buffer; smaller
+    /// reserves less when few are built.
     pub build_scratch_page: u64,
-    /// Bytes of pending uploads at which these are submitted without waiting for a submission or the end of
-    /// a frame. Default 64 MiB; 64 KiB to 4 GiB.
+    /// Bytes of pending uploads at which they are submitted without waiting for a submission or the end of a
+    /// frame. Default 64 MiB; 64 KiB to 4 GiB.
     ///
     /// It also bounds the staging memory of large transfers. Uploads and initial data above a quarter of it are
-    /// divided into pieces of a quarter. A whole subresource is divided only if it is larger than `max_pending`,
-    /// because copies of parts need a graphics queue. Before the next piece is staged, the call waits for the GPU
-    /// until the piece and all staged bytes that the GPU has not copied yet fit into this limit. The limit may be
-    /// exceeded by one piece for each further uploading thread, by a row of blocks or a depth mip that is larger than
-    /// the limit, by uploads of up to a quarter, which never wait, and by uploads that must not wait
-    /// ([`AllocationFlags::NEVER_WAIT`](crate::AllocationFlags::NEVER_WAIT), a [`PoolConfig::max_wait`] of 0, uploads
-    /// inside of [`Gpu::submit_external`](crate::Gpu::submit_external)).
+    /// divided into pieces of a quarter. A whole subresource is divided only if it is larger than
+    /// `max_pending`, because copies of parts need a graphics queue. Before the next piece is staged, the call
+    /// waits for the GPU until the piece and all staged bytes that the GPU has not copied yet fit into this
+    /// limit. The limit may be exceeded by one piece for each further uploading thread, by a row of blocks or a
+    /// depth mip that is larger than the limit, by uploads of up to a quarter, which never wait, and by uploads
+    /// that must not wait ([`AllocationFlags::NEVER_WAIT`](crate::AllocationFlags::NEVER_WAIT), a
+    /// [`PoolConfig::max_wait`] of 0, uploads inside [`Gpu::submit_external`](crate::Gpu::submit_external)).
     /// [`Gpu::read_back_into`](crate::Gpu::read_back_into) has the same limit for its own pieces.
     ///
     /// Larger copies more in one submission and waits less; smaller starts the copies sooner and needs less staging memory.
@@ -247,33 +244,32 @@ impl StagingConfig {
 /// Heaps and API resources of [transient resources](crate::transient): part of [`Config`](crate::Config).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransientConfig {
-    /// Bytes of the largest heap for transient resources that no graph was declared for, unless the request is
-    /// larger; 0: heaps of exactly the requests. Default 128 MiB; up to 4 GiB.
+    /// Bytes of the largest heap for transient resources without a declared graph, unless the request is
+    /// larger; 0: heaps of exactly the requested size. Default 128 MiB; up to 4 GiB.
     ///
-    /// The first heap is 1 MiB or the first request; each further one is half of what there is for such
+    /// The first heap is 1 MiB or the first request; each further one is half of the present total for such
     /// resources. Larger lets more resources share memory; smaller reserves less at the end of the last heap.
     pub heap: u64,
-    /// API resources of each sort, buffers and textures, that a heap keeps although nothing uses them.
-    /// Default 64; up to 1,000,000.
+    /// Unused API resources of each sort, buffers and textures, that a heap keeps. Default 64; up to 1,000,000.
     ///
-    /// More saves creating them again when a program alternates between graphs; fewer holds less memory for
-    /// the driver's own data.
+    /// Larger avoids creating them again when a program alternates between graphs; smaller keeps less driver
+    /// memory for them.
     pub cache: u32,
-    /// Frames after which unused heaps, oversized heaps of graphs, and API resources beyond `cache` are destroyed. Heaps that
-    /// a new one replaces are destroyed at once. Default 16; at most 1,000,000.
+    /// Frames after which unused heaps, oversized heaps of graphs, and API resources beyond `cache` are
+    /// destroyed. Heaps that a new one replaces are destroyed at once. Default 16; at most 1,000,000.
     ///
-    /// More saves calls of the driver where use comes and goes; fewer returns memory sooner.
+    /// Larger saves driver calls for intermittent use; smaller returns memory sooner.
     pub latency: u32,
-    /// Placements that are tried each frame to improve the plan of a graph that is not known to be the
-    /// best. Default 2,000, a fraction of a millisecond; 0: plans stay as they are. At most 1,000,000,000.
+    /// Placements that each frame tries, to improve the plan of a graph that is not proven optimal. Default
+    /// 2,000, a fraction of a millisecond; 0: plans stay unchanged. At most 1,000,000,000.
     ///
-    /// More finds a smaller plan within fewer frames, and costs more CPU time in each until then.
+    /// Larger finds a smaller plan within fewer frames, and costs more CPU time in each until then.
     pub improvement: u64,
-    /// Whether the GPU time of each pass of a graph is measured and arrives, under the name of the pass, in
-    /// [`Stats::gpu_times`](crate::Stats::gpu_times), as by
-    /// [`Commands::gpu_time`](crate::Commands::gpu_time) around it. Default `false`.
+    /// Whether to measure the GPU time of each pass of a graph, and report it under the name of the pass in
+    /// [`Stats::gpu_times`](crate::Stats::gpu_times), like [`Commands::gpu_time`](crate::Commands::gpu_time)
+    /// around it. Default `false`.
     ///
-    /// It costs two timestamps a pass, which some GPUs wait for before they begin the next.
+    /// It costs two timestamps per pass; some GPUs wait for one before they begin the next pass.
     pub gpu_times: bool,
 }
 

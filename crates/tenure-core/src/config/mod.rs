@@ -1,4 +1,4 @@
-//! What a program may choose, and the defaults.
+//! Configuration and its defaults.
 
 mod compaction;
 mod descriptors;
@@ -23,12 +23,11 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Everything about a [`Gpu`](crate::Gpu) that is a choice, part by part.
+/// Configuration of a [`Gpu`](crate::Gpu), by part.
 ///
-/// The defaults suit a program of any size: a setting is worth changing after
-/// [`Gpu::stats`](crate::Gpu::stats) or a measurement has shown a reason. Sizes are bytes. Whatever is
-/// chosen, blocks are never larger than the device allows, nor, but for larger requests, than an eighth of
-/// the memory heap that they are taken from.
+/// The defaults suit a program of any size: change a setting after [`Gpu::stats`](crate::Gpu::stats) or a
+/// measurement has shown a reason. Sizes are in bytes. Whatever the configuration, blocks never exceed the
+/// device's limits, nor, except for larger requests, an eighth of their memory heap.
 ///
 /// Later versions may add fields, here and in the parts: end literals with `..Default::default()`.
 ///
@@ -56,25 +55,25 @@ const GIB: u64 = 1 << 30;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// How far the CPU may be ahead of the GPU, and how long it waits.
+    /// Lead of the CPU over the GPU, and timeouts.
     pub frames: FrameConfig,
-    /// Where lasting buffers and textures are placed, and the blocks that they share.
+    /// Placement of lasting buffers and textures, and the blocks that they share.
     pub pools: PoolConfig,
-    /// Where buffers of [`MemoryUse::Upload`](crate::MemoryUse::Upload) are placed.
+    /// Placement of buffers of [`MemoryUse::Upload`](crate::MemoryUse::Upload).
     pub uploads: UploadConfig,
     /// The pages of constants, uploads and readbacks.
     pub staging: StagingConfig,
-    /// What is written into place without staging.
+    /// Limits of writing in place, without staging.
     pub in_place: InPlaceConfig,
     /// Descriptor heaps and sets.
     pub descriptors: DescriptorConfig,
     /// Heaps and API resources of [transient resources](crate::transient).
     pub transient: TransientConfig,
-    /// When memory counts as short.
+    /// Fractions of the budget at which memory counts as scarce.
     pub pressure: PressureConfig,
-    /// When movable resources move.
+    /// Limits of moving movable resources.
     pub compaction: CompactionConfig,
-    /// Keep a backtrace of each creation for the report of leaks. Default off: it costs microseconds a
+    /// Keeps a backtrace of each creation for the report of leaks. Default off: it costs microseconds per
     /// creation, and memory for each live object.
     pub leak_backtraces: bool,
 }
@@ -82,8 +81,8 @@ pub struct Config {
 impl Config {
     /// Checks every field against its range.
     ///
-    /// What depends on the device, the descriptors that it has, is checked by
-    /// [`Gpu::new`](crate::Gpu::new).
+    /// [`Gpu::new`](crate::Gpu::new) checks the limits that depend on the device, which are those of
+    /// descriptors.
     ///
     /// # Errors
     /// [`ConfigError`] for the first field that is out of range.
@@ -100,7 +99,7 @@ impl Config {
     }
 }
 
-/// The defaults, but for one part.
+/// Makes a configuration from one part, with defaults for the others.
 macro_rules! from_part {
     ($($part:ident: $Part:ty),+) => {
         $(impl From<$Part> for Config {
@@ -122,30 +121,29 @@ from_part!(
     compaction: CompactionConfig
 );
 
-/// How far the CPU may be ahead of the GPU, and how long it waits: part of [`Config`].
+/// Lead of the CPU over the GPU, and timeouts: part of [`Config`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameConfig {
-    /// Frames that the CPU may be ahead, the one being recorded included. Default 3; 1 to 16.
+    /// Frames in flight, including the one being recorded. Default 3; 1 to 16.
     ///
-    /// More lets the CPU run on while the GPU is behind, but adds latency, and everything that changes
-    /// each frame (constants, staging memory, command lists) exists once more. Fewer makes
+    /// More lets the CPU continue while the GPU is behind, but adds latency, and one more copy of everything
+    /// that changes each frame (constants, staging memory, command lists). Fewer makes
     /// [`begin_frame`](crate::Gpu::begin_frame) wait sooner.
     pub in_flight: u32,
     /// Frames after which an unused block, or a page that no recording took, is given back to the driver.
     /// Default 16; at most 1,000,000.
     ///
-    /// More saves calls of the driver where use comes and goes; fewer returns memory sooner. A pool that
-    /// needs a block again soon after giving one back waits twice as long from then on, up to 64 times
-    /// this, and half as long again when the block is not missed; soon is within 16 times what the pool
-    /// waits.
+    /// More saves driver calls for intermittent use; fewer returns memory sooner. The period adapts per pool: a
+    /// pool that needs a new block within 16 periods of giving one back doubles its period, up to 64 times this
+    /// value; a pool that needs none for that long halves it again, down to this value.
     pub idle: u32,
-    /// How long [`begin_frame`](crate::Gpu::begin_frame) waits for the GPU before that is an error.
-    /// Default 10 s; at most an hour.
+    /// Maximum wait of [`begin_frame`](crate::Gpu::begin_frame) for the GPU; a longer wait is an error. Default
+    /// 10 s; at most an hour.
     ///
-    /// It should be longer than the operating system's own limit for a hung GPU (2 s by default on
-    /// Windows), so that a lost device is reported as lost.
+    /// It should be longer than the operating system's limit for a hung GPU (2 s by default on Windows), so
+    /// that a lost device is reported as lost.
     pub timeout: Duration,
-    /// How long shutting down waits for the GPU. Default 5 s; at most an hour.
+    /// Maximum wait of the shutdown for the GPU. Default 5 s; at most an hour.
     ///
     /// Objects that the GPU may still use after that are leaked, and reported, rather than destroyed.
     pub shutdown_timeout: Duration,

@@ -1,27 +1,27 @@
-//! When memory is short.
+//! Limits of memory pressure.
 
 use super::error::Check;
 use super::{ConfigError, ConfigUnit};
 
-/// From which part of a budget on memory counts as short: part of [`Config`](crate::Config). See
+/// Fractions of the budget at which memory counts as scarce: part of [`Config`](crate::Config). See
 /// [`Gpu::on_pressure`](crate::Gpu::on_pressure).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PressureConfig {
     /// Percent of the budget at which [`Pressure::High`](crate::Pressure::High) begins. Default 85; 1 to `critical`.
     ///
-    /// Lower tells the program earlier; higher lets it use more before.
+    /// Lower notifies the program earlier; higher lets it use more memory before that.
     pub high: u32,
     /// Percent of the budget at which [`Pressure::Critical`](crate::Pressure::Critical) begins. Default 95; 1 to 100.
     pub critical: u32,
-    /// Percent of the budget by which the usage must fall below the beginning of a level for that to end. Default 5;
-    /// 0 to 50.
+    /// Percent of the budget by which usage must fall below the beginning of a level to end it. Default 5; 0 to
+    /// 50.
     ///
-    /// Larger means fewer changes of the level; smaller tells the program sooner that there is room again.
+    /// Larger means fewer changes of the level; smaller reports available memory sooner.
     pub hysteresis: u32,
-    /// Frames from one question to the operating system to the next, where the program listens. Default 4; 1 to 1,000.
+    /// Frames between two budget queries, if the program has a listener. Default 4; 1 to 1,000.
     ///
-    /// Larger saves calls of the driver, some of which are slow; smaller notices sooner what other programs take. What
-    /// the program itself takes and gives back counts in each frame.
+    /// Larger saves driver calls, some of which are slow; smaller notices allocations of other programs sooner.
+    /// The program's own allocations and frees count in each frame.
     pub interval: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Threads that copy in pieces, and the wait of one for memory that another one holds.
+//! Transfers in pieces, and the wait of one transfer for memory that another holds.
 
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -10,9 +10,10 @@ use super::Context;
 use crate::device::{Device, DeviceError};
 use crate::time::Clock;
 
-/// The uploads and readbacks that are copied in pieces at this time, by any thread.
+/// The uploads and readbacks that threads copy in pieces at this moment.
 ///
-/// Each holds memory only until its pieces are copied, so that one that finds none waits for a step of the others.
+/// Each holds memory only until its pieces are copied, so a transfer that finds no memory waits for a step of
+/// the others.
 #[derive(Debug, Default)]
 pub(crate) struct DividedTransfers {
     state: Mutex<State>,
@@ -21,20 +22,20 @@ pub(crate) struct DividedTransfers {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The threads of the transfers that do not wait for others.
+    /// The threads of the transfers that are not waiting for others.
     running: SmallVec<[ThreadId; 8]>,
-    /// The number of pieces that were finished, and of transfers that have ended.
+    /// The number of finished pieces and ended transfers.
     steps: u64,
 }
 
-/// A transfer in pieces, until it is dropped.
+/// A transfer in pieces; it ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct DividedTransfer<'a>(&'a DividedTransfers);
 
 /// The waits for memory of one piece.
 #[derive(Debug, Default)]
 pub(crate) struct PieceWaits {
-    /// The number of steps at which the GPU was waited for.
+    /// The number of steps at the last wait for the GPU.
     gpu_at: Option<u64>,
 }
 
@@ -44,25 +45,25 @@ impl DividedTransfers {
         DividedTransfer(self)
     }
 
-    /// The number of steps so far, to be read before memory is asked for.
+    /// The number of steps so far; read it before asking for memory.
     pub(crate) fn steps(&self) -> u64 {
         self.state.lock().steps
     }
 
-    /// A piece was finished: its memory is free, or is once the GPU has copied it.
+    /// Counts a finished piece: its memory is free, now or once the GPU has copied it.
     pub(crate) fn step(&self) {
         self.state.lock().steps += 1;
         self.changed.notify_all();
     }
 
-    /// Waits for a step after the first `seen`; false where no other thread will make one, or the time is over.
+    /// Waits for a step after the first `seen`; false if no other thread will make one, or on a timeout.
     fn wait(&self, seen: u64, timeout: Duration) -> bool {
         let own = thread::current().id();
         let mut state = self.state.lock();
         let all = state.running.len();
         state.running.retain(|thread| *thread != own);
         let nested = all - state.running.len();
-        // Others that wait, too, may have waited for this thread.
+        // Other waiting threads may have waited for this thread.
         self.changed.notify_all();
         let is_stuck = |state: &mut State| state.steps == seen && !state.running.is_empty();
         let _result = self.changed.wait_while_for(&mut state, is_stuck, timeout);
@@ -86,8 +87,9 @@ impl Drop for DividedTransfer<'_> {
 }
 
 impl<D: Device> Context<D> {
-    /// Waits for memory for a piece that found none after `seen` [steps](DividedTransfers::steps): once for all that the GPU
-    /// does, then for a step of another transfer. False where there is nothing to wait for, or the time is over.
+    /// Waits for memory for a piece that found none after `seen` [steps](DividedTransfers::steps): once for the
+    /// GPU to finish, then for a step of another transfer. False if there is nothing to wait for, or on a
+    /// timeout.
     pub(crate) fn wait_for_piece(
         &self,
         waits: &mut PieceWaits,
@@ -100,7 +102,7 @@ impl<D: Device> Context<D> {
         if waits.gpu_at.replace(seen) != Some(seen) {
             return self.wait(&self.clock.submitted(), timeout);
         }
-        // Inside of the program's own submission, others may wait for this thread.
+        // During the program's own submission, others may wait for this thread.
         Ok(Clock::check_outside().is_ok() && self.divided.wait(seen, timeout))
     }
 }

@@ -1,7 +1,8 @@
-//! The state that all modules above share: the device, its clock, its memory, and the release queue.
+//! The state shared by all modules above: the device, its clock, its memory, and the release queue.
 //!
-//! Handles hold an `Arc` of the [`Context`], so that it lives as long as the last of them. It knows no staging memory,
-//! command lists or uploads: a function that may need new memory gets a [`MakeRoom`](crate::memory::MakeRoom) from its caller.
+//! Handles hold an `Arc` of the [`Context`], which is dropped with the last of them. It does not depend on
+//! staging memory, command lists or uploads: a function that may need new memory gets a
+//! [`MakeRoom`](crate::memory::MakeRoom) from its caller.
 
 mod divided;
 mod placing;
@@ -47,14 +48,14 @@ pub(crate) struct Alignments {
     pub(crate) constant: u64,
     pub(crate) storage: u64,
     pub(crate) acceleration_structure: u64,
-    /// Of the scratch memory of builds.
+    /// The alignment of scratch memory for builds.
     pub(crate) build_scratch: u64,
     pub(crate) shader_binding_table: u64,
     pub(crate) copy_pitch: u64,
     pub(crate) copy_offset: u64,
 }
 
-/// What all handles of one manager share. Each holds it, so that it lives as long as the last of them.
+/// The state that all handles of one manager share. Each handle holds a reference.
 pub(crate) struct Context<D: Device> {
     pub(crate) config: Config,
     pub(crate) alignments: Alignments,
@@ -64,7 +65,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) releases: ReleaseQueue<Retired<D>>,
     pub(crate) pools: Pools<D>,
     pub(crate) descriptors: DescriptorStore<D>,
-    /// What textures need, by description: a program creates many of few descriptions.
+    /// The requirements of textures, by description: a program creates many textures of few descriptions.
     texture_needs: TextureCache<Requirements>,
     pub(crate) place_pool: PlacePool<D>,
     pub(crate) registry: Registry,
@@ -76,28 +77,28 @@ pub(crate) struct Context<D: Device> {
     /// The tasks that await readbacks.
     pub(crate) awaited: AwaitedTickets,
     pub(crate) divided: DividedTransfers,
-    /// Read while the program submits work of its own, and written while resources move: the program may ask there for
-    /// what moves, which waits for the copy, and the copy would wait for the program.
+    /// Read-locked while the program submits work of its own, and write-locked while resources move: the
+    /// program may wait there for a moving resource, whose copy would wait for the program.
     pub(crate) external_work: RwLock<()>,
     /// Set by the first call of `shutdown`: from then on nothing is created, begun or recorded.
     pub(crate) is_closed: AtomicBool,
-    /// Set once the manager is gone: objects that are dropped later are released as early as possible.
+    /// Set once the manager is dropped: objects dropped later are released as early as possible.
     pub(crate) is_shut_down: AtomicBool,
-    /// Set where the GPU did not finish in time: API objects are left to the driver from then on.
+    /// Set if the GPU did not finish in time: API objects are leaked from then on.
     pub(crate) is_abandoned: AtomicBool,
-    /// How many threads give back what they have taken out of `releases`.
+    /// The number of threads that are giving back objects taken out of `releases`.
     giving_back: AtomicUsize,
-    /// Dropped objects of the program's own that nothing uses any more. A call that may run the program's
-    /// code drops them.
+    /// Dropped objects of the program that nothing uses any more. A call that may run the program's code drops
+    /// them.
     users: UserObjects,
     /// The claim to the device's manager slot, which is free again after the last handle.
     manager_claim: Option<ManagerClaim>,
-    /// Declared last, because everything above belongs to it. Shared, so that it can be kept
-    /// alive for good when the GPU does not finish.
+    /// Declared last, so that it is dropped last: it owns everything above. Shared, so that it can be leaked
+    /// when the GPU does not finish.
     device: Arc<D>,
 }
 
-/// A call into the manager. When it ends, no lock is held, and the tasks whose readbacks have become complete are woken.
+/// A call into the manager. Its end, with no lock held, wakes the tasks whose readbacks have become complete.
 #[must_use = "the call ends when it is dropped"]
 pub(crate) struct Call<'a, D: Device> {
     context: &'a Context<D>,
@@ -111,7 +112,7 @@ impl<D: Device> Drop for Call<'_, D> {
     }
 }
 
-/// How often and how long the CPU waited for the GPU.
+/// Number and duration of the CPU's waits for the GPU.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     pub(crate) frames: AtomicU64,
@@ -148,7 +149,7 @@ impl<D: Device> Context<D> {
         };
         let max_buffer_size = properties.max_buffer_size;
         let manager_claim = device.manager_slot().take().ok_or(Error::DeviceInUse)?;
-        // A device may have been in use before.
+        // The device may have been in use before.
         let completed: Result<Vec<u64>, DeviceError> =
             (0_u8..).map(QueueId).take(queues).map(|queue| device.completed(queue)).collect();
         let pools = Pools::new(&device, &config)?;
@@ -183,7 +184,7 @@ impl<D: Device> Context<D> {
         }))
     }
 
-    /// An error after the shutdown.
+    /// Returns an error after the shutdown.
     #[inline]
     pub(crate) fn check_open(&self) -> Result<(), Error> {
         if self.is_closed.load(Ordering::Acquire) { Err(Error::ShutDown) } else { Ok(()) }
@@ -195,13 +196,13 @@ impl<D: Device> Context<D> {
         &self.device
     }
 
-    /// What makes blocks resident and evicts others needs of this.
+    /// The parameters of paging.
     pub(crate) fn paging(&self) -> Paging<'_, D> {
         let (clock, objects) = (&self.clock, &self.pools.objects);
         Paging { device: self.device(), clock, objects, max_wait: self.config.pools.max_wait }
     }
 
-    /// The frame that began last.
+    /// The number of the latest frame.
     pub(crate) fn current_frame(&self) -> u64 {
         self.frame.load(Ordering::Relaxed)
     }
@@ -212,7 +213,7 @@ impl<D: Device> Context<D> {
         self.register_resource(name, Name::default(), kind, bytes, RecordedLocation::None)
     }
 
-    /// Registers a new view of a resource, by the number of that one's record.
+    /// Registers a new view of a resource; `of` is the number of the resource's record.
     pub(crate) fn register_view(&self, name: &Name, of: u64) -> RecordKey {
         self.register_resource(name, Name::default(), ObjectKind::View, 0, RecordedLocation::ViewOf(of))
     }
@@ -233,7 +234,7 @@ impl<D: Device> Context<D> {
         self.registry.insert(Record { backtrace, tag, place, ..record })
     }
 
-    /// Tells the recorder, if there is one, where a resource was placed.
+    /// Reports the place of a resource to the recorder, if there is one.
     #[inline]
     pub(crate) fn record_placement(
         &self,
@@ -295,14 +296,14 @@ impl<D: Device> Context<D> {
         self.settle();
     }
 
-    /// Queues an object for release that was dropped before anything on the GPU could use it.
+    /// Queues an object for release that was dropped before the GPU could use it.
     #[inline]
     pub(crate) fn release_unused(&self, retired: Retired<D>, bytes: u64) {
         self.releases.push_unused(retired, bytes);
         self.settle();
     }
 
-    /// Queues an object for release that outlives `point` and nothing else: the caller knows all its uses.
+    /// Queues an object for release after `point` alone: the caller knows all its uses.
     pub(crate) fn release_after(&self, retired: Retired<D>, point: SyncPoint, bytes: u64) {
         self.releases.push_after(retired, point, bytes);
         self.settle();
@@ -323,7 +324,7 @@ impl<D: Device> Context<D> {
         stats
     }
 
-    /// The dropped objects that wait, by holder.
+    /// The dropped objects that await release, by holder.
     pub(crate) fn held(&self) -> Vec<HeldItems> {
         let mut held = self.releases.held(&self.recordings);
         held.extend(self.descriptors.releases.held(&self.recordings));
@@ -351,7 +352,7 @@ impl<D: Device> Context<D> {
         })
     }
 
-    /// Names the object in an error, and remembers a loss of the device.
+    /// Adds the name of the object to an error, and notes a loss of the device.
     pub(crate) fn refused(&self, name: &Name, source: DeviceError) -> Error {
         let answer: Result<(), _> = self.clock.note_loss(Err(source.clone()));
         debug_assert!(answer.is_err());
@@ -365,8 +366,8 @@ impl<D: Device> Context<D> {
         polled
     }
 
-    /// Blocks until `point` is complete or the time is over; true when it is complete. Gives back what the GPU is
-    /// done with on any queue, because a program may only ever wait.
+    /// Blocks until `point` is complete or the time is over; true when it is complete. Also releases objects
+    /// that the GPU has finished with on any queue, because a program may make no other call than waits.
     ///
     /// # Errors
     /// [`DeviceError::Lost`].
@@ -383,8 +384,9 @@ impl<D: Device> Context<D> {
         Call { context: self, _events: InCall::begin() }
     }
 
-    /// Wakes the tasks whose readbacks are complete as far as the clock knows; all, once the device is lost. Called without
-    /// a lock, because wakers are the program's code. One atomic load when there is nothing new.
+    /// Wakes the tasks whose readbacks are complete as far as the clock knows; all tasks, once the device is
+    /// lost. Must be called without locks, because wakers are the program's code. One atomic load when nothing
+    /// is new.
     #[inline]
     pub(crate) fn tell_news(&self) {
         if self.clock.take_news() {
@@ -392,14 +394,14 @@ impl<D: Device> Context<D> {
         }
     }
 
-    /// Releases the objects that the GPU is done with, except those of the program's own.
+    /// Releases the objects that the GPU has finished with, except the program's own.
     pub(crate) fn reclaim(&self) {
         self.poll_clock();
         self.purge_memory();
     }
 
-    /// As [`reclaim`](Self::reclaim), before the driver is asked for more while no frame is open: a program that loads
-    /// between frames may make no other call that gives something back.
+    /// Like [`reclaim`](Self::reclaim), before a driver allocation while no frame is open: a program that loads
+    /// between frames may make no other call that releases objects.
     pub(crate) fn reclaim_without_frames(&self) {
         if self.pacer.lock().open() == 0 {
             self.reclaim();
@@ -408,7 +410,7 @@ impl<D: Device> Context<D> {
 
     /// Polls the clock.
     pub(crate) fn poll_clock(&self) {
-        // The clock notes a loss of the device, and the next call reports it.
+        // The next call reports a loss of the device, which the clock notes.
         let _noted = self.clock.poll(self.device());
     }
 }

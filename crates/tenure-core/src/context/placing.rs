@@ -21,7 +21,7 @@ use crate::memory::{
 use crate::permit::OwnPermit as _;
 use crate::time::SyncPoint;
 
-/// Gives back memory that nothing uses any more, for what only moves.
+/// Makes room for a move, by releasing unused memory alone.
 struct RoomToMove<'a, D: Device>(&'a Context<D>);
 
 impl<D: Device> MakeRoom for RoomToMove<'_, D> {
@@ -41,7 +41,7 @@ impl<D: Device> MakeRoom for RoomToMove<'_, D> {
 }
 
 impl<D: Device> Context<D> {
-    /// What a resource needs from its heap.
+    /// The requirements of a resource on its heap.
     #[inline]
     pub(crate) fn requirements(&self, name: &Name, desc: &ResourceDesc) -> Result<Requirements, Error> {
         self.clock.check().map_err(|source| Error::device(name, source))?;
@@ -56,7 +56,7 @@ impl<D: Device> Context<D> {
         found.map_err(|source| self.refused(name, source))
     }
 
-    /// What [`place_range`](Self::place_range) comes to in steady state, without anything that may fail.
+    /// The steady-state result of [`place_range`](Self::place_range), without fallible steps.
     #[inline]
     pub(crate) fn take_range(
         &self,
@@ -90,8 +90,8 @@ impl<D: Device> Context<D> {
         found.map_err(|fall| self.fallen(request.name, request.needs.size, request.needs.alignment, fall))
     }
 
-    /// Another place for something that can move, in the memory that suits it best and within the budget, without a wait,
-    /// and without anything else having to leave; with further `flags`. `None` where there is none, which is no failure.
+    /// Another place for a movable resource, in its best memory and within the budget, without waiting or
+    /// evicting anything; `flags` adds restrictions. `None` if there is none, which is not an error.
     pub(crate) fn place_again(
         &self,
         movable: &MovableBacking<D>,
@@ -122,7 +122,7 @@ impl<D: Device> Context<D> {
             }
             (placement, desc) => {
                 let mut found = device.requirements(desc).ok()?;
-                // The program may have asked for more.
+                // The program may have requested a larger alignment.
                 found.alignment = found.alignment.max(needs.alignment);
                 let needs = &found;
                 let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
@@ -171,7 +171,7 @@ impl<D: Device> Context<D> {
         }
     }
 
-    /// What there is to say about memory that is short.
+    /// Details of a shortage of memory, for the error.
     pub(crate) fn shortage(
         &self,
         name: &Name,
@@ -207,8 +207,8 @@ impl<D: Device> Context<D> {
         heap.and_then(|heap| budgets.get(heap)).copied().unwrap_or_default()
     }
 
-    /// Changes tile mappings as a submission. It counts as a recording while it is being submitted,
-    /// so that what is dropped meanwhile outlives it.
+    /// Changes tile mappings as a submission. It counts as a recording while it is being submitted, so that
+    /// objects dropped meanwhile outlive it.
     pub(crate) fn submit_tiles(
         &self,
         queue: QueueId,

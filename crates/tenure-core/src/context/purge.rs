@@ -1,4 +1,4 @@
-//! Giving back what nothing uses any more.
+//! Release of dropped objects that nothing uses any more.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -10,7 +10,7 @@ use crate::device::Device;
 use crate::memory::{Backing, RUN};
 use crate::time::{Batch, Batches, NotIdle, SyncPoint};
 
-/// A panic of the program's own destructors, or of its listener, after everything else was done.
+/// A panic of the program's own destructors, or of its listener, kept until all other work is done.
 #[must_use = "either goes on or is logged"]
 pub(crate) struct Panicked(Option<Box<dyn Any + Send>>);
 
@@ -30,20 +30,20 @@ impl Panicked {
         self
     }
 
-    /// Makes a further call whatever happened; this panic, or that of the call.
+    /// Makes a further call, even after a panic; returns this panic, or that of the call.
     pub(crate) fn or_else(self, call: impl FnOnce() -> Self) -> Self {
         let called = call().0.take();
         self.or(called.map_or(Ok(()), Err))
     }
 
-    /// Lets the panic go on to the caller.
+    /// Resumes the panic in the caller.
     pub(crate) fn resume(mut self) {
         if let Some(payload) = self.0.take() {
             resume_unwind(payload);
         }
     }
 
-    /// Ends the panic here: for callers that are being dropped themselves.
+    /// Logs the panic instead of resuming it: for callers that are being dropped themselves.
     pub(crate) fn log(self) {
         if self.0.is_some() {
             event!(error, "a destructor or a listener of the program panicked");
@@ -57,14 +57,14 @@ impl Drop for Panicked {
     }
 }
 
-/// Held by a thread while it gives back what it has taken out of the release queue. What it has not come to yet is
-/// neither in the queue nor destroyed.
+/// Held by a thread while it gives back objects that it has taken out of the release queue: until it reaches an
+/// object, that object is neither queued nor destroyed.
 struct GivingBack<'a>(&'a AtomicUsize);
 
 impl<'a> GivingBack<'a> {
     fn begin(threads: &'a AtomicUsize) -> Self {
-        // Relaxed: a thread that no longer finds an object in the queue has locked the queue after this thread did, and
-        // so sees the count.
+        // Relaxed: a thread that no longer finds an object in the queue has locked the queue after this thread
+        // did, and so sees the count.
         threads.fetch_add(1, Ordering::Relaxed);
         Self(threads)
     }
@@ -77,26 +77,27 @@ impl Drop for GivingBack<'_> {
 }
 
 impl<D: Device> Context<D> {
-    /// True while a thread gives back what it has taken out of the release queue.
+    /// Whether any thread is giving back objects that it has taken out of the release queue.
     pub(crate) fn is_giving_back(&self) -> bool {
         self.giving_back.load(Ordering::Acquire) > 0
     }
 
-    /// Gives back what nothing can use any more, as far as the clock knows.
+    /// Releases everything that nothing can use any more, as far as the clock knows.
     pub(crate) fn purge(&self) -> Panicked {
         self.purge_memory();
         self.drop_users()
     }
 
-    /// As [`purge`](Self::purge), everything when the device is lost, without running the program's code:
-    /// objects of its own go with the next purge. For calls inside which a program does not expect its destructors.
+    /// Like [`purge`](Self::purge), but without running the program's code: its own objects are dropped by the
+    /// next purge. For calls inside which a program does not expect its destructors to run. Releases everything
+    /// when the device is lost.
     pub(crate) fn purge_memory(&self) {
         let _giving_back = GivingBack::begin(&self.giving_back);
         let mut ready = Batches::new();
         if self.clock.loss().is_none() {
             self.releases.purge_batches(&self.recordings, &self.clock, &mut ready);
         } else {
-            // A lost device uses nothing any more, so that this takes everything.
+            // A lost device uses nothing any more, so this takes everything.
             let taken = self.releases.purge_all_batches(&self.recordings, &self.clock, &mut ready);
             debug_assert!(taken.is_ok(), "only a device that works can be busy");
         }
@@ -104,22 +105,21 @@ impl<D: Device> Context<D> {
         self.releases.recycle(&mut ready);
     }
 
-    /// Gives back everything, because the GPU is idle or lost.
+    /// Releases everything, because the GPU is idle or lost.
     ///
     /// # Errors
-    /// [`NotIdle`] when it is neither; then nothing is given back.
+    /// [`NotIdle`] when it is neither; then nothing is released.
     pub(crate) fn purge_all(&self) -> Result<Panicked, NotIdle> {
         let giving_back = GivingBack::begin(&self.giving_back);
         let mut ready = Batches::new();
         self.releases.purge_all_batches(&self.recordings, &self.clock, &mut ready)?;
         self.give_back(&mut ready);
-        // A destructor of the program may resize a swap chain, which waits for threads that give back.
+        // A destructor of the program may resize a swap chain, which waits for threads that are giving back.
         drop(giving_back);
         Ok(self.drop_users())
     }
 
-    /// After the manager is gone nobody ends frames: gives back what it can, each time that
-    /// something changes.
+    /// Releases what it can, at each change: frames no longer end once the manager is dropped.
     #[inline]
     pub(crate) fn settle(&self) {
         if self.is_shut_down.load(Ordering::Acquire) {
@@ -127,8 +127,8 @@ impl<D: Device> Context<D> {
         }
     }
 
-    /// Polls and purges for a caller that is being dropped: a loss of the device is reported by
-    /// the next call, a panic of the program's own destructors is logged.
+    /// Polls and purges for a caller that is being dropped: the next call reports a loss of the device, and a
+    /// panic of the program's own destructors is logged.
     #[cold]
     pub(crate) fn end_quietly(&self) {
         let _call = self.call();
@@ -136,8 +136,9 @@ impl<D: Device> Context<D> {
         self.purge().log();
     }
 
-    /// Waits for the GPU where nobody else would: after a late submission, and before the API objects of a service are
-    /// destroyed. False where it does not finish: the objects are left to the driver, and no later call waits.
+    /// Waits for the GPU at points that no other wait covers: after a late submission, and before the API
+    /// objects of a service are destroyed. False if the GPU does not finish: the objects are leaked, and no
+    /// later call waits.
     pub(crate) fn finish(&self) -> bool {
         if self.is_abandoned.load(Ordering::Acquire) {
             return false;
@@ -150,7 +151,7 @@ impl<D: Device> Context<D> {
         is_finished
     }
 
-    /// As [`settle`](Self::settle), after a submission: nobody else would wait for it.
+    /// Like [`settle`](Self::settle), after a submission, which nothing else would wait for.
     pub(crate) fn settle_submission(&self) {
         if self.is_shut_down.load(Ordering::Acquire) {
             let _call = self.call();
@@ -162,9 +163,9 @@ impl<D: Device> Context<D> {
         }
     }
 
-    /// Descriptors before the resources that they show: a view that is dropped before its resource is in its queue when the
-    /// resource is taken out of `releases`. A submission of another thread in between may hold back the view alone, which
-    /// does no harm, because nothing uses either any more.
+    /// Releases descriptors before the resources that they show: a view that is dropped before its resource is
+    /// already in its queue when the resource is taken out of `releases`. A submission of another thread in
+    /// between may delay the view alone. That is harmless, because nothing uses either any more.
     fn give_back(&self, ready: &mut [Batch<Retired<D>>]) {
         self.record_ranges(ready);
         self.descriptors.reclaim(self.device(), self.current_frame(), &self.recordings, &self.clock);
@@ -187,7 +188,7 @@ impl<D: Device> Context<D> {
         }
     }
 
-    /// Tells the recorder, if there is one, which ranges are given back.
+    /// Reports the ranges that are given back to the recorder, if there is one.
     fn record_ranges(&self, ready: &[Batch<Retired<D>>]) {
         if !self.recorder.is_set() {
             return;
@@ -198,7 +199,7 @@ impl<D: Device> Context<D> {
 
     fn give_back_other(&self, retired: Retired<D>) {
         match retired {
-            // Has gone already.
+            // Already given back.
             Retired::Range(_) => {}
             Retired::Backing(backing) => self.give_back_backing(backing),
             Retired::User(object) => self.users.push(object),
@@ -210,7 +211,7 @@ impl<D: Device> Context<D> {
         let tell = || self.recorder.release(key);
         match self.pools.release(self.device(), backing, tell) {
             Ok(owner) => owner.into_iter().for_each(|owner| self.users.push(owner)),
-            // A recording that was just submitted has not quite let go of it: once more, next time.
+            // A recording that was just submitted still holds a reference for a moment: retry next time.
             Err(backing) => self.releases.push_after(Retired::Backing(backing), SyncPoint::NONE, 0),
         }
     }
@@ -224,8 +225,8 @@ impl<D: Device> Context<D> {
 }
 
 impl<D: Device> Drop for Context<D> {
-    /// The last handle is gone. The manager has waited for the GPU; a recording may have been
-    /// submitted since.
+    /// The last handle was dropped. The manager has waited for the GPU; a recording may have been submitted
+    /// since.
     #[inline(never)]
     fn drop(&mut self) {
         match self.finish().then(|| self.purge_all()) {
@@ -240,7 +241,7 @@ impl<D: Device> Drop for Context<D> {
 }
 
 impl<D: Device> Context<D> {
-    /// Leaves everything to the driver, for good, the device included: the GPU may still use it.
+    /// Leaks everything, the device included: the GPU may still use it.
     fn abandon(&mut self) {
         event!(error, "the GPU did not finish; its objects are left alone");
         self.drop_users().log();

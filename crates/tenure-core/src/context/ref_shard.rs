@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use super::Context;
 use crate::device::Device;
 
-/// Threads are told apart up to this number, modulo it.
+/// Threads are distinguished by their number modulo this.
 const THREADS: usize = 16;
 
 /// Shards of each thread. Each generation of records (see [`RecordKey::generation`](crate::registry::RecordKey))
@@ -38,7 +38,7 @@ impl<D: Device> RefShards<D> {
     }
 }
 
-/// Where handles find the shards. Weak, because the shards hold the context.
+/// The shards, by index, for handles. Weak, because the shards hold the context.
 pub(super) struct RefShardTable<D: Device>(OnceLock<Box<[Weak<RefShard<D>>]>>);
 
 impl<D: Device> RefShardTable<D> {
@@ -47,7 +47,7 @@ impl<D: Device> RefShardTable<D> {
     }
 
     fn fill(&self, ref_shards: &[Arc<RefShard<D>>]) {
-        // Once, by the manager that made them.
+        // Set once, by the manager that made the shards.
         let _was_empty = self.0.set(ref_shards.iter().map(Arc::downgrade).collect());
     }
 
@@ -59,8 +59,8 @@ impl<D: Device> RefShardTable<D> {
 }
 
 impl<D: Device> Context<D> {
-    /// A share in the context for a handle that the current thread creates; `generation` is that of its
-    /// record. Once the manager is gone each handle gets a shard of its own.
+    /// The shard of the context's reference count for a handle that the current thread creates; `generation` is
+    /// that of its record. Once the manager is dropped, each handle gets its own shard.
     #[inline]
     pub(crate) fn ref_shard(self: &Arc<Self>, generation: usize) -> Arc<RefShard<D>> {
         self.ref_shards.of_thread(generation).unwrap_or_else(|| Arc::new(RefShard { context: self.clone() }))

@@ -1,4 +1,4 @@
-//! Everything that goes through the release queue.
+//! The objects in the release queue.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,18 +7,18 @@ use parking_lot::Mutex;
 use crate::device::Device;
 use crate::memory::{Backing, FreeToken, Location};
 
-/// Something dropped, to be given back when the GPU is done with it.
+/// A dropped object, to be released when the GPU has finished with it.
 pub(crate) enum Retired<D: Device> {
     /// A range of a pool's block.
     Range(FreeToken),
     /// An API resource and its memory.
     Backing(Backing<D>),
-    /// Anything of the program's own.
+    /// An object of the program.
     User(UserObject),
 }
 
 impl<D: Device> Retired<D> {
-    /// The range that it is, if it is one.
+    /// The range, if it is one.
     #[inline]
     pub(super) const fn as_range(&self) -> Option<&FreeToken> {
         match self {
@@ -28,13 +28,13 @@ impl<D: Device> Retired<D> {
     }
 }
 
-/// An object of the program's own, whose destructor is the program's code.
+/// An object of the program, whose destructor is the program's code.
 pub(crate) type UserObject = Box<dyn Send>;
 
-/// Objects of the program's own that nothing uses any more, until a call that may run the program's code.
+/// Objects of the program that nothing uses any more, kept until a call that may run the program's code.
 #[derive(Default)]
 pub(super) struct UserObjects {
-    /// Set and cleared under the lock: hardly ever are there any, and each purge asks.
+    /// Set and cleared under the lock: there are hardly ever any, and each purge asks.
     has_some: AtomicBool,
     objects: Mutex<Vec<UserObject>>,
 }

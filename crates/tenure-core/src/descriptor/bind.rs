@@ -1,4 +1,4 @@
-//! What is put into tables and sets.
+//! The descriptors of tables and sets, and their sources.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::places::Places;
 use crate::resource::{AccelerationStructure, Constant, ViewGuard};
 use crate::{Error, Name};
 
-/// One descriptor of a table or a set: made from a reference to a [`View`] or a [`Sampler`], or from
-/// the [`Constant`]s of a recording. One of a set alone is made from references to both, the view of a texture
-/// and its sampler ([`BindingKind::CombinedSampler`]). Rays are traced through an [`AccelerationStructure`], which a
-/// set, or on Direct3D 12 a table, takes without a view.
+/// One descriptor of a table or a set: made from a reference to a [`View`] or a [`Sampler`], or from the
+/// [`Constant`]s of a recording. In sets only: made from references to both, the view of a texture and its
+/// sampler ([`BindingKind::CombinedSampler`]). For ray tracing, an [`AccelerationStructure`] is bound without a
+/// view, in a set, or on Direct3D 12 in a table.
 ///
 /// ```
 /// use tenure::{
@@ -110,11 +110,11 @@ impl<'a, D: Device> From<Constant<'a, D>> for Bind<'a, D> {
     }
 }
 
-/// What descriptors are made from; of more than a few on the heap.
+/// The sources of descriptors; more than a few are stored on the heap.
 pub(super) type Sources<'a, D> = SmallVec<[DescriptorSource<'a, D>; 16]>;
 
 impl<'a, D: Device> Bind<'a, D> {
-    /// What it is bound as, and what its descriptor is made from.
+    /// The kind of binding, and the source of the descriptor.
     ///
     /// The error is boxed: an unboxed one shares the bytes of the source, the compiler then copies each source
     /// in pieces of one and seven bytes, and a table of four descriptors takes four times as long.
@@ -159,7 +159,8 @@ impl<'a, D: Device> Bind<'a, D> {
         }
     }
 
-    /// Adds what its descriptor is made from to `sources`: written where it stays, and not by way of a result.
+    /// Appends the source of the descriptor to `sources`: written in place instead of returned, to avoid a
+    /// copy.
     #[inline]
     fn add_source<'s>(
         &self,
@@ -185,7 +186,7 @@ impl<'a, D: Device> Bind<'a, D> {
         Ok(binding)
     }
 
-    /// The evictable block that it shows.
+    /// The evictable block of the resource.
     #[inline]
     pub(crate) fn block(&self) -> Option<BlockKey> {
         match self.0 {
@@ -194,7 +195,7 @@ impl<'a, D: Device> Bind<'a, D> {
         }
     }
 
-    /// The evictable block that it shows, if its resource does not move.
+    /// The evictable block of the resource, if it does not move.
     pub(super) fn fixed_block(&self) -> Option<BlockKey> {
         match self.0 {
             What::View(view) | What::Combined(view, _) => view.inner.fixed_block(),
@@ -202,7 +203,7 @@ impl<'a, D: Device> Bind<'a, D> {
         }
     }
 
-    /// A share in it, for lasting tables and sets; `None` for constants of a recording.
+    /// A reference for lasting tables and sets; `None` for constants of a recording.
     fn kept(&self) -> Option<KeptBind<D>> {
         match self.0 {
             What::View(view) => Some(KeptBind::View(view.inner.clone())),
@@ -216,7 +217,7 @@ impl<'a, D: Device> Bind<'a, D> {
     }
 }
 
-/// Keeps a resource alive for a lasting table or set, which is made from it again when something moves.
+/// Keeps a resource alive for a lasting table or set, and is the source for rewriting it after a move.
 pub(super) enum KeptBind<D: Device> {
     View(Arc<ViewInner<D>>),
     Sampler(Arc<SamplerInner<D>>),
@@ -224,7 +225,7 @@ pub(super) enum KeptBind<D: Device> {
     Structure { _guard: Arc<ViewGuard<D>> },
 }
 
-/// The heaps and indices that a descriptor is made from.
+/// The heap and the index of a descriptor.
 pub(super) type KeptPlace<D> = (Arc<<D as Device>::DescriptorHeap>, u32);
 
 impl<D: Device> KeptBind<D> {
@@ -258,15 +259,16 @@ pub(super) fn kept_source<D: Device>(
     }
 }
 
-/// What of a lasting table or set can move, and what it is made from again.
+/// The movable resources of a lasting table or set, and the sources for rewriting it.
 pub(super) struct KeptBinds<D: Device> {
     pub(super) binds: Box<[KeptBind<D>]>,
-    /// Each once.
+    /// Without duplicates.
     pub(super) movables: Box<[Arc<MovableBacking<D>>]>,
 }
 
 impl<D: Device> KeptBinds<D> {
-    /// `None` where nothing can move. What is beside something that is made from no descriptor does not move any more.
+    /// `None` if nothing can move. Beside an acceleration structure, which has no descriptor to copy, the
+    /// movable resources are pinned.
     pub(super) fn of<'a>(binds: impl Iterator<Item = Bind<'a, D>> + Clone) -> Option<Self>
     where
         D: 'a,
@@ -286,19 +288,19 @@ impl<D: Device> KeptBinds<D> {
         Some(Self { binds, movables: movables.into() })
     }
 
-    /// What all of it is made from, once what moves at this moment has moved.
+    /// The sources of all descriptors once the current move has ended.
     pub(super) fn next(&self) -> Vec<(KeptPlace<D>, Option<KeptPlace<D>>)> {
         self.binds.iter().filter_map(KeptBind::next).collect()
     }
 
-    /// Nothing of it moves any more.
+    /// Pins all its movable resources.
     pub(super) fn pin(&self) {
         self.movables.iter().for_each(|movable| {
             movable.pin();
         });
     }
 
-    /// Nothing of it moves as long as a recording is open.
+    /// Holds all its movable resources while a recording is open.
     pub(super) fn hold(&self, places: Places<'_, D>) {
         let places = places.get();
         self.movables.iter().for_each(|movable| {
@@ -306,12 +308,12 @@ impl<D: Device> KeptBinds<D> {
         });
     }
 
-    /// The evictable blocks that what can move of it is in at this moment.
+    /// The evictable blocks that now contain its movable resources.
     pub(super) fn blocks(&self) -> impl Iterator<Item = BlockKey> + '_ {
         self.movables.iter().filter_map(|movable| movable.place().api_resource.block)
     }
 
-    /// Notes what is made of it with all that can move.
+    /// Registers the table or set as a follower of all its movable resources.
     pub(super) fn add_follower(
         &self,
         service: &DescriptorService<D>,
@@ -320,13 +322,13 @@ impl<D: Device> KeptBinds<D> {
         self.movables.iter().for_each(|movable| service.followers.add(movable, follower()));
     }
 
-    /// What was made of it is gone.
+    /// Notes that the table or set was dropped.
     pub(super) fn forget_follower(&self, service: &DescriptorService<D>) {
         self.movables.iter().for_each(|movable| service.followers.note_gone(movable));
     }
 }
 
-/// A structure that rays are traced through.
+/// An acceleration structure for ray tracing.
 fn traced<'a, D: Device>(
     service: &DescriptorService<D>,
     structure: &'a AccelerationStructure<D>,
@@ -385,7 +387,7 @@ fn in_sets_alone(name: &Name, binding: BindingKind) -> Box<Error> {
     Box::new(Error::device(name, source))
 }
 
-/// The heap in which shaders find such a binding; `None`: they find it in sets alone.
+/// The shader-visible heap for a kind of binding; `None` for bindings that only sets can have.
 const fn heap_of(binding: BindingKind) -> Option<DescriptorKind> {
     match binding {
         BindingKind::Sampler => Some(DescriptorKind::Sampler),
@@ -394,8 +396,7 @@ const fn heap_of(binding: BindingKind) -> Option<DescriptorKind> {
     }
 }
 
-/// What a table is made from, added to `sources`: at least one descriptor, and all of one kind, which
-/// is returned.
+/// Appends the sources of a table to `sources`: at least one descriptor, all of one kind, which is returned.
 #[inline]
 pub(super) fn gather<'a: 's, 's, D: Device>(
     service: &DescriptorService<D>,
@@ -418,7 +419,7 @@ pub(super) fn gather<'a: 's, 's, D: Device>(
     found.ok_or_else(|| Box::new(empty()))
 }
 
-/// Shares in all resources of a lasting table or set.
+/// References to all resources of a lasting table or set.
 pub(super) fn shares<'a, D: Device>(
     name: &Name,
     binds: impl Iterator<Item = Bind<'a, D>>,

@@ -8,12 +8,12 @@ use crate::memory::MakeRoom;
 use crate::places::Places;
 use crate::{Error, Name};
 
-/// Descriptors in a row for one submission, where shaders find them by index: from
+/// A row of descriptors for one submission, in a shader-visible heap: from
 /// [`Scratch::descriptors`](crate::Scratch::descriptors).
 ///
-/// It borrows the recording it was made for, so that it cannot be used once that is submitted. Callers
-/// that cannot hold a borrow keep [`first`](Self::first), a plain number; what is used for too long is
-/// found with [`DescriptorConfig::poison`](crate::DescriptorConfig::poison).
+/// It borrows its recording, so that it cannot be used after the submission. Callers that cannot hold a borrow
+/// keep [`first`](Self::first), a plain number; a use after the submission is found with
+/// [`DescriptorConfig::poison`](crate::DescriptorConfig::poison).
 pub struct Descriptors<'r, D: Device> {
     heap: &'r D::DescriptorHeap,
     kind: DescriptorKind,
@@ -32,7 +32,7 @@ impl<D: Device> Clone for Descriptors<'_, D> {
 impl<D: Device> Copy for Descriptors<'_, D> {}
 
 impl<'r, D: Device> Descriptors<'r, D> {
-    /// The heap that shaders see.
+    /// The shader-visible heap.
     #[must_use]
     pub const fn heap(&self) -> &'r D::DescriptorHeap {
         self.heap
@@ -44,20 +44,20 @@ impl<'r, D: Device> Descriptors<'r, D> {
         self.first
     }
 
-    /// How many there are; at least one.
+    /// The number of descriptors; at least one.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "none is empty")]
     pub const fn len(&self) -> u32 {
         self.len
     }
 
-    /// Views or samplers.
+    /// Kind of the descriptors: views or samplers.
     #[must_use]
     pub const fn kind(&self) -> DescriptorKind {
         self.kind
     }
 
-    /// Takes descriptors for a recording and fills them.
+    /// Takes descriptors for a recording, and writes them.
     pub(crate) fn take(
         service: &'r DescriptorService<D>,
         room: &dyn MakeRoom,
@@ -69,7 +69,7 @@ impl<'r, D: Device> Descriptors<'r, D> {
         Self::take_boxed(service, room, chunks, recording, places, binds).map_err(|error| *error)
     }
 
-    /// What lasts, for a recording.
+    /// Lasting descriptors, for use in a recording.
     pub(super) const fn lasting(
         heap: &'r D::DescriptorHeap,
         kind: DescriptorKind,

@@ -1,4 +1,4 @@
-//! What shows movable resources, and has to show them in their new places: views, and the tables and sets of views.
+//! Descriptors that follow movable resources to their new places: views, and the tables and sets of views.
 
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Weak};
@@ -13,9 +13,9 @@ use super::table::MovableRow;
 use crate::device::Device;
 use crate::memory::{ApiPlace, MakeRoom, MovableBacking, MovableId};
 
-/// What shows a movable resource.
+/// A view, table or set that shows a movable resource.
 ///
-/// While something moves nobody reads what shows it: whoever does holds the resource, or has pinned it.
+/// During a move no other thread reads it: readers hold the resource, or have pinned it.
 pub(crate) enum Follower<D: Device> {
     View(Arc<MovableSlot<D>>),
     Table(Arc<MovableRow<D>>),
@@ -23,7 +23,7 @@ pub(crate) enum Follower<D: Device> {
 }
 
 impl<D: Device> Follower<D> {
-    /// Makes the descriptor of a view in the place that its resource moves to. False when it cannot be made.
+    /// Makes the descriptor of a view for the new place of its resource. False on failure.
     pub(crate) fn follow(&self, room: &dyn MakeRoom, to: &ApiPlace<D>) -> bool {
         match self {
             Self::View(view) => view.follow(room, to),
@@ -31,8 +31,8 @@ impl<D: Device> Follower<D> {
         }
     }
 
-    /// Makes a table or a set of views as they will be: after all views, perhaps more than once. False when it cannot be
-    /// made.
+    /// Makes the new version of a table or a set of views. Called after the new descriptors of all views were
+    /// made, perhaps more than once. False on failure.
     pub(crate) fn follow_views(&self, room: &dyn MakeRoom) -> bool {
         match self {
             Self::View(_) => true,
@@ -41,7 +41,7 @@ impl<D: Device> Follower<D> {
         }
     }
 
-    /// The resource is in its new place. Perhaps called more than once.
+    /// Switches to the new version, after the resource has moved. May be called more than once.
     pub(crate) fn finish(&self) {
         match self {
             Self::View(view) => view.slot.finish(),
@@ -50,7 +50,7 @@ impl<D: Device> Follower<D> {
         }
     }
 
-    /// The resource stays where it is. Perhaps called more than once.
+    /// Discards the new version, because the resource stays in place. May be called more than once.
     pub(crate) fn cancel(&self) {
         match self {
             Self::View(view) => view.slot.cancel(),
@@ -59,7 +59,7 @@ impl<D: Device> Follower<D> {
         }
     }
 
-    /// Whoever waited may go on: gives back what is not needed any more. Perhaps called more than once.
+    /// Releases the unneeded version; other threads may continue then. May be called more than once.
     pub(crate) fn settle(&self) {
         match self {
             Self::View(view) => view.settle(),
@@ -69,7 +69,7 @@ impl<D: Device> Follower<D> {
     }
 }
 
-/// A follower that may be gone.
+/// A weak reference to a follower.
 pub(super) enum WeakFollower<D: Device> {
     View(Weak<MovableSlot<D>>),
     Table(Weak<MovableRow<D>>),
@@ -95,12 +95,12 @@ impl<D: Device> WeakFollower<D> {
     }
 }
 
-/// The followers of each movable resource that has any.
+/// The followers of each movable resource.
 pub(super) struct Followers<D: Device>(Mutex<FxHashMap<MovableId, OfResource<D>>>);
 
 struct OfResource<D: Device> {
     followers: Vec<WeakFollower<D>>,
-    /// Those that were dropped since the gone ones were last removed, or more.
+    /// An upper bound of the followers dropped since the last cleanup.
     gone: usize,
 }
 
@@ -111,14 +111,14 @@ impl<D: Device> Default for Followers<D> {
 }
 
 impl<D: Device> Followers<D> {
-    /// Notes what shows a resource from now on. The caller holds the resource.
+    /// Adds a follower of a resource. The caller holds the resource.
     pub(super) fn add(&self, movable: &MovableBacking<D>, follower: WeakFollower<D>) {
         let mut all = self.0.lock();
         let known = all.entry(movable.id).or_insert_with(|| OfResource { followers: Vec::new(), gone: 0 });
         known.followers.push(follower);
     }
 
-    /// A follower of a resource is gone. Amortized O(1).
+    /// Notes that a follower of a resource was dropped. Amortized O(1).
     pub(super) fn note_gone(&self, movable: &MovableBacking<D>) {
         let mut all = self.0.lock();
         let Entry::Occupied(mut known) = all.entry(movable.id) else { return };
@@ -135,14 +135,14 @@ impl<D: Device> Followers<D> {
 }
 
 impl<D: Device> DescriptorService<D> {
-    /// What shows a resource.
+    /// The followers of a resource.
     pub(crate) fn followers_of(&self, movable: &MovableBacking<D>) -> Vec<Follower<D>> {
         let all = self.followers.0.lock();
         let known = all.get(&movable.id).into_iter();
         known.flat_map(|known| known.followers.iter().filter_map(WeakFollower::upgrade)).collect()
     }
 
-    /// Whether something shows a resource.
+    /// Whether a resource has followers.
     pub(crate) fn has_followers(&self, movable: &MovableBacking<D>) -> bool {
         let all = self.followers.0.lock();
         all.get(&movable.id).is_some_and(|known| known.followers.iter().any(WeakFollower::is_alive))

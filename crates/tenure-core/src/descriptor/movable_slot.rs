@@ -1,4 +1,4 @@
-//! The descriptor of a view of what can move: another one whenever that has moved.
+//! The descriptor of a view of a movable resource, which is replaced after each move.
 
 use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
@@ -14,16 +14,16 @@ use crate::places::Places;
 use crate::time::Stamp;
 use crate::{Error, Name};
 
-/// What a view shows of a resource.
+/// The part of a resource that a view shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shows {
-    /// Of a buffer that can move, the offset counts from its beginning.
+    /// For a movable buffer, the offset is relative to the buffer.
     Buffer(BufferView),
     Texture(TextureView),
 }
 
 impl Shows {
-    /// The descriptor of an API resource; `begin` is the byte of it that the offset counts from.
+    /// The descriptor of an API resource; offsets are relative to its byte `begin`.
     pub(super) const fn descriptor<D: Device>(self, resource: &D::Resource, begin: u64) -> Descriptor<'_, D> {
         match self {
             Self::Buffer(view) => {
@@ -35,15 +35,16 @@ impl Shows {
     }
 }
 
-/// Something that shows what moves: what is there, and what is made for the new place.
+/// An object that depends on the place of a movable resource: the current version, and the one for the new
+/// place.
 pub(super) struct Following<T>(Mutex<State<T>>);
 
 struct State<T> {
-    /// `None` once it is gone.
+    /// `None` once it is dropped.
     current: Option<T>,
-    /// While something moves.
+    /// The version for the new place, during a move.
     next: Option<T>,
-    /// What is not needed any more, until everybody may go on.
+    /// The unneeded version after a move, until it is released.
     former: Option<T>,
 }
 
@@ -52,14 +53,14 @@ impl<T> Following<T> {
         Self(Mutex::new(State { current: Some(current), next: None, former: None }))
     }
 
-    /// Reads what there will be once what moves at this moment has moved.
+    /// Reads the version after the current move.
     pub(super) fn read_next<R>(&self, read: impl FnOnce(&T) -> R) -> Option<R> {
         let state = self.0.lock();
         state.next.as_ref().or(state.current.as_ref()).map(read)
     }
 
-    /// Makes what there will be once what moves at this moment has moved, unless it is gone or there is one already. False
-    /// when it cannot be made.
+    /// Makes the version after the current move, unless the object is dropped or the version exists already.
+    /// False on failure.
     pub(super) fn follow<D: Device, E: Display>(
         &self,
         service: &DescriptorService<D>,
@@ -85,7 +86,7 @@ impl<T> Following<T> {
         }
     }
 
-    /// What was made takes the place of what was there.
+    /// Replaces the current version by the new one.
     pub(super) fn finish(&self) {
         let state = &mut *self.0.lock();
         if let Some(next) = state.next.take() {
@@ -96,7 +97,7 @@ impl<T> Following<T> {
         }
     }
 
-    /// What was made is not needed.
+    /// Discards the new version.
     pub(super) fn cancel(&self) {
         let state = &mut *self.0.lock();
         if let Some(next) = state.next.take() {
@@ -104,32 +105,32 @@ impl<T> Following<T> {
         }
     }
 
-    /// What is not needed any more.
+    /// Takes out the unneeded version.
     pub(super) fn take_former(&self) -> Option<T> {
         self.0.lock().former.take()
     }
 
-    /// It is gone: what was there.
+    /// Takes out the current version, because the object is dropped.
     pub(super) fn take(&self) -> Option<T> {
         self.0.lock().current.take()
     }
 }
 
-/// The descriptor of a view of what can move.
+/// The descriptor of a view of a movable resource.
 pub(crate) struct MovableSlot<D: Device> {
     pub(super) movable: Arc<MovableBacking<D>>,
     shows: Shows,
     name: Name,
     kind: DescriptorKind,
     pub(super) slot: Following<CpuSlot<D>>,
-    /// Once its place was taken out for good.
+    /// The place, once the resource is pinned.
     pinned: OnceLock<(Arc<D::DescriptorHeap>, u32)>,
     born: Stamp,
     /// Declared last, as in every handle.
     service: Arc<DescriptorService<D>>,
 }
 
-/// A heap, and an index in it.
+/// The heap and the index of a descriptor.
 fn place_of<D: Device>(slot: &CpuSlot<D>) -> (Arc<D::DescriptorHeap>, u32) {
     (slot.slot.object.clone(), slot.index())
 }
@@ -142,7 +143,7 @@ impl<D: Device> MovableSlot<D> {
         name: &Name,
         shows: Shows,
     ) -> Result<Arc<Self>, Error> {
-        // It stays until it is known what shows it.
+        // Holds the place until the follower is registered.
         let mut holds = PlaceHolds::new(Holder::NO_RECORDING);
         let ApiPlace { api_resource, offset } = holds.hold(movable, None);
         let slot = service.make_descriptor(room, name, &shows.descriptor(&api_resource.object, offset))?;
@@ -164,7 +165,7 @@ impl<D: Device> MovableSlot<D> {
         self.kind
     }
 
-    /// The descriptor, for good.
+    /// Pins the resource, and returns the final descriptor.
     pub(super) fn pin(&self) -> (&D::DescriptorHeap, u32) {
         let (heap, index) = self.pinned.get_or_init(|| {
             self.movable.pin();
@@ -173,7 +174,7 @@ impl<D: Device> MovableSlot<D> {
         (heap, *index)
     }
 
-    /// The descriptor, as long as a recording is open.
+    /// The descriptor, held while a recording is open.
     pub(super) fn hold<'s>(&'s self, places: Places<'s, D>) -> (&'s D::DescriptorHeap, u32) {
         let places = places.get();
         places.hold(&self.movable);
@@ -181,7 +182,7 @@ impl<D: Device> MovableSlot<D> {
         (places.keep_heap(heap), index)
     }
 
-    /// The descriptor as it will be once what moves at this moment has moved.
+    /// The descriptor after the current move.
     pub(super) fn next(&self) -> (Arc<D::DescriptorHeap>, u32) {
         match self.slot.read_next(place_of) {
             Some(found) => found,
@@ -189,17 +190,17 @@ impl<D: Device> MovableSlot<D> {
         }
     }
 
-    /// The view is gone.
+    /// Notes that the view was dropped.
     pub(super) fn retire(&self) {
         self.slot.take().into_iter().for_each(|slot| self.service.retire_descriptor(slot, self.born));
     }
-    /// Makes the descriptor in the place that the resource moves to. False when it cannot be made.
+    /// Makes the descriptor for the new place of the resource. False on failure.
     pub(super) fn follow(&self, room: &dyn MakeRoom, to: &ApiPlace<D>) -> bool {
         let descriptor = self.shows.descriptor(&to.api_resource.object, to.offset);
         self.slot.follow(&self.service, || self.service.make_descriptor(room, &self.name, &descriptor))
     }
 
-    /// Gives back the descriptor that is not needed any more.
+    /// Releases the unneeded descriptor.
     pub(super) fn settle(&self) {
         let former = self.slot.take_former();
         former.into_iter().for_each(|slot| self.service.retire_descriptor(slot, self.born));

@@ -1,4 +1,4 @@
-//! Samplers, of which equal ones are one.
+//! Samplers; equal samplers share a descriptor.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -28,7 +28,7 @@ use crate::{Error, Name};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct SamplerDesc {
-    /// How it filters, addresses and compares. *Default*: trilinear, repeating, all mips.
+    /// Filtering, addressing and comparison. *Default*: trilinear, repeating, all mips.
     pub info: SamplerInfo,
     /// Its name. Samplers with an equal `info` share one descriptor, whatever their names are.
     pub name: Name,
@@ -54,7 +54,7 @@ impl From<SamplerInfo> for SamplerDesc {
     }
 }
 
-/// A sampler. Equal ones share one descriptor, which is freed once the last of them is dropped and no
+/// A sampler. Equal samplers share one descriptor, which is freed once the last of them is dropped and no
 /// recording and no GPU work uses it any more. `Send` and `Sync`; a clone is cheap.
 ///
 /// ```
@@ -81,7 +81,7 @@ impl<D: Device> Clone for Sampler<D> {
     }
 }
 
-/// The one descriptor of equal samplers.
+/// The descriptor that equal samplers share.
 pub(super) struct SamplerInner<D: Device> {
     pub(super) name: Name,
     info: SamplerInfo,
@@ -108,7 +108,7 @@ impl<D: Device> SamplerInner<D> {
     }
 }
 
-/// A description, to be compared bit by bit.
+/// A description that compares bit by bit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     filters: [Filter; 3],
@@ -124,16 +124,16 @@ impl Key {
     fn new(info: &SamplerInfo) -> Self {
         let SamplerInfo { mag, min, mip, address, mip_bias, anisotropy, compare, min_lod, max_lod, border } =
             *info;
-        // Adding 0 makes the negative 0 a positive one.
+        // Adding 0 turns a negative 0 into a positive one.
         let levels = [mip_bias, min_lod, max_lod].map(|level| (level + 0.0).to_bits());
         Self { filters: [mag, min, mip], address, anisotropy, compare, border, levels }
     }
 }
 
-/// The samplers that live.
+/// The live samplers.
 pub(super) struct Samplers<D: Device> {
     by_info: Mutex<HashMap<Key, Weak<SamplerInner<D>>>>,
-    /// Samplers that were refused.
+    /// The number of refused samplers.
     refused: Repeated,
 }
 
@@ -162,7 +162,7 @@ impl<D: Device> Sampler<D> {
         }
         if service.is_out_of_samplers() {
             let alive: Vec<_> = by_info.values().filter_map(Weak::upgrade).collect();
-            // Whoever lets go of a sampler last takes the lock, too.
+            // Dropping the last reference to a sampler takes the lock, too.
             drop(by_info);
             return Err(service.no_samplers(name, &alive));
         }
@@ -176,19 +176,19 @@ impl<D: Device> Sampler<D> {
         Ok(Self { inner })
     }
 
-    /// How it filters, addresses and compares.
+    /// Filtering, addressing and comparison.
     #[must_use]
     pub fn info(&self) -> &SamplerInfo {
         &self.inner.info
     }
 
-    /// The name that the first of equal ones was given.
+    /// The name of the first of the equal samplers.
     #[must_use]
     pub fn name(&self) -> &Name {
         &self.inner.name
     }
 
-    /// The heap that it is in, with others; shaders do not see it.
+    /// The heap that contains its descriptor, and those of others; it is not shader-visible.
     #[must_use]
     pub fn heap(&self) -> &D::DescriptorHeap {
         self.inner.slot().heap()
@@ -202,7 +202,7 @@ impl<D: Device> Sampler<D> {
 }
 
 impl<D: Device> DescriptorService<D> {
-    /// Whether the device takes no other sampler, even after what it is done with is given back.
+    /// Whether the device refuses another sampler, even after unused ones were released.
     fn is_out_of_samplers(&self) -> bool {
         let limit = u64::from(self.context.device().properties().descriptors.samplers);
         let is_full = || self.store().cpu.usage(DescriptorKind::Sampler).used >= limit;
@@ -239,7 +239,7 @@ impl<D: Device> Drop for SamplerInner<D> {
         let this: *const Self = self;
         let mut by_info = self.service.samplers.by_info.lock();
         let key = Key::new(&self.info);
-        // Another may have taken its place already.
+        // Another sampler may have taken the entry already.
         if by_info.get(&key).is_some_and(|sampler| std::ptr::eq(sampler.as_ptr(), this)) {
             by_info.remove(&key);
         }

@@ -1,4 +1,4 @@
-//! The part of the manager that views, samplers, tables and sets hold.
+//! The part of the manager that views, samplers, tables and sets reference.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::memory::MakeRoom;
 use crate::time::Stamp;
 use crate::{Error, Name};
 
-/// What views, samplers, tables and sets hold.
+/// The shared state of views, samplers, tables and sets.
 pub(crate) struct DescriptorService<D: Device> {
     pub(super) samplers: Samplers<D>,
     pub(super) followers: Followers<D>,
@@ -32,7 +32,7 @@ impl<D: Device> DescriptorService<D> {
         &self.context.descriptors
     }
 
-    /// Makes a descriptor in a heap that shaders do not see.
+    /// Makes a descriptor in a heap that is not shader-visible.
     pub(super) fn make_descriptor(
         &self,
         room: &dyn MakeRoom,
@@ -49,13 +49,13 @@ impl<D: Device> DescriptorService<D> {
         made.map_err(|source| self.context.refused(name, source))
     }
 
-    /// Nobody refers to a descriptor any more that was made at that time or later.
+    /// Queues a descriptor for release that was created at `born` and has no references any more.
     pub(super) fn retire_descriptor(&self, slot: CpuSlot<D>, born: Stamp) {
         self.store().cpu.note_dropped(slot.kind);
         self.context.release_descriptors(RetiredDescriptor::Cpu(slot), born);
     }
 
-    /// Nobody refers to descriptors of a table any more that were made at that time or later.
+    /// Queues descriptors of a table for release that were created at `born` and have no references any more.
     pub(super) fn retire_row(&self, kind: DescriptorKind, range: StaticRange, born: Stamp) {
         if let Some(heap) = self.store().visible.get(kind) {
             heap.note_dropped(&range);
@@ -63,7 +63,7 @@ impl<D: Device> DescriptorService<D> {
         self.context.release_descriptors(RetiredDescriptor::Table(kind, range), born);
     }
 
-    /// The heap that shaders see of a kind.
+    /// The shader-visible heap of a kind.
     #[inline]
     pub(crate) fn visible(
         &self,
@@ -89,7 +89,7 @@ impl<D: Device> DescriptorService<D> {
         made.map_err(|source| self.context.refused(name, source))
     }
 
-    /// The heaps that shaders see, as far as the device has them: of views, and of samplers.
+    /// The shader-visible heaps of the device, if any: of views, and of samplers.
     pub(crate) fn visible_heaps(
         &self,
         room: &dyn MakeRoom,
@@ -102,7 +102,7 @@ impl<D: Device> DescriptorService<D> {
         Ok([heap(DescriptorKind::Resource)?, heap(DescriptorKind::Sampler)?])
     }
 
-    /// The owner of a descriptor that shaders see.
+    /// The owner of a shader-visible descriptor.
     pub(crate) fn owner(&self, kind: DescriptorKind, index: u32) -> DescriptorOwner {
         match self.store().visible.get(kind) {
             Some(heap) => heap.owner(index),

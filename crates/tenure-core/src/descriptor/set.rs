@@ -1,4 +1,4 @@
-//! Descriptor sets: those that last, and those of one recording.
+//! Descriptor sets: lasting ones, and those of one recording.
 
 use std::cell::OnceCell;
 use std::sync::{Arc, OnceLock};
@@ -24,7 +24,7 @@ use crate::{Error, Name};
 pub struct DescriptorSetDesc<'a, D: Device> {
     /// Its layout.
     pub layout: &'a SetLayout<D>,
-    /// Its descriptors, each with its binding and its element there.
+    /// Its descriptors, each with its binding and its array element.
     pub binds: &'a [(u32, u32, Bind<'a, D>)],
     /// Its name.
     pub name: Name,
@@ -33,7 +33,7 @@ pub struct DescriptorSetDesc<'a, D: Device> {
 debug_fields!([D: Device] DescriptorSetDesc<'_, D>, "DescriptorSetDesc", this, name: this.name, layout: this.layout, binds: this.binds);
 
 impl<'a, D: Device> DescriptorSetDesc<'a, D> {
-    /// A set of these descriptors, each by binding and element.
+    /// A set of these descriptors, each with its binding and its array element.
     #[must_use]
     pub fn new(layout: &'a SetLayout<D>, binds: &'a [(u32, u32, Bind<'a, D>)]) -> Self {
         Self { layout, binds, name: Name::default() }
@@ -46,12 +46,13 @@ impl<'a, D: Device> DescriptorSetDesc<'a, D> {
     }
 }
 
-/// A descriptor set, for as long as it lives.
+/// A lasting descriptor set.
 ///
-/// It does not change, so that it cannot change while the GPU reads it: to change one, make another
-/// and drop the old one. Where it shows what [can move](crate::TextureDesc::movable), another set takes its place when that
-/// has moved, and each recording asks which it is: [`Scratch::lasting_set`](crate::Scratch::lasting_set). It keeps its layout and its views, and those their resources. Dropping it
-/// frees it once no recording and no GPU work uses it any more. `Send` and `Sync`.
+/// It is immutable, so that it cannot change while the GPU reads it: to change a set, make another and drop the
+/// old one. If it shows a [movable](crate::TextureDesc::movable) resource, another API set replaces it after a
+/// move, and each recording must get the current one from
+/// [`Scratch::lasting_set`](crate::Scratch::lasting_set). It keeps its layout and its views alive, and those
+/// their resources. Dropping it frees it once no recording and no GPU work uses it any more. `Send` and `Sync`.
 ///
 /// ```
 /// use tenure::{
@@ -81,7 +82,7 @@ pub struct DescriptorSet<D: Device> {
     record: RecordKey,
     born: Stamp,
     _kept: Box<[KeptBind<D>]>,
-    /// The evictable blocks of what it shows and cannot move.
+    /// The evictable blocks of its immovable resources.
     blocks: Box<[BlockKey]>,
     _layout: Arc<LayoutInner<D>>,
     /// Declared last, as in every handle.
@@ -90,20 +91,20 @@ pub struct DescriptorSet<D: Device> {
 
 debug_fields!([D: Device] DescriptorSet<D>, "DescriptorSet", this, name: this.name);
 
-/// Where its descriptors are.
+/// The API set.
 enum Written<D: Device> {
     Fixed(LastingSet<D>),
-    /// In another set whenever something has moved.
+    /// Replaced after each move of a resource.
     Movable(Arc<MovableSet<D>>),
 }
 
-/// The set of what can move.
+/// A set with movable resources.
 pub(crate) struct MovableSet<D: Device> {
     kept: KeptBinds<D>,
-    /// The binding and the element of each.
+    /// The binding and the array element of each descriptor.
     at: Box<[(u32, u32)]>,
     pub(super) set: Following<LastingSet<D>>,
-    /// Once its place was taken out for good.
+    /// The set, once its resources are pinned.
     pinned: OnceLock<(Arc<D::SetBlock>, u32)>,
     layout_inner: Arc<SetLayoutInner<D>>,
     name: Name,
@@ -113,7 +114,7 @@ pub(crate) struct MovableSet<D: Device> {
 }
 
 impl<D: Device> MovableSet<D> {
-    /// The set as it will be once what moves at this moment has moved.
+    /// The set after the current move.
     fn next(&self) -> (Arc<D::SetBlock>, u32) {
         match self.set.read_next(|set| (set.slot.object.clone(), set.slot.index)) {
             Some(found) => found,
@@ -121,7 +122,7 @@ impl<D: Device> MovableSet<D> {
         }
     }
 
-    /// The set, for good.
+    /// Pins the resources, and returns the final set.
     fn pin(&self) -> (&D::SetBlock, u32) {
         let (block, index) = self.pinned.get_or_init(|| {
             self.kept.pin();
@@ -130,14 +131,14 @@ impl<D: Device> MovableSet<D> {
         (block, *index)
     }
 
-    /// The set, as long as a recording is open.
+    /// The set, held while a recording is open.
     fn hold<'r>(&self, places: Places<'r, D>) -> (&'r D::SetBlock, u32) {
         self.kept.hold(places);
         let (block, index) = self.next();
         (places.get().keep_set_block(block), index)
     }
 
-    /// Another set, of what its views will be.
+    /// Makes another set from the views after the current move.
     fn make(&self, room: &dyn MakeRoom) -> Result<LastingSet<D>, DeviceError> {
         let next = self.kept.next();
         let write = |((binding, element), kept): (&(u32, u32), _)| SetWrite {
@@ -149,12 +150,12 @@ impl<D: Device> MovableSet<D> {
         let slot = take_lasting(&self.service, room, &self.layout_inner, &writes)?;
         Ok(LastingSet { slot, layout_inner: self.layout_inner.clone(), name: self.name.clone() })
     }
-    /// Makes another set, of what its views will be. False when it cannot be made.
+    /// Makes another set from the views after the current move. False on failure.
     pub(super) fn follow(&self, room: &dyn MakeRoom) -> bool {
         self.set.follow(&self.service, || self.make(room))
     }
 
-    /// Gives back the set that is not needed any more.
+    /// Releases the unneeded set.
     pub(super) fn settle(&self) {
         self.set.take_former().into_iter().for_each(|set| retire(&self.service, set, self.born));
     }
@@ -166,12 +167,12 @@ impl<D: Device> Drop for MovableSet<D> {
     }
 }
 
-/// Nobody refers to a set any more.
+/// Queues a set for release that has no references any more.
 fn retire<D: Device>(service: &DescriptorService<D>, set: LastingSet<D>, born: Stamp) {
     service.context.release_descriptors(RetiredDescriptor::Set(Box::new(set)), born);
 }
 
-/// A lasting set of a layout, written.
+/// Takes a lasting set of a layout, and writes it.
 fn take_lasting<D: Device>(
     service: &DescriptorService<D>,
     room: &dyn MakeRoom,
@@ -185,7 +186,7 @@ fn take_lasting<D: Device>(
     room.retry(|| layout_inner.take_lasting(store, context.device(), context.current_frame(), writes))
 }
 
-/// A block of sets for a recording: one that nothing uses, or else a new one.
+/// A block of sets for a recording: an unused one, or a new one.
 #[cold]
 fn take_block<D: Device>(
     service: &DescriptorService<D>,
@@ -211,7 +212,7 @@ impl<D: Device> DescriptorSet<D> {
         context.clock.check().map_err(|source| Error::device(name, source))?;
         let layout_inner = layout.inner.form_for(service)?;
         let noted = OnceCell::new();
-        // What can move stays until it is known what shows it.
+        // Holds movable resources until the follower is registered.
         let places = Places { noted: &noted, pool: &context.place_pool, holder: Holder::NO_RECORDING };
         let writes = layout_inner.writes(service, binds, places)?;
         let kept = shares(name, binds.iter().map(|(_, _, bind)| *bind))?;
@@ -257,7 +258,7 @@ impl<D: Device> DescriptorSet<D> {
         }
     }
 
-    /// The set, for good.
+    /// Pins the resources, and returns the final set.
     fn pinned(&self) -> (&D::SetBlock, u32) {
         match self.written() {
             Written::Fixed(set) => (&set.slot.object, set.slot.index),
@@ -265,7 +266,7 @@ impl<D: Device> DescriptorSet<D> {
         }
     }
 
-    /// The set for a recording: what it shows does not move meanwhile.
+    /// The set for a recording; its resources do not move until that is submitted.
     pub(crate) fn hold<'r>(&'r self, places: Places<'r, D>) -> Set<'r, D> {
         let (block, index) = match self.written() {
             Written::Fixed(set) => (&*set.slot.object, set.slot.index),
@@ -274,7 +275,7 @@ impl<D: Device> DescriptorSet<D> {
         Set { block, index }
     }
 
-    /// The evictable blocks that it shows at this moment.
+    /// The evictable blocks that now contain its resources.
     pub(crate) fn each_block(&self, mut visit: impl FnMut(BlockKey)) {
         self.blocks.iter().copied().for_each(&mut visit);
         if let Written::Movable(set) = self.written() {
@@ -282,7 +283,7 @@ impl<D: Device> DescriptorSet<D> {
         }
     }
 
-    /// What of it can move.
+    /// Its movable resources.
     pub(crate) fn movables(&self) -> &[Arc<MovableBacking<D>>] {
         match self.written() {
             Written::Fixed(_) => &[],
@@ -298,15 +299,15 @@ impl<D: Device> DescriptorSet<D> {
         &self.service.context
     }
 
-    /// The block of sets that it is in. What it shows does not move from now on: a recording asks
-    /// [`Scratch::lasting_set`](crate::Scratch::lasting_set).
+    /// The block of sets that contains it. Pins its movable resources: recordings should use
+    /// [`Scratch::lasting_set`](crate::Scratch::lasting_set) instead.
     #[must_use]
     pub fn block(&self) -> &D::SetBlock {
         self.pinned().0
     }
 
-    /// Its number in the block. What it shows does not move from now on: a recording asks
-    /// [`Scratch::lasting_set`](crate::Scratch::lasting_set).
+    /// Its index in the block. Pins its movable resources: recordings should use
+    /// [`Scratch::lasting_set`](crate::Scratch::lasting_set) instead.
     #[must_use]
     pub fn index(&self) -> u32 {
         self.pinned().1
@@ -335,7 +336,7 @@ impl<D: Device> Drop for DescriptorSet<D> {
 
 /// A descriptor set for one submission: from [`Scratch::set`](crate::Scratch::set).
 ///
-/// It borrows the recording it was made for, so that it cannot be used once that is submitted.
+/// It borrows its recording, so that it cannot be used after the submission.
 pub struct Set<'r, D: Device> {
     block: &'r D::SetBlock,
     index: u32,
@@ -352,19 +353,19 @@ impl<D: Device> Clone for Set<'_, D> {
 impl<D: Device> Copy for Set<'_, D> {}
 
 impl<'r, D: Device> Set<'r, D> {
-    /// The block of sets that it is in.
+    /// The block of sets that contains it.
     #[must_use]
     pub const fn block(&self) -> &'r D::SetBlock {
         self.block
     }
 
-    /// Its number in the block.
+    /// Its index in the block.
     #[must_use]
     pub const fn index(&self) -> u32 {
         self.index
     }
 
-    /// Takes a set for a recording and writes it.
+    /// Takes a set for a recording, and writes it.
     pub(crate) fn take(
         service: &'r DescriptorService<D>,
         room: &dyn MakeRoom,

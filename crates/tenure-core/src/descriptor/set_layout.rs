@@ -39,9 +39,9 @@ impl<'a> SetLayoutDesc<'a> {
     }
 }
 
-/// The form of descriptor sets: a clone is cheap, and equal forms may be made more than once.
+/// The layout of descriptor sets: a clone is cheap, and equal layouts may be created more than once.
 ///
-/// It goes when the last clone and the last lasting [set](crate::DescriptorSet) of the form are
+/// It is destroyed when the last clone and the last lasting [set](crate::DescriptorSet) of the layout are
 /// dropped, and no recording and no GPU work uses it any more. `Send` and `Sync`.
 pub struct SetLayout<D: Device> {
     pub(super) inner: Arc<LayoutInner<D>>,
@@ -55,7 +55,7 @@ impl<D: Device> Clone for SetLayout<D> {
     }
 }
 
-/// What handles and lasting sets share of a layout.
+/// The part of a layout that handles and lasting sets share.
 pub(super) struct LayoutInner<D: Device> {
     /// `None` only inside `drop`.
     layout_inner: Option<Arc<SetLayoutInner<D>>>,
@@ -65,7 +65,7 @@ pub(super) struct LayoutInner<D: Device> {
     pub(super) service: Arc<DescriptorService<D>>,
 }
 
-/// What a set is made from, for the device.
+/// The descriptor writes of a set, for the device.
 pub(super) type Writes<'a, D> = SmallVec<[SetWrite<'a, D>; 16]>;
 
 impl<D: Device> SetLayout<D> {
@@ -122,7 +122,7 @@ impl<D: Device> LayoutInner<D> {
         }
     }
 
-    /// The form, for sets of a manager.
+    /// The inner layout, for sets of this manager.
     pub(super) fn form_for(&self, service: &DescriptorService<D>) -> Result<&Arc<SetLayoutInner<D>>, Error> {
         let layout_inner = self.layout_inner();
         if std::ptr::eq(&*self.service, service) {
@@ -143,7 +143,7 @@ impl<D: Device> Drop for LayoutInner<D> {
     }
 }
 
-/// The bindings in the order of their numbers, if these differ and each has descriptors.
+/// The bindings in the order of their numbers, if the numbers differ and each binding has descriptors.
 fn sorted(bindings: &[SetBinding]) -> Result<Box<[SetBinding]>, DeviceError> {
     let bad = |field, value: u32, allowed| Err(DeviceError::invalid_desc(field, value, allowed));
     if bindings.is_empty() {
@@ -166,7 +166,7 @@ fn sorted(bindings: &[SetBinding]) -> Result<Box<[SetBinding]>, DeviceError> {
     }
 }
 
-/// As many sets as asked for, but not very many descriptors.
+/// The sets of a block: as many as configured, but with a bounded number of descriptors.
 fn sets_of_block(most: u32, bindings: &[SetBinding]) -> u32 {
     const DESCRIPTORS: u64 = 1 << 16;
     let of_set: u64 = bindings.iter().map(|binding| u64::from(binding.count)).sum();
@@ -175,8 +175,8 @@ fn sets_of_block(most: u32, bindings: &[SetBinding]) -> u32 {
 }
 
 impl<D: Device> SetLayoutInner<D> {
-    /// What the device is to write, if the bindings exist, take what they are given, and each
-    /// descriptor is written once.
+    /// The descriptor writes for the device, if the bindings exist, accept their sources, and each descriptor
+    /// is written once.
     pub(super) fn writes<'a: 's, 's>(
         &self,
         service: &DescriptorService<D>,
@@ -207,7 +207,7 @@ impl<D: Device> SetLayoutInner<D> {
     }
 }
 
-/// The view of constants whose offset is given when the set is bound begins where the buffer does.
+/// With an offset given at the binding of the set, the view of constants begins at the start of the buffer.
 fn based<D: Device>(kind: BindingKind, source: DescriptorSource<'_, D>) -> DescriptorSource<'_, D> {
     match source {
         DescriptorSource::Constants { resource, size, .. } if kind == BindingKind::DynamicConstants => {
@@ -220,7 +220,7 @@ fn based<D: Device>(kind: BindingKind, source: DescriptorSource<'_, D>) -> Descr
 /// A descriptor, by binding and element, that is written more than once.
 fn written_twice<D: Device>(writes: &[SetWrite<'_, D>]) -> Option<(u32, u32)> {
     let place = |write: &SetWrite<'_, D>| (write.binding, write.element);
-    // In order, as they mostly are, none is there twice.
+    // Strictly sorted writes, the usual case, have no duplicates.
     if writes.is_sorted_by(|first, second| place(first) < place(second)) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Tables: lasting rows of descriptors, and the part of a heap that they are taken from.
+//! Tables: lasting rows of descriptors in shader-visible heaps.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -42,14 +42,14 @@ impl<'a, D: Device> DescriptorTableDesc<'a, D> {
     }
 }
 
-/// Descriptors in a row where shaders find them by index, for as long as it lives.
+/// A lasting row of descriptors in a shader-visible heap.
 ///
-/// It does not change, so that it cannot change while the GPU reads it: to change one, make another
-/// and drop the old one. A slot of a bindless array is a table of one. Where it shows what
-/// [can move](crate::TextureDesc::movable), it gets another row when that has moved, and each recording asks where it is:
-/// [`Scratch::table`](crate::Scratch::table). It keeps its views, and those
-/// their resources. Dropping it frees its row once no recording and no GPU work uses it any more.
-/// `Send` and `Sync`.
+/// It is immutable, so that it cannot change while the GPU reads it: to change a table, make another and drop
+/// the old one. A slot of a bindless array is a table of one. If it shows a
+/// [movable](crate::TextureDesc::movable) resource, it gets another row after a move, and each recording must
+/// get the current one from [`Scratch::table`](crate::Scratch::table). It keeps its views alive, and those
+/// their resources. Dropping it frees its row once no recording and no GPU work uses it any more. `Send` and
+/// `Sync`.
 ///
 /// ```
 /// use tenure::{
@@ -78,7 +78,7 @@ pub struct DescriptorTable<D: Device> {
     record: RecordKey,
     born: Stamp,
     _kept: Box<[KeptBind<D>]>,
-    /// The evictable blocks of what it shows and cannot move.
+    /// The evictable blocks of its immovable resources.
     blocks: Box<[BlockKey]>,
     /// Declared last, as in every handle.
     service: Arc<DescriptorService<D>>,
@@ -86,14 +86,14 @@ pub struct DescriptorTable<D: Device> {
 
 debug_fields!([D: Device] DescriptorTable<D>, "DescriptorTable", this, name: this.name, kind: this.kind, len: this.len);
 
-/// Where its descriptors are.
+/// The row of descriptors.
 enum Row<D: Device> {
     Fixed(StaticRange),
-    /// In another row whenever something has moved.
+    /// Replaced after each move of a resource.
     Movable(Arc<MovableRow<D>>),
 }
 
-/// The row of a table of what can move.
+/// The row of a table with movable resources.
 pub(crate) struct MovableRow<D: Device> {
     kept: KeptBinds<D>,
     pub(super) range: Following<StaticRange>,
@@ -105,7 +105,7 @@ pub(crate) struct MovableRow<D: Device> {
 }
 
 impl<D: Device> MovableRow<D> {
-    /// The row as it will be once what moves at this moment has moved.
+    /// The row after the current move.
     fn next(&self) -> StaticRange {
         match self.range.read_next(|range| *range) {
             Some(range) => range,
@@ -113,19 +113,19 @@ impl<D: Device> MovableRow<D> {
         }
     }
 
-    /// The row, for good.
+    /// Pins the resources, and returns the final row.
     fn pin(&self) -> StaticRange {
         self.kept.pin();
         self.next()
     }
 
-    /// The row, as long as a recording is open.
+    /// The row, held while a recording is open.
     fn hold(&self, places: Places<'_, D>) -> StaticRange {
         self.kept.hold(places);
         self.next()
     }
 
-    /// Another row, of what its views will be.
+    /// Makes another row from the views after the current move.
     fn make(&self, room: &dyn MakeRoom) -> Result<StaticRange, Error> {
         let (service, context) = (&self.service, &self.service.context);
         let (heap, next) = (service.visible(room, &self.name, self.kind)?, self.kept.next());
@@ -133,23 +133,23 @@ impl<D: Device> MovableRow<D> {
         take_row(context, heap, &self.name, &sources)
     }
 
-    /// Makes another row, of what its views will be. False when it cannot be made.
+    /// Makes another row from the views after the current move. False on failure.
     pub(super) fn follow(&self, room: &dyn MakeRoom) -> bool {
         self.range.follow(&self.service, || self.make(room))
     }
 
-    /// Gives back the row that is not needed any more.
+    /// Releases the unneeded row.
     pub(super) fn settle(&self) {
         self.range.take_former().into_iter().for_each(|range| self.retire(range));
     }
 
-    /// Nobody refers to a row any more.
+    /// Queues a row for release that has no references any more.
     fn retire(&self, range: StaticRange) {
         self.service.retire_row(self.kind, range, self.born);
     }
 }
 
-/// A row of a heap, filled.
+/// Takes a row of a heap, and writes it.
 fn take_row<D: Device>(
     context: &Context<D>,
     heap: &VisibleHeap<D>,
@@ -182,7 +182,7 @@ impl<D: Device> DescriptorTable<D> {
         context.clock.check().map_err(|source| Error::device(name, source))?;
         let noted = OnceCell::new();
         let mut sources = Sources::new();
-        // What can move stays until it is known what shows it.
+        // Holds movable resources until the follower is registered.
         let places = Places { noted: &noted, pool: &context.place_pool, holder: Holder::NO_RECORDING };
         let kind = gather(service, name, binds, places, &mut sources).map_err(|error| *error)?;
         let kept = shares(name, binds.iter().copied())?;
@@ -203,7 +203,7 @@ impl<D: Device> DescriptorTable<D> {
         Ok(Self { name, kind, row, len, record, born, _kept: kept, blocks, service })
     }
 
-    /// The table for a recording: what it shows does not move meanwhile.
+    /// The table for a recording; its resources do not move until that is submitted.
     pub(crate) fn hold<'r>(&'r self, places: Places<'r, D>) -> Descriptors<'r, D> {
         let range = match &self.row {
             Row::Fixed(range) => *range,
@@ -212,7 +212,7 @@ impl<D: Device> DescriptorTable<D> {
         Descriptors::lasting(&self.visible().heap, self.kind, range.first, range.count)
     }
 
-    /// The evictable blocks that it shows at this moment.
+    /// The evictable blocks that now contain its resources.
     pub(crate) fn each_block(&self, mut visit: impl FnMut(BlockKey)) {
         self.blocks.iter().copied().for_each(&mut visit);
         if let Row::Movable(row) = &self.row {
@@ -231,7 +231,7 @@ impl<D: Device> DescriptorTable<D> {
         &self.blocks
     }
 
-    /// What of it can move.
+    /// Its movable resources.
     pub(crate) fn movables(&self) -> &[Arc<MovableBacking<D>>] {
         match &self.row {
             Row::Fixed(_) => &[],
@@ -243,14 +243,14 @@ impl<D: Device> DescriptorTable<D> {
         &self.service.context
     }
 
-    /// The heap that shaders see.
+    /// The shader-visible heap.
     #[must_use]
     pub fn heap(&self) -> &D::DescriptorHeap {
         &self.visible().heap
     }
 
-    /// The index of its first descriptor in the heap. What it shows does not move from now on: a recording asks
-    /// [`Scratch::table`](crate::Scratch::table).
+    /// The index of its first descriptor in the heap. Pins its movable resources: recordings should use
+    /// [`Scratch::table`](crate::Scratch::table) instead.
     #[must_use]
     pub fn first(&self) -> u32 {
         match &self.row {
@@ -259,14 +259,14 @@ impl<D: Device> DescriptorTable<D> {
         }
     }
 
-    /// Its descriptors; at least one.
+    /// The number of descriptors; at least one.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "none is empty")]
     pub const fn len(&self) -> u32 {
         self.len
     }
 
-    /// Views or samplers.
+    /// Kind of the descriptors: views or samplers.
     #[must_use]
     pub const fn kind(&self) -> DescriptorKind {
         self.kind

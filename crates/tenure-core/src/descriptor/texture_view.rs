@@ -1,4 +1,4 @@
-//! Views of textures: what is asked for, and what the device is told.
+//! Views of textures: the request, and its resolution for the device.
 
 use super::view::check_usage;
 use crate::Name;
@@ -7,7 +7,7 @@ use crate::device::{
     ViewShape,
 };
 
-/// A view of a texture to create: which part of it shaders or render passes see, and how.
+/// A view of a texture to create: the part of it that shaders or render passes see, and the format and access.
 ///
 /// ```
 /// use tenure::{Format, TextureViewDesc, ViewShape};
@@ -18,28 +18,28 @@ use crate::device::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextureViewDesc {
-    /// What is done with it.
+    /// The access through the view.
     pub access: TextureAccess,
-    /// The shape in which it is shown; `None`: a volume, one layer or layers, as it has.
+    /// The shape of the view; `None`: volume, single layer or array, like the texture.
     pub shape: Option<ViewShape>,
     /// The texture's format or one of its `view_formats`; `None`: the texture's.
     pub format: Option<Format>,
-    /// What is read of depth and stencil.
+    /// The readable plane of a depth-stencil format.
     pub plane: Plane,
     /// The first mip.
     pub first_mip: u32,
-    /// Mips; `None`: the rest of what is sampled, and one of what is written.
+    /// The number of mips; `None`: the rest for sampled views, one for written views.
     pub mips: Option<u32>,
     /// The first layer; 0 for a volume.
     pub first_layer: u32,
-    /// Layers; `None`: the rest.
+    /// The number of layers; `None`: the rest.
     pub layers: Option<u32>,
-    /// Its name; empty: that of the texture.
+    /// Its name; empty: the texture's.
     pub name: Name,
 }
 
 impl TextureViewDesc {
-    /// Shows all that such an access can.
+    /// A view of everything that such an access can reach.
     #[must_use]
     pub fn new(access: TextureAccess) -> Self {
         Self {
@@ -55,67 +55,67 @@ impl TextureViewDesc {
         }
     }
 
-    /// Shaders read it.
+    /// A view that shaders read.
     #[must_use]
     pub fn sampled() -> Self {
         Self::new(TextureAccess::Sampled)
     }
 
-    /// Shaders read and write texels of one mip.
+    /// A view of one mip whose texels shaders read and write.
     #[must_use]
     pub fn storage() -> Self {
         Self::new(TextureAccess::Storage)
     }
 
-    /// Draws write its colours, in one mip.
+    /// A view of one mip as a colour target.
     #[must_use]
     pub fn render_target() -> Self {
         Self::new(TextureAccess::RenderTarget)
     }
 
-    /// Draws test against it and write it, in one mip.
+    /// A view of one mip for depth and stencil tests and writes.
     #[must_use]
     pub fn depth_stencil() -> Self {
         Self::new(TextureAccess::DepthStencil { read_only: false })
     }
 
-    /// Draws test against one mip of it, and shaders may read it at the same time.
+    /// A view of one mip for depth and stencil tests only; shaders may read the mip at the same time.
     #[must_use]
     pub fn depth_read_only() -> Self {
         Self::new(TextureAccess::DepthStencil { read_only: true })
     }
 
-    /// Pixel shaders read the texel that they are drawn to, of one mip (Vulkan).
+    /// A view of one mip from which pixel shaders read the texel at their own position (Vulkan).
     #[must_use]
     pub fn input_attachment() -> Self {
         Self::new(TextureAccess::InputAttachment)
     }
 
-    /// Shows it in another shape.
+    /// Sets the shape.
     #[must_use]
     pub fn shape(self, shape: ViewShape) -> Self {
         Self { shape: Some(shape), ..self }
     }
 
-    /// Shows it in another format.
+    /// Sets the format.
     #[must_use]
     pub fn format(self, format: Format) -> Self {
         Self { format: Some(format), ..self }
     }
 
-    /// Shows the stencil.
+    /// Selects the stencil plane.
     #[must_use]
     pub fn stencil(self) -> Self {
         Self { plane: Plane::Stencil, ..self }
     }
 
-    /// Shows so many mips.
+    /// Selects `count` mips from `first` on.
     #[must_use]
     pub fn mips(self, first: u32, count: u32) -> Self {
         Self { first_mip: first, mips: Some(count), ..self }
     }
 
-    /// Shows so many layers.
+    /// Selects `count` layers from `first` on.
     #[must_use]
     pub fn layers(self, first: u32, count: u32) -> Self {
         Self { first_layer: first, layers: Some(count), ..self }
@@ -127,7 +127,7 @@ impl TextureViewDesc {
         Self { name: name.into(), ..self }
     }
 
-    /// What the device is to be told.
+    /// The view as the device needs it.
     pub(super) fn resolve(&self, info: &TextureInfo) -> Result<TextureView, DeviceError> {
         check_usage(info.usage, self.access.usage())?;
         let mips = part(Span::Mips, self.first_mip, self.mips, info.mips, self.access)?;
@@ -182,7 +182,7 @@ enum Span {
     Layers,
 }
 
-/// How many of `all` mips or layers are in view.
+/// The number of mips or layers in view, out of `all`.
 fn part(
     span: Span,
     first: u32,

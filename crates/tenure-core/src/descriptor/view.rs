@@ -1,4 +1,4 @@
-//! Views: how shaders and render passes see a resource.
+//! Views of resources, for shaders and render passes.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use crate::resource::{HandleInner, ViewGuard};
 use crate::time::Stamp;
 use crate::{Buffer, Error, Name, Texture};
 
-/// A view of a buffer or a texture: a descriptor in a heap that shaders do not see, from which
-/// [tables](crate::DescriptorTable), [sets](crate::DescriptorSet) and render passes are made.
+/// A view of a buffer or a texture: a descriptor in a heap that is not shader-visible, the source of
+/// [tables](crate::DescriptorTable), [sets](crate::DescriptorSet) and render passes.
 ///
-/// It keeps its resource: the buffer or texture may be dropped, and lives on until the last of its
-/// views, and of the tables and sets with such, is gone. Dropping a view frees its descriptor once no
+/// It keeps its resource alive: the buffer or texture may be dropped, and is freed after the last of its views,
+/// and of the tables and sets with these views, is dropped. Dropping a view frees its descriptor once no
 /// recording and no GPU work uses it any more. `Send` and `Sync`.
 ///
 /// ```
@@ -43,28 +43,28 @@ pub struct View<D: Device> {
 
 debug_fields!([D: Device] View<D>, "View", this, name: this.inner.name, kind: this.kind(), binding: this.inner.binding);
 
-/// What handles, tables and sets share of a view.
+/// The part of a view that handles, tables and sets share.
 pub(super) struct ViewInner<D: Device> {
     pub(super) name: Name,
     /// `None` only inside `drop`.
     slot: Option<ViewSlot<D>>,
     pub(super) kind: DescriptorKind,
-    /// What sets may bind it as; nothing for targets.
+    /// The kind of binding in sets; `None` for targets.
     pub(super) binding: Option<BindingKind>,
-    /// The evictable block that it shows, if its resource does not move.
+    /// The evictable block of its resource, if that does not move.
     block: Option<BlockKey>,
     record: RecordKey,
     born: Stamp,
-    /// Declared before the manager, whose it is.
+    /// Declared before the service, so that the resource is released before its manager.
     _resource: Arc<ViewGuard<D>>,
     /// Declared last, as in every handle.
     pub(super) service: Arc<DescriptorService<D>>,
 }
 
-/// Where its descriptor is.
+/// The descriptor.
 enum ViewSlot<D: Device> {
     Fixed(CpuSlot<D>),
-    /// Another one whenever its resource has moved.
+    /// Replaced after each move of the resource.
     Movable(Arc<MovableSlot<D>>),
 }
 
@@ -76,7 +76,7 @@ impl<D: Device> ViewInner<D> {
         }
     }
 
-    /// Its descriptor, if its resource can move.
+    /// The descriptor, if the resource can move.
     pub(super) const fn as_movable(&self) -> Option<&Arc<MovableSlot<D>>> {
         match self.slot() {
             ViewSlot::Movable(slot) => Some(slot),
@@ -84,7 +84,7 @@ impl<D: Device> ViewInner<D> {
         }
     }
 
-    /// Its descriptor for good: its resource does not move any more.
+    /// Pins the resource, and returns the final descriptor.
     fn pinned(&self) -> (&D::DescriptorHeap, u32) {
         match self.slot() {
             ViewSlot::Fixed(slot) => (slot.heap(), slot.index()),
@@ -92,7 +92,7 @@ impl<D: Device> ViewInner<D> {
         }
     }
 
-    /// Its descriptor for a recording: its resource does not move meanwhile.
+    /// The descriptor for a recording; the resource does not move until that is submitted.
     #[inline]
     pub(super) fn held<'s>(&'s self, places: Places<'s, D>) -> (&'s D::DescriptorHeap, u32) {
         match self.slot() {
@@ -101,7 +101,7 @@ impl<D: Device> ViewInner<D> {
         }
     }
 
-    /// Its descriptor as it will be once what moves at this moment has moved.
+    /// The descriptor after the current move.
     pub(super) fn next(&self) -> (Arc<D::DescriptorHeap>, u32) {
         match self.slot() {
             ViewSlot::Fixed(slot) => (slot.slot.object.clone(), slot.index()),
@@ -109,12 +109,12 @@ impl<D: Device> ViewInner<D> {
         }
     }
 
-    /// The evictable block that it shows, if its resource does not move.
+    /// The evictable block of its resource, if that does not move.
     pub(super) const fn fixed_block(&self) -> Option<BlockKey> {
         self.block
     }
 
-    /// The evictable block that it shows; of what can move, at this moment.
+    /// The evictable block that now contains its resource.
     #[inline]
     pub(super) fn block(&self) -> Option<BlockKey> {
         match self.slot() {
@@ -200,18 +200,18 @@ impl<D: Device> View<D> {
         self.inner.block.as_slice()
     }
 
-    /// Its descriptor for a recording: what it shows does not move meanwhile.
+    /// The descriptor for a recording; the resource does not move until that is submitted.
     pub(crate) fn hold<'r>(&'r self, places: Places<'r, D>) -> Descriptors<'r, D> {
         let (heap, index) = self.inner.held(places);
         Descriptors::lasting(heap, self.inner.kind, index, 1)
     }
 
-    /// The evictable block that it shows at this moment.
+    /// The evictable block that now contains its resource.
     pub(crate) fn each_block(&self, visit: impl FnMut(BlockKey)) {
         self.inner.block().into_iter().for_each(visit);
     }
 
-    /// The resource that it shows, if that can move.
+    /// The resource, if it can move.
     pub(crate) fn movables(&self) -> &[Arc<MovableBacking<D>>] {
         self.inner.as_movable().map_or(&[], |slot| std::slice::from_ref(&slot.movable))
     }
@@ -220,28 +220,28 @@ impl<D: Device> View<D> {
         &self.inner.service.context
     }
 
-    /// The kind of heap that it is in.
+    /// The kind of heap that contains its descriptor.
     #[must_use]
     pub fn kind(&self) -> DescriptorKind {
         self.inner.kind
     }
 
-    /// The heap that it is in, with others; shaders do not see it. What it shows does not move from now on: a recording
-    /// asks [`Scratch::view`](crate::Scratch::view).
+    /// The heap that contains its descriptor, and those of others; it is not shader-visible. Pins a movable
+    /// resource: recordings should use [`Scratch::view`](crate::Scratch::view) instead.
     #[must_use]
     pub fn heap(&self) -> &D::DescriptorHeap {
         self.inner.pinned().0
     }
 
-    /// Its index in the heap. What it shows does not move from now on: a recording asks
-    /// [`Scratch::view`](crate::Scratch::view).
+    /// Its index in the heap. Pins a movable resource: recordings should use
+    /// [`Scratch::view`](crate::Scratch::view) instead.
     #[must_use]
     pub fn index(&self) -> u32 {
         self.inner.pinned().1
     }
 }
 
-/// A resource is used with the manager that it belongs to.
+/// Checks that a resource belongs to the manager.
 fn check_owner<D: Device>(service: &Arc<DescriptorService<D>>, held: &HandleInner<D>) -> Result<(), Error> {
     if Arc::ptr_eq(&service.context, held.context()) {
         Ok(())
@@ -263,7 +263,7 @@ impl<D: Device> Drop for ViewInner<D> {
     }
 }
 
-/// A view of a buffer to create: what shaders see of it, and as what.
+/// A view of a buffer to create: the bytes that shaders see, and the access.
 ///
 /// ```
 /// use tenure::{BufferViewDesc, Format};
@@ -275,16 +275,16 @@ impl<D: Device> Drop for ViewInner<D> {
 pub struct BufferViewDesc {
     /// The first byte, from the beginning of the buffer.
     pub offset: u64,
-    /// Bytes; `None`: the rest, as far as it is whole elements.
+    /// Bytes; `None`: the rest, rounded down to whole elements.
     pub size: Option<u64>,
-    /// What shaders do with them.
+    /// The access of shaders.
     pub access: BufferAccess,
-    /// Its name; empty: that of the buffer.
+    /// Its name; empty: the buffer's.
     pub name: Name,
 }
 
 impl BufferViewDesc {
-    /// Shows the whole buffer.
+    /// A view of the whole buffer.
     #[must_use]
     pub fn new(access: BufferAccess) -> Self {
         Self { offset: 0, size: None, access, name: Name::default() }
@@ -296,43 +296,43 @@ impl BufferViewDesc {
         Self::new(BufferAccess::Constants)
     }
 
-    /// Bytes that are read, in words of four.
+    /// Read-only bytes, in words of four.
     #[must_use]
     pub fn raw() -> Self {
         Self::new(BufferAccess::Read(Elements::Raw))
     }
 
-    /// Bytes that are read and written, in words of four.
+    /// Readable and writable bytes, in words of four.
     #[must_use]
     pub fn raw_writable() -> Self {
         Self::new(BufferAccess::ReadWrite(Elements::Raw))
     }
 
-    /// Structures of `stride` bytes that are read.
+    /// Read-only structures of `stride` bytes.
     #[must_use]
     pub fn structured(stride: u32) -> Self {
         Self::new(BufferAccess::Read(Elements::Structured(stride)))
     }
 
-    /// Structures of `stride` bytes that are read and written.
+    /// Readable and writable structures of `stride` bytes.
     #[must_use]
     pub fn structured_writable(stride: u32) -> Self {
         Self::new(BufferAccess::ReadWrite(Elements::Structured(stride)))
     }
 
-    /// Texels that are read.
+    /// Read-only texels.
     #[must_use]
     pub fn typed(format: Format) -> Self {
         Self::new(BufferAccess::Read(Elements::Typed(format)))
     }
 
-    /// Texels that are read and written.
+    /// Readable and writable texels.
     #[must_use]
     pub fn typed_writable(format: Format) -> Self {
         Self::new(BufferAccess::ReadWrite(Elements::Typed(format)))
     }
 
-    /// Shows so many bytes from an offset on.
+    /// Selects `size` bytes from `offset` on.
     #[must_use]
     pub fn range(self, offset: u64, size: u64) -> Self {
         Self { offset, size: Some(size), ..self }
@@ -344,7 +344,8 @@ impl BufferViewDesc {
         Self { name: name.into(), ..self }
     }
 
-    /// What the device is to be told, with offsets in the API buffer; of a buffer that can move, in that.
+    /// The view as the device needs it, with offsets in the API buffer; for a movable buffer, relative to the
+    /// buffer.
     pub(super) fn resolve<D: Device>(
         &self,
         buffer: &Buffer<D>,
@@ -366,7 +367,7 @@ impl BufferViewDesc {
         }
         let begin = buffer.place().offset();
         check_offset(self.access, begin + self.offset, properties).map_err(refuse)?;
-        // Of what can move, from its beginning.
+        // For a movable buffer, relative to the buffer.
         let offset = if buffer.inner.as_movable().is_some() { self.offset } else { begin + self.offset };
         let size = match self.access {
             BufferAccess::Constants => {
@@ -390,7 +391,7 @@ fn invalid(rule: &'static str, value: u64, limit: u64) -> DeviceError {
     DeviceError::invalid_call(rule, value, limit)
 }
 
-/// A resource is used as it was created for.
+/// Checks that a resource was created for this usage.
 pub(super) fn check_usage(has: Usage, needs: Usage) -> Result<(), DeviceError> {
     if has.contains(needs) {
         return Ok(());
@@ -398,9 +399,9 @@ pub(super) fn check_usage(has: Usage, needs: Usage) -> Result<(), DeviceError> {
     Err(DeviceError::MissingUsage { needs, has })
 }
 
-/// Bytes of which a view has a whole number.
+/// The bytes of one element; the size of a view is a multiple of it.
 fn unit(access: BufferAccess) -> Result<u64, DeviceError> {
-    /// Bytes; of the largest structure that Direct3D 12 takes.
+    /// Bytes; the largest structure that Direct3D 12 accepts.
     const MAX_STRIDE: u32 = 2048;
     let (BufferAccess::Read(elements) | BufferAccess::ReadWrite(elements)) = access else { return Ok(1) };
     match elements {
@@ -415,7 +416,7 @@ fn unit(access: BufferAccess) -> Result<u64, DeviceError> {
     }
 }
 
-/// Where views may begin in the API buffer.
+/// Checks that a view may begin at this offset of the API buffer.
 fn check_offset(access: BufferAccess, offset: u64, properties: &Properties) -> Result<(), DeviceError> {
     let is_d3d12 = properties.api == Api::Direct3D12;
     let aligned = |align: u64| {
@@ -439,7 +440,7 @@ fn check_offset(access: BufferAccess, offset: u64, properties: &Properties) -> R
     }
 }
 
-/// Bytes of a view of constants: whole multiples of 256 on Direct3D 12.
+/// The size of a view of constants, in bytes: a multiple of 256 on Direct3D 12.
 pub(super) fn constant_size(size: u64, properties: &Properties) -> Result<u64, DeviceError> {
     let limit = properties.descriptors.constant_size;
     let size = match properties.api {

@@ -1,4 +1,4 @@
-//! Heaps of descriptors that shaders do not see.
+//! Descriptor heaps that are not shader-visible.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +9,7 @@ use crate::device::{Descriptor, DescriptorHeapDesc, DescriptorKind, Device, Devi
 use crate::permit::OwnPermit as _;
 use crate::slot_blocks::{Slot, SlotBlocks};
 
-/// A descriptor in a heap that shaders do not see.
+/// A descriptor in a heap that is not shader-visible.
 pub(crate) struct CpuSlot<D: Device> {
     pub(crate) kind: DescriptorKind,
     pub(crate) slot: Slot<D::DescriptorHeap>,
@@ -28,11 +28,11 @@ impl<D: Device> CpuSlot<D> {
 /// The heaps of one kind.
 struct CpuHeap<D: Device> {
     blocks: Mutex<SlotBlocks<D::DescriptorHeap>>,
-    /// Descriptors whose handle lives; the rest of those in use wait for the GPU.
+    /// Descriptors with a live handle; the other used ones await the GPU.
     alive: AtomicU64,
 }
 
-/// What is in use of one kind of descriptors.
+/// Usage of one kind of descriptors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CpuUse {
     pub(crate) capacity: u64,
@@ -62,7 +62,7 @@ impl<D: Device> CpuHeaps<D> {
         self.of(kind).blocks.lock()
     }
 
-    /// A slot that holds nothing, in a new heap where the others are full.
+    /// An empty slot, in a new heap if the others are full.
     fn take(
         &self,
         store: &DescriptorStore<D>,
@@ -113,12 +113,12 @@ impl<D: Device> CpuHeaps<D> {
         }
     }
 
-    /// The handle of a descriptor is gone.
+    /// Notes that the handle of a descriptor was dropped.
     pub(crate) fn note_dropped(&self, kind: DescriptorKind) {
         self.of(kind).alive.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The slot's descriptor is destroyed, and the slot is free.
+    /// Destroys the slot's descriptor, and frees the slot.
     pub(crate) fn release(&self, device: &D, frame: u64, slot: CpuSlot<D>) {
         device.clear_descriptors(Permit::own(), slot.heap(), slot.index(), 1, None);
         self.free(frame, slot);
@@ -135,14 +135,14 @@ impl<D: Device> CpuHeaps<D> {
         CpuUse { capacity, used, peak, alive: alive.min(used) }
     }
 
-    /// Destroys the heaps that have been empty since before the frame `oldest`.
+    /// Destroys the heaps that became empty before the frame `oldest`.
     pub(crate) fn retire(&self, device: &D, oldest: u64) {
         let mut retired = Vec::new();
         DescriptorKind::ALL.into_iter().for_each(|kind| self.blocks(kind).retire(oldest, &mut retired));
         retired.into_iter().for_each(|heap| device.destroy_descriptor_heap(Permit::own(), heap));
     }
 
-    /// Every heap, to be destroyed.
+    /// Takes out every heap, to be destroyed.
     pub(crate) fn take_all(&self) -> Vec<D::DescriptorHeap> {
         DescriptorKind::ALL.into_iter().flat_map(|kind| self.blocks(kind).take_all()).collect()
     }

@@ -1,4 +1,4 @@
-//! The part of a heap that recordings take descriptors from, in chunks.
+//! The part of a heap from which recordings take descriptors, in chunks.
 
 use std::cell::Cell;
 
@@ -17,13 +17,13 @@ use crate::{Error, Name};
 /// The number of a piece of the dynamic part of a heap.
 pub(crate) type PieceId = u32;
 
-/// Of one heap: a bump through pieces of chunks.
+/// A bump allocator over pieces of chunks, in one heap.
 struct Bump {
-    /// The piece that was taken last; the others follow from it.
+    /// The latest piece; it links to the earlier ones.
     last: Cell<PieceId>,
     /// The piece that is being filled.
     current: Cell<PieceId>,
-    /// The next free index of the current piece, and its end; both 0 while there is none.
+    /// The next free index of the current piece, and its end; both 0 without a piece.
     next: Cell<u32>,
     end: Cell<u32>,
 }
@@ -35,18 +35,18 @@ impl Default for Bump {
     }
 }
 
-/// The kinds of heaps that shaders see, in index order.
+/// The kinds of shader-visible heaps, in index order.
 const KINDS: [DescriptorKind; 2] = [DescriptorKind::Resource, DescriptorKind::Sampler];
 
-/// Of both heaps.
+/// The descriptors of a recording in both heaps.
 #[derive(Default)]
 pub(crate) struct RecordedChunks {
     bumps: [Bump; KINDS.len()],
 }
 
 impl RecordedChunks {
-    /// The first of `count` descriptors in a row, which nobody else is given before the recording's
-    /// submission is complete.
+    /// The first of a row of `count` descriptors, which belong to this recording until its submission is
+    /// complete.
     #[inline]
     pub(crate) fn take<D: Device>(
         &self,
@@ -96,8 +96,8 @@ impl RecordedChunks {
         })
     }
 
-    /// Ends a recording that was submitted, as `submission`, or discarded. Its descriptors are freed once the submission
-    /// is complete; unused ones go to later recordings.
+    /// Ends a recording that was submitted, as `submission`, or discarded. Its descriptors are freed once the
+    /// submission is complete; unused ones go to later recordings.
     pub(crate) fn end<D: Device>(&mut self, store: &DescriptorStore<D>, submission: SyncPoint) {
         for (kind, bump) in KINDS.into_iter().zip(&mut self.bumps) {
             let Bump { last, current, next, .. } = std::mem::take(bump);
@@ -116,26 +116,26 @@ impl RecordedChunks {
 /// No piece.
 pub(crate) const NO_PIECE: PieceId = u32::MAX;
 
-/// Descriptors that recordings fill from front to back, one recording after the other.
+/// A row of descriptors that recordings fill from front to back, one recording after another.
 struct Chunk {
     handle: Handle,
     end: u32,
-    /// Pieces of it that recordings have, open or in flight.
+    /// Pieces of it that belong to open or pending recordings.
     pieces: u32,
-    /// Some recording is filling it.
+    /// Whether a recording is filling it.
     is_open: bool,
 }
 
-/// What one recording has of a chunk.
+/// The part of a chunk that one recording uses.
 struct Piece {
     chunk: usize,
     first: u32,
-    /// While the recording fills it, all that is left of the chunk.
+    /// While the recording fills it, the whole rest of the chunk.
     count: u32,
     recording: Name,
-    /// The piece that the same recording took before.
+    /// The previous piece of the same recording.
     before: PieceId,
-    /// Nothing more is taken from it.
+    /// Whether the piece is closed.
     is_ended: bool,
 }
 
@@ -147,17 +147,17 @@ struct Rest {
     end: u32,
 }
 
-/// A new piece: a whole chunk, or its unused end.
+/// A new piece: a whole chunk, or the unused end of one.
 pub(crate) struct Taken {
     pub(crate) piece: PieceId,
     pub(crate) first: u32,
     pub(crate) end: u32,
 }
 
-/// The indices from `start` on.
+/// The dynamic part: the indices from `start` on.
 pub(crate) struct DynamicPart {
     start: u32,
-    /// Descriptors of a chunk.
+    /// The size of a chunk, in descriptors.
     chunk: u32,
     /// `None` when the part is empty.
     slots: Option<Slots>,
@@ -167,7 +167,7 @@ pub(crate) struct DynamicPart {
     /// The last owners of free descriptors, by offset from `start`.
     freed: Owners,
     peak: u32,
-    /// Of recordings that have ended.
+    /// Descriptors of ended recordings that are not freed yet.
     waiting: u32,
 }
 
@@ -188,13 +188,13 @@ impl DynamicPart {
         }
     }
 
-    /// Whether `count` descriptors get a chunk of their own.
+    /// Whether `count` descriptors get a dedicated chunk.
     pub(crate) const fn is_large(&self, count: u32) -> bool {
         count > self.chunk / 2
     }
 
-    /// Room for `count` descriptors and more, in what an earlier recording left or a new chunk; if they
-    /// are many, just for them, and the piece has ended.
+    /// A piece with room for at least `count` descriptors, in the rest of an earlier chunk or in a new chunk; a
+    /// large request gets a chunk of exactly its size, and a closed piece.
     pub(crate) fn take(&mut self, count: u32, recording: &Name, before: PieceId) -> Option<Taken> {
         if self.is_large(count) {
             let taken = self.take_chunk(count, recording, before)?;
@@ -205,7 +205,7 @@ impl DynamicPart {
             let Rest { chunk, next, end } = self.rests.swap_remove(index);
             return self.add_piece(chunk, next, end, recording, before);
         }
-        // At the end a shorter one is better than none.
+        // If no full chunk fits, a shorter one is better than none.
         self.take_chunk(self.chunk, recording, before).or_else(|| self.take_chunk(count, recording, before))
     }
 
@@ -235,7 +235,7 @@ impl DynamicPart {
         Some(Taken { piece, first, end })
     }
 
-    /// Closes a piece: its recording has used the descriptors before `next`, and others may use the rest.
+    /// Closes a piece: its recording used the descriptors before `next`; other recordings may use the rest.
     pub(crate) fn end_piece(&mut self, id: PieceId, next: u32) {
         let Some(piece) = self.pieces.get_mut(id as usize).filter(|piece| !piece.is_ended) else { return };
         piece.is_ended = true;
@@ -247,7 +247,7 @@ impl DynamicPart {
         }
     }
 
-    /// Counts the descriptors of an ended recording as waiting; `last` is its newest piece.
+    /// Counts the descriptors of an ended recording as waiting; `last` is its latest piece.
     pub(crate) fn note_ended(&mut self, last: PieceId) {
         let mut id = last;
         while let Some(piece) = self.pieces.get(id as usize) {
@@ -256,8 +256,8 @@ impl DynamicPart {
         }
     }
 
-    /// Frees the pieces of a recording; `last` is the newest. `clear` is called for each, with the recording's name, before
-    /// other recordings can take it.
+    /// Frees the pieces of a recording; `last` is the latest. Calls `clear` for each, with the recording's
+    /// name, before other recordings can take it.
     pub(crate) fn release(
         &mut self,
         last: PieceId,
@@ -285,7 +285,7 @@ impl DynamicPart {
         self.rests.retain(|rest| rest.chunk != id);
         let chunk = self.chunks.remove(id);
         if let Some(slots) = &mut self.slots {
-            // It was taken once and is given back once.
+            // It was taken once, and is freed once.
             let _freed = slots.free(chunk.handle);
         }
     }

@@ -1,5 +1,5 @@
-//! The API objects behind descriptors: heaps of both kinds and blocks of sets, their free slots, and the release queue of
-//! descriptors. It knows no handles; those are in `descriptor`.
+//! The API objects behind descriptors: heaps of both kinds and blocks of sets, their free slots, and the
+//! release queue of descriptors. Independent of handles, which are in `descriptor`.
 
 mod cpu_heaps;
 mod dynamic_part;
@@ -31,13 +31,13 @@ pub(crate) use static_part::StaticRange;
 pub(crate) use visible::VisibleHeap;
 use visible::VisibleHeaps;
 
-/// Descriptors that were dropped, to be freed when the GPU is done with them.
+/// Dropped descriptors, to be freed when the GPU has finished with them.
 pub(crate) enum RetiredDescriptor<D: Device> {
     /// The descriptor of a view or a sampler.
     Cpu(CpuSlot<D>),
     /// The descriptors of a table.
     Table(DescriptorKind, StaticRange),
-    /// The descriptors of a recording: the piece that it took last.
+    /// The descriptors of a recording, by its latest piece.
     Pieces(DescriptorKind, PieceId),
     /// A lasting set.
     Set(Box<LastingSet<D>>),
@@ -51,19 +51,19 @@ pub(crate) enum RetiredDescriptor<D: Device> {
 pub(crate) struct DescriptorStore<D: Device> {
     pub(crate) cpu: CpuHeaps<D>,
     pub(crate) visible: VisibleHeaps<D>,
-    /// Descriptors that were dropped.
+    /// Dropped descriptors.
     pub(crate) releases: ReleaseQueue<RetiredDescriptor<D>>,
     config: DescriptorConfig,
     idle_frames: u64,
     pub(crate) set_layouts: SetLayouts<D>,
     pub(crate) recorded_sets: RecordedSetsPool<D>,
-    /// Heaps, layouts and blocks of sets that were ever created.
+    /// The number of heaps, layouts and blocks of sets ever created.
     made: AtomicU64,
-    /// Blocks of sets that there are.
+    /// The number of existing blocks of sets.
     set_blocks: AtomicU64,
-    /// Times that a sampler was asked for that there was already.
+    /// Requests for samplers that existed already.
     pub(crate) samplers_shared: AtomicU64,
-    /// Views, tables and sets that kept something from moving.
+    /// Views, tables and sets that prevented a move.
     stuck: Repeated,
 }
 
@@ -84,7 +84,7 @@ impl<D: Device> DescriptorStore<D> {
         })
     }
 
-    /// No descriptor could be made for where something is to move, so that it stays.
+    /// Notes that no descriptor could be made for a new place, so that the resource stays.
     #[cold]
     pub(crate) fn note_stuck(&self, error: &impl std::fmt::Display) {
         if let Some(times) = self.stuck.note() {
@@ -92,12 +92,12 @@ impl<D: Device> DescriptorStore<D> {
         }
     }
 
-    /// An API object was created.
+    /// Counts a created API object.
     pub(crate) fn note_made(&self) {
         self.made.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// API objects that were ever created.
+    /// The number of API objects ever created.
     pub(crate) fn made(&self) -> u64 {
         self.made.load(Ordering::Relaxed)
     }
@@ -107,23 +107,24 @@ impl<D: Device> DescriptorStore<D> {
         self.set_blocks.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Destroys a block of sets that nothing uses.
+    /// Destroys an unused block of sets.
     pub(crate) fn destroy_set_block(&self, device: &D, block: D::SetBlock) {
         device.destroy_set_block(Permit::own(), block);
         self.set_blocks.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Blocks of sets that there are.
+    /// The number of existing blocks of sets.
     pub(crate) fn set_blocks(&self) -> u64 {
         self.set_blocks.load(Ordering::Relaxed)
     }
 
-    /// Destroys the heaps and blocks that nothing has used for the configured frames. Cost: layouts.
+    /// Destroys the heaps and blocks that were unused for the configured frames. Cost: proportional to the
+    /// layouts.
     pub(crate) fn end_frame(&self, device: &D, frame: u64) {
         self.retire(device, frame.saturating_sub(self.idle_frames));
     }
 
-    /// Destroys the heaps and blocks that nothing uses.
+    /// Destroys unused heaps and blocks.
     pub(crate) fn trim(&self, device: &D) {
         self.retire(device, u64::MAX);
         self.destroy_blocks(device, SetLayoutInner::trim);
@@ -134,8 +135,8 @@ impl<D: Device> DescriptorStore<D> {
         self.destroy_blocks(device, |layout_inner, retired| layout_inner.retire(oldest, retired));
     }
 
-    /// Destroys what `take_out` takes out of each layout. The layouts are held until then: on another
-    /// thread the last handle of one may be released meanwhile, and a layout outlives its blocks.
+    /// Destroys the blocks that `take_out` takes out of each layout. The layouts are referenced until then:
+    /// another thread may release the last handle of a layout meanwhile, and a layout must outlive its blocks.
     fn destroy_blocks(&self, device: &D, take_out: impl Fn(&SetLayoutInner<D>, &mut Vec<D::SetBlock>)) {
         let (mut retired, mut held) = (Vec::new(), Vec::new());
         self.set_layouts.each(|layout_inner| {
@@ -148,13 +149,13 @@ impl<D: Device> DescriptorStore<D> {
         retired.into_iter().for_each(|block| self.destroy_set_block(device, block));
     }
 
-    /// Leaves all API objects to the driver, for good: the GPU may still use them.
+    /// Leaks all API objects: the GPU may still use them.
     pub(crate) fn abandon(&mut self) {
         std::mem::forget(std::mem::take(&mut self.releases));
         std::mem::forget((self.cpu.take_all(), self.visible.take_all()));
     }
 
-    /// Destroys the heaps; the layouts and their blocks went with the last handles.
+    /// Destroys the heaps; the layouts and their blocks were destroyed with the last handles.
     pub(crate) fn destroy(&mut self, device: &D) {
         let heaps = self.cpu.take_all().into_iter().chain(self.visible.take_all());
         heaps.for_each(|heap| device.destroy_descriptor_heap(Permit::own(), heap));
@@ -162,11 +163,11 @@ impl<D: Device> DescriptorStore<D> {
 }
 
 impl<D: Device> DescriptorStore<D> {
-    /// Frees the descriptors of dropped handles and of recordings that nothing can use any more, as far as `clock` knows;
-    /// all, once the device is lost.
+    /// Frees the dropped descriptors, of handles and of recordings, that nothing can use any more as far as
+    /// `clock` knows; all, once the device is lost.
     pub(crate) fn reclaim(&self, device: &D, frame: u64, recordings: &Recordings, clock: &Clock) {
         let mut ready = Batches::new();
-        // Refused while the device works and something is in flight; the rest goes later then.
+        // Refused while the device works and commands are in flight; the rest is freed later then.
         if clock.loss().is_none() || self.releases.purge_all_batches(recordings, clock, &mut ready).is_err() {
             self.releases.purge_batches(recordings, clock, &mut ready);
         }
@@ -209,7 +210,7 @@ impl<D: Device> DescriptorStore<D> {
 
     fn free_layout(&self, device: &D, layout_inner: Arc<SetLayoutInner<D>>) {
         let id = layout_inner.id;
-        // Nobody is told of a set once nothing else has the layout.
+        // A recording cannot get a set unless something else references the layout.
         let is_told = || Arc::strong_count(&layout_inner) > 1 || layout_inner.is_referred_to();
         let freed = if is_told() { Err(layout_inner) } else { Arc::try_unwrap(layout_inner) };
         match freed {
@@ -217,7 +218,7 @@ impl<D: Device> DescriptorStore<D> {
                 self.set_layouts.remove(id);
                 layout_inner.destroy(self, device);
             }
-            // Sets of it are not freed yet: once more, next time.
+            // Some of its sets are not freed yet: retry next time.
             Err(layout_inner) => {
                 self.releases.push_after(RetiredDescriptor::SetLayout(layout_inner), SyncPoint::NONE, 0);
             }
@@ -225,27 +226,28 @@ impl<D: Device> DescriptorStore<D> {
     }
 }
 
-/// Descriptors of one kind, in heaps that shaders do not see or in one part of the heap that they do.
+/// Usage of descriptors of one kind, in heaps that are not shader-visible, or in one part of the shader-visible
+/// heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DescriptorHeapStats {
-    /// What they are.
+    /// The kind.
     pub kind: DescriptorKind,
-    /// Where they are.
+    /// The heap or part.
     pub part: DescriptorPart,
-    /// How many there are.
+    /// The number of descriptors.
     pub capacity: u64,
-    /// How many are taken; of the dynamic part, in whole chunks.
+    /// Descriptors in use; in the dynamic part, in whole chunks.
     pub used: u64,
-    /// The most ever taken at once.
+    /// The most ever in use at once.
     pub peak: u64,
-    /// How many of those taken were dropped, and wait for recordings or the GPU.
+    /// Descriptors in use that were dropped, and await recordings or the GPU.
     pub waiting: u64,
 }
 
-/// Descriptors in numbers.
+/// Counts of descriptors and related objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -257,18 +259,18 @@ pub struct DescriptorStats {
     pub views: u64,
     /// Live samplers, equal ones counted once.
     pub samplers: u64,
-    /// How often a sampler was asked for that there was already.
+    /// Requests for samplers that existed already.
     pub samplers_shared: u64,
-    /// Layouts of descriptor sets that there are.
+    /// Existing layouts of descriptor sets.
     pub set_layouts: u64,
-    /// Blocks of descriptor sets that there are.
+    /// Existing blocks of descriptor sets.
     pub set_blocks: u64,
     /// Heaps, layouts and blocks of sets ever created.
     pub objects_created: u64,
 }
 
 impl<D: Device> DescriptorStore<D> {
-    /// Cost: heaps.
+    /// Cost: proportional to the heaps.
     pub(crate) fn stats(&self) -> DescriptorStats {
         let mut stats = DescriptorStats {
             samplers_shared: self.samplers_shared.load(Ordering::Relaxed),

@@ -10,39 +10,39 @@ use crate::error::DescriptorUser;
 /// No owner.
 const NOBODY: u32 = u32::MAX;
 
-/// Whose a descriptor is, or was.
+/// Present or former owner of a descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DescriptorOwner {
-    /// A table's.
+    /// Owned by a table.
     Static {
         /// The table.
         name: Name,
     },
-    /// A recording's, open or in flight.
+    /// Owned by a recording, open or in flight.
     Dynamic {
         /// The recording.
         recording: Name,
     },
-    /// It was freed. Known only with [`DescriptorConfig::poison`](crate::DescriptorConfig::poison).
+    /// Freed. Known only with [`DescriptorConfig::poison`](crate::DescriptorConfig::poison).
     Freed {
-        /// The table or recording that had it last.
+        /// The last owner, a table or recording.
         name: Name,
     },
-    /// Nobody's.
+    /// Free, without a known owner.
     Free,
-    /// There is no such index.
+    /// The index does not exist.
     OutOfRange,
 }
 
 struct Owner {
     name: Name,
-    /// Indices that name it.
+    /// The number of indices with this name.
     indices: u32,
     is_freed: bool,
 }
 
-/// The owner of each index, by a number for each: four bytes an index, up to the highest in use.
+/// The owner of each index, as a number: four bytes per index, up to the highest in use.
 #[derive(Default)]
 pub(crate) struct Owners {
     numbers: Vec<u32>,
@@ -50,13 +50,13 @@ pub(crate) struct Owners {
 }
 
 impl Owners {
-    /// So many indices from `first` on are `name`'s, or were when it `is_freed`.
+    /// Assigns `count` indices from `first` on to `name`, as owner, or as former owner if `is_freed`.
     pub(crate) fn assign(&mut self, first: u32, count: u32, name: Name, is_freed: bool) {
         let number = self.owners.insert(Owner { name, indices: count, is_freed });
         self.write(first, count, u32::try_from(number).unwrap_or(NOBODY));
     }
 
-    /// They are free; whose they were is kept when asked.
+    /// Frees indices; keeps the name of the owner if `keep_name`.
     pub(crate) fn free(&mut self, first: u32, count: u32, keep_name: bool) {
         if !keep_name {
             self.write(first, count, NOBODY);
@@ -89,20 +89,20 @@ impl Owners {
         self.owners.get_mut(self.number(index)?)
     }
 
-    /// The name of an index's owner, and whether that has freed it.
+    /// The name of the owner of an index, and whether the owner has freed it.
     pub(crate) fn find(&self, index: u32) -> Option<(&Name, bool)> {
         let owner = self.owners.get(self.number(index)?)?;
         Some((&owner.name, owner.is_freed))
     }
 
-    /// Those who have indices now, and how many.
+    /// The present owners, with their numbers of descriptors.
     pub(crate) fn users(&self) -> impl Iterator<Item = (Name, u32)> + '_ {
         let users = self.owners.iter().filter(|(_, owner)| !owner.is_freed);
         users.map(|(_, owner)| (owner.name.clone(), owner.indices))
     }
 }
 
-/// The greatest users of descriptors, those of equal names taken together.
+/// The largest users of descriptors; equal names are added up.
 pub(crate) fn users_by_name(uses: impl Iterator<Item = (Name, u32)>) -> Vec<DescriptorUser> {
     const MOST: usize = 8;
     let mut counts: HashMap<Name, u32> = HashMap::new();
@@ -116,7 +116,7 @@ pub(crate) fn users_by_name(uses: impl Iterator<Item = (Name, u32)>) -> Vec<Desc
     users
 }
 
-/// As many descriptors as there are never exceed 32 bits.
+/// The number of descriptors, which never exceeds 32 bits.
 pub(crate) fn count(descriptors: u64) -> u32 {
     u32::try_from(descriptors).unwrap_or(u32::MAX)
 }

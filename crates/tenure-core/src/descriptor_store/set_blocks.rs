@@ -1,4 +1,4 @@
-//! Blocks of descriptor sets, by layout: those of lasting sets, and those that recordings take.
+//! Blocks of descriptor sets, by layout: those of lasting sets, and those of recordings.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
@@ -13,25 +13,25 @@ use crate::device::{Device, DeviceError, ObjectRef, Permit, SetBinding, SetWrite
 use crate::permit::OwnPermit as _;
 use crate::slot_blocks::{Slot, SlotBlocks};
 
-/// The layout, and its blocks. Held by the handles, and by what waits for the GPU.
+/// The layout, and its blocks. Referenced by the handles, and by releases that await the GPU.
 pub(crate) struct SetLayoutInner<D: Device> {
     pub(crate) name: Name,
-    /// A small number that no other living form of the manager has.
+    /// A small number, unique among the live layouts of the manager.
     pub(crate) id: usize,
     pub(crate) layout: D::SetLayout,
     /// In the order of their numbers.
     pub(crate) bindings: Box<[SetBinding]>,
-    /// Sets of a block.
+    /// The number of sets in a block.
     sets: u32,
     pub(crate) pool: Mutex<SetPool<D>>,
 }
 
-/// Sets that nothing uses.
+/// Unused sets.
 pub(crate) struct SetPool<D: Device> {
-    /// Blocks of sets that last, one by one.
+    /// Blocks of lasting sets, which are taken one by one.
     pub(crate) lasting: SlotBlocks<D::SetBlock>,
-    /// Blocks for recordings; the last used on top. As command lists they are kept: how many recordings
-    /// are in flight at once varies, and now and then all of them are needed.
+    /// Blocks for recordings; the last used on top. Kept like command lists: the number of recordings in flight
+    /// at once varies, and sometimes all of them are needed.
     #[allow(
         clippy::vec_box,
         reason = "they move between recordings, the release queue and here as they are"
@@ -39,20 +39,20 @@ pub(crate) struct SetPool<D: Device> {
     pub(crate) idle: Vec<Box<RecordedBlock<D>>>,
 }
 
-/// Sets of one recording after the other.
+/// A block whose sets one recording uses in order, then the next.
 pub(crate) struct RecordedBlock<D: Device> {
     pub(crate) block: D::SetBlock,
-    /// Sets in it, and how many the recording has used.
+    /// The number of sets, and of those that the recording has used.
     sets: u32,
     used: Cell<u32>,
-    /// Who has it.
+    /// The recording that uses it.
     recording: Name,
-    /// Its form, while a recording or the GPU has it.
+    /// Its layout, while a recording or the GPU uses it.
     layout_inner: Option<Arc<SetLayoutInner<D>>>,
 }
 
 impl<D: Device> RecordedBlock<D> {
-    /// The next set that is not used.
+    /// The next unused set.
     #[inline]
     pub(crate) fn bump(&self) -> Option<u32> {
         let set = self.used.get();
@@ -68,7 +68,7 @@ impl<D: Device> RecordedBlock<D> {
 }
 
 impl<D: Device> SetLayoutInner<D> {
-    /// A layout without blocks, each of which is to have `sets` sets.
+    /// A layout without blocks, with `sets` sets per block.
     pub(crate) fn new(
         name: Name,
         id: usize,
@@ -80,7 +80,7 @@ impl<D: Device> SetLayoutInner<D> {
         Self { name, id, layout, bindings, sets, pool }
     }
 
-    /// A set that lasts; the device writes it while nobody else can write its block.
+    /// A lasting set; the device writes it while no other thread can write its block.
     pub(crate) fn take_lasting(
         &self,
         store: &DescriptorStore<D>,
@@ -105,12 +105,12 @@ impl<D: Device> SetLayoutInner<D> {
         }
     }
 
-    /// Whether a block of lasting sets has a free one.
+    /// Whether a block of lasting sets has a free set.
     pub(crate) fn has_room(&self) -> bool {
         self.pool.lock().lasting.with_room().is_some()
     }
 
-    /// Frees a lasting set that nothing reads any more; `freed_by` is its name, where the device is to note it.
+    /// Frees a lasting set that nothing reads any more; `freed_by` is its name, if the device is to poison it.
     pub(crate) fn free_lasting(
         &self,
         device: &D,
@@ -123,12 +123,12 @@ impl<D: Device> SetLayoutInner<D> {
         pool.lasting.free(slot, frame);
     }
 
-    /// A block for a recording that nothing uses.
+    /// An unused block for a recording.
     pub(crate) fn take_idle_block(&self) -> Option<Box<RecordedBlock<D>>> {
         self.pool.lock().idle.pop()
     }
 
-    /// A new block for a recording.
+    /// Makes a block for a recording.
     pub(crate) fn make_recorded_block(
         &self,
         store: &DescriptorStore<D>,
@@ -148,22 +148,23 @@ impl<D: Device> SetLayoutInner<D> {
         Ok(block)
     }
 
-    /// Takes out the blocks of lasting sets that nothing has used since before `oldest`.
+    /// Takes out the blocks of lasting sets that have been unused since before `oldest`.
     pub(crate) fn retire(&self, oldest: u64, retired: &mut Vec<D::SetBlock>) {
         self.pool.lock().lasting.retire(oldest, retired);
     }
 
-    /// Takes out the blocks for recordings that nothing uses.
+    /// Takes out the unused blocks for recordings.
     pub(crate) fn trim(&self, retired: &mut Vec<D::SetBlock>) {
         retired.extend(self.pool.lock().idle.drain(..).map(|block| block.block));
     }
 
-    /// Whether something refers to a block of lasting sets: on a device that is lost a recording may that is open.
+    /// Whether a block of lasting sets is referenced: on a lost device, an open recording may still refer to
+    /// one.
     pub(crate) fn is_referred_to(&self) -> bool {
         self.pool.lock().lasting.is_referred_to()
     }
 
-    /// Destroys the layout and its blocks, none of which is used.
+    /// Destroys the layout and its blocks, none of which may be used.
     pub(crate) fn destroy(self, store: &DescriptorStore<D>, device: &D) {
         let SetPool { mut lasting, idle } = self.pool.into_inner();
         let blocks = lasting.take_all().into_iter().chain(idle.into_iter().map(|block| block.block));
@@ -172,7 +173,7 @@ impl<D: Device> SetLayoutInner<D> {
     }
 }
 
-/// Nothing reads the sets of a recording any more.
+/// Recycles the sets of a recording, which nothing reads any more.
 fn release_block<D: Device>(device: &D, poisons: bool, mut block: Box<RecordedBlock<D>>) {
     let Some(layout_inner) = block.layout_inner.take() else { return };
     let used = block.used.replace(0);
@@ -194,7 +195,7 @@ impl<D: Device> Default for SetLayouts<D> {
 }
 
 impl<D: Device> SetLayouts<D> {
-    /// Takes in a layout, which is made with its number.
+    /// Adds a layout, which is constructed with its number.
     pub(crate) fn insert(&self, make: impl FnOnce(usize) -> SetLayoutInner<D>) -> Arc<SetLayoutInner<D>> {
         let mut set_layouts = self.0.lock();
         let place = set_layouts.vacant_entry();
@@ -203,17 +204,17 @@ impl<D: Device> SetLayouts<D> {
         layout_inner
     }
 
-    /// A layout is destroyed, and its number free.
+    /// Frees the number of a destroyed layout.
     pub(crate) fn remove(&self, id: usize) {
         self.0.lock().try_remove(id);
     }
 
-    /// Visits those that there are.
+    /// Visits the existing layouts.
     pub(crate) fn each(&self, visit: impl FnMut(Arc<SetLayoutInner<D>>)) {
         self.0.lock().iter().filter_map(|(_, layout_inner)| layout_inner.upgrade()).for_each(visit);
     }
 
-    /// How many there are.
+    /// The number of existing layouts.
     pub(crate) fn count(&self) -> usize {
         self.0.lock().len()
     }
@@ -229,7 +230,7 @@ pub(crate) struct LastingSet<D: Device> {
 /// No block.
 const NONE: u32 = u32::MAX;
 
-/// Blocks of the layouts that a recording uses.
+/// The blocks of sets that a recording uses, by layout.
 pub(crate) struct RecordedSets<D: Device> {
     blocks: AppendList<Box<RecordedBlock<D>>>,
     /// By the number of the layout: the index of the block that is being filled.
@@ -241,7 +242,7 @@ impl<D: Device> RecordedSets<D> {
         Self { blocks: AppendList::new(), current: RefCell::new(Vec::new()) }
     }
 
-    /// The next set of a layout that is not used, in a block that the recording has.
+    /// The next unused set of a layout, in a block that the recording has.
     #[inline]
     pub(crate) fn take(&self, layout_inner: &SetLayoutInner<D>) -> Option<(&D::SetBlock, u32)> {
         let current = self.current.borrow().get(layout_inner.id).copied().unwrap_or(NONE);
@@ -249,7 +250,7 @@ impl<D: Device> RecordedSets<D> {
         block.bump().map(|set| (&block.block, set))
     }
 
-    /// Takes in a block of a layout, for the recording of this name: its first set.
+    /// Adds a block of a layout, for the recording of this name; returns its first set.
     pub(crate) fn add(
         &self,
         layout_inner: &Arc<SetLayoutInner<D>>,
@@ -281,7 +282,7 @@ impl<D: Device> RecordedSets<D> {
     }
 }
 
-/// What recordings note their sets in, between recordings.
+/// Unused [`RecordedSets`], kept for the next recordings.
 #[allow(clippy::vec_box, reason = "they move between recordings, the release queue and here as they are")]
 pub(crate) struct RecordedSetsPool<D: Device>(Mutex<Vec<Box<RecordedSets<D>>>>);
 
@@ -292,12 +293,12 @@ impl<D: Device> Default for RecordedSetsPool<D> {
 }
 
 impl<D: Device> RecordedSetsPool<D> {
-    /// For a recording.
+    /// Takes one for a recording.
     pub(crate) fn take(&self) -> Box<RecordedSets<D>> {
         self.0.lock().pop().unwrap_or_else(|| Box::new(RecordedSets::new()))
     }
 
-    /// Of a recording whose sets nothing uses any more.
+    /// Takes back the sets of a recording, which nothing uses any more.
     pub(crate) fn put_back(&self, mut sets: Box<RecordedSets<D>>, device: &D, poisons: bool) {
         sets.release(device, poisons);
         self.0.lock().push(sets);

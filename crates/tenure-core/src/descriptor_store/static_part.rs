@@ -1,4 +1,4 @@
-//! The part of a heap that tables are taken from.
+//! The part of a heap from which tables are taken.
 
 use tenure_suballoc::{Handle, SlotRange, Slots};
 
@@ -14,7 +14,7 @@ pub(crate) struct StaticRange {
     handle: Handle,
 }
 
-/// How full a part is.
+/// Usage of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PartUse {
     pub(crate) capacity: u32,
@@ -32,13 +32,13 @@ impl PartUse {
     }
 }
 
-/// The indices from 0 on.
+/// The static part: the indices from 0 on.
 pub(crate) struct StaticPart {
     /// `None` when the part is empty.
     slots: Option<Slots>,
     owners: Owners,
     peak: u32,
-    /// Of tables that were dropped.
+    /// Descriptors of dropped tables that are not freed yet.
     waiting: u32,
 }
 
@@ -49,7 +49,7 @@ impl StaticPart {
         Self { slots: Slots::new(count).ok(), owners: Owners::default(), peak: 0, waiting: 0 }
     }
 
-    /// So many descriptors in a row.
+    /// A row of `count` descriptors.
     pub(crate) fn take(&mut self, count: u32, name: &Name) -> Option<StaticRange> {
         let slots = self.slots.as_mut()?;
         let SlotRange { first, count, handle } = slots.allocate(count).ok()?;
@@ -58,17 +58,17 @@ impl StaticPart {
         Some(StaticRange { first, count, handle })
     }
 
-    /// A table was dropped; its descriptors wait.
+    /// Notes that a table was dropped: its descriptors await the GPU.
     pub(crate) fn note_dropped(&mut self, range: &StaticRange) {
         self.waiting += range.count;
     }
 
-    /// Whose a range is.
+    /// The owner of a range.
     pub(crate) fn name(&self, range: &StaticRange) -> Option<&Name> {
         self.owners.find(range.first).map(|(name, _)| name)
     }
 
-    /// A range is free again; nothing waits for it any more when it was dropped before.
+    /// Frees a range; `was_dropped`: it counted as waiting.
     pub(crate) fn free(&mut self, range: &StaticRange, was_dropped: bool, keep_name: bool) {
         if self.slots.as_mut().is_some_and(|slots| slots.free(range.handle).is_ok()) {
             self.owners.free(range.first, range.count, keep_name);

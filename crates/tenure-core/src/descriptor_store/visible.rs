@@ -1,4 +1,4 @@
-//! Heaps of descriptors that shaders see.
+//! Shader-visible descriptor heaps.
 
 use std::sync::OnceLock;
 
@@ -18,7 +18,7 @@ use crate::permit::OwnPermit as _;
 use crate::repeated::Repeated;
 use crate::{Config, ConfigError, Error, Name};
 
-/// The heap of one kind.
+/// The shader-visible heap of one kind.
 pub(crate) struct VisibleHeap<D: Device> {
     pub(crate) kind: DescriptorKind,
     pub(crate) heap: D::DescriptorHeap,
@@ -46,7 +46,7 @@ impl<D: Device> VisibleHeap<D> {
         }
     }
 
-    /// Fills descriptors that nothing in flight reads.
+    /// Writes descriptors that nothing in flight reads.
     pub(crate) fn fill(
         &self,
         device: &D,
@@ -56,7 +56,7 @@ impl<D: Device> VisibleHeap<D> {
         device.fill_descriptors(Permit::own(), &self.heap, first, sources)
     }
 
-    /// Descriptors in a row for a table; after `reclaim` where there are none.
+    /// A row of descriptors for a table; if there is none, calls `reclaim` and tries again.
     pub(crate) fn take_static(
         &self,
         count: u32,
@@ -74,17 +74,17 @@ impl<D: Device> VisibleHeap<D> {
         })
     }
 
-    /// A table that was made in vain.
+    /// Takes back the row of a table that could not be completed.
     pub(crate) fn return_static(&self, range: &StaticRange) {
         self.lasting.lock().free(range, false, false);
     }
 
-    /// The descriptors of a table wait for the GPU.
+    /// Notes that the descriptors of a table await the GPU.
     pub(crate) fn note_dropped(&self, range: &StaticRange) {
         self.lasting.lock().note_dropped(range);
     }
 
-    /// Nothing reads the descriptors of a table any more.
+    /// Frees the descriptors of a table, which nothing reads any more.
     pub(crate) fn release_static(&self, device: &D, range: &StaticRange) {
         let mut part = self.lasting.lock();
         let name = part.name(range).filter(|_| self.poisons).map(Name::as_str);
@@ -92,7 +92,7 @@ impl<D: Device> VisibleHeap<D> {
         part.free(range, true, self.poisons);
     }
 
-    /// Nothing reads the descriptors of a recording any more.
+    /// Frees the descriptors of a recording, which nothing reads any more.
     pub(crate) fn release_dynamic(&self, device: &D, last: PieceId) {
         self.dynamic.lock().release(last, self.poisons, |first, count, recording| {
             if count > 0 {
@@ -135,17 +135,17 @@ impl<D: Device> VisibleHeap<D> {
         }
     }
 
-    /// How full both parts are.
+    /// Usage of both parts.
     pub(crate) fn usage(&self) -> [(DescriptorPart, PartUse); 2] {
         [(StaticPart::PART, self.lasting.lock().usage()), (DynamicPart::PART, self.dynamic.lock().usage())]
     }
 }
 
-/// Both heaps, made when they are first needed.
+/// Both heaps, created on demand.
 pub(crate) struct VisibleHeaps<D: Device> {
     parts: [Parts; 2],
     heaps: [OnceLock<VisibleHeap<D>>; 2],
-    /// Held while one is made.
+    /// Held while a heap is being created.
     making: Mutex<()>,
 }
 
@@ -159,13 +159,13 @@ impl<D: Device> VisibleHeaps<D> {
         Ok(Self { parts, heaps, making: Mutex::new(()) })
     }
 
-    /// The heap of a kind, if there is one by now.
+    /// The heap of a kind, if it was created.
     #[inline]
     pub(crate) fn get(&self, kind: DescriptorKind) -> Option<&VisibleHeap<D>> {
         self.heaps.get(kind as usize)?.get()
     }
 
-    /// The heaps that there are by now.
+    /// The existing heaps.
     pub(crate) fn each(&self) -> impl Iterator<Item = &VisibleHeap<D>> {
         self.heaps.iter().filter_map(OnceLock::get)
     }
@@ -205,13 +205,13 @@ impl<D: Device> VisibleHeaps<D> {
         Ok(place.get_or_init(|| VisibleHeap::new(&store.config, kind, heap, *parts)))
     }
 
-    /// Both heaps, to be destroyed.
+    /// Takes out both heaps, to be destroyed.
     pub(crate) fn take_all(&mut self) -> Vec<D::DescriptorHeap> {
         self.heaps.iter_mut().filter_map(OnceLock::take).map(|heap| heap.heap).collect()
     }
 }
 
-/// Descriptors of both parts of a heap; none where the device has no such heap.
+/// Descriptors of both parts of a heap; none if the device has no such heap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts {
     pub(crate) lasting: u32,
@@ -223,7 +223,7 @@ impl Parts {
         self.lasting.saturating_add(self.dynamic)
     }
 
-    /// The parts that the configuration asks for, as far as the device has them.
+    /// The configured parts, within the device's limits.
     pub(crate) fn of(
         config: &Config,
         kind: DescriptorKind,
@@ -318,7 +318,7 @@ mod tests {
         let available = |available| ConfigRule::Available { available };
         let (first, second) = ("descriptors.static_resources", "descriptors.dynamic_resources");
         assert_eq!(refused(1_000_000, Some(1_000_001), None), (first, 1_000_001, range));
-        // The tier is the limit also where a device says more.
+        // The tier is the limit, even if a device reports more.
         assert_eq!(refused(u32::MAX, Some(1_000_001), None), (first, 1_000_001, range));
         assert_eq!(refused(1000, Some(600), Some(401)), (second, 401, available(400)));
         assert_eq!(refused(1000, Some(0), None), (first, 0, range));

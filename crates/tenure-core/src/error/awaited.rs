@@ -1,29 +1,29 @@
-//! What a wait was for.
+//! Targets of waits that timed out.
 
 use std::fmt;
 
-/// What the GPU did not finish in time, in [`Error::Timeout`](crate::Error::Timeout).
+/// The work that the GPU did not finish in time, in [`Error::Timeout`](crate::Error::Timeout).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Awaited {
-    /// A frame before the one that was to begin: more may not be in flight.
+    /// An earlier frame: the next one would exceed the frames in flight.
     EarlierFrame,
-    /// The last frame that was submitted.
+    /// The last submitted frame.
     LastFrame,
     /// The oldest frame that has bytes of an upload ring.
     UploadRing,
-    /// The uploads before a large one: more bytes than
-    /// [`StagingConfig::max_pending`](crate::StagingConfig::max_pending) may not be staged.
+    /// The uploads before a large one: staged bytes may not exceed
+    /// [`StagingConfig::max_pending`](crate::StagingConfig::max_pending).
     EarlierUploads,
     /// The submission that reads bytes back.
     Readback,
-    /// The recording that reads bytes back: nobody has submitted it.
+    /// The submission of the recording that reads bytes back; it was not submitted.
     ReadbackSubmission,
-    /// An image of a swap chain that is free to be drawn to: the earlier ones are still being shown.
+    /// An image of a swap chain that can be drawn to: the earlier ones are still being shown.
     SwapchainImage,
     /// The submission that makes a query.
     Query,
-    /// The recording that makes a query: nobody has submitted it.
+    /// The submission of the recording that makes a query; it was not submitted.
     QuerySubmission,
 }
 

@@ -1,4 +1,4 @@
-//! No descriptors are left: of which kind, and which objects have them.
+//! The error for exhausted descriptors, with their kind and users.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use super::Error;
 use crate::Name;
 use crate::device::DescriptorKind;
 
-/// Where descriptors are taken from.
+/// Source of descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum DescriptorPart {
-    /// Heaps that shaders do not see. They grow.
+    /// Heaps that are not shader-visible. They grow.
     Cpu,
-    /// The part of the heap that shaders see which is for tables.
+    /// The part of the shader-visible heap for tables.
     Static,
-    /// The part of the heap that shaders see which is for recordings.
+    /// The part of the shader-visible heap for recordings.
     Dynamic,
-    /// The different samplers that a device takes at once.
+    /// The number of different samplers that a device supports at once.
     Samplers,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for DescriptorPart {
     }
 }
 
-/// What a program can do when there are none left.
+/// The advice to a program without free descriptors.
 struct Remedy(DescriptorPart, DescriptorKind);
 
 impl fmt::Display for Remedy {
@@ -48,18 +48,18 @@ impl fmt::Display for Remedy {
     }
 }
 
-/// Who has descriptors.
+/// A holder of descriptors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DescriptorUser {
     /// The name of the tables, samplers or recordings.
     pub name: Name,
-    /// Descriptors of all of that name.
+    /// The number of descriptors of this name.
     pub count: u32,
 }
 
-/// There are not as many free descriptors in a row as were asked for, even after giving back all that
-/// the GPU is done with. The parts are chosen in [`Config`](crate::Config).
+/// There is no free row of descriptors of the requested length, even after releasing all that the GPU has
+/// finished with. The sizes of the parts are set in [`Config`](crate::Config).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no descriptors for {name}: {requested} in a row asked for, of kind {kind:?}, from {part}{}",
@@ -67,23 +67,23 @@ pub struct DescriptorUser {
 )]
 #[non_exhaustive]
 pub struct NoDescriptors {
-    /// What they were for: a table, a sampler, or a recording.
+    /// The object that needed them: a table, a sampler, or a recording.
     pub name: Name,
     /// Their kind.
     pub kind: DescriptorKind,
-    /// Where they were to come from.
+    /// The source.
     pub part: DescriptorPart,
-    /// How many in a row.
+    /// The requested length of the row.
     pub requested: u32,
-    /// How many there are.
+    /// The total number of descriptors.
     pub capacity: u32,
-    /// How many of them are free.
+    /// The number of free descriptors.
     pub free: u32,
-    /// The longest free row.
+    /// The length of the longest free row.
     pub largest_free: u32,
-    /// How many were dropped and wait for recordings or the GPU.
+    /// The number of dropped descriptors that await recordings or the GPU.
     pub waiting: u32,
-    /// Who has most of them; at most eight.
+    /// The holders of most of them; at most eight.
     pub users: Vec<DescriptorUser>,
 }
 
@@ -93,7 +93,8 @@ impl From<NoDescriptors> for Error {
     }
 }
 
-/// How many there are, who has them, and what helps: where there never are so many, nothing that is dropped.
+/// The rest of the message: total, holders, and advice. If the request exceeds the total, it does not advise to
+/// drop any.
 struct Rest<'a>(&'a NoDescriptors);
 
 impl fmt::Display for Rest<'_> {

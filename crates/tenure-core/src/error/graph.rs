@@ -15,31 +15,31 @@ pub enum GraphError {
     UnknownResource {
         /// The pass.
         pass: Name,
-        /// The resource's index.
+        /// The index of the resource.
         index: usize,
-        /// How many resources there are.
+        /// The number of resources.
         resources: usize,
     },
-    /// A pass comes after one that the graph does not have.
+    /// A pass depends on one that the graph does not have.
     #[error("pass {pass} comes after pass {index}, and the graph has {passes}")]
     UnknownPass {
         /// The pass.
         pass: Name,
-        /// The index of the other one.
+        /// The index of the other pass.
         index: usize,
-        /// How many passes there are.
+        /// The number of passes.
         passes: usize,
     },
-    /// A pass comes after itself or after one that is declared behind it.
+    /// A pass depends on itself, or on a pass declared later.
     #[error("pass {pass}, number {index}, cannot come after pass {other}, number {after}")]
     NotEarlier {
         /// The pass.
         pass: Name,
         /// Its index.
         index: usize,
-        /// The pass that should come first.
+        /// The pass on which it depends.
         other: Name,
-        /// The index of that one.
+        /// The index of that pass.
         after: usize,
     },
     /// A pass is on a queue that the device does not have.
@@ -49,10 +49,10 @@ pub enum GraphError {
         pass: Name,
         /// The queue.
         queue: QueueId,
-        /// How many queues there are.
+        /// The number of queues.
         queues: usize,
     },
-    /// A use in no state at all, or in a write state and others at once.
+    /// A use without a state, or in a write state combined with others.
     #[error("pass {pass} cannot use {resource} in {state}: one write state, or read states")]
     InvalidState {
         /// The pass.
@@ -62,7 +62,7 @@ pub enum GraphError {
         /// The state.
         state: State,
     },
-    /// A use that the resource was not declared for.
+    /// A use for which the resource was not declared.
     #[error("pass {pass} cannot use {resource} in {state}: it is for {usage}")]
     NotInUsage {
         /// The pass.
@@ -71,10 +71,10 @@ pub enum GraphError {
         resource: Name,
         /// The state.
         state: State,
-        /// What the resource may be used as.
+        /// The declared usage of the resource.
         usage: Usage,
     },
-    /// A use that queues of that kind cannot make.
+    /// A use that this kind of queue does not support.
     #[error("pass {pass} cannot use {resource} in {state} on a {kind:?} queue")]
     NotOnQueue {
         /// The pass.
@@ -83,10 +83,10 @@ pub enum GraphError {
         resource: Name,
         /// The state.
         state: State,
-        /// The kind of queue that the pass is on.
+        /// The kind of the pass's queue.
         kind: QueueKind,
     },
-    /// One pass writes a resource in two ways, and nothing says which comes first.
+    /// One pass writes a resource in two ways, without an order.
     #[error("pass {pass} writes {resource} in {state} and in {other}")]
     TwoWrites {
         /// The pass.
@@ -95,21 +95,21 @@ pub enum GraphError {
         resource: Name,
         /// One of the states.
         state: State,
-        /// The other one.
+        /// The other state.
         other: State,
     },
-    /// Two passes use a [transient attachment](crate::Usage::TRANSIENT_ATTACHMENT), whose content never leaves a
-    /// pass. One that clears it anew can declare another.
+    /// Two passes use a [transient attachment](crate::Usage::TRANSIENT_ATTACHMENT), whose content never leaves
+    /// a pass. If the second one clears it, it can use another attachment.
     #[error("{resource} is a TRANSIENT_ATTACHMENT of pass {first}, and pass {pass} cannot use it, too")]
     LeavesPass {
         /// The resource.
         resource: Name,
         /// The first pass that uses it.
         first: Name,
-        /// Another one.
+        /// The other pass.
         pass: Name,
     },
-    /// The first use does not write: it would find the contents that other resources left in the memory.
+    /// The first use does not write: it would read the contents of other resources in the same memory.
     #[error("pass {pass} is the first to use {resource}, and does not write it: {state}")]
     NotWrittenFirst {
         /// The pass.
@@ -124,7 +124,7 @@ pub enum GraphError {
     NotGpuOnly {
         /// The resource.
         resource: Name,
-        /// The memory it asks for.
+        /// The requested memory.
         memory: MemoryUse,
     },
     /// A description that no device accepts.
@@ -132,10 +132,10 @@ pub enum GraphError {
     InvalidDesc {
         /// The resource.
         resource: Name,
-        /// What is wrong with it.
+        /// The reason.
         source: DeviceError,
     },
-    /// An alignment that is no power of two.
+    /// An alignment that is not a power of two.
     #[error("{resource}: the alignment {alignment} is no power of two")]
     BadAlignment {
         /// The resource.
@@ -153,7 +153,7 @@ pub enum GraphError {
         /// The largest heap of its class, in bytes.
         limit: u64,
     },
-    /// The resources cannot be planned: there are too many, or they are too large together.
+    /// The resources cannot be planned: they are too many, or too large in total.
     #[error("the resources cannot be planned: {0}")]
     Plan(#[from] PlanError),
 }

@@ -1,10 +1,10 @@
-//! Numbers for errors that stay the same in all versions.
+//! Error numbers that are stable across versions.
 
 use super::Error;
 use crate::device::DeviceError;
 
-/// The kind of an [`Error`], without its details. `kind as u32` is a number that stays the same in all versions: for
-/// logs, telemetry and bindings to other languages.
+/// The kind of an [`Error`], without its details. `kind as u32` is stable across versions: for logs, telemetry
+/// and bindings to other languages.
 ///
 /// ```
 /// use tenure::{Config, ErrorKind, Gpu, sim};
@@ -25,7 +25,7 @@ pub enum ErrorKind {
     OutOfMemory = 2,
     /// [`Error::NoDescriptors`]
     NoDescriptors = 3,
-    /// [`Error::Device`], but for [`DeviceLost`](Self::DeviceLost)
+    /// [`Error::Device`], except [`DeviceLost`](Self::DeviceLost)
     Device = 4,
     /// [`Error::State`]
     State = 5,
@@ -75,7 +75,7 @@ pub enum ErrorKind {
     Internal = 27,
     /// [`Error::Tiles`]
     Tiles = 28,
-    /// [`Error::Device`] of a device that is lost
+    /// [`Error::Device`] for a lost device
     DeviceLost = 29,
 }
 

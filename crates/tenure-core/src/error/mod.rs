@@ -1,4 +1,4 @@
-//! What can go wrong above the device.
+//! Errors above the device.
 
 mod awaited;
 mod descriptors;
@@ -22,8 +22,7 @@ use crate::state::StateError;
 use crate::time::RecordingId;
 use crate::{ConfigError, Name};
 
-/// No memory could be found for a resource, after every step of the fallback chain of
-/// [`memory`](crate::memory).
+/// No memory was found for a resource, after every step of the fallback chain of [`memory`](crate::memory).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "out of memory for {name}: {size} B aligned to {alignment} in {class} (heap budget {} B, used {} B; largest free \
@@ -34,27 +33,28 @@ use crate::{ConfigError, Name};
 pub struct OutOfMemory {
     /// The resource.
     pub name: Name,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub size: u64,
-    /// Bytes.
+    /// Requested alignment, in bytes.
     pub alignment: u64,
-    /// The class of memory that was preferred.
+    /// The preferred class of memory.
     pub class: Class,
-    /// What the OS grants and counts for that memory's heap.
+    /// Budget and usage of that memory's heap, as reported by the OS.
     pub budget: HeapBudget,
     /// Bytes of the largest free range in the pool of that class.
     pub largest_free: u64,
-    /// What each step was answered in each memory type, in order.
+    /// The answer to each step in each memory type, in order.
     pub answers: Vec<Answer<DeviceError>>,
-    /// Bytes of what was dropped and not given back yet: the GPU may still use it, or an open recording.
+    /// Bytes of dropped objects that were not freed yet, because the GPU or an open recording may still use
+    /// them.
     pub pending_bytes: u64,
-    /// The recordings that are open, and hold back what was dropped since they were opened; the oldest
+    /// The open recordings that delay the release of objects dropped since they were opened; the oldest
     /// [`MOST_NAMED`](Self::MOST_NAMED).
     pub open_recordings: Vec<Name>,
 }
 
 impl OutOfMemory {
-    /// The most open recordings that are named.
+    /// Maximum of the open recordings that are named.
     pub const MOST_NAMED: usize = 8;
 
     /// The last refusal.
@@ -64,7 +64,7 @@ impl OutOfMemory {
     }
 }
 
-/// What is said of memory that was dropped and not given back.
+/// The part of the message about dropped memory that was not freed yet.
 struct PendingText<'a> {
     bytes: u64,
     recordings: &'a [Name],
@@ -84,7 +84,7 @@ impl fmt::Display for PendingText<'_> {
     }
 }
 
-/// Why a call of [`Gpu`](crate::Gpu) failed. A failed call changes nothing.
+/// The reason for a failed call of [`Gpu`](crate::Gpu). A failed call changes nothing.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
@@ -105,7 +105,7 @@ pub enum Error {
         /// The device's answer.
         source: DeviceError,
     },
-    /// A resource cannot be used in the state asked for.
+    /// A resource cannot be used in the requested state.
     #[error("{name}: {source}")]
     State {
         /// The resource.
@@ -125,17 +125,17 @@ pub enum Error {
         /// Bytes of the resource.
         capacity: u64,
     },
-    /// A slice of the program's own memory has too few bytes, or another number than is there to read.
+    /// A slice of the program's memory is too short, or differs in length from the bytes to read.
     #[error("{name}: {given} B were given, {needed} B are needed")]
     WrongLength {
-        /// What they are for.
+        /// The object of the read or write.
         name: Name,
-        /// Bytes that are needed.
+        /// The required number of bytes.
         needed: u64,
         /// Bytes of the slice.
         given: u64,
     },
-    /// The CPU cannot reach the resource's memory.
+    /// The resource's memory is not mapped for the CPU.
     #[error(
         "{name}: not mapped: the CPU writes buffers in Upload or GpuUpload memory, and reads those in Readback memory"
     )]
@@ -146,12 +146,12 @@ pub enum Error {
     /// The GPU did not finish in time.
     #[error("{what} within {waited_ms} ms")]
     Timeout {
-        /// What was waited for.
+        /// The target of the wait.
         what: Awaited,
         /// Milliseconds waited.
         waited_ms: u64,
     },
-    /// As many frames as may be in flight have begun and not ended.
+    /// The maximum of frames in flight has begun and not ended.
     #[error(
         "{open} frames have begun and not ended, and no more than {limit} may be in flight: end one, or raise \
          FrameConfig::in_flight"
@@ -162,7 +162,7 @@ pub enum Error {
         /// [`FrameConfig::in_flight`](crate::FrameConfig::in_flight).
         limit: u32,
     },
-    /// Something waits for a submission that was never made, and would wait for ever.
+    /// A wait for a submission that was never made would never end.
     #[error(
         "serial {serial} of queue {} was never submitted (the newest is {newest}), and a wait for it would never end", queue.0
     )]
@@ -174,22 +174,22 @@ pub enum Error {
         /// The newest serial submitted.
         newest: u64,
     },
-    /// A device that has a manager already, or handles of one that is gone.
+    /// The device already has a manager, or live handles of an earlier one.
     #[error(
         "the device has a Gpu, or handles of one that is gone: it can have one at a time, which counts its submissions; \
          drop that one and its handles first"
     )]
     DeviceInUse,
-    /// Something was to be created, begun, recorded or uploaded after [`Gpu::shutdown`](crate::Gpu::shutdown).
+    /// An object was created, begun, recorded or uploaded after [`Gpu::shutdown`](crate::Gpu::shutdown).
     #[error("the Gpu was shut down: it creates, records and uploads nothing any more")]
     ShutDown,
     /// A resource, a recording, an upload or a sync point of another manager.
     #[error("{name}: belongs to another Gpu, and can be used with that one alone")]
     Foreign {
-        /// What it is.
+        /// The object.
         name: Name,
     },
-    /// Queries of a recording that do not begin and end in pairs.
+    /// The queries of a recording do not begin and end in pairs.
     #[error("{recording} ({id}): {rule}")]
     Query {
         /// The recording.
@@ -199,27 +199,27 @@ pub enum Error {
         /// The rule that it breaks.
         rule: QueryRule,
     },
-    /// The recording that was to read bytes back was not submitted.
+    /// The recording that should read bytes back was not submitted.
     #[error("{name}: not read back, because recording {recording} was dropped and not submitted")]
     Discarded {
-        /// What was to be read.
+        /// The resource to read.
         name: Name,
         /// The recording.
         recording: Name,
     },
-    /// More than an upload ring could ever hold.
+    /// A request larger than an upload ring.
     #[error(
         "{name}: {size} B never fit into its {capacity} B: create a larger ring, or one with WhenTooLarge::Dedicate"
     )]
     TooLarge {
         /// The ring.
         name: Name,
-        /// Bytes asked for.
+        /// Bytes requested.
         size: u64,
         /// Bytes of the ring.
         capacity: u64,
     },
-    /// What keeps an upload ring full may be used by a recording that is still open.
+    /// An open recording may use the bytes that keep an upload ring full.
     #[error(
         "{name}: no room for {size} B: {used} of its {capacity} B are in use, and recording {recording}, open since \
          frame {frame}, may use the oldest of them: submit or drop it"
@@ -227,28 +227,28 @@ pub enum Error {
     HeldByRecording {
         /// The ring.
         name: Name,
-        /// Bytes asked for.
+        /// Bytes requested.
         size: u64,
         /// Bytes in use.
         used: u64,
         /// Bytes of the ring.
         capacity: u64,
-        /// The recording that has been open for longest.
+        /// The recording that has been open for the longest time.
         recording: Name,
         /// The frame in which it was opened.
         frame: u64,
     },
-    /// What one recording was given is used in another.
+    /// Constants or descriptors of one recording are used in another.
     #[error(
         "constants of recording {name} ({id}) are used in recording {used_name} ({used_id}): make them in the recording \
          that uses them"
     )]
     OtherRecording {
-        /// The recording that they were made for.
+        /// The recording for which they were made.
         name: Name,
         /// Its number.
         id: RecordingId,
-        /// The recording that they are used in.
+        /// The recording that uses them.
         used_name: Name,
         /// Its number.
         used_id: RecordingId,
@@ -261,17 +261,17 @@ pub enum Error {
     NotAcquired {
         /// The resource.
         name: Name,
-        /// The number of the recording in which it was acquired.
+        /// The number of the recording that acquired it.
         acquired_by: u64,
-        /// The recording in which it was used.
+        /// The recording that uses it.
         recording: Name,
         /// Its number.
         id: RecordingId,
     },
-    /// A declared graph is wrong, or cannot be planned.
+    /// A declared graph is invalid, or cannot be planned.
     #[error(transparent)]
     Graph(#[from] GraphError),
-    /// A transient resource in a call that only lasting ones allow.
+    /// A transient resource was passed to a call that accepts only lasting ones.
     #[error("{name}: {rule}")]
     Transient {
         /// The resource.
@@ -303,9 +303,9 @@ pub enum Error {
     FixedState {
         /// The buffer.
         name: Name,
-        /// Who reads and writes it.
+        /// CPU and GPU access to its memory.
         memory: MemoryUse,
-        /// The state asked for.
+        /// The requested state.
         state: State,
     },
     /// The device's tables contradict the contract, for example no memory type at all.
@@ -314,13 +314,13 @@ pub enum Error {
         /// The rule.
         rule: ContractRule,
     },
-    /// Tables of tenure's own contradict each other: a bug to be reported.
+    /// Internal tables of tenure contradict each other: a bug to report.
     #[error("a bug of tenure, please report it: {what}")]
     Internal {
-        /// What was found.
+        /// The contradiction.
         what: &'static str,
     },
-    /// A tile of a reserved resource or of a tile pool that does not exist, or is not free.
+    /// A tile of a reserved resource or of a tile pool does not exist, or is not free.
     #[error("{name}: {rule}")]
     Tiles {
         /// The resource.
@@ -335,7 +335,7 @@ impl Error {
         Self::Device { name: name.clone(), source }
     }
 
-    /// Names the recording in an error of nothing in particular.
+    /// Adds the name of the recording to an error without a name.
     pub(crate) fn named(self, recording: &Name) -> Self {
         match self {
             Self::Device { name, source } if name.is_empty() => {
@@ -348,7 +348,7 @@ impl Error {
         }
     }
 
-    /// True once the device is lost: nothing works any more.
+    /// True once the device is lost: every later call fails.
     #[must_use]
     pub const fn is_device_lost(&self) -> bool {
         matches!(self, Self::Device { source: DeviceError::Lost { .. }, .. })

@@ -1,4 +1,4 @@
-//! The rules that errors name.
+//! The rules that errors cite.
 
 use tenure_heap::InvalidProperties;
 
@@ -6,47 +6,47 @@ use crate::device::{AccelerationStructureKind, QueryKind};
 use crate::memory::MemoryUse;
 use crate::time::RecordingId;
 
-/// What a transient resource, or a call that is given one, must satisfy.
+/// Rule for transient resources, and for calls with one.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransientRule {
     /// Transient buffers are in memory for the GPU alone.
     #[error("a transient buffer must be of {:?} memory, not {memory:?}", MemoryUse::GpuOnly)]
     GpuOnly {
-        /// The memory asked for.
+        /// The requested memory.
         memory: MemoryUse,
     },
-    /// Transient resources are shared with no other device or process.
+    /// Transient resources are not shared with other devices or processes.
     #[error("a transient resource, whose memory is another's before and after, cannot be SHARED")]
     Shared,
-    /// A buffer was asked for as a texture, or a texture as a buffer.
+    /// A buffer was requested as a texture, or a texture as a buffer.
     #[error("a buffer must be asked for as a buffer, a texture as a texture")]
     WrongType,
-    /// A pass asked for a resource that it did not declare, or that does not exist.
+    /// A pass requested a resource that it did not declare, or that does not exist.
     #[error("a pass can use only the resources that it declared")]
     NotDeclared,
-    /// The commands of a pass went to another recording than the one given.
+    /// The commands of a pass were recorded in another recording than the given one.
     #[error("a pass must be recorded into the recording that it was given")]
     OtherRecording,
-    /// An upload to a transient resource, whose memory is its own only in recordings.
+    /// An upload to a transient resource, which owns its memory only in recordings.
     #[error("an upload must go to a lasting resource; copy to a transient one in a recording")]
     NoUploads,
-    /// The [`Gpu`](crate::Gpu) is gone.
+    /// The [`Gpu`](crate::Gpu) was dropped.
     #[error("transient resources need their Gpu, which is gone")]
     GpuIsGone,
 }
 
-/// What a swap chain, or a call with one of its images, must satisfy.
+/// Rule for swap chains, and for calls with one of their images.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SwapchainRule {
-    /// An image is presented that nothing has drawn.
+    /// An image is presented without being drawn.
     #[error(
         "an image is presented after a recording that finished it was submitted: call finish() in the last one"
     )]
     NotFinished,
-    /// No submission waited for the image before the one that finished it: what drew to it may have done so while the
-    /// window showed it.
+    /// No submission waited for the image before the one that finished it: earlier commands may have drawn to
+    /// it while the window showed it.
     #[error("the recording that begins with an image is submitted before the one that finishes it")]
     BegunFirst,
     /// Two recordings finish an image.
@@ -73,31 +73,31 @@ pub enum SwapchainRule {
     /// The number of images is out of range.
     #[error("{images} images: must be {min} to {max}")]
     Images {
-        /// Images asked for.
+        /// Requested number of images.
         images: u32,
-        /// The least.
+        /// The minimum.
         min: u32,
-        /// The most.
+        /// The maximum.
         max: u32,
     },
 }
 
-/// What the queries of a recording must satisfy.
+/// Rule for the queries of a recording.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryRule {
-    /// The recording was to be submitted with a query that has begun and not ended.
+    /// The recording should be submitted with a query that has begun and not ended.
     #[error("the {kind} that has begun has not ended")]
     NotEnded {
-        /// What it measures.
+        /// The measured quantity.
         kind: QueryKind,
     },
     /// A query began while another one of the same unit had not ended.
     #[error("no {kind} can begin before the {begun} that has begun ends")]
     AlreadyBegun {
-        /// What the new one was to measure.
+        /// The measured quantity of the new query.
         kind: QueryKind,
-        /// What the one measures that has begun.
+        /// The measured quantity of the open query.
         begun: QueryKind,
     },
     /// The query or scope that was ended is not open in the recording.
@@ -111,22 +111,22 @@ pub enum QueryRule {
     },
 }
 
-/// What a copy of an acceleration structure must satisfy.
+/// Rule for copies of acceleration structures.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StructureRule {
     /// The destination is smaller than the source, or than its compacted size.
     #[error("{needed} B are copied into an acceleration structure of {size} B")]
     TooSmall {
-        /// Bytes that are copied.
+        /// Bytes to copy.
         needed: u64,
         /// Bytes of the destination.
         size: u64,
     },
-    /// The size does not come from a query of the structure: compaction never makes one larger.
+    /// The size does not come from a query of the structure: compaction never makes a structure larger.
     #[error("{compacted} B are no compacted size of an acceleration structure of {size} B")]
     NotCompacted {
-        /// The size that was given.
+        /// The given size.
         compacted: u64,
         /// Bytes of the source.
         size: u64,
@@ -134,17 +134,17 @@ pub enum StructureRule {
     /// A top-level structure is copied to a bottom-level one, or the other way round.
     #[error("a {src} acceleration structure cannot be copied to a {dst} one")]
     Kinds {
-        /// What the source holds.
+        /// The kind of the source.
         src: AccelerationStructureKind,
-        /// What the destination holds.
+        /// The kind of the destination.
         dst: AccelerationStructureKind,
     },
-    /// Source and destination are the same.
+    /// Source and destination are the same structure.
     #[error("an acceleration structure is copied to another one")]
     Itself,
 }
 
-/// What the tables of a device must satisfy.
+/// Rule for the tables of a device.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContractRule {
@@ -153,7 +153,7 @@ pub enum ContractRule {
     Queues {
         /// Queues that the device has.
         queues: usize,
-        /// The most that are supported.
+        /// The supported maximum.
         max: usize,
     },
     /// The properties of memory contradict themselves, or one of them is not a power of two.
@@ -161,11 +161,11 @@ pub enum ContractRule {
     Memory(#[from] InvalidProperties),
 }
 
-/// What a box of tiles of a reserved resource must satisfy.
+/// Rule for boxes of tiles of a reserved resource.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TileRule {
-    /// The box is empty, or leaves its subresource.
+    /// The box is empty, or exceeds its subresource.
     #[error("the box ends at tile {end} of the {limit} along an axis: it must lie within and not be empty")]
     OutOfRange {
         /// The tile after the last one of the box, along the axis concerned.
@@ -181,15 +181,15 @@ pub enum TileRule {
         /// Subresources that the resource has.
         count: u64,
     },
-    /// Mappings are copied within one resource.
+    /// The source and the destination of a mapping copy are the same resource.
     #[error("mappings must be copied from another resource")]
     SameResource,
-    /// Mappings are copied between boxes of different shapes.
+    /// The source and the destination of a mapping copy differ in shape.
     #[error("the boxes of {tiles} and {source_tiles} tiles must have the same extent")]
     Extents {
-        /// Tiles of the box that is mapped.
+        /// Tiles of the destination box.
         tiles: usize,
-        /// Tiles of the box that is copied.
+        /// Tiles of the source box.
         source_tiles: usize,
     },
 }

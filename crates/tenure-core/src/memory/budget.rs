@@ -1,5 +1,4 @@
-//! What the operating system grants of each memory heap, asked for seldom and corrected by what was taken and given
-//! back since.
+//! Budgets of the memory heaps, queried seldom and corrected by the allocations and frees since.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,22 +8,22 @@ use tenure_heap::{HeapBudget, HeapProperties};
 
 use crate::device::{Device, MemoryTypeId};
 
-/// The budgets of all memory heaps, of which no API has more than 16.
+/// The budgets of all memory heaps. No API has more than 16 heaps.
 pub(crate) type HeapBudgets = SmallVec<[HeapBudget; 16]>;
 
-/// Bytes that tenure has of one memory heap.
+/// Bytes of one memory heap that tenure has allocated.
 #[derive(Debug, Default)]
 struct HeapCount {
     ours: AtomicU64,
-    /// Of these, what is being given back at this moment: the driver may have it again already.
+    /// The part of `ours` that is being given back at this moment: the driver may have it already.
     leaving: AtomicU64,
 }
 
-/// What the operating system said of one memory heap.
+/// The answer of the operating system for one memory heap.
 #[derive(Clone, Copy, Debug, Default)]
 struct Answer {
     reported: HeapBudget,
-    /// Of [`HeapCount::ours`], the bytes that the reported usage has in it for certain.
+    /// The part of [`HeapCount::ours`] that the reported usage certainly includes.
     ours: u64,
 }
 
@@ -33,31 +32,31 @@ struct Answer {
 struct Answers {
     /// Empty before the first answer.
     heaps: Vec<Answer>,
-    /// The frame in which it was given.
+    /// The frame of the query.
     frame: u64,
-    /// The operating system has said that there is another one.
+    /// The operating system has announced a change since.
     is_outdated: bool,
 }
 
-/// What the operating system grants of each memory heap.
+/// The budget that the operating system grants of each memory heap.
 ///
-/// It is asked once a frame at most, because some drivers take milliseconds to answer, and once more when it says
-/// that it grants something else. Between two answers the usage
-/// follows from what was taken and given back: other programs' memory is not in that. Before the first frame has
-/// ended it is asked each time.
+/// The budgets are queried at most once per frame, because some drivers take milliseconds to answer, and once
+/// more after the operating system announces a change. Between two queries the usage follows from the manager's
+/// own allocations and frees; memory of other programs is not part of that. Before the end of the first frame
+/// every call queries.
 ///
-/// Where threads allocate while it is asked, the usage is taken to be too high rather than too low.
+/// If threads allocate during a query, the usage is estimated too high rather than too low.
 #[derive(Debug)]
 pub(crate) struct Budgets {
-    /// For each memory type the index of its heap.
+    /// The index of the heap of each memory type.
     heap_of_type: Box<[u8]>,
     heaps: Box<[HeapCount]>,
-    /// Frames that have ended.
+    /// Frames ended so far.
     frame: AtomicU64,
-    /// How often the operating system has said that it grants something else.
+    /// Budget changes announced by the operating system.
     changes: AtomicU64,
     answers: Mutex<Answers>,
-    /// Locked by the thread that asks. No other lock is taken while it is held, but the short one above.
+    /// Held by the querying thread. While it is held, only the short lock above may be taken.
     asking: Mutex<()>,
 }
 
@@ -73,7 +72,7 @@ impl Budgets {
         }
     }
 
-    /// The index of the heap that a memory type is in.
+    /// The index of the heap of a memory type.
     pub(crate) fn heap_index(&self, memory: MemoryTypeId) -> Option<usize> {
         self.heap_of_type.get(usize::from(memory.0)).map(|heap| usize::from(*heap))
     }
@@ -82,21 +81,21 @@ impl Budgets {
         self.heaps.get(usize::from(*self.heap_of_type.get(usize::from(memory.0))?))
     }
 
-    /// The driver gave memory.
+    /// Counts memory allocated from the driver.
     pub(crate) fn note_allocation(&self, memory: MemoryTypeId, bytes: u64) {
         if let Some(heap) = self.heap(memory) {
             heap.ours.fetch_add(bytes, Ordering::AcqRel);
         }
     }
 
-    /// Memory is about to be given back to the driver.
+    /// Counts memory that is about to be given back to the driver.
     pub(crate) fn begin_release(&self, memory: MemoryTypeId, bytes: u64) {
         if let Some(heap) = self.heap(memory) {
             heap.leaving.fetch_add(bytes, Ordering::AcqRel);
         }
     }
 
-    /// It was given back.
+    /// Counts memory that was given back.
     pub(crate) fn end_release(&self, memory: MemoryTypeId, bytes: u64) {
         if let Some(heap) = self.heap(memory) {
             heap.ours.fetch_sub(bytes, Ordering::AcqRel);
@@ -104,23 +103,23 @@ impl Budgets {
         }
     }
 
-    /// Of a memory heap, by its index, what is granted and used; where the program has capped what tenure takes, and
-    /// that is nearer, the cap and what tenure has.
+    /// Budget and usage of a memory heap, by its index; if the program's cap is nearer, the cap and the
+    /// manager's own usage.
     pub(crate) fn nearer(&self, heap: usize, granted: HeapBudget, cap: Option<u64>) -> HeapBudget {
         let (Some(cap), Some(count)) = (cap, self.heaps.get(heap)) else { return granted };
-        // A budget of 0 is one that nobody knows.
+        // A budget of 0 means unknown.
         let capped = HeapBudget { budget: cap.max(1), usage: count.ours.load(Ordering::Acquire) };
         let product = |one: u64, other: u64| u128::from(one) * u128::from(other);
         let is_nearer = product(capped.usage, granted.budget) > product(granted.usage, capped.budget);
         if granted.budget == 0 || is_nearer { capped } else { granted }
     }
 
-    /// A frame has ended: the next who needs to know asks again.
+    /// Ends a frame: the next reader queries again.
     pub(crate) fn end_frame(&self) {
         self.frame.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Frames since the last answer; the most there can be before the first.
+    /// Frames since the last answer; `u64::MAX` before the first, and after an announced change.
     pub(crate) fn age(&self) -> u64 {
         let (frame, answers) = (self.frame.load(Ordering::Relaxed), self.answers.lock());
         if answers.heaps.is_empty() || answers.is_outdated {
@@ -130,12 +129,12 @@ impl Budgets {
         }
     }
 
-    /// How often the operating system has said that it grants something else.
+    /// Budget changes announced by the operating system so far.
     pub(crate) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)
     }
 
-    /// Listens to what the operating system says; true when it grants something else.
+    /// Polls for a change announced by the operating system; true if there was one.
     pub(crate) fn hear_change<D: Device>(&self, device: &D) -> bool {
         let has_changed = device.budget_changed();
         if has_changed {
@@ -145,8 +144,8 @@ impl Budgets {
         has_changed
     }
 
-    /// The budgets, by heap; asks the operating system if it was not asked in this frame, or grants something else
-    /// since. While another thread asks, what is known.
+    /// The budgets, by heap. Queries the operating system if this frame has not done so, or if it announced a
+    /// change since. While another thread queries, returns the last known budgets.
     pub(crate) fn current<D: Device>(&self, device: &D) -> HeapBudgets {
         if self.is_stale() || self.hear_change(device) {
             let asking = if self.is_known() { self.asking.try_lock() } else { Some(self.asking.lock()) };
@@ -157,7 +156,7 @@ impl Budgets {
         self.known()
     }
 
-    /// The budgets as far as they are known, by heap. Never asks; empty before anybody has.
+    /// The last known budgets, by heap. Never queries; empty before the first query.
     pub(crate) fn known(&self) -> HeapBudgets {
         let answers = self.answers.lock();
         answers.heaps.iter().zip(&self.heaps).map(|(answer, heap)| answer.corrected(heap)).collect()
@@ -175,9 +174,9 @@ impl Budgets {
     fn ask<D: Device>(&self, device: &D) {
         let frame = self.frame.load(Ordering::Relaxed);
         let before: Vec<u64> = self.heaps.iter().map(|heap| heap.ours.load(Ordering::Acquire)).collect();
-        // What is said from here on may not be in the answer.
+        // The answer may not include changes announced from here on.
         self.answers.lock().is_outdated = false;
-        // A device that does not answer grants everything, and refuses the memory itself.
+        // A device that does not answer grants everything, and refuses allocations itself.
         let reported = device.budget().unwrap_or_default();
         let answer = |(index, (heap, before)): (usize, (&HeapCount, u64))| Answer {
             reported: reported.get(index).copied().unwrap_or_default(),
@@ -190,10 +189,10 @@ impl Budgets {
 }
 
 impl HeapCount {
-    /// The bytes that a usage has in it for certain that was reported since there were `before`: none that was taken
-    /// meanwhile, and none that may have been given back.
+    /// The bytes that a usage certainly includes that was reported after there were `before` bytes: none
+    /// allocated meanwhile, and none that may have been given back.
     fn certain(&self, before: u64) -> u64 {
-        // In this order: what is given back after the first line was there when the usage was reported.
+        // In this order: memory given back after the first line was still there when the usage was reported.
         let leaving = self.leaving.load(Ordering::Acquire);
         let after = self.ours.load(Ordering::Acquire);
         before.min(after).saturating_sub(leaving)
@@ -201,7 +200,7 @@ impl HeapCount {
 }
 
 impl Answer {
-    /// With what was taken and given back since.
+    /// The answer, corrected by the allocations and frees since.
     fn corrected(&self, heap: &HeapCount) -> HeapBudget {
         let HeapBudget { budget, usage } = self.reported;
         let now = heap.ours.load(Ordering::Acquire);
@@ -228,7 +227,7 @@ mod tests {
         assert_eq!(answer.corrected(&heap).usage, 220);
     }
 
-    /// Whatever happens while the operating system is asked, the usage is not taken for less than it is.
+    /// Whatever happens during a query, the usage is never estimated below the real one.
     #[test]
     fn changes_during_a_question_count_twice_rather_than_not_at_all() {
         let heap = HeapCount::default();

@@ -1,4 +1,4 @@
-//! Classes, what must not share a heap, and memory types: which to try, in which order.
+//! Classes of allocations that may share heaps, and the order in which memory types are tried.
 
 use std::fmt;
 
@@ -9,8 +9,7 @@ use crate::device::{Api, HeapCategory, MemoryFlags, MemoryTypeId, Priority, Prop
 
 macro_rules! pool_kinds {
     ($($(#[$doc:meta])* $kind:ident = $text:literal,)*) => {
-        /// What a pool is for. Each kind has a pool of its own in each memory type and heap
-        /// category, made on demand.
+        /// Purpose of a pool. Each kind has its own pool in each memory type and heap category, made on demand.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -22,7 +21,7 @@ macro_rules! pool_kinds {
             /// Every kind.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
 
-            /// For reports and debug names.
+            /// The name, for reports and debug names.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$kind => $text,)* }
@@ -42,10 +41,10 @@ pool_kinds! {
     IndirectBuffers = "indirect buffers",
     /// Ranges of large buffers of acceleration structures.
     AccelerationStructures = "acceleration structures",
-    /// Placed buffers that the GPU writes: each has a state of its own.
+    /// Placed buffers that the GPU writes: each has its own state.
     UnorderedBuffers = "unordered-access buffers",
-    /// Placed buffers that could share one: under [`Strategy::Placed`](crate::Strategy::Placed),
-    /// or by request.
+    /// Placed buffers that could share a buffer, placed because of
+    /// [`Strategy::Placed`](crate::Strategy::Placed) or on request.
     PlacedBuffers = "placed buffers",
     /// Ranges of mapped buffers for small dynamic buffers, when the buddy suballocator divides them.
     SmallUploads = "small uploads",
@@ -53,14 +52,14 @@ pool_kinds! {
     Uploads = "uploads",
     /// Ranges of mapped, cached buffers that the CPU reads.
     Readbacks = "readbacks",
-    /// Ranges of mapped buffers that the manager fills itself: what uploads stage, constants, what an
-    /// upload ring has no room for. Commands only ever read them, so that no buffer of the program may
-    /// share one with them.
+    /// Ranges of mapped buffers that the manager fills itself: staging memory, constants, and uploads that do
+    /// not fit into an upload ring. Commands only ever read them, so that no buffer of the program may share an
+    /// API buffer with them.
     UploadPages = "upload pages",
-    /// Ranges of mapped, cached buffers that readbacks are copied to; no buffer of the program shares one
-    /// with them.
+    /// Ranges of mapped, cached buffers that readbacks are copied to; no buffer of the program shares an API
+    /// buffer with them.
     ReadbackPages = "readback pages",
-    /// Placed textures that may lie at 4 KiB.
+    /// Placed textures that may be aligned to 4 KiB.
     SmallTextures = "small textures",
     /// Placed textures that the GPU only reads.
     Textures = "textures",
@@ -72,14 +71,14 @@ pool_kinds! {
     MultisampledTextures = "multisampled textures",
     /// Tiles of reserved resources.
     Tiles = "tiles",
-    /// Heaps that transient resources share, one after the other.
+    /// Heaps that transient resources share, one after another.
     Transient = "transient resources",
-    /// Resources with memory of their own. No pool is of this kind.
+    /// Resources with dedicated memory. No pool has this kind.
     Committed = "memory of its own",
 }
 
 impl PoolKind {
-    /// How much it matters that the pool's heaps stay in fast memory.
+    /// The importance of keeping the pool's heaps in fast memory.
     #[must_use]
     pub const fn priority(self) -> Priority {
         match self {
@@ -93,46 +92,47 @@ impl PoolKind {
     }
 }
 
-/// What an allocation must share a heap with, and nothing else: memory type, heap category, the kind of pool,
-/// priority, whether it may be evicted, and whether it may move.
+/// Allocations of one class share heaps, those of different classes never do. A class is a memory type, heap
+/// category, kind of pool, priority, evictability and movability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Class {
     /// The memory type.
     pub memory: MemoryTypeId,
-    /// What the heap may hold.
+    /// The resources that the heap may hold.
     pub category: HeapCategory,
-    /// What the pool is for.
+    /// The purpose of the pool.
     pub kind: PoolKind,
-    /// How much it matters that its heaps stay in fast memory.
+    /// The importance of keeping its heaps in fast memory.
     pub priority: Priority,
-    /// Whether what it holds may be evicted while no work uses it.
+    /// Whether its resources may be evicted while no work uses them.
     pub is_evictable: bool,
-    /// Whether what it holds may move to another place. What may not would keep its block from being emptied.
+    /// Whether its resources may move to another place. An immovable resource would keep its block from being
+    /// emptied.
     pub is_movable: bool,
 }
 
-/// What holds for a block as a whole, so that resources in which it differs share none.
+/// Properties of a block as a whole: resources that differ in them never share a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockTraits {
-    /// `None`: that of the kind of pool.
+    /// `None`: the priority of the kind of pool.
     pub(crate) priority: Option<Priority>,
     pub(crate) is_evictable: bool,
     pub(crate) is_movable: bool,
 }
 
 impl BlockTraits {
-    /// Bytes; an evictable resource of at least this size has memory of its own, and the smaller ones share blocks of
-    /// at most this size. In smaller blocks fewer bytes move that are not needed, but each block that moves takes the
-    /// operating system a while: of sizes from 768 KiB to 8 MiB this takes the least time over the scenarios of
-    /// small things of `bench -- pressure` together.
+    /// Bytes; an evictable resource of at least this size has dedicated memory, smaller ones share blocks of at
+    /// most this size. Smaller blocks page fewer unneeded bytes, but the operating system takes time for each
+    /// block: of sizes from 768 KiB to 8 MiB this one takes the least total time over the scenarios with small
+    /// resources of `bench -- pressure`.
     pub(crate) const ALONE: u64 = 1 << 20;
 
-    /// Whether a resource leaves and comes back alone: else others would be moved with it that are not needed.
+    /// Whether a resource is evicted alone: in a shared block, unneeded resources would be paged with it.
     pub(crate) const fn wants_own_memory(self, size: u64) -> bool {
         self.is_evictable && size >= Self::ALONE
     }
 
-    /// Those of most resources.
+    /// Whether these are the traits of most resources.
     #[inline]
     pub(crate) const fn is_usual(self) -> bool {
         self.priority.is_none() && !self.is_evictable && !self.is_movable
@@ -140,11 +140,11 @@ impl BlockTraits {
 }
 
 const PRIORITIES: usize = Priority::High as usize + 1;
-/// Combinations of what may be evicted and what may move.
+/// Combinations of evictable and movable.
 const FLAGS: usize = 4;
 
 impl Class {
-    /// How many classes there can be.
+    /// The number of possible classes.
     pub(crate) const COUNT: usize =
         PoolKind::ALL.len() * HeapCategory::ALL.len() * MAX_MEMORY_TYPES * PRIORITIES * FLAGS;
 
@@ -159,13 +159,13 @@ impl Class {
         Self { memory, category, kind, priority, is_evictable, is_movable }
     }
 
-    /// What holds for its blocks.
+    /// The traits of its blocks.
     pub(crate) const fn traits(self) -> BlockTraits {
         let Self { priority, is_evictable, is_movable, .. } = self;
         BlockTraits { priority: Some(priority), is_evictable, is_movable }
     }
 
-    /// A dense number; `None` for a memory type no device can have.
+    /// A dense index; `None` for a memory type that no device can have.
     pub(crate) fn index(self) -> Option<usize> {
         let memory = usize::from(self.memory.0);
         let family = self.kind as usize * HeapCategory::ALL.len() + self.category as usize;
@@ -186,21 +186,21 @@ impl fmt::Display for Class {
     }
 }
 
-/// How a resource's memory is read and written.
+/// CPU and GPU access to the memory of a resource.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MemoryUse {
-    /// The GPU alone; filled by copies.
+    /// Accessed by the GPU alone; filled by copies.
     #[default]
     GpuOnly,
     /// Written by the CPU, read by the GPU: mapped, and mostly in system memory.
     Upload,
     /// Written by the GPU, read by the CPU: mapped and cached.
     Readback,
-    /// Written by the CPU, read by the GPU, in device-local memory where there is enough of it
-    /// ([`Features::GPU_UPLOAD`](crate::device::Features::GPU_UPLOAD)); else as
-    /// [`Upload`](Self::Upload), because the window of a card without a resized BAR is small, and
-    /// its driver needs it.
+    /// Written by the CPU, read by the GPU, in device-local memory on devices with enough mappable device-local
+    /// memory ([`Features::GPU_UPLOAD`](crate::device::Features::GPU_UPLOAD)); otherwise like
+    /// [`Upload`](Self::Upload), because the window of a card without a resizable BAR is small, and its driver
+    /// needs it.
     GpuUpload,
 }
 
@@ -228,7 +228,7 @@ impl MemoryUse {
         }
     }
 
-    /// Flags better left to those who need them: the small BAR window, cached memory.
+    /// Flags left to uses that need them: the small BAR window, cached memory.
     const fn avoided(self) -> MemoryFlags {
         match self {
             Self::GpuOnly => MemoryFlags::HOST_VISIBLE.union(MemoryFlags::HOST_CACHED),
@@ -240,9 +240,8 @@ impl MemoryUse {
 }
 
 impl MemoryUse {
-    /// Whether D3D12 fixes the state of resources in such memory to one that this use cannot live
-    /// with: its upload heaps are only ever read by the GPU, its (cached) readback heaps only ever
-    /// copied to.
+    /// Whether D3D12 restricts resources in such memory to a fixed state that excludes this use: the GPU can
+    /// only read upload heaps, and only copy to (cached) readback heaps.
     const fn is_ruled_out_by_state(self, flags: MemoryFlags) -> bool {
         let is_default = flags.contains(MemoryFlags::DEVICE_LOCAL);
         let is_readback = flags.contains(MemoryFlags::HOST_CACHED);
@@ -257,10 +256,10 @@ impl MemoryUse {
 /// Memory types in order of preference.
 pub type TypeOrder = SmallVec<[MemoryTypeId; 8]>;
 
-/// The memory types to try for a use: those with the required flags, most preferred flags first,
-/// then coherent before others where the CPU accesses them, then fewest avoided ones, then in the device's own order, by which drivers rank them too.
-/// Memory for special purposes is never tried, nor lazily allocated memory ([`target_type_order`]), nor, on D3D12, heaps in which resources have a
-/// fixed state that rules the use out.
+/// The memory types to try for a use. Only types with the required flags; ordered by preferred flags, then, for
+/// CPU access, coherent before others, then by fewest avoided flags, then in the device's own order, which is
+/// the drivers' ranking. Memory for special purposes is never tried, nor lazily allocated memory
+/// ([`target_type_order`]), nor, on D3D12, heaps whose fixed resource state excludes the use.
 ///
 /// ```
 /// use tenure::device::Device;
@@ -290,7 +289,7 @@ pub fn type_order(properties: &Properties, memory_use: MemoryUse) -> TypeOrder {
         .map(|(index, memory_type)| {
             let missing = memory_use.preferred().difference(memory_type.flags).bits().count_ones();
             let unwanted = memory_use.avoided().intersection(memory_type.flags).bits().count_ones();
-            // Each access to others is flushed or invalidated.
+            // Each access to other types needs a flush or an invalidation.
             let needs_flushes =
                 memory_use.is_mapped() && !memory_type.flags.contains(MemoryFlags::HOST_COHERENT);
             (missing, needs_flushes, unwanted, index)
@@ -300,8 +299,9 @@ pub fn type_order(properties: &Properties, memory_use: MemoryUse) -> TypeOrder {
     order.into_iter().map(|(.., index)| MemoryTypeId(index)).collect()
 }
 
-/// The memory types to try for a [transient attachment](crate::Usage::TRANSIENT_ATTACHMENT): lazily allocated ones
-/// first, in the device's own order, then those for the GPU alone. Which of them suit, the requirements say.
+/// The memory types to try for a [transient attachment](crate::Usage::TRANSIENT_ATTACHMENT): lazily allocated
+/// ones first, in the device's own order, then those for the GPU alone. The resource's requirements decide
+/// which of them it can use.
 ///
 /// ```
 /// use tenure::device::Device;
@@ -315,7 +315,7 @@ pub fn target_type_order(properties: &Properties) -> TypeOrder {
     lazy_types(properties).chain(type_order(properties, MemoryUse::GpuOnly)).collect()
 }
 
-/// The memory types that are allocated lazily, of those that are for any program.
+/// The lazily allocated memory types that any program may use.
 pub(super) fn lazy_types(properties: &Properties) -> impl Iterator<Item = MemoryTypeId> + '_ {
     let lazy = (0_u8..).zip(&properties.memory_types).filter(|(_, memory_type)| {
         let flags = memory_type.flags;

@@ -1,4 +1,4 @@
-//! What a request would take from the driver.
+//! Cost of a request in driver memory.
 
 use tenure_heap::Round;
 
@@ -15,44 +15,44 @@ use crate::device::{
     BufferInfo, Device, DeviceError, HeapBudget, HeapCategory, MemoryTypeId, Requirements, ResourceDesc,
 };
 
-/// What a request would take: see [`Gpu::buffer_cost`](crate::Gpu::buffer_cost). Bytes.
+/// Predicted cost of a request: see [`Gpu::buffer_cost`](crate::Gpu::buffer_cost). Bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cost {
-    /// What it takes of a block, or of memory of its own, before rounding.
+    /// Bytes taken from a block, or from dedicated memory, before rounding.
     pub size: u64,
-    /// What its offset is a multiple of.
+    /// Alignment of the offset.
     pub alignment: u64,
-    /// Where it would be.
+    /// Predicted location.
     pub location: LocationKind,
-    /// The memory type that it would go to.
+    /// Predicted memory type.
     pub memory_type: u8,
     /// The memory heap of that type.
     pub heap: usize,
-    /// What the driver would be asked for: 0 where a block has room, else a new block, or memory of its own.
+    /// Bytes requested from the driver: 0 if a block has room, otherwise a new block, or dedicated memory.
     pub new_bytes: u64,
-    /// Whether the usage stays within the budget, or nobody knows one, and what the manager has within the program's
-    /// [cap](crate::Gpu::set_memory_cap). If not, idle memory is given back first, and then the budget is exceeded; the
-    /// cap never is.
+    /// Whether usage stays within the budget (or the budget is unknown) and the manager's memory within the
+    /// program's [cap](crate::Gpu::set_memory_cap). If not, idle memory is given back first, and then the
+    /// budget is exceeded; the cap never is.
     pub is_within_budget: bool,
 }
 
-/// A request, as far as its cost goes. Sizes in bytes.
+/// The parts of a request that determine its cost. Sizes in bytes.
 struct Asked<'a> {
     size: u64,
     align: u64,
-    /// What memory for the request alone would take.
+    /// Size of a dedicated allocation for the request.
     alone: u64,
-    /// The pool that it would go to.
+    /// The pool that would serve it.
     pool: Option<PoolKind>,
     traits: BlockTraits,
-    /// What it is in a pool.
+    /// The kind of location in that pool.
     kind: LocationKind,
     category: HeapCategory,
-    /// The memory types, as bits, that the request allows, and those that would do.
+    /// The memory types, as bits, that the request allows, and those that its resource can use.
     memory_types: (u32, u32),
     order: &'a [MemoryTypeId],
-    /// Whether it goes to slower memory before a budget is exceeded.
+    /// Whether the request goes to slower memory before a budget is exceeded.
     spills: bool,
 }
 
@@ -84,7 +84,7 @@ impl<D: Device> Pools<D> {
         self.cost(device, config, &asked)
     }
 
-    /// The cost of an API resource of its own.
+    /// The cost of an API resource.
     pub(crate) fn resource_cost(
         &self,
         device: &D,
@@ -113,8 +113,8 @@ impl<D: Device> Pools<D> {
         self.cost(device, config, &asked)
     }
 
-    /// The steps of the fallback chain within budgets, without taking anything; what it would come to beyond the
-    /// budget, if they find nothing.
+    /// Simulates the steps of the fallback chain within budgets; if they find nothing, the first result beyond
+    /// the budget.
     fn cost(&self, device: &D, config: &Config, asked: &Asked<'_>) -> Result<Cost, DeviceError> {
         let (memory_types, category) = (asked.memory_types.0, asked.category);
         let mut order = asked.order.iter().copied().filter(|memory| allows(memory_types, *memory)).peekable();
@@ -124,7 +124,7 @@ impl<D: Device> Pools<D> {
         let is_alike = |memory| self.heap_properties().is_alike(preferred, memory);
         let mut beyond = None;
         for memory in order.filter(|memory| asked.spills || is_alike(*memory)) {
-            // What is allocated lazily takes nothing as long as it is not used, and shares no block.
+            // Lazily allocated memory takes nothing until used, and shares no block.
             let is_lazy = Maker { pools: self, device, config }.is_lazy(memory);
             let pool =
                 asked.pool.filter(|_| !is_lazy).map(|kind| Class::new(memory, category, kind, asked.traits));
@@ -132,7 +132,7 @@ impl<D: Device> Pools<D> {
             let heap = found.map_or(0, |found| usize::from(found.heap));
             let budget = budgets.get(heap).copied();
             let limits = &self.objects.limits;
-            // Beyond the program's cap nothing is taken, whatever is granted.
+            // The program's cap is never exceeded, whatever the budget is.
             let is_capped = |bytes| !limits.allows(memory, bytes, Round::WhateverBudget, Vec::new);
             let is_granted = |bytes| budget.is_none_or(|budget: HeapBudget| budget.grants(bytes));
             let grants = |bytes: u64| is_granted(bytes) && !is_capped(bytes);
@@ -156,14 +156,14 @@ impl<D: Device> Pools<D> {
         beyond.ok_or(DeviceError::OutOfMemory { requested: asked.size, memory: preferred })
     }
 
-    /// What a range of a pool may take from the driver, in the order in which it is tried: nothing where a block has
-    /// room, else the sizes of a new block.
+    /// Bytes that a range of a pool may request from the driver, in the order of attempts: 0 if a block has
+    /// room, otherwise the sizes of a new block.
     fn new_bytes(&self, device: &D, config: &Config, class: Class, size: u64, align: u64) -> Vec<u64> {
         if self.has_room(class, size, align) {
             return vec![0];
         }
         if class.kind == PoolKind::SmallBuffers {
-            // Its blocks are buffers in the heaps of another pool.
+            // The blocks are buffers in heaps of another pool.
             let slot = ResourceDesc::Buffer(BufferInfo {
                 size: config.pools.small_buffer_slot,
                 usage: buffer_usage(class.kind),

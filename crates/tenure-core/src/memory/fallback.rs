@@ -1,4 +1,4 @@
-//! The fallback chain for resources and their ranges: what is done in each of its steps.
+//! The fallback chain for resources and their ranges: the work of each step.
 
 use std::cell::Cell;
 
@@ -15,10 +15,10 @@ use super::{AllocationFlags, BlockTraits, Class, MemoryUse, PoolKind, Suballocat
 use crate::device::{Device, DeviceError, MemoryTypeId, Priority, Requirements, ResourceDesc};
 use crate::{Config, Strategy};
 
-/// Why no memory was found.
+/// The reason for a failed allocation.
 #[derive(Debug)]
 pub(crate) enum AllocationFailure {
-    /// Each step was short of memory; the class preferred, and what each was answered.
+    /// Each step was short of memory; the preferred class, and the answer to each step.
     Short { class: Class, answers: Vec<Answer<DeviceError>> },
     /// The device refused for another reason.
     Refused(DeviceError),
@@ -79,7 +79,7 @@ where
 
     fn make_room(&mut self) {
         match self.flags.contains(AllocationFlags::NEVER_ALLOCATE) {
-            // A block that goes back to the driver is not for this request to take again.
+            // Memory that goes back to the driver in this step cannot serve this request from a block.
             true => self.room.release_completed(),
             false => self.room.make_room(self.wanted),
         }
@@ -110,7 +110,7 @@ where
     D: Device,
     C: Fn(MemoryTypeId) -> Class + Copy,
 {
-    /// Tries each memory type that the resource (`needed`) and the request allow; `requested` bytes.
+    /// Tries each memory type that the resource (`needed`) and the request allow, for `requested` bytes.
     fn run(
         mut self,
         rules: ShortageRules,
@@ -120,7 +120,7 @@ where
     ) -> Result<T, AllocationFailure> {
         let class = self.class;
         if !rules.may_exceed_budget {
-            // What was granted some frames ago is exceeded where less is granted now.
+            // The current budgets may be lower than those of some frames ago.
             self.pools.objects.limits.expire_budgets();
         }
         if let (None, Some(memory)) = (first_allowed(order, memory_types), first_allowed(order, needed)) {
@@ -153,7 +153,7 @@ pub(crate) fn try_memory_types<F: Fallback<Error = DeviceError>>(
 }
 
 impl<D: Device> Pools<D> {
-    /// Logs that memory of a class was short, and that something went to another memory.
+    /// Logs that memory of a class was short, and that a resource went to other memory.
     #[cold]
     pub(crate) fn note_spill(&self, class: Class, found: MemoryTypeId) {
         if let Some(times) = self.notices.spill(class) {
@@ -162,8 +162,8 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// Finds a range of a shared buffer. In steady state [`take_range`](Self::take_range) does the same with
-    /// fewer instructions.
+    /// Finds a range of a shared buffer. In steady state [`take_range`](Self::take_range) finds the same range
+    /// with fewer instructions.
     pub(crate) fn place_range(
         &self,
         device: &D,
@@ -202,7 +202,7 @@ impl<D: Device> Pools<D> {
         found
     }
 
-    /// Finds a run of tiles in a heap. Tiles have no memory of their own to fall back on.
+    /// Finds a run of tiles in a heap. There is no fallback to dedicated memory for tiles.
     pub(crate) fn place_tiles(
         &self,
         device: &D,
@@ -244,7 +244,7 @@ impl<D: Device> Pools<D> {
         request: ResourceRequest<'_>,
         room: &dyn MakeRoom,
     ) -> Result<Backing<D>, AllocationFailure> {
-        // What the first step comes to in steady state, with fewer instructions.
+        // The steady-state result of the first step, with fewer instructions.
         match self.place_in_preferred(device, config, request) {
             Ok(Some(backing)) => Ok(backing),
             Ok(None) => self.place_in_steps(device, config, request, None, room),
@@ -252,8 +252,8 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// A resource placed in the blocks that there are of the preferred memory. `None` when they have no room, or the
-    /// resource is for no pool.
+    /// Places a resource in the existing blocks of the preferred memory. `None` when they have no room, or no
+    /// pool serves the resource.
     ///
     /// # Errors
     /// The device refuses the resource.
@@ -275,8 +275,8 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// Goes through all steps. `refusal` is what the device has answered already when the resource was to be placed in
-    /// a block that is there.
+    /// Goes through all steps. `refusal`: the device's answer if placing the resource in an existing block was
+    /// already refused.
     #[cold]
     fn place_in_steps(
         &self,
@@ -287,7 +287,7 @@ impl<D: Device> Pools<D> {
         room: &dyn MakeRoom,
     ) -> Result<Backing<D>, AllocationFailure> {
         let needs = request.needs;
-        // The first step begins with the block of the preferred memory that was tried.
+        // The first step begins with the block of the preferred memory that was already tried.
         let refusal = Cell::new(refusal);
         // The pool of committed resources that share memory because the device allows few more allocations.
         let shared = shared_kind(&request, config);
@@ -300,7 +300,7 @@ impl<D: Device> Pools<D> {
         let maker = Maker { pools: self, device, config };
         let order = self.order_for(&request);
         let memory_types = request.flags.memory_types(device.properties(), needs.memory_types);
-        // What is allocated lazily costs nothing as long as it is not used; a block would be.
+        // Lazily allocated memory costs nothing until used; a block would cost its size.
         let pool_of = |memory| kind.filter(|_| !maker.is_lazy(memory)).map(|_| maker.pool(class(memory)));
         let steps = Steps {
             pools: self,
@@ -320,7 +320,7 @@ impl<D: Device> Pools<D> {
             },
             dedicated: |memory, round, refusal: DeviceError| match (pool_of(memory), shared) {
                 (Some(_), _) => maker.committed(request, memory, round),
-                // A range that is free is better than none.
+                // A free range is better than a failure.
                 (None, Some(kind)) if refusal.is_shortage() && !maker.is_lazy(memory) => {
                     match self.find(Class::new(memory, needs.category, kind, request.traits)) {
                         Some(shards) => maker.placed_in_existing(shards, request)?.ok_or(refusal),
@@ -347,7 +347,8 @@ const fn rules(flags: AllocationFlags, spill: Spill) -> ShortageRules {
     }
 }
 
-/// Why no memory type is allowed: what needs so many bytes could be in some (`needed`), but for its flags.
+/// The reason why no memory type is allowed: the resource could be in some types (`needed`), but the flags of
+/// the request exclude them.
 pub(crate) fn no_memory_type(order: &[MemoryTypeId], needed: u32, requested: u64) -> DeviceError {
     match first_allowed(order, needed) {
         Some(memory) => DeviceError::DeviceLocalOnly { requested, memory },
@@ -361,15 +362,15 @@ fn stays(request: &ResourceRequest<'_>) -> bool {
     request.traits.is_evictable || is_target(request.desc)
 }
 
-/// Whether a request goes to memory that is not like the preferred before the budget of that is exceeded; with the
-/// request for a resource of its own.
+/// Whether a request goes to memory unlike the preferred before the budget of the preferred is exceeded.
+/// `request`: `None` for ranges of shared buffers.
 pub(super) fn spills_before_budget(memory_use: MemoryUse, request: Option<&ResourceRequest<'_>>) -> bool {
     spill(memory_use, request.is_some_and(stays)) == Spill::BeforeBudget
 }
 
-/// When a request goes to memory that is not like the preferred. Targets and storage textures, which `stay`, are too
-/// slow in the system's memory: the operating system pages other things out for them. What can be evicted leaves
-/// when it is not used, and is fast when it is.
+/// When a request goes to memory unlike the preferred. Targets and storage textures, which `stay`, are too slow
+/// in system memory: the operating system pages other resources out for them. Evictable resources are evicted
+/// while unused, and fast while used.
 const fn spill(memory_use: MemoryUse, stays: bool) -> Spill {
     match memory_use {
         MemoryUse::GpuOnly if stays => Spill::AfterRefusal,
@@ -378,7 +379,7 @@ const fn spill(memory_use: MemoryUse, stays: bool) -> Spill {
     }
 }
 
-/// The pool in which a resource may be placed that had better have memory of its own.
+/// The pool for a resource with dedicated memory by policy, if it may share a block instead.
 pub(super) fn shared_kind(request: &ResourceRequest<'_>, config: &Config) -> Option<PoolKind> {
     let may_share = request.placement == Placement::Committed
         && request.owner == MemoryOwner::Resource

@@ -1,4 +1,4 @@
-//! What a request for memory may not do.
+//! Restrictions on a request for memory.
 
 use bitflags::bitflags;
 
@@ -6,13 +6,13 @@ use super::MemoryUse;
 use crate::device::{DeviceError, MemoryFlags, MemoryTypeId, Properties};
 
 bitflags! {
-    /// What a request for memory may not do, set by [`BufferDesc::allocation`](crate::BufferDesc::allocation) and
-    /// [`TextureDesc::allocation`](crate::TextureDesc::allocation). A request that finds no memory because of them
-    /// fails with [`OutOfMemory`](crate::OutOfMemory), and the program does without, or with less: a streaming system
-    /// loads a smaller mip.
+    /// Restrictions on a request for memory, set by [`BufferDesc::allocation`](crate::BufferDesc::allocation)
+    /// and [`TextureDesc::allocation`](crate::TextureDesc::allocation). A request that finds no memory because
+    /// of them fails with [`OutOfMemory`](crate::OutOfMemory). The program can then do without the resource, or
+    /// use a smaller one: a streaming system loads a smaller mip.
     ///
-    /// The flags hold for lasting resources, in pools and in pages. Transient resources share heaps, for which no
-    /// one of them decides.
+    /// The flags apply to lasting resources, in pools and in pages. They do not apply to transient resources,
+    /// which share heaps.
     ///
     /// ```
     /// use tenure::{AllocationFlags, BufferDesc, Config, Error, Gpu, Usage, sim};
@@ -28,22 +28,22 @@ bitflags! {
     /// ```
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct AllocationFlags: u8 {
-        /// The budget that the operating system grants is not exceeded. What the GPU reads well from system memory
-        /// still goes there, within the budget of that memory.
+        /// Does not exceed the budget that the operating system grants. Resources that the GPU reads well from
+        /// system memory still go there, within the budget of that memory.
         const WITHIN_BUDGET = 1 << 0;
-        /// Only memory local to the GPU.
+        /// Uses only memory local to the GPU.
         const DEVICE_LOCAL_ONLY = 1 << 1;
-        /// Only free ranges of blocks that are there: the driver is not asked for memory. What the policy would
-        /// give memory of its own fails. Nothing is waited for, either.
+        /// Uses only free ranges of existing blocks: the driver is not asked for memory. A resource to which
+        /// the policy would give dedicated memory fails. Does not wait, either.
         const NEVER_ALLOCATE = 1 << 2;
-        /// No wait for memory that was dropped and that the GPU still uses, however long
+        /// Does not wait for dropped memory that the GPU still uses, however long
         /// [`PoolConfig::max_wait`](crate::PoolConfig::max_wait) is.
         const NEVER_WAIT = 1 << 3;
     }
 }
 
 impl AllocationFlags {
-    /// The memory types, as bits, of those in `memory_types` that are allowed.
+    /// The allowed ones among `memory_types`, as bits.
     pub(crate) fn memory_types(self, properties: &Properties, memory_types: u32) -> u32 {
         if !self.contains(Self::DEVICE_LOCAL_ONLY) {
             return memory_types;

@@ -5,11 +5,11 @@ use super::pools::Pools;
 use crate::device::Device;
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
-/// Frees from other threads, queued for the thread that a shard or a table belongs to.
+/// Queue of frees from other threads, for the thread that owns a shard or a table.
 ///
-/// A thread that frees a range of another thread's shard queues the free here: writing into the shard itself
-/// would take its cache lines away from the other thread, again and again. The registry queues removals of
-/// records in the same way.
+/// A thread that frees a range of another thread's shard queues the free here: writing to the shard itself
+/// would repeatedly take its cache lines away from the other thread. The registry queues removals of records in
+/// the same way.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct RemoteFreeList<T = FreeToken> {
@@ -29,13 +29,13 @@ impl<T> RemoteFreeList<T> {
         self.has_some.load(Ordering::Acquire)
     }
 
-    /// Locks it, to queue frees.
+    /// Locks the list, to queue frees.
     #[inline]
     pub(crate) fn open(&self) -> OpenRemoteFrees<'_, T> {
         OpenRemoteFrees { has_some: &self.has_some, queue: self.queue.lock() }
     }
 
-    /// Moves as many as are queued, `most` at most, into `taken`.
+    /// Moves the queued frees, at most `most`, into `taken`.
     pub(crate) fn take(&self, most: usize, taken: &mut Vec<T>) {
         let mut queue = self.queue.lock();
         let left = queue.len().saturating_sub(most);
@@ -58,34 +58,34 @@ impl<T> OpenRemoteFrees<'_, T> {
         self.has_some.store(true, Ordering::Release);
     }
 
-    /// Frees that are queued.
+    /// The number of queued frees.
     pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }
 }
 
-/// Ranges given back under one lock: enough that it costs little beside them, few enough that no other thread
-/// waits long for it.
+/// Ranges freed under one lock: enough that the cost of the lock is small, few enough that no other thread
+/// waits long.
 pub(crate) const RUN: usize = 64;
 
-/// Gives ranges back, those that follow each other into the same shard under one lock.
+/// Frees ranges; consecutive ranges of one shard are freed under one lock.
 ///
-/// It may hold the lock of a shard: nothing else may be asked of the pools until it is dropped.
+/// It may hold the lock of a shard: the caller must not use the pools otherwise until it is dropped.
 pub(crate) struct Freeing<'a, D: Device> {
     pools: &'a Pools<D>,
     open: Option<Open<'a, D>>,
 }
 
-/// A shard that ranges are being given back to.
+/// A shard whose ranges are being freed.
 struct Open<'a, D: Device> {
     id: PoolId,
     way: Way<'a, D>,
 }
 
 enum Way<'a, D: Device> {
-    /// Into the shard.
+    /// Frees into the shard.
     Shard(LockedShard<'a, D>),
-    /// Into its list of remote frees, because the shard is another thread's.
+    /// Queues into the list of remote frees, because the shard belongs to another thread.
     Remote(OpenRemoteFrees<'a>),
 }
 
@@ -94,10 +94,10 @@ impl<'a, D: Device> Freeing<'a, D> {
         Self { pools, open: None }
     }
 
-    /// Gives ranges back, [`RUN`] at most.
+    /// Frees at most [`RUN`] ranges.
     #[inline]
     pub(crate) fn free_run<'r>(&mut self, free_tokens: impl Iterator<Item = &'r FreeToken> + Clone) {
-        // Other threads may have the lock in between.
+        // Unlocks, so that other threads can take the lock in between.
         self.open = None;
         let Some(first) = free_tokens.clone().next() else { return };
         if let Some(open) = self.open(first.pool) {
@@ -106,7 +106,7 @@ impl<'a, D: Device> Freeing<'a, D> {
         free_tokens.for_each(|free_token| self.free(free_token));
     }
 
-    /// Gives a range back.
+    /// Frees a range.
     #[inline]
     pub(crate) fn free(&mut self, free_token: &FreeToken) {
         match &mut self.open {
@@ -133,7 +133,7 @@ impl<'a, D: Device> Freeing<'a, D> {
 }
 
 impl<D: Device> Open<'_, D> {
-    /// Looks at what is about to be given back, where that has to wait for memory.
+    /// Touches the ranges to be freed, so that their cache misses overlap.
     #[inline]
     fn expect<'r>(&self, free_tokens: impl Iterator<Item = &'r FreeToken>) {
         if let Way::Shard(shard) = &self.way {
@@ -157,8 +157,8 @@ mod tests {
 
     use super::RemoteFreeList;
 
-    /// Whatever the order in which two threads queue frees and the owner looks and takes: each free is taken
-    /// once, and the owner never overlooks one.
+    /// In every interleaving of two threads that queue frees and an owner that looks and takes, each free is
+    /// taken once, and the owner never overlooks one.
     #[test]
     fn each_free_is_taken_once() {
         loom::model(|| {

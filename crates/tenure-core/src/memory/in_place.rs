@@ -1,4 +1,4 @@
-//! Which memory the CPU writes initial data and uploads to in place, without staging, and what is mapped for that.
+//! Memory that the CPU writes directly, without staging: rules for initial data, uploads and mapped blocks.
 //!
 //! | a buffer for the GPU alone | goes to | is mapped where its memory type is one of [`writable_types`] |
 //! | --- | --- | --- |
@@ -7,10 +7,11 @@
 //! | any other that the GPU only reads | the usual memory | yes |
 //! | any other that shaders write | the usual memory | no: after each write a barrier would show it to the CPU |
 //!
-//! What may be evicted or may move is never mapped, nor are acceleration structures and transient resources.
+//! Evictable and movable resources are never mapped, nor are acceleration structures and transient resources.
 //!
-//! Textures are not mapped: the device writes them ([`Device::write_texture`]), if they are filled, of one sample and of
-//! colour, and of [`max_over_bus`](crate::InPlaceConfig::max_over_bus) bytes at most on a card.
+//! Textures are not mapped: the device writes them ([`Device::write_texture`]), if they are filled colour
+//! textures of one sample, and, on a card, of [`max_over_bus`](crate::InPlaceConfig::max_over_bus) bytes at
+//! most.
 
 use crate::Config;
 use crate::device::{
@@ -19,11 +20,11 @@ use crate::device::{
 };
 use crate::memory::{BlockTraits, MemoryUse, PoolKind, TypeOrder, type_order};
 
-/// The memory types that the CPU may write buffers for the GPU alone in, one bit each: local to the GPU, as large as its
-/// memory, and coherent.
+/// The memory types in which the CPU may write buffers for the GPU alone, one bit each: local to the GPU, as
+/// large as its memory, and coherent.
 ///
-/// In memory that must be flushed the CPU would write whole atoms back, with the bytes of neighbours that the GPU may just
-/// be writing.
+/// In memory that must be flushed, the CPU would write back whole atoms, including bytes of neighbours that the
+/// GPU may be writing at that moment.
 ///
 /// ```
 /// use tenure::device::Device;
@@ -46,8 +47,8 @@ pub fn writable_types(properties: &Properties) -> u32 {
         .fold(0, |all, (index, _)| all | 1 << index)
 }
 
-/// The memory types to try for a buffer that is [filled](crate::BufferDesc::filled) in place: those in which the CPU may
-/// write it, and then the others, each in the order for what the GPU alone uses.
+/// The memory types to try for a buffer that is [filled](crate::BufferDesc::filled) in place: first the types
+/// in which the CPU may write it, then the others, each group in the order for memory of the GPU alone.
 ///
 /// ```
 /// use tenure::device::Device;
@@ -68,8 +69,9 @@ fn has_bit(types: u32, memory: MemoryTypeId) -> bool {
     1_u32.checked_shl(memory.0.into()).is_some_and(|bit| types & bit != 0)
 }
 
-/// The state in which the CPU leaves a texture that held nothing, of the states in which it may write it: that of shaders
-/// where they read it, for which no barrier follows then. Compute queues know it, too.
+/// The state in which the CPU leaves a texture without previous content, among the states in which it may write
+/// it: the state for shader reads where shaders read the texture, so that no barrier follows. Compute queues
+/// support that state, too.
 pub(crate) fn first_written_state(states: State, usage: Usage) -> Option<State> {
     let read = State::NON_PIXEL_SHADER;
     let wanted =
@@ -77,17 +79,17 @@ pub(crate) fn first_written_state(states: State, usage: Usage) -> Option<State> 
     wanted.into_iter().find(|state| states.contains(*state))
 }
 
-/// The policy for a device and a configuration.
+/// The policy, for a device and a configuration.
 #[derive(Debug)]
 pub(crate) struct InPlace {
     /// 0 where nothing is written in place.
     types: u32,
     order: TypeOrder,
-    /// Filled buffers go elsewhere than others.
+    /// Whether filled buffers have their own order of memory types.
     has_own_order: bool,
     /// Bytes of the largest write.
     max_write: u64,
-    /// Textures are written in place where the device can.
+    /// Whether textures are written in place, if the device can.
     has_textures: bool,
 }
 
@@ -104,12 +106,12 @@ impl InPlace {
         Self { types, order, has_own_order, max_write, has_textures }
     }
 
-    /// Whether so many bytes of a texture are written in place, if the device can.
+    /// Whether `bytes` of a texture are written in place, if the device can.
     pub(crate) const fn allows_texture(&self, bytes: u64) -> bool {
         self.has_textures && bytes <= self.max_write
     }
 
-    /// The states in which the CPU may write a texture that is created filled; empty where its content is to be
+    /// The states in which the CPU may write a texture that is created filled; empty if its content must be
     /// staged.
     pub(crate) fn texture_states<D: Device>(
         &self,
@@ -127,24 +129,24 @@ impl InPlace {
         if first_written_state(states, info.usage).is_some() { states } else { State::COMMON }
     }
 
-    /// Whether so many bytes are written in place, if they can be.
+    /// Whether `bytes` of a buffer are written in place, if its memory is mapped.
     #[inline]
     pub(crate) const fn allows(&self, bytes: u64) -> bool {
         self.types != 0 && bytes <= self.max_write
     }
 
-    /// The order for filled buffers, where they go elsewhere than others.
+    /// The order for filled buffers, where it differs from that of others.
     #[inline]
     pub(crate) fn own_order(&self) -> Option<&TypeOrder> {
         self.has_own_order.then_some(&self.order)
     }
 
-    /// Whether a block of such a pool, of ranges for the GPU alone, is mapped.
+    /// Whether a block of a pool, of ranges for the GPU alone, is mapped.
     pub(crate) fn maps_block(&self, kind: PoolKind, memory: MemoryTypeId, traits: BlockTraits) -> bool {
         kind != PoolKind::AccelerationStructures && self.maps(memory, traits)
     }
 
-    /// Whether a resource of its own, for the GPU alone, is mapped.
+    /// Whether an API resource for the GPU alone is mapped.
     pub(crate) fn maps_resource(
         &self,
         desc: &ResourceDesc,

@@ -1,4 +1,4 @@
-//! Where a resource's bytes are: in a range, a heap, a page, or a part of a heap that others have before and after.
+//! Location of a resource's bytes: a range, a heap, a page, or a part of a heap that is aliased over time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,48 +13,48 @@ use crate::api_resource::ApiResource;
 use crate::device::{Device, HeapCategory, HeapDesc, MemoryTypeId, State};
 use crate::time::SyncPoint;
 
-/// Where a resource's bytes are.
+/// Kind of location of a resource's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum LocationKind {
-    /// An API resource with memory of its own.
+    /// An API resource with dedicated memory.
     Committed,
-    /// An API resource with lazily allocated memory of its own: of tile-based GPUs, whose drivers allocate it once
-    /// something is stored there.
+    /// An API resource with dedicated, lazily allocated memory of a tile-based GPU: the driver allocates it
+    /// once something is stored there.
     Memoryless,
-    /// An API resource in a heap that it shares.
+    /// An API resource in a shared heap.
     Placed,
-    /// A range of a buffer that it shares.
+    /// A range of a shared buffer.
     Range,
     /// An API resource in a page that is reset as a whole.
     Page,
-    /// An API resource in bytes of a heap that other resources have before and after it.
+    /// An API resource in bytes of a heap that other resources use before and after it.
     Transient,
     /// An address range whose tiles are mapped one by one.
     Reserved,
-    /// An API resource that the program made, in memory of the program's own.
+    /// An API resource that the program created, in memory of the program.
     Adopted,
 }
 
-/// Where a resource is, for reports. Small, because every object that lives has one.
+/// The location of a resource, for reports. Kept compact: every live object has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordedLocation {
-    /// It has no memory.
+    /// No memory.
     None,
-    /// It shows a resource, by the number of that resource's record.
+    /// A view of a resource, given by the number of the resource's record.
     ViewOf(u64),
     /// In a block of a pool, at a byte of the block's API object.
     Pool { kind: LocationKind, pool: PoolId, block: BlockId, offset: u64 },
-    /// At a byte of memory that is in no pool, where that is known.
+    /// In memory outside the pools, at a byte if known.
     Memory { kind: LocationKind, memory: MemoryTypeId, offset: Option<u32> },
-    /// In memory that is not the manager's, or that is mapped tile by tile.
+    /// In memory that the manager does not own, or mapped tile by tile.
     Elsewhere(LocationKind),
 }
 
-/// Where exactly: what must be given back when the resource goes.
+/// The location, with everything to be given back when the resource is released.
 pub(crate) enum Location<D: Device> {
     Range(Suballocation),
     Placed(Suballocation),
@@ -67,21 +67,22 @@ pub(crate) enum Location<D: Device> {
     Structure(Box<StructureLocation<D>>),
     Transient(Arc<AliasedRange<D>>),
     Reserved,
-    /// With what keeps the program's memory, if tenure is to drop that.
+    /// With the owner of the program's memory, if tenure is to drop it.
     Adopted(Option<AdoptedOwner>),
 }
 
-/// What keeps the memory of an adopted resource: the program's own, dropped where its destructors run.
+/// The owner of an adopted resource's memory, a value of the program; it is dropped only where the program's
+/// code may run.
 pub(crate) type AdoptedOwner = Box<dyn Send + Sync>;
 
 impl<D: Device> Location<D> {
-    /// A number that no other backing has until this one is given back: see
+    /// A number that is unique until the backing is freed: see
     /// [`RecordedPlace::key`](crate::RecordedPlace::key).
     pub(crate) fn key(&self, api_resource: &ApiResource<D>) -> u64 {
         match self {
             Self::Range(suballocation) => suballocation.free_token().key(),
             Self::Structure(structure) => structure.place.key(api_resource),
-            // Below the highest bit, which the keys of ranges have.
+            // Without the highest bit, which the keys of ranges have.
             _ => api_resource.serial,
         }
     }
@@ -100,7 +101,7 @@ impl<D: Device> Location<D> {
         }
     }
 
-    /// For reports.
+    /// The location, for reports.
     #[inline]
     pub(crate) fn place(&self) -> RecordedLocation {
         let kind = self.kind();
@@ -140,20 +141,20 @@ impl<D: Device> Location<D> {
             Self::Committed { own, .. } => own.size,
             Self::Page(aliased) => aliased.size,
             Self::Structure(structure) => structure.place.reserved(),
-            // Its bytes are the heap's, and other resources have them as well.
+            // The bytes belong to the heap, and are shared with other resources.
             Self::Transient(_) => 0,
             Self::Reserved | Self::Adopted(_) => 0,
         }
     }
 }
 
-/// An acceleration structure, and where its bytes are: they are given back after it is destroyed.
+/// An acceleration structure and the location of its bytes, which are freed after the structure is destroyed.
 pub(crate) struct StructureLocation<D: Device> {
     pub(crate) object: D::AccelerationStructure,
     pub(crate) place: Location<D>,
 }
 
-/// An API resource and its location: the whole, or for a range the buffer that it is a part of.
+/// An API resource and its location: the whole resource, or for a range the buffer that contains it.
 pub(crate) struct Backing<D: Device> {
     pub(crate) api_resource: Arc<ApiResource<D>>,
     pub(crate) location: Location<D>,
@@ -179,10 +180,10 @@ pub(crate) struct Page<D: Device> {
 struct Fill<D: Device> {
     bytes: Linear,
     live: u64,
-    /// Shared only while a resource is being placed, which has its range by then. `None` once the
-    /// page is gone.
+    /// Shared only while a resource is being placed, which has its range by then. `None` once the page is
+    /// destroyed.
     heap: Option<Arc<D::Heap>>,
-    /// The allocator is gone: the page goes with the last resource in it.
+    /// The allocator was dropped: the page is destroyed with its last resource.
     is_retired: bool,
 }
 
@@ -201,8 +202,8 @@ impl<D: Device> Page<D> {
         Self { size, memory, category, alignment, fill: Mutex::new(fill) }
     }
 
-    /// Takes the next bytes, with the heap to place a resource in. The caller drops its reference to
-    /// the heap before it gives the range up. `None` when the page is too full.
+    /// Takes the next bytes, with the heap to place a resource in. The caller must drop its reference to the
+    /// heap before it gives up the range. `None` when the page is too full.
     pub(crate) fn take(self: &Arc<Self>, size: u64, align: u64) -> Option<(PageRange<D>, Arc<D::Heap>)> {
         let mut fill = self.fill.lock();
         let heap = fill.heap.clone()?;
@@ -211,8 +212,8 @@ impl<D: Device> Page<D> {
         Some((PageRange { page: self.clone(), offset, size }, heap))
     }
 
-    /// Notes that a resource is gone. The last one resets the page, or, when the allocator is gone
-    /// too, yields the heap to be destroyed.
+    /// Notes that a resource is gone. After the last one, resets the page, or, if the allocator is gone too,
+    /// returns the heap to be destroyed.
     #[must_use]
     pub(crate) fn leave(&self) -> Option<D::Heap> {
         let mut fill = self.fill.lock();
@@ -223,7 +224,7 @@ impl<D: Device> Page<D> {
         fill.take_heap()
     }
 
-    /// Notes that the allocator is gone. Yields the heap to be destroyed if nothing is in it.
+    /// Notes that the allocator is gone. Returns the heap to be destroyed if it is empty.
     #[must_use]
     pub(crate) fn retire(&self) -> Option<D::Heap> {
         let mut fill = self.fill.lock();
@@ -250,27 +251,27 @@ impl<D: Device> Fill<D> {
     }
 }
 
-/// A heap that aliased ranges share; it goes with the last of them.
+/// A heap shared by aliased ranges; destroyed with the last of them.
 pub(crate) struct SharedHeap<D: Device> {
     pub(crate) heap: D::Heap,
     pub(crate) own: MemorySize,
 }
 
-/// What the first use of a resource has to be ordered after, because other resources had its bytes.
+/// Earlier work that the first use of a resource must be ordered after, because other resources had its bytes.
 pub(crate) struct AliasingHandoff<D: Device> {
     /// The resources that had some of the bytes.
     pub(crate) previous_owners: SmallVec<[Arc<ApiResource<D>>; 2]>,
-    /// The aliased ranges of those. A recording that used one of them may be discarded until the bytes are handed
-    /// over.
+    /// The aliased ranges of the previous owners. Recordings that used them may be discarded until the bytes
+    /// are handed over.
     aliased_ranges: SmallVec<[Arc<AliasedRange<D>>; 2]>,
-    /// The states in which earlier owners left the bytes, where the owner itself is no longer known.
+    /// The states in which earlier owners left the bytes, if the owner itself is no longer known.
     pub(crate) others: State,
-    /// Submissions of those.
+    /// The submissions of these earlier owners.
     pub(crate) waits: SyncPoint,
 }
 
 impl<D: Device> AliasingHandoff<D> {
-    /// No resource had the bytes.
+    /// No resource had the bytes before.
     pub(crate) fn new() -> Self {
         Self {
             previous_owners: SmallVec::new(),
@@ -295,8 +296,8 @@ impl<D: Device> AliasingHandoff<D> {
         }
     }
 
-    /// The bytes are handed over: what previous owners did in recordings that were discarded orders nothing, so that
-    /// the first use comes after all that was submitted by then.
+    /// Hands the bytes over. Discarded recordings of previous owners order nothing, so the first use comes
+    /// after everything submitted by then.
     fn begin(mut self) -> Self {
         for aliased in std::mem::take(&mut self.aliased_ranges) {
             aliased.pass_on(&mut self);
@@ -305,23 +306,23 @@ impl<D: Device> AliasingHandoff<D> {
     }
 }
 
-/// A resource's share in a heap whose bytes it has only between two other resources.
+/// A resource's share in a heap, whose bytes it owns only between two other resources.
 pub(crate) struct AliasedRange<D: Device> {
     pub(crate) share: Arc<SharedHeap<D>>,
-    /// The next use has something to be ordered after.
+    /// Whether the next use must be ordered after earlier work.
     is_pending: AtomicBool,
-    /// The recording that acquired it, or to which the current pass of a graph goes: it alone may use it until it is
-    /// submitted.
+    /// The recording that acquired the resource, or that records the current pass of a graph: no other
+    /// recording may use the resource until that one is submitted.
     acquired_by: AtomicU64,
     pending: Mutex<Pending<D>>,
 }
 
-/// What the next use of a resource has to be ordered after.
+/// Earlier work that the next use of a resource must be ordered after.
 struct Pending<D: Device> {
-    /// From which resources the acquisition at hand took bytes. Empty while the resource is not acquired, so that
-    /// resources in a cache never keep each other.
+    /// The previous owners of the bytes in the current acquisition. Empty while the resource is not acquired,
+    /// so that resources in a cache never keep each other alive.
     handoff: AliasingHandoff<D>,
-    /// A recording that used the resource was discarded: all that was submitted by then.
+    /// Everything that had been submitted when a recording that used the resource was discarded.
     discarded: Option<SyncPoint>,
 }
 
@@ -344,17 +345,17 @@ impl<D: Device> AliasedRange<D> {
         }
     }
 
-    /// The number of the recording that acquired it.
+    /// The number of the recording that acquired the resource.
     pub(crate) fn acquired_by(&self) -> u64 {
         self.acquired_by.load(Ordering::Relaxed)
     }
 
-    /// The next pass of a graph goes to another recording.
+    /// Passes the resource to the recording of the graph's next pass.
     pub(crate) fn pass_to(&self, recording: u64) {
         self.acquired_by.store(recording, Ordering::Relaxed);
     }
 
-    /// The resource has the bytes from now on.
+    /// Gives the bytes to the resource.
     pub(crate) fn acquire(&self, by: u64, handoff: AliasingHandoff<D>) {
         self.acquired_by.store(by, Ordering::Relaxed);
         if handoff.is_first() {
@@ -365,7 +366,7 @@ impl<D: Device> AliasedRange<D> {
         self.is_pending.store(true, Ordering::Relaxed);
     }
 
-    /// The first use since other resources had the bytes: what it has to be ordered after.
+    /// The earlier work that the first use since the acquisition must be ordered after; `None` for later uses.
     pub(crate) fn begin(&self) -> Option<AliasingHandoff<D>> {
         if !self.is_pending.load(Ordering::Relaxed) {
             return None;
@@ -377,13 +378,13 @@ impl<D: Device> AliasedRange<D> {
         let mut handoff = std::mem::replace(&mut pending.handoff, AliasingHandoff::new());
         pending.merge_discarded(&mut handoff);
         pending.discarded = None;
-        // One lock at a time: the previous owners have their own.
+        // One lock at a time: the previous owners have their own locks.
         drop(pending);
         Some(handoff.begin())
     }
 
-    /// The resource was dropped. True when it took bytes from other resources and never used them: they still belong
-    /// to those.
+    /// Notes that the resource was dropped. True when it took bytes from other resources and never used them:
+    /// the bytes still belong to those.
     pub(crate) fn release(&self) -> bool {
         if !self.is_pending.load(Ordering::Relaxed) {
             return false;
@@ -394,23 +395,25 @@ impl<D: Device> AliasedRange<D> {
         !handoff.is_first()
     }
 
-    /// The recording of the first use was discarded: the next use is the first one, after anything.
+    /// Notes that the recording of the first use was discarded: the next use is the first one, and comes after
+    /// everything submitted.
     pub(crate) fn rewind(&self, submitted: &SyncPoint) {
         let mut pending = self.pending.lock();
         pending.discarded.get_or_insert(SyncPoint::NONE).merge(submitted);
         self.is_pending.store(true, Ordering::Relaxed);
     }
 
-    /// What the next owner of the bytes has to be ordered after besides the resource's own uses.
+    /// Adds the earlier work, besides the resource's own uses, that the next owner of the bytes must be ordered
+    /// after.
     pub(crate) fn pass_on(&self, to: &mut AliasingHandoff<D>) {
         if self.is_pending.load(Ordering::Relaxed) {
             self.pending.lock().merge_discarded(to);
         }
     }
 
-    /// The heap goes while the resource is acquired: its next use comes after all that was submitted of
-    /// the previous owners, and keeps none of them. Their aliased ranges stay: a recording that is open may have
-    /// used them, and may be discarded.
+    /// Handles the release of the heap while the resource is acquired: its next use comes after everything that
+    /// the previous owners submitted, and keeps none of them alive. Their aliased ranges stay: an open
+    /// recording may have used them, and may be discarded.
     pub(crate) fn forget_previous_owners(&self) {
         let AliasingHandoff { previous_owners, others, waits, .. } = &mut self.pending.lock().handoff;
         for previous_owner in previous_owners.drain(..) {

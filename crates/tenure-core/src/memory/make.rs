@@ -1,4 +1,4 @@
-//! What the pool of each class is like.
+//! Properties of the pool of each class.
 
 use tenure_heap::{BlockShape, Growth, HeapProperties, InvalidProperties, PoolSuballocator};
 
@@ -8,7 +8,7 @@ use super::{Class, PoolKind};
 use crate::Config;
 use crate::device::{Device, Properties, Usage};
 
-/// Everything the buffers of a range pool may be used as.
+/// All usages that buffers in a range pool may have.
 pub(super) const fn buffer_usage(kind: PoolKind) -> Usage {
     const COPIES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
     match kind {
@@ -43,7 +43,7 @@ pub(super) const fn is_range_pool(kind: PoolKind) -> bool {
     )
 }
 
-/// Who reads and writes what a pool of this kind holds, where that follows from the kind.
+/// The CPU access of a pool of this kind, where the kind determines it.
 pub(super) const fn is_mapped(kind: PoolKind) -> bool {
     matches!(
         kind,
@@ -55,7 +55,7 @@ pub(super) const fn is_mapped(kind: PoolKind) -> bool {
     )
 }
 
-/// Whether the tables that pools are made by keep the contract; what they say about heaps.
+/// Checks that the device's tables keep the contract; returns their heap properties.
 pub(super) fn check(properties: &Properties) -> Result<HeapProperties, InvalidProperties> {
     let heaps = properties.heap_properties();
     heaps.check()?;
@@ -67,9 +67,9 @@ pub(super) fn check(properties: &Properties) -> Result<HeapProperties, InvalidPr
     }
 }
 
-/// The pool of a class: its block sizes, granule and alignments, by what it is for.
+/// Makes the pool of a class: its block sizes, granule and alignments follow from its purpose.
 ///
-/// `None` for what is no pool; or when the granule is refused, which the table below never causes.
+/// `None` if no pool serves the class, or if the granule is refused, which the table below never causes.
 pub(super) fn make_pool<D: Device>(
     device: &D,
     heaps: &HeapProperties,
@@ -99,10 +99,10 @@ pub(super) fn make_pool<D: Device>(
         | PoolKind::UnorderedTextures
         | PoolKind::MultisampledTextures => (textures, 256),
         PoolKind::Tiles => (textures, properties.tile_size),
-        // Their heaps are divided by plans.
+        // Plans divide their heaps.
         PoolKind::Transient | PoolKind::Committed => return None,
     };
-    // Everything begins and ends at a granule, so that no two ranges share an atom.
+    // All ranges begin and end at a granule, so that no two ranges share an atom.
     let granule = granule.max(heaps.flush_atom(class.memory));
     let (ranges, shape) = match class.kind {
         PoolKind::SmallUploads => (PoolSuballocator::buddy(granule.max(256)), BlockShape::PowerOfTwo),
@@ -125,14 +125,14 @@ pub(super) fn make_pool<D: Device>(
         _ => properties.max_heap_size,
     };
     let limit = limit - limit % alignment;
-    // What shares an evictable block leaves and comes back together.
+    // The resources in an evictable block are evicted and made resident together.
     let largest = if class.is_evictable { BlockTraits::ALONE } else { u64::MAX };
     let (min, max) = (min.min(largest), max.min(largest));
     let share = heaps.largest_share(class.memory).max(alignment);
     let (min, max) = (min.min(share), max.min(share));
     let halvings = if class.kind == PoolKind::SmallBuffers { 0 } else { 3 };
     let divisor = match class.kind {
-        // Even so they need few heaps, and the part of the last one that is still empty stays small.
+        // They still need few heaps, and the empty part of the last heap stays small.
         PoolKind::SmallBufferSlots => config.pools.growth_divisor.saturating_mul(4),
         _ => config.pools.growth_divisor,
     };
@@ -152,7 +152,7 @@ mod tests {
     use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer};
     use crate::{Config, UploadConfig, UploadSuballocator};
 
-    /// Whatever a buffer is used as, the buffer that it is a range of may be used as.
+    /// A shared buffer has every usage of its ranges.
     #[test]
     fn a_shared_buffer_has_every_usage_of_its_ranges() {
         for upload_suballocator in [UploadSuballocator::General, UploadSuballocator::Buddy] {
@@ -178,7 +178,8 @@ mod tests {
         }
     }
 
-    /// Pages are only read by the GPU, or only copied to, and of no kind that buffers of the program have.
+    /// The GPU only reads pages, or only copies to them; their kinds are distinct from those of the program's
+    /// buffers.
     #[test]
     fn pages_have_pools_of_their_own() {
         for memory_use in MemoryUse::ALL.into_iter().filter(|memory_use| memory_use.is_mapped()) {
@@ -241,7 +242,7 @@ mod tests {
     #[test]
     fn tables_that_break_the_contract_are_refused() {
         assert!(check(&properties()).is_ok());
-        /// Breaks a rule; returns the number that is wrong.
+        /// Breaks a rule; returns the wrong number.
         type Break = fn(&mut Properties) -> u64;
         let break_it: [(&str, Break); 7] = [
             ("memory types", |tables| {

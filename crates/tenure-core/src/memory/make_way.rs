@@ -1,20 +1,22 @@
-//! Idle blocks go before a program takes more memory than ever.
+//! Release of idle blocks before a program exceeds its peak of memory.
 
 use super::PoolKind;
 use super::pool::{Block, PoolShard, Store};
 use super::pools::Pools;
 use crate::device::Device;
 
-/// Bytes of idle blocks that are given back before a new peak at the least. New blocks are larger the more memory a program
-/// has, so in a program of a few MiB each idle block that stays makes the next ones, and the peak, larger.
+/// Minimum of the bytes of idle blocks that are given back before a new peak. The size of new blocks grows with
+/// the program's memory, so in a program of a few MiB each remaining idle block makes the next blocks, and the
+/// peak, larger.
 const MAKE_WAY_AT_LEAST: u64 = 4 << 20;
 
 impl<D: Device> Pools<D> {
-    /// Gives blocks back that were not used for some frames, because so many bytes more are about to be taken, and there
-    /// would be more than ever: what is kept to be used again must not make the peak higher. Later it saves calls of the
-    /// driver and costs nothing; so not much more goes than is needed for that.
+    /// Gives back blocks that were idle for some frames, because the next `bytes` would exceed the peak: memory
+    /// kept for reuse must not raise the peak. Below the peak, kept blocks save driver calls and cost nothing,
+    /// so not much more is given back than needed.
     ///
-    /// `growing` is the pool that takes the bytes: what is empty there goes in any case once it has grown, so it goes first.
+    /// `growing` is the pool that takes the bytes. It releases its empty blocks in any case once it has grown,
+    /// so they go first.
     pub(super) fn make_way(&self, device: &D, bytes: u64, growing: Option<&PoolShard<D>>) {
         let over = self.objects.limits.memory().over_peak(bytes);
         if over == 0 {
@@ -27,8 +29,8 @@ impl<D: Device> Pools<D> {
             pool.make_way(missing, &mut retired);
             missing = missing.saturating_sub(self.let_all_go(device, &mut retired));
         }
-        // What lies in blocks of other pools and shards comes last: the driver gets something back for it only when
-        // nothing else is left there.
+        // Blocks that lie in blocks of other pools or shards come last: the driver gets memory back for them
+        // only when the outer block is otherwise empty.
         for lies_in_others in [false, true] {
             self.each(|pool| {
                 if missing > 0 && lies_in_others_blocks(pool) == lies_in_others {
@@ -39,12 +41,13 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// The bytes that the driver gets back.
+    /// Gives back all these blocks; returns the bytes that the driver gets back.
     fn let_all_go(&self, device: &D, retired: &mut Vec<Block<D>>) -> u64 {
         retired.drain(..).map(|block| self.let_go_with_rest(device, block)).sum()
     }
 
-    /// Lets go of a block, and of the block that it lay in when nothing else does. The bytes that the driver gets back.
+    /// Gives back a block, and the outer block if it is otherwise empty; returns the bytes that the driver gets
+    /// back.
     fn let_go_with_rest(&self, device: &D, block: Block<D>) -> u64 {
         let around = block.lies_in();
         let own = match &block.store {
@@ -58,7 +61,7 @@ impl<D: Device> Pools<D> {
     }
 }
 
-/// Whether a pool's blocks are parts of those of another pool or shard. Blocks of small buffers may be.
+/// Whether the blocks of a pool are parts of blocks of another pool or shard. Blocks of small buffers may be.
 fn lies_in_others_blocks<D: Device>(pool: &PoolShard<D>) -> bool {
     !pool.is_first() || pool.class.kind == PoolKind::SmallBuffers
 }

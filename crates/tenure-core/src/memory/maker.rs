@@ -1,4 +1,4 @@
-//! What the steps of the fallback chain make: ranges, blocks and API resources.
+//! Creation of ranges, blocks and API resources in the steps of the fallback chain.
 
 use std::sync::Arc;
 
@@ -33,16 +33,16 @@ impl<D: Device> Found<D> {
     }
 }
 
-/// How the block of a range came to be there.
+/// The origin of a range's block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Block {
-    /// It was there.
+    /// The block existed before.
     Old,
-    /// It was made for the range, and goes again if the range is not used after all.
+    /// The block was made for the range, and is destroyed if the range is not used after all.
     New,
 }
 
-/// What every step needs.
+/// Parameters of every step.
 pub(super) struct Maker<'a, D: Device> {
     pub(super) pools: &'a Pools<D>,
     pub(super) device: &'a D,
@@ -57,12 +57,13 @@ impl<D: Device> Clone for Maker<'_, D> {
 
 impl<D: Device> Copy for Maker<'_, D> {}
 
-/// A pool that is divided grows in smaller steps: what shards keep in hand is made up for.
+/// The divisor of a pool's growth: a sharded pool grows in smaller steps, to make up for memory that shards
+/// keep in hand.
 pub(super) fn steps<D: Device>(shards: &Shards<D>) -> u64 {
     if shards.made() > 1 { 4 } else { 1 }
 }
 
-/// A pool whose blocks are not what its kind says; [`Maker::make_block`] makes none such.
+/// The error for a pool whose blocks do not match its kind; [`Maker::make_block`] makes no such blocks.
 fn wrong_store(kind: PoolKind) -> DeviceError {
     let rule = "ranges are in buffers and placed resources in heaps (kind of pool)";
     DeviceError::invalid_call(rule, kind as u64, PoolKind::ALL.len() as u64)
@@ -94,8 +95,8 @@ impl<'a, D: Device> Maker<'a, D> {
         shard.allocate(size, align).map(Found::old)
     }
 
-    /// A range although the current thread's shard has none: what another thread has added meanwhile, a part of a
-    /// piece that the first shard lends, a hole of another shard, or a part of a new block.
+    /// A range when the current thread's shard has none: from a block that another thread has just added, from
+    /// a piece that the first shard lends, from a hole of another shard, or from a new block.
     #[cold]
     pub(super) fn grow(
         &self,
@@ -123,14 +124,14 @@ impl<'a, D: Device> Maker<'a, D> {
         if let Some(found) = again.or_else(|| others().find_map(|other| other.allocate(size, align))) {
             return Ok(Found::old(found));
         }
-        // What is free in blocks that are being emptied is better, too.
+        // Free ranges of blocks that are being emptied are better, too.
         if first.stop_compaction()
             && let Some(found) = self.borrow(shards, shard, size, align)
         {
             return Ok(Found::old(found));
         }
         let in_large_block = |most| first.allocate_anywhere(size, align, most).map(Found::old);
-        // A new block is only better if it is smaller.
+        // A new block is better only if it is smaller.
         if let Some(found) = in_large_block(self.next_block(shards, size, align)) {
             return Ok(found);
         }
@@ -141,7 +142,7 @@ impl<'a, D: Device> Maker<'a, D> {
         }
     }
 
-    /// Bytes of the new block that a range would get.
+    /// The size of the new block that a range would get, in bytes.
     fn next_block(&self, shards: &Shards<D>, size: u64, align: u64) -> u64 {
         let growth = self.objects().limits.scale(shards.first().growth);
         let held = shards.first().taken() / steps(shards);
@@ -159,7 +160,7 @@ impl<'a, D: Device> Maker<'a, D> {
         let first = shards.first();
         let (memory, held) = (first.class.memory, first.taken() / steps(shards));
         if first.class.kind == PoolKind::SmallBuffers {
-            // Such blocks are no allocations: they lie in heaps of another pool, which minds the limits.
+            // Slots are not allocations: they lie in heaps of another pool, which observes the limits.
             let capacity = first.growth.sizes(size, align, held).next();
             let capacity = capacity.ok_or(DeviceError::OutOfMemory { requested: size, memory })?;
             return Ok((self.make_slot(shards, capacity, round)?, capacity));
@@ -185,7 +186,7 @@ impl<'a, D: Device> Maker<'a, D> {
         )
     }
 
-    /// A range of the blocks there are, or of a piece that the first shard lends.
+    /// A range of the existing blocks, or of a piece that the first shard lends.
     fn borrow(
         &self,
         shards: &Shards<D>,
@@ -207,7 +208,7 @@ impl<'a, D: Device> Maker<'a, D> {
         })
     }
 
-    /// Has the other shards give back the pieces that nothing lives in.
+    /// Makes the other shards give back their empty pieces.
     fn call_in(&self, shards: &Shards<D>, pool: &PoolShard<D>) {
         let mut idle = Vec::new();
         for other in shards.each().filter(|other| other.id != pool.id && !shards.is_first(other)) {
@@ -216,8 +217,8 @@ impl<'a, D: Device> Maker<'a, D> {
         idle.into_iter().for_each(|piece| self.pools.let_go(self.device, piece));
     }
 
-    /// Puts a new block into its pool, in place of the empty ones, which were too small for the
-    /// request. They go only now: had the driver refused the new one, nothing would have changed.
+    /// Puts a new block into its pool, in place of the empty ones, which were too small for the request. They
+    /// are removed only now, so that a refusal of the new block changes nothing.
     fn add_block(
         &self,
         pool: &PoolShard<D>,
@@ -232,7 +233,7 @@ impl<'a, D: Device> Maker<'a, D> {
         match added {
             Ok((suballocation, store)) => Ok(Found { suballocation, store, block: Block::New }),
             Err(Unfit { block, reason }) => {
-                // No other thread has seen the block, so nothing keeps it from being unmade.
+                // No other thread has seen the block, so nothing prevents its destruction.
                 let unmade = self.pools.unmake(self.device, block);
                 debug_assert!(unmade.is_ok(), "a block that was never shared can be unmade");
                 Err(DeviceError::Unsupported { feature: reason })
@@ -240,7 +241,7 @@ impl<'a, D: Device> Maker<'a, D> {
         }
     }
 
-    /// The backing that a range of a shared buffer is.
+    /// The backing for a range of a shared buffer.
     pub(super) fn range(&self, shards: &Shards<D>, found: Found<D>) -> Result<Backing<D>, DeviceError> {
         match found.store.as_buffer() {
             Some(buffer) => {
@@ -253,7 +254,7 @@ impl<'a, D: Device> Maker<'a, D> {
         }
     }
 
-    /// A resource with memory of its own, as a block that may be evicted where that was asked for.
+    /// A committed resource, as an evictable block where requested.
     fn share(
         &self,
         mut made: ApiResource<D>,
@@ -301,7 +302,7 @@ impl<'a, D: Device> Maker<'a, D> {
         Ok(Store::Buffer { buffer, size, pool: pool.id })
     }
 
-    /// A backing buffer of the small-buffer pool: placed, so that many need few heaps, unless the
+    /// A backing buffer of the small-buffer pool: placed, so that many buffers need few heaps, unless the
     /// driver wants it otherwise.
     fn make_slot(&self, shards: &Shards<D>, size: u64, round: Round) -> Result<Store<D>, DeviceError> {
         let pool = shards.first();
@@ -379,7 +380,7 @@ impl<'a, D: Device> Maker<'a, D> {
         }
     }
 
-    /// Whether the CPU gets a window into a resource.
+    /// Whether a resource gets mapped for the CPU.
     fn map_wish(&self, request: &ResourceRequest<'_>, memory: MemoryTypeId) -> MapWish {
         MapWish::new(memory, request.memory_use.is_mapped(), || {
             request.owner == MemoryOwner::Resource
@@ -387,7 +388,7 @@ impl<'a, D: Device> Maker<'a, D> {
         })
     }
 
-    /// Undoes a suballocation whose resource could not be made, and the block if it was made for it.
+    /// Undoes a suballocation whose resource could not be made, and its block if it was made for it.
     fn give_up(&self, shards: &Shards<D>, suballocation: Suballocation, block: Block) {
         self.pools.free(suballocation.free_token());
         if block == Block::New
@@ -398,7 +399,7 @@ impl<'a, D: Device> Maker<'a, D> {
         }
     }
 
-    /// A resource with memory of its own.
+    /// A resource with dedicated memory.
     pub(super) fn committed(
         &self,
         request: ResourceRequest<'_>,
@@ -412,7 +413,7 @@ impl<'a, D: Device> Maker<'a, D> {
         let priority = request.traits.priority.unwrap_or(request.desc.usage().priority());
         let part = self.objects().part_of(owner);
         let own = CommittedMemory { memory, size, is_memoryless, wish, priority, part };
-        // It takes nothing as long as the driver stores nothing in it.
+        // Counts as nothing until the driver stores something in it.
         let counted = if is_memoryless { 0 } else { size };
         let make = || {
             self.pools.make_way(self.device, counted, None);

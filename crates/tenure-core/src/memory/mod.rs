@@ -1,24 +1,25 @@
-//! Memory for lasting resources: a pool for each class of them, on the memory engine of [`tenure_heap`], which has
-//! the fallback chain, the growth of pools, and the limits that both mind.
+//! Memory for lasting resources: one pool per class, on the memory engine of [`tenure_heap`], which has the
+//! fallback chain, the growth of pools, and the limits that both observe.
 //!
 //! # How a request is served
 //! For each memory type that can hold the resource, in [order of preference](type_order):
 //! 1. a range of the pool's blocks;
 //! 2. a new block: the preferred size, then a half, a quarter, an eighth of it, as far as the
-//!    request fits and the device allows (it takes the place of the pool's empty blocks, which
-//!    were too small);
-//! 3. memory of its own (a committed resource).
+//!    request fits and the device allows (it replaces the pool's empty blocks, which were too
+//!    small);
+//! 3. dedicated memory (a committed resource).
 //!
-//! The types are tried in the order of [`heap_pools::try_each_memory_type`], which lists its steps. What the GPU reads
-//! well from system memory (buffers, and textures that are only read) goes there before a budget is exceeded. Render
-//! targets, depth and storage textures leave the card's memory only when the driver refuses. The last step but one
-//! waits, for at most [`PoolConfig::max_wait`](crate::PoolConfig::max_wait), for what was dropped and the GPU still
-//! uses. Where all steps fail, the request fails with [`OutOfMemory`] (size, class, budget, largest free range, what
-//! each step was answered, what awaits release). A lost device or an invalid description ends the chain at once.
-//! Whatever was made on the way is unmade. What goes to memory of another kind is logged, as a warning.
+//! The types are tried in the order of [`heap_pools::try_each_memory_type`], which lists its steps. Resources
+//! that the GPU reads well from system memory (buffers, and textures that are only read) go there before a
+//! budget is exceeded. Render targets, depth and storage textures leave the card's memory only when the driver
+//! refuses. The last step but one waits, for at most [`PoolConfig::max_wait`](crate::PoolConfig::max_wait), for
+//! dropped memory that the GPU still uses. If all steps fail, the request fails with [`OutOfMemory`] (size,
+//! class, budget, largest free range, the answer to each step, bytes that await release). A lost device or an
+//! invalid description ends the chain at once. Everything made on the way is destroyed. An allocation in memory
+//! of another kind is logged as a warning.
 //!
-//! The closer the number of allocations is to the device's limit, the larger are new blocks. When it is near, what
-//! [the policy](policy) gives memory of its own shares a block as well, if it may.
+//! The closer the number of allocations is to the device's limit, the larger are new blocks. Near the limit,
+//! resources to which [the policy](policy) gives dedicated memory share a block as well, if they may.
 //!
 //! [`OutOfMemory`]: crate::OutOfMemory
 

@@ -1,11 +1,12 @@
-//! Where a movable resource is: a place that may be exchanged for another while nothing uses it.
+//! The place of a movable resource, which can be exchanged for another while nothing uses it.
 //!
-//! Whoever has commands use a movable resource *holds* its place until they are submitted: a recording, or an upload
-//! that is pending. A place that nobody holds can be exchanged: what was submitted by then used the old place, and
-//! whoever asks later gets the new one. A place that a program has taken out for good is *pinned*, and stays.
+//! A recording, and a pending upload, *hold* the place of each movable resource that they use, until they are
+//! submitted. A place without holders can be exchanged: commands submitted before use the old place, later ones
+//! get the new place. A place whose API object the program has taken out is *pinned*: the resource never moves
+//! again.
 //!
-//! The lock of a place is held for a few nanoseconds, and by an exchange until the copy of the content is submitted,
-//! so that nobody can submit anything between the exchange and the copy.
+//! The lock of a place is held for a few nanoseconds. An exchange holds it until the copy of the content is
+//! submitted, so that no other thread can submit anything between the exchange and the copy.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
@@ -22,26 +23,27 @@ use crate::device::{Device, QueueSerial, ResourceDesc, State as UsageState, Subr
 use crate::sync::{Mutex, MutexGuard};
 use crate::time::{Stamp, SyncPoint};
 
-/// A value that stays the same as long as it is held or pinned.
+/// A value that does not change while it is held or pinned.
 #[derive(Debug)]
 pub(crate) struct Exchangeable<T>(Mutex<State<T>>);
 
 #[derive(Debug)]
 struct State<T> {
     value: T,
-    /// Those who hold it.
+    /// The number of holds.
     holders: u32,
-    /// The number of the holder that came last; 0: it had none.
+    /// The number of the latest holder; 0: there was none.
     last_holder: u64,
     is_pinned: bool,
 }
 
-/// Who holds a place: the number of a recording, which no other has; 0: it is none.
+/// The holder of a place: the unique number of a recording; 0: not a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Holder(pub(crate) u64);
 
 impl Holder {
-    /// No recording: an upload, say, which is no use of what it fills.
+    /// Not a recording, but for instance an upload, which does not count as a use of the resource that it
+    /// fills.
     pub(crate) const NO_RECORDING: Self = Self(0);
 }
 
@@ -50,8 +52,8 @@ impl<T> Exchangeable<T> {
         Self(Mutex::new(State { value, holders: 0, last_holder: 0, is_pinned: false }))
     }
 
-    /// Reads the value, which stays the same until [`let_go`](Self::let_go). A recording holds it once, however often it
-    /// asks in a row: the second result is whether it holds it from now on.
+    /// Reads the value, which does not change until [`let_go`](Self::let_go). A recording that asks several
+    /// times in a row holds it once: the second result is true when this call added a hold.
     #[inline]
     pub(crate) fn hold<R>(&self, holder: Holder, read: impl FnOnce(&mut T) -> R) -> (R, bool) {
         let state = &mut *self.0.lock();
@@ -65,7 +67,7 @@ impl<T> Exchangeable<T> {
         (read(&mut state.value), is_new)
     }
 
-    /// Ends a hold, and changes the value for whoever looks at it next.
+    /// Ends a hold, and changes the value for the next reader.
     #[inline]
     pub(crate) fn let_go(&self, change: impl FnOnce(&mut T)) {
         let mut state = self.0.lock();
@@ -73,35 +75,35 @@ impl<T> Exchangeable<T> {
         change(&mut state.value);
     }
 
-    /// Reads the value, which stays the same for good.
+    /// Reads the value, which never changes from now on.
     pub(crate) fn pin<R>(&self, read: impl FnOnce(&T) -> R) -> R {
         let mut state = self.0.lock();
         state.is_pinned = true;
         read(&state.value)
     }
 
-    /// Reads the value as it is at this moment.
+    /// Reads the current value.
     pub(crate) fn read<R>(&self, read: impl FnOnce(&T) -> R) -> R {
         read(&self.0.lock().value)
     }
 
-    /// Changes the value for its owner, whoever holds it.
+    /// Changes the value for its owner, even while it is held.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         change(&mut self.0.lock().value)
     }
 
-    /// Keeps everybody out while the value is exchanged.
+    /// Locks the value while it is exchanged.
     pub(crate) fn lock(&self) -> Exchange<'_, T> {
         Exchange(self.0.lock())
     }
 }
 
-/// A value that is being exchanged: nobody else reads it meanwhile.
+/// A value that is being exchanged; other threads cannot read it meanwhile.
 #[derive(Debug)]
 pub(crate) struct Exchange<'a, T>(MutexGuard<'a, State<T>>);
 
 impl<T> Exchange<'_, T> {
-    /// The number of the holder that came last: the higher, the later it was used.
+    /// The number of the latest holder: a higher number means a later use.
     pub(crate) fn last_holder(&self) -> u64 {
         self.0.last_holder
     }
@@ -110,7 +112,7 @@ impl<T> Exchange<'_, T> {
         self.holders() > 0
     }
 
-    /// Those who hold it.
+    /// The number of holds.
     pub(crate) fn holders(&self) -> u32 {
         self.0.holders
     }
@@ -123,13 +125,13 @@ impl<T> Exchange<'_, T> {
         &self.0.value
     }
 
-    /// The value, to be exchanged when nobody holds it and it is not pinned.
+    /// The value, which may be exchanged only if it is neither held nor pinned.
     pub(crate) fn value_mut(&mut self) -> &mut T {
         &mut self.0.value
     }
 }
 
-/// An API resource, and the byte of it at which something begins.
+/// An API resource, and the byte of it at which the place begins.
 pub(crate) struct ApiPlace<D: Device> {
     pub(crate) api_resource: Arc<ApiResource<D>>,
     pub(crate) offset: u64,
@@ -145,7 +147,7 @@ impl<D: Device> Clone for ApiPlace<D> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UsedParts {
     all: bool,
-    /// A bit each.
+    /// One bit per subresource.
     some: Vec<u64>,
 }
 
@@ -169,7 +171,7 @@ impl UsedParts {
         self.all || matches!(part, Subresource::One(index) if is_noted(index))
     }
 
-    /// Of so many subresources: all at once, or one by one.
+    /// The subresources noted, out of `count`: all at once, or one by one.
     pub(crate) fn of(&self, count: u32) -> impl Iterator<Item = Subresource> + '_ {
         let is_used = |index: u32| {
             let word = self.some.get(index as usize / 64).copied().unwrap_or(0);
@@ -184,28 +186,28 @@ impl UsedParts {
     }
 }
 
-/// What is exchanged when a resource moves.
+/// The state of a movable resource that changes when it moves.
 pub(crate) struct Current<D: Device> {
     pub(crate) place: ApiPlace<D>,
     /// `None` once the resource is gone.
     pub(crate) location: Option<Location<D>>,
-    /// When it got there.
+    /// When the resource arrived at this place.
     pub(crate) born: Stamp,
     pub(crate) used_parts: UsedParts,
-    /// The submissions of those who held it, which may have written it without naming a state.
+    /// The submissions of its former holders, which may have written it without naming a state.
     pub(crate) used: SyncPoint,
-    /// Another place was found for it, and it has not moved there yet.
+    /// Another place was found for the resource, and it has not moved there yet.
     pub(crate) is_planned: bool,
-    /// How often it has moved.
+    /// The number of its moves.
     pub(crate) moves: u64,
-    /// It is in the list of what has moved.
+    /// Whether it is in the list of moved resources.
     pub(crate) is_listed: bool,
-    /// The submission that copied its content to where it is.
+    /// The submission that copied the content to this place.
     pub(crate) copied: Option<QueueSerial>,
 }
 
 impl<D: Device> Current<D> {
-    /// Whether it is at a range of a pool.
+    /// Whether the resource is at this range of a pool.
     pub(crate) fn is_at(&self, range: RangeId) -> bool {
         match &self.location {
             Some(Location::Range(found) | Location::Placed(found)) => {
@@ -215,8 +217,9 @@ impl<D: Device> Current<D> {
         }
     }
 
-    /// Whether several queues own a part of it each: one that copied all of it would own it all afterwards. Who has only
-    /// written a part by a copy, the last upload say, hands it over to whoever uses it next.
+    /// Whether several queues each own a part of the resource: a queue that copied all of it would own all of
+    /// it afterwards. A part last written by a copy, such as an upload, does not count: its owner hands it over
+    /// to the next user.
     pub(crate) fn is_divided(&self) -> bool {
         let states = &self.place.api_resource.states;
         !states.is_uniform() && {
@@ -227,7 +230,7 @@ impl<D: Device> Current<D> {
         }
     }
 
-    /// Whether it is in a block of its pool.
+    /// Whether the resource is in this block of its pool.
     pub(crate) fn is_in(&self, block: BlockId) -> bool {
         match &self.location {
             Some(Location::Range(found) | Location::Placed(found)) => found.block == block,
@@ -236,38 +239,38 @@ impl<D: Device> Current<D> {
     }
 }
 
-/// What tells a [movable](crate::BufferDesc::movable) resource from all others that its manager ever has.
+/// Unique id of a [movable](crate::BufferDesc::movable) resource within its manager; ids are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MovableId(pub(crate) u64);
 
 impl MovableId {
-    /// The number, which no other movable resource of the manager ever has.
+    /// The number, which is unique among all movable resources that the manager ever creates.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
     }
 }
 
-/// What a resource needs of a place.
+/// The requirements of a resource on its place.
 #[derive(Clone, Debug)]
 pub(crate) struct PlaceNeeds {
-    /// What is placed in a heap; of a range, what it would be by itself.
+    /// The resource that is placed in a heap; for a range, the buffer that it would be on its own.
     pub(crate) desc: ResourceDesc,
     /// Bytes that a range or a placed resource takes.
     pub(crate) size: u64,
     /// Bytes; a power of two.
     pub(crate) alignment: u64,
-    /// Its offset in a shared buffer is a multiple of this.
+    /// The offset in a shared buffer is a multiple of this.
     pub(crate) step: u64,
-    /// Where the policy sends it.
+    /// The placement that the policy chose.
     pub(crate) placement: Placement,
     pub(crate) traits: BlockTraits,
-    /// A bit for each memory type that it can be in.
+    /// One bit for each memory type that can hold the resource.
     pub(crate) memory_types: u32,
 }
 
 impl PlaceNeeds {
-    /// The byte at which it begins in a range that begins at a byte of an API buffer.
+    /// The byte at which the resource begins in a range that begins at byte `range` of an API buffer.
     pub(crate) fn offset(&self, range: u64) -> u64 {
         if self.step > self.alignment { range.next_multiple_of(self.step) } else { range }
     }
@@ -276,7 +279,7 @@ impl PlaceNeeds {
 /// The backing of a movable resource.
 pub(crate) struct MovableBacking<D: Device> {
     pub(crate) current: Exchangeable<Current<D>>,
-    /// Its place, once that was taken out for good.
+    /// The place, once the resource is pinned.
     pinned: OnceLock<ApiPlace<D>>,
     pub(crate) needs: PlaceNeeds,
     pub(crate) name: Name,
@@ -325,7 +328,7 @@ impl<D: Device> MovableBacking<D> {
         self.record.get().copied()
     }
 
-    /// Where it is for good, from now on.
+    /// Pins the resource, and returns its final place.
     #[inline]
     pub(crate) fn pin(&self) -> &ApiPlace<D> {
         self.pinned.get().unwrap_or_else(|| self.pin_now())
@@ -333,24 +336,26 @@ impl<D: Device> MovableBacking<D> {
 
     #[cold]
     fn pin_now(&self) -> &ApiPlace<D> {
-        // Whatever may have been written from now on is not followed any more, nor has it to be.
+        // From now on the program may write anywhere at any time; the used parts are neither tracked nor needed
+        // any more.
         let place = self.current.pin(|current| current.place.clone());
         self.pinned.get_or_init(|| place)
     }
 
-    /// Where it is at this moment: for whoever holds it, or only asks.
+    /// The current place, for holders and for mere queries.
     pub(crate) fn place(&self) -> ApiPlace<D> {
         self.current.read(|current| current.place.clone())
     }
 
-    /// What a range needs of another place; `None` if what lives there cannot move, or is on its way.
+    /// The requirements for another place, if the resource lies at this range; `None` if it cannot move, or is
+    /// about to.
     pub(crate) fn needs_at(&self, range: RangeId) -> Option<&PlaceNeeds> {
         let current = self.current.lock();
         let may_move = !current.is_pinned() && !current.value().is_planned && !current.value().is_divided();
         (may_move && current.value().is_at(range)).then_some(&self.needs)
     }
 
-    /// Its backing, when nobody refers to it any more, and when it got there.
+    /// Takes the backing out, with its time of arrival, once nothing refers to the resource any more.
     pub(crate) fn take(&self) -> Option<(Backing<D>, Stamp)> {
         self.current.change(|current| {
             let location = current.location.take()?;
@@ -376,13 +381,13 @@ impl<D: Device> Drop for PlaceHold<D> {
     }
 }
 
-/// The movable resources whose places a recording, or an upload, holds.
+/// The movable resources whose places a recording or an upload holds.
 pub(crate) struct PlaceHolds<D: Device> {
     holder: Holder,
     holds: Vec<PlaceHold<D>>,
-    /// The subresources that the recording writes, if it is submitted, and nothing has written before.
+    /// The subresources that the recording writes if it is submitted, and that nothing has written before.
     written: Vec<(Arc<MovableBacking<D>>, Subresource)>,
-    /// The submissions that have copied what is held to where it is.
+    /// The submissions that copied the held resources to their current places.
     copied: SyncPoint,
 }
 
@@ -391,7 +396,8 @@ impl<D: Device> PlaceHolds<D> {
         Self { holder, holds: Vec::new(), written: Vec::new(), copied: SyncPoint::NONE }
     }
 
-    /// Where a resource is, as long as this lives. Commands write that part of it, if any; of a buffer any may.
+    /// Holds the place of a resource, and returns it. `written`: the part that commands may write; for a
+    /// buffer, always all of it.
     #[inline]
     pub(crate) fn hold(
         &mut self,
@@ -400,7 +406,7 @@ impl<D: Device> PlaceHolds<D> {
     ) -> ApiPlace<D> {
         let written = match movable.needs.desc {
             ResourceDesc::Buffer(_) => Some(Subresource::All),
-            // Who names what there is not is told so, later.
+            // A subresource that does not exist is reported later.
             ResourceDesc::Texture(_) => written.filter(|part| match part {
                 Subresource::All => true,
                 Subresource::One(index) => *index < movable.needs.desc.subresources(),
@@ -420,18 +426,19 @@ impl<D: Device> PlaceHolds<D> {
         place
     }
 
-    /// The submissions that have copied what is held to where it is: whatever uses it comes after these.
+    /// The submissions that copied the held resources to their current places; users of the resources must wait
+    /// for them.
     pub(crate) const fn copied(&self) -> &SyncPoint {
         &self.copied
     }
 
-    /// Begins anew, for another recording.
+    /// Starts over for another recording.
     pub(crate) fn begin(&mut self, holder: Holder) {
         self.holder = holder;
     }
 
-    /// Commands write a part. What a recording writes of textures counts only when it is submitted: there is nothing to
-    /// copy before, and targets without content must not be copied.
+    /// Notes a part that commands write. Writes of a recording to textures count only when it is submitted:
+    /// until then there is no content to copy, and targets without content must not be copied.
     #[cold]
     fn note_written(&mut self, movable: &Arc<MovableBacking<D>>, part: Subresource) {
         if self.holder == Holder::NO_RECORDING || matches!(movable.needs.desc, ResourceDesc::Buffer(_)) {
@@ -441,7 +448,8 @@ impl<D: Device> PlaceHolds<D> {
         }
     }
 
-    /// The recording was submitted: what it holds moves after that, with what it has written.
+    /// Notes that the recording was submitted: a later move of the held resources waits for `at`, and copies
+    /// the parts that the recording wrote.
     pub(crate) fn note_used(&mut self, at: QueueSerial) {
         for (movable, part) in self.written.drain(..) {
             movable.current.change(|current| current.used_parts.note(part));
@@ -456,24 +464,24 @@ impl<D: Device> PlaceHolds<D> {
         self.copied = SyncPoint::NONE;
     }
 
-    /// The holds alone.
+    /// The holds, without the rest.
     pub(crate) fn into_inner(self) -> Vec<PlaceHold<D>> {
         self.holds
     }
 }
 
-/// A place that was found for something that is to move.
+/// A place found for a resource that is to move.
 pub(crate) struct PlannedMove<D: Device> {
-    /// Weak: what is dropped does not move.
+    /// Weak, because a dropped resource does not move.
     pub(crate) movable: Weak<MovableBacking<D>>,
-    /// The range that it leaves.
+    /// The range that the resource leaves.
     pub(crate) from: RangeId,
-    /// The range that it moves to.
+    /// The range that the resource moves to.
     pub(crate) to: Suballocation,
 }
 
 impl<D: Device> PlannedMove<D> {
-    /// Whether it stays in its pool: then it moves because its block is emptied.
+    /// Whether the resource stays in its pool: it then moves because its block is emptied.
     pub(crate) fn is_within_pool(&self) -> bool {
         self.from.pool == self.to.pool
     }
@@ -496,10 +504,10 @@ mod tests {
 
     const HOLDER: Holder = Holder(7);
 
-    /// What is submitted to a queue, in order.
+    /// An entry of a queue, in order of submission.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Submitted {
-        /// Commands write so much to a place.
+        /// Commands write a value to a place.
         Write(usize, u32),
         /// The content of a place is copied to the next.
         Copy(usize),
@@ -511,9 +519,9 @@ mod tests {
         is_gone: bool,
     }
 
-    /// A recording writes a movable resource, and another one perhaps after it was dropped, while it moves up to twice: what
-    /// is submitted writes where the content is at that point of the queue, so that no write is lost, and what was dropped
-    /// does not move.
+    /// A recording writes a movable resource, and a second one may do so after the drop, while the resource
+    /// moves up to twice: submitted writes go to the place of the content at that point of the queue, so that
+    /// no write is lost, and a dropped resource does not move.
     #[test]
     fn writes_go_where_the_content_is() {
         loom::model(|| {
@@ -566,8 +574,8 @@ mod tests {
         });
     }
 
-    /// Two threads hold the value and look twice, one pins it, and another exchanges it: what is held or pinned never
-    /// changes.
+    /// Two threads hold the value and read it twice, one pins it, and another exchanges it: a held or pinned
+    /// value never changes.
     #[test]
     fn what_is_held_or_pinned_stays() {
         loom::model(|| {

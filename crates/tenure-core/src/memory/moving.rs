@@ -1,4 +1,4 @@
-//! Moving what lies in pools from one range to another: where it goes, and what becomes of the range it leaves.
+//! Moving resources from one range of a pool to another: the new place, and the release of the old range.
 
 use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ use crate::config::CompactionConfig;
 use crate::device::{Device, DeviceError, MemoryFlags, MemoryTypeId};
 
 impl<D: Device> Pools<D> {
-    /// Notes what can move, where it lies in a pool. Nobody gives its range back meanwhile.
+    /// Notes a movable resource in the pool that it lies in. The caller keeps its range alive meanwhile.
     pub(crate) fn note_movable(&self, movable: &Arc<MovableBacking<D>>, location: Option<&Location<D>>) {
         if let Some(Location::Range(found) | Location::Placed(found)) = location
             && let Some((shard, _)) = self.get_with_shards(found.pool)
@@ -26,12 +26,12 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// Notes what can move and went to slower memory, because the memory that suits best was short.
+    /// Notes a movable resource that went to slower memory because its best memory was short.
     pub(crate) fn note_spilled(&self, movable: &Arc<MovableBacking<D>>) {
         let allowed = movable.needs.memory_types;
         if movable.current.read(|current| self.is_slow(current.location.as_ref(), allowed)) {
             let spilled = &mut *self.spilled.lock();
-            // Those that are gone are forgotten before the vector grows.
+            // Dropped resources are removed before the vector grows.
             if spilled.len() == spilled.capacity() {
                 spilled.retain(|movable| movable.strong_count() > 0);
             }
@@ -40,8 +40,8 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// Whether a location is in another memory heap than that which suits what is for the GPU alone, on a device where that
-    /// is local to the GPU; of the memory types that are `allowed`, a bit each.
+    /// Whether a location is in another memory heap than the best one for the GPU alone, on a device where that
+    /// heap is local to the GPU. `allowed`: one bit per memory type.
     pub(crate) fn is_slow(&self, location: Option<&Location<D>>, allowed: u32) -> bool {
         let memory = match location {
             Some(Location::Range(found) | Location::Placed(found)) => {
@@ -54,22 +54,22 @@ impl<D: Device> Pools<D> {
         let of = |memory: MemoryTypeId| types.get(usize::from(memory.0));
         let best = self.best_memory(allowed).and_then(of);
         let best = best.filter(|best| best.flags.contains(MemoryFlags::DEVICE_LOCAL));
-        // The window through which the CPU reaches the card's memory is another heap, too: drivers need it.
+        // The window through which the CPU reaches the card's memory is also another heap: drivers need it.
         best.zip(memory.and_then(of)).is_some_and(|(best, found)| best.heap != found.heap)
     }
 
-    /// The memory type that suits best what is for the GPU alone, of those that are `allowed`.
+    /// The best memory type for the GPU alone, among the `allowed` ones.
     pub(crate) fn best_memory(&self, allowed: u32) -> Option<MemoryTypeId> {
         self.order(MemoryUse::GpuOnly).iter().copied().find(|memory| allows(allowed, *memory))
     }
 
-    /// Whether anything that can move may be in slower memory than it should be. One atomic load.
+    /// Whether any movable resource may be in slower memory than its best. One atomic load.
     pub(crate) fn has_spilled(&self) -> bool {
         self.least_spilled.load(Ordering::Acquire) != u64::MAX
     }
 
-    /// What is in slower memory than it should be, what was used last first. O(n log n); nothing, at once, where none has
-    /// so few bytes.
+    /// Movable resources in slower memory than their best, most recently used first. O(n log n); returns at
+    /// once if none has `most` bytes or less.
     pub(crate) fn spilled(&self, most: u64) -> Vec<Arc<MovableBacking<D>>> {
         if self.least_spilled.load(Ordering::Acquire) > most {
             return Vec::new();
@@ -83,7 +83,7 @@ impl<D: Device> Pools<D> {
                 let location = current.value().location.as_ref();
                 (self.is_slow(location, movable.needs.memory_types), current.is_pinned())
             });
-            // What is pinned stays for good; it is kept for reports alone.
+            // A pinned resource never moves; it is kept for reports only.
             found.extend(movable.filter(|_| is_slow && !is_pinned));
             is_slow
         });
@@ -94,16 +94,16 @@ impl<D: Device> Pools<D> {
         found
     }
 
-    /// All that can move: what lies in pools, and what has memory of its own in slower memory. O(n).
+    /// All movable resources: those in pools, and those in slower memory with an allocation of their own. O(n).
     pub(crate) fn movables(&self) -> Vec<Arc<MovableBacking<D>>> {
         let mut found: Vec<_> = self.spilled.lock().iter().filter_map(Weak::upgrade).collect();
         self.each_compacted(|shard| shard.movables(&mut found));
         found
     }
 
-    /// Goes on emptying blocks of movable resources, as far as the budget allows for all pools together; blocks that
-    /// are empty are given back. Appends what is to move. With `only_where`, only the pools are looked at in which it is
-    /// worth while. True when nothing is left to do.
+    /// Continues emptying blocks of movable resources, within the budget for all pools together; empty blocks
+    /// are given back. Appends the moves to make. With `only_where`, visits only the pools in which compaction
+    /// is worthwhile. True when nothing is left to do.
     pub(crate) fn compact(
         &self,
         device: &D,
@@ -113,7 +113,7 @@ impl<D: Device> Pools<D> {
     ) -> bool {
         let (before, mut retired, mut is_done) = (moves.len(), Vec::new(), true);
         self.each_compacted(|shard| {
-            // What is evicted would be made resident only to be moved.
+            // An evicted block would be made resident only to be moved.
             if self.has_evicted(shard.class) {
                 return;
             }
@@ -136,20 +136,20 @@ impl<D: Device> Pools<D> {
         is_done
     }
 
-    /// Stops emptying blocks: what is free in them can be allocated again.
+    /// Stops emptying blocks: their free ranges can be allocated again.
     pub(crate) fn stop_compaction(&self) {
         self.each_compacted(|shard| {
             shard.stop_compaction();
         });
     }
 
-    /// Whether something is evicted of the memory heap of a class of evictable resources.
+    /// Whether the memory heap of a class of evictable resources has evicted blocks.
     fn has_evicted(&self, class: Class) -> bool {
         let heap = self.objects.budgets.heap_index(class.memory);
         class.is_evictable && heap.is_some_and(|heap| self.residency.evicted(heap) > 0)
     }
 
-    /// The shards that have the blocks of movable resources.
+    /// The shards that have blocks of movable resources.
     pub(crate) fn each_compacted(&self, mut visit: impl FnMut(&PoolShard<D>)) {
         self.each_class(|shards| {
             if shards.first().class.is_movable {
@@ -158,8 +158,8 @@ impl<D: Device> Pools<D> {
         });
     }
 
-    /// What was to move could not, and stays where it is: it is asked to move again later. Whoever calls this gives the
-    /// place up.
+    /// Notes that a move failed: the resource stays in place, and can be chosen again later. The caller gives
+    /// up the planned place.
     pub(crate) fn keep_in_place(&self, planned: &PlannedMove<D>) {
         if planned.is_within_pool()
             && let Some((shard, _)) = self.get_with_shards(planned.to.pool)
@@ -168,7 +168,7 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// Gives up a place to which nothing moves.
+    /// Gives up a planned place.
     pub(crate) fn give_up_place(&self, planned: &PlannedMove<D>) {
         self.free(planned.to.free_token());
         if let Some(movable) = planned.movable.upgrade() {
@@ -176,7 +176,7 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// What something is in the place that was found for it: the shared buffer, or a new API resource.
+    /// Makes the resource at its planned place: a range of the shared buffer, or a new API resource.
     ///
     /// # Errors
     /// The device's.

@@ -1,10 +1,9 @@
-//! How often memory was short, for the log and the metrics.
+//! Counts of memory shortages, for the log and the metrics.
 
 use super::{Class, PoolKind};
 use crate::repeated::Repeated;
 
-/// Allocations that failed, memory types that were short of memory, and resources that went elsewhere, by kind of
-/// pool.
+/// Failed allocations, memory types short of memory, and resources that went to other memory, by kind of pool.
 #[derive(Debug)]
 pub(crate) struct Notices {
     failures: Box<[Repeated]>,
@@ -20,22 +19,23 @@ impl Default for Notices {
 }
 
 impl Notices {
-    /// An allocation failed for good; its number among those of its kind when it is to be logged.
+    /// Counts an allocation that failed for good; returns its number within its kind when it should be logged.
     pub(crate) fn failure(&self, class: Class) -> Option<u64> {
         self.failures.get(class.kind as usize)?.note()
     }
 
-    /// A resource went to memory that is not like the preferred; as above.
+    /// Counts a resource that went to memory unlike the preferred; returns a number as
+    /// [`failure`](Self::failure) does.
     pub(crate) fn spill(&self, class: Class) -> Option<u64> {
         self.spills.get(class.kind as usize)?.note()
     }
 
-    /// The driver refused memory of one type; as above.
+    /// Counts a refusal of the driver for one memory type; returns a number as [`failure`](Self::failure) does.
     pub(crate) fn refusal(&self, class: Class) -> Option<u64> {
         self.refusals.get(class.kind as usize)?.note()
     }
 
-    /// Allocations that failed, and resources that went elsewhere, so far.
+    /// Failed allocations, and resources that went to other memory, so far.
     #[cfg(feature = "metrics")]
     pub(crate) fn totals(&self) -> (u64, u64) {
         let sum = |all: &[Repeated]| all.iter().map(Repeated::count).sum();

@@ -1,4 +1,4 @@
-//! Making and unmaking API objects that hold memory, and counting them.
+//! Creation, destruction and counting of API objects with memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,12 +15,12 @@ use crate::device::{
 };
 use crate::permit::OwnPermit as _;
 
-/// What counts the memory that a resource gets for itself.
+/// The counter for the dedicated memory of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryOwner {
-    /// The resource's own.
+    /// The counter of committed resources.
     Resource,
-    /// That of the transient resources, which keep it for the next one like it.
+    /// The counter of transient resources, which keep memory for the next similar one.
     Transient,
 }
 
@@ -31,13 +31,13 @@ pub(crate) struct MemorySize {
     pub(crate) size: u64,
 }
 
-/// Whether the CPU gets a window into a resource in such memory.
+/// Whether a resource in such memory gets mapped for the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MapWish {
     No,
-    /// The program writes or reads it: without a window it is of no use.
+    /// The program reads or writes it: unmapped, the resource would be useless.
     Required(MemoryTypeId),
-    /// Uploads are written in place; without a window they are staged.
+    /// Uploads are written in place; without a mapping they are staged.
     IfPossible(MemoryTypeId),
 }
 
@@ -54,13 +54,13 @@ impl MapWish {
 /// The memory of a committed resource.
 pub(crate) struct CommittedMemory<'a> {
     pub(crate) memory: MemoryTypeId,
-    /// Bytes that it is taken to be.
+    /// Its counted size, in bytes.
     pub(crate) size: u64,
-    /// It is allocated lazily: limits and sums count an allocation of no bytes.
+    /// Whether it is allocated lazily: limits and sums count an allocation of no bytes.
     pub(crate) is_memoryless: bool,
     pub(crate) wish: MapWish,
     pub(crate) priority: Priority,
-    /// Where it is counted.
+    /// The counter for it.
     pub(crate) part: &'a dyn Counts,
 }
 
@@ -69,50 +69,49 @@ pub(crate) struct HeapPlace<'a, D: Device> {
     pub(crate) heap: &'a D::Heap,
     /// Byte of the heap.
     pub(crate) offset: u64,
-    /// Whether the CPU is to have a window into the resource.
+    /// Whether the resource is to be mapped for the CPU.
     pub(crate) wish: MapWish,
-    /// What the heap is known by where it is evictable.
+    /// The key of the heap, if it is evictable.
     pub(crate) block: Option<BlockKey>,
 }
 
-/// The API objects that hold memory, counted. Every change is O(1).
+/// API objects with memory, counted. Every change is O(1).
 ///
-/// Bytes are counted twice: all together, for the peak of the whole, and by what they are for. Each pool has a
-/// count of its own.
+/// Bytes are counted twice: in total, for the overall peak, and by purpose. Each pool has its own counter.
 #[derive(Debug)]
 pub(crate) struct Objects {
-    /// Of the program's resources that have memory of their own.
+    /// The program's committed resources.
     pub(crate) committed_memory: PartMemory,
-    /// Of page allocators.
+    /// Page allocators.
     pub(crate) page_memory: PartMemory,
-    /// Of transient heaps, and of transient resources that have memory of their own.
+    /// Transient heaps, and committed transient resources.
     pub(crate) transient_memory: PartMemory,
-    /// Of everything, pools included, with the device's limits.
+    /// The total, pools included, with the device's limits.
     pub(crate) limits: MemoryLimits,
-    /// What the operating system grants.
+    /// The budgets of the memory heaps.
     pub(crate) budgets: Budgets,
     frames: AtomicU64,
-    /// Changes of the budgets that the limits know of.
+    /// The number of budget changes that the limits have seen.
     heard_changes: AtomicU64,
     heaps: AtomicU64,
     heaps_made: AtomicU64,
     committed: AtomicU64,
-    /// Bytes of committed resources whose memory is allocated lazily.
+    /// Bytes of committed resources with lazily allocated memory.
     memoryless: AtomicU64,
     resources_made: AtomicU64,
     resources_destroyed: AtomicU64,
 }
 
-/// An API object just created, before tenure keeps its states.
+/// A newly created API object, before tenure tracks its states.
 struct NewObject<D: Device> {
     object: D::Resource,
     mapping: Option<D::Mapping>,
-    /// The memory that it is mapped in.
+    /// The memory type in which it is mapped.
     mapped: Option<MemoryTypeId>,
 }
 
 impl<D: Device> NewObject<D> {
-    /// Inlined, so that the result is made where it stays: it is large.
+    /// Inlined, so that the large result is constructed in place.
     #[inline(always)]
     fn finish(self, device: &D, desc: &ResourceDesc) -> ApiResource<D> {
         let Self { object, mapping, mapped } = self;
@@ -124,7 +123,7 @@ impl<D: Device> NewObject<D> {
     }
 }
 
-/// A reading of [`Objects`].
+/// A snapshot of [`Objects`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ObjectCounts {
     pub(crate) heaps: u64,
@@ -137,7 +136,7 @@ pub(crate) struct ObjectCounts {
     pub(crate) resources_destroyed: u64,
 }
 
-/// Budgets are asked for again after so many frames: other programs take memory, too.
+/// Frames after which budgets are queried again, because other programs allocate memory, too.
 const BUDGET_FRAMES: u64 = 64;
 
 impl Objects {
@@ -159,7 +158,7 @@ impl Objects {
         }
     }
 
-    /// A frame has ended.
+    /// Ends a frame.
     pub(crate) fn end_frame<D: Device>(&self, device: &D) {
         self.end_purge(device);
         if self.frames.fetch_add(1, Ordering::Relaxed) % BUDGET_FRAMES == BUDGET_FRAMES - 1 {
@@ -167,7 +166,7 @@ impl Objects {
         }
     }
 
-    /// Where there are no frames, what counts as one has ended.
+    /// Ends the equivalent of a frame, for programs without frames.
     pub(crate) fn end_purge<D: Device>(&self, device: &D) {
         self.budgets.end_frame();
         self.budgets.hear_change(device);
@@ -193,7 +192,7 @@ impl Objects {
         self.limits.make_block(memory, sizes, round, budget, make).map(|(block, _)| block)
     }
 
-    /// As [`make_block`](Self::make_block), no more than the operating system grants.
+    /// Like [`make_block`](Self::make_block), but only within the budgets of the operating system.
     ///
     /// # Errors
     /// As [`make_block`](Self::make_block).
@@ -207,7 +206,7 @@ impl Objects {
         self.make_block(device, memory, sizes, Round::WithinBudget, make)
     }
 
-    /// Where memory that one resource alone has is counted.
+    /// The counter for dedicated memory of this owner.
     pub(crate) const fn part_of(&self, owner: MemoryOwner) -> &PartMemory {
         match owner {
             MemoryOwner::Resource => &self.committed_memory,
@@ -215,7 +214,7 @@ impl Objects {
         }
     }
 
-    /// Takes a heap from the driver, names it, and counts it as a part of `part`.
+    /// Allocates a heap from the driver, names it, and counts it in `part`.
     pub(crate) fn create_heap<D: Device>(
         &self,
         device: &D,
@@ -225,7 +224,8 @@ impl Objects {
     ) -> Result<D::Heap, DeviceError> {
         let make = |device: &_, desc: &HeapDesc| {
             let heap = DeviceHeaps::create_heap(device, desc)?;
-            // Before the limits do, which take off what they have reserved: at any moment one of the two counts it.
+            // Before the limits count it, and drop their reservation: at any moment at least one of the two
+            // counts it.
             self.budgets.note_allocation(desc.memory, desc.size);
             Ok(heap)
         };
@@ -237,7 +237,7 @@ impl Objects {
         Ok(heap)
     }
 
-    /// Gives a heap back; `own` and `part` as when it was created.
+    /// Destroys a heap; `own` and `part` as at its creation.
     pub(crate) fn destroy_heap<D: Device>(
         &self,
         device: &D,
@@ -254,7 +254,7 @@ impl Objects {
         event!(debug, bytes = size, memory_type = memory.0, "heap destroyed");
     }
 
-    /// Creates a resource with memory of its own.
+    /// Creates a committed resource.
     pub(crate) fn create_committed<D: Device>(
         &self,
         device: &D,
@@ -276,7 +276,7 @@ impl Objects {
         Ok(api_resource)
     }
 
-    /// Counts bytes apart whose memory is allocated lazily; returns those that everything else is to count.
+    /// Counts lazily allocated bytes separately; returns the bytes for all other counters.
     fn count_memoryless(
         &self,
         size: u64,
@@ -290,7 +290,7 @@ impl Objects {
         0
     }
 
-    /// Destroys a committed resource; `own` and `part` as when it was created.
+    /// Destroys a committed resource; `own` and `part` as at its creation.
     pub(crate) fn destroy_committed<D: Device>(
         &self,
         device: &D,
@@ -308,7 +308,7 @@ impl Objects {
         part.remove(memory, size);
     }
 
-    /// Creates a resource in a heap.
+    /// Creates a placed resource in a heap.
     pub(crate) fn create_placed<D: Device>(
         &self,
         device: &D,
@@ -332,7 +332,7 @@ impl Objects {
         Ok(Arc::new(self.take_in(device, object, MapWish::No, name)?.finish(device, desc)))
     }
 
-    /// Names a new API object, counts it, and maps it where the CPU is to have a window into it.
+    /// Names a new API object, counts it, and maps it if wished.
     #[inline]
     fn take_in<D: Device>(
         &self,
@@ -363,31 +363,32 @@ impl Objects {
         Ok(NewObject { object, mapping, mapped: memory })
     }
 
-    /// A block was evicted: it takes nothing of its heap.
+    /// Counts a block as evicted: it takes nothing of its heap.
     pub(crate) fn note_evicted(&self, MemorySize { memory, size }: MemorySize) {
         self.budgets.begin_release(memory, size);
         self.budgets.end_release(memory, size);
         self.limits.note_evicted(memory, size);
     }
 
-    /// An evicted block is resident again.
+    /// Counts an evicted block as resident again.
     pub(crate) fn note_resident(&self, MemorySize { memory, size }: MemorySize) {
         self.budgets.note_allocation(memory, size);
         self.limits.note_resident(memory, size);
     }
 
-    /// By how much a memory heap would exceed the lower of its budget and the program's cap, with so many bytes more.
+    /// Bytes by which a memory heap would exceed the lower of its budget and the program's cap after `more`
+    /// bytes.
     pub(crate) fn over_budget<D: Device>(&self, device: &D, heap: usize, more: u64) -> u64 {
         let budgets = self.budgets.current(device);
         let known = budgets.get(heap).filter(|found| found.budget != 0);
         let (taken, cap) = (self.limits.taken(heap), self.limits.cap(heap).unwrap_or(u64::MAX));
-        // What the operating system has moved out is in no usage, and comes back by being used.
+        // Memory that the operating system has paged out is in no reported usage, and comes back when used.
         let over =
             known.map_or(0, |found| found.usage.max(taken).saturating_add(more).saturating_sub(found.budget));
         over.max(taken.saturating_add(more).saturating_sub(cap))
     }
 
-    /// Bytes that a memory heap has room for, within its budget and its cap.
+    /// Bytes available in a memory heap within its budget and its cap.
     pub(crate) fn headroom<D: Device>(&self, device: &D, heap: usize) -> u64 {
         let budgets = self.budgets.current(device);
         let known = budgets.get(heap).filter(|found| found.budget != 0);
@@ -396,7 +397,7 @@ impl Objects {
         room.min(cap.saturating_sub(taken))
     }
 
-    /// Counts a resource that the program made.
+    /// Counts an adopted resource.
     pub(crate) fn note_adopted(&self) {
         self.resources_made.fetch_add(1, Ordering::Relaxed);
     }

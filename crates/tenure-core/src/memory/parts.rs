@@ -1,4 +1,4 @@
-//! What memory is for, counted by memory type.
+//! Memory by purpose, counted by memory type.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,16 +7,16 @@ use tenure_heap::{MAX_MEMORY_TYPES, MemoryCounter};
 
 use crate::device::MemoryTypeId;
 
-/// A count of the bytes that one part of tenure has from the driver.
+/// A count of the driver memory of one part of tenure.
 pub(crate) trait Counts: fmt::Debug + Sync {
-    /// The driver gave bytes of a memory type.
+    /// Adds bytes allocated from the driver.
     fn add(&self, memory: MemoryTypeId, bytes: u64);
 
-    /// They were given back.
+    /// Subtracts bytes given back.
     fn remove(&self, memory: MemoryTypeId, bytes: u64);
 }
 
-/// Pools count for themselves, each in one memory type.
+/// Pools have their own counters, each in one memory type.
 impl Counts for MemoryCounter {
     fn add(&self, _: MemoryTypeId, bytes: u64) {
         Self::add(self, bytes);
@@ -27,7 +27,7 @@ impl Counts for MemoryCounter {
     }
 }
 
-/// Bytes of one part, together and by memory type.
+/// Bytes of one part, in total and by memory type.
 #[derive(Debug, Default)]
 pub(crate) struct PartMemory {
     all: MemoryCounter,
@@ -35,12 +35,12 @@ pub(crate) struct PartMemory {
 }
 
 impl PartMemory {
-    /// Of all memory types.
+    /// The counter over all memory types.
     pub(crate) const fn all(&self) -> &MemoryCounter {
         &self.all
     }
 
-    /// Bytes of one memory type now; 0 for one that no device has.
+    /// Current bytes of one memory type; 0 for a type that no device has.
     pub(crate) fn of_type(&self, memory: MemoryTypeId) -> u64 {
         self.count(memory).map_or(0, |count| count.load(Ordering::Relaxed))
     }

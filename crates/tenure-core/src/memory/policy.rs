@@ -1,7 +1,7 @@
-//! The placement policy: where each kind of resource goes.
+//! The placement policy for each kind of resource.
 //!
-//! One table, read from top to bottom; the first row of the subject whose limit the size does not
-//! exceed decides. Limits are fields of [`Config`].
+//! One table, read from top to bottom: the first row of the subject whose limit is at least the size decides.
+//! Limits are fields of [`Config`].
 //!
 //! | subject | up to | goes to |
 //! | --- | --- | --- |
@@ -22,55 +22,55 @@
 //! | texture | `pools.max_texture_block` | placed, in the pool of its kind |
 //! | | any | committed |
 //!
-//! Pages that the manager fills itself go where dynamic and readback buffers go, but for pools of their own
-//! ([`page_pool`]).
+//! Pages that the manager fills itself follow the rows for dynamic and readback buffers, but have their own
+//! pools ([`page_pool`]).
 //!
-//! Before the table: what the driver wants dedicated is committed; [`Strategy::Placed`] turns
-//! ranges into placed resources, [`Strategy::Committed`] everything into committed ones. Ranges
-//! count with what their stride adds to the size; a buffer whose stride would add more than it is
-//! worth, or that asks for it, is placed instead.
+//! Before the table: resources for which the driver wants dedicated memory are committed; [`Strategy::Placed`]
+//! turns ranges into placed resources, [`Strategy::Committed`] everything into committed ones. The size of a
+//! range includes the padding for its stride; a buffer whose stride would add too much, or that requests it, is
+//! placed instead.
 //!
-//! When more than three quarters of the allocations that the device allows are in use, what would be committed is
-//! placed instead ([`shared_pool`]), unless the driver insists on memory of its own, or
+//! When more than three quarters of the device's allocation limit are in use, resources that would be committed
+//! are placed instead ([`shared_pool`]), unless the driver requires dedicated memory, or
 //! [`Strategy::Committed`] is chosen.
 
 use super::{MemoryUse, PoolKind};
 use crate::device::{Requirements, ResourceDesc, TextureInfo, Usage};
 use crate::{Config, Strategy, UploadSuballocator};
 
-/// What the table tells apart.
+/// Kind of resource in the policy table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// The CPU rewrites it.
+    /// A buffer that the CPU rewrites.
     Upload,
-    /// The CPU reads it.
+    /// A buffer that the CPU reads.
     Readback,
-    /// Vertices, indices or both, and nothing else.
+    /// Vertices, indices or both, without other usages.
     Mesh,
-    /// Otherwise only read by the GPU.
+    /// Any other buffer that the GPU only reads.
     ReadOnly,
     /// Indirect arguments that the GPU does not write.
     Indirect,
-    /// Holds acceleration structures, which shaders may read and copies reach, and nothing else.
+    /// Holds acceleration structures, which shaders may read and copies reach; no other usages.
     AccelerationStructure,
-    /// Written by shaders, or of a use that no shared buffer has: it needs a state of its own.
+    /// Written by shaders, or with a usage that no shared buffer has: it needs its own state.
     Unordered,
     /// Any texture.
     Texture,
 }
 
-/// Where the policy sends a resource.
+/// Placement of a resource by the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Into a range of a buffer that it shares.
+    /// In a range of a shared buffer.
     Range(PoolKind),
-    /// Into a heap that it shares, as an API resource of its own.
+    /// In a shared heap, as a separate API resource.
     Placed(PoolKind),
-    /// Into memory of its own.
+    /// In dedicated memory.
     Committed,
 }
 
-/// The largest size a row is for.
+/// The largest size of a row.
 enum UpTo {
     SmallUpload,
     PooledUpload,
@@ -98,7 +98,7 @@ const BUFFERS: &[Row] = &[
 impl UpTo {
     const fn bytes(&self, config: &Config) -> u64 {
         match self {
-            // The general suballocator takes all sizes: two pools would only reserve more.
+            // The general suballocator takes all sizes: two pools would only reserve more memory.
             SmallUpload if matches!(config.uploads.suballocator, UploadSuballocator::General) => 0,
             SmallUpload => config.uploads.max_small,
             PooledUpload => config.uploads.max_pooled,
@@ -112,7 +112,7 @@ const COPIES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
 const MESH: Usage = Usage::VERTEX.union(Usage::INDEX);
 const TRACED: Usage = Usage::ACCELERATION_STRUCTURE.union(Usage::SHADER_READ).union(COPIES);
 
-/// Which subject a buffer is.
+/// The subject of a buffer.
 #[must_use]
 pub const fn buffer_subject(usage: Usage, memory_use: MemoryUse) -> Subject {
     let is_structure = usage.contains(Usage::ACCELERATION_STRUCTURE) && TRACED.contains(usage);
@@ -128,7 +128,7 @@ pub const fn buffer_subject(usage: Usage, memory_use: MemoryUse) -> Subject {
     }
 }
 
-/// Where a buffer goes that takes `size` bytes.
+/// The placement of a buffer that takes `size` bytes.
 ///
 /// ```
 /// use tenure::Config;
@@ -150,7 +150,7 @@ pub fn place_buffer(subject: Subject, size: u64, config: &Config) -> Placement {
     }
 }
 
-/// Where a buffer of `size` bytes goes that is to be an API resource of its own.
+/// The placement of a buffer of `size` bytes that must be a separate API resource.
 #[must_use]
 pub fn place_buffer_alone(subject: Subject, size: u64, config: &Config) -> Placement {
     match place_buffer(subject, size, config) {
@@ -159,10 +159,10 @@ pub fn place_buffer_alone(subject: Subject, size: u64, config: &Config) -> Place
     }
 }
 
-/// The pool of the manager's own pages: what uploads stage, constants, readbacks.
+/// The pool of the manager's own pages: staging memory, constants, readbacks.
 ///
-/// A shared buffer has one state. Copies may write the program's mapped buffers; the pages that such copies
-/// read, or that commands read without telling, are therefore never in the same API buffer.
+/// A shared buffer has one state. Copies may write the program's mapped buffers. So pages that such copies
+/// read, or that commands read without declaring it, are never in the same API buffer.
 #[must_use]
 pub const fn page_pool(memory_use: MemoryUse) -> PoolKind {
     match memory_use {
@@ -171,7 +171,7 @@ pub const fn page_pool(memory_use: MemoryUse) -> PoolKind {
     }
 }
 
-/// Where a texture goes, by what the device says it needs.
+/// The placement of a texture, by its requirements.
 #[must_use]
 pub fn place_texture(info: &TextureInfo, needs: &Requirements, config: &Config) -> Placement {
     if needs.wants_dedicated()
@@ -183,7 +183,7 @@ pub fn place_texture(info: &TextureInfo, needs: &Requirements, config: &Config) 
     Placed(texture_pool(info, needs.alignment))
 }
 
-/// The pool in which a resource is placed that should be committed, where the device allows few more allocations.
+/// The pool for a resource that would be committed, when the device allows few more allocations.
 #[must_use]
 pub fn shared_pool(desc: &ResourceDesc, needs: &Requirements) -> PoolKind {
     match desc {
@@ -200,7 +200,7 @@ const TEXTURE_ALIGNMENT: u64 = 64 << 10;
 
 fn texture_pool(info: &TextureInfo, alignment: u64) -> PoolKind {
     let usage = info.usage;
-    // Even those that may lie at 64 KiB need a heap aligned for samples on D3D12.
+    // Even if they may be aligned to 64 KiB, D3D12 needs a heap aligned for samples.
     if info.samples > 1 || alignment > TEXTURE_ALIGNMENT {
         PoolKind::MultisampledTextures
     } else if usage.intersects(Usage::TEXTURE_ONLY) {

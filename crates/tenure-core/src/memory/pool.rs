@@ -1,4 +1,4 @@
-//! The pool of a class, for several threads: a shard of it, and what its blocks are.
+//! The pool of a class, shared by threads: one shard of it, and its blocks.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -19,17 +19,17 @@ use crate::device::{Device, Usage};
 pub(crate) struct HeapBlock<D: Device> {
     pub(crate) heap: D::Heap,
     pub(crate) size: u64,
-    /// Where it is evictable.
+    /// The key of the block, if it is evictable.
     pub(crate) block: Option<BlockKey>,
 }
 
-/// What a block of a pool is made of.
+/// The API object behind a block of a pool.
 pub(crate) enum Store<D: Device> {
-    /// A heap, for placed resources, and the pool whose memory it is.
+    /// A heap, for placed resources, and the pool that owns its memory.
     Heap { heap: Arc<HeapBlock<D>>, pool: PoolId },
-    /// A committed buffer of so many bytes, for ranges, and the pool whose memory it is.
+    /// A committed buffer of `size` bytes, for ranges, and the pool that owns its memory.
     Buffer { buffer: Arc<ApiResource<D>>, size: u64, pool: PoolId },
-    /// A buffer of so many bytes placed in another pool's heap, for ranges.
+    /// A buffer of `size` bytes, for ranges, placed in a heap of another pool.
     Slot { buffer: Arc<ApiResource<D>>, size: u64, suballocation: Suballocation },
 }
 
@@ -48,7 +48,7 @@ impl<D: Device> Clone for Store<D> {
 }
 
 impl<D: Device> Store<D> {
-    /// The buffer whose ranges the block gives out, or the heap in which resources are placed.
+    /// The buffer whose ranges the block allocates, or the heap in which it places resources.
     pub(crate) fn as_buffer(&self) -> Option<&Arc<ApiResource<D>>> {
         match self {
             Self::Heap { .. } => None,
@@ -57,21 +57,21 @@ impl<D: Device> Store<D> {
     }
 }
 
-/// A block that a pool divides.
+/// A block that a pool suballocates.
 pub(crate) struct Block<D: Device> {
     pub(crate) store: Store<D>,
-    /// The range of the first shard's block that it is; `None` for a whole block of the pool's own.
+    /// The range of the first shard's block that this block is; `None` for a whole block.
     pub(crate) lease: Option<Suballocation>,
 }
 
 impl<D: Device> Block<D> {
-    /// Byte of the API object at which it begins.
+    /// The byte of the API object at which the block begins.
     #[inline]
     fn base(&self) -> u64 {
         self.lease.as_ref().map_or(0, |lease| lease.offset)
     }
 
-    /// The block of another pool or shard that it lies in.
+    /// The block of another pool or shard that contains it.
     pub(super) fn lies_in(&self) -> Option<(PoolId, BlockId)> {
         let slot = match &self.store {
             Store::Slot { suballocation, .. } => Some(suballocation),
@@ -80,7 +80,7 @@ impl<D: Device> Block<D> {
         self.lease.as_ref().or(slot).map(|around| (around.pool, around.block))
     }
 
-    /// Bytes that lie in a heap of another pool. Those of a piece count with the block that it is a piece of.
+    /// Bytes in a heap of another pool. Those of a piece count with the block that lent it.
     fn borrowed(&self) -> u64 {
         match self {
             Self { store: Store::Slot { size, .. }, lease: None } => *size,
@@ -89,7 +89,7 @@ impl<D: Device> Block<D> {
     }
 }
 
-/// The number of a pool: its class's index.
+/// The number of a pool: the index of its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PoolId(pub(crate) u16);
 
@@ -100,47 +100,47 @@ pub(crate) struct Suballocation {
     pub(crate) block: BlockId,
     pub(crate) handle: Handle,
     pub(crate) offset: u64,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub(crate) size: u64,
-    /// Bytes taken, with what rounding adds.
+    /// Bytes taken, including rounding.
     pub(crate) reserved: u64,
 }
 
 impl Suballocation {
-    /// A range of a block that begins at byte `base` of its API object; `size` bytes were asked for.
+    /// A range of a block that begins at byte `base` of its API object; `size` bytes were requested.
     #[inline(always)]
     const fn new(pool: PoolId, found: &BlockAllocation, base: u64, size: u64) -> Self {
         let BlockAllocation { block, handle, offset, size: reserved, .. } = *found;
         Self { pool, block, handle, offset: base + offset, size, reserved }
     }
 
-    /// What gives it back.
+    /// The token that frees the range.
     #[inline]
     pub(crate) const fn free_token(&self) -> FreeToken {
         FreeToken { pool: self.pool, block: self.block, handle: self.handle, size: self.size }
     }
 }
 
-/// A range, whatever lies there.
+/// The id of a range, without its sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RangeId {
     pub(crate) pool: PoolId,
     pub(crate) handle: Handle,
 }
 
-/// What a range is given back by.
+/// The token that frees a range.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FreeToken {
     pub(crate) pool: PoolId,
     block: BlockId,
     pub(crate) handle: Handle,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub(crate) size: u64,
 }
 
 impl FreeToken {
-    /// A number that no other range has until this one is given back. The block is part of it, because each block of small
-    /// uploads numbers its ranges by itself: they are at most 2²⁶.
+    /// A number that is unique until the range is freed. The block is part of it, because each block of small
+    /// uploads numbers its own ranges, which are at most 2²⁶.
     pub(crate) fn key(&self) -> u64 {
         let in_pool = (u64::from(u32::from(self.block)) << 27).wrapping_add(self.handle.index() as u64);
         1 << 63 | u64::from(self.pool.0) << 47 | in_pool & ((1 << 47) - 1)
@@ -149,79 +149,80 @@ impl FreeToken {
 
 struct State<D: Device> {
     pool: Pool<Block<D>, PoolSuballocator>,
-    /// Bytes of blocks that lie in heaps of another pool.
+    /// Bytes of blocks in heaps of another pool.
     borrowed: u64,
-    /// Remote frees that are being carried out; empty between calls.
+    /// Remote frees in progress; empty between calls.
     remote_frees: Vec<FreeToken>,
-    /// There were remote frees at the end of the last frame, and they were left for the shard's own thread.
+    /// There were remote frees at the end of the last frame, and they were left to the shard's own thread.
     has_old_remote_frees: bool,
-    /// What lies in the ranges, by their index, where it can move. What has left its range stays here until another
-    /// takes its place.
+    /// The movable resources in the ranges, by index of range. A resource that left its range stays here until
+    /// another takes the slot.
     movables: Vec<Weak<MovableBacking<D>>>,
     /// Frames since a block was added.
     quiet_frames: u32,
-    /// Bytes taken and bytes in all when nothing was left to move.
+    /// Used and total bytes when the last compaction had finished.
     compact_at: Option<(u64, u64)>,
 }
 
-/// Totals of one shard, in O(1) but for the largest free range.
+/// Totals of one shard, in O(1) except the largest free range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShardTotals {
-    /// What lives in pieces that were lent counts where it lives, their bytes where they come from.
+    /// Ranges in lent pieces count in the borrowing shard, the bytes of the pieces in the lending one.
     pub(crate) pool: PoolTotals,
-    /// Bytes of blocks that lie in heaps of another pool.
+    /// Bytes of blocks in heaps of another pool.
     pub(crate) borrowed: u64,
 }
 
 impl ShardTotals {
-    /// Those of two shards together.
+    /// The totals of two shards together.
     pub(super) fn with(self, other: Self) -> Self {
         Self { pool: self.pool.with(other.pool), borrowed: self.borrowed + other.borrowed }
     }
 }
 
-/// Blocks of one class, shared by all threads, or a shard of them.
+/// Blocks of one class, shared by all threads, or one shard of them.
 ///
-/// A short lock guards the ranges; another, held while the driver makes a block, makes other
-/// threads that need one wait for it instead of asking for one each. A thread that finds room or frees
-/// never waits for the driver.
+/// A short lock guards the ranges. Another lock is held while the driver makes a block, so that other threads
+/// that need one wait for it instead of making one each. A thread that finds room or frees never waits for the
+/// driver.
 pub(crate) struct PoolShard<D: Device> {
     pub(crate) id: PoolId,
     pub(crate) class: Class,
     pub(crate) growth: Growth,
-    /// Bytes; of new heaps.
+    /// Alignment of new heaps, in bytes.
     pub(crate) heap_alignment: u64,
-    /// What the buffers of range pools are created with.
+    /// The usage of the buffers of range pools.
     pub(crate) buffer_usage: Usage,
     growing: Mutex<()>,
-    /// The thread whose shard it is, as far as is known: the one that took ranges last.
+    /// The thread that owns the shard, as far as known: the last one that took ranges.
     resident: AtomicUsize,
     remote_frees: RemoteFreeList,
     state: Mutex<State<D>>,
 }
 
-/// A shard, locked to give ranges back to it.
+/// A locked shard, for freeing ranges.
 pub(crate) struct LockedShard<'a, D: Device>(MutexGuard<'a, State<D>>);
 
 impl<D: Device> LockedShard<'_, D> {
-    /// Looks at ranges that are about to be given back, so that the waits for memory overlap.
+    /// Touches ranges that are about to be freed, so that their cache misses overlap.
     #[inline]
     pub(crate) fn expect<'r>(&self, free_tokens: impl Iterator<Item = &'r FreeToken>) {
         self.0.pool.suballocator().expect_frees(free_tokens.map(|free_token| free_token.handle));
     }
 
-    /// Gives a range back.
+    /// Frees a range.
     #[inline]
     pub(crate) fn free(&mut self, free_token: &FreeToken) {
         self.0.free(free_token);
     }
 }
 
-/// Remote frees that a shard's own thread carries out each time it takes a range: few, so that no one call has to
-/// give back all that a frame has dropped.
+/// Remote frees that a shard's own thread carries out each time it takes a range: few, so that no single call
+/// frees everything that a frame has dropped.
 const BATCH: usize = 64;
 
-/// Frames for which a block is empty before it makes way for others: what each frame fills and empties stays.
+/// Frames for which a block must be empty before it makes way for others: blocks that each frame fills and
+/// empties stay.
 const MAKE_WAY: u32 = 3;
 
 impl<D: Device> PoolShard<D> {
@@ -256,7 +257,7 @@ impl<D: Device> PoolShard<D> {
         }
     }
 
-    /// The shard with all that was given back to it.
+    /// Locks the shard, and carries out all remote frees.
     fn lock(&self) -> MutexGuard<'_, State<D>> {
         let mut state = self.state.lock();
         if self.remote_frees.has_some() {
@@ -279,14 +280,14 @@ impl<D: Device> PoolShard<D> {
         state.has_old_remote_frees = false;
     }
 
-    /// A range of the blocks there are, with its block.
+    /// A range of the existing blocks, with its block.
     #[inline]
     pub(crate) fn allocate(&self, size: u64, align: u64) -> Option<(Suballocation, Store<D>)> {
         self.lock().allocate(self.id, size, align)
     }
 
-    /// A range of the blocks there are, also the first in an empty one of at most `most` bytes that was made for a larger
-    /// range.
+    /// A range of the existing blocks, also the first range in an empty block of at most `most` bytes that was
+    /// made for a larger range.
     pub(crate) fn allocate_anywhere(
         &self,
         size: u64,
@@ -298,7 +299,7 @@ impl<D: Device> PoolShard<D> {
         Some((Suballocation::new(self.id, &found, block.base(), size), block.store.clone()))
     }
 
-    /// A range of a block, for another shard to divide; `sizes` are tried in turn.
+    /// Lends a range of a block to another shard; tries `sizes` in turn.
     pub(crate) fn lend_piece(&self, mut sizes: impl Iterator<Item = u64>, align: u64) -> Option<Block<D>> {
         let state = &mut *self.lock();
         let (size, found) = sizes.find_map(|size| Some((size, state.pool.lend(size, align)?)))?;
@@ -307,13 +308,13 @@ impl<D: Device> PoolShard<D> {
         Some(Block { store: block.store.clone(), lease: Some(lease) })
     }
 
-    /// Takes back what [`lend_piece`](Self::lend_piece) gave.
+    /// Takes back a range lent by [`lend_piece`](Self::lend_piece).
     pub(crate) fn take_back(&self, lease: &Suballocation) {
         let freed = self.lock().pool.take_back(lease.handle);
         debug_assert!(freed.is_ok(), "a piece is given back once, to where it comes from");
     }
 
-    /// A range with the buffer that it is a part of.
+    /// A range with its buffer.
     #[inline]
     pub(crate) fn take(&self, size: u64, align: u64) -> Option<(Suballocation, Arc<ApiResource<D>>)> {
         let mut state = self.state.lock();
@@ -324,8 +325,8 @@ impl<D: Device> PoolShard<D> {
         Some((suballocation, block.store.as_buffer()?.clone()))
     }
 
-    /// Notes that a thread takes ranges here that is there to stay, not one that only found no room in its
-    /// own shard. Whether another such thread was here last, and has the shard locked at this moment.
+    /// Notes that the thread regularly takes ranges here, unlike a thread that only found no room in its own
+    /// shard. True if another such thread was here last, and the shard is locked at this moment.
     #[inline]
     pub(crate) fn meets(&self, thread: usize) -> bool {
         let is_same = self.resident.load(Ordering::Relaxed) == thread;
@@ -335,40 +336,39 @@ impl<D: Device> PoolShard<D> {
         !is_same && self.state.is_locked()
     }
 
-    /// Locks the shard, to give ranges back.
+    /// Locks the shard for freeing ranges.
     #[inline]
     pub(crate) fn lock_to_free(&self) -> LockedShard<'_, D> {
         LockedShard(self.state.lock())
     }
 
-    /// Opens the list of remote frees: what is queued there is given back when the shard is next used, without
-    /// disturbing the thread that uses it now.
+    /// Opens the list of remote frees: they are carried out when the shard is next used, without disturbing its
+    /// thread now.
     #[inline]
     pub(crate) fn open_remote_frees(&self) -> OpenRemoteFrees<'_> {
         self.remote_frees.open()
     }
 
-    /// Whether it is the shard that has blocks of its own; the others divide what it lends them.
+    /// Whether this shard owns the blocks; the others suballocate pieces that it lends.
     #[inline]
     pub(super) fn is_first(&self) -> bool {
         self.id.shard() == 0
     }
 
-    /// Keeps other threads from growing the shard at the same time.
+    /// Prevents other threads from growing the shard at the same time.
     pub(crate) fn lock_growth(&self) -> MutexGuard<'_, ()> {
         self.growing.lock()
     }
 
-    /// Bytes that live ranges take, and what is lent.
+    /// Bytes of live ranges and of lent pieces.
     pub(crate) fn taken(&self) -> u64 {
         self.lock().pool.taken()
     }
 
-    /// Adds a block in place of those that are empty, which go to `retired`, and takes a range of it or of
-    /// another.
+    /// Adds a block in place of the empty ones, which go to `retired`, and takes a range of it or of another.
     ///
     /// # Errors
-    /// [`Unfit`] with the store; nothing was changed then.
+    /// [`Unfit`] with the store; the shard is unchanged then.
     pub(crate) fn add_and_allocate(
         &self,
         store: Store<D>,
@@ -390,10 +390,10 @@ impl<D: Device> PoolShard<D> {
         Ok((Suballocation::new(self.id, &found, base, size), store))
     }
 
-    /// Adds a range that the first shard has lent as a block, and takes a range of it or of another.
+    /// Adds a range lent by the first shard as a block, and takes a range of it or of another.
     ///
     /// # Errors
-    /// The range, when the suballocator cannot divide it; nothing was changed then.
+    /// The range, when the suballocator refuses it; the shard is unchanged then.
     pub(crate) fn add_piece(
         &self,
         piece: Block<D>,
@@ -406,25 +406,24 @@ impl<D: Device> PoolShard<D> {
         Ok(state.allocate(self.id, size, align))
     }
 
-    /// Removes the blocks that have been empty for longer than the pool keeps them; true when there
-    /// were any.
+    /// Removes the blocks that were empty for longer than the pool keeps them; true when there were any.
     pub(crate) fn end_frame(&self, retired: &mut Vec<Block<D>>) -> bool {
         let state = &mut *self.state.lock();
         state.quiet_frames = state.quiet_frames.saturating_add(1);
-        // The thread whose shard it is has a frame's time to carry out remote frees itself.
+        // The shard's own thread has a frame's time to carry out remote frees itself.
         if self.remote_frees.has_some() && std::mem::replace(&mut state.has_old_remote_frees, true) {
             self.free_remotes(state, usize::MAX);
         }
         state.retire(retired, Pool::end_frame)
     }
 
-    /// Removes every empty block, but for the last one if it ran empty lately, and all that were lent; true when
-    /// there were any.
+    /// Removes every empty block, except the last one if it ran empty lately, and all empty lent pieces; true
+    /// when there were any.
     pub(crate) fn trim(&self, retired: &mut Vec<Block<D>>) -> bool {
         if self.is_first() { self.lock().retire(retired, Pool::trim) } else { self.reclaim(retired) }
     }
 
-    /// Removes blocks that were empty for some frames before this one, until they have at least `bytes`.
+    /// Removes blocks that were empty for some frames before this one, until `bytes` are covered.
     pub(crate) fn make_way(&self, bytes: u64, retired: &mut Vec<Block<D>>) {
         self.lock().retire(retired, |pool, blocks| pool.make_way(MAKE_WAY, bytes, blocks));
     }
@@ -434,7 +433,7 @@ impl<D: Device> PoolShard<D> {
         self.lock().retire(retired, Pool::reclaim)
     }
 
-    /// Removes a block if nothing lives in it.
+    /// Removes a block if it is empty.
     pub(crate) fn remove_if_empty(&self, block: BlockId) -> Option<Block<D>> {
         let state = &mut *self.lock();
         let block = state.pool.remove_if_empty(block)?;
@@ -442,15 +441,15 @@ impl<D: Device> PoolShard<D> {
         Some(block)
     }
 
-    /// Removes all blocks, whatever lives in them; the stores of those that are the shard's own. For
-    /// shutting down.
+    /// Removes all blocks, even with live ranges; returns the stores that the shard owns. For shutting down.
     pub(crate) fn take_stores(&self) -> Vec<Store<D>> {
         let state = &mut *self.lock();
         state.borrowed = 0;
         state.pool.take_blocks().filter(|block| block.lease.is_none()).map(|block| block.store).collect()
     }
 
-    /// What lives in pieces that were lent counts where it lives, their bytes where they come from.
+    /// The totals. Ranges in lent pieces count in the borrowing shard, the bytes of the pieces in the lending
+    /// one.
     pub(crate) fn totals(&self) -> ShardTotals {
         let state = self.lock();
         let totals = state.pool.totals();
@@ -458,7 +457,7 @@ impl<D: Device> PoolShard<D> {
         ShardTotals { pool: PoolTotals { capacity, ..totals }, borrowed: state.borrowed }
     }
 
-    /// Bytes of its own blocks that are empty, but for those that lie in heaps of another pool.
+    /// Bytes of the shard's own empty blocks, except those in heaps of another pool.
     pub(crate) fn idle(&self) -> u64 {
         if !self.is_first() {
             return 0;
@@ -469,29 +468,29 @@ impl<D: Device> PoolShard<D> {
         empty.map(|(_, _, capacity, _)| capacity).sum()
     }
 
-    /// Whether a block has room for such a range.
+    /// Whether a block has room for a range of this size and alignment.
     pub(crate) fn has_room(&self, size: u64, align: u64) -> bool {
         let pool = &mut self.lock().pool;
         let found = pool.lend(size, align);
         found.is_some_and(|found| pool.take_back(found.handle).is_ok())
     }
 
-    /// The range of the first shard's block that a block is; `None` for a whole block, or for one that is gone.
+    /// The range of the first shard's block that a block is; `None` for a whole block, or a removed one.
     pub(crate) fn lease(&self, block: BlockId) -> Option<Suballocation> {
         self.lock().pool.block(block)?.lease
     }
 
-    /// Notes what lies in a range and can move.
+    /// Notes the movable resource in a range.
     pub(crate) fn note_movable(&self, range: Handle, movable: &Arc<MovableBacking<D>>) {
         self.state.lock().note_movable(range, Arc::downgrade(movable));
     }
 
-    /// What lies in ranges and can move.
+    /// The movable resources in the ranges.
     pub(crate) fn movables(&self, found: &mut Vec<Arc<MovableBacking<D>>>) {
         found.extend(self.lock().movables.iter().filter_map(Weak::upgrade));
     }
 
-    /// Whether blocks are being emptied, or so much is free, and has been for so long, that it is worth while.
+    /// Whether blocks are being emptied, or enough is free, for long enough, to make compaction worthwhile.
     pub(crate) fn wants_compaction(&self, config: &CompactionConfig) -> bool {
         let state = self.lock();
         let (taken, capacity) = (state.pool.taken(), state.pool.suballocator().capacity());
@@ -502,8 +501,8 @@ impl<D: Device> PoolShard<D> {
         state.pool.is_compacting() || (is_sparse && is_new && is_quiet)
     }
 
-    /// Goes on emptying blocks, as [`Pool::compact`] does: appends what is to move to `moves`, and blocks that are empty
-    /// to `retired`. True when nothing is left to do.
+    /// Continues emptying blocks, as [`Pool::compact`] does: appends the moves to `moves`, and empty blocks to
+    /// `retired`. True when nothing is left to do.
     pub(crate) fn compact(
         &self,
         budget: CompactionBudget,
@@ -532,22 +531,22 @@ impl<D: Device> PoolShard<D> {
         is_done
     }
 
-    /// Makes all that is free in the blocks that are being emptied available again; true when there was any.
+    /// Makes the free ranges of blocks that are being emptied available again; true when there were any.
     pub(crate) fn stop_compaction(&self) -> bool {
         self.lock().pool.stop_compaction()
     }
 
-    /// What was to leave a range stays there, and may be asked to leave again.
+    /// Notes that a planned move did not happen: the resource can be chosen again.
     pub(crate) fn keep_in_place(&self, range: Handle) {
         self.lock().pool.keep_in_place(range);
     }
 
-    /// What a block is made of.
+    /// The API object behind a block.
     pub(crate) fn store(&self, block: BlockId) -> Option<Store<D>> {
         self.lock().pool.block(block).map(|block| block.store.clone())
     }
 
-    /// Each block of its own: its number, its bytes and its used bytes, those lent included.
+    /// The number, size and used bytes of each block that the shard owns; lent pieces count as used.
     pub(crate) fn blocks(&self) -> Vec<(usize, u64, u64)> {
         if !self.is_first() {
             return Vec::new();
@@ -565,7 +564,7 @@ impl<D: Device> State<D> {
         self.movables[index] = movable;
     }
 
-    /// Removes the empty blocks that `choose` names; true when there were any.
+    /// Removes the empty blocks chosen by `choose`; true when there were any.
     fn retire<T>(
         &mut self,
         retired: &mut Vec<Block<D>>,
@@ -577,26 +576,27 @@ impl<D: Device> State<D> {
         chosen
     }
 
-    /// Blocks have left the pool.
+    /// Updates the counts after blocks have left the pool.
     fn forget(&mut self, retired: &[Block<D>]) {
         self.borrowed -= retired.iter().map(Block::borrowed).sum::<u64>();
     }
 
-    /// A range of a block, with whatever the block is made of.
+    /// A range of a block, with the block's API object.
     #[inline(never)]
     fn allocate(&mut self, shard: PoolId, size: u64, align: u64) -> Option<(Suballocation, Store<D>)> {
         let (suballocation, block) = self.take(shard, size, align)?;
         Some((suballocation, block.store.clone()))
     }
 
-    /// A range of a block, with the block. A call, and a result of a dozen words through memory, take 6 ns.
+    /// A range of a block, with the block. Inlined: a call, with a result of a dozen words through memory,
+    /// would take 6 ns.
     #[inline(always)]
     fn take(&mut self, shard: PoolId, size: u64, align: u64) -> Option<(Suballocation, &Block<D>)> {
         let (found, block) = self.pool.allocate(size, align)?;
         Some((Suballocation::new(shard, &found, block.base(), size), block))
     }
 
-    /// Gives a range back.
+    /// Frees a range.
     #[inline]
     fn free(&mut self, free_token: &FreeToken) {
         let freed = self.pool.free(free_token.handle, free_token.size);

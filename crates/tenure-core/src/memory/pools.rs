@@ -27,7 +27,7 @@ use crate::device::{
 };
 use crate::permit::OwnPermit as _;
 
-/// What buffers of a range pool need, asked of the device once.
+/// The requirements of the buffers of a range pool, queried from the device once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RangeNeeds {
     pub(crate) memory_types: u32,
@@ -54,36 +54,37 @@ impl PoolId {
     }
 }
 
-/// Classes that a device can have pools of. Each shard of each has a number of its own.
+/// The number of classes for which a device can have pools. Each shard of each class has its own number.
 const MAX_CLASSES: usize = (1 << 16) / MAX_SHARDS;
 
-/// The pools, by class, and what could not be unmade at once.
+/// The pools, by class, and the blocks that could not be destroyed at once.
 pub(crate) struct Pools<D: Device> {
-    /// In the order in which their classes were needed.
+    /// In the order in which the classes were first needed.
     table: Box<[OnceLock<Box<Shards<D>>>]>,
-    /// For each class the number of its pool in the table, plus 1; 0 before it was needed.
+    /// For each class the number of its pool in the table, plus 1; 0 before it is needed.
     numbers: Box<[AtomicU16]>,
-    /// How many there are in the table.
+    /// The number of pools in the table.
     made: Mutex<u16>,
-    /// For each use, and then for what is filled in place, and for each kind of range pool the one that is asked first.
+    /// The pool that is asked first, by kind of range pool, and by use; the last row is for buffers filled in
+    /// place.
     usual: [[OnceLock<u16>; PoolKind::ALL.len()]; MemoryUse::ALL.len() + 1],
     orders: [TypeOrder; MemoryUse::ALL.len()],
     target_order: TypeOrder,
-    /// Bit *i* is set when memory of type *i* is allocated lazily, and is for any program.
+    /// Bit *i* is set when memory of type *i* is allocated lazily, and any program may use it.
     lazy_types: u32,
     pub(crate) in_place: InPlace,
     range_needs: [OnceLock<RangeNeeds>; PoolKind::ALL.len()],
-    /// Blocks that left their pool while another thread was just letting go of them.
+    /// Blocks that left their pool while another thread still held a reference for a moment.
     leaving: Mutex<Vec<Store<D>>>,
     pub(crate) objects: Objects,
     pub(crate) residency: ResidentBlocks<D>,
     pub(crate) notices: Notices,
     heap_properties: HeapProperties,
-    /// What can move and went to slower memory.
+    /// Movable resources that went to slower memory.
     pub(super) spilled: Mutex<Vec<Weak<MovableBacking<D>>>>,
-    /// Bytes of the smallest of these, or less; the most there are where there is none.
+    /// A lower bound of the smallest size among these, in bytes; `u64::MAX` if there are none.
     pub(super) least_spilled: AtomicU64,
-    /// The number of the movable resource that is created next.
+    /// The id of the next movable resource.
     movable_ids: AtomicU64,
 }
 
@@ -114,7 +115,7 @@ impl<D: Device> Pools<D> {
         })
     }
 
-    /// What tells the next movable resource from all others.
+    /// The id of the next movable resource.
     pub(crate) fn next_movable_id(&self) -> MovableId {
         MovableId(self.movable_ids.fetch_add(1, Ordering::Relaxed))
     }
@@ -130,13 +131,13 @@ impl<D: Device> Pools<D> {
         &self.orders[memory_use as usize]
     }
 
-    /// The memory types to try for what is filled, where they are others.
+    /// The memory types to try for buffers filled in place, where the order differs.
     #[inline]
     fn filled_order(&self, is_filled: bool) -> Option<&TypeOrder> {
         if is_filled { self.in_place.own_order() } else { None }
     }
 
-    /// Which row of the pools that are asked first a request looks in.
+    /// The row of `usual` for a request.
     #[inline]
     fn usual_row(&self, request: &RangeRequest<'_>) -> usize {
         match self.filled_order(request.is_filled) {
@@ -151,7 +152,7 @@ impl<D: Device> Pools<D> {
         self.filled_order(request.is_filled).unwrap_or_else(|| self.order(request.memory_use))
     }
 
-    /// The memory types to try for an API resource of its own.
+    /// The memory types to try for an API resource.
     pub(crate) fn order_for(&self, request: &ResourceRequest<'_>) -> &TypeOrder {
         match self.filled_order(request.is_filled) {
             Some(order) => order,
@@ -160,7 +161,7 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// Whether a resource of the description gets memory that is allocated lazily, unless the driver refuses.
+    /// Whether a resource gets lazily allocated memory, unless the driver refuses.
     pub(crate) fn is_memoryless(&self, desc: &ResourceDesc, memory_types: u32) -> bool {
         is_transient_attachment(desc) && self.lazy_types & memory_types != 0
     }
@@ -177,7 +178,7 @@ impl<D: Device> Pools<D> {
         self.numbers.get(class.index()?)?.load(Ordering::Acquire).checked_sub(1)
     }
 
-    /// A pool that was made, with the others of its class.
+    /// An existing pool, with the other shards of its class.
     #[inline]
     pub(super) fn get_with_shards(&self, id: PoolId) -> Option<(&PoolShard<D>, &Shards<D>)> {
         let shards = self.shards(id.class())?;
@@ -190,7 +191,7 @@ impl<D: Device> Pools<D> {
         self.shards(self.number(class)?)
     }
 
-    /// The pool of a class, made if there is none. `None` for a class that cannot be.
+    /// The pool of a class, made if there is none. `None` for a class that cannot exist.
     pub(crate) fn find_or_make(&self, device: &D, config: &Config, class: Class) -> Option<&Shards<D>> {
         let number = self.numbers.get(class.index()?)?;
         let mut made = self.made.lock();
@@ -199,7 +200,7 @@ impl<D: Device> Pools<D> {
         }
         let slot = self.table.get(usize::from(*made))?;
         let pool = make_pool(device, &self.heap_properties, config, PoolId::new(*made, 0), class)?;
-        // The heaps of slots are asked for slots alone, whoever does: when another pool grows.
+        // Only growing pools take slots from these heaps, so one shard is enough.
         let most = if class.kind == PoolKind::SmallBufferSlots { 1 } else { config.pools.shards };
         let shards = slot.get_or_init(|| Box::new(Shards::new(pool, most)));
         *made += 1;
@@ -207,7 +208,7 @@ impl<D: Device> Pools<D> {
         Some(shards)
     }
 
-    /// The current thread found its shard of a pool locked.
+    /// Counts that the current thread found its shard of a pool locked.
     #[cold]
     fn note_contention(&self, device: &D, config: &Config, shards: &Shards<D>, size: u64) {
         let PoolShard { id, class, .. } = *shards.first();
@@ -215,7 +216,7 @@ impl<D: Device> Pools<D> {
         shards.note_contention(size, |shard| make_pool(device, heaps, config, id.of_shard(shard), class));
     }
 
-    /// Remembers which pool is asked first.
+    /// Remembers the pool to ask first.
     #[cold]
     pub(super) fn note_usual(&self, request: &RangeRequest<'_>, class: Class) {
         if let Some(number) = self.number(class) {
@@ -225,8 +226,8 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// A range of the blocks of the pool that is asked first, with its buffer: what the fallback chain comes
-    /// to in steady state. `None` when that pool has no room.
+    /// A range of the existing blocks of the pool that is asked first, with its buffer: the steady-state result
+    /// of the fallback chain. `None` when that pool has no room.
     #[inline]
     pub(crate) fn take_range(
         &self,
@@ -240,7 +241,7 @@ impl<D: Device> Pools<D> {
         self.pool_of_thread(device, config, shards, size, align).take(size, align)
     }
 
-    /// The shard that the current thread takes such a range from.
+    /// The shard from which the current thread takes a range of this size and alignment.
     #[inline]
     pub(super) fn pool_of_thread<'s>(
         &self,
@@ -257,7 +258,7 @@ impl<D: Device> Pools<D> {
         pool
     }
 
-    /// What the buffers of a range pool need.
+    /// The requirements of the buffers of a range pool.
     ///
     /// # Errors
     /// The device's.
@@ -274,14 +275,14 @@ impl<D: Device> Pools<D> {
         Ok(*self.range_needs[kind as usize].get_or_init(|| needs))
     }
 
-    /// The class that a range's pool is of, and the number of the block of the first shard that it lies in.
+    /// The class of a range's pool, and the number of the first shard's block that contains the range.
     pub(crate) fn block_of(&self, pool: PoolId, block: BlockId) -> Option<(Class, usize)> {
         let (shard, shards) = self.get_with_shards(pool)?;
         let block = shard.lease(block).map_or(block, |lease| lease.block);
         Some((shards.first().class, block.index()))
     }
 
-    /// The place of a pool among [all](Self::each_class).
+    /// The index of a pool in the order of [`each_class`](Self::each_class).
     pub(crate) fn order_of(&self, pool: PoolId) -> usize {
         usize::from(pool.class())
     }
@@ -306,16 +307,16 @@ impl<D: Device> Pools<D> {
         (free, largest)
     }
 
-    /// Every pool that was made, in the order in which their classes were needed.
+    /// Every existing pool, in the order in which the classes were first needed.
     pub(super) fn each(&self, mut visit: impl FnMut(&PoolShard<D>)) {
         self.each_class(|shards| shards.each().for_each(&mut visit));
     }
 
-    /// Gives a backing back; the GPU is done with it. `tell` is called before any of its memory can be given out again.
-    /// What kept the memory of an adopted resource is returned: to drop it is to run the program's code.
+    /// Frees a backing that the GPU has finished with. `tell` is called before any of its memory can be reused.
+    /// Returns the owner of an adopted resource's memory: dropping it runs code of the program.
     ///
     /// # Errors
-    /// The backing, while another thread has not quite let go of the API object.
+    /// The backing, while another thread still holds a reference to the API object for a moment.
     pub(crate) fn release(
         &self,
         device: &D,
@@ -375,42 +376,42 @@ impl<D: Device> Pools<D> {
         Ok(None)
     }
 
-    /// Lets go of a heap whose ranges overlap; the last to do so destroys it.
+    /// Drops a reference to a heap of aliased ranges; the last one destroys it.
     pub(crate) fn leave_heap(&self, device: &D, share: Arc<SharedHeap<D>>) {
         if let Some(SharedHeap { heap, own }) = Arc::into_inner(share) {
             self.objects.destroy_heap(device, heap, own, &self.objects.transient_memory);
         }
     }
 
-    /// Gives a range back to its pool.
+    /// Frees a range.
     pub(crate) fn free(&self, free_token: FreeToken) {
         self.freeing().free(&free_token);
     }
 
-    /// Gives ranges back, many in a row.
+    /// Frees many ranges in a row.
     pub(crate) const fn freeing(&self) -> Freeing<'_, D> {
         Freeing::new(self)
     }
 
-    /// Ages the idle blocks and gives back those that were idle long enough for their pool.
+    /// Ends a frame: gives back the blocks that were idle long enough for their pool.
     pub(crate) fn end_frame(&self, device: &D) {
         self.each_class(Shards::end_frame);
         self.objects.end_frame(device);
         self.retire(device, PoolShard::end_frame);
     }
 
-    /// Gives every idle block back, but for the last of each pool if it ran empty lately.
+    /// Gives back every idle block, except the last of each pool if it ran empty lately.
     pub(crate) fn trim(&self, device: &D) {
         while self.retire(device, PoolShard::trim) {}
     }
 
-    /// Gives every idle block back, because memory is short.
+    /// Gives back every idle block, because memory is short.
     pub(crate) fn reclaim(&self, device: &D) {
         while self.retire(device, PoolShard::reclaim) {}
     }
 
-    /// True when any block left its pool: if it was a slot in a heap of another pool, that heap
-    /// may be idle now.
+    /// True when any block left its pool: if it was a slot in a heap of another pool, that heap may be idle
+    /// now.
     fn retire(&self, device: &D, choose: impl Fn(&PoolShard<D>, &mut Vec<Block<D>>) -> bool) -> bool {
         let mut retired = Vec::new();
         let mut has_some = self.unmake_left(device);
@@ -419,34 +420,34 @@ impl<D: Device> Pools<D> {
         has_some
     }
 
-    /// Unmakes what could not be before; true when something could.
+    /// Destroys blocks that could not be destroyed before; true when it destroyed any.
     pub(super) fn unmake_left(&self, device: &D) -> bool {
         let left = std::mem::take(&mut *self.leaving.lock());
         left.into_iter().fold(false, |has_some, store| has_some | self.unmake_later(device, store))
     }
 
-    /// Unmakes a block that has left its pool, or gives it back to the shard that has lent it.
+    /// Destroys a block that has left its pool, or gives it back to the shard that lent it.
     pub(super) fn let_go(&self, device: &D, block: Block<D>) {
         let Block { store, lease } = block;
         let Some(lease) = lease else {
             self.unmake_later(device, store);
             return;
         };
-        // The lender may have to unmake it.
+        // Drops the reference first: the lending shard may have to destroy the object.
         drop(store);
         if let Some((lender, _)) = self.get_with_shards(lease.pool) {
             lender.take_back(&lease);
         }
     }
 
-    /// Unmakes a block that has left its pool, now or, while another thread has not quite let go
-    /// of it, with the next ones. True if it was now.
+    /// Destroys a block that has left its pool; while another thread still holds a reference, together with the
+    /// next ones. True if it was destroyed now.
     pub(crate) fn unmake_later(&self, device: &D, store: Store<D>) -> bool {
         let unmade = self.unmake(device, store);
         unmade.map_err(|store| self.leaving.lock().push(store)).is_ok()
     }
 
-    /// Unmakes a block; hands it back when another thread has not quite let go of it.
+    /// Destroys a block; returns it when another thread still holds a reference.
     pub(crate) fn unmake(&self, device: &D, store: Store<D>) -> Result<(), Store<D>> {
         match store {
             Store::Heap { heap, pool } => {
@@ -474,8 +475,8 @@ impl<D: Device> Pools<D> {
         Ok(())
     }
 
-    /// Unmakes every block, whatever lives in it, slots before the heaps they are placed in. What
-    /// other threads still hold stays.
+    /// Destroys every block, even with live ranges; slots before the heaps that contain them. Blocks that other
+    /// threads still reference stay.
     pub(crate) fn unmake_all(&self, device: &D) {
         let mut stores = std::mem::take(&mut *self.leaving.lock());
         self.each(|pool| stores.extend(pool.take_stores()));
@@ -484,7 +485,7 @@ impl<D: Device> Pools<D> {
         self.leaving.lock().extend(left);
     }
 
-    /// Leaves every block to the driver, for good: the GPU may still use it.
+    /// Leaks every block for good: the GPU may still use it.
     pub(crate) fn abandon(&self) {
         self.each(|pool| std::mem::forget(pool.take_stores()));
         std::mem::forget(std::mem::take(&mut *self.leaving.lock()));

@@ -1,11 +1,11 @@
-//! How short memory is.
+//! Levels of memory pressure.
 
 use std::fmt;
 
 use crate::config::PressureConfig;
 use crate::device::HeapBudget;
 
-/// How near the use of a memory heap is to what the operating system grants of it, or to the program's
+/// Level of a memory heap's usage, relative to the budget of the operating system or the program's
 /// [cap](crate::Gpu::set_memory_cap). The limits are in [`PressureConfig`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -13,13 +13,13 @@ use crate::device::HeapBudget;
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Pressure {
-    /// There is room, or nobody knows the budget.
+    /// There is room, or the budget is unknown.
     #[default]
     Normal,
-    /// Little is left: load nothing that can wait, and let go of what is not needed soon.
+    /// Little memory is left: load nothing that can wait, and release resources that are not needed soon.
     High,
-    /// Almost nothing is left, or the budget is exceeded, so that the operating system moves memory out: let go of
-    /// what can be loaded again.
+    /// Almost no memory is left, or the budget is exceeded, so that the operating system pages memory out:
+    /// release everything that can be loaded again.
     Critical,
 }
 
@@ -34,8 +34,8 @@ impl fmt::Display for Pressure {
 }
 
 impl Pressure {
-    /// The level after `self`. A level is left only when the usage is some percent below what it begins at, so that
-    /// it does not come and go with each allocation.
+    /// The level that follows `self`. A level ends only when the usage is some percent below its beginning, so
+    /// that it does not flicker with each allocation.
     pub(crate) fn after(self, now: HeapBudget, config: &PressureConfig) -> Self {
         let HeapBudget { budget, usage } = now;
         if budget == 0 {
@@ -60,12 +60,13 @@ impl Pressure {
 pub(crate) struct Levels(Vec<Pressure>);
 
 impl Levels {
-    /// Of one heap.
+    /// The level of one heap.
     pub(crate) fn of(&self, heap: usize) -> Pressure {
         self.0.get(heap).copied().unwrap_or_default()
     }
 
-    /// Takes the budgets of this moment; the heaps whose level has changed, with the level before and the level now.
+    /// Updates the levels from the current budgets; returns the heaps whose level changed, with the old and the
+    /// new level.
     pub(crate) fn update(
         &mut self,
         budgets: &[HeapBudget],
@@ -90,7 +91,7 @@ mod tests {
     use crate::config::PressureConfig;
     use crate::device::HeapBudget;
 
-    /// The levels that follow each other when the usage of 100 does.
+    /// The successive levels for these usages, with a budget of 100.
     fn levels(usages: impl IntoIterator<Item = u64>) -> Vec<Pressure> {
         let mut level = Pressure::Normal;
         let mut next = |usage| {
@@ -106,7 +107,7 @@ mod tests {
         assert_eq!(levels([84, 85, 84, 80, 79, 84]), [Normal, High, High, High, Normal, Normal]);
         assert_eq!(levels([95, 94, 90, 89, 94, 95]), [Critical, Critical, Critical, High, High, Critical]);
         assert_eq!(levels([300, 0]), [Critical, Normal]);
-        // A program that loads and unloads around a limit is told once.
+        // A program that loads and unloads around a limit gets one notification.
         let around: Vec<u64> = (0..100).map(|step| 85 - step % 4).collect();
         assert_eq!(levels(around), [High; 100]);
     }

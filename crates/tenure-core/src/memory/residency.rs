@@ -1,17 +1,18 @@
-//! Which evictable blocks are resident: those of submissions are made so, and others leave when memory is short.
+//! Residency of evictable blocks: makes the blocks of submissions resident, and evicts others when memory is
+//! short.
 //!
 //! # Algorithm
-//! A recording notes each block that it uses once, in a set of bits. Before its submission all of them are made
-//! resident, and the queue, not the CPU, waits for that. When the operating system grants less than there is, the
-//! blocks that are needed last leave first: the time of a block's next use is predicted from its last interval
-//! between uses, and where it is overdue, from its last two long pauses, or from those of other blocks. Blocks of a
-//! working set that comes back in turn leave newest first that way, which is optimal for such sets (L. Belady, "A study
-//! of replacement algorithms for a virtual-storage computer", 1966, of which this is an estimate), where the least
-//! recently used first is the worst.
+//! A recording notes each block that it uses once, in a bit set. Before its submission all of them are made
+//! resident; the queue waits for that, not the CPU. When the budget is exceeded, the idle blocks with the
+//! latest predicted use are evicted first. The next use is predicted from the last interval between uses; once
+//! that has passed, from the last two long pauses, or from those of other blocks. In a cyclic working set this
+//! evicts the newest blocks first, which is optimal for such sets (an estimate of L. Belady, "A study of
+//! replacement algorithms for a virtual-storage computer", 1966), whereas evicting the least recently used
+//! first is the worst choice.
 //!
 //! # Efficiency
-//! A submission whose blocks are all resident takes a short lock twice, and a few nanoseconds a block. Candidates
-//! are looked for, in O(blocks), only when something has to leave.
+//! A submission whose blocks are all resident takes a short lock twice, and a few nanoseconds per block. The
+//! O(blocks) search for candidates runs only when blocks must be evicted.
 
 use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,58 +34,59 @@ mod state;
 pub(crate) use paging::Paging;
 use state::State;
 
-/// What is resident, or not, as a whole. Whoever destroys it does not wait for this.
+/// The unit of residency. Its destruction does not wait for this reference.
 pub(crate) enum WeakBlock<D: Device> {
     Heap(Weak<HeapBlock<D>>),
     Resource(Weak<ApiResource<D>>),
 }
 
-/// An evictable block, without what each submission changes.
+/// An evictable block, without the state that each submission changes.
 struct Node<D: Device> {
     object: WeakBlock<D>,
     own: MemorySize,
     priority: Priority,
-    /// The submissions that have used it, but for those that its state names.
+    /// The submissions that used it, except those in its state.
     used: SyncPoint,
     uses: candidates::Uses,
 }
 
 struct Blocks<D: Device> {
     nodes: Slab<Node<D>>,
-    /// By the same index. A submission reads and writes these twice for each of its blocks; they are apart because
-    /// the nodes of a few hundred blocks would fill the first-level cache.
+    /// By the same index as the nodes. A submission reads and writes these twice for each of its blocks; they
+    /// are separate because the nodes of a few hundred blocks would fill the first-level cache.
     states: Vec<State>,
     frame: u64,
-    /// What was not used since this frame is what the operating system calls unused.
+    /// The operating system calls a block unused that was not used since this frame.
     unused_since: u64,
     typical: candidates::TypicalPause,
 }
 
-/// What the operating system was told last.
+/// The last reservation reported to the operating system.
 #[derive(Default)]
 struct Reserved {
-    /// By memory heap; empty: it is to be told anew.
+    /// By memory heap; empty: must be reported again.
     bytes: Vec<u64>,
-    /// The changes of the budgets by then.
+    /// The number of budget changes at that time.
     changes: u64,
 }
 
 /// The evictable blocks of a device.
 pub(crate) struct ResidentBlocks<D: Device> {
     mode: Residency,
-    /// Whether there ever was one.
+    /// Whether there ever was a block.
     has_some: AtomicBool,
     blocks: Mutex<Blocks<D>>,
-    /// For each memory type the index of its heap.
+    /// The index of the heap of each memory type.
     heap_of_type: Box<[u8]>,
     /// Bytes of the blocks, by memory heap.
     evictable: Box<[AtomicU64]>,
-    /// Of these, the bytes that are evicted.
+    /// The evicted part of these bytes.
     evicted: Box<[AtomicU64]>,
     reserved: Mutex<Reserved>,
-    /// At the end of the last frame more was resident than is granted, and what was idle was not enough.
+    /// At the end of the last frame more was resident than the budget allows, and the idle blocks were not
+    /// enough.
     is_over: AtomicBool,
-    /// Held while the driver makes blocks resident or evicts them; the lock above is taken after it.
+    /// Held while the driver makes blocks resident or evicts them; taken before the lock above, never after it.
     paging: Mutex<()>,
     evictions: AtomicU64,
     returns: AtomicU64,
@@ -116,7 +118,7 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
-    /// Notes a new block, which is resident. `None` where the driver alone decides what is.
+    /// Adds a new block, which is resident. `None` where the driver alone decides on residency.
     pub(crate) fn add(&self, object: WeakBlock<D>, own: MemorySize, priority: Priority) -> Option<BlockKey> {
         if self.mode == Residency::None {
             return None;
@@ -136,8 +138,8 @@ impl<D: Device> ResidentBlocks<D> {
         Some(key)
     }
 
-    /// Forgets a block that is about to be destroyed: the GPU is done with it. It counts with what was taken from
-    /// the driver again, evicted or not.
+    /// Removes a block that is about to be destroyed; the GPU has finished with it. Its bytes count as
+    /// allocated from the driver again, evicted or not.
     pub(crate) fn remove(&self, key: Option<BlockKey>, objects: &Objects) {
         let Some(key) = key else { return };
         let mut blocks = self.blocks.lock();
@@ -169,8 +171,8 @@ impl<D: Device> ResidentBlocks<D> {
         self.evicted.get(heap).map_or(0, |bytes| bytes.load(Ordering::Relaxed))
     }
 
-    /// A submission was made, or failed after what was submitted at that point: its blocks may leave again once that is
-    /// complete.
+    /// Ends a submission, which was made, or failed after everything submitted at that point: its blocks can be
+    /// evicted once that is complete.
     pub(crate) fn end_submission(&self, set: &BlockSet, at: Result<QueueSerial, SyncPoint>) {
         if set.is_empty() {
             return;
@@ -178,14 +180,14 @@ impl<D: Device> ResidentBlocks<D> {
         self.blocks.lock().end(set, at);
     }
 
-    /// Blocks that were ever evicted, and that ever came back; one that was evicted twice counts twice.
+    /// Evictions and returns of blocks so far; a block evicted twice counts twice.
     #[cfg(feature = "metrics")]
     pub(crate) fn paged(&self) -> (u64, u64) {
         (self.evictions.load(Ordering::Relaxed), self.returns.load(Ordering::Relaxed))
     }
 
-    /// Counts blocks that were evicted. They are logged once for each power of two: a program that needs more than
-    /// is granted evicts in every frame.
+    /// Counts evicted blocks. The count is logged at each power of two: a program that needs more than its
+    /// budget evicts in every frame.
     fn log_evicted(&self, blocks: usize, bytes: u64) {
         let before = self.evictions.fetch_add(blocks as u64, Ordering::Relaxed);
         let times = before.wrapping_add(blocks as u64);
@@ -194,7 +196,7 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
-    /// Counts blocks that came back. Logged as above.
+    /// Counts blocks made resident again. Logged likewise.
     fn log_back(&self, blocks: usize) {
         let before = self.returns.fetch_add(blocks as u64, Ordering::Relaxed);
         let times = before.wrapping_add(blocks as u64);
@@ -203,7 +205,7 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
-    /// It has left the memory, or counts as if it had.
+    /// Counts a block as evicted.
     fn note_evicted(&self, objects: &Objects, own: MemorySize) {
         self.change(&self.evicted, own, |evicted| evicted.wrapping_add(own.size));
         if self.mode == Residency::Explicit {
@@ -211,7 +213,7 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
-    /// It is back.
+    /// Counts a block as resident again.
     fn note_resident(&self, objects: &Objects, own: MemorySize) {
         self.change(&self.evicted, own, |evicted| evicted.saturating_sub(own.size));
         if self.mode == Residency::Explicit {
@@ -219,11 +221,11 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
-    /// Changes the count of the heap that a block is in.
+    /// Changes the count of the block's heap.
     fn change(&self, counts: &[AtomicU64], own: MemorySize, change: impl Fn(u64) -> u64) {
         let heap = self.heap_of_type.get(usize::from(own.memory.0)).map(|heap| usize::from(*heap));
         if let Some(bytes) = heap.and_then(|heap| counts.get(heap)) {
-            // Never refused: there is always a new value.
+            // Never fails: the closure always returns a value.
             let _ = bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| Some(change(now)));
         }
     }

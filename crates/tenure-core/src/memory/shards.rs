@@ -1,4 +1,4 @@
-//! The pool of a class, divided among threads that contend for it, and how much the first shard lends another.
+//! The pool of a class, sharded among contending threads, and the sizes of pieces that the first shard lends.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,52 +12,52 @@ use crate::device::Device;
 /// Shards that a class can have.
 pub(crate) const MAX_SHARDS: usize = crate::config::MAX_POOL_SHARDS;
 
-/// Threads are told apart up to this number, modulo it.
+/// Threads are distinguished by their number modulo this.
 const THREAD_SLOTS: usize = 64;
 
 /// A thread whose contention score within one window reaches this gets another shard.
 const MAX_SCORE: u32 = 32;
 
-/// Requests above this size always go to the first shard: they are few, and what a shard keeps in hand
-/// for them is much.
+/// Requests above this size always go to the first shard: they are few, and a shard would keep much memory in
+/// hand for them.
 const LARGEST: u64 = 64 << 10;
 
-/// Bytes; pieces that the first shard lends begin at a multiple of it. What asks for more goes there itself.
+/// Bytes; pieces lent by the first shard begin at a multiple of it. Requests of larger alignment go to the
+/// first shard.
 pub(super) const PIECE_ALIGNMENT: u64 = 4 << 10;
 
 /// The shards of a pool: the first, and further ones for threads that keep contending for it.
 ///
-/// A thread begins with the first pool, and stays there for as long as it mostly has it to itself. So one
-/// thread, or several that take turns, always get the same places: shards are made by contention alone.
+/// A thread begins with the first shard, and stays there while contention is rare. So one thread, or several
+/// that take turns, always get the same places: only contention makes shards.
 ///
-/// Blocks belong to the first shard, which grows for all. It lends the others
-/// [pieces], which come back when they are empty: after some frames, as blocks do, or
-/// at once before the first shard grows.
+/// Blocks belong to the first shard, which grows for all. It lends [pieces] to the others. Empty pieces come
+/// back after some frames, as blocks do, or at once before the first shard grows.
 pub(crate) struct Shards<D: Device> {
     first: PoolShard<D>,
-    /// What the class has from the driver. Blocks count from when they are made until they are destroyed, with
-    /// those that are in no pool yet or any more.
+    /// The driver memory of the class. Blocks count from creation to destruction, also before they enter a pool
+    /// and after they left it.
     pub(super) memory: MemoryCounter,
     others: Box<[OnceLock<Box<PoolShard<D>>>]>,
-    /// For each thread its shard, and its contention score.
+    /// The shard and the contention score of each thread.
     thread_slots: Box<[ThreadSlot]>,
-    /// Threads that got another shard so far.
+    /// The number of times that a thread got another shard.
     moves: AtomicU32,
-    /// Frames that have ended. When a thread moves, a whole window is added, so that the scores of the threads that
-    /// it contended with begin anew.
+    /// Frames ended. When a thread moves, a whole window is added, so that the scores of the threads that
+    /// contended with it restart.
     frames: AtomicU32,
 }
 
 /// The frames of a window.
 const WINDOW: u32 = 16;
 
-/// The shard of a thread, the window in which it contended for that last (8 bits of its number), and its score in
-/// this window.
+/// The shard of a thread, the window of its last contention (8 bits of the window's number), and its score in
+/// that window.
 #[derive(Default)]
 struct ThreadSlot(AtomicU32);
 
 impl ThreadSlot {
-    /// The thread gets a shard, for which it has not contended so far.
+    /// Assigns a shard to the thread, with a score of 0.
     fn assign(&self, shard: usize) {
         self.0.store((shard as u32) << 16, Ordering::Relaxed);
     }
@@ -67,8 +67,8 @@ impl ThreadSlot {
         (self.0.load(Ordering::Relaxed) >> 16) as usize
     }
 
-    /// The thread has found its shard locked, which counts so much; its score in this window.
-    /// Threads that have a slot in common may lose count.
+    /// Notes that the thread found its shard locked, with this weight; returns its score in this window.
+    /// Threads that share a slot may lose counts.
     fn note_contention(&self, window: u32, weight: u32) -> u32 {
         let before = self.0.load(Ordering::Relaxed);
         let is_same_window = (before >> 8) & 0xff == window & 0xff;
@@ -78,14 +78,14 @@ impl ThreadSlot {
     }
 }
 
-/// What contention for so many bytes counts: 1, and 1 more for each 4 KiB, because threads that share a pool write
-/// into neighbouring memory, too, and its cache lines go to and fro.
+/// The weight of contention for `size` bytes: 1, and 1 more for each 4 KiB, because threads that share a pool
+/// also write to neighbouring memory, and contend for its cache lines.
 fn weight(size: u64) -> u32 {
     1 + (size.min(LARGEST) >> 12) as u32
 }
 
 impl<D: Device> Shards<D> {
-    /// With so many shards at most; one pool that all share with 1.
+    /// With at most `most` shards; 1: one pool that all threads share.
     pub(crate) fn new(first: PoolShard<D>, most: u32) -> Self {
         let others = (most as usize).clamp(1, MAX_SHARDS) - 1;
         let thread_slots = if others == 0 { 0 } else { THREAD_SLOTS };
@@ -99,27 +99,27 @@ impl<D: Device> Shards<D> {
         }
     }
 
-    /// Bytes of the memory type that its blocks are in.
+    /// A size in the memory type of its blocks.
     pub(super) const fn own(&self, size: u64) -> MemorySize {
         MemorySize { memory: self.first.class.memory, size }
     }
 
-    /// The pool that all threads begin with, and that all large requests go to.
+    /// The shard that all threads begin with, and that serves all large requests.
     pub(crate) const fn first(&self) -> &PoolShard<D> {
         &self.first
     }
 
-    /// Whether it is the one whose blocks all divide.
+    /// Whether this shard owns the blocks.
     pub(crate) fn is_first(&self, pool: &PoolShard<D>) -> bool {
         pool.id == self.first.id
     }
 
-    /// A frame has ended.
+    /// Ends a frame.
     pub(crate) fn end_frame(&self) {
         self.frames.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A shard that was made.
+    /// An existing shard.
     #[inline]
     pub(crate) fn get(&self, shard: usize) -> Option<&PoolShard<D>> {
         match shard.checked_sub(1) {
@@ -128,21 +128,21 @@ impl<D: Device> Shards<D> {
         }
     }
 
-    /// The shards that were made.
+    /// The existing shards.
     pub(crate) fn each(&self) -> impl Iterator<Item = &PoolShard<D>> {
         std::iter::once(&self.first)
             .chain(self.others.iter().filter_map(|pool| pool.get().map(|pool| &**pool)))
     }
 
-    /// How many there are.
+    /// The number of existing shards.
     pub(crate) fn made(&self) -> u32 {
         self.each().count() as u32
     }
 
-    /// The sums over all shards, and the largest of their largest free ranges.
+    /// The sums over all shards, and the largest free range of all.
     pub(crate) fn totals(&self) -> ShardTotals {
         let totals = self.each().map(PoolShard::totals).fold(ShardTotals::default(), ShardTotals::with);
-        // The shards' peaks are of different times.
+        // The peaks of the shards are from different times.
         let peak_used = totals.pool.peak_used.min(totals.pool.peak_capacity);
         ShardTotals { pool: PoolTotals { peak_used, ..totals.pool }, ..totals }
     }
@@ -157,7 +157,7 @@ impl<D: Device> Shards<D> {
         self.thread_slots.get(crate::thread_slot::current() % THREAD_SLOTS)
     }
 
-    /// The shard that the current thread takes such a range from, and whether it contends with another thread there.
+    /// The shard from which the current thread takes a range, and whether another thread contends for it.
     #[inline]
     pub(crate) fn of_thread(&self, size: u64, align: u64) -> (&PoolShard<D>, bool) {
         let thread = crate::thread_slot::current();
@@ -171,20 +171,20 @@ impl<D: Device> Shards<D> {
         }
     }
 
-    /// Whether such requests are divided among shards.
+    /// Whether requests of this size and alignment are sharded.
     #[inline]
     pub(crate) const fn divides(size: u64, align: u64) -> bool {
         size <= LARGEST && align <= PIECE_ALIGNMENT
     }
 
-    /// Whether the current thread alone is expected to work with a shard.
+    /// Whether only the current thread is expected to use a shard.
     #[inline]
     pub(crate) fn is_of_thread(&self, shard: usize) -> bool {
         self.thread_slot().is_none_or(|slot| slot.shard() == shard)
     }
 
-    /// The thread has found its shard locked when it wanted so many bytes; when that was often, it gets
-    /// another. `make` makes the one with this number.
+    /// Notes that the thread found its shard locked when it asked for `size` bytes; after frequent contention
+    /// it gets another shard. `make` makes the shard with a given number.
     #[cold]
     pub(crate) fn note_contention(&self, size: u64, make: impl FnOnce(usize) -> Option<PoolShard<D>>) {
         let Some(slot) = self.thread_slot() else { return };
@@ -195,7 +195,7 @@ impl<D: Device> Shards<D> {
         let next = self.moves.fetch_add(1, Ordering::Relaxed) as usize % self.others.len();
         let is_made = self.others[next].get().is_some();
         if !is_made && let Some(pool) = make(next + 1) {
-            // Another thread may have been faster, with one just like it.
+            // Another thread may have been faster, with an equal shard.
             let _was_empty = self.others[next].set(Box::new(pool));
         }
         let shard = if self.others[next].get().is_some() { next + 1 } else { slot.shard() };
@@ -203,19 +203,21 @@ impl<D: Device> Shards<D> {
     }
 }
 
-/// A piece is about this part of what the borrower has. What is still empty of it is not lost: other threads fill
-/// its holes before the driver is asked for memory. Many small pieces are worse, because none is packed across its ends.
+/// A piece is about this part of the borrower's memory. Its empty rest is not lost: other threads fill its
+/// holes before the driver is asked for memory. Many small pieces are worse, because no range crosses their
+/// ends.
 const PIECE_PART: u64 = 16;
 
-/// Bytes; the smallest piece to begin with, and the largest.
+/// Bytes; the smallest size of a first piece, and the largest.
 const MIN_PIECE: u64 = 64 << 10;
 const MAX_PIECE: u64 = 8 << 20;
 
-/// A piece serves at least so many requests like the one that it is taken for, where blocks are large enough.
+/// A piece serves at least this many requests like the one that it is taken for, if blocks are large enough.
 const PIECE_REQUESTS: u64 = 4;
 
 /// The sizes of pieces to try for a request of `size` bytes, in bytes, best first: powers of two, down to
-/// what is hardly worth it. `taken` is what the borrower has in use, `block` how large blocks can be.
+/// sizes that are hardly worth lending. `taken`: bytes that the borrower has in use; `block`: size of the
+/// largest block.
 pub(super) fn pieces(taken: u64, size: u64, block: u64) -> impl Iterator<Item = u64> {
     let most = MAX_PIECE.min(block).max(1);
     let least =

@@ -1,4 +1,4 @@
-//! Reserved (sparse) resources: an address range now, tiles later.
+//! Reserved (sparse) resources: an address range, whose tiles are mapped later.
 
 mod tile_map;
 
@@ -29,7 +29,7 @@ pub struct ReservedDesc {
     pub resource: ResourceDesc,
     /// Its name.
     pub name: Name,
-    /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
+    /// Its purpose, in the program's words ("terrain", "ui"): the [report](crate::Report) sums live objects by
     /// tag.
     pub tag: Name,
 }
@@ -61,21 +61,21 @@ impl ReservedDesc {
     }
 }
 
-/// A run of tiles of the tile pool. Goes back when the last tile mapped to it is remapped,
-/// unmapped or dropped, and the GPU is done.
+/// A run of tiles of the tile pool. Freed when the last tile mapped to it is remapped, unmapped or dropped, and
+/// the GPU has finished with it.
 struct TileRun<D: Device> {
-    /// Keeps the heap: tiles are mapped into it.
+    /// Keeps the heap alive: tiles are mapped to it.
     store: Store<D>,
     suballocation: Suballocation,
-    /// Declared last, as in every handle: it goes after what it must unmake.
+    /// Declared last, as in every handle: the context must outlive the heap.
     context: Arc<Context<D>>,
 }
 
 impl<D: Device> Drop for TileRun<D> {
     #[inline(never)]
     fn drop(&mut self) {
-        // Tiles are used through resources: by all that was ever submitted, also before they were
-        // mapped, for it may be done only now.
+        // Any earlier submission may use the tiles through a resource, even if it was submitted before they
+        // were mapped, because it may execute only now.
         self.context.release(
             Retired::Range(self.suballocation.free_token()),
             Stamp::default(),
@@ -84,8 +84,8 @@ impl<D: Device> Drop for TileRun<D> {
     }
 }
 
-/// The queue on which mappings change, and what must be complete before: by itself a queue, or a
-/// queue and a sync point.
+/// The queue on which mappings change, and a sync point to wait for before: made from a queue, or from a queue
+/// and a sync point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileQueue {
     queue: Queue,
@@ -104,23 +104,24 @@ impl From<(Queue, SyncPoint)> for TileQueue {
     }
 }
 
-/// What the tiles are mapped to, as the submissions so far leave it.
+/// The mappings of the tiles after all submissions so far.
 struct Mappings<D: Device> {
     /// By tile number.
     runs: Vec<Option<Arc<TileRun<D>>>>,
-    /// The newest change on each queue; the next waits for those of other queues.
+    /// The latest change on each queue; the next change waits for those of other queues.
     changed: SyncPoint,
 }
 
-/// A reserved (sparse) buffer or texture. Its tiles are mapped, remapped and unmapped in the order
-/// of the calls, each in the order of a queue's submissions; tiles that are no longer mapped go
-/// back to the pool once the GPU is done with them. Dropping it gives all of them back.
+/// A reserved (sparse) buffer or texture. Its tiles are mapped, remapped and unmapped in the order of the
+/// calls, each in the order of a queue's submissions; unmapped tiles go back to the pool once the GPU has
+/// finished with them. Dropping the resource frees all its tiles.
 ///
-/// A mapping change waits for earlier changes, on whatever queue. It does not wait for uses on
-/// other queues: give the sync point with the queue.
+/// A mapping change waits for earlier changes, on any queue. It does not wait for uses on other queues: pass
+/// the sync point with the queue.
 ///
-/// What is not mapped reads as zero only where the device has
-/// [`Features::UNMAPPED_TILES`](crate::device::Features::UNMAPPED_TILES); elsewhere nothing may touch it.
+/// Unmapped tiles read as zero only if the device has
+/// [`Features::UNMAPPED_TILES`](crate::device::Features::UNMAPPED_TILES); otherwise commands must not access
+/// them.
 pub struct Reserved<D: Device> {
     /// Declared first: the resource is released before the tiles mapped to it.
     inner: HandleInner<D>,
@@ -143,7 +144,8 @@ impl<D: Device> Reserved<D> {
     pub(crate) fn create(services: &Arc<Services<D>>, desc: &ReservedDesc) -> Result<Self, Error> {
         let (context, room): (_, &dyn MakeRoom) = (&services.context, &**services);
         let refuse = |source| context.refused(&desc.name, source);
-        // Memory is taken by tiles, and these need the same of a buffer that is larger than one allocation.
+        // Memory is allocated by tiles, and tiles have the same requirements for buffers beyond the maximum
+        // size, so query a buffer of at most that size.
         let mut asked = desc.resource.clone();
         let mut size = 0;
         if let ResourceDesc::Buffer(info) = &mut asked {
@@ -162,7 +164,7 @@ impl<D: Device> Reserved<D> {
                 return Err(refuse(error));
             }
         };
-        // A placed resource of the description may have more.
+        // A placed resource with the same description may allow more memory types.
         needs.memory_types = layout.memory_types;
         let (layers, mips) = match &desc.resource {
             ResourceDesc::Buffer(_) => (1, 1),
@@ -184,7 +186,7 @@ impl<D: Device> Reserved<D> {
         Ok(Self { inner, mappings, map, needs, services: services.clone() })
     }
 
-    /// How it is tiled.
+    /// Its tiling.
     #[must_use]
     pub const fn layout(&self) -> &TileLayout {
         &self.map.layout
@@ -202,22 +204,22 @@ impl<D: Device> Reserved<D> {
         &self.inner.name
     }
 
-    /// Tiles that are mapped to memory.
+    /// The number of tiles that are mapped to memory.
     #[must_use]
     #[inline(never)]
     pub fn mapped_tiles(&self) -> usize {
         self.mappings.lock().runs.iter().flatten().count()
     }
 
-    /// Maps a box of tiles to memory of the tile pool, in the order of the queue's submissions.
-    /// Tiles that are mapped already get new memory, with undefined contents.
+    /// Maps a box of tiles to memory of the tile pool, in the order of the queue's submissions. Mapped tiles
+    /// get new memory, with undefined contents.
     ///
-    /// Render targets and depth buffers have compression data in their tiles, which new memory leaves undefined, too:
-    /// clear, discard or copy over all of each subresource that has got new tiles before its next use as a target.
-    /// No barrier does that, because the subresource has been in use before.
+    /// Render targets and depth buffers have compression data in their tiles, which is undefined in new memory,
+    /// too: before the next use as a target, clear, discard or copy over all of each subresource with new
+    /// tiles. Barriers do not initialize it, because the subresource has been in use before.
     ///
     /// # Errors
-    /// [`Error::Tiles`] when the box leaves the resource, [`Error::OutOfMemory`],
+    /// [`Error::Tiles`] if the box exceeds the resource, [`Error::OutOfMemory`],
     /// [`Error::NeverSubmitted`], [`Error::Device`]; then nothing has changed.
     #[inline(never)]
     pub fn map(&self, on: impl Into<TileQueue>, region: TileRegion) -> Result<QueueSerial, Error> {
@@ -238,8 +240,8 @@ impl<D: Device> Reserved<D> {
         Ok(at)
     }
 
-    /// Unmaps a box of tiles, in the order of the queue's submissions. Memory goes back in the
-    /// pieces in which it was mapped: when no tile of a [`map`](Self::map) call is mapped any more.
+    /// Unmaps a box of tiles, in the order of the queue's submissions. Memory is freed per [`map`](Self::map)
+    /// call: when no tile of the call is mapped any more.
     ///
     /// # Errors
     /// As [`map`](Self::map).
@@ -256,8 +258,8 @@ impl<D: Device> Reserved<D> {
         Ok(at)
     }
 
-    /// Maps a box of tiles to whatever a box of the same shape of `source` is mapped to; the tiles
-    /// are then shared, and go back when both have let go of them.
+    /// Maps a box of tiles to the memory of a box of the same shape of `source`; the tiles are then shared, and
+    /// freed when both resources have released them.
     ///
     /// # Errors
     /// As [`map`](Self::map); [`Error::Tiles`] when the boxes differ in shape or both are of one
@@ -287,7 +289,7 @@ impl<D: Device> Reserved<D> {
         after.merge(&theirs.changed);
         let from = TileSource::CopyOf { resource: source.raw(), region: source_region };
         let at = self.update(TileQueue { queue, after }, region, from, &mut mine.changed)?;
-        // What is copied must not change before it was.
+        // A later change of the source must wait for this copy.
         theirs.changed.require(at.queue, at.serial);
         let old = mine.replace(&tiles, |index| theirs.runs.get(sources[index]).cloned().flatten());
         drop((mine, theirs));
@@ -335,7 +337,7 @@ impl<D: Device> Reserved<D> {
 }
 
 impl<D: Device> Mappings<D> {
-    /// Maps tiles anew and returns what they were mapped to, to be let go of without the lock.
+    /// Replaces mappings, and returns the old ones, to be dropped without the lock.
     fn replace(
         &mut self,
         tiles: &[usize],
@@ -349,7 +351,7 @@ impl<D: Device> Mappings<D> {
     }
 }
 
-/// Locks two in the order of their addresses, so that two threads never wait for each other.
+/// Locks two mutexes in the order of their addresses, so that two threads cannot deadlock.
 fn lock_both<'a, T>(first: &'a Mutex<T>, second: &'a Mutex<T>) -> (MutexGuard<'a, T>, MutexGuard<'a, T>) {
     if std::ptr::from_ref(first) < std::ptr::from_ref(second) {
         let first = first.lock();
@@ -360,7 +362,7 @@ fn lock_both<'a, T>(first: &'a Mutex<T>, second: &'a Mutex<T>) -> (MutexGuard<'a
     }
 }
 
-/// Destroys an API resource that was just made and never used.
+/// Destroys a new API resource that was never used.
 fn discard<D: Device>(context: &Context<D>, api_resource: Arc<ApiResource<D>>) {
     let _unshared = context.pools.release(
         context.device(),

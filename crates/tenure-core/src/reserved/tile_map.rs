@@ -1,10 +1,10 @@
-//! Which tiles a reserved resource has, by number.
+//! Numbering of the tiles of a reserved resource.
 
 use crate::TileRule;
 use crate::device::{TileLayout, TileRegion};
 
-/// The tiles of a reserved resource: those of each subresource in order, then, layer by layer,
-/// those of the packed mips.
+/// The tiles of a reserved resource: those of each subresource in order, followed by those of the packed mips,
+/// layer by layer.
 #[derive(Debug)]
 pub(super) struct TileMap {
     pub(super) layout: TileLayout,
@@ -23,7 +23,7 @@ impl TileMap {
         self.standard(self.layout.subresources.len()).saturating_add(packed)
     }
 
-    /// Tiles of the first so many subresources.
+    /// The number of tiles of the first `subresources` subresources.
     fn standard(&self, subresources: usize) -> u64 {
         self.layout.subresources.iter().take(subresources).map(|extent| volume(*extent)).sum()
     }
@@ -63,7 +63,7 @@ impl TileMap {
     }
 }
 
-/// Tiles of a box.
+/// The number of tiles in a box.
 fn volume(extent: [u32; 3]) -> u64 {
     extent.iter().fold(1_u64, |product, side| product.saturating_mul(u64::from(*side)))
 }

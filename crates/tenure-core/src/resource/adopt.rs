@@ -1,4 +1,4 @@
-//! Resources that the program made itself, or that a backend has imported, taken into tenure's care.
+//! Adopted resources: created by the program, or imported by a backend, and then managed by tenure.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::registry::ObjectKind;
 use crate::state::StateError;
 use crate::{Error, Name};
 
-/// A resource that was not adopted: the reason, and the resource itself, untouched.
+/// A resource that was not adopted: the reason, and the unchanged resource.
 pub struct Rejected<D: Device> {
-    /// Why.
+    /// The reason.
     pub error: Error,
-    /// What was to be adopted.
+    /// The resource.
     pub object: D::Resource,
 }
 
@@ -43,14 +43,14 @@ impl<D: Device> std::error::Error for Rejected<D> {
     }
 }
 
-/// What is to be adopted, as it will be known.
+/// A resource to adopt, with its description.
 struct Adoption<'a> {
     name: &'a Name,
     resource: ResourceDesc,
     is_mapped: bool,
-    /// Its memory is the program's, which may read it by a pointer of its own.
+    /// Whether its memory belongs to the program, which may read it through a pointer of its own.
     has_owner: bool,
-    /// The state that its last use, before it was adopted, left it in.
+    /// The state in which its last use before the adoption left it.
     state: State,
 }
 
@@ -59,7 +59,7 @@ impl Adoption<'_> {
         context.check_open()?;
         let checked = match &self.resource {
             ResourceDesc::Buffer(_) => self.resource.validate(),
-            // The images of a swap chain are adopted, and only those are presented.
+            // Only images of swap chains are presented, and those are always adopted.
             ResourceDesc::Texture(info) => info.validate(),
         };
         checked.map_err(|source| Error::device(self.name, source))?;
@@ -132,7 +132,7 @@ impl<D: Device> Buffer<D> {
             desc.size,
             TraceId::default(),
         );
-        // The program has it, too.
+        // The program has the object, too, and may use it in commands.
         inner.note_named();
         Ok(Self::from_parts(inner, desc.usage, desc.memory))
     }
@@ -158,7 +158,7 @@ impl<D: Device> Texture<D> {
             size,
             TraceId::default(),
         );
-        // The program has it, too.
+        // The program has the object, too, and may use it in commands.
         inner.note_named();
         Ok(Self::from_parts(inner, desc.info.clone()))
     }

@@ -15,15 +15,14 @@ use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::{Error, Name};
 
-/// A buffer, owned: dropping it frees it once no recording and no GPU work uses it any more; at the next
-/// purge, when neither it nor its place was ever asked for.
+/// An owned buffer: dropping it frees it once no recording and no GPU work uses it any more; if the program has
+/// never asked for its API object or place, at the next purge.
 ///
-/// It may be an API buffer of its own or a range of a shared one: always use
-/// [`raw`](Self::raw) together with [`offset`](Self::offset).
-/// `Send` and `Sync`; methods may be called from any thread.
+/// It may be a separate API buffer or a range of a shared one: always use [`raw`](Self::raw) together with
+/// [`offset`](Self::offset). `Send` and `Sync`; methods may be called from any thread.
 pub struct Buffer<D: Device> {
     pub(crate) inner: HandleInner<D>,
-    /// Byte of the API buffer at which this one begins.
+    /// The byte of the API buffer at which this buffer begins.
     pub(super) offset: u64,
     usage: Usage,
     memory: MemoryUse,
@@ -41,7 +40,7 @@ impl<D: Device> Buffer<D> {
         let backing = place_buffer_bytes(context, room, desc, placement, size, align)?;
         let begin = backing.location.offset();
         let offset = match step {
-            // Offset 0, that of whole API resources, is a multiple of everything.
+            // Offset 0, which whole API resources have, is a multiple of everything.
             Some(step) if step > align => begin.next_multiple_of(step),
             _ => begin,
         };
@@ -59,7 +58,8 @@ impl<D: Device> Buffer<D> {
         );
         let inner = if desc.traits(context).is_movable {
             let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
-            // What has memory of its own now may be placed, or a range, when it comes back from there.
+            // A buffer that now has dedicated memory may become a placed resource or a range when it moves
+            // back.
             let (alignment, memory_types) = match placement {
                 Placement::Range(kind) => {
                     let needs = context.pools.range_needs(context.device(), kind);
@@ -73,7 +73,7 @@ impl<D: Device> Buffer<D> {
             let (step, traits) = (step.unwrap_or(1), desc.traits(context));
             inner.movable(memory_types, |range| PlaceNeeds {
                 desc: resource,
-                // Of a range, what it takes with room to begin at its step.
+                // For a range, the size including room to begin at a multiple of its step.
                 size: if matches!(placement, Placement::Range(_)) { size } else { range },
                 alignment,
                 step,
@@ -87,7 +87,7 @@ impl<D: Device> Buffer<D> {
         Ok(Self { inner, offset, usage: desc.usage, memory: desc.memory })
     }
 
-    /// What creating it would take.
+    /// The cost of creating the buffer.
     pub(crate) fn cost(context: &Context<D>, desc: &BufferDesc) -> Result<Cost, Error> {
         context.clock.check().map_err(|source| Error::device(&desc.name, source))?;
         let Wanted { align, size, placement, .. } = Wanted::of(context, desc)?;
@@ -125,7 +125,7 @@ impl<D: Device> Buffer<D> {
             info.size,
             TraceId::default(),
         );
-        // Others have had the memory, and take it over by commands.
+        // Other resources used the memory before; commands hand it over.
         inner.note_named();
         Self { inner, offset: 0, usage: info.usage, memory: MemoryUse::GpuOnly }
     }
@@ -142,26 +142,27 @@ impl<D: Device> Buffer<D> {
         self.inner.api_resource()
     }
 
-    /// Bytes.
+    /// Size in bytes.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.inner.size()
     }
 
-    /// The API buffer and where this one begins in it, for commands that are recorded at once, by who holds it.
+    /// The API buffer, and the offset in it, for commands recorded immediately. The caller must hold the place.
     pub(crate) fn place(&self) -> PlaceRef<'_, D> {
         self.inner.place(self.offset)
     }
 
-    /// The API buffer that holds it, perhaps with others. Do not destroy or keep it. A
-    /// [movable](BufferDesc::movable) buffer stays where it is from now on: a recording asks
-    /// [`Scratch::buffer`](crate::Scratch::buffer).
+    /// The API buffer that contains it, perhaps with others. Do not destroy or keep it. Pins a
+    /// [movable](BufferDesc::movable) buffer for good: recordings should use
+    /// [`Scratch::buffer`](crate::Scratch::buffer) instead.
     #[must_use]
     pub fn raw(&self) -> &D::Resource {
         &self.inner.api_resource().object
     }
 
-    /// Byte of the API buffer at which this one begins. A [movable](BufferDesc::movable) buffer stays there from now on.
+    /// The byte of the API buffer at which this buffer begins. Pins a [movable](BufferDesc::movable) buffer for
+    /// good.
     #[must_use]
     pub fn offset(&self) -> u64 {
         match self.inner.as_movable() {
@@ -173,8 +174,8 @@ impl<D: Device> Buffer<D> {
         }
     }
 
-    /// The offset in elements of `stride` bytes, for a draw's base vertex or first index; `None`
-    /// when it is not whole (create the buffer with that stride) or the stride is 0.
+    /// The offset in elements of `stride` bytes, for a draw's base vertex or first index; `None` if it is not a
+    /// multiple of `stride` (create the buffer with that stride), or if the stride is 0.
     #[must_use]
     #[inline(never)]
     pub fn first_element(&self, stride: u32) -> Option<u64> {
@@ -184,41 +185,41 @@ impl<D: Device> Buffer<D> {
         is_whole.then(|| offset / stride)
     }
 
-    /// The GPU address of its first byte, where the API has such. A [movable](BufferDesc::movable) buffer stays there
-    /// from now on.
+    /// The GPU address of its first byte, if the API has GPU addresses. Pins a [movable](BufferDesc::movable)
+    /// buffer for good.
     #[must_use]
     pub fn gpu_address(&self) -> Option<u64> {
         self.inner.api_resource().address.map(|base| base + self.offset())
     }
 
-    /// Whether it is [movable](BufferDesc::movable) and stays where it is all the same, because its place, or that of
-    /// something that shows it, was asked for outside of a recording.
+    /// Whether a [movable](BufferDesc::movable) buffer is pinned, because its place, or that of a descriptor of
+    /// it, was requested outside a recording.
     #[must_use]
     pub fn is_pinned(&self) -> bool {
         self.inner.is_pinned()
     }
 
-    /// What tells it from all other movable resources in [`Gpu::take_moved`](crate::Gpu::take_moved); `None` if it does not
-    /// move: it was not created as [movable](BufferDesc::movable), or has memory of its own.
+    /// Its unique id in [`Gpu::take_moved`](crate::Gpu::take_moved); `None` if it does not move: it was not
+    /// created as [movable](BufferDesc::movable), or has dedicated memory.
     #[must_use]
     pub fn movable_id(&self) -> Option<MovableId> {
         self.inner.movable_id()
     }
 
-    /// How often it has moved. What a program has written down about the place of a [movable](BufferDesc::movable)
-    /// buffer is out of date when this has changed.
+    /// The number of its moves. When it changes, the place of a [movable](BufferDesc::movable) buffer that a
+    /// program has stored is out of date.
     #[must_use]
     pub fn moves(&self) -> u64 {
         self.inner.moves()
     }
 
-    /// Everything it may be used as.
+    /// All its usages.
     #[must_use]
     pub const fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// Who reads and writes it.
+    /// CPU and GPU access to its memory.
     #[must_use]
     pub const fn memory(&self) -> MemoryUse {
         self.memory
@@ -230,7 +231,7 @@ impl<D: Device> Buffer<D> {
         &self.inner.name
     }
 
-    /// Where its bytes are.
+    /// Location of its bytes.
     #[must_use]
     #[inline(never)]
     pub fn location(&self) -> LocationKind {
@@ -239,9 +240,9 @@ impl<D: Device> Buffer<D> {
 
     /// Copies `bytes` to `offset` of a mapped buffer, for submissions made from now on.
     ///
-    /// The GPU must not be reading those bytes: either nothing that reads them was submitted, or
-    /// it is complete. When that is not known, replace the buffer by a new one; the old bytes then
-    /// live as long as the GPU needs them.
+    /// The GPU must not be reading those bytes: all submissions that read them must be complete. If that is not
+    /// known, replace the buffer by a new one; the GPU then keeps the old bytes until it has finished with
+    /// them.
     ///
     /// # Errors
     /// [`Error::NotMapped`] unless it was created for the CPU, [`Error::OutOfRange`],
@@ -252,8 +253,8 @@ impl<D: Device> Buffer<D> {
         mapping.write(self.offset + offset, bytes).map_err(|source| self.refused(source))
     }
 
-    /// Copies from `offset` of a mapped buffer to `out` what completed submissions, or the CPU,
-    /// wrote.
+    /// Copies bytes from `offset` of a mapped buffer to `out`, as written by the CPU or by completed
+    /// submissions.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -263,13 +264,13 @@ impl<D: Device> Buffer<D> {
         mapping.read(self.offset + offset, out).map_err(|source| self.refused(source))
     }
 
-    /// The CPU address of its first byte, if it is mapped, in memory that needs nothing but accesses.
-    /// Valid as long as the buffer. Other threads access the same bytes by
+    /// The CPU address of its first byte, if it is mapped, and its memory needs no flushes or invalidations.
+    /// Valid while the buffer exists. Other threads access the same bytes by
     /// [`device::mapped`](crate::device::mapped).
     ///
-    /// `None` on the simulated device, for what is read back on Direct3D 12 (it is mapped for each
-    /// read), and where memory must be flushed or invalidated (Vulkan memory that is not
-    /// `HOST_COHERENT`): [`write`](Self::write) and [`read`](Self::read) do what is needed there.
+    /// `None` on the simulated device, for readback buffers on Direct3D 12 (mapped for each read), and for
+    /// memory that must be flushed or invalidated (Vulkan memory that is not `HOST_COHERENT`):
+    /// [`write`](Self::write) and [`read`](Self::read) do that.
     #[must_use]
     #[inline(never)]
     pub fn mapped_ptr(&self) -> Option<std::ptr::NonNull<u8>> {
@@ -287,13 +288,13 @@ impl<D: Device> Buffer<D> {
         self.program_mapping().ok_or_else(|| Error::NotMapped { name: self.inner.name.clone() })
     }
 
-    /// The CPU's window, where the program asked for one.
+    /// The CPU mapping, if the program requested one.
     fn program_mapping(&self) -> Option<&D::Mapping> {
         if self.memory.is_mapped() { self.inner.mapping() } else { None }
     }
 
-    /// The CPU's window into a buffer for the GPU alone, by which the manager writes what is uploaded, and the byte of it at
-    /// which the buffer begins.
+    /// The CPU mapping of a buffer for the GPU alone, through which the manager writes uploads in place, and
+    /// the byte of it at which the buffer begins.
     pub(crate) fn in_place(&self) -> Option<(&D::Mapping, u64)> {
         if self.memory.is_mapped() {
             return None;

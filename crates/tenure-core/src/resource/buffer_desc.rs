@@ -1,4 +1,4 @@
-//! What a buffer is to be.
+//! Descriptions of buffers.
 
 use crate::Name;
 use crate::context::Context;
@@ -18,40 +18,40 @@ use crate::memory::{AllocationFlags, BlockTraits, MemoryOwner, MemoryUse, Resour
 pub struct BufferDesc {
     /// Bytes; at least 1.
     pub size: u64,
-    /// Everything it may be used as.
+    /// All its usages.
     pub usage: Usage,
-    /// Who reads and writes it.
+    /// CPU and GPU access to its memory.
     pub memory: MemoryUse,
-    /// Bytes of one element; its offset in the API buffer becomes a multiple of this, any number.
-    /// 0 or 1: no matter.
+    /// Bytes of one element, any number; its offset in the API buffer becomes a multiple of this. 0 or 1: no
+    /// constraint.
     pub stride: u32,
-    /// Bytes; a power of two. The larger of this and what the usage needs is honoured: the offset in the API
-    /// buffer is a multiple of it. Where the buffer has an API resource of its own in a heap, the offset in the
-    /// heap and the GPU address are, up to the alignment of heaps
-    /// ([`Properties::heap_alignment`](crate::device::Properties::heap_alignment), 64 KiB on Direct3D 12);
-    /// memory that a buffer has to itself begins where the driver puts it.
+    /// Alignment in bytes; a power of two. The larger of this and the alignment of the usage applies to the
+    /// offset in the API buffer. For a placed buffer it applies to the offset in the heap and to the GPU
+    /// address, up to the alignment of heaps
+    /// ([`Properties::heap_alignment`](crate::device::Properties::heap_alignment), 64 KiB on Direct3D 12). The
+    /// driver chooses the address of dedicated memory.
     ///
-    /// A mapped buffer of 4 KiB or more that copies read, or that is for reading back, begins where
-    /// copies between buffers and textures may begin; a smaller one only if it asks for that here
-    /// (512 on Direct3D 12), because the small ones are many.
+    /// A mapped buffer of 4 KiB or more that copies read, or that is for reading back, is aligned for copies
+    /// between buffers and textures (512 on Direct3D 12). A smaller one is so only on request here, because
+    /// there are many small buffers.
     pub alignment: u64,
-    /// An API resource of its own even where the policy would have it share one. Such a buffer has
-    /// a state of its own: it can be copied to and from others that would share its API resource.
-    /// The price is an API call, and on most Direct3D 12 devices 64 KiB.
+    /// A separate API resource, even if the policy would share one. Such a buffer has its own state: it can be
+    /// copied to and from others that would share its API resource. It costs an API call, and on most Direct3D
+    /// 12 devices 64 KiB.
     pub own_resource: bool,
-    /// What the request for its memory may not do; empty by default.
+    /// Restrictions on the request for its memory; empty by default.
     pub allocation: AllocationFlags,
-    /// How much it matters that it stays in fast memory; `None`, the default: by what it is used for.
+    /// The importance of keeping it in fast memory; `None`, the default: derived from the usage.
     pub priority: Option<Priority>,
-    /// It may be evicted while no work that was submitted uses it: see [`evictable`](Self::evictable).
+    /// Whether it may be evicted while no submitted work uses it: see [`evictable`](Self::evictable).
     pub is_evictable: bool,
-    /// It may move to another place in memory: see [`movable`](Self::movable).
+    /// Whether it may move to another place in memory: see [`movable`](Self::movable).
     pub is_movable: bool,
-    /// Its content comes with its creation: see [`filled`](Self::filled).
+    /// Whether its content comes with its creation: see [`filled`](Self::filled).
     pub is_filled: bool,
     /// Its name.
     pub name: Name,
-    /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
+    /// Its purpose, in the program's words ("terrain", "ui"): the [report](crate::Report) sums live objects by
     /// tag.
     pub tag: Name,
 }
@@ -80,51 +80,52 @@ impl BufferDesc {
         }
     }
 
-    /// Sets who reads and writes it.
+    /// Sets the CPU and GPU access.
     #[must_use]
     pub fn memory(self, memory: MemoryUse) -> Self {
         Self { memory, ..self }
     }
 
-    /// Sets the size of an element in bytes, so that [`Buffer::first_element`](crate::Buffer::first_element) is whole.
+    /// Sets the size of an element in bytes, so that [`Buffer::first_element`](crate::Buffer::first_element) is
+    /// whole.
     #[must_use]
     pub fn stride(self, stride: u32) -> Self {
         Self { stride, ..self }
     }
 
-    /// Asks for an alignment in bytes, a power of two.
+    /// Sets the minimum alignment in bytes, a power of two.
     #[must_use]
     pub fn alignment(self, alignment: u64) -> Self {
         Self { alignment, ..self }
     }
 
-    /// Adds to what the request for its memory may not do.
+    /// Adds restrictions on the request for its memory.
     #[must_use]
     pub fn allocation(self, flags: AllocationFlags) -> Self {
         Self { allocation: self.allocation | flags, ..self }
     }
 
-    /// Sets how much it matters that it stays in fast memory when there is too little. A block of memory has one
-    /// priority, so that buffers of different priorities share none. It reaches the API where that has priorities
+    /// Sets the importance of keeping it in fast memory when that is scarce. A block of memory has one
+    /// priority, so buffers of different priorities never share a block. It is passed to APIs with priorities
     /// (`ID3D12Device1::SetResidencyPriority`, `VK_EXT_memory_priority`).
     #[must_use]
     pub fn priority(self, priority: Priority) -> Self {
         Self { priority: Some(priority), ..self }
     }
 
-    /// Lets the manager evict it while no work that was submitted uses it. It is made resident again, and the queue
-    /// waits for that, before a submission whose recording has named it:
-    /// in a [use](crate::Commands::use_resource), a copy, [descriptors](crate::Scratch::descriptors) or a
+    /// Lets the manager evict it while no submitted work uses it. Before a submission whose recording names it,
+    /// it is made resident again, and the queue waits for that. A recording names it in a
+    /// [use](crate::Commands::use_resource), a copy, [descriptors](crate::Scratch::descriptors) or a
     /// [set](crate::Scratch::set) of the recording, or by [`make_resident`](crate::Commands::make_resident). So
-    /// **each recording that uses it has to name it**, in whatever state it is already; what finds it otherwise (a
-    /// bindless index, a GPU address) names it by the latter. The program's own submissions
-    /// ([`Gpu::submit_external`]) must not use it.
+    /// **each recording that uses it must name it**, whatever its state; for other accesses (a bindless index,
+    /// a GPU address), call `make_resident`. The program's own submissions ([`Gpu::submit_external`]) must not
+    /// use it.
     ///
-    /// It has an effect where a program decides what is resident, or says so by priorities
-    /// ([`Properties::residency`](crate::device::Properties::residency)), and none for memory that the CPU maps, nor for
-    /// what is adopted, transient, or in a page of a [`PageAllocator`](crate::PageAllocator).
-    /// Evictable resources share blocks with each other alone. Those of 1 MiB or more have memory of their own, and
-    /// smaller ones share blocks of at most 1 MiB, so that little is moved that is not needed.
+    /// It has an effect on devices where the program controls residency, or influences it by priorities
+    /// ([`Properties::residency`](crate::device::Properties::residency)). It has none on mapped memory, nor on
+    /// adopted or transient resources, or those in a page of a [`PageAllocator`](crate::PageAllocator).
+    /// Evictable resources share blocks only with each other. Those of 1 MiB or more have dedicated memory, and
+    /// smaller ones share blocks of at most 1 MiB, so that few unneeded bytes are paged.
     ///
     /// [`Gpu::submit_external`]: crate::Gpu::submit_external
     #[must_use]
@@ -132,28 +133,31 @@ impl BufferDesc {
         Self { is_evictable: true, ..self }
     }
 
-    /// Lets the manager move it to another place, so that memory of which little is used can be given back: see
-    /// [`Gpu::compact`]. Its content goes with it; [`Usage::COPY_SRC`] is added for that. It stays where it is while a
-    /// recording that is open, or an upload that is pending, uses it.
+    /// Lets the manager move it to another place, so that sparse blocks can be emptied: see [`Gpu::compact`].
+    /// Its content is copied along; [`Usage::COPY_SRC`] is added for that. It does not move while an open
+    /// recording or a pending upload uses it.
     ///
-    /// Whoever uses it asks in each recording where it is: what [`Scratch::buffer`](crate::Scratch::buffer),
+    /// Each recording must ask for its place: the results of [`Scratch::buffer`](crate::Scratch::buffer),
     /// [`Scratch::view`](crate::Scratch::view), [`Scratch::table`](crate::Scratch::table) and
-    /// [`Scratch::lasting_set`](crate::Scratch::lasting_set) say is right until the recording is submitted, and what copies,
-    /// readbacks, [descriptors](crate::Scratch::descriptors) and [sets](crate::Scratch::set) of a recording name is found.
-    /// So **each recording that uses it has to name it**, in one of these or by
-    /// [`use_resource`](crate::Commands::use_resource). Its views, and the tables and sets of those, show it wherever it is.
+    /// [`Scratch::lasting_set`](crate::Scratch::lasting_set) are valid until the recording is submitted.
+    /// Copies, readbacks, [descriptors](crate::Scratch::descriptors) and [sets](crate::Scratch::set) of a
+    /// recording find the place themselves. So **each recording that uses it must name it**, in one of these or
+    /// by [`use_resource`](crate::Commands::use_resource). Its views, and the tables and sets of those, always
+    /// show its current place.
     ///
-    /// What [`Buffer::raw`](crate::Buffer::raw), [`Buffer::offset`](crate::Buffer::offset) and
-    /// [`Buffer::gpu_address`](crate::Buffer::gpu_address) say is right for good: it does not move any more after that. The
-    /// same goes for [`View::index`](crate::View::index), for
-    /// [`DescriptorTable::first`](crate::DescriptorTable::first), for [`DescriptorSet::index`](crate::DescriptorSet::index)
-    /// and what is beside them. [`Buffer::is_pinned`](crate::Buffer::is_pinned) says whether that has happened.
+    /// The results of [`Buffer::raw`](crate::Buffer::raw), [`Buffer::offset`](crate::Buffer::offset) and
+    /// [`Buffer::gpu_address`](crate::Buffer::gpu_address) stay valid for good: these calls pin the buffer, so
+    /// that it never moves again. So do [`View::index`](crate::View::index),
+    /// [`DescriptorTable::first`](crate::DescriptorTable::first),
+    /// [`DescriptorSet::index`](crate::DescriptorSet::index) and their siblings.
+    /// [`Buffer::is_pinned`](crate::Buffer::is_pinned) tells whether that has happened.
     ///
-    /// It may come to lie in one API buffer with another one, so copies between two movable buffers need one with
-    /// [`own_resource`](Self::own_resource), and states that it is left in are those of all that share its API buffer.
+    /// It may come to share an API buffer with another movable buffer. So copies between two movable buffers
+    /// need one with [`own_resource`](Self::own_resource), and all buffers in the API buffer share a state.
     ///
-    /// It has no effect on memory that the CPU maps, on buffers for acceleration structures, on what has memory of its
-    /// own, and on what is adopted, transient, or in a page of a [`PageAllocator`](crate::PageAllocator).
+    /// It has no effect on mapped memory, on buffers for acceleration structures, on buffers with dedicated
+    /// memory, and on adopted or transient ones, or those in a page of a
+    /// [`PageAllocator`](crate::PageAllocator).
     ///
     /// ```
     /// use tenure::{BufferDesc, Config, Gpu, Queue, State, Subresource, Usage, sim};
@@ -176,13 +180,13 @@ impl BufferDesc {
         Self { is_movable: true, usage: self.usage | Usage::COPY_SRC | Usage::COPY_DST, ..self }
     }
 
-    /// Says that its content comes with its creation, or soon after and before commands use it, and seldom changes. On a
-    /// card whose whole memory the CPU sees it goes where the CPU can write it, so that uploads need no staging; see
-    /// [`InPlaceConfig`](crate::InPlaceConfig). [`create_buffer_with`](crate::Gpu::create_buffer_with) says it of itself.
+    /// Declares that its content comes with its creation, or soon after and before commands use it, and seldom
+    /// changes. On a card with all of its memory CPU-visible (resizable BAR) it goes to memory that the CPU can
+    /// write, so that uploads need no staging; see [`InPlaceConfig`](crate::InPlaceConfig).
+    /// [`create_buffer_with`](crate::Gpu::create_buffer_with) implies it.
     ///
-    /// On unified memory it says the same of buffers that shaders write; of others the CPU can write all.
-    /// It has no effect on buffers that the CPU maps, and on what is [evictable](Self::evictable) or
-    /// [movable](Self::movable).
+    /// On unified memory it does the same for buffers that shaders write; the CPU can write all others anyway.
+    /// It has no effect on mapped, [evictable](Self::evictable) and [movable](Self::movable) buffers.
     ///
     /// ```
     /// use tenure::{BufferDesc, Config, Gpu, Usage, sim};
@@ -199,7 +203,7 @@ impl BufferDesc {
         Self { is_filled: true, ..self }
     }
 
-    /// Whether it is to be where the CPU can write it.
+    /// Whether it goes to memory that the CPU can write.
     #[inline]
     pub(super) fn is_filled_in_place<D: Device>(&self, context: &Context<D>, traits: BlockTraits) -> bool {
         self.is_filled
@@ -209,7 +213,7 @@ impl BufferDesc {
             && !traits.is_movable
     }
 
-    /// What holds for the block that it lies in. To evict and to move is for memory of the GPU alone.
+    /// The traits of its block. Only memory for the GPU alone is evicted and moved.
     pub(super) fn traits<D: Device>(&self, context: &Context<D>) -> BlockTraits {
         let is_gpu_only = self.memory == MemoryUse::GpuOnly && !self.usage.contains(Usage::SHARED);
         let has_residency = || context.device().properties().residency != Residency::None;
@@ -220,33 +224,33 @@ impl BufferDesc {
         BlockTraits { priority: self.priority, is_evictable, is_movable }
     }
 
-    /// Shares its memory with other devices, processes or APIs ([`Usage::SHARED`]): the backend exports it. It has
-    /// memory of its own, whatever its size, and is neither evicted nor moved, even where it is asked to be
+    /// Shares its memory with other devices, processes or APIs ([`Usage::SHARED`]): the backend exports it. It
+    /// has dedicated memory, whatever its size, and is neither evicted nor moved, even if requested as
     /// [evictable](Self::evictable) or [movable](Self::movable).
     ///
-    /// Before the other side uses it, a recording hands it over
-    /// ([`release_to_peer`](crate::Commands::release_to_peer)); before it is used here again, another takes it back
-    /// ([`acquire_from_peer`](crate::Commands::acquire_from_peer)).
+    /// Before the other side uses it, a recording must hand it over
+    /// ([`release_to_peer`](crate::Commands::release_to_peer)); before it is used here again, another must take
+    /// it back ([`acquire_from_peer`](crate::Commands::acquire_from_peer)).
     ///
-    /// Creating it is an error where the device lacks
-    /// [`Features::SHARED_MEMORY`](crate::device::Features::SHARED_MEMORY).
+    /// Creation fails if the device lacks [`Features::SHARED_MEMORY`](crate::device::Features::SHARED_MEMORY).
     #[must_use]
     pub fn shared(self) -> Self {
         Self { usage: self.usage | Usage::SHARED, ..self }
     }
 
     /// [Shares](Self::shared) its memory with other drivers or other devices than this GPU
-    /// ([`Usage::SHARED_ACROSS_DRIVERS`]): a compositor on another GPU, a camera, a video decoder, by a DMA-BUF. Both sides
-    /// ask for it. It serves peers with the same driver, too, but drivers may then use it at less speed.
+    /// ([`Usage::SHARED_ACROSS_DRIVERS`]): a compositor on another GPU, a camera, a video decoder, by a
+    /// DMA-BUF. Both sides must request it. It works for peers with the same driver, too, but drivers may then
+    /// use it at less speed.
     ///
-    /// Creating it is an error where the device lacks
+    /// Creation fails if the device lacks
     /// [`Features::SHARED_ACROSS_DRIVERS`](crate::device::Features::SHARED_ACROSS_DRIVERS).
     #[must_use]
     pub fn shared_across_drivers(self) -> Self {
         Self { usage: self.usage | Usage::SHARING, ..self }
     }
 
-    /// Asks for an API resource of its own.
+    /// Requests a separate API resource.
     #[must_use]
     pub fn own_resource(self) -> Self {
         Self { own_resource: true, ..self }
@@ -264,7 +268,7 @@ impl BufferDesc {
         Self { tag: tag.into(), ..self }
     }
 
-    /// An API resource of its own for this buffer.
+    /// The request for a separate API resource.
     pub(super) fn request<'a, D: Device>(
         &'a self,
         context: &Context<D>,

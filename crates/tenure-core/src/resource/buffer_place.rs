@@ -1,4 +1,4 @@
-//! Where a buffer goes, and what it takes there.
+//! Placement of buffers, and their size there.
 
 use super::BufferDesc;
 use crate::Error;
@@ -7,10 +7,10 @@ use crate::device::{Allowed, Api, BufferInfo, Device, DeviceError, Requirements,
 use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, place_buffer_alone};
 use crate::memory::{Backing, Location, MakeRoom, MemoryUse, PoolKind, RangeRequest};
 
-/// Where the policy sends a buffer, and what it takes there.
+/// The placement of a buffer by the policy, and its size there.
 pub(super) struct Wanted {
     pub(super) align: u64,
-    /// What its offset in a shared buffer must be a multiple of.
+    /// Its offset in a shared buffer is a multiple of this.
     pub(super) step: Option<u64>,
     /// Bytes of a range.
     pub(super) size: u64,
@@ -24,15 +24,14 @@ impl Wanted {
         let subject = buffer_subject(desc.usage, desc.memory);
         let step = step(desc.size, align, desc.stride).filter(|_| !desc.own_resource);
         let alone = || place_buffer_alone(subject, desc.size, &context.config);
-        // Offsets are multiples of the alignment, so that less than a step lies before one that is
-        // a multiple of both.
+        // Offsets are multiples of the alignment, so the padding to a multiple of both is less than a step.
         let size = desc.size.saturating_add(step.map_or(0, |step| step - align));
         let placement = step.map_or_else(alone, |_| place_buffer(subject, size, &context.config));
         let traits = desc.traits(context);
         let placement = match placement {
             _ if traits.wants_own_memory(desc.size) => Placement::Committed,
             _ if desc.usage.contains(Usage::SHARED) => Placement::Committed,
-            // The slots of small buffers lie in heaps that they cannot leave; what is movable needs none.
+            // The slots of small buffers lie in heaps that they cannot leave; movable buffers use another pool.
             Placement::Range(PoolKind::SmallBuffers) if traits.is_movable => {
                 Placement::Range(PoolKind::ReadOnlyBuffers)
             }
@@ -42,21 +41,20 @@ impl Wanted {
     }
 }
 
-/// What the offset in a shared buffer must be a multiple of: the least common multiple of the
-/// alignment, a power of two, and the stride. `None` when room to move to such an offset would cost
-/// more than sharing saves.
+/// The offset in a shared buffer must be a multiple of this: the least common multiple of the alignment, a
+/// power of two, and the stride. `None` if the padding to such an offset would cost more than sharing saves.
 fn step(size: u64, align: u64, stride: u32) -> Option<u64> {
-    /// A resource of its own costs up to 64 KiB and a driver call: this much is nothing beside it.
+    /// A separate resource costs up to 64 KiB and a driver call: this much is negligible in comparison.
     const CHEAP: u64 = 4 << 10;
     let stride = u64::from(stride.max(1));
     let step = align.checked_mul(stride >> stride.trailing_zeros().min(align.trailing_zeros()))?;
     (step - align <= size.max(CHEAP)).then_some(step)
 }
 
-/// Mapped buffers from this size on lie where copies between buffers and textures may begin.
+/// Mapped buffers of at least this size are aligned for copies between buffers and textures.
 const COPIED_FROM: u64 = 4 << 10;
 
-/// The alignment a buffer needs inside a larger one.
+/// The alignment of a buffer inside a larger one.
 pub(crate) fn buffer_alignment<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<u64, Error> {
     let refuse = |field, value: u64, allowed| {
         Err(Error::device(&desc.name, DeviceError::invalid_desc(field, value, allowed)))
@@ -94,7 +92,7 @@ pub(crate) fn buffer_alignment<D: Device>(context: &Context<D>, desc: &BufferDes
     Ok(align)
 }
 
-/// Where the GPU address of a buffer must be aligned as shader binding tables are.
+/// The alignment of a GPU address for shader binding tables, if the buffer may hold one.
 fn table_alignment<D: Device>(context: &Context<D>, usage: Usage) -> u64 {
     match usage.contains(Usage::SHADER_BINDING_TABLE) {
         true => context.alignments.shader_binding_table,
@@ -102,13 +100,13 @@ fn table_alignment<D: Device>(context: &Context<D>, usage: Usage) -> u64 {
     }
 }
 
-/// Views of structured buffers begin at any element on Direct3D 12; elsewhere they are storage
-/// buffers like others.
+/// Whether the buffer can have views of structured buffers, which begin at any element on Direct3D 12;
+/// elsewhere they are storage buffers like others.
 fn has_structured_views<D: Device>(context: &Context<D>, desc: &BufferDesc) -> bool {
     desc.stride > 0 && context.device().properties().api == Api::Direct3D12
 }
 
-/// Memory for a page of the manager's own: never in an API buffer that buffers of the program share.
+/// Memory for a page of the manager itself, which never shares an API buffer with buffers of the program.
 pub(crate) fn place_page<D: Device>(
     context: &Context<D>,
     room: &dyn MakeRoom,
@@ -123,7 +121,7 @@ pub(crate) fn place_page<D: Device>(
     place_buffer_bytes(context, room, desc, placement, desc.size, align)
 }
 
-/// Memory where the policy sent a buffer, of `size` bytes where it is a range.
+/// Memory for a buffer, where the policy places it; `size` bytes for a range.
 pub(super) fn place_buffer_bytes<D: Device>(
     context: &Context<D>,
     room: &dyn MakeRoom,
@@ -153,8 +151,8 @@ pub(super) fn place_buffer_bytes<D: Device>(
     }
 }
 
-/// What a buffer with an API resource of its own needs of a heap: what the driver says, and what the
-/// program asks for, up to the alignment of the heap itself.
+/// The requirements on the heap of a buffer with a separate API resource: the driver's, and the alignment that
+/// the program requests, up to that of the heap itself.
 pub(crate) fn placed_needs<D: Device>(
     context: &Context<D>,
     desc: &BufferDesc,

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use crate::context::Context;
 use crate::device::Device;
 
-/// A range of an API buffer: where a [`Constant`] or a [`RingSlice`](crate::RingSlice) lies.
+/// A range of an API buffer, for a [`Constant`] or a [`RingSlice`](crate::RingSlice).
 pub struct BufferSlice<'r, D: Device> {
     pub(crate) context: &'r Context<D>,
     pub(crate) resource: &'r D::Resource,
@@ -26,40 +26,40 @@ impl<D: Device> Clone for BufferSlice<'_, D> {
 impl<D: Device> Copy for BufferSlice<'_, D> {}
 
 impl<'r, D: Device> BufferSlice<'r, D> {
-    /// True where the bytes are of a recording of this manager.
+    /// True if the bytes belong to a recording of this manager.
     pub(crate) fn is_of(&self, context: &Context<D>) -> bool {
         std::ptr::eq(self.context, context)
     }
 
-    /// The API buffer that holds the bytes, with others.
+    /// The API buffer that contains the bytes, with others.
     #[must_use]
     pub const fn raw(&self) -> &'r D::Resource {
         self.resource
     }
 
-    /// Byte of the API buffer at which they begin.
+    /// The byte of the API buffer at which they begin.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Bytes.
+    /// Size in bytes.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.size
     }
 
-    /// The GPU address of the first byte, where the API has such.
+    /// The GPU address of the first byte, if the API has GPU addresses.
     #[must_use]
     pub const fn gpu_address(&self) -> Option<u64> {
         self.address
     }
 }
 
-/// Constants for one submission, where the GPU finds them: from [`Scratch::constants`](crate::Scratch::constants).
+/// Constants for one submission, in GPU-visible memory: from [`Scratch::constants`](crate::Scratch::constants).
 ///
-/// Its [`offset`](BufferSlice::offset) is a multiple of the device's constant alignment. It borrows the
-/// recording it was made for, so that it cannot be used once that is submitted.
+/// Its [`offset`](BufferSlice::offset) is a multiple of the device's constant alignment. It borrows its
+/// recording, so that it cannot be used after the submission.
 pub struct Constant<'r, D: Device>(pub(crate) BufferSlice<'r, D>);
 
 impl<D: Device> fmt::Debug for Constant<'_, D> {

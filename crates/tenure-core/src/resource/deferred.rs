@@ -1,4 +1,4 @@
-//! Any object that must outlive the GPU's use of it.
+//! Deferred destruction of any object that the GPU may use.
 
 use std::fmt;
 use std::ops::Deref;
@@ -10,14 +10,14 @@ use crate::registry::{ObjectKind, RecordKey};
 use crate::time::Stamp;
 use crate::{Error, Name};
 
-/// Keeps a value that GPU work may use: a pipeline state, a query heap, a swap chain view. Dropping
-/// it drops the value once every recording open now is submitted or discarded, and all that was
-/// submitted is complete.
+/// Keeps a value that GPU work may use: a pipeline state, a query heap, a swap chain view. Dropping it drops
+/// the value once every recording open now is submitted or discarded, and everything submitted so far is
+/// complete.
 ///
-/// The value is dropped on whichever thread ends a frame or calls [`Gpu::purge`](crate::Gpu::purge)
-/// then; after the manager is gone, on whichever lets go of what still held it. A panic in its
-/// destructor reaches the caller of those two after everything else was given back; elsewhere it
-/// is logged.
+/// The value is dropped on the thread that then ends a frame or calls [`Gpu::purge`](crate::Gpu::purge); after
+/// the manager is dropped, on the thread that releases the last reference holding it back. A panic in its
+/// destructor reaches the caller of these two functions after everything else was released; elsewhere it is
+/// logged.
 ///
 /// ```
 /// # use tenure::{Config, Gpu};
@@ -68,7 +68,7 @@ impl<D: Device, T: Send + 'static> Drop for Deferred<D, T> {
 
 /// A value that was not released: the reason, and the value itself.
 pub struct NotReleased<T> {
-    /// Why.
+    /// The reason.
     pub error: Error,
     /// The value that was not released.
     pub value: T,
@@ -92,7 +92,7 @@ impl<T> std::error::Error for NotReleased<T> {
     }
 }
 
-/// The reason alone; the value is dropped.
+/// Keeps the reason, and drops the value.
 impl<T> From<NotReleased<T>> for Error {
     fn from(refused: NotReleased<T>) -> Self {
         refused.error

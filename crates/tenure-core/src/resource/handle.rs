@@ -1,4 +1,4 @@
-//! What all handles to resources have in common: a drop gives the backing back, once the last view is dropped, too.
+//! The common part of all resource handles: dropping the handle and its views releases the backing.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,7 +15,7 @@ use crate::record::TraceId;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::time::Stamp;
 
-/// What a program calls a resource.
+/// Name and tag of a resource.
 #[derive(Clone, Copy)]
 pub(crate) struct Labels<'a> {
     name: &'a Name,
@@ -33,15 +33,15 @@ impl<'a> Labels<'a> {
     }
 }
 
-/// Where a resource is.
+/// The place of a resource.
 pub(super) enum HandleBacking<D: Device> {
-    /// There, as long as it lives.
+    /// Fixed for life.
     Fixed(Backing<D>),
-    /// Somewhere, until it moves.
+    /// May change by a move.
     Movable(Arc<MovableBacking<D>>),
 }
 
-/// Where a resource is at this moment: for whoever holds it, or only asks.
+/// The current place of a resource, for holders and for mere queries.
 pub(crate) enum PlaceRef<'a, D: Device> {
     Fixed(&'a Backing<D>, u64),
     Movable(ApiPlace<D>),
@@ -72,7 +72,7 @@ impl<'a, D: Device> PlaceRef<'a, D> {
         &self.api_resource().object
     }
 
-    /// Byte of the API resource at which it begins.
+    /// The byte of the API resource at which it begins.
     #[inline]
     pub(crate) const fn offset(&self) -> u64 {
         match self {
@@ -88,7 +88,7 @@ struct Named(AtomicU8);
 
 impl Named {
     const NO: u8 = 0;
-    /// They cannot, and the CPU is writing it.
+    /// Commands cannot name it yet, and the CPU is writing it.
     const BEING_WRITTEN: u8 = 1;
     const YES: u8 = 2;
 
@@ -97,7 +97,7 @@ impl Named {
         self.0.load(Ordering::Acquire) == Self::YES
     }
 
-    /// From now on they may.
+    /// Notes that commands may name it from now on.
     #[inline]
     fn note(&self) {
         if !self.is_set() {
@@ -105,8 +105,8 @@ impl Named {
         }
     }
 
-    /// Waits for a write that is under way on another thread: what is submitted afterwards sees all of it, as it does
-    /// where uploads are copied.
+    /// Waits for a write in progress on another thread: later submissions see all of it, as with staged
+    /// uploads.
     #[cold]
     fn note_first(&self) {
         let (from, to) = (Self::NO, Self::YES);
@@ -125,7 +125,7 @@ impl Named {
     }
 }
 
-/// The CPU is writing a resource that no command can name until this is dropped.
+/// A CPU write, in progress until this is dropped, to a resource that no command can name meanwhile.
 struct Writing<'a>(&'a Named);
 
 impl Drop for Writing<'_> {
@@ -134,7 +134,7 @@ impl Drop for Writing<'_> {
     }
 }
 
-/// A backing, with all that its release needs.
+/// A backing, with everything that its release needs.
 pub(crate) struct HandleInner<D: Device> {
     pub(crate) name: Name,
     /// `None` only inside `drop`.
@@ -142,15 +142,14 @@ pub(crate) struct HandleInner<D: Device> {
     record: RecordKey,
     born: Stamp,
     trace: TraceId,
-    /// Bytes asked for.
+    /// Bytes requested.
     size: u64,
-    /// Once its API object, or its offset in one, was handed out, commands may name it: see [`Named`]. The caller had
-    /// borrowed the handle for that, so that the drop sees it.
+    /// Whether commands may name the resource, because its API object, or its offset in one, was handed out:
+    /// see [`Named`]. That borrows the handle, so the drop sees it.
     named: Named,
-    /// Once it has views.
+    /// Set once there are views.
     view_guard: OnceLock<Arc<ViewGuard<D>>>,
-    /// Declared last: the last handle to go takes the manager with it, which can unmake only what
-    /// nobody holds any more.
+    /// Declared last: the last handle drops the manager, which can destroy only objects without references.
     ref_shard: Arc<RefShard<D>>,
 }
 
@@ -175,8 +174,8 @@ impl<D: Device> HandleInner<D> {
         Self { name, held, record, born, trace, size, named, view_guard, ref_shard }
     }
 
-    /// The same, of a resource that can move: in a pool, or back from slower memory. What has memory of its own that suits
-    /// it stays there.
+    /// Makes the resource movable, if it is in a pool, or in slow memory and may move back. A resource with
+    /// dedicated memory of its best type stays fixed.
     pub(super) fn movable(mut self, memory_types: u32, needs: impl FnOnce(u64) -> PlaceNeeds) -> Self {
         let pools = &self.context().pools;
         let size = match &self.held {
@@ -216,8 +215,8 @@ impl<D: Device> HandleInner<D> {
         }
     }
 
-    /// The API object, and where the resource begins in it if it is not fixed at `offset`. For commands that are recorded
-    /// at once, by who [holds](Self::hold) it.
+    /// The API object, and the byte at which the resource begins: `offset` if it is fixed. For commands
+    /// recorded immediately; the caller must [hold](Self::hold) the place.
     #[inline]
     pub(crate) fn place(&self, offset: u64) -> PlaceRef<'_, D> {
         match self.held() {
@@ -229,7 +228,8 @@ impl<D: Device> HandleInner<D> {
         }
     }
 
-    /// As [`place`](Self::place), which stays the same as long as the holds live; commands write that part of it.
+    /// Like [`place`](Self::place), but the place does not change while the holds exist. `written`: the part
+    /// that commands write.
     #[inline(always)]
     pub(crate) fn hold(
         &self,
@@ -251,7 +251,7 @@ impl<D: Device> HandleInner<D> {
         &self.ref_shard.context
     }
 
-    /// The API object, for whoever may have commands use it, from now on: it does not move any more.
+    /// Pins the resource, and returns its API object, which commands may use from now on.
     #[inline]
     pub(crate) fn api_resource(&self) -> &Arc<ApiResource<D>> {
         match self.held() {
@@ -263,22 +263,23 @@ impl<D: Device> HandleInner<D> {
         }
     }
 
-    /// Whether it could move and does not any more.
+    /// Whether the resource is movable and pinned.
     pub(crate) fn is_pinned(&self) -> bool {
         self.as_movable().is_some_and(|movable| movable.current.lock().is_pinned())
     }
 
-    /// What it is known by in the list of what has moved.
+    /// Its id in the list of moved resources.
     pub(crate) fn movable_id(&self) -> Option<MovableId> {
         self.as_movable().map(|movable| movable.id)
     }
 
-    /// How often it has moved.
+    /// The number of its moves.
     pub(crate) fn moves(&self) -> u64 {
         self.as_movable().map_or(0, |movable| movable.current.read(|current| current.moves))
     }
 
-    /// The API object of what has its place for good, in memory that the manager took for it; no command uses it by this.
+    /// The API object of an immovable resource in memory of the manager. Commands must not use the resource
+    /// through this.
     pub(crate) fn placed_resource(&self) -> Option<&Arc<ApiResource<D>>> {
         let HandleBacking::Fixed(Backing { api_resource, location }) = self.held() else { return None };
         let is_placed =
@@ -286,17 +287,17 @@ impl<D: Device> HandleInner<D> {
         is_placed.then_some(api_resource)
     }
 
-    /// The CPU's window into the API object, by which no command uses it.
+    /// The CPU mapping of the API object. Commands must not use the resource through this.
     #[inline]
     pub(crate) fn mapping(&self) -> Option<&D::Mapping> {
         match self.held() {
             HandleBacking::Fixed(backing) => backing.api_resource.mapping.as_ref(),
-            // Memory that the CPU maps does not move.
+            // Mapped memory does not move.
             HandleBacking::Movable(_) => None,
         }
     }
 
-    /// From now on commands may use it.
+    /// Notes that commands may use it from now on.
     #[inline]
     pub(crate) fn note_named(&self) {
         self.named.note();
@@ -307,7 +308,8 @@ impl<D: Device> HandleInner<D> {
         self.named.is_set()
     }
 
-    /// Runs `write`, which writes its bytes by the CPU, if no command can name it yet, nor will before that is done.
+    /// Runs `write`, a CPU write to its bytes, if no command can name it yet; prevents that until the write is
+    /// done.
     pub(crate) fn while_unnamed<T>(&self, write: impl FnOnce() -> T) -> Option<T> {
         self.named.begin_write().map(|_writing| write())
     }
@@ -321,20 +323,20 @@ impl<D: Device> HandleInner<D> {
         }
     }
 
-    /// What its location is.
+    /// The kind of its location.
     #[inline(never)]
     pub(crate) fn location_kind(&self) -> LocationKind {
         match self.held() {
             HandleBacking::Fixed(backing) => backing.location.kind(),
             HandleBacking::Movable(movable) => {
-                // It has a location as long as there is a handle.
+                // A location exists while there is a handle.
                 let kind = |location: &Location<D>| location.kind();
                 movable.current.read(|current| current.location.as_ref().map_or(LocationKind::Range, kind))
             }
         }
     }
 
-    /// Its record, as a number.
+    /// The key of its record, as a number.
     pub(crate) fn record_bits(&self) -> u64 {
         self.record.to_bits()
     }
@@ -344,13 +346,13 @@ impl<D: Device> HandleInner<D> {
         self.size
     }
 
-    /// A share by which a view keeps the backing longer than the handle lives.
+    /// A reference by which a view keeps the backing after the handle is dropped.
     pub(crate) fn keep(&self) -> Arc<ViewGuard<D>> {
         self.view_guard.get_or_init(|| Arc::new(ViewGuard::new(self.context()))).clone()
     }
 }
 
-/// Apart, so that the use of what does not move stays short.
+/// A separate function, so that the path for immovable resources stays short.
 #[inline(never)]
 fn hold_movable<'a, D: Device>(
     movable: &Arc<MovableBacking<D>>,
@@ -363,7 +365,7 @@ fn hold_movable<'a, D: Device>(
 impl<D: Device> Drop for HandleInner<D> {
     #[inline(never)]
     fn drop(&mut self) {
-        // In place: most handles are ranges that nobody has a view of.
+        // Checked here: most handles are ranges without views.
         if let (Some(HandleBacking::Fixed(Backing { location: Location::Range(suballocation), .. })), None) =
             (&self.held, self.view_guard.get())
         {
@@ -396,26 +398,27 @@ impl<D: Device> HandleInner<D> {
     }
 }
 
-/// What a handle leaves behind.
+/// The remains of a dropped handle.
 pub(super) struct RetiredResource<D: Device> {
     pub(super) held: HandleBacking<D>,
     pub(super) record: RecordKey,
     pub(super) born: Stamp,
     pub(super) trace: TraceId,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub(super) size: u64,
-    /// Commands may use it.
+    /// Whether commands may use it.
     pub(super) is_named: bool,
 }
 
 impl<D: Device> RetiredResource<D> {
-    /// Gives the backing back once no recording and no GPU work can use it any more.
+    /// Releases the backing once no recording and no GPU work can use it any more.
     pub(super) fn release(self, context: &Context<D>) {
         let found = match self.held {
             HandleBacking::Fixed(backing) => Some((backing, self.born, self.is_named)),
             HandleBacking::Movable(movable) => movable.take().map(|(backing, born)| (backing, born, true)),
         };
-        // Only now: until it was taken another thread may have moved it, and have told where to.
+        // Not before: until the backing was taken out, another thread may have moved it, and updated its
+        // record.
         context.registry.remove(self.record);
         context.recorder.free(self.trace, self.size);
         let Some((backing, born, is_named)) = found else { return };
@@ -435,16 +438,16 @@ impl<D: Device> RetiredResource<D> {
     }
 }
 
-/// True for an image of a swap chain that no open recording has noted a use of. To change a window's images,
-/// APIs want all of them gone, whatever else is being recorded; and no use of one goes unnoted, because each
-/// frame brings it into its states.
+/// True for an image of a swap chain without a recorded use in any open recording. To change a window's images,
+/// APIs require the release of all of them, whatever else is being recorded. Every use of an image is recorded,
+/// because each frame transitions its state.
 fn is_unrecorded_image<D: Device>(backing: &Backing<D>) -> bool {
     let api_resource = &backing.api_resource;
     api_resource.states.allowed().contains(State::PRESENT) && Arc::strong_count(api_resource) == 1
 }
 
-/// Shared by a resource's handle and its views: what the handle leaves behind stays until the last
-/// view is gone, so that no view ever shows what is not there.
+/// Shared by a resource's handle and its views: keeps the backing until the last view is dropped, so that no
+/// view shows a freed resource.
 pub(crate) struct ViewGuard<D: Device> {
     retired: OnceLock<RetiredResource<D>>,
     /// Declared last, as in every handle.
@@ -456,7 +459,7 @@ impl<D: Device> ViewGuard<D> {
         Self { retired: OnceLock::new(), context: context.clone() }
     }
 
-    /// The handle is gone.
+    /// Notes that the handle was dropped.
     pub(super) fn retire(&self, retired: RetiredResource<D>) {
         self.context.registry.note_dropped(retired.record, self.context.current_frame());
         // There is one handle, and it is dropped once.

@@ -1,4 +1,4 @@
-//! Handles: buffers, textures, acceleration structures, and whatever else must outlive the GPU's use.
+//! Handles: buffers, textures, acceleration structures, and deferred objects of the program.
 
 mod adopt;
 mod buffer;

@@ -23,32 +23,32 @@ use crate::{BufferDesc, Error, MemoryUse, Name};
 /// ```
 #[derive(Clone, Debug)]
 pub struct AccelerationStructureDesc {
-    /// What it holds.
+    /// Its kind: top or bottom level.
     pub kind: AccelerationStructureKind,
-    /// Bytes: what the API answers for the geometry (`vkGetAccelerationStructureBuildSizesKHR`,
+    /// Bytes: the size that the API reports for the geometry (`vkGetAccelerationStructureBuildSizesKHR`,
     /// `GetRaytracingAccelerationStructurePrebuildInfo`), or a compacted size.
     pub size: u64,
     /// Its name.
     pub name: Name,
-    /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
+    /// Its purpose, in the program's words ("terrain", "ui"): the [report](crate::Report) sums live objects by
     /// tag.
     pub tag: Name,
 }
 
 impl AccelerationStructureDesc {
-    /// A structure of so many bytes.
+    /// A structure of `size` bytes.
     #[must_use]
     pub fn new(kind: AccelerationStructureKind, size: u64) -> Self {
         Self { kind, size, name: Name::default(), tag: Name::default() }
     }
 
-    /// One of geometry (BLAS).
+    /// A bottom-level structure, of geometry (BLAS).
     #[must_use]
     pub fn bottom(size: u64) -> Self {
         Self::new(AccelerationStructureKind::Bottom, size)
     }
 
-    /// One of instances (TLAS).
+    /// A top-level structure, of instances (TLAS).
     #[must_use]
     pub fn top(size: u64) -> Self {
         Self::new(AccelerationStructureKind::Top, size)
@@ -67,17 +67,17 @@ impl AccelerationStructureDesc {
     }
 }
 
-/// An acceleration structure, owned: dropping it destroys it and frees its memory once no recording and no
-/// GPU work uses it any more.
+/// An owned acceleration structure: dropping it destroys it and frees its memory once no recording and no GPU
+/// work uses it any more.
 ///
-/// Its memory is a range of a buffer that acceleration structures share, or a buffer of its own when it is
-/// large; [`Gpu::create_acceleration_structure`](crate::Gpu::create_acceleration_structure) has an example.
-/// A top-level structure refers to its bottom-level ones by address and keeps none of them: a program drops
-/// those when it drops the top-level structure, or before the last recording that traces through it ends.
-/// `Send` and `Sync`; methods may be called from any thread.
+/// Its memory is a range of a buffer that acceleration structures share, or a separate buffer if it is large;
+/// [`Gpu::create_acceleration_structure`](crate::Gpu::create_acceleration_structure) has an example. A
+/// top-level structure refers to its bottom-level ones by address, and does not keep them alive. A program may
+/// drop those together with the top-level structure, or earlier while the last recording that traces through it
+/// is open. `Send` and `Sync`; methods may be called from any thread.
 pub struct AccelerationStructure<D: Device> {
     pub(crate) inner: HandleInner<D>,
-    /// Byte of the API buffer at which it begins.
+    /// The byte of the API buffer at which it begins.
     offset: u64,
     kind: AccelerationStructureKind,
     address: u64,
@@ -107,7 +107,7 @@ impl<D: Device> AccelerationStructure<D> {
             Ok(object) => object,
             Err(source) => {
                 let backing = Backing { api_resource, location: place };
-                // Nobody else knows a buffer of its own, so that it goes at once.
+                // Nothing else references a separate buffer, so it is destroyed at once.
                 let _given_back = context.pools.release(device, backing, || {});
                 return Err(context.refused(name, source));
             }
@@ -130,13 +130,13 @@ impl<D: Device> AccelerationStructure<D> {
         Ok(Self { inner, offset, kind: *kind, address })
     }
 
-    /// What it holds.
+    /// Its kind: top or bottom level.
     #[must_use]
     pub const fn kind(&self) -> AccelerationStructureKind {
         self.kind
     }
 
-    /// Bytes.
+    /// Size in bytes.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.inner.size()
@@ -152,20 +152,20 @@ impl<D: Device> AccelerationStructure<D> {
         }
     }
 
-    /// The API buffer that holds it, perhaps with others.
+    /// The API buffer that contains it, perhaps with others.
     #[must_use]
     pub fn raw_buffer(&self) -> &D::Resource {
         &self.inner.api_resource().object
     }
 
-    /// Byte of the API buffer at which it begins.
+    /// The byte of the API buffer at which it begins.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.inner.note_named();
         self.offset
     }
 
-    /// The GPU address by which instances and shaders refer to it.
+    /// The GPU address, for instances and shaders.
     #[must_use]
     pub fn gpu_address(&self) -> u64 {
         self.inner.note_named();
@@ -178,7 +178,7 @@ impl<D: Device> AccelerationStructure<D> {
         &self.inner.name
     }
 
-    /// Where its bytes are.
+    /// Location of its bytes.
     #[must_use]
     #[inline(never)]
     pub fn location(&self) -> LocationKind {

@@ -27,28 +27,28 @@ use crate::{Error, Name};
 /// ```
 #[derive(Clone, Debug)]
 pub struct TextureDesc {
-    /// Its shape, format and uses.
+    /// Its shape, format and usages.
     pub info: TextureInfo,
-    /// What the request for its memory may not do; empty by default.
+    /// Restrictions on the request for its memory; empty by default.
     pub allocation: AllocationFlags,
-    /// How much it matters that it stays in fast memory; `None`, the default: by what it is used for.
+    /// The importance of keeping it in fast memory; `None`, the default: derived from the usage.
     pub priority: Option<Priority>,
-    /// It may be evicted while no work that was submitted uses it: see [`evictable`](Self::evictable).
+    /// Whether it may be evicted while no submitted work uses it: see [`evictable`](Self::evictable).
     pub is_evictable: bool,
-    /// It may move to another place in memory: see [`movable`](Self::movable).
+    /// Whether it may move to another place in memory: see [`movable`](Self::movable).
     pub is_movable: bool,
-    /// Its content comes with its creation: see [`filled`](Self::filled).
+    /// Whether its content comes with its creation: see [`filled`](Self::filled).
     pub is_filled: bool,
     /// Its name.
     pub name: Name,
-    /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
+    /// Its purpose, in the program's words ("terrain", "ui"): the [report](crate::Report) sums live objects by
     /// tag.
     pub tag: Name,
 }
 
 impl TextureDesc {
-    /// A 2D texture of one mip, layer and sample, filled by copies or drawn to:
-    /// [`Usage::COPY_DST`] is added unless it is a target.
+    /// A 2D texture of one mip, layer and sample, filled by copies or used as a target: [`Usage::COPY_DST`] is
+    /// added unless it is a target.
     #[must_use]
     pub fn d2(width: u32, height: u32, format: Format, usage: Usage) -> Self {
         let copied = if usage.intersects(Usage::TEXTURE_ONLY) { Usage::empty() } else { Usage::COPY_DST };
@@ -88,64 +88,66 @@ impl TextureDesc {
         self
     }
 
-    /// Sets the samples a texel.
+    /// Sets the samples per texel.
     #[must_use]
     pub fn samples(mut self, samples: u32) -> Self {
         self.info.samples = samples;
         self
     }
 
-    /// Sets the value that it is most often cleared to.
+    /// Sets the most frequent clear value.
     #[must_use]
     pub fn clear(mut self, clear: ClearValue) -> Self {
         self.info.clear = Some(clear);
         self
     }
 
-    /// Lets views see it in other formats, too: of the same texel size, no depth formats.
+    /// Allows views in other formats, too: of the same texel size, no depth formats.
     #[must_use]
     pub fn view_formats(mut self, formats: impl IntoIterator<Item = Format>) -> Self {
         self.info.view_formats.extend(formats);
         self
     }
 
-    /// Adds to what the request for its memory may not do.
+    /// Adds restrictions on the request for its memory.
     #[must_use]
     pub fn allocation(self, flags: AllocationFlags) -> Self {
         Self { allocation: self.allocation | flags, ..self }
     }
 
-    /// Sets how much it matters that it stays in fast memory; as [`BufferDesc::priority`](crate::BufferDesc::priority).
+    /// Sets the importance of keeping it in fast memory; like
+    /// [`BufferDesc::priority`](crate::BufferDesc::priority).
     #[must_use]
     pub fn priority(self, priority: Priority) -> Self {
         Self { priority: Some(priority), ..self }
     }
 
-    /// Lets the manager evict it while no work that was submitted uses it; as
+    /// Lets the manager evict it while no submitted work uses it; like
     /// [`BufferDesc::evictable`](crate::BufferDesc::evictable), with the same duty.
     #[must_use]
     pub fn evictable(self) -> Self {
         Self { is_evictable: true, ..self }
     }
 
-    /// Lets the manager move it to another place, so that memory of which little is used can be given back; as
+    /// Lets the manager move it to another place, so that sparse blocks can be emptied; like
     /// [`BufferDesc::movable`](crate::BufferDesc::movable), with the same duty. [`Usage::COPY_SRC`] and
-    /// [`Usage::COPY_DST`] are added. A recording asks [`Scratch::texture`](crate::Scratch::texture) for its API texture; what
-    /// [`Texture::raw`] says is right for good, so that it does not move any more after that. As long as several queues
-    /// have used a part of it each, and none all of it, it stays as well. A [`Usage::TRANSIENT_ATTACHMENT`] has nothing
-    /// to be copied, and is refused.
+    /// [`Usage::COPY_DST`] are added. A recording gets the API texture from
+    /// [`Scratch::texture`](crate::Scratch::texture); [`Texture::raw`] pins the texture, so that it never moves
+    /// again. It does not move, either, while several queues have each used a part of it, and none all of it. A
+    /// [`Usage::TRANSIENT_ATTACHMENT`] has no content to copy, and is refused.
     #[must_use]
     pub fn movable(mut self) -> Self {
         self.info.usage |= Usage::COPY_SRC | Usage::COPY_DST;
         Self { is_movable: true, ..self }
     }
 
-    /// Says that its content comes with its creation, or soon after and before commands use it, and seldom changes. Where
-    /// the CPU can write such a texture without making it slower for the GPU, it is created so, and uploads need no staging;
-    /// see [`InPlaceConfig`](crate::InPlaceConfig). [`create_texture_with`](crate::Gpu::create_texture_with) says it of itself.
+    /// Declares that its content comes with its creation, or soon after and before commands use it, and seldom
+    /// changes. If the CPU can write such a texture without making it slower for the GPU, it is created as
+    /// writable, and uploads need no staging; see [`InPlaceConfig`](crate::InPlaceConfig).
+    /// [`create_texture_with`](crate::Gpu::create_texture_with) implies it.
     ///
-    /// It has no effect on depth, on several samples, on what is [shared](Self::shared), [evictable](Self::evictable) or
-    /// [movable](Self::movable), and without [`Usage::COPY_DST`].
+    /// It has no effect on depth formats, on multisampled, [shared](Self::shared), [evictable](Self::evictable)
+    /// and [movable](Self::movable) textures, and without [`Usage::COPY_DST`].
     ///
     /// ```
     /// use tenure::{Config, Format, Gpu, TexelData, TextureDesc, Usage, sim};
@@ -162,15 +164,15 @@ impl TextureDesc {
         Self { is_filled: true, ..self }
     }
 
-    /// Shares its memory with other devices, processes or APIs; as [`BufferDesc::shared`](crate::BufferDesc::shared),
-    /// with the same duties.
+    /// Shares its memory with other devices, processes or APIs; like
+    /// [`BufferDesc::shared`](crate::BufferDesc::shared), with the same duties.
     #[must_use]
     pub fn shared(mut self) -> Self {
         self.info.usage |= Usage::SHARED;
         self
     }
 
-    /// [Shares](Self::shared) its memory with other drivers or other devices than this GPU; as
+    /// [Shares](Self::shared) its memory with other drivers or other devices than this GPU; like
     /// [`BufferDesc::shared_across_drivers`](crate::BufferDesc::shared_across_drivers).
     #[must_use]
     pub fn shared_across_drivers(mut self) -> Self {
@@ -178,14 +180,14 @@ impl TextureDesc {
         self
     }
 
-    /// Whether it may move, and can be copied for that.
+    /// Whether it may move, and copies can move it.
     fn can_move(&self) -> bool {
         let usage = self.info.usage;
         self.is_movable && usage.contains(Usage::COPY_SRC | Usage::COPY_DST) && !usage.contains(Usage::SHARED)
     }
 
-    /// What no copy can reach does not move. It would be refused for the usage of those copies, which the program has
-    /// not asked for.
+    /// Refuses a movable texture that copies cannot reach. The device would refuse it for the added copy
+    /// usages, which the program did not request.
     fn check_moves(&self) -> Result<(), DeviceError> {
         let usage = self.info.usage;
         if !(self.is_movable && usage.contains(Usage::TRANSIENT_ATTACHMENT)) {
@@ -195,7 +197,7 @@ impl TextureDesc {
         Err(DeviceError::invalid_desc("usage", usage - Usage::COPY_SRC - Usage::COPY_DST, allowed))
     }
 
-    /// What holds for the block that it lies in, and which memory it gets.
+    /// The traits of its block, and its placement.
     fn place<D: Device>(&self, context: &Context<D>, needs: &Requirements) -> (BlockTraits, Placement) {
         let has_residency = context.device().properties().residency != Residency::None;
         let is_evictable = self.is_evictable && has_residency && !self.info.usage.contains(Usage::SHARED);
@@ -207,8 +209,8 @@ impl TextureDesc {
         }
     }
 
-    /// What it is created as, with what that needs of memory: where the CPU may write it in place, in a state that is
-    /// answered, with the usage for that.
+    /// The description for the device, its requirements, and the states in which the CPU may write it in place:
+    /// with the usage for that, if in-place writes are possible.
     fn resolve<D: Device>(&self, context: &Context<D>) -> Result<(ResourceDesc, Requirements, State), Error> {
         self.check_moves().map_err(|source| Error::device(&self.name, source))?;
         let mut info = self.info.clone();
@@ -226,7 +228,7 @@ impl TextureDesc {
         info.usage |= Usage::CPU_WRITE;
         let writable = ResourceDesc::Texture(info);
         match context.requirements(&self.name, &writable) {
-            // Not where it would have to go to other memory than the GPU prefers.
+            // Only if it does not exclude memory types that the texture could use otherwise.
             Ok(found) if needs.memory_types & !found.memory_types == 0 => Ok((writable, found, states)),
             _ => Ok((plain, needs, State::COMMON)),
         }
@@ -244,7 +246,7 @@ impl TextureDesc {
         Self { tag: tag.into(), ..self }
     }
 
-    /// An API resource for this texture.
+    /// The request for an API resource.
     fn request<'a>(
         &'a self,
         (resource, needs): (&'a ResourceDesc, &'a Requirements),
@@ -280,13 +282,13 @@ impl From<TextureInfo> for TextureDesc {
     }
 }
 
-/// A texture, owned: dropping it frees it once no recording and no GPU work uses it any more.
+/// An owned texture: dropping it frees it once no recording and no GPU work uses it any more.
 ///
 /// `Send` and `Sync`; methods may be called from any thread.
 pub struct Texture<D: Device> {
     pub(crate) inner: HandleInner<D>,
     info: TextureInfo,
-    /// In which the CPU may write it in place; none, where uploads are staged.
+    /// The states in which the CPU may write it in place; none if uploads are staged.
     write_states: State,
 }
 
@@ -318,13 +320,13 @@ impl<D: Device> Texture<D> {
         let inner = if desc.can_move() { inner.movable(memory_types, place) } else { inner };
         let info = match resource {
             ResourceDesc::Texture(info) if write_states.is_empty() => info,
-            // Whether the CPU can write it is no use of the program's.
+            // The usage for CPU writes was not requested by the program, and is not reported.
             _ => desc.info.clone(),
         };
         Ok(Self { inner, info, write_states })
     }
 
-    /// What creating it would take.
+    /// The cost of creating the texture.
     pub(crate) fn cost(context: &Context<D>, desc: &TextureDesc) -> Result<Cost, Error> {
         let (resource, needs, _) = desc.resolve(context)?;
         let (traits, placement) = desc.place(context, &needs);
@@ -354,56 +356,56 @@ impl<D: Device> Texture<D> {
             size,
             TraceId::default(),
         );
-        // Others have had the memory, and take it over by commands.
+        // Other resources used the memory before; commands hand it over.
         inner.note_named();
         Self { inner, info, write_states: State::COMMON }
     }
 
-    /// The API texture. Do not destroy or keep it. A [movable](TextureDesc::movable) texture stays where it is from now
-    /// on: a recording asks [`Scratch::texture`](crate::Scratch::texture).
+    /// The API texture. Do not destroy or keep it. Pins a [movable](TextureDesc::movable) texture for good:
+    /// recordings should use [`Scratch::texture`](crate::Scratch::texture) instead.
     #[must_use]
     pub fn raw(&self) -> &D::Resource {
         &self.inner.api_resource().object
     }
 
-    /// The API texture, for commands that are recorded at once, by who holds it.
+    /// The API texture, for commands recorded immediately. The caller must hold the place.
     pub(crate) fn place(&self) -> PlaceRef<'_, D> {
         self.inner.place(0)
     }
 
-    /// Whether it is [movable](TextureDesc::movable) and stays where it is all the same, because its API texture, or the
-    /// place of something that shows it, was asked for outside of a recording.
+    /// Whether a [movable](TextureDesc::movable) texture is pinned, because its API texture, or the place of a
+    /// descriptor of it, was requested outside a recording.
     #[must_use]
     pub fn is_pinned(&self) -> bool {
         self.inner.is_pinned()
     }
 
-    /// What tells it from all others, as [`Buffer::movable_id`](crate::Buffer::movable_id).
+    /// Its unique id, like [`Buffer::movable_id`](crate::Buffer::movable_id).
     #[must_use]
     pub fn movable_id(&self) -> Option<MovableId> {
         self.inner.movable_id()
     }
 
-    /// How often it has moved, as [`Buffer::moves`](crate::Buffer::moves).
+    /// The number of its moves, like [`Buffer::moves`](crate::Buffer::moves).
     #[must_use]
     pub fn moves(&self) -> u64 {
         self.inner.moves()
     }
 
-    /// Its API texture with its states, and those in which the CPU may write it in place, if it may. No command uses it by
-    /// this.
+    /// Its API texture with its states, and the states in which the CPU may write it in place, if any. Commands
+    /// must not use the texture through this.
     pub(crate) fn in_place(&self) -> Option<(&D::Resource, &StateCell, State)> {
         let states = Some(self.write_states).filter(|states| !states.is_empty())?;
         self.inner.placed_resource().map(|found| (&found.object, &found.states, states))
     }
 
-    /// Its shape, format, uses and clear value.
+    /// Its shape, format, usages and clear value.
     #[must_use]
     pub const fn info(&self) -> &TextureInfo {
         &self.info
     }
 
-    /// Bytes that the device says it needs.
+    /// Bytes, as reported by the device.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.inner.size()
@@ -415,7 +417,7 @@ impl<D: Device> Texture<D> {
         &self.inner.name
     }
 
-    /// Where its bytes are.
+    /// Location of its bytes.
     #[must_use]
     #[inline(never)]
     pub fn location(&self) -> LocationKind {
@@ -423,7 +425,7 @@ impl<D: Device> Texture<D> {
     }
 }
 
-/// How one subresource lies in a [`ReadbackTexture`].
+/// Layout of one subresource in a [`ReadbackTexture`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SubresourceLayout {
@@ -437,7 +439,7 @@ pub struct SubresourceLayout {
     pub depth: u32,
 }
 
-/// A texture for the CPU to read: a readback buffer, laid out as copies from a texture need it.
+/// A texture for the CPU to read: a readback buffer with the layout that copies from a texture need.
 pub struct ReadbackTexture<D: Device> {
     buffer: Buffer<D>,
     layouts: Vec<SubresourceLayout>,
@@ -454,7 +456,7 @@ impl<D: Device> ReadbackTexture<D> {
         let refuse = |source| Error::device(&desc.name, source);
         desc.info.validate().map_err(refuse)?;
         check_limits(&desc.info, context.device().properties()).map_err(refuse)?;
-        // Whole blocks, too, where the device asks for less.
+        // At least a whole block, also if the device needs less.
         let block = u64::from(desc.info.format.block().bytes);
         let (pitch, offset) =
             (context.alignments.copy_pitch.max(block), context.alignments.copy_offset.max(block.max(4)));
@@ -475,15 +477,15 @@ impl<D: Device> ReadbackTexture<D> {
         &self.buffer
     }
 
-    /// How subresource `mip + layer * mips` lies in it, the stencil of all of them after the last; `None`
-    /// beyond.
+    /// The layout of subresource `mip + layer * mips`, followed by the stencil planes of all subresources;
+    /// `None` beyond.
     #[must_use]
     pub fn layout(&self, subresource: u32) -> Option<SubresourceLayout> {
         self.layouts.get(usize::try_from(subresource).ok()?).copied()
     }
 }
 
-/// Whether copies can read such a texture: no device has a larger one, or copies from samples.
+/// Checks that copies can read such a texture: it must be within the device's limits, and not multisampled.
 fn check_limits(info: &TextureInfo, properties: &Properties) -> Result<(), DeviceError> {
     let (side, depth) = match info.dimension {
         Dimension::D3 => (properties.max_texture_3d, properties.max_texture_3d),
@@ -503,7 +505,7 @@ fn check_limits(info: &TextureInfo, properties: &Properties) -> Result<(), Devic
     }
 }
 
-/// The layout of each subresource one after the other, and the bytes of all; `None` on overflow.
+/// The layouts of all subresources in sequence, and the total bytes; `None` on overflow.
 fn layouts(info: &TextureInfo, pitch: u64, offset: u64) -> Option<(Vec<SubresourceLayout>, u64)> {
     let mut end = 0_u64;
     let mut layouts = Vec::new();

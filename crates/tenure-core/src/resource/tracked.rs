@@ -1,4 +1,4 @@
-//! What a recording follows the states of.
+//! Resources whose states a recording tracks.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::memory::{AliasedRange, Location, LocationKind, MemoryUse, PlaceHolds}
 use crate::state::{StateCell, StateError};
 use crate::{Error, Name};
 
-/// A share in an API object, by which a recording keeps it and finds its states.
+/// A reference to an API object, by which a recording keeps it alive and finds its states.
 pub(crate) struct Tracked<D: Device>(pub(crate) Arc<ApiResource<D>>);
 
 impl<D: Device> Clone for Tracked<D> {
@@ -25,14 +25,13 @@ impl<D: Device> AsRef<StateCell> for Tracked<D> {
     }
 }
 
-/// A resource as a [`Recording`](crate::Recording) uses it: made from a reference to a [`Buffer`],
-/// a [`Texture`], a [`Reserved`](crate::Reserved) or an
-/// [`AccelerationStructure`].
+/// A resource in a [`Recording`](crate::Recording): made from a reference to a [`Buffer`], a [`Texture`], a
+/// [`Reserved`](crate::Reserved) or an [`AccelerationStructure`].
 pub struct Used<'a, D: Device> {
     inner: &'a HandleInner<D>,
-    /// What the handle's own usage allows; the API buffer of a range may be more.
+    /// The states that the handle's own usage allows; the API buffer of a range may allow more.
     allowed: State,
-    /// Byte of the API resource at which it begins, unless it moves.
+    /// The byte of the API resource at which it begins, if it does not move.
     offset: u64,
     is_shared_with_peers: bool,
     memory: MemoryUse,
@@ -68,14 +67,15 @@ impl<'a, D: Device> From<&'a Texture<D>> for Used<'a, D> {
 }
 
 impl<'a, D: Device> Used<'a, D> {
-    /// A resource that begins where its API object does and never moves, in the states that the object allows.
+    /// A resource that begins at the start of its API object and never moves, in the states that the object
+    /// allows.
     pub(crate) fn of_object(inner: &'a HandleInner<D>) -> Self {
         let allowed = inner.api_resource().states.allowed();
         Self { inner, allowed, offset: 0, is_shared_with_peers: false, memory: MemoryUse::GpuOnly }
     }
 
-    /// The API object, if commands of `context` may use it in `state`, and where the resource is in it; both stay the
-    /// same as long as the holds live.
+    /// The API object, if commands of `context` may use it in `state`, and the offset of the resource in it;
+    /// neither changes while the holds exist.
     ///
     /// # Errors
     /// [`Error::Foreign`], [`Error::State`], [`Error::FixedState`].
@@ -94,10 +94,10 @@ impl<'a, D: Device> Used<'a, D> {
         Ok(place)
     }
 
-    /// The API object of [`check_place`](Self::check_place), to be kept.
+    /// A reference to the API object of [`check_place`](Self::check_place).
     ///
     /// # Errors
-    /// As that.
+    /// As for [`check_place`](Self::check_place).
     pub(crate) fn check(
         &self,
         context: &Arc<Context<D>>,
@@ -133,22 +133,22 @@ impl<D: Device> Used<'_, D> {
     ) -> Result<(), Error> {
         let (name, api) = (|| self.inner.name.clone(), context.device().properties().api);
         if api == Api::Vulkan {
-            // No memory and no usage fixes a state there.
+            // On Vulkan neither memory nor usage fixes a state.
             return Ok(());
         }
         let fixed = State::ACCELERATION_STRUCTURE;
         if api_resource.possible == fixed && state != fixed {
             return Err(Error::State { name: name(), source: StateError::Fixed { state, initial: fixed } });
         }
-        // Both what was asked for, so that programs work on every device, and what was had.
+        // Both the requested memory, so that programs work on every device, and the actual memory.
         if !(fixed_states(api, self.memory) & api_resource.possible).contains(state) {
             return Err(Error::FixedState { name: name(), memory: self.memory, state });
         }
         Ok(())
     }
 
-    /// Whether [`check`](Self::check) allows a state of a resource that has its place for good and memory of the
-    /// manager's. Unlike that it is no use by commands.
+    /// Whether [`check`](Self::check) allows a state of an immovable resource in memory of the manager. Unlike
+    /// `check`, it does not count as a use by commands.
     pub(crate) fn allows(&self, context: &Arc<Context<D>>, state: State) -> bool {
         self.inner.placed_resource().is_some_and(|api_resource| {
             self.check_handle(context, state).is_ok()
@@ -156,12 +156,12 @@ impl<D: Device> Used<'_, D> {
         })
     }
 
-    /// True when other buffers are in the same API buffer.
+    /// True if other buffers share the API buffer.
     pub(crate) fn is_shared(&self) -> bool {
         self.inner.location_kind() == LocationKind::Range
     }
 
-    /// True when other devices or processes use its memory.
+    /// True if other devices or processes use its memory.
     pub(crate) const fn is_shared_with_peers(&self) -> bool {
         self.is_shared_with_peers
     }
@@ -174,7 +174,7 @@ impl<D: Device> Used<'_, D> {
         }
     }
 
-    /// It does not move any more: the program uses it by itself.
+    /// Pins the resource, because the program uses it directly.
     pub(crate) fn pin(&self) {
         self.inner.api_resource();
     }
@@ -184,8 +184,8 @@ impl<D: Device> Used<'_, D> {
     }
 }
 
-/// The states that the memory leaves: D3D12 keeps upload heaps readable and readback heaps a
-/// destination of copies, for life.
+/// The states that the memory allows: on D3D12 upload heaps stay readable, and readback heaps stay copy
+/// destinations, for life.
 fn fixed_states(api: Api, memory: MemoryUse) -> State {
     match (api, memory) {
         (Api::Direct3D12, MemoryUse::Upload) => State::all().difference(State::WRITES),

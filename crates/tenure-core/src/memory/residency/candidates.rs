@@ -1,22 +1,21 @@
-//! Which blocks leave first.
+//! Order in which blocks are evicted.
 
-/// A pause between two uses of more frames than this is a long one.
+/// A pause between two uses of more frames than this is long.
 const LONG: u32 = 8;
 
-/// Frames until the next use of a block of which nothing is known, at least.
+/// Minimum of the predicted frames until the next use of a block without history.
 const UNKNOWN: u64 = 2;
 
-/// How long a block was not used between its uses, in frames. The frame of its last use is in its
-/// [`State`](super::State).
+/// Pauses between the uses of a block, in frames. The frame of its last use is in its [`State`](super::State).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Uses {
-    /// Frames between its last two uses, if they were few; 0: not known.
+    /// Frames between the last two uses, if they were few; 0: unknown.
     interval: u32,
-    /// Frames of its last two long pauses, the last one first; 0: not known.
+    /// Frames of the last two long pauses, the latest first; 0: unknown.
     pauses: [u32; 2],
-    /// It was only created: how long it waits for its first use says nothing about later uses.
+    /// The block has not been used since its creation: its wait for the first use does not predict later uses.
     is_new: bool,
-    /// The last time between two uses was a long pause.
+    /// The latest pause between two uses was a long one.
     is_back: bool,
 }
 
@@ -25,7 +24,7 @@ impl Uses {
         Self { interval: 0, pauses: [0; 2], is_new: true, is_back: false }
     }
 
-    /// It is used again after so many frames, which are not 0.
+    /// Notes a use, `frames` after the previous one; not 0.
     pub(super) fn note(&mut self, frames: u64, typical: &mut TypicalPause) {
         let frames = u32::try_from(frames).unwrap_or(u32::MAX);
         if frames > LONG {
@@ -34,7 +33,7 @@ impl Uses {
                 self.pauses = [frames, self.pauses[0]];
             }
             if self.is_back {
-                // It was used in one frame and not soon after it.
+                // A single use, without another one soon after it.
                 self.interval = 0;
             }
         } else if !self.is_new {
@@ -44,11 +43,11 @@ impl Uses {
         self.is_new = false;
     }
 
-    /// Frames until it is used again, as far as one can tell; `age`: frames since its last use. By its last interval,
-    /// or, when it is overdue, by its long pause before the last one, which is right for what comes back in turn and for
-    /// what a camera sees on its way to and fro, or by the last one. What has no pauses yet is expected after those of
-    /// others. What is overdue for that, too, is expected after as long as it has not been used now, and not in the next
-    /// frame.
+    /// Predicted frames until the next use; `age`: frames since the last use. The prediction is the last
+    /// interval between uses. Once that has passed, it is the last long pause but one, which suits cyclic
+    /// working sets and a camera that goes back and forth, and then the last long pause. A block without long
+    /// pauses is predicted by those of other blocks. Once those have passed, too, the prediction is the current
+    /// age again, and never the next frame.
     pub(super) fn expected(&self, age: u64, typical: TypicalPause) -> u64 {
         let by = |frames: u32| {
             let frames = u64::from(frames);
@@ -61,7 +60,7 @@ impl Uses {
     }
 }
 
-/// Frames of the long pauses of all blocks, the last ones above all; 0: not known.
+/// Typical long pause of all blocks, in frames, weighted towards the latest; 0: unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TypicalPause(u32);
 
@@ -108,7 +107,7 @@ mod tests {
         assert_eq!(used(&[0, 1, 2, 3]).expected(4, TypicalPause::default()), 0);
     }
 
-    /// Of a working set that comes back in turn the newest leaves first: it is needed last.
+    /// In a cyclic working set the newest block is evicted first: its next use is latest.
     #[test]
     fn of_a_cycle_the_newest_is_needed_last() {
         let (old, new) = (used(&[0, 20, 40]), used(&[15, 35, 55]));
@@ -118,7 +117,8 @@ mod tests {
         );
     }
 
-    /// What was seen in some frames in a row, and again after a long pause, comes back after such a pause.
+    /// A block used in several consecutive frames, and again after a long pause, is expected after such a
+    /// pause.
     #[test]
     fn after_a_visit_the_long_pause_counts() {
         let uses = used(&[0, 1, 2, 100, 101, 102]);
@@ -135,7 +135,7 @@ mod tests {
         );
     }
 
-    /// A camera that goes to and fro sees a place after a short and a long pause by turns.
+    /// A camera that goes back and forth sees a place after a short and a long pause alternately.
     #[test]
     fn to_and_fro_the_pause_before_the_last_comes_next() {
         let uses = used(&[0, 20, 100, 120, 200]);
@@ -147,7 +147,7 @@ mod tests {
         );
     }
 
-    /// What is used in single frames is not expected right after them.
+    /// A block used in single frames is not expected right after them.
     #[test]
     fn after_single_uses_only_pauses_count() {
         let mut created_and_used = Used::new(0);
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(once_in_view.expected(61, TypicalPause::default()), 22);
     }
 
-    /// How long a block waits for its first use is no pause of it, but shows how long others wait.
+    /// The wait of a block for its first use is not one of its pauses, but contributes to the typical pause.
     #[test]
     fn what_was_used_once_is_expected_as_others_were() {
         let (mut typical, mut first) = (TypicalPause::default(), Used::new(0));

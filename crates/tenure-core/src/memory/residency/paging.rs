@@ -18,23 +18,23 @@ use crate::memory::pool::HeapBlock;
 use crate::permit::OwnPermit as _;
 use crate::time::{Clock, SyncPoint};
 
-/// What paging needs of the manager.
+/// The parts of the manager that paging needs.
 pub(crate) struct Paging<'a, D: Device> {
     pub(crate) device: &'a D,
     pub(crate) clock: &'a Clock,
     pub(crate) objects: &'a Objects,
-    /// How long the CPU waits for the GPU when the driver has no memory.
+    /// The longest wait of the CPU for the GPU when the driver has no memory.
     pub(crate) max_wait: Duration,
 }
 
-/// A block that is not destroyed as long as this lives.
+/// A block that cannot be destroyed during the life of this value.
 enum HeldBlock<D: Device> {
     Heap(Arc<HeapBlock<D>>),
     Resource(Arc<ApiResource<D>>),
 }
 
 impl<D: Device> WeakBlock<D> {
-    /// `None`: it is being made, or destroyed.
+    /// `None` if the block is being made or destroyed.
     fn hold(&self) -> Option<HeldBlock<D>> {
         match self {
             Self::Heap(heap) => heap.upgrade().map(HeldBlock::Heap),
@@ -52,7 +52,7 @@ impl<D: Device> HeldBlock<D> {
     }
 }
 
-/// A block on its way in or out.
+/// A block that is being paged in or out.
 struct Moved<D: Device> {
     key: BlockKey,
     held: HeldBlock<D>,
@@ -67,7 +67,7 @@ impl<D: Device> Moved<D> {
     }
 }
 
-/// Whether blocks leave that may be used in the next frame.
+/// Whether to evict blocks that may be used in the next frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hot {
     Stays,
@@ -75,12 +75,12 @@ enum Hot {
 }
 
 impl Hot {
-    /// For an allocation: only a refusal of the driver makes it worth while that blocks come back at once.
+    /// For an allocation: paging blocks back in at once is only worthwhile after a refusal of the driver.
     const fn of(wanted: Wanted) -> Self {
         if wanted.is_refused { Self::Leaves } else { Self::Stays }
     }
 
-    /// Frames until the next use of what leaves, at least.
+    /// Minimum of the predicted frames until the next use of an evicted block.
     const fn soonest(self) -> u64 {
         match self {
             Self::Stays => 2,
@@ -90,7 +90,7 @@ impl Hot {
 }
 
 impl<D: Device> Node<D> {
-    /// Whether it is resident, and no submission will use it or is using it.
+    /// Whether the block is resident, and no submission uses it or is about to.
     fn is_idle(&self, state: &State, completed: &SyncPoint) -> bool {
         state.is_idle(completed) && self.used.is_covered_by(completed)
     }
@@ -101,13 +101,12 @@ impl<D: Device> Blocks<D> {
         self.nodes.iter().filter_map(|(index, node)| Some((index, node, self.states.get(index)?)))
     }
 
-    /// Frames until the next use of a block.
+    /// Predicted frames until the next use of a block.
     fn expected(&self, node: &Node<D>, state: &State) -> u64 {
         node.uses.expected(state.age(self.frame), self.typical)
     }
 
-    /// Those of the blocks that may leave, the one that is needed last first, as many as make up so many
-    /// bytes; they count as evicted from here on.
+    /// Picks evictable blocks, latest predicted use first, until `bytes` are covered, and marks them evicted.
     fn take_idle(
         &mut self,
         wanted: u64,
@@ -121,7 +120,7 @@ impl<D: Device> Blocks<D> {
             .map(|(index, node, state)| (self.expected(node, state), index))
             .filter(|(expected, _)| *expected >= hot.soonest())
             .collect();
-        // Of those that are needed at the same time the newest, but not what was made or used in this frame: its upload
+        // Among equal predictions the newest goes first, but not a block made or used in this frame: its upload
         // may be pending.
         let order = |index: usize| {
             let is_fresh = self.states.get(index).is_some_and(|state| state.age(self.frame) == 0);
@@ -137,7 +136,7 @@ impl<D: Device> Blocks<D> {
             bytes += moved.own.size;
             taken.push(moved);
         }
-        // The last ones may be so large that others, which are needed sooner, can stay.
+        // The last blocks may be so large that others, with an earlier predicted use, can stay.
         for number in (0..taken.len()).rev() {
             let size = taken[number].own.size;
             if bytes - size >= wanted {
@@ -162,7 +161,7 @@ impl<D: Device> Blocks<D> {
         missing.collect()
     }
 
-    /// Blocks are resident from a point on; `None`: from the point that they had, as they never left.
+    /// Marks blocks resident from a point on; `None`: from their old point, as they were never evicted.
     fn set_resident(&mut self, moved: &[Moved<D>], ready: Option<PagingPoint>) {
         for Moved { key, .. } in moved {
             if let Some(state) = self.states.get_mut(key.index()) {
@@ -174,12 +173,12 @@ impl<D: Device> Blocks<D> {
 }
 
 impl<D: Device> ResidentBlocks<D> {
-    /// A submission will use these blocks: makes resident what is not, and evicts others for that where memory is
-    /// short; to be moved is no use of them. Returns what the queue has to wait for. [`end_submission`](Self::end_submission) follows, whatever
-    /// this answers.
+    /// Begins a submission that uses these blocks: makes them resident, and evicts others where memory is
+    /// short. A move does not count as a use. Returns the points that the queue must wait for. The caller must
+    /// call [`end_submission`](Self::end_submission) afterwards, also after an error.
     ///
     /// # Errors
-    /// A shortage, when the blocks cannot be resident at once; a lost device.
+    /// A shortage, when the blocks cannot all be resident at once; a lost device.
     pub(crate) fn begin_submission(
         &self,
         with: &Paging<'_, D>,
@@ -196,8 +195,8 @@ impl<D: Device> ResidentBlocks<D> {
         begun.map_or_else(|| self.page_in(with, set), Ok)
     }
 
-    /// Evicts what exceeded the budget at the end of the frame, and could not leave because the GPU used it. Once a
-    /// frame at most.
+    /// Evicts the excess over the budget that the end of the frame found in use by the GPU. At most once per
+    /// frame.
     #[cold]
     fn evict_excess(&self, with: &Paging<'_, D>) {
         // Another thread that pages makes room itself.
@@ -224,7 +223,7 @@ impl<D: Device> ResidentBlocks<D> {
         Ok(ready.max().unwrap_or(PagingPoint::RESIDENT))
     }
 
-    /// Evicts what is idle where the blocks that come exceed what is granted.
+    /// Evicts idle blocks where the missing blocks would exceed the budget.
     fn make_room_for(&self, with: &Paging<'_, D>, missing: &[Moved<D>]) {
         if self.mode != Residency::Explicit {
             return;
@@ -241,8 +240,8 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
-    /// Has the driver make blocks resident. When it has no memory, all that is idle leaves, first what is idle now,
-    /// and then what is after the GPU has finished.
+    /// Makes blocks resident. When the driver has no memory, evicts all idle blocks: first those idle now, then
+    /// those idle after a wait for the GPU.
     fn bring_back(&self, with: &Paging<'_, D>, missing: &[Moved<D>]) -> Result<(), DeviceError> {
         let answer = self
             .try_bring_back(with, missing)
@@ -289,7 +288,7 @@ impl<D: Device> ResidentBlocks<D> {
         Ok(())
     }
 
-    /// Blocks are back from a point on, those that are not back already.
+    /// Marks blocks resident from a point on, unless they are already.
     fn note_back(&self, objects: &Objects, moved: &[Moved<D>], ready: PagingPoint) {
         let mut blocks = self.blocks.lock();
         let is_away =
@@ -301,14 +300,15 @@ impl<D: Device> ResidentBlocks<D> {
         self.log_back(back);
     }
 
-    /// Evicts idle blocks of a memory heap, so many bytes or more if there are. [`paging`](Self::paging) is locked.
-    /// Returns how many it were.
+    /// Evicts idle blocks of a memory heap until `bytes` are covered, if there are enough. The caller holds
+    /// [`paging`](Self::paging). Returns the evicted bytes.
     fn evict(&self, with: &Paging<'_, D>, heap: usize, bytes: u64, hot: Hot) -> u64 {
         let budgets = &with.objects.budgets;
         self.evict_if(with, bytes, hot, |node, _| budgets.heap_index(node.own.memory) == Some(heap))
     }
 
-    /// Evicts idle ones of the blocks that may leave, so many bytes or more if there are; returns how many it were.
+    /// Evicts the idle blocks that pass a filter, until `bytes` are covered, if there are enough; returns the
+    /// evicted bytes.
     fn evict_if(
         &self,
         with: &Paging<'_, D>,
@@ -324,7 +324,7 @@ impl<D: Device> ResidentBlocks<D> {
             return 0;
         }
         let (left, stayed) = leaving.split_at(self.evict_first(with.device, &leaving));
-        // Nobody may have waited for what stays; a loss of the device is reported by the next call.
+        // Blocks that stay need no wait; the next call reports a loss of the device.
         self.blocks.lock().set_resident(stayed, None);
         left.iter().for_each(|moved| self.note_evicted(with.objects, moved.own));
         let bytes = left.iter().map(|moved| moved.own.size).sum();
@@ -334,7 +334,8 @@ impl<D: Device> ResidentBlocks<D> {
         bytes
     }
 
-    /// Has the driver evict blocks, or give them the lowest priority: how many, the first ones, until it refuses.
+    /// Evicts blocks, or gives them the lowest priority, in order until the driver refuses; returns their
+    /// number.
     fn evict_first(&self, device: &D, leaving: &[Moved<D>]) -> usize {
         if self.mode == Residency::Explicit {
             let blocks: SmallVec<[_; 16]> = leaving.iter().map(|moved| moved.held.block()).collect();
@@ -345,8 +346,8 @@ impl<D: Device> ResidentBlocks<D> {
         leaving.iter().take_while(lower).count()
     }
 
-    /// A frame has ended: where more is resident than is granted, what is idle leaves, or loses its priority, if it is
-    /// not expected in the next frames; so it does where the operating system asks for more room.
+    /// Ends a frame: where more is resident than the budget allows, or the operating system asks for room,
+    /// evicts idle blocks that are not predicted for the next frames, or lowers their priority.
     pub(crate) fn end_frame(&self, with: &Paging<'_, D>) {
         let mut blocks = self.blocks.lock();
         blocks.frame += 1;
@@ -362,8 +363,8 @@ impl<D: Device> ResidentBlocks<D> {
         if is_empty {
             return;
         }
-        // What exceeds the budget leaves in any case: if the operating system chose, it would take what was used least
-        // recently, which is often what is needed next.
+        // The excess over the budget is evicted in any case: the operating system would choose the least
+        // recently used blocks, which are often the next to be used.
         let hot = if self.mode == Residency::Explicit { Hot::Leaves } else { Hot::Stays };
         let mut asked = trim.bytes;
         for heap in 0..self.evicted.len() {
@@ -378,7 +379,7 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
-    /// What the operating system asks for. What it calls unused leaves at once.
+    /// The trim request of the operating system. Blocks that it calls unused are evicted at once.
     fn take_trim_request(&self, with: &Paging<'_, D>) -> TrimRequest {
         let found = (self.mode == Residency::Explicit).then(|| with.device.take_trim_request()).flatten();
         let mut trim = found.unwrap_or_default();
@@ -394,8 +395,8 @@ impl<D: Device> ResidentBlocks<D> {
         trim
     }
 
-    /// Tells the operating system what the program cannot do without, where that has changed by more than an eighth,
-    /// or what is granted has: all that it has and that may not be evicted.
+    /// Tells the operating system the program's minimum need: all of its memory that cannot be evicted. Only
+    /// after a change of more than an eighth, or after a change of the budget.
     fn reserve(&self, with: &Paging<'_, D>) {
         if self.mode != Residency::Explicit {
             return;
@@ -415,7 +416,7 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
-    /// Whether blocks could leave for an allocation if the GPU were done with them.
+    /// Whether blocks could be evicted for an allocation once the GPU has finished with them.
     pub(crate) fn is_room_in_use(&self, with: &Paging<'_, D>, wanted: Wanted) -> bool {
         let budgets = &with.objects.budgets;
         let Some(heap) = budgets.heap_index(wanted.own.memory).filter(|_| self.mode == Residency::Explicit)
@@ -430,8 +431,8 @@ impl<D: Device> ResidentBlocks<D> {
         })
     }
 
-    /// An allocation of so many bytes finds no room in its heap: evicts idle blocks for it. Where the driver has refused
-    /// it within the budget, the budget does not say how much is needed.
+    /// Evicts idle blocks for an allocation that finds no room in its heap. If the driver refused it within the
+    /// budget, the budget does not tell the bytes needed.
     pub(crate) fn make_room(&self, with: &Paging<'_, D>, request: Wanted) {
         let (objects, Wanted { own: wanted, is_refused }) = (with.objects, request);
         let heap = objects.budgets.heap_index(wanted.memory);

@@ -1,4 +1,4 @@
-//! What each submission reads and writes of its blocks.
+//! The state of an evictable block that each submission reads and writes.
 
 use super::Blocks;
 use crate::block_set::BlockSet;
@@ -8,48 +8,48 @@ use crate::time::SyncPoint;
 /// The state of an evictable block: half a cache line.
 #[derive(Debug)]
 pub(super) struct State {
-    /// When it is resident for the GPU.
+    /// The point from which the block is resident for the GPU.
     pub(super) ready: PagingPoint,
     /// The frame of its last use.
     pub(super) frame: u64,
-    /// The last submission of one queue that has used it; 0: none.
+    /// The latest submission of one queue that used the block; 0: none.
     serial: u64,
     queue: QueueId,
     pub(super) is_resident: bool,
-    /// Submissions that use it and have no serial yet.
+    /// Submissions that use the block and have no serial yet.
     submitting: u32,
 }
 
 const _: () = assert!(size_of::<State>() <= 32, "two states a cache line");
 
 impl State {
-    /// A block that is created in this frame.
+    /// The state of a block created in this frame.
     pub(super) const fn new(frame: u64) -> Self {
         let (ready, queue) = (PagingPoint::RESIDENT, QueueId(0));
         Self { ready, frame, serial: 0, queue, is_resident: true, submitting: 0 }
     }
 
-    /// Frames since its last use.
+    /// Frames since the block's last use.
     pub(super) const fn age(&self, frame: u64) -> u64 {
         frame.saturating_sub(self.frame)
     }
 
-    /// Names a use of another queue; returns the one that it named.
+    /// Records a use by another queue; returns the replaced one.
     const fn replace_use(&mut self, QueueSerial { queue, serial }: QueueSerial) -> QueueSerial {
         let former = QueueSerial { queue: self.queue, serial: self.serial };
         (self.queue, self.serial) = (queue, serial);
         former
     }
 
-    /// Whether it is resident, and no submission will use it or is using it, of those named here.
+    /// Whether the block is resident, and no submission recorded here uses it or is about to.
     pub(super) fn is_idle(&self, completed: &SyncPoint) -> bool {
         self.is_resident && self.submitting == 0 && self.serial <= completed.serial(self.queue)
     }
 }
 
 impl<D: Device> Blocks<D> {
-    /// A submission will use the blocks: none leaves before it was made. The point from which on all are resident;
-    /// `None` if some are not. To be moved is no use.
+    /// Begins a submission that uses the blocks: none can be evicted before the submission is made. Returns the
+    /// point from which all are resident; `None` if some are not. A move does not count as a use.
     pub(super) fn begin(&mut self, set: &BlockSet, is_move: bool) -> Option<PagingPoint> {
         let (mut point, mut is_complete) = (PagingPoint::RESIDENT, true);
         for key in set.keys() {
@@ -68,7 +68,7 @@ impl<D: Device> Blocks<D> {
         is_complete.then_some(point)
     }
 
-    /// A submission was made, or failed after what was submitted at that point.
+    /// Ends a submission, which was made, or failed after everything submitted at that point.
     pub(super) fn end(&mut self, set: &BlockSet, at: Result<QueueSerial, SyncPoint>) {
         for key in set.keys() {
             let Some(state) = self.states.get_mut(key.index()) else { continue };
