@@ -1,4 +1,4 @@
-//! Words that were given up stay given up, and so do the keys of the specification.
+//! Words that were given up stay given up, and so do the keys of the specification. Noun clauses become fewer.
 
 mod table;
 
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use self::table::{NO_TYPES, RETIRED, Retired};
+use self::table::{CLAUSES, NO_TYPES, RETIRED, Retired};
 use crate::command::{printed, root};
 use crate::outcome::{Outcome, Trouble};
 
@@ -36,20 +36,31 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the pattern is a constant")
 }
 
-/// Fails for each place that has a retired word.
+/// Fails for each place that has a retired word, and for more noun clauses than the table allows.
 pub(crate) fn check() -> Outcome {
     let folder = root();
     let files = files().ok_or_else(|| Trouble::NoTool("needs git, and a checkout made by it".to_owned()))?;
+    let clauses = CLAUSES.map(|(clause, _)| pattern(&format!(r"(?i)\b{clause}\b")));
+    let mut counts = [0; CLAUSES.len()];
     let mut found = Vec::new();
     for file in files.lines().filter(|file| !file.starts_with(NOT_READ)) {
         // A file that is deleted but not yet in the index.
         let Ok(text) = fs::read_to_string(folder.join(file)) else { continue };
         found.extend(complaints(file, &text));
+        for (count, clause) in counts.iter_mut().zip(&clauses) {
+            *count += text.lines().map(|line| clause.find_iter(prose(file, line)).count()).sum::<usize>();
+        }
+    }
+    for ((clause, most), count) in CLAUSES.into_iter().zip(counts) {
+        println!("`{clause}`: {count} times, at most {most}");
+        if count > most {
+            found.push(format!("`{clause}` is there {count} times, more than {most}: name the noun instead"));
+        }
     }
     for complaint in &found {
         println!("{complaint}");
     }
-    if found.is_empty() { Ok(()) } else { Err(Trouble::Failed(format!("{} retired words", found.len()))) }
+    if found.is_empty() { Ok(()) } else { Err(Trouble::Failed(format!("{} complaints", found.len()))) }
 }
 
 fn files() -> Option<String> {
@@ -60,23 +71,30 @@ fn files() -> Option<String> {
 
 /// What is wrong with a file, a line each.
 fn complaints(file: &str, text: &str) -> Vec<String> {
-    let is_rust = Path::new(file).extension().is_some_and(|it| it == "rs");
     text.lines()
         .enumerate()
-        .flat_map(|(index, line)| in_line(file, line, is_rust).into_iter().map(move |what| (index + 1, what)))
+        .flat_map(|(index, line)| in_line(file, line).into_iter().map(move |what| (index + 1, what)))
         .map(|(line, what)| format!("{file}:{line}: {what}"))
         .collect()
 }
 
-fn in_line(file: &str, line: &str, is_rust: bool) -> Vec<String> {
+/// The part of a line that is written for people: a comment, or all of it in other files than Rust's.
+fn prose<'a>(file: &str, line: &'a str) -> &'a str {
+    let is_rust = Path::new(file).extension().is_some_and(|it| it == "rs");
+    if is_rust { line.find("//").map_or("", |at| &line[at..]) } else { line }
+}
+
+fn in_line(file: &str, line: &str) -> Vec<String> {
     let mut found: Vec<String> = words(line)
         .iter()
         .filter_map(|word| RETIRED.iter().find(|it| it.forms.contains(&word.as_str())).map(|it| (word, it)))
         .filter(|(_, it)| !is_allowed(it, file, line))
         .map(|(word, it)| format!("`{word}` is retired, say `{}`", it.instead))
         .collect();
-    let prose = if is_rust { line.find("//").map_or("", |at| &line[at..]) } else { line };
-    found.extend(KEY.find_iter(prose).map(|key| format!("`{}` is a key of the specification", key.as_str())));
+    found.extend(
+        KEY.find_iter(prose(file, line))
+            .map(|key| format!("`{}` is a key of the specification", key.as_str())),
+    );
     found.extend(NO_TYPE.captures_iter(line).map(|definition| {
         let instead = NO_TYPES.iter().find(|(name, _)| *name == &definition[1]).map_or("", |(_, it)| it);
         format!("`{}` is no name of a type, say `{instead}`", &definition[1])
