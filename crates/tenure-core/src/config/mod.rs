@@ -132,7 +132,8 @@ pub struct FrameConfig {
     /// [`begin_frame`](crate::Gpu::begin_frame) wait sooner.
     pub in_flight: u32,
     /// Frames after which an unused block, or a page that no recording took, is given back to the driver.
-    /// Default 16; at most 1,000,000.
+    /// Default 16; at most 1,000,000. In a program without frames they stay until [`trim`](crate::Gpu::trim), or until memory is
+    /// short.
     ///
     /// More saves calls of the driver where use comes and goes; fewer returns memory sooner. A pool that
     /// needs a block again soon after giving one back waits twice as long from then on, up to 64 times
