@@ -22,6 +22,29 @@
 //! * What is submitted was recorded as the API asks, of objects that still exist.
 //!
 //! Without a permit one can ask a device anything, map, and create what stands by itself.
+//!
+//! # A device that wraps another
+//! A wrapper, such as one that counts calls, takes the associated types of the inner device, or types of its own around them.
+//! * Its list is a type of its own, because [`CommandList`] has the device as its parameter.
+//! * Arguments that name objects are made anew for the inner device, field by field: [`Barrier`], [`Descriptor`],
+//!   [`DescriptorSource`], [`SetWrite`], [`AccelerationStructureRange`], [`MemoryBlock`], [`ObjectRef`], [`SubmitSync`],
+//!   [`TileUpdate`], [`TileSource`].
+//! * It passes on the methods that have a default, too. The compiler does not ask for them, and the default of a wrapper hides
+//!   the method of the inner device: [`create_committed_with_priority`](Device::create_committed_with_priority),
+//!   [`texture_write_states`](Device::texture_write_states), [`write_texture`](Device::write_texture),
+//!   [`name_range`](Device::name_range), [`make_resident`](Device::make_resident), [`evict`](Device::evict),
+//!   [`set_priority`](Device::set_priority), [`budget_changed`](Device::budget_changed),
+//!   [`take_trim_request`](Device::take_trim_request), [`reserve`](Device::reserve) and
+//!   [`CommandList::keep_unwritten`]. The defaults of [`supports_format`](Device::supports_format) and
+//!   [`submit`](Device::submit) call other methods, and may stay.
+//! * It makes the [`Permit`] for the inner device itself, with `unsafe`: a call that is passed on unchanged is one for which its
+//!   caller has made the promise. It is [`Checked`] if the inner device is.
+//! * Its [`manager_slot`](Device::manager_slot) is that of the inner device, which has one manager, wrapped or not.
+//! * Memory comes from [`create_heap`](Device::create_heap) and from both methods for committed resources. A wrapper with a
+//!   smaller limit lowers it in its own copy of [`Properties`], such as [`Properties::max_heap_size`]: a request within the
+//!   limits that is refused as a shortage has the manager give memory back and wait for the GPU.
+//!
+//! `Counted` of the crate `tenure-cli` is such a wrapper.
 
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
@@ -178,7 +201,7 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// Takes a block of memory from the driver.
     ///
     /// # Errors
-    /// A shortage ([`DeviceError::is_shortage`]), [`DeviceError::InvalidCall`], [`DeviceError::Lost`].
+    /// A shortage ([`DeviceError::is_shortage`]): [`DeviceError::OutOfMemory`] if the driver has refused the bytes, [`DeviceError::InvalidCall`], [`DeviceError::Lost`].
     fn create_heap(&self, desc: &HeapDesc) -> Result<Self::Heap, DeviceError>;
 
     /// Gives a heap back. Nothing is placed in it any more.

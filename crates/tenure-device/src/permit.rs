@@ -14,8 +14,8 @@ use super::Device;
 /// asks for is undefined behaviour on a real device. Tenure makes itself one for its own calls;
 /// programs need none, unless they use the contract without tenure.
 ///
-/// It is for one type of device: code that is given one (a device that wraps another) cannot use it on
-/// another. It has no size, and costs nothing.
+/// It is for one type of device: code that is given one cannot use it on another. A device that wraps another makes one for the
+/// inner device itself. It has no size, and costs nothing.
 ///
 /// ```
 /// use tenure::device::{Device, Permit};

@@ -67,7 +67,7 @@
 //! })?;
 //! recordings.close(recording);
 //! tracker.recycle(recorded);
-//! fixups.here.clear();
+//! fixups.clear(); // it has handles of the texture
 //!
 //! let mut ready = Vec::new();
 //! releases.purge(&recordings, &clock, &mut ready);
@@ -75,6 +75,112 @@
 //! clock.note_completed(submitted.queue, submitted.serial); // the fence says so
 //! releases.purge(&recordings, &clock, &mut ready);
 //! assert_eq!(ready[0].image, 7); // destroy it, and free its memory
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Several queues
+//!
+//! A texture goes from a copy queue to a graphics queue of another family. The lock of the [`Fixups`](state::Fixups) is taken before
+//! [`Clock::submit`](time::Clock::submit), which takes that of the queue, and is held until the driver has answered: the closure
+//! submits to other queues, too. Taken inside the closure, it would let two threads wait for each other.
+//!
+//! ```
+//! use std::sync::{Arc, Mutex};
+//!
+//! use tenure_track::device::{
+//!     DeviceError, QueueId, QueueKind, QueueProperties, QueueSerial, State, StateModel, Subresource, Usage,
+//! };
+//! use tenure_track::state::{
+//!     Fixups, Recorded, ResourceKind, StateBarrier, StateCell, Tracker, resolve, unfinished,
+//! };
+//! use tenure_track::time::Clock;
+//!
+//! type Texture = Arc<StateCell>; // in an engine a handle with the API object
+//!
+//! struct Engine {
+//!     queues: [QueueProperties; 2],
+//!     clock: Clock,
+//!     fixups: Mutex<Fixups<Texture>>,
+//! }
+//!
+//! /// The driver's call: barriers, then the list, after the waits. Here it is printed.
+//! fn drive(
+//!     at: QueueSerial,
+//!     waits: &[QueueSerial],
+//!     barriers: &[StateBarrier<Texture>],
+//!     list: &str,
+//! ) -> Result<(), DeviceError> {
+//!     println!("{at:?} {list}: after {waits:?}, with {} barriers", barriers.len());
+//!     Ok(())
+//! }
+//!
+//! impl Engine {
+//!     fn submit(
+//!         &self,
+//!         queue: QueueId,
+//!         recorded: &Recorded<Texture>,
+//!         list: &str,
+//!     ) -> Result<QueueSerial, Box<dyn std::error::Error>> {
+//!         let fixups = &mut *self.fixups.lock().unwrap();
+//!         let barriers_alone = |queue, waits: &[QueueSerial], barriers: &[StateBarrier<Texture>]| {
+//!             self.clock.submit(queue, |serial| drive(QueueSerial { queue, serial }, waits, barriers, "barriers"))
+//!         };
+//!         // Left over by a submission that the driver has refused.
+//!         if fixups.has_released() {
+//!             for other in unfinished(recorded) {
+//!                 let waits: Vec<_> = other.waits.iter().collect();
+//!                 other.acquired(barriers_alone(other.queue, &waits, &other.barriers)?);
+//!             }
+//!         }
+//!         let mut invalid = None;
+//!         let submitted = self.clock.submit(queue, |serial| {
+//!             let at = QueueSerial { queue, serial };
+//!             if let Err(error) = resolve(recorded, at, &self.queues, fixups) {
+//!                 invalid = Some(error);
+//!                 return Err(DeviceError::broken_rule("states must resolve")); // gives the serial back
+//!             }
+//!             let mut elsewhere = Vec::new();
+//!             let mut submit = || {
+//!                 for other in &fixups.elsewhere {
+//!                     let waits: Vec<_> = other.waits.iter().collect();
+//!                     elsewhere.push(barriers_alone(other.queue, &waits, &other.barriers)?);
+//!                 }
+//!                 let waits: Vec<_> = fixups.waits.iter().chain(elsewhere.iter().copied()).collect();
+//!                 drive(at, &waits, &fixups.here, list)
+//!             };
+//!             submit().inspect_err(|_| fixups.undo(recorded, &elsewhere))
+//!         });
+//!         fixups.clear();
+//!         match invalid {
+//!             Some(error) => Err(error.into()),
+//!             None => Ok(submitted?),
+//!         }
+//!     }
+//! }
+//!
+//! let (graphics, copy) = (QueueId(0), QueueId(1));
+//! let engine = Engine {
+//!     queues: [
+//!         QueueProperties { kind: QueueKind::Graphics, family: 0 },
+//!         QueueProperties { kind: QueueKind::Copy, family: 1 },
+//!     ],
+//!     clock: Clock::new(2),
+//!     fixups: Mutex::default(),
+//! };
+//! let usage = Usage::COPY_DST | Usage::SHADER_READ;
+//! let moss = Arc::new(StateCell::new(ResourceKind::Texture, 1, usage, State::COMMON));
+//!
+//! let mut tracker = Tracker::new(StateModel::Explicit, QueueKind::Copy);
+//! tracker.require(&moss, Subresource::All, State::COPY_DST)?;
+//! tracker.flush();
+//! engine.submit(copy, &tracker.close()?, "upload")?;
+//!
+//! let mut tracker = Tracker::new(StateModel::Explicit, QueueKind::Graphics);
+//! tracker.require(&moss, Subresource::All, State::PIXEL_SHADER)?;
+//! tracker.flush();
+//! engine.submit(graphics, &tracker.close()?, "draw")?;
+//! // The copy queue has had the upload, and the release that `elsewhere` asked for.
+//! assert_eq!(engine.clock.submitted().serial(copy), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

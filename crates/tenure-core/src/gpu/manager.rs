@@ -459,7 +459,8 @@ impl<D: Device> Gpu<D> {
 
     /// Submits the uploads that are pending, asks how far the GPU is and gives back what it is done with.
     /// The end of a frame does this; call it where there are no frames. There, a purge after submissions
-    /// counts as a frame for how long transient resources are kept, and each one for how long a budget is used.
+    /// counts as a frame for how long transient resources are kept, and each one for how long a budget is used. Empty
+    /// memory blocks and pages do not age there: [`trim`](Self::trim) gives them back.
     ///
     /// What is pending counts as an open recording, and would hold back whatever was dropped since.
     ///

@@ -12,7 +12,9 @@ use crate::device::{MAX_QUEUES, QueueProperties, QueueSerial, QueueTransfer, Sta
 /// Says what has to be submitted so that `recorded` finds its resources as it expects them, and
 /// takes its last states as the resources' submitted states.
 ///
-/// Calls are made in the order of submission, one at a time, under the caller's lock. Several
+/// Calls are made in the order of submission, one at a time, under the caller's lock. It is taken before
+/// [`Clock::submit`](crate::time::Clock::submit), within which this is called with the serial, and held until the driver has
+/// answered; the [crate's documentation](crate#several-queues) has an example. Several
 /// recordings may be resolved for one `submission` (serials begin at 1); on
 /// [`StateModel::Promotion`](crate::device::StateModel::Promotion) nothing decays between them.
 /// `queues` are those of the device, always the same.

@@ -132,6 +132,9 @@ impl Clock {
 
     /// Takes the queue's next serial and lets `submit` hand the work to the driver with it.
     ///
+    /// The queue's lock is held meanwhile. `submit` may call this again for another queue, if all callers that do so hold one
+    /// lock of their own around both calls.
+    ///
     /// # Errors
     /// The error of `submit`; the serial is then given to the next submission. [`DeviceError::InvalidCall`] for
     /// a queue that does not exist; [`DeviceError::Lost`].
@@ -236,7 +239,8 @@ impl Clock {
         point
     }
 
-    /// Asks the driver which serials each queue has completed. Never blocks.
+    /// Asks the driver which serials each queue has completed. Never blocks. Without a [`Device`] of tenure, an engine calls
+    /// [`note_completed`](Self::note_completed), and [`note_loss`](Self::note_loss) for a lost device.
     ///
     /// # Errors
     /// [`DeviceError::Lost`].
@@ -270,7 +274,8 @@ impl Clock {
         self.has_news.load(Ordering::Relaxed) && self.has_news.swap(false, Ordering::Acquire)
     }
 
-    /// Blocks until `point` is complete or `timeout` is over; true when it is complete.
+    /// Blocks until `point` is complete or `timeout` is over; true when it is complete. Without a [`Device`] of tenure, an engine
+    /// waits for its own fence and calls [`note_completed`](Self::note_completed).
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`] for a serial that was not submitted or a queue that does not exist: the
