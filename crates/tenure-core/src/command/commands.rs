@@ -124,6 +124,7 @@ impl<D: Device> Commands<D> {
     /// Declare all uses of a render pass before it begins, because neither API allows these barriers inside one.
     ///
     /// Writes of commands to a mapped buffer in a declared state are visible to the CPU when the submission is complete.
+    ///
     /// # Errors
     /// [`Error::State`] when the resource, or this queue, does not allow the state,
     /// [`Error::FixedState`] when its memory does not, [`Error::Foreign`] for a resource of another

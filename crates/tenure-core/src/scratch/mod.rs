@@ -45,7 +45,6 @@ const NAME: &str = "constants";
 ///
 /// # Origin
 /// The linear allocators of MiniEngine's and Diligent Engine's command contexts.
-/// The linear allocators of MiniEngine's and Diligent Engine's command contexts.
 pub struct Scratch<'r, D: Device> {
     pub(crate) services: &'r Services<D>,
     /// Taken from the pool with the first constant.

@@ -120,9 +120,9 @@ impl UploadRingDesc {
 /// # Efficiency
 /// O(1), one short lock, no allocation; no thread waits for the GPU under the lock.
 ///
+/// # Origin
 /// The upload ring of Microsoft's D3D12 samples and of Diligent Engine, with sync points determined by open recordings instead
 /// of by the caller.
-/// recordings instead of by the caller.
 ///
 /// `Send` and `Sync`; methods may be called from any thread.
 pub struct UploadRing<D: Device> {
