@@ -56,7 +56,7 @@ impl PageAllocatorDesc {
 
 /// Places resources one after the other in pages; a page becomes free as a whole, when its last resource is released.
 ///
-/// # What it is good at
+/// # When to use it
 /// Batches that are created and dropped together, such as a level: allocation is a bump, there is no fragmentation, and a
 /// dropped batch leaves whole pages free. Its downside: one surviving resource keeps its page.
 ///

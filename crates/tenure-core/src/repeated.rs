@@ -1,4 +1,4 @@
-//! Events that may repeat each frame, of which few are logged.
+//! Events that may repeat each frame, with a logarithmic number of log entries.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

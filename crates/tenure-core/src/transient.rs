@@ -78,8 +78,8 @@
 //!
 //! # Literature
 //!
-//! The division into heaps with caches of resources, first fit, and acquisition by pass are those of the transient allocators
-//! of large engines; planning by lifetimes is that of render graphs (O'Donnell, Frame Graph, GDC 2017), here with the planner
+//! The division into heaps with caches of resources, first fit, and acquisition by pass follow the transient allocators of
+//! large engines; planning by lifetimes follows render graphs (O'Donnell, Frame Graph, GDC 2017), here with the planner
 //! [`tenure_plan`].
 
 #[doc(no_inline)]

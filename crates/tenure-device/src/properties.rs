@@ -18,7 +18,7 @@ pub enum Api {
     Vulkan,
 }
 
-/// How the API treats resource states.
+/// The model of resource states of an API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StateModel {
     /// D3D12's legacy states: buffers (and textures, for a few read states and copies) are promoted from `COMMON` on first use

@@ -74,8 +74,8 @@ impl<D: Device> Gpu<D> {
     /// and waits that follow from there. Pass [`SyncPoint::NONE`] where all earlier uses are known to be complete.
     ///
     /// On Vulkan the queue of `at` owns the resource afterwards. If `at` names several queues, the owner is the last one
-    /// submitted to among those that can use the resource in that state; where another queue owns it, pass the point of that
-    /// queue alone, whose submission waits for the others.
+    /// submitted to among the queues that can use the resource in that state; where another queue owns it, pass the point of
+    /// that queue alone, whose submission waits for the others.
     ///
     /// Call it between the submission that changed the state and the next one that uses the resource; open recordings may use
     /// it. [`State::COMMON`] declares undefined contents (Vulkan), or the state of that name (Direct3D 12).

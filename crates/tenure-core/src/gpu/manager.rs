@@ -301,8 +301,8 @@ impl<D: Device> Gpu<D> {
         UploadRing::create(&self.shared.services, desc)
     }
 
-    /// Hands any object to the release queue when it is dropped. Never refused, not even after a [`shutdown`](Self::shutdown):
-    /// an open recording may still be submitted, and use it.
+    /// Wraps any object, so that dropping it puts it into the release queue. Never refused, not even after a
+    /// [`shutdown`](Self::shutdown): an open recording may still be submitted, and use it.
     pub fn defer<T: Send + 'static>(&self, name: impl Into<Name>, value: T) -> Deferred<D, T> {
         Deferred::new(&self.shared.context, &name.into(), value)
     }

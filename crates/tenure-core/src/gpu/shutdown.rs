@@ -12,7 +12,7 @@ use crate::registry::Leak;
 /// Most leaks, and open recordings, that are logged by name; the rest is logged as a number.
 const MOST_LOGGED: usize = 16;
 
-/// How a manager ended.
+/// The result of a shutdown.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ShutdownReport {

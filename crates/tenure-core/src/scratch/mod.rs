@@ -28,7 +28,7 @@ const NAME: &str = "constants";
 /// [sets](Self::set), and the [scratch memory](Self::build_scratch) of builds of acceleration structures. From
 /// [`Recording::split`](crate::Recording::split).
 ///
-/// # What it is good at
+/// # When to use it
 /// Many small allocations that are released with their submission: each costs a bump and a copy, and releasing it costs
 /// nothing. Its downside: data that outlives the submission must go into a [`Buffer`](crate::Buffer).
 ///

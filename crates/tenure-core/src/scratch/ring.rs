@@ -105,7 +105,7 @@ impl UploadRingDesc {
 /// One mapped buffer with circular allocation, for data of one submission each. From
 /// [`Gpu::create_upload_ring`](crate::Gpu::create_upload_ring).
 ///
-/// # What it is good at
+/// # When to use it
 /// Dynamic vertices and uploads in a bounded amount of memory: an allocation is a lock and a bump, nothing is freed
 /// individually, and the same bytes are reused. Its downside is the order: a frame that the GPU has not finished holds back all
 /// later ones. Small data that fits into a recording's own pages is faster as [constants](Scratch::constants).

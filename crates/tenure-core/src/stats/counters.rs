@@ -95,7 +95,7 @@ impl PoolStats {
 pub struct MemoryParts {
     /// Blocks of pools: the sum of [`PoolStats::reserved`] over [`Stats::pools`].
     pub pools: u64,
-    /// Buffers and textures with memory of their own, except transient ones; also those that a
+    /// Buffers and textures with memory of their own, except transient ones; also resources that a
     /// [`PageAllocator`](crate::PageAllocator) could not place in a page.
     pub committed: u64,
     /// Pages of [page allocators](crate::PageAllocator).

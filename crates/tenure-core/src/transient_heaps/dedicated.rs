@@ -92,8 +92,8 @@ impl<D: Device> Dedicated<D> {
         Ok(Acquired { key: self.entries.insert(entry), object, is_new: true })
     }
 
-    /// Destroys the resources that this frame has not used, unless the program alternates between them; those that the GPU has
-    /// finished with go at once.
+    /// Destroys the resources that this frame has not used, unless the program alternates between them; resources that the GPU
+    /// has finished with are freed at once.
     fn supersede(&mut self, context: &Context<D>, requester: Requester<'_>, frame: u64) {
         let superseded = &mut self.superseded;
         let before = self.entries.len();

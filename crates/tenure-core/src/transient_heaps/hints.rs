@@ -93,7 +93,7 @@ pub(crate) enum HintedHeap {
     New(usize),
 }
 
-/// The acquisitions of the current frame, and the hints made from those of the last.
+/// The acquisitions of the current frame, and the hints from the acquisitions of the last one.
 #[derive(Debug, Default)]
 pub(crate) struct Hints {
     frame: u64,
@@ -127,7 +127,7 @@ pub(crate) struct AcquisitionId {
 impl Hints {
     /// The hint for a resource of this description. Hints before it that the frame skipped are given up.
     pub(crate) fn next(&mut self, description: DescriptionId) -> Option<Hint> {
-        /// How many acquisitions a frame may skip and still count as similar to the last.
+        /// Maximum number of acquisitions that a frame similar to the last one may skip.
         const MAX_SKIPPED: usize = 8;
         let ahead = self.previous.get(self.next..)?.iter().take(MAX_SKIPPED);
         let at = self.next + ahead.into_iter().position(|previous| previous.description == description)?;
@@ -259,7 +259,7 @@ impl Hints {
         all.map(|(index, _)| index).collect()
     }
 
-    /// Offsets that take fewer bytes than those of the current frame; `None` if the gain is too small.
+    /// Offsets that take fewer bytes than the offsets of the current frame; `None` if the gain is too small.
     fn planned(&self, heaps: &[HeapInfo]) -> Option<Vec<Hint>> {
         let mut hints = self.hints_as_placed();
         let (before, before_heaps) = (self.footprint(&hints), reserved(heaps, &hints));
@@ -317,7 +317,7 @@ impl Hints {
         (!new_heaps.is_empty()).then_some((hints, new_heaps))
     }
 
-    /// Plans acquisitions into a heap of this size, and returns those that do not fit.
+    /// Plans acquisitions into a heap of this size, and returns the acquisitions that do not fit.
     fn plan_heap(
         &self,
         all: Vec<usize>,
@@ -369,7 +369,7 @@ fn used_heaps<'a>(heaps: &'a [HeapInfo], hints: &'a [Hint]) -> impl Iterator<Ite
     heaps.iter().filter(|heap| hints.iter().any(|hint| hint.heap == HintedHeap::Known(heap.heap)))
 }
 
-/// Their bytes.
+/// Bytes of these heaps.
 fn reserved(heaps: &[HeapInfo], hints: &[Hint]) -> u64 {
     used_heaps(heaps, hints).map(|heap| heap.size).sum()
 }

@@ -47,7 +47,7 @@ impl<D: Device> Inner<D> {
         }
     }
 
-    /// Acquires the lowest free bytes of the oldest heap that has some, or else those of a new heap.
+    /// Acquires the lowest free bytes of the oldest heap that has enough, or else bytes of a new heap.
     fn acquire(
         &self,
         room: &dyn MakeRoom,

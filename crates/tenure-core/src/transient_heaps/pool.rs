@@ -309,7 +309,7 @@ impl<D: Device> State<D> {
         retired
     }
 
-    /// Destroys replaced heaps; those that the GPU has finished with go at once.
+    /// Destroys replaced heaps; heaps that the GPU has finished with are freed at once.
     pub(crate) fn replace(&mut self, context: &Context<D>, heaps: Vec<Heap<D>>) {
         if !heaps.is_empty() {
             self.stats.evicted += heaps.iter().map(|heap| heap.cached() as u64).sum::<u64>();

@@ -42,7 +42,7 @@ pub(crate) struct UsedRanges {
     live: Vec<Range<u64>>,
     /// In order of address; they may overlap each other, and live ranges acquired since.
     dropped: Vec<Dropped>,
-    /// The number of dropped ranges at which those without effect are removed next.
+    /// The number of dropped ranges at which ranges without effect are removed next.
     next_sweep: usize,
 }
 

@@ -36,8 +36,8 @@ impl InPlaceCounters {
 }
 
 /// Writes bytes in place if the policy allows it and the GPU cannot be using the buffer: no command can name it yet, or all
-/// submissions are complete. The caller has checked the range. Later submissions see the bytes as they would see those of a
-/// copy. False where the bytes must be staged, also when staging will report an error.
+/// submissions are complete. The caller has checked the range. Later submissions see the bytes as they would see copied
+/// bytes. False where the bytes must be staged, also when staging will report an error.
 ///
 /// A buffer that any command could name counts as used by all of them: draws need not say which buffers they use. Open
 /// recordings do not matter: they are submitted later than the write, as they would be later than a copy.

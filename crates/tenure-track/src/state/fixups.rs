@@ -146,7 +146,7 @@ impl<H> Fixups<H> {
         self.before.push((entry, submitted.clone()));
     }
 
-    /// Saves the earlier state of a resource with a common state, `part`, of which only that and the counts of `queue` change.
+    /// Saves the earlier state of a resource with a common state, `part`, if only that and the counts of `queue` change.
     pub(super) fn note_before_whole(
         &mut self,
         entry: usize,

@@ -88,7 +88,7 @@
 //!
 //! let mut tracker = Tracker::new(StateModel::Promotion, QueueKind::Graphics);
 //! tracker.require(&shadow, Subresource::All, State::DEPTH_WRITE)?;
-//! assert_eq!(tracker.flush().len(), 0); // not known yet what it was
+//! assert_eq!(tracker.flush().len(), 0); // its earlier state is not known yet
 //! // … draw the casters …
 //! tracker.require(&shadow, Subresource::All, State::PIXEL_SHADER)?;
 //! for barrier in tracker.flush() {

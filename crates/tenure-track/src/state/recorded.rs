@@ -13,7 +13,7 @@ pub(super) struct Entry<H> {
     pub(super) split: bool,
     /// Index of the subresources' separate uses, once they were needed.
     pub(super) parts: Option<usize>,
-    /// How many subresources have something pending.
+    /// Number of subresources with a pending barrier.
     pub(super) pending: usize,
     /// The last batch with an unordered barrier on this resource; 0: none.
     pub(super) barrier: u32,

@@ -79,13 +79,13 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock for `queues` new queues, at most [`MAX_QUEUES`] of which are kept.
+    /// A clock for `queues` new queues, limited to [`MAX_QUEUES`].
     #[must_use]
     pub fn new(queues: usize) -> Self {
         Self::starting_at(&[0; MAX_QUEUES][..queues.min(MAX_QUEUES)])
     }
 
-    /// A clock for queues that were used before: `completed` is the number of submissions of each queue, all of which must be
+    /// A clock for queues that were used before: `completed` is the number of submissions of each queue, which must all be
     /// complete. At most [`MAX_QUEUES`] queues are kept.
     #[must_use]
     pub fn starting_at(completed: &[u64]) -> Self {

@@ -88,7 +88,7 @@ impl<T> Stages<T> {
 
 /// Keeps dropped items until they are no longer in use.
 ///
-/// # What it is good at
+/// # When to use it
 /// Dropping is one short push from any thread. A purge processes only the items dropped since the last purge and the items it
 /// releases, independent of the number of live or waiting items. An item that waits for a slow queue delays no other item. The
 /// downside: an item waits for each queue with submissions since the item's creation, even if that queue never used it, because

@@ -267,7 +267,7 @@ impl ImprovementSearch {
         Ok(Some(Improvement { plan: BestLayout { layout, ..plan.clone() }, moved }))
     }
 
-    /// The next layout method, in rotation, of those whose lower bound is no more than `most` bytes.
+    /// The next layout method, in rotation, with a lower bound of at most `most` bytes.
     fn next_method(&self, plan: &BestLayout, most: u64) -> Option<LayoutMethod> {
         let promising = || plan.methods.iter().filter(|(_, bound)| *bound <= most);
         let turn = self.searches.checked_rem(promising().count() as u64)?;

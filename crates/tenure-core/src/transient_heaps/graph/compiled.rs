@@ -25,7 +25,7 @@ const STAY: u32 = 10;
 /// A graph compiled for a device: its passes in recordings, the acquires and discards around each, and where
 /// each resource is placed.
 ///
-/// Ids are those of the graph. An unknown id has no uses and no placement.
+/// Ids are the graph's. An unknown id has no uses and no placement.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     pub(super) analysis: Arc<Analysis>,

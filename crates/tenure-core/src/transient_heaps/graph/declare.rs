@@ -203,8 +203,8 @@ macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         ///
-        /// An index: valid for every graph with the same declarations in the same order. An index beyond those of
-        /// the graph is an error when the graph is compiled.
+        /// An index: valid for every graph with the same declarations in the same order. An index beyond the graph's
+        /// is an error when the graph is compiled.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(u32);
 

@@ -210,7 +210,7 @@ fn check_use(graph: &Graph, pass: usize, one: Use, kind: QueueKind) -> Result<&T
 #[derive(Clone, Debug)]
 pub(super) struct Grouped<T> {
     items: Vec<T>,
-    /// Where each list ends.
+    /// The end of each list.
     ends: Vec<usize>,
 }
 

@@ -226,7 +226,7 @@ impl Problem {
         alone.fold(0, |sum, need| sum.saturating_add(need.size))
     }
 
-    /// The layout of these addresses: their heaps, and those of resources with dedicated memory.
+    /// The layout of these addresses: their heaps, and the heaps of resources with dedicated memory.
     fn assemble(&self, resources: &[usize], addresses: &[Address]) -> Layout {
         let mut address_of: Vec<Option<Address>> = vec![None; self.needs.len()];
         for (&resource, &address) in resources.iter().zip(addresses) {

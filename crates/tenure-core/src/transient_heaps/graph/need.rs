@@ -12,7 +12,7 @@ pub struct Need {
     /// Alignment of the heap that it is placed in, in bytes; a power of two. More than `alignment` for multisampled
     /// textures on Direct3D 12: see [`Properties::heap_alignment_for`](crate::device::Properties::heap_alignment_for).
     pub heap_alignment: u64,
-    /// Resources of one class may share a heap; those of class [`ALONE`](Self::ALONE) share with none.
+    /// Resources of one class may share a heap; resources of class [`ALONE`](Self::ALONE) share with none.
     pub class: u32,
 }
 

@@ -85,7 +85,7 @@ impl<T> Batch<T> {
     /// The sync point that all items must outlive, if it is the same.
     pub(super) fn common_need(&self, submitted: &Submissions) -> Option<SyncPoint> {
         let need = submitted.since(self.oldest);
-        // Needs are monotonic in the creation stamp: if those of the first and the last item are equal, all are.
+        // Needs are monotonic in the creation stamp: if the needs of the first and the last item are equal, all are.
         (need == submitted.since(self.newest)).then_some(need)
     }
 

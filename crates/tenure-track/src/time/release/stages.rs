@@ -119,7 +119,7 @@ impl<T> ResolvingWaits<T> {
         waiting.take_before(oldest_open, &mut self.due);
     }
 
-    /// Takes entries from an inbox. Those that an open recording may use go to `waiting`.
+    /// Takes entries from an inbox. Entries that an open recording may use go to `waiting`.
     pub(super) fn sort(
         &mut self,
         batch: Batch<T>,
