@@ -254,8 +254,8 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// API objects ever created: heaps, resources, command lists, query heaps, and descriptor heaps and pools. A frame in
-    /// steady state adds none.
+    /// API objects ever created: heaps, resources, command lists, query heaps, and the API objects of descriptors
+    /// ([`DescriptorStats::objects_created`]). A frame in steady state adds none.
     #[must_use]
     pub const fn objects_created(&self) -> u64 {
         self.heaps_created
