@@ -1,4 +1,4 @@
-//! `Debug` of handles: short, without locks, and without asking more of the API's types than that they are there.
+//! `Debug` of handles: short, without locks, and without trait bounds on the API's types.
 
 /// Implements `Debug` with the fields given, and `..` for the rest.
 macro_rules! debug_fields {

@@ -1,4 +1,4 @@
-//! Durations in whole numbers; what is too long for one is the largest.
+//! Durations as whole numbers, saturating.
 
 use std::time::Duration;
 

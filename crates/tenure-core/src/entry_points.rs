@@ -5,7 +5,7 @@
 //! are `#[inline(never)]`, and the crate of each device makes their instances by [`entry_points`]. Functions that those call
 //! in turn are compiled there with them.
 //!
-//! A function that is missing here is only compiled in more places. `cargo xtask compile-time` shows the cost.
+//! A function missing here is compiled in more places, no more. `cargo xtask compile-time` shows the cost.
 
 use std::hint::black_box;
 
@@ -25,7 +25,7 @@ macro_rules! compile {
     ($($function:expr),* $(,)?) => { black_box([$($function as *const ()),*]) };
 }
 
-/// Makes the instances for a device in the crate that names this function. Nothing calls it.
+/// Instantiates the functions for a device in the crate that names this function. Nothing calls it.
 pub fn entry_points<D: Device>() {
     gpu::<D>();
     resources::<D>();

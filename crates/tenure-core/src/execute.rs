@@ -1,4 +1,4 @@
-//! Running a graph: its passes in recordings, each with its acquires, barriers and discards.
+//! Execution of a graph: its passes in recordings, each with its activations, barriers and discards.
 
 use std::sync::Arc;
 
@@ -37,20 +37,20 @@ pub(crate) fn execute<D: Device, E: From<Error>>(
     Ok(run.point())
 }
 
-/// A graph that is running.
+/// A graph during its execution.
 struct Run<'p, D: Device> {
     services: &'p Arc<Services<D>>,
     pool: &'p Transients<D>,
     prepared: Arc<Prepared>,
-    /// By index of the plan's heaps, the number of the claimed heap.
+    /// The number of the claimed heap, by index of the plan's heaps.
     heaps: Vec<Option<u64>>,
     /// The acquired resources, by resource id.
     slots: Vec<Option<Slot<D>>>,
-    /// By batch, its submission.
+    /// The submission of each batch.
     points: Vec<SyncPoint>,
 }
 
-/// A pass whose commands are recorded next.
+/// A pass whose commands are about to be recorded.
 struct Begun {
     recording: RecordingId,
     scope: Option<GpuTimeScope>,
@@ -71,7 +71,7 @@ impl<'p, D: Device> Run<'p, D> {
         Ok(Self { services, pool, prepared, heaps, slots, points })
     }
 
-    /// The recording of a batch, which waits for those of other queues.
+    /// The recording of a batch, which waits for batches of other queues.
     #[inline(never)]
     fn open(&self, batch: &Batch) -> Result<Recording<D>, Error> {
         let name = batch.passes.first().and_then(|pass| self.prepared.compiled.pass(*pass));
@@ -83,11 +83,11 @@ impl<'p, D: Device> Run<'p, D> {
         Ok(recording)
     }
 
-    /// All that goes before the commands of a pass.
+    /// Records all commands before those of a pass.
     #[inline(never)]
     fn begin(&mut self, pass: &PassPlan<'_>, recording: &mut Recording<D>) -> Result<Begun, Error> {
         let is_timed = self.pool.context.config.transient.gpu_times;
-        // Before its barriers: what they cost belongs to the pass that needs them.
+        // Before its barriers: their cost belongs to the pass that needs them.
         let scope = is_timed.then(|| recording.begin_gpu_time(pass.name.clone())).transpose()?;
         self.acquire(pass, recording)?;
         self.pass_to(pass, recording);
@@ -98,7 +98,7 @@ impl<'p, D: Device> Run<'p, D> {
         Ok(Begun { recording: recording.id(), scope })
     }
 
-    /// All that follows the commands of a pass.
+    /// Records all commands after those of a pass.
     #[inline(never)]
     fn end(&mut self, pass: &PassPlan<'_>, recording: &mut Recording<D>, begun: Begun) -> Result<(), Error> {
         let Begun { recording: number, scope } = begun;
@@ -107,7 +107,7 @@ impl<'p, D: Device> Run<'p, D> {
             let rule = TransientRule::OtherRecording;
             return Err(Error::Transient { name: pass.name.clone(), rule });
         }
-        // The last uses noted by the pass must not be merged with those that follow.
+        // The last uses declared by the pass must not be merged with later ones.
         recording.barriers();
         for resource in pass.to_common {
             self.require(*resource, recording, State::COMMON)?;
@@ -132,7 +132,7 @@ impl<'p, D: Device> Run<'p, D> {
         })
     }
 
-    /// Brings all of a resource into a state.
+    /// Brings a whole resource into a state.
     fn require(&self, id: ResourceId, recording: &mut Recording<D>, state: State) -> Result<(), Error> {
         match self.slots.get(id.index()).and_then(Option::as_ref) {
             Some(Slot { object: Object::Texture(texture), .. }) => {
@@ -145,7 +145,7 @@ impl<'p, D: Device> Run<'p, D> {
         }
     }
 
-    /// Notes that the recording alone may use the resources of the pass.
+    /// Grants the recording exclusive use of the resources of the pass.
     fn pass_to(&self, pass: &PassPlan<'_>, recording: &Recording<D>) {
         let slots = pass.uses.iter().filter_map(|used| self.slots.get(used.resource.index())?.as_ref());
         for aliased_range in slots.filter_map(|slot| slot.object.aliased_range()) {
@@ -222,12 +222,12 @@ struct Slot<D: Device> {
     entry_ref: EntryRef,
 }
 
-/// The resources of a pass that is being recorded: those that it declared, and no others.
+/// The resources that the pass being recorded has declared.
 pub struct Resources<'p, D: Device> {
     graph: &'p Graph,
     uses: &'p [PassUse],
     slots: &'p [Option<Slot<D>>],
-    /// For views.
+    /// For the creation of views.
     services: &'p Services<D>,
 }
 
@@ -237,7 +237,7 @@ impl<D: Device> Resources<'_, D> {
     /// A texture of the graph. O(uses of the pass).
     ///
     /// # Errors
-    /// [`Error::Transient`] for what the pass did not declare, or declared as a buffer.
+    /// [`Error::Transient`] for a resource that the pass did not declare, or declared as a buffer.
     pub fn texture(&self, id: ResourceId) -> Result<&Texture<D>, Error> {
         match self.object(id)? {
             Object::Texture(texture) => Ok(&texture.resource),
@@ -248,7 +248,7 @@ impl<D: Device> Resources<'_, D> {
     /// A buffer of the graph. O(uses of the pass).
     ///
     /// # Errors
-    /// [`Error::Transient`] for what the pass did not declare, or declared as a texture.
+    /// [`Error::Transient`] for a resource that the pass did not declare, or declared as a texture.
     pub fn buffer(&self, id: ResourceId) -> Result<&Buffer<D>, Error> {
         match self.object(id)? {
             Object::Buffer(buffer) => Ok(&buffer.resource),
@@ -256,8 +256,8 @@ impl<D: Device> Resources<'_, D> {
         }
     }
 
-    /// A view of a texture, which is kept with the API resource: created once, not each frame. O(views of
-    /// it, and uses of the pass).
+    /// A view of a texture, which is kept with the API resource: created once, not each frame. O(views of the texture + uses of
+    /// the pass).
     ///
     /// # Errors
     /// As [`texture`](Self::texture) and

@@ -1,7 +1,7 @@
 //! The manager: all policy above the device contract of [`tenure_device`].
 //!
-//! Programs use the crate `tenure`, which re-exports this one together with the devices. What each
-//! module is for, and which may use which, is in the repository's `docs/modules.md`.
+//! Programs use the crate `tenure`, which re-exports this one together with the devices. The purpose of each module, and the
+//! modules it may use, are listed in the repository's `docs/modules.md`.
 
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]

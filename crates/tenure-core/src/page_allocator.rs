@@ -1,4 +1,4 @@
-//! Page allocators: for resources that are loaded together and dropped together.
+//! Page allocators, for resources that are loaded and dropped together.
 
 use std::sync::Arc;
 
@@ -17,24 +17,24 @@ use crate::resource::{Buffer, HandleInner, Labels, Texture, TextureDesc, buffer_
 use crate::services::Services;
 use crate::{BufferDesc, Error, Name};
 
-/// What a [`PageAllocator`] holds.
+/// Statistics of a [`PageAllocator`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PageStats {
     /// Pages taken from the driver.
     pub pages: u64,
-    /// Their bytes.
+    /// Bytes of these pages.
     pub reserved: u64,
-    /// Bytes handed out since each page was last empty.
+    /// Bytes allocated since each page was last empty.
     pub used: u64,
-    /// Resources alive, or dropped and still in use by the GPU.
+    /// Live resources, including dropped ones still in use by the GPU.
     pub live: u64,
 }
 
-/// A page allocator to create.
+/// Description of a page allocator.
 #[derive(Clone, Debug)]
 pub struct PageAllocatorDesc {
-    /// Bytes of a page. The device may ask for larger ones; a larger resource gets a page of its own.
+    /// Page size in bytes. The device may require larger pages; a larger resource gets a page of its own.
     pub page_size: u64,
     /// Its name.
     pub name: Name,
@@ -54,23 +54,22 @@ impl PageAllocatorDesc {
     }
 }
 
-/// Places resources one behind the other in pages; a page becomes empty again as a whole, when the
-/// last resource in it is gone.
+/// Places resources one after the other in pages; a page becomes free as a whole, when its last resource is released.
 ///
-/// # What it is good at
-/// Batches that come and go together, such as a level: creation is a bump, nothing fragments, and
-/// what leaves together leaves whole pages. Its downside: one survivor keeps its page.
+/// # When to use it
+/// Batches that are created and dropped together, such as a level: allocation is a bump, there is no fragmentation, and a
+/// dropped batch leaves whole pages free. Its downside: one surviving resource keeps its page.
 ///
 /// # Algorithm
-/// A bump in the newest page of the right class; else in an empty page of it; else a new page, of
-/// the page size (as far as the device allows) or the request, whichever is larger. A resource that
-/// the driver wants dedicated is committed.
+/// A bump in the newest page of the right class; else in an empty page of the class; else in a new page, of the page size (as
+/// far as the device allows) or the size of the request, whichever is larger. A resource for which the driver prefers a
+/// dedicated allocation is committed.
 ///
 /// # Efficiency
 /// O(1) and one API call, unless a page is added; finding an empty page costs O(pages).
 ///
-/// Pages are given back when the allocator and all its resources are gone.
-/// Any thread may create from it; creations from one allocator wait for each other.
+/// Pages are freed when the allocator and all its resources are released. Any thread may allocate from it; allocations from one
+/// allocator wait for each other.
 pub struct PageAllocator<D: Device> {
     name: Name,
     page_size: u64,
@@ -89,7 +88,7 @@ impl<D: Device> PageAllocator<D> {
         Self { name, page_size, pages: Mutex::new(Vec::new()), record, services: services.clone() }
     }
 
-    /// Creates a buffer for the GPU alone, or a mapped one, in a page.
+    /// Creates a GPU-only or mapped buffer in a page.
     ///
     /// # Errors
     /// As [`Gpu::create_buffer`](crate::Gpu::create_buffer).
@@ -137,7 +136,7 @@ impl<D: Device> PageAllocator<D> {
         Ok(Texture::from_parts(inner, desc.info.clone()))
     }
 
-    /// What it holds. Cost: its pages.
+    /// Statistics. Cost: O(pages).
     #[must_use]
     #[inline(never)]
     pub fn stats(&self) -> PageStats {
@@ -202,7 +201,7 @@ impl<D: Device> PageAllocator<D> {
         }
     }
 
-    /// Gives back a range whose resource could not be created, and its page if no other resource is in it.
+    /// Frees a range whose resource could not be created, and its page if it has no other resource.
     fn give_up(&self, range: &PageRange<D>) {
         let mut pages = self.pages.lock();
         let mut heap = range.page.leave();
@@ -216,9 +215,9 @@ impl<D: Device> PageAllocator<D> {
         }
     }
 
-    /// A range of a page, with the heap to place the resource in. Pages are made within the budget, in the memory
-    /// that suits best: what exceeds that goes the way of all other resources, one by one. `heap_alignment` is the
-    /// alignment that the heap needs for the resource.
+    /// A range of a page, with the heap to place the resource in. Pages are created within the budget, in the best suited
+    /// memory; beyond the budget, each resource takes the path of ordinary resources. `heap_alignment` is the alignment that
+    /// the heap needs for the resource.
     fn take_range(
         &self,
         needs: &Requirements,
@@ -244,7 +243,7 @@ impl<D: Device> PageAllocator<D> {
                 let is_aligned = page.alignment >= heap_alignment;
                 page.memory == memory && page.category == needs.category && is_aligned
             };
-            // Whole atoms, so that no flush reaches into a neighbour.
+            // Whole atoms, so that no flush touches a neighbour.
             let atom = heaps.flush_atom(memory);
             let too_large = DeviceError::OutOfMemory { requested: needs.size, memory };
             let size = needs.size.checked_next_multiple_of(atom).ok_or_else(|| too_large.clone())?;
@@ -276,8 +275,8 @@ impl<D: Device> PageAllocator<D> {
         Err(refusal)
     }
 
-    /// A page with at least the bytes of `desc`; as large as the allocator's pages are, or as the device allows: a
-    /// half, a quarter or an eighth where the budget or the driver has no more.
+    /// A page with at least the bytes of `desc`; of the allocator's page size, or as large as the device allows: a half, a
+    /// quarter or an eighth of it when the budget or the driver has no more.
     fn new_page(&self, desc: HeapDesc) -> Result<Page<D>, DeviceError> {
         let HeapDesc { size, alignment, memory, .. } = desc;
         let (objects, device) = (&self.services.context.pools.objects, self.services.context.device());

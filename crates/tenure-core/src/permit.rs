@@ -12,11 +12,10 @@ pub(crate) trait OwnPermit {
 impl<D: Device> OwnPermit for Permit<D> {
     #[inline]
     fn own() -> Self {
-        // SAFETY: this crate hands it to the device alone. What it destroys or overwrites
-        // went through deferred release, or was never submitted (the rule is in `time`); what it
-        // submits was recorded through a recording, whose resources are handles that live or went
-        // through deferred release, too; ranges, and what is placed, go before their heap (`memory`);
-        // handles of another manager are refused where they come in.
+        // SAFETY: this crate hands the permit to the device alone. Objects that it destroys or overwrites went through deferred
+        // release, or were never submitted (the rule is in `time`). Its submissions were recorded through a recording, whose
+        // resources are live handles or went through deferred release, too. Ranges and placed resources are destroyed before
+        // their heap (`memory`). Handles of another manager are refused on entry.
         unsafe { Self::new() }
     }
 }

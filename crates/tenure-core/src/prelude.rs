@@ -1,4 +1,4 @@
-//! What a program that draws needs, in one import.
+//! The items that a program with rendering needs, in one import.
 //!
 //! ```
 //! use tenure::prelude::*;
@@ -14,8 +14,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The device is not among them, because every backend has one: `sim::Device`, `vulkan::Device`,
-//! `d3d12::Device`. The trait that they implement is [`device::Device`](crate::device::Device).
+//! The device is not included, because every backend has one: `sim::Device`, `vulkan::Device`, `d3d12::Device`. The trait that
+//! they implement is [`device::Device`](crate::device::Device).
 
 #[doc(no_inline)]
 pub use crate::{

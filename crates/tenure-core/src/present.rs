@@ -1,8 +1,8 @@
-//! The images of swap chains, as frames use them, and what all swap chains are asked for.
+//! Swap-chain images in frames, and the common interface of swap chains.
 //!
-//! The backends have the swap chains themselves (`vulkan::Swapchain`, `d3d12::Swapchain`, `sim::Swapchain`), as
-//! windows differ too much between APIs to make them here. Code that draws is the same for all of them, by
-//! [`SwapchainImage`] and the trait [`Swapchain`]. A backend builds its swap chain with [`SharedImage`].
+//! The backends implement the swap chains themselves (`vulkan::Swapchain`, `d3d12::Swapchain`, `sim::Swapchain`), because
+//! windows differ too much between APIs. Rendering code is the same for all of them, through [`SwapchainImage`] and the trait
+//! [`Swapchain`]. A backend builds its swap chain with [`SharedImage`].
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,21 +16,21 @@ use crate::ticket::{Progress, Ticket};
 use crate::time::SyncPoint;
 use crate::{Error, Gpu, Name, Recording, SwapchainRule, Texture, TextureViewDesc, View};
 
-/// How images get from the swap chain to the screen.
+/// Order and timing of presented images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PresentMode {
-    /// One after the other, at the screen's rate: no tearing. Every device has it.
+    /// First in, first out, at the screen's rate: no tearing. Every device supports it.
     #[default]
     Fifo,
-    /// As [`Fifo`](Self::Fifo), but an image that comes late is shown at once, and tears.
+    /// As [`Fifo`](Self::Fifo), but a late image is shown at once, with tearing.
     FifoRelaxed,
-    /// The newest image at the screen's rate; older ones that were not shown yet are skipped.
+    /// The newest image at the screen's rate; older images not yet shown are skipped.
     Mailbox,
-    /// At once: tears.
+    /// At once, with tearing.
     Immediate,
 }
 
-/// A swap chain to create.
+/// Description of a swap chain.
 ///
 /// ```
 /// use tenure::{Format, PresentMode, SwapchainDesc};
@@ -41,25 +41,24 @@ pub enum PresentMode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SwapchainDesc {
-    /// Width and height in pixels. With a 0 there is no swap chain until
-    /// it is resized: the window is minimised. Vulkan: used where the window leaves it open.
+    /// Width and height in pixels. With a 0 (the window is minimised) the swap chain is empty until it is resized. Vulkan: used
+    /// where the window does not determine the size.
     pub size: [u32; 2],
-    /// The format of the images and of their views; `None`: an 8-bit sRGB format that the window has. Direct3D
-    /// 12 makes the images in the linear twin.
+    /// The format of the images and of their views; `None`: an 8-bit sRGB format that the window supports. Direct3D 12 creates
+    /// the images in the linear equivalent.
     pub format: Option<Format>,
-    /// How many images there are at least; the window may want more. Default 3.
+    /// Minimum number of images; the window may require more. Default 3.
     pub images: u32,
-    /// How images get to the screen. Where the window does not have that, it is [`PresentMode::Fifo`].
+    /// Presentation mode. [`PresentMode::Fifo`] where the window does not support it.
     pub mode: PresentMode,
-    /// What is done with the images beside drawing to them and presenting: [`Usage::COPY_SRC`] for a
-    /// screenshot. Default nothing.
+    /// Uses of the images besides rendering and presenting: [`Usage::COPY_SRC`] for a screenshot. Default none.
     pub usage: Usage,
     /// Its name.
     pub name: Name,
 }
 
 impl SwapchainDesc {
-    /// Three images of the window's own format, shown one after the other.
+    /// Three images of the window's own format, in [`PresentMode::Fifo`].
     #[must_use]
     pub fn new(size: [u32; 2]) -> Self {
         Self {
@@ -72,51 +71,50 @@ impl SwapchainDesc {
         }
     }
 
-    /// With that format.
+    /// Sets the format.
     #[must_use]
     pub const fn format(mut self, format: Format) -> Self {
         self.format = Some(format);
         self
     }
 
-    /// With at least so many images.
+    /// Sets the minimum number of images.
     #[must_use]
     pub const fn images(mut self, images: u32) -> Self {
         self.images = images;
         self
     }
 
-    /// With that mode.
+    /// Sets the mode.
     #[must_use]
     pub const fn mode(mut self, mode: PresentMode) -> Self {
         self.mode = mode;
         self
     }
 
-    /// With images that are used so, too.
+    /// Adds uses of the images.
     #[must_use]
     pub const fn usage(mut self, usage: Usage) -> Self {
         self.usage = usage;
         self
     }
 
-    /// With that name.
+    /// Sets the name.
     #[must_use]
     pub fn name(mut self, name: impl Into<Name>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// True when there is nothing to draw to: the window is minimised.
+    /// True for an empty size: the window is minimised.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.size[0] == 0 || self.size[1] == 0
     }
 }
 
-/// A swap chain of any backend, for a frame loop that is written once. Each backend makes its own
-/// (`vulkan::Swapchain`, `d3d12::Swapchain`, `sim::Swapchain`), with methods of these names, so that only generic code
-/// needs the trait.
+/// A swap chain of any backend, for a common frame loop. Each backend has its own type (`vulkan::Swapchain`,
+/// `d3d12::Swapchain`, `sim::Swapchain`), with methods of these names, so that only generic code needs the trait.
 ///
 /// ```
 /// use tenure::present::{Swapchain, SwapchainImage};
@@ -152,32 +150,31 @@ impl SwapchainDesc {
 /// # Ok::<(), tenure::Error>(())
 /// ```
 pub trait Swapchain {
-    /// The device that its images are of.
+    /// The device of its images.
     type Device: Device;
 
-    /// An image to draw to; `None` while the window is minimised, or has changed so that nothing can be shown.
+    /// Acquires an image; `None` while the window is minimised, or has changed so that nothing can be shown.
     ///
     /// # Errors
-    /// [`SwapchainRule::OneAtATime`] while the program has one; [`Error::Timeout`]; [`Error::Device`]; Vulkan:
+    /// [`SwapchainRule::OneAtATime`] while the program holds another image; [`Error::Timeout`]; [`Error::Device`]; Vulkan:
     /// [`SwapchainRule::WindowLost`].
     fn acquire(&mut self) -> Result<Option<SwapchainImage<Self::Device>>, Error>;
 
-    /// Shows an image that a recording which was submitted has [finished](SwapchainImage::finish).
+    /// Presents an image that a submitted recording has [finished](SwapchainImage::finish).
     ///
     /// # Errors
     /// [`SwapchainRule::NotFinished`], [`SwapchainRule::OtherSwapchain`], [`SwapchainRule::WindowLost`];
     /// [`Error::Device`]; Vulkan: [`SwapchainRule::BegunFirst`], [`SwapchainRule::NoQueue`].
     fn present(&mut self, image: SwapchainImage<Self::Device>) -> Result<(), Error>;
 
-    /// Makes the images as large as the window has become; with a 0 the window is minimised. Free where nothing has
-    /// changed.
+    /// Resizes the images to the size of the window; with a 0 the window is minimised. Free when nothing has changed.
     ///
     /// # Errors
     /// [`SwapchainRule::ImageHeld`] while an image is in use, [`SwapchainRule::WindowLost`]; [`Error::Timeout`];
     /// [`Error::Device`].
     fn resize(&mut self, size: [u32; 2]) -> Result<(), Error>;
 
-    /// True when the window is not as the images are any more: [resize](Self::resize) it.
+    /// True when the images no longer match the window: [resize](Self::resize) the swap chain.
     fn is_outdated(&self) -> bool;
 
     /// Width and height of the images; zeros while the window is minimised.
@@ -186,10 +183,10 @@ pub trait Swapchain {
     /// The format of the views of its images.
     fn format(&self) -> Format;
 
-    /// How images get to the screen.
+    /// Presentation mode.
     fn mode(&self) -> PresentMode;
 
-    /// How many images there are.
+    /// Number of images.
     fn images(&self) -> u32;
 }
 
@@ -236,39 +233,39 @@ macro_rules! implement_swapchain {
     };
 }
 
-/// How far a frame has come with an image of a swap chain: what was submitted of it.
+/// Progress of a frame with an image of a swap chain: its submissions so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImageProgress {
-    /// The submission that waits until the image may be used.
+    /// The submission that waits until the image is available.
     pub begun: Option<SyncPoint>,
     /// The submission that leaves it in [`State::PRESENT`].
     pub finished: Option<SyncPoint>,
 }
 
-/// An image of a swap chain, from when that hands it out until it is presented.
+/// An image of a swap chain, from its acquisition until it is presented.
 ///
-/// The first recording that uses it [begins](Self::begin) with it, the last [finishes](Self::finish) with
-/// it; they may be the same. One that is dropped is handed out again by the next `acquire`, with what was drawn
-/// to it, and is finished again.
+/// The first recording that uses it must call [`begin`](Self::begin), the last must call [`finish`](Self::finish); both may be
+/// the same recording. An image that is dropped is returned again by the next `acquire`, with its contents, and must be
+/// finished again.
 pub struct SwapchainImage<D: Device> {
     shared: Arc<SharedImage<D>>,
 }
 
 impl<D: Device> SwapchainImage<D> {
-    /// Hands an image out. For swap chains.
+    /// Returns an image to the program. For swap chains.
     #[must_use]
     pub const fn new(shared: Arc<SharedImage<D>>) -> Self {
         Self { shared }
     }
 
-    /// What it shares with its swap chain. For swap chains.
+    /// The state that it shares with its swap chain. For swap chains.
     #[must_use]
     pub const fn shared(&self) -> &Arc<SharedImage<D>> {
         &self.shared
     }
 
-    /// The texture. Its contents are undefined when it is acquired; one that was dropped without being presented
-    /// still has what was drawn to it. It is in [`State::PRESENT`] when a recording has finished it.
+    /// The texture. Its contents are undefined after `acquire`, except that an image dropped without being presented keeps its
+    /// contents. It is in [`State::PRESENT`] when a recording has finished it.
     #[must_use]
     pub fn texture(&self) -> &Texture<D> {
         &self.shared.texture
@@ -280,17 +277,17 @@ impl<D: Device> SwapchainImage<D> {
         &self.shared.view
     }
 
-    /// Its number in the swap chain, from 0.
+    /// Its index in the swap chain.
     #[must_use]
     pub fn index(&self) -> u32 {
         self.shared.index
     }
 
-    /// Makes a recording wait until the image may be used. Call it in the first recording, in the order of
-    /// submission, that uses it; a later one waits for the first, if that was submitted to another queue.
+    /// Makes a recording wait until the image is available. Call it in the first recording, in the order of submission, that
+    /// uses the image; a later one waits for the first, if that was submitted to another queue.
     ///
-    /// All of the recording waits (on Vulkan from the stages on that write images): in a graph, have
-    /// the pass that draws to the image [begin a recording](crate::transient::graph::PassBuilder::begins_recording).
+    /// The whole recording waits (on Vulkan from the stages that write images): in a graph, let the pass that draws to the
+    /// image [begin a recording](crate::transient::graph::PassBuilder::begins_recording).
     ///
     /// # Errors
     /// [`Error::Foreign`] for a recording of another manager.
@@ -299,14 +296,13 @@ impl<D: Device> SwapchainImage<D> {
         self.shared.points.lock().begin(recording)
     }
 
-    /// Leaves the image in [`State::PRESENT`] and says when it may be presented. The last use of the
-    /// image in the frame; it [begins](Self::begin) with it, too, if nothing has.
+    /// Leaves the image in [`State::PRESENT`] and makes the submission signal that it may be presented. Must be the last use of
+    /// the image in the frame; [begins](Self::begin) with it, too, if no recording has.
     ///
     /// # Errors
-    /// Those of [`Commands::use_resource`](crate::Commands::use_resource); [`Error::Foreign`] for a recording of
-    /// another manager. Vulkan: [`SwapchainRule::FinishedOnce`] when a recording that was not
-    /// discarded has finished it; [`SwapchainRule::BegunFirst`] while the recording that began with it is open, and
-    /// for another queue than this one.
+    /// The errors of [`Commands::use_resource`](crate::Commands::use_resource); [`Error::Foreign`] for a recording of another
+    /// manager. Vulkan: [`SwapchainRule::FinishedOnce`] when a recording that was not discarded has finished it;
+    /// [`SwapchainRule::BegunFirst`] while the recording that began with it is open on another queue.
     #[inline(never)]
     pub fn finish(&self, recording: &mut Recording<D>) -> Result<(), Error> {
         self.check_recording(recording)?;
@@ -333,14 +329,14 @@ impl<D: Device> fmt::Debug for SwapchainImage<D> {
     }
 }
 
-/// An image as its swap chain keeps it. For swap chains of backends.
+/// The swap chain's state of an image. For swap chains of backends.
 pub struct SharedImage<D: Device> {
     texture: Texture<D>,
     view: View<D>,
     index: u32,
     points: Mutex<Points<D>>,
-    /// While a recording that is open has begun with it, perhaps without a use: such an image is released as
-    /// everything else is, when no recording that was open can use it. Declared last: it outlives the texture.
+    /// Kept while an open recording has begun with the image, perhaps without a use: the image is then released like all
+    /// resources, when no recording open at that time can use it. Declared last: it outlives the texture.
     share: Option<Tracked<D>>,
 }
 
@@ -353,13 +349,13 @@ impl<D: Device> Drop for SharedImage<D> {
     }
 }
 
-/// What a frame waits for and signals, and how far its recordings are.
+/// The points that a frame waits for and signals, and the progress of its recordings.
 struct Points<D: Device> {
     acquired: Option<D::ExternalPoint>,
     rendered: Option<D::ExternalPoint>,
     begun: Option<Step>,
     finished: Option<Step>,
-    /// Whatever order the two are submitted in, the one that finishes waits for the one that begins.
+    /// The finishing recording comes after the beginning one in any order of their submission.
     is_ordered: bool,
 }
 
@@ -403,14 +399,14 @@ impl<D: Device> Points<D> {
     }
 
     fn check_finish(&mut self, recording: &Recording<D>) -> Result<(), SwapchainRule> {
-        // A semaphore that presenting waits for is signalled once. Without one, presenting follows the last.
+        // The semaphore that presenting waits for is signalled once. Without one, presenting comes after the last finish.
         let is_finished = self.finished.as_ref().is_some_and(|finished| !finished.is(Progress::Discarded));
         if self.rendered.is_some() && is_finished {
             return Err(SwapchainRule::FinishedOnce);
         }
         let begun = self.begun.as_ref().filter(|begun| !begun.is(Progress::Discarded));
         self.is_ordered = begun.is_none_or(|begun| begun.submitted().is_some());
-        // On one queue, presenting it finds out whether that came first.
+        // On the same queue, presenting checks the order.
         let is_elsewhere = begun.is_some_and(|begun| begun.queue != recording.queue());
         match self.acquired.is_some() && !self.is_ordered && is_elsewhere {
             true => Err(SwapchainRule::BegunFirst),
@@ -431,7 +427,7 @@ impl<D: Device> Points<D> {
         ImageProgress { begun: submitted(&self.begun), finished: submitted(&self.finished) }
     }
 
-    /// What presenting waits for.
+    /// The sync point that presenting waits for.
     fn finished(&self) -> Result<SyncPoint, SwapchainRule> {
         let ImageProgress { begun, finished } = self.progress();
         let finished = finished.ok_or(SwapchainRule::NotFinished)?;
@@ -462,43 +458,42 @@ impl<D: Device> SharedImage<D> {
         &self.texture
     }
 
-    /// Its number in the swap chain, from 0.
+    /// Its index in the swap chain.
     #[must_use]
     pub const fn index(&self) -> u32 {
         self.index
     }
 
-    /// Begins a frame with it: `acquired` is reached when it may be used, `rendered` is to be signalled when it may
-    /// be presented.
+    /// Begins a frame with the image: `acquired` is reached when it is available, `rendered` is to be signalled when it may be
+    /// presented.
     pub fn arm(&self, acquired: Option<D::ExternalPoint>, rendered: Option<D::ExternalPoint>) {
         *self.points.lock() = Points::new(acquired, rendered);
     }
 
-    /// Goes on with a frame that has finished it, without presenting it: it is finished anew, and then signals
-    /// `rendered`.
+    /// Continues a frame that finished the image without presenting it: it must be finished again, and then signals `rendered`.
     pub fn rearm(&self, rendered: Option<D::ExternalPoint>) {
         let points = &mut *self.points.lock();
         (points.rendered, points.finished) = (rendered, None);
     }
 
-    /// How far the frame has come.
+    /// Progress of the frame.
     #[must_use]
     pub fn progress(&self) -> ImageProgress {
         self.points.lock().progress()
     }
 
-    /// True while a recording that is open has begun or finished it: its submission will wait or signal.
+    /// True while an open recording has begun or finished it: its submission will wait or signal.
     #[must_use]
     pub fn is_recorded(&self) -> bool {
         let points = self.points.lock();
         points.begun.iter().chain(&points.finished).any(|step| step.is(Progress::Open))
     }
 
-    /// What presenting waits for.
+    /// The sync point that presenting waits for.
     ///
     /// # Errors
-    /// [`SwapchainRule::NotFinished`] when no recording that was submitted has finished it. Vulkan:
-    /// [`SwapchainRule::BegunFirst`] when the one that began with it was not submitted before that one.
+    /// [`SwapchainRule::NotFinished`] when no submitted recording has finished it. Vulkan: [`SwapchainRule::BegunFirst`] when
+    /// the recording that began with it was not submitted before the one that finished it.
     pub fn finished(&self) -> Result<SyncPoint, Error> {
         self.points.lock().finished().map_err(|rule| self.broken(rule))
     }
@@ -508,28 +503,28 @@ impl<D: Device> SharedImage<D> {
     }
 }
 
-/// Waits until the images that a swap chain has dropped are destroyed, as `are_gone` says, or the time is over; true when
-/// they are. For swap chains of backends whose buffers may have no reference left when they are resized.
+/// Waits until the images that a swap chain has dropped are destroyed, as `are_gone` reports, or the timeout expires; true when
+/// they are. For swap chains of backends that require all references to their buffers to be released before a resize.
 ///
-/// Other threads delay the destruction: by what they submit meanwhile, and while they give back what they have taken out of
-/// the release queue. Images that are left when no thread does either are held by the program or by an open recording.
+/// Other threads delay the destruction: by submissions made meanwhile, and while they release objects that they have taken out
+/// of the release queue. If images are left when no thread does either, the program or an open recording holds them.
 ///
 /// # Errors
-/// Those of [`Gpu::purge`] and [`Gpu::wait`].
+/// The errors of [`Gpu::purge`] and [`Gpu::wait`].
 pub fn await_release<D: Device>(
     gpu: &Gpu<D>,
     timeout: Duration,
     are_gone: impl Fn() -> bool,
 ) -> Result<bool, Error> {
     let begun = Instant::now();
-    // Afterwards it is known what the images wait for: at most what is submitted by then.
+    // Afterwards the images wait at most for the submissions made by then.
     gpu.purge()?;
     let uses = gpu.submitted();
     loop {
         let left = timeout.saturating_sub(begun.elapsed());
         let is_complete = gpu.wait(&uses, left)?;
         gpu.purge()?;
-        // Asked before the images are looked at: a thread that has ended has destroyed what it had taken.
+        // Asked before the images are checked: a thread that has ended has destroyed the objects it had taken.
         let is_giving_back = gpu.is_giving_back();
         if are_gone() {
             return Ok(true);

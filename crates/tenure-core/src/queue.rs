@@ -1,8 +1,8 @@
-//! Which queue work goes to.
+//! Selection of a queue.
 
 use crate::device::{Properties, QueueId, QueueKind};
 
-/// A queue, by what it is for or by its number.
+/// A queue, by purpose or by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Queue {
     /// The first graphics (direct) queue.
@@ -11,7 +11,7 @@ pub enum Queue {
     Compute,
     /// The first copy queue; a compute or the graphics queue where there is none.
     Copy,
-    /// A queue by its place in [`Properties::queues`].
+    /// A queue by its index in [`Properties::queues`].
     Id(QueueId),
 }
 

@@ -1,4 +1,4 @@
-//! Readbacks: bytes that the GPU copies for the CPU, and the tasks to wake when they are complete.
+//! Readbacks: bytes that the GPU copies to the CPU, and the tasks to wake when they are complete.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,19 +15,19 @@ use crate::staging::{Footprint, Page, Part, Uses};
 use crate::ticket::{Progress, Ticket};
 use crate::{Awaited, Error, Name};
 
-/// Bytes that a recording copies for the CPU: from [`Commands::read_back`](crate::Commands::read_back)
-/// or [`Gpu::read_back`](crate::Gpu::read_back).
+/// Bytes that a recording copies to the CPU: from [`Commands::read_back`](crate::Commands::read_back) or
+/// [`Gpu::read_back`](crate::Gpu::read_back).
 ///
-/// It can be [polled](Self::poll), [waited for](Self::wait), or awaited: as a `Future` it wakes its
-/// task when the manager learns that the submission is complete, or the device lost, at the end of the call that does.
-/// Beginnings and ends of frames, [`Gpu::wait`](crate::Gpu::wait), [`purge`](crate::Gpu::purge),
-/// [`completed`](crate::Gpu::completed), and polling or waiting for any readback or query always ask the driver; creations,
-/// uploads and submissions do where they need memory or a command list. There is no thread that would wake it otherwise. A
-/// [`shutdown`](crate::Gpu::shutdown) wakes every task: those whose readbacks the GPU did not finish get [`Error::Timeout`].
+/// It can be [polled](Self::poll), [waited for](Self::wait), or awaited: as a `Future` it wakes its task when the manager
+/// learns that the submission is complete, or the device lost, at the end of the call that learns it. Beginnings and ends of
+/// frames, [`Gpu::wait`](crate::Gpu::wait), [`purge`](crate::Gpu::purge), [`completed`](crate::Gpu::completed), and polling or
+/// waiting for any readback or query always ask the driver; creations, uploads and submissions ask when they need memory or a
+/// command list. No thread wakes it otherwise. A [`shutdown`](crate::Gpu::shutdown) wakes every task: tasks whose readbacks the
+/// GPU did not finish get [`Error::Timeout`].
 ///
-/// A panic of a waker is caught and logged, because the call that wakes a task has nothing to do with it.
+/// A panic of a waker is caught and logged, because it is unrelated to the call that wakes the task.
 ///
-/// Texels come without padding between rows and slices. Dropping it is fine at any time.
+/// Texels have no padding between rows and slices. Dropping it is fine at any time.
 ///
 /// ```
 /// use std::time::Duration;
@@ -54,12 +54,12 @@ pub struct Readback<D: Device> {
 
 debug_fields!([D: Device] Readback<D>, "Readback", this, name: this.name, size: this.size(), recording: this.ticket.recording);
 
-/// How the bytes lie in the page.
+/// Layout of the bytes in the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rows {
-    /// One after the other.
+    /// Contiguous bytes.
     Bytes(u64),
-    /// As texels.
+    /// Texels.
     Texels(Footprint),
 }
 
@@ -115,29 +115,29 @@ impl<D: Device> Readback<D> {
         &self.part().page
     }
 
-    /// Byte of the API buffer at which it begins.
+    /// Offset in the API buffer, in bytes.
     pub(crate) fn start(&self) -> u64 {
         self.part().start()
     }
 
-    /// Bytes, without padding.
+    /// Size in bytes, without padding.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.rows.tight()
     }
 
-    /// Bytes, with the padding of rows.
+    /// Size in bytes, with the padding of rows.
     pub(crate) const fn staged(&self) -> u64 {
         self.rows.padded()
     }
 
-    /// The name of what is read.
+    /// The name of the source.
     #[must_use]
     pub const fn name(&self) -> &Name {
         &self.name
     }
 
-    /// The bytes, if they are there. Asks the driver, never blocks.
+    /// The bytes, if they have arrived. Asks the driver, never blocks.
     ///
     /// # Errors
     /// [`Error::Discarded`] when the recording was not submitted, [`Error::Device`].
@@ -147,11 +147,10 @@ impl<D: Device> Readback<D> {
         if self.is_complete()? { self.bytes().map(Some) } else { Ok(None) }
     }
 
-    /// Copies the bytes to `out`, if they are there; true when they are. As [`poll`](Self::poll),
-    /// without an allocation.
+    /// Copies the bytes to `out`, if they have arrived; true when they have. As [`poll`](Self::poll), without an allocation.
     ///
     /// # Errors
-    /// As [`poll`](Self::poll); [`Error::WrongLength`] unless `out` is as long as they are.
+    /// As [`poll`](Self::poll); [`Error::WrongLength`] unless `out` has the right size.
     #[inline(never)]
     pub fn read(&self, out: &mut [u8]) -> Result<bool, Error> {
         let (given, needed) = (out.len() as u64, self.size());
@@ -169,8 +168,8 @@ impl<D: Device> Readback<D> {
     /// Blocks until the recording is submitted and complete, and returns the bytes.
     ///
     /// # Errors
-    /// [`Error::Timeout`] when the time is over before, also when nobody has submitted the recording;
-    /// those of [`poll`](Self::poll).
+    /// [`Error::Timeout`] when the timeout expires first, also when the recording was not submitted; the errors of
+    /// [`poll`](Self::poll).
     #[inline(never)]
     pub fn wait(&self, timeout: Duration) -> Result<Vec<u8>, Error> {
         let _call = self.services.context.call();
@@ -178,7 +177,7 @@ impl<D: Device> Readback<D> {
         self.bytes()
     }
 
-    /// As [`wait`](Self::wait), into bytes that are as many.
+    /// As [`wait`](Self::wait), into a buffer of the right size.
     pub(crate) fn wait_into(&self, out: &mut [u8], timeout: Duration) -> Result<(), Error> {
         let _call = self.services.context.call();
         self.wait_complete(timeout)?;
@@ -189,7 +188,7 @@ impl<D: Device> Readback<D> {
         self.services.context.clock.check().map_err(|source| self.refused(source))?;
         let begun = Instant::now();
         let late = |what| Error::Timeout { what, waited_ms: milliseconds(begun.elapsed()) };
-        // A deadline too far for the clock is none.
+        // A deadline beyond the clock's range means none.
         let point = match self.ticket.wait_until(begun.checked_add(timeout)) {
             Progress::Submitted(point) => point,
             Progress::Discarded => return Err(self.discarded()),
@@ -263,7 +262,7 @@ impl<D: Device> Future for Readback<D> {
         if let Some(progress) = this.ticket.register(task.waker()) {
             awaited.list(&this.ticket, progress);
         }
-        // Once more, for what happened before the waker was there.
+        // Polls again, for progress before the waker was registered.
         let is_given_up = awaited.is_given_up();
         match Self::poll(this).transpose() {
             Some(outcome) => Poll::Ready(outcome),

@@ -1,22 +1,22 @@
-//! Events that may repeat each frame, and which of them are logged.
+//! Events that may repeat each frame, with a logarithmic number of log entries.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts events of one kind.
 ///
-/// The 1st, 2nd, 4th, 8th … of a kind is logged, with its number as the field `times`, so that a program whose
-/// memory is short for 7,300 allocations writes 13 lines.
+/// The 1st, 2nd, 4th, 8th … event of a kind is logged, with its number as the field `times`: a program whose memory is short
+/// for 7,300 allocations writes 13 lines.
 #[derive(Debug, Default)]
 pub(crate) struct Repeated(AtomicU64);
 
 impl Repeated {
-    /// Counts an event; its number when it is to be logged.
+    /// Counts an event. Returns its number if it is to be logged.
     pub(crate) fn note(&self) -> Option<u64> {
         let number = self.0.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         number.is_power_of_two().then_some(number)
     }
 
-    /// How many there were.
+    /// Number of events.
     #[cfg(feature = "metrics")]
     pub(crate) fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)

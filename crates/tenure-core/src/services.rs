@@ -1,4 +1,4 @@
-//! The services of a manager: one of each, and the order in which they age, give memory back and end.
+//! The services of a manager, and their order in ageing, releasing memory and ending.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -64,7 +64,7 @@ impl<D: Device> Services<D> {
         self.uploads.flush(&self.context).map(drop)
     }
 
-    /// Gives back the pages and the heaps of queries that nothing uses any more.
+    /// Frees the pages and query heaps that are not in use.
     pub(crate) fn release_free(&self) {
         let context = &*self.context;
         self.constants.release_free(context);
@@ -74,7 +74,7 @@ impl<D: Device> Services<D> {
         self.queries.store.trim(context);
     }
 
-    /// The manager ends: gives back all pages and the memory of all heaps of queries.
+    /// Ends the manager: frees all pages and the memory of all query heaps.
     pub(crate) fn release_all(&self) {
         self.release_pages();
         self.queries.store.release(&self.context);
@@ -88,7 +88,7 @@ impl<D: Device> Services<D> {
         self.readbacks.release(context);
     }
 
-    /// A frame has ended: gives back the pages that were not used for long, and counts GPU times.
+    /// Ends a frame: frees the pages that were idle for long, and collects GPU times.
     pub(crate) fn end_frame(&self) {
         let context = &*self.context;
         self.constants.end_frame(context);
@@ -99,14 +99,14 @@ impl<D: Device> Services<D> {
     }
 }
 
-/// Memory is short: all services give back what they do not use.
+/// When memory is short, all services free their unused memory.
 impl<D: Device> MakeRoom for Services<D> {
-    /// Frees memory at once: all objects that the GPU is done with, idle pages and blocks. Uploads that are pending
-    /// are submitted, as they hold back what was dropped since.
+    /// Frees memory at once: all objects that the GPU has finished with, idle pages and blocks. Submits pending uploads,
+    /// because they hold back everything dropped since.
     fn make_room(&self, wanted: Option<Wanted>) {
         let context = &*self.context;
-        // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
-        // refusal their `Upload` says so.
+        // After a refusal for lack of memory they stay pending, and the next submission reports it. After any other refusal
+        // their `Upload` has the error.
         let _told_later = self.uploads.try_flush(context);
         context.poll_clock();
         self.release_free();
@@ -148,7 +148,7 @@ impl<D: Device> MakeRoom for Services<D> {
 }
 
 impl<D: Device> Drop for Services<D> {
-    /// Destroys the command lists and gives all pages back: no recording and no readback is left.
+    /// Destroys the command lists and frees all pages: no recording and no readback is left.
     fn drop(&mut self) {
         let (context, lists) = (&self.context, self.lists.take_all());
         if context.finish() {

@@ -17,11 +17,11 @@ use crate::time::{Clock, SyncPoint};
 /// The progress of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// It is open.
+    /// Open.
     Open,
-    /// It is submitted: this must be complete.
+    /// Submitted; complete with this sync point.
     Submitted(SyncPoint),
-    /// It was not submitted, and will not be.
+    /// Not submitted, and never will be.
     Discarded,
 }
 
@@ -30,7 +30,7 @@ struct State {
     progress: Progress,
     /// The task to wake on progress.
     waker: Option<Waker>,
-    /// Where it is among the [awaited tickets](AwaitedTickets).
+    /// The list of [awaited tickets](AwaitedTickets) that contains it.
     listed: Option<Progress>,
 }
 
@@ -49,7 +49,7 @@ impl Ticket {
         Self { recording, state: Mutex::new(state), settled: Condvar::new() }
     }
 
-    /// The recording was submitted or discarded. Runs the program's waker, if there is one.
+    /// Sets the outcome of the recording. Runs the program's waker, if there is one.
     pub(crate) fn settle(&self, progress: Progress) {
         let waker = {
             let mut state = self.state.lock();
@@ -64,7 +64,7 @@ impl Ticket {
         self.state.lock().progress
     }
 
-    /// Blocks until the recording is submitted or discarded, or the time is over.
+    /// Blocks until the recording is submitted or discarded, or the deadline passes.
     pub(crate) fn wait_until(&self, deadline: Option<Instant>) -> Progress {
         let mut state = self.state.lock();
         while state.progress == Progress::Open {
@@ -80,11 +80,11 @@ impl Ticket {
         state.progress
     }
 
-    /// Stores the waker of the task that polls. Where it must be listed for that, unless it is listed there.
+    /// Stores the waker of the polling task. Returns the list to add the ticket to, unless it is on that list.
     pub(crate) fn register(&self, waker: &Waker) -> Option<Progress> {
         let is_known = |known: &Option<Waker>| known.as_ref().is_some_and(|known| known.will_wake(waker));
         if !is_known(&self.state.lock().waker) {
-            // Without the lock: wakers are cloned and dropped by the program's code.
+            // Without the lock: cloning and dropping a waker runs the program's code.
             let waker = waker.clone();
             let _former = self.state.lock().waker.replace(waker);
         }
@@ -97,7 +97,7 @@ impl Ticket {
         wanted
     }
 
-    /// Wakes the task: it was taken off the list.
+    /// Wakes the task after its removal from the list.
     pub(crate) fn wake_unlisted(&self) {
         let waker = {
             let mut state = self.state.lock();
@@ -115,7 +115,7 @@ fn wake(waker: Option<Waker>) {
     }
 }
 
-/// The number of tickets of open recordings below which none is searched for ended ones.
+/// Minimum number of tickets of open recordings before ended ones are removed.
 const FEWEST_SWEPT: usize = 16;
 
 type Tickets = Vec<Arc<Ticket>>;
@@ -125,22 +125,22 @@ type Tickets = Vec<Arc<Ticket>>;
 pub(crate) struct AwaitedTickets {
     tickets: Mutex<Listed>,
     has_some: AtomicBool,
-    /// The manager has ended before the GPU finished: no later call will notice that it does.
+    /// True after the manager has ended before the GPU finished: no later call will notice the completion.
     is_given_up: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Listed {
-    /// Of submitted recordings, by queue and serial.
+    /// Tickets of submitted recordings, by queue and serial.
     submitted: [BTreeMap<u64, Tickets>; MAX_QUEUES],
-    /// Of open recordings, which only the loss of the device wakes here, and of some that have ended since.
+    /// Tickets of open recordings, woken here only by the loss of the device, and of some that have ended since.
     open: Tickets,
-    /// The number of tickets in `open` at which those of ended recordings are removed.
+    /// Number of tickets in `open` at which tickets of ended recordings are removed.
     sweep_at: usize,
 }
 
 impl AwaitedTickets {
-    /// Wakes the task once the clock knows that the submission is complete, or that the device is lost.
+    /// Lists a ticket: its task is woken once the clock knows that the submission is complete, or that the device is lost.
     pub(crate) fn list(&self, ticket: &Arc<Ticket>, progress: Progress) {
         let mut listed = self.tickets.lock();
         match progress {
@@ -151,8 +151,8 @@ impl AwaitedTickets {
         self.has_some.store(true, Ordering::Release);
     }
 
-    /// Wakes the tasks whose submissions the clock knows to be complete; all tasks once the device is
-    /// lost. Called without a lock: wakers are the program's code. One atomic load when nobody waits.
+    /// Wakes the tasks whose submissions the clock knows to be complete; all tasks once the device is lost. Call it without a
+    /// lock: wakers are the program's code. One atomic load when no task waits.
     #[cold]
     pub(crate) fn wake(&self, clock: &Clock) {
         if !self.has_some.load(Ordering::Acquire) {
@@ -185,7 +185,7 @@ impl AwaitedTickets {
 
 impl Listed {
     fn add_submitted(&mut self, ticket: &Arc<Ticket>, point: &SyncPoint) {
-        // The submission of a recording is one.
+        // A recording has one submission.
         if let Some(at) = point.iter().next()
             && let Some(queue) = self.submitted.get_mut(at.queue.index())
         {

@@ -1,19 +1,19 @@
-//! Transient resources: they live for some passes of a frame and share memory.
+//! Transient resources: they exist for some passes of a frame and share memory.
 //!
-//! Most of what a renderer writes in a frame is read some passes later and never again. Such resources
-//! can be placed in the same bytes, one after the other: a frame then takes a half to a fourth of the memory.
+//! Most data that a renderer writes in a frame is read some passes later and never again. The resources of such data can be
+//! placed in the same bytes, one after the other: a frame then takes a half to a fourth of the memory.
 //!
 //! # Two interfaces
 //!
-//! * **Declared ahead**: a [`Graph`](graph::Graph) says which passes there are, on which queues, and what
-//!   they use. [`Frame::execute`](crate::Frame::execute) plans it ([`tenure_plan`]), records its passes
-//!   with all barriers, and submits them, the queues running side by side. The plan is kept: equal graphs run
-//!   without planning, a changed one keeps its resources where they were as far as that costs next to nothing.
+//! * **Declared ahead**: a [`Graph`](graph::Graph) declares passes, their queues, and their uses of resources.
+//!   [`Frame::execute`](crate::Frame::execute) plans it ([`tenure_plan`]), records its passes with all barriers, and submits
+//!   them, with the queues running in parallel. The plan is cached: equal graphs run without planning, and a changed graph
+//!   keeps its resources in their places as far as that costs next to nothing.
 //! * **Pass by pass**: [`Recording::transient_texture`](crate::Recording::transient_texture) and
-//!   [`transient_buffer`](crate::Recording::transient_buffer) acquire a resource, dropping the handle discards
-//!   it. Offsets are found by first fit, and from the second frame on by a plan of the frame before. Heaps grow with
-//!   use, up to [`TransientConfig::heap`](crate::TransientConfig::heap) bytes; after two equal frames, the third replaces
-//!   them by the heaps that a graph would have, if those are smaller.
+//!   [`transient_buffer`](crate::Recording::transient_buffer) acquire a resource, dropping the handle discards it. Offsets are
+//!   found by first fit, and from the second frame on by a plan of the previous frame. Heaps grow with use, up to
+//!   [`TransientConfig::heap`](crate::TransientConfig::heap) bytes; after two equal frames, the third replaces them by the
+//!   heaps that a graph would have, if those are smaller.
 //!
 //! ```
 //! use tenure::{Config, Format, Gpu, Queue, State, Subresource, TextureDesc, Usage};
@@ -40,49 +40,47 @@
 //!
 //! # Contents
 //!
-//! The contents of a resource are undefined when it is acquired: the first use must write all of it, or clear it. The
-//! compression data that Direct3D 12 keeps beside targets is set up before that, by a barrier or by a discard. A graph in
-//! which a pass reads first is refused; the simulated device finds every byte that is read before it is written.
+//! The contents of a resource are undefined when it is acquired: the first use must write all of it, or clear it. Before that,
+//! a barrier or a discard sets up the compression data that Direct3D 12 keeps for render targets. A graph in which a pass reads
+//! first is refused; the simulated device reports every byte that is read before it is written.
 //!
 //! # Barriers
 //!
-//! Each heap remembers which resource owned which of its bytes last. If another resource has owned some since
-//! a resource was last used, its first use comes after one aliasing barrier, with the states of the previous
-//! owners on this queue and its own next state; previous owners on other queues are waited for. If no other
-//! resource has, no aliasing barrier is needed: the resource's state is known, and the same frame again takes
-//! ordinary transitions. On Vulkan the barrier is the image's transition from `UNDEFINED`, with the stages of
-//! both sides, or a memory barrier for buffers; on Direct3D 12 an aliasing barrier, or with enhanced barriers
-//! a discarding one.
+//! Each heap records the last owner of each of its bytes. If another resource has owned some bytes of a resource since its last
+//! use, its first use comes after one aliasing barrier, with the states of the previous owners on this queue and its own next
+//! state; the submission waits for previous owners on other queues. If no other resource has owned them, no aliasing barrier is
+//! needed: the resource's state is known, and the same frame again takes ordinary transitions. On Vulkan the barrier is the
+//! image's transition from `UNDEFINED`, with the stages of both sides, or a memory barrier for buffers; on Direct3D 12 an
+//! aliasing barrier, or with enhanced barriers a discarding one.
 //!
 //! # Caches
 //!
-//! A heap keeps the API resources that were created in it, by description and offset, and their views, so
-//! that a steady frame creates nothing. At the end of a frame, resources that have not been acquired for
-//! [`TransientConfig::latency`](crate::TransientConfig::latency) frames are evicted, as far as there are more
-//! than [`TransientConfig::cache`](crate::TransientConfig::cache), oldest first; and heaps that have not been
-//! used for so long are destroyed, with all resources in them. [`Gpu::trim`](crate::Gpu::trim) does not wait.
+//! A heap keeps its API resources, by description and offset, and their views, so that a steady frame creates nothing. At the
+//! end of a frame, resources that have not been acquired for [`TransientConfig::latency`](crate::TransientConfig::latency)
+//! frames are evicted, oldest first, as far as there are more than [`TransientConfig::cache`](crate::TransientConfig::cache);
+//! heaps that were unused for that many frames are destroyed, with all resources in them. [`Gpu::trim`](crate::Gpu::trim) does
+//! not wait.
 //!
-//! Where sizes change, as while a window is dragged larger, heaps that a new one takes the place of go as soon as the GPU
-//! has finished with them, without that latency. Graphs that run one after the other share the largest heap.
+//! When sizes change, as while a window is enlarged, heaps that are replaced by a new one are destroyed as soon as the GPU has
+//! finished with them, without that latency. Graphs that run one after the other share the largest heap.
 //!
-//! Heaps for graphs are as large as the plan, rounded up by about a sixteenth at most; while plans grow from frame to frame,
-//! by a quarter. A heap much larger than its graphs have needed for the latency is replaced by a smaller one. Where memory is short,
-//! graphs are planned for several heaps of a half, a quarter and an eighth of that. A larger heap is tried again
+//! Heaps for graphs are as large as the plan, rounded up by about a sixteenth at most; while plans grow from frame to frame, by
+//! a quarter. A heap much larger than its graphs have needed for the latency is replaced by a smaller one. When memory is
+//! short, graphs are planned for several heaps of a half, a quarter and an eighth of that size. A larger heap is tried again
 //! after 64 frames, then ever more rarely, and after [`Gpu::trim`](crate::Gpu::trim).
 //!
 //! # Order
 //!
-//! On one queue, bytes are handed on from pass to pass and from frame to frame in the order of submission,
-//! however many frames are in flight: no frame has memory of its own. Bytes that were dropped can be taken by the
-//! recording that acquired them, and by others once it is submitted. Passes that different
-//! queues may run at the same time share no bytes. Destruction goes through the release queue like everywhere
-//! else.
+//! On one queue, bytes are handed on from pass to pass and from frame to frame in the order of submission, for any number of
+//! frames in flight: frames do not have separate memory. Released bytes can be taken by the recording that acquired them, and
+//! by others once it is submitted. Passes that different queues may run at the same time share no bytes. Destruction goes
+//! through the release queue, as for all resources.
 //!
 //! # Literature
 //!
-//! The division into heaps with caches of resources, first fit, and acquiring by pass is that of the
-//! transient allocators of large engines; planning by lifetimes is that of render graphs (O'Donnell, Frame
-//! Graph, GDC 2017), here with the planner [`tenure_plan`].
+//! The division into heaps with caches of resources, first fit, and acquisition by pass follow the transient allocators of
+//! large engines; planning by lifetimes follows render graphs (O'Donnell, Frame Graph, GDC 2017), here with the planner
+//! [`tenure_plan`].
 
 #[doc(no_inline)]
 pub use crate::command::{Transient, TransientBuffer, TransientTexture};

@@ -1,9 +1,9 @@
-//! The codes with which calls of the graphics APIs fail, and their names.
+//! Error codes of the graphics APIs, and their names.
 
 use std::fmt;
 
-/// The code with which a call of the graphics API failed. It shows by the name that the API's documentation has, and
-/// as a number where tenure knows no name.
+/// Error code of a failed call of the graphics API. Displayed by its name in the API's documentation, or as a number if tenure
+/// does not know the name.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApiCode {

@@ -1,7 +1,7 @@
-//! Checks of the contract that every backend makes: each rule, and its error, is written once here.
+//! Checks of the contract for all backends: each rule, and its error, is written once here.
 //!
-//! A backend calls them before it calls its API, in release builds too. All are free of allocations and
-//! of calls to the driver, and take time linear in what they are given.
+//! A backend calls them before it calls its API, also in release builds. They neither allocate nor call the driver, and take
+//! time linear in their arguments.
 
 use super::{
     Allowed, Block, BufferLayout, CallRule, DescriptorHeapDesc, DescriptorKind, DeviceError, Features,
@@ -12,7 +12,7 @@ use super::{
 
 type Checked = Result<(), DeviceError>;
 
-/// `size` bytes from `offset` on end within `limit` bytes.
+/// Checks that `size` bytes from `offset` on end within `limit` bytes.
 ///
 /// # Errors
 /// `rule`, with the end and the limit.
@@ -24,7 +24,7 @@ pub fn range(rule: CallRule, offset: u64, size: u64, limit: u64) -> Checked {
     }
 }
 
-/// A value is a multiple of another. Nothing is a multiple of 0.
+/// Checks that a value is a multiple of another. No value is a multiple of 0.
 ///
 /// # Errors
 /// `rule`, with both.
@@ -36,7 +36,7 @@ pub fn multiple(rule: CallRule, value: u64, of: u64) -> Checked {
     Err(DeviceError::invalid_call(rule, value, of))
 }
 
-/// A value is not above a limit.
+/// Checks that a value is not above a limit.
 ///
 /// # Errors
 /// `rule`, with both.
@@ -45,7 +45,7 @@ pub fn at_most(rule: CallRule, value: u64, limit: u64) -> Checked {
     if value <= limit { Ok(()) } else { Err(DeviceError::invalid_call(rule, value, limit)) }
 }
 
-/// A resource that can live in the memory types `allowed`, one in each bit, is to live in `memory`.
+/// Checks that a resource with the memory types `allowed`, one in each bit, can be created in `memory`.
 ///
 /// # Errors
 /// [`CallRule::MemoryTypeAllowed`].
@@ -57,7 +57,7 @@ pub fn memory_type(allowed: u32, memory: MemoryTypeId) -> Checked {
     Err(DeviceError::invalid_call(CallRule::MemoryTypeAllowed, u32::from(memory.0), allowed))
 }
 
-/// The size of a heap. Which alignments there are is for the backend to say.
+/// Checks the size of a heap. Valid alignments depend on the backend.
 ///
 /// # Errors
 /// [`CallRule::HeapSize`], [`CallRule::HeapTooLarge`].
@@ -69,8 +69,8 @@ pub fn heap_size(desc: &HeapDesc, max_heap_size: u64) -> Checked {
     at_most(CallRule::HeapTooLarge, desc.size, max_heap_size)
 }
 
-/// A resource of the category `own` is placed in a heap of the category `heap`, on a device that has
-/// heaps for everything or has not.
+/// Checks that a resource of the category `own` may be placed in a heap of the category `heap`, on a device with or without
+/// heaps for all categories.
 ///
 /// # Errors
 /// [`CallRule::HeapForEverything`], [`CallRule::HeapCategory`].
@@ -84,7 +84,7 @@ pub fn category(own: HeapCategory, heap: HeapCategory, has_mixed_heaps: bool) ->
     Err(DeviceError::invalid_call(rule, heap, own))
 }
 
-/// A resource that needs `needs` is placed at `offset` of `heap_size` bytes of `memory`.
+/// Checks the placement of a resource with the requirements `needs` at `offset` of `heap_size` bytes of `memory`.
 ///
 /// # Errors
 /// [`CallRule::RequiresDedicated`], [`CallRule::MemoryTypeAllowed`], [`CallRule::OffsetAligned`],
@@ -98,7 +98,7 @@ pub fn placement(needs: &Requirements, (memory, heap_size): (MemoryTypeId, u64),
     range(CallRule::InsideHeap, offset, needs.size, heap_size)
 }
 
-/// A region is not empty and lies within `extent` tiles.
+/// Checks that a region is not empty and lies within `extent` tiles.
 ///
 /// # Errors
 /// [`CallRule::TileRegionInside`].
@@ -112,7 +112,7 @@ pub fn tile_region(region: &TileRegion, extent: [u32; 3]) -> Checked {
     Ok(())
 }
 
-/// So many tiles of `tile` bytes each are mapped to a heap of `heap_size` bytes from `offset` on.
+/// Checks the mapping of `tiles` tiles of `tile` bytes each to a heap of `heap_size` bytes from `offset` on.
 ///
 /// # Errors
 /// [`CallRule::TileOffsetAligned`], [`CallRule::TilesInsideHeap`].
@@ -121,7 +121,7 @@ pub fn tiles_in_heap(tiles: u64, tile: u64, offset: u64, heap_size: u64) -> Chec
     range(CallRule::TilesInsideHeap, offset, tiles.saturating_mul(tile), heap_size)
 }
 
-/// A list for the queue `made_for` is submitted to `queue`.
+/// Checks that a list for the queue `made_for` is submitted to `queue`.
 ///
 /// # Errors
 /// [`CallRule::ListQueue`].
@@ -133,7 +133,7 @@ pub fn list_queue(queue: QueueId, made_for: QueueId) -> Checked {
     Err(DeviceError::invalid_call(CallRule::ListQueue, u32::from(queue.0), u32::from(made_for.0)))
 }
 
-/// A submission that signals `signal` follows the one that signals `submitted`.
+/// Checks that a submission that signals `signal` follows the one that signals `submitted`.
 ///
 /// # Errors
 /// [`CallRule::SerialOrder`].
@@ -145,7 +145,7 @@ pub fn serial(signal: u64, submitted: u64) -> Checked {
     Err(DeviceError::invalid_call(CallRule::SerialOrder, signal, submitted.saturating_add(1)))
 }
 
-/// A write state stands alone, and a queue knows only some states.
+/// Checks that a write state stands alone, and that the queue supports the state.
 ///
 /// # Errors
 /// [`DeviceError::InvalidState`].
@@ -161,7 +161,7 @@ pub fn state(queue: QueueKind, state: State) -> Checked {
     Err(DeviceError::InvalidState { rule: CallRule::QueueKnowsState, state, allowed })
 }
 
-/// A resource has the subresource.
+/// Checks that a resource has the subresource.
 ///
 /// # Errors
 /// [`CallRule::SubresourceExists`].
@@ -179,7 +179,7 @@ fn subresource_of(subresource: Subresource, count: u32) -> Checked {
     }
 }
 
-/// A resource was created for a use.
+/// Checks that a resource was created for a use.
 ///
 /// # Errors
 /// [`DeviceError::MissingUsage`].
@@ -188,8 +188,8 @@ pub const fn usage(has: Usage, needs: Usage) -> Checked {
     if has.contains(needs) { Ok(()) } else { Err(DeviceError::MissingUsage { needs, has }) }
 }
 
-/// A reserved (sparse) resource is mapped tile by tile: it has no memory that could be shared, and is no transient
-/// attachment, which has none that could be mapped.
+/// Checks the usage of a reserved (sparse) resource. Its tiles are mapped one by one: it has no memory to share, and cannot be
+/// a transient attachment, which has no memory to map.
 ///
 /// # Errors
 /// [`DeviceError::InvalidDesc`] with the usage.
@@ -205,7 +205,7 @@ pub fn reserved_usage(desc: &ResourceDesc) -> Checked {
     Err(DeviceError::invalid_desc("usage", usage, rule))
 }
 
-/// A copy within one buffer does not overlap itself.
+/// Checks that a copy within one buffer does not overlap itself.
 ///
 /// # Errors
 /// [`CallRule::CopyOverlap`].
@@ -217,8 +217,8 @@ pub fn copy_within(src_offset: u64, dst_offset: u64, size: u64) -> Checked {
     Err(DeviceError::invalid_call(CallRule::CopyOverlap, apart, size))
 }
 
-/// Texels in such blocks lie in a buffer of `capacity` bytes as `layout` says, whose offset and row pitch
-/// are multiples of the two alignments.
+/// Checks that texels in such blocks lie in a buffer of `capacity` bytes in this layout, with offset and row pitch at multiples
+/// of the two alignments.
 ///
 /// # Errors
 /// [`CallRule::CopyOffsetAligned`], [`CallRule::RowPitchAligned`], [`CallRule::RowsHoldTexels`],
@@ -236,12 +236,12 @@ pub fn copy_layout(
     range(CallRule::InsideResource, layout.offset, bytes, capacity)
 }
 
-/// A region copied to or from a buffer begins and ends at multiples of the queue's copy granularity, or at the end of
-/// the mip. `steps` is the granularity in blocks along each axis; 0 allows whole mips only. Vulkan's transfer-only
-/// queue families have such a granularity.
+/// Checks that a region copied to or from a buffer begins and ends at multiples of the queue's copy granularity, or at the end
+/// of the mip. `steps` is the granularity in blocks along each axis; 0 allows whole mips only. Vulkan's transfer-only queue
+/// families have such a granularity.
 ///
 /// # Errors
-/// [`CallRule::CopySteps`], with where the region begins and the step.
+/// [`CallRule::CopySteps`], with the begin of the region and the step.
 pub fn copy_steps(info: &TextureInfo, region: &TextureRegion, steps: [u32; 3]) -> Checked {
     let block = info.format.block();
     let blocks = [block.width, block.height, 1];
@@ -260,7 +260,7 @@ pub fn copy_steps(info: &TextureInfo, region: &TextureRegion, steps: [u32; 3]) -
     Ok(())
 }
 
-/// Depth and stencil are copied to and from buffers on queues of a family with graphics: Vulkan's rule.
+/// Checks that depth and stencil are copied to and from buffers on queues of a family with graphics: Vulkan's rule.
 ///
 /// # Errors
 /// [`DeviceError::Unsupported`].
@@ -271,7 +271,7 @@ pub fn depth_copies(format: Format, has_graphics: bool) -> Checked {
     Ok(())
 }
 
-/// The largest mip of a texture is made of whole blocks: the rule of Direct3D 12 without unaligned block textures.
+/// Checks that the largest mip of a texture consists of whole blocks: the rule of Direct3D 12 without unaligned block textures.
 ///
 /// # Errors
 /// [`DeviceError::Unsupported`].
@@ -283,9 +283,8 @@ pub fn whole_blocks(info: &TextureInfo) -> Checked {
     Err(DeviceError::Unsupported { feature: "block-compressed textures whose sides are not whole blocks" })
 }
 
-/// Subresources of one texture are copied to those of another on a queue of this kind. The descriptions are
-/// equal in all but usage, clear value and view formats, and only graphics queues copy depth, stencil and
-/// multisampled texels.
+/// Checks a copy of subresources of one texture to another on a queue of this kind. The descriptions may differ only in usage,
+/// clear value and view formats, and only graphics queues copy depth, stencil and multisampled texels.
 ///
 /// # Errors
 /// [`CallRule::CopyDimension`], [`CallRule::CopyFormat`], [`CallRule::CopyExtent`], [`CallRule::CopyMips`] and
@@ -313,7 +312,7 @@ pub fn texture_copy(
     at_most(CallRule::CopySamplesQueue, u64::from(src.samples), 1)
 }
 
-/// Texels are copied from a buffer to this plane, where the driver does not lose them.
+/// Checks a copy of texels from a buffer to this plane, which some drivers lose.
 ///
 /// # Errors
 /// [`DeviceError::Unsupported`]: see [`Features::NO_STENCIL_UPLOADS`].
@@ -324,7 +323,7 @@ pub fn copy_to_plane(features: Features, plane: Plane) -> Checked {
     Ok(())
 }
 
-/// Subresources of a texture are copied to another texture, where the driver does not lose them.
+/// Checks a copy of subresources of a texture to another texture, which some drivers lose.
 ///
 /// # Errors
 /// [`DeviceError::Unsupported`]: see [`Features::NO_DEPTH_LAYER_COPIES`].
@@ -336,8 +335,8 @@ pub fn copy_to_layers(features: Features, info: &TextureInfo, which: Subresource
     Err(DeviceError::Unsupported { feature: "copies between depth textures beyond the first subresource" })
 }
 
-/// The CPU writes texels of a texture, which are in the first of the states before and in the second afterwards;
-/// `allowed` are the states in which it may.
+/// Checks a CPU write of texels of a texture. The two states are the ones before and after the write; `allowed` are the states
+/// in which the CPU may write.
 ///
 /// # Errors
 /// [`DeviceError::MissingUsage`] without [`Usage::CPU_WRITE`]; [`CallRule::WrittenState`], [`CallRule::WrittenFrom`];
@@ -365,14 +364,14 @@ pub fn texture_writes(
     Ok(())
 }
 
-/// A value of a destination is the source's.
+/// Checks that a value of a destination equals the source's.
 fn equal(rule: CallRule, found: impl Into<FieldValue>, expected: impl Into<FieldValue>) -> Checked {
     let (found, expected) = (found.into(), expected.into());
     if found == expected { Ok(()) } else { Err(DeviceError::invalid_call(rule, found, expected)) }
 }
 
-/// A heap of descriptors is not empty, holds at most `most`, and is visible only where shaders can see
-/// what it holds.
+/// Checks that a descriptor heap is not empty, has at most `most` descriptors, and is shader-visible only for kinds that
+/// shaders can access.
 ///
 /// # Errors
 /// [`DeviceError::InvalidDesc`].
@@ -384,7 +383,7 @@ pub fn descriptor_heap(desc: &DescriptorHeapDesc, most: u32) -> Checked {
     count("count", desc.count, most)
 }
 
-/// A count is from 1 to `most`.
+/// Checks that a count is from 1 to `most`.
 ///
 /// # Errors
 /// [`DeviceError::InvalidDesc`] with the field.
@@ -397,7 +396,7 @@ pub fn count(field: &'static str, count: u32, most: u32) -> Checked {
     Err(DeviceError::invalid_desc(field, count, allowed))
 }
 
-/// A heap of `of` descriptors has `count` of them from `first` on.
+/// Checks that a heap of `of` descriptors has `count` of them from `first` on.
 ///
 /// # Errors
 /// [`CallRule::DescriptorInside`].
@@ -406,7 +405,7 @@ pub fn descriptors_inside(first: u32, count: u64, of: u32) -> Checked {
     range(CallRule::DescriptorInside, u64::from(first), count, u64::from(of))
 }
 
-/// A descriptor is of the kind that its heap holds.
+/// Checks that a descriptor is of the kind of its heap.
 ///
 /// # Errors
 /// [`CallRule::DescriptorKind`].
@@ -418,7 +417,7 @@ pub fn descriptor_kind(descriptor: DescriptorKind, heap: DescriptorKind) -> Chec
     Err(DeviceError::invalid_call(CallRule::DescriptorKind, descriptor, heap))
 }
 
-/// The numbers of a set's bindings differ and are not above `last`, and each binding holds something.
+/// Checks that the numbers of a set's bindings differ and are not above `last`, and that each binding has descriptors.
 ///
 /// # Errors
 /// [`DeviceError::InvalidDesc`].
@@ -438,7 +437,7 @@ pub fn set_bindings(bindings: &[SetBinding], last: u32) -> Checked {
     Ok(())
 }
 
-/// A set has the binding and the element; says which binding it is.
+/// Checks that a set has the binding and the element. Returns the binding.
 ///
 /// # Errors
 /// [`CallRule::BindingExists`], [`CallRule::ElementExists`].
@@ -451,7 +450,7 @@ pub fn set_element(bindings: &[SetBinding], binding: u32, element: u32) -> Resul
     Err(DeviceError::invalid_call(CallRule::ElementExists, element, found.count))
 }
 
-/// The mips and the layers of a view of a texture exist, and there is one of each at least.
+/// Checks that the mips and layers of a texture view exist, at least one of each.
 ///
 /// # Errors
 /// [`DeviceError::InvalidDesc`] for none; [`CallRule::ViewMipsExist`], [`CallRule::ViewLayersExist`].
@@ -471,7 +470,7 @@ pub fn view_range(view: &TextureView, info: &TextureInfo) -> Checked {
     Ok(())
 }
 
-/// The format of a view is the texture's or one that it was created to be seen in.
+/// Checks that the format of a view is the texture's, or one of its view formats.
 ///
 /// # Errors
 /// [`DeviceError::InvalidDesc`].
@@ -483,7 +482,7 @@ pub fn view_format(view: &TextureView, info: &TextureInfo) -> Checked {
     Err(DeviceError::invalid_desc("format", view.format, allowed))
 }
 
-/// Stencil is sampled or an input attachment, of a format that has it.
+/// Checks that a view of stencil is sampled or an input attachment, in a format with stencil.
 ///
 /// # Errors
 /// [`DeviceError::InvalidDesc`].
@@ -497,10 +496,10 @@ pub fn view_plane(view: &TextureView, format: Format) -> Checked {
     Err(DeviceError::invalid_desc("plane", view.plane, allowed))
 }
 
-/// A view of a buffer is not empty and lies within its `capacity` bytes.
+/// Checks that a view of a buffer is not empty and lies within its `capacity` bytes.
 ///
 /// # Errors
-/// [`DeviceError::InvalidDesc`] for none; [`CallRule::ViewInside`].
+/// [`DeviceError::InvalidDesc`] for an empty view; [`CallRule::ViewInside`].
 pub fn buffer_view(offset: u64, size: u64, capacity: u64) -> Checked {
     if size == 0 {
         return Err(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1)));

@@ -1,4 +1,4 @@
-//! `Debug` of what names the API's objects: everything but the objects, which need not have it.
+//! `Debug` of types with API objects: all other fields, since the objects need not implement it.
 
 use std::fmt;
 use std::ops::Deref;

@@ -1,15 +1,15 @@
-//! What the contract asks a device to create: resources and heaps.
+//! Descriptions of resources.
 
 use tenure_heap::HeapCategory;
 
 use super::{Format, Usage};
 
-/// A buffer, as the device sees it.
+/// Description of a buffer for a device.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BufferInfo {
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Everything the buffer may be used as.
+    /// All uses of the buffer.
     pub usage: Usage,
 }
 
@@ -17,14 +17,14 @@ pub struct BufferInfo {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dimension {
-    /// Width and height, and layers of them.
+    /// Width and height, with layers.
     D2,
     /// Width, height and depth.
     D3,
 }
 
-/// The value a render or depth target is most often cleared to, kept with the resource because
-/// D3D12 clears fastest to the value named at creation.
+/// The preferred clear value of a render or depth target, kept with the resource because D3D12 clears fastest to the value
+/// given at creation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ClearValue {
     /// Red, green, blue, alpha.
@@ -33,30 +33,30 @@ pub enum ClearValue {
     DepthStencil(f32, u8),
 }
 
-/// A texture, as the device sees it.
+/// Description of a texture for a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextureInfo {
     /// Its shape.
     pub dimension: Dimension,
-    /// Texels across mip 0.
+    /// Width of mip 0 in texels.
     pub width: u32,
-    /// Texels down mip 0.
+    /// Height of mip 0 in texels.
     pub height: u32,
-    /// Texels deep at mip 0 for [`Dimension::D3`], array layers otherwise.
+    /// Depth of mip 0 in texels for [`Dimension::D3`], number of array layers otherwise.
     pub depth_or_layers: u32,
-    /// Mip levels; at least 1.
+    /// Number of mip levels; at least 1.
     pub mips: u32,
-    /// Samples a texel: 1, 2, 4, 8 or 16.
+    /// Samples per texel: 1, 2, 4, 8 or 16.
     pub samples: u32,
     /// Texel format.
     pub format: Format,
-    /// Everything the texture may be used as.
+    /// All uses of the texture.
     pub usage: Usage,
     /// The optimised clear value.
     pub clear: Option<ClearValue>,
-    /// Formats other than its own in which views may see it (D3D12's castable formats, Vulkan's
-    /// mutable format); those that it [is castable to](Format::is_castable_to). A texture that names its
-    /// [`Format::srgb_twin`] alone keeps its compression on all GPUs; each further format may cost it.
+    /// Formats of views other than its own (D3D12's castable formats, Vulkan's mutable format); only formats that its own [is
+    /// castable to](Format::is_castable_to). A texture with only its [`Format::srgb_twin`] keeps its compression on all GPUs;
+    /// each further format may cost it.
     pub view_formats: Vec<Format>,
 }
 
@@ -72,7 +72,7 @@ impl TextureInfo {
         [shrink(self.width), shrink(self.height), depth]
     }
 
-    /// Array layers: 1 for a 3D texture.
+    /// Number of array layers: 1 for a 3D texture.
     #[inline]
     #[must_use]
     pub const fn layers(&self) -> u32 {
@@ -82,14 +82,14 @@ impl TextureInfo {
         }
     }
 
-    /// Mips times layers: subresource `mip + layer * mips`. Saturates.
+    /// Number of subresources, mips times layers: subresource `mip + layer * mips`. Saturates.
     #[inline]
     #[must_use]
     pub const fn subresources(&self) -> u32 {
         self.mips.saturating_mul(self.layers())
     }
 
-    /// Bytes of one mip level of one layer, texels packed tightly; `None` when it overflows.
+    /// Bytes of one mip level of one layer, packed tightly; `None` when it overflows.
     #[must_use]
     pub fn mip_bytes(&self, mip: u32) -> Option<u64> {
         let block = self.format.block();
@@ -101,14 +101,14 @@ impl TextureInfo {
             .checked_mul(u64::from(self.samples))
     }
 
-    /// Bytes of all mips and layers, texels packed tightly; `None` when it overflows.
+    /// Bytes of all mips and layers, packed tightly; `None` when it overflows.
     #[must_use]
     pub fn packed_bytes(&self) -> Option<u64> {
         let layer = (0..self.mips).try_fold(0_u64, |sum, mip| sum.checked_add(self.mip_bytes(mip)?))?;
         layer.checked_mul(u64::from(self.layers()))
     }
 
-    /// Whether the CPU may write its texels where they stay, on a device that has such textures.
+    /// Whether the CPU may write its texels in place, on a device with such textures.
     #[inline]
     #[doc(hidden)]
     #[must_use]
@@ -119,7 +119,7 @@ impl TextureInfo {
     }
 }
 
-/// Any resource a device can create.
+/// Description of a resource for a device.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ResourceDesc {
     /// A buffer.
@@ -129,7 +129,7 @@ pub enum ResourceDesc {
 }
 
 impl ResourceDesc {
-    /// What the resource may be used as.
+    /// All uses of the resource.
     #[inline]
     #[must_use]
     pub const fn usage(&self) -> Usage {
@@ -139,14 +139,14 @@ impl ResourceDesc {
         }
     }
 
-    /// True for a texture of more than one sample a texel.
+    /// True for a multisampled texture.
     #[inline]
     #[must_use]
     pub const fn is_multisampled(&self) -> bool {
         matches!(self, Self::Texture(TextureInfo { samples: 2.., .. }))
     }
 
-    /// Mips times layers of a texture; 1 for a buffer.
+    /// Number of subresources: mips times layers of a texture; 1 for a buffer.
     #[inline]
     #[must_use]
     pub const fn subresources(&self) -> u32 {
@@ -157,27 +157,27 @@ impl ResourceDesc {
     }
 }
 
-/// What a resource needs from the heap it is placed in.
+/// Memory requirements of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirements {
-    /// Bytes it occupies.
+    /// Size in bytes.
     pub size: u64,
-    /// Bytes; a power of two.
+    /// Alignment in bytes; a power of two.
     pub alignment: u64,
-    /// Bit *i* is set when memory type *i* can hold it.
+    /// Bit *i* is set when memory type *i* is allowed.
     pub memory_types: u32,
     /// The category of heap it may be placed in.
     pub category: HeapCategory,
-    /// The driver prefers an allocation of its own (Vulkan's dedicated allocation). True where it
-    /// insists on it. Transient resources share memory all the same.
+    /// True when the driver prefers a dedicated allocation (Vulkan), also when it requires one. Transient resources share
+    /// memory all the same.
     pub prefers_dedicated: bool,
-    /// The driver insists on an allocation of its own, or is wrong with any other: the resource is
-    /// committed wherever it is created, transient ones included.
+    /// True when the driver requires a dedicated allocation, or is faulty without one: the resource is then always committed,
+    /// also if it is transient.
     pub requires_dedicated: bool,
 }
 
 impl Requirements {
-    /// True when the driver prefers an allocation of its own, or insists on it.
+    /// True when the driver prefers or requires a dedicated allocation.
     #[inline]
     #[must_use]
     pub const fn wants_dedicated(&self) -> bool {

@@ -1,13 +1,12 @@
-//! Descriptors: how shaders and render passes find resources.
+//! Descriptors: references to resources for shaders and render passes.
 //!
-//! Two models, of which a device has one or both. *Heaps* (Direct3D 12; on Vulkan by descriptor
-//! indexing): arrays of descriptors that shaders reach by index. *Sets* (Vulkan): small groups in the
-//! form of a layout. In both, descriptors are made in heaps that shaders do not see and copied from
-//! there to where they do.
+//! There are two models; a device supports one or both. *Heaps* (Direct3D 12; on Vulkan by descriptor indexing): arrays of
+//! descriptors that shaders access by index. *Sets* (Vulkan): small groups with a layout. In both, descriptors are created in
+//! heaps that are not shader-visible and copied to shader-visible heaps or sets.
 
 use super::{Device, Format, Plane, Usage};
 
-/// What a heap of descriptors holds.
+/// The kind of descriptors in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -27,55 +26,55 @@ impl DescriptorKind {
     /// Every kind, in index order.
     pub const ALL: [Self; 4] = [Self::Resource, Self::Sampler, Self::RenderTarget, Self::DepthStencil];
 
-    /// True for what shaders find in a heap of theirs.
+    /// True for kinds with shader-visible heaps.
     #[must_use]
     pub const fn is_for_shaders(self) -> bool {
         matches!(self, Self::Resource | Self::Sampler)
     }
 }
 
-/// A heap of descriptors to create.
+/// Description of a descriptor heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DescriptorHeapDesc {
-    /// What it holds.
+    /// Kind of its descriptors.
     pub kind: DescriptorKind,
-    /// Descriptors; at least 1.
+    /// Number of descriptors; at least 1.
     pub count: u32,
-    /// Shaders find them by index; only for kinds that are
-    /// [for shaders](DescriptorKind::is_for_shaders).
+    /// True for a shader-visible heap, indexed by shaders; only for kinds that are [for
+    /// shaders](DescriptorKind::is_for_shaders).
     pub shader_visible: bool,
 }
 
-/// What a device offers of descriptors.
+/// Descriptor limits of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DescriptorLimits {
-    /// The most views in one shader-visible heap; 0 where there are no such heaps.
+    /// Maximum number of views in one shader-visible heap; 0 without such heaps.
     pub visible_resources: u32,
-    /// The most samplers in one shader-visible heap; 0 where there are no such heaps.
+    /// Maximum number of samplers in one shader-visible heap; 0 without such heaps.
     pub visible_samplers: u32,
-    /// Descriptors of the API that an index of a shader-visible heap of views takes: 1, or 6 on Vulkan without
-    /// mutable descriptor types, where such a heap has an array for each of six types.
+    /// Number of API descriptors per index of a shader-visible heap of views: 1, or 6 on Vulkan without mutable descriptor
+    /// types, where such a heap has an array for each of six types.
     pub descriptors_per_index: u32,
-    /// The most different samplers alive at once.
+    /// Maximum number of distinct samplers alive at once.
     pub samplers: u32,
-    /// Shaders find descriptors in sets.
+    /// True when the device supports descriptor sets.
     pub sets: bool,
-    /// A freed descriptor can be made to say that there is nothing.
+    /// True when the device supports null descriptors.
     pub null: bool,
-    /// The greatest anisotropy of a sampler; 1 where there is none.
+    /// Maximum anisotropy of a sampler; 1 without anisotropic filtering.
     pub anisotropy: u32,
-    /// Bytes of the largest view of constants.
+    /// Maximum size of a view of constants, in bytes.
     pub constant_size: u64,
-    /// Bytes of the largest raw or structured view.
+    /// Maximum size of a raw or structured view, in bytes.
     pub storage_size: u64,
-    /// Elements of the largest typed view.
+    /// Maximum number of elements of a typed view.
     pub typed_elements: u32,
-    /// Bytes between the starts of typed views; a power of two.
+    /// Alignment of typed views, in bytes; a power of two.
     pub typed_alignment: u64,
 }
 
 impl DescriptorLimits {
-    /// The most descriptors of `kind` in one shader-visible heap.
+    /// Maximum number of descriptors of `kind` in one shader-visible heap.
     #[must_use]
     pub const fn visible(&self, kind: DescriptorKind) -> u32 {
         match kind {
@@ -86,19 +85,19 @@ impl DescriptorLimits {
     }
 }
 
-/// What shaders take the bytes of a buffer for.
+/// The shaders' interpretation of a buffer's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Elements {
     /// Bytes, in words of four.
     Raw,
-    /// Structures of so many bytes; a multiple of 4. Vulkan makes no difference to raw ones.
+    /// Structures of this size in bytes; a multiple of 4. Vulkan does not distinguish them from raw buffers.
     Structured(u32),
     /// Texels (Vulkan: texel buffers).
     Typed(Format),
 }
 
 impl Elements {
-    /// Bytes of one element.
+    /// Size of one element in bytes.
     #[must_use]
     pub const fn bytes(self) -> u64 {
         match self {
@@ -109,7 +108,7 @@ impl Elements {
     }
 }
 
-/// What shaders do with a buffer.
+/// Access of shaders to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BufferAccess {
     /// Read constants (uniform buffer).
@@ -132,48 +131,48 @@ impl BufferAccess {
     }
 }
 
-/// Bytes of a buffer, as shaders see them.
+/// A range of a buffer, as a view for shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BufferView {
-    /// The first byte.
+    /// Offset in bytes.
     pub offset: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// What shaders do with them.
+    /// Access of shaders to it.
     pub access: BufferAccess,
 }
 
-/// The shape in which a view shows a texture.
+/// The dimension of a texture view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ViewShape {
     /// One layer.
     D2,
-    /// Layers.
+    /// An array of layers.
     D2Array,
     /// Six layers as a cube.
     Cube,
-    /// Layers, six by six, as cubes.
+    /// Cubes of six layers each.
     CubeArray,
     /// A volume.
     D3,
 }
 
-/// What is done with a texture through a view.
+/// The use of a texture through a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TextureAccess {
     /// Shaders read it.
     Sampled,
-    /// Shaders read and write texels of one mip.
+    /// Shaders read and write it, in one mip.
     Storage,
-    /// Draws write its colours, in one mip.
+    /// Draws write colours to it, in one mip.
     RenderTarget,
-    /// Draws test against it, in one mip, and write it unless that is ruled out.
+    /// Draws test against it, in one mip, and write it unless it is read-only.
     DepthStencil {
-        /// Nothing is written, so that shaders may read it at the same time.
+        /// No writes, so that shaders may read it at the same time.
         read_only: bool,
     },
-    /// Pixel shaders read the texel that they are drawn to, of one mip, while the texture is
-    /// [`State::PIXEL_SHADER`](super::State::PIXEL_SHADER). Vulkan alone has it.
+    /// Pixel shaders read the texel at their own position, in one mip, while the texture is in
+    /// [`State::PIXEL_SHADER`](super::State::PIXEL_SHADER). Vulkan only.
     InputAttachment,
 }
 
@@ -190,7 +189,7 @@ impl TextureAccess {
         }
     }
 
-    /// The heap that such views are in.
+    /// The kind of descriptor of such views.
     #[must_use]
     pub const fn kind(self) -> DescriptorKind {
         match self {
@@ -201,55 +200,55 @@ impl TextureAccess {
     }
 }
 
-/// Subresources of a texture, as shaders and render passes see them.
+/// Subresources of a texture, as a view for shaders and render passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TextureView {
-    /// What is done with it.
+    /// Use of the texture through the view.
     pub access: TextureAccess,
-    /// The shape in which it is shown.
+    /// Dimension of the view.
     pub shape: ViewShape,
     /// The texture's format or one of its `view_formats`.
     pub format: Format,
-    /// What is read of depth and stencil.
+    /// The plane to read of a depth-stencil format.
     pub plane: Plane,
     /// The first mip.
     pub first_mip: u32,
-    /// Mips; at least 1.
+    /// Number of mips; at least 1.
     pub mips: u32,
     /// The first layer; 0 for a volume.
     pub first_layer: u32,
-    /// Layers; at least 1; 1 for a volume, whose slices are all in view.
+    /// Number of layers; at least 1; 1 for a volume, whose slices are all in the view.
     pub layers: u32,
 }
 
-/// How texels between texels are found.
+/// Filter between texels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Filter {
-    /// The nearest one.
+    /// The nearest texel.
     Nearest,
-    /// A mixture of the neighbours.
+    /// A weighted mean of the neighbours.
     #[default]
     Linear,
 }
 
-/// What is outside of a texture.
+/// Addressing outside of a texture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AddressMode {
-    /// The texture again.
+    /// Repeats the texture.
     #[default]
     Repeat,
-    /// The texture again, mirrored.
+    /// Repeats the texture, mirrored.
     Mirror,
-    /// Its edge.
+    /// Repeats the texel at the edge.
     Clamp,
-    /// The border's colour.
+    /// The border colour.
     Border,
 }
 
-/// The colour outside of a texture.
+/// Border colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BorderColor {
-    /// Nothing.
+    /// Transparent black.
     #[default]
     TransparentBlack,
     /// Black.
@@ -258,7 +257,7 @@ pub enum BorderColor {
     OpaqueWhite,
 }
 
-/// How a sampler compares.
+/// Comparison function of a sampler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Compare {
     /// Never true.
@@ -279,28 +278,28 @@ pub enum Compare {
     Always,
 }
 
-/// What a sampler does. Samplers that are equal in it share one descriptor.
+/// Parameters of a sampler. Samplers with equal parameters share one descriptor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SamplerInfo {
-    /// Where texels are larger than pixels.
+    /// Filter for magnification.
     pub mag: Filter,
-    /// Where texels are smaller than pixels.
+    /// Filter for minification.
     pub min: Filter,
-    /// Between mips.
+    /// Filter between mips.
     pub mip: Filter,
-    /// Outside of the texture: across, down, deep.
+    /// Addressing outside of the texture, in x, y and z.
     pub address: [AddressMode; 3],
     /// Added to the mip level; -16 to 15.99.
     pub mip_bias: f32,
     /// 1: none; up to [`DescriptorLimits::anisotropy`].
     pub anisotropy: u32,
-    /// Compares what it reads.
+    /// Comparison of the read values; `None` for none.
     pub compare: Option<Compare>,
     /// The finest mip level; at least 0.
     pub min_lod: f32,
     /// The coarsest mip level; not below `min_lod`.
     pub max_lod: f32,
-    /// The colour outside, for [`AddressMode::Border`].
+    /// Border colour, for [`AddressMode::Border`].
     pub border: BorderColor,
 }
 
@@ -322,20 +321,20 @@ impl Default for SamplerInfo {
     }
 }
 
-/// What a descriptor says. Made in heaps that shaders do not see.
+/// The contents of a descriptor, created in a heap that is not shader-visible.
 pub enum Descriptor<'a, D: Device> {
     /// A view of a buffer.
     Buffer {
         /// The buffer.
         resource: &'a D::Resource,
-        /// Which bytes, and what for.
+        /// Range and access.
         view: BufferView,
     },
     /// A view of a texture.
     Texture {
         /// The texture.
         resource: &'a D::Resource,
-        /// Which subresources, and what for.
+        /// Subresources and use.
         view: TextureView,
     },
     /// A sampler.
@@ -351,7 +350,7 @@ impl<D: Device> Clone for Descriptor<'_, D> {
 impl<D: Device> Copy for Descriptor<'_, D> {}
 
 impl<D: Device> Descriptor<'_, D> {
-    /// The heap that it belongs into.
+    /// The kind of heap for it.
     #[must_use]
     pub const fn kind(&self) -> DescriptorKind {
         match self {
@@ -362,17 +361,16 @@ impl<D: Device> Descriptor<'_, D> {
     }
 }
 
-/// What a descriptor that shaders see is made from.
+/// The source of a shader-visible descriptor.
 pub enum DescriptorSource<'a, D: Device> {
-    /// A descriptor of a heap that shaders do not see.
+    /// A descriptor of a heap that is not shader-visible.
     Copy {
         /// The heap.
         heap: &'a D::DescriptorHeap,
         /// Its index there.
         index: u32,
     },
-    /// The view of a texture and a sampler in one, each a descriptor of a heap that shaders do not see;
-    /// for sets alone.
+    /// A texture view combined with a sampler, each a descriptor of a heap that is not shader-visible; for sets only.
     Combined {
         /// The heap of the view.
         views: &'a D::DescriptorHeap,
@@ -383,15 +381,15 @@ pub enum DescriptorSource<'a, D: Device> {
         /// The sampler's index there.
         sampler: u32,
     },
-    /// An acceleration structure that rays are traced through; on Vulkan for sets alone.
+    /// An acceleration structure to trace rays through; on Vulkan for sets only.
     Structure(&'a D::AccelerationStructure),
-    /// Constants in a buffer; the offset is aligned for them, and so is the size on Direct3D 12.
+    /// Constants in a buffer; the offset must be aligned for constants, and on Direct3D 12 the size, too.
     Constants {
         /// The buffer.
         resource: &'a D::Resource,
-        /// The first byte.
+        /// Offset in bytes.
         offset: u64,
-        /// Bytes.
+        /// Size in bytes.
         size: u64,
     },
 }
@@ -404,35 +402,35 @@ impl<D: Device> Clone for DescriptorSource<'_, D> {
 
 impl<D: Device> Copy for DescriptorSource<'_, D> {}
 
-/// What one binding of a set holds.
+/// The kind of descriptors of a set's binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BindingKind {
     /// Constants (uniform buffers).
     Constants,
-    /// Constants whose offset is given each time that the set is bound (dynamic uniform buffers): one
-    /// set serves all constants of a page. Their view begins where the API buffer does.
+    /// Constants with an offset given each time the set is bound (dynamic uniform buffers): one set serves all constants of a
+    /// page. Their view begins at the beginning of the API buffer.
     DynamicConstants,
     /// Raw or structured buffers, read or written (storage buffers).
     Buffer,
-    /// Typed buffers that are read.
+    /// Read-only typed buffers.
     TypedBuffer,
-    /// Typed buffers that are written, too.
+    /// Writable typed buffers.
     TypedStorageBuffer,
-    /// Textures that are read.
+    /// Read-only textures.
     Texture,
-    /// Textures that are written, too.
+    /// Writable textures.
     StorageTexture,
     /// Samplers.
     Sampler,
-    /// Textures that are read, each with its sampler (combined image samplers). In a layout of the
-    /// program's own with a sampler in it (an immutable one), that one is used, whatever is bound.
+    /// Read-only textures, each with its sampler (combined image samplers). A layout of the program's own with an immutable
+    /// sampler uses that sampler, independent of the bound one.
     CombinedSampler,
-    /// Texels of the pass's own targets, for pixel shaders alone (input attachments). A set names the
-    /// layout that textures have in the state `PIXEL_SHADER`, and depth also in `DEPTH_READ | PIXEL_SHADER`;
-    /// a render pass has them in that layout where it reads them.
+    /// Texels of the pass's own targets, for pixel shaders only (input attachments). A set names the layout of textures in the
+    /// state `PIXEL_SHADER`, for depth also in `DEPTH_READ | PIXEL_SHADER`; a render pass must keep them in that layout while
+    /// it reads them.
     InputAttachment,
-    /// Acceleration structures that rays are traced through, of [`AccelerationStructureKind::Top`] or
-    /// `Generic`. In sets; in tables and heaps on Direct3D 12 alone, since shaders take an address on Vulkan.
+    /// Acceleration structures to trace rays through, of [`AccelerationStructureKind::Top`] or `Generic`. In sets; in tables
+    /// and heaps only on Direct3D 12, since shaders take an address on Vulkan.
     ///
     /// [`AccelerationStructureKind::Top`]: super::AccelerationStructureKind::Top
     AccelerationStructure,
@@ -454,13 +452,13 @@ impl BindingKind {
         Self::AccelerationStructure,
     ];
 
-    /// True when a binding of this kind takes what is made for one of `kind`.
+    /// True when a binding of this kind accepts descriptors for a binding of `kind`.
     #[must_use]
     pub fn takes(self, kind: Self) -> bool {
         self == kind || (self == Self::DynamicConstants && kind == Self::Constants)
     }
 
-    /// True for what only sets hold, and no heap that shaders index.
+    /// True for kinds that only sets can contain, not heaps indexed by shaders.
     #[must_use]
     pub const fn is_for_sets_alone(self) -> bool {
         matches!(self, Self::DynamicConstants | Self::CombinedSampler | Self::InputAttachment)
@@ -478,38 +476,38 @@ impl From<BufferAccess> for BindingKind {
     }
 }
 
-/// Descriptors of one kind in a set.
+/// A binding of a set: descriptors of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SetBinding {
     /// Its number in shaders.
     pub binding: u32,
-    /// What it holds.
+    /// Kind of its descriptors.
     pub kind: BindingKind,
-    /// Descriptors; at least 1.
+    /// Number of descriptors; at least 1.
     pub count: u32,
 }
 
 impl SetBinding {
-    /// One descriptor of that kind, at that number in shaders.
+    /// One descriptor of this kind, at this binding number in shaders.
     #[must_use]
     pub const fn new(binding: u32, kind: BindingKind) -> Self {
         Self { binding, kind, count: 1 }
     }
 
-    /// An array of so many.
+    /// Sets the number of descriptors of an array.
     #[must_use]
     pub const fn count(self, count: u32) -> Self {
         Self { count, ..self }
     }
 }
 
-/// One descriptor of a set, to be written.
+/// A write of one descriptor of a set.
 pub struct SetWrite<'a, D: Device> {
     /// The binding's number.
     pub binding: u32,
-    /// Which descriptor of the binding.
+    /// Index of the descriptor in the binding.
     pub element: u32,
-    /// What it is made from.
+    /// Source of the descriptor.
     pub source: DescriptorSource<'a, D>,
 }
 

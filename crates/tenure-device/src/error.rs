@@ -1,4 +1,4 @@
-//! What a device can answer instead of success.
+//! Errors of devices.
 
 use std::fmt;
 
@@ -15,28 +15,28 @@ pub enum FieldValue {
     Number(u64),
     /// A level of detail or a bias, in thousandths (saturating), so that errors can be compared.
     Thousandths(i64),
-    /// A level of detail or a bias that is none.
+    /// A level of detail or a bias that is not a number.
     NotANumber,
     /// A texel format.
     Format(Format),
     /// A set of uses.
     Usage(Usage),
-    /// How many dimensions a texture has.
+    /// The dimension of a texture.
     Dimension(Dimension),
-    /// What a view shows a texture as.
+    /// The shape of a texture view.
     Shape(ViewShape),
     /// A plane of a format.
     Plane(Plane),
-    /// What a heap holds.
+    /// The category of a heap.
     HeapCategory(HeapCategory),
-    /// What a heap of descriptors holds.
+    /// The kind of a descriptor heap.
     DescriptorKind(DescriptorKind),
-    /// What a binding of a descriptor set holds.
+    /// The kind of a binding of a descriptor set.
     BindingKind(BindingKind),
 }
 
 impl FieldValue {
-    /// The number, if it is one.
+    /// The number, if the value is one.
     #[must_use]
     pub const fn number(self) -> Option<u64> {
         match self {
@@ -135,21 +135,21 @@ impl From<BindingKind> for FieldValue {
     }
 }
 
-/// What a refused field may be: see [`DeviceError::InvalidDesc`].
+/// The constraint on a refused field: see [`DeviceError::InvalidDesc`].
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowed {
-    /// No less than this.
+    /// At least this.
     AtLeast(u64),
-    /// No more than this: a limit of the device, or of another field.
+    /// At most this: a limit of the device, or of another field.
     AtMost(u64),
-    /// This alone.
+    /// Exactly this.
     Exactly(u64),
     /// A multiple of this.
     MultipleOf(u64),
-    /// No uses but these.
+    /// Only these uses.
     Usage(Usage),
-    /// What else has to hold, or what to do.
+    /// Another condition, or a remedy.
     Rule(&'static str),
 }
 
@@ -171,7 +171,7 @@ impl fmt::Display for Allowed {
     }
 }
 
-/// The values of a broken rule, in brackets; nothing where it has none.
+/// The values of a broken rule, in brackets; empty without values.
 struct Values<'a>(&'a Option<FieldValue>, &'a Option<FieldValue>);
 
 impl fmt::Display for Values<'_> {
@@ -185,11 +185,11 @@ impl fmt::Display for Values<'_> {
     }
 }
 
-/// Why a call of the [`Device`](super::Device) contract failed.
+/// An error of a call of the [`Device`](super::Device) contract.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
-    /// The driver has no memory of that kind left for this request.
+    /// The driver has no memory of that type for this request.
     #[error("the driver refused {requested} B of memory type {}", memory.0)]
     OutOfMemory {
         /// Bytes asked for.
@@ -197,8 +197,8 @@ pub enum DeviceError {
         /// The memory type asked for.
         memory: MemoryTypeId,
     },
-    /// The driver was not asked for so much: it is more than there is, than the operating system grants, or than
-    /// the program's cap (`Gpu::set_memory_cap`) leaves.
+    /// The driver was not asked: the request exceeds the memory of the heap, the budget of the operating system, or the
+    /// program's cap (`Gpu::set_memory_cap`).
     #[error("{requested} B of memory type {} are more than there is, is granted, or the program's cap leaves", memory.0)]
     NotGranted {
         /// Bytes asked for.
@@ -206,7 +206,7 @@ pub enum DeviceError {
         /// The memory type asked for.
         memory: MemoryTypeId,
     },
-    /// The driver was not asked, as `NEVER_ALLOCATE` says.
+    /// The driver was not asked, because of `NEVER_ALLOCATE`.
     #[error(
         "no block of memory type {} has {requested} B free for this, and NEVER_ALLOCATE keeps the driver from being asked \
          for memory: ask without it, or for less", memory.0
@@ -217,7 +217,7 @@ pub enum DeviceError {
         /// The memory type.
         memory: MemoryTypeId,
     },
-    /// No memory type that is local to the GPU will do, and `DEVICE_LOCAL_ONLY` forbids the others.
+    /// No suitable memory type is local to the GPU, and `DEVICE_LOCAL_ONLY` forbids the others.
     #[error(
         "no memory that is local to the GPU can hold {requested} B for this use, and DEVICE_LOCAL_ONLY forbids memory \
          type {}, which can: ask without it, or for another MemoryUse", memory.0
@@ -225,7 +225,7 @@ pub enum DeviceError {
     DeviceLocalOnly {
         /// Bytes asked for.
         requested: u64,
-        /// The memory type that would be taken without the flag.
+        /// The memory type to be used without the flag.
         memory: MemoryTypeId,
     },
     /// The driver has no host memory or no object slots left.
@@ -234,8 +234,8 @@ pub enum DeviceError {
         /// The call that failed.
         what: &'static str,
     },
-    /// The driver has no device memory left for something other than an allocation: descriptors,
-    /// command buffers, page tables, a submission.
+    /// The driver has no device memory left for other purposes than allocations: descriptors, command buffers, page tables, a
+    /// submission.
     #[error("the driver is out of device memory of its own ({what})")]
     OutOfDeviceMemory {
         /// The call that failed.
@@ -250,68 +250,68 @@ pub enum DeviceError {
         /// The device's limit.
         limit: u64,
     },
-    /// The device lacks a feature that the call needs.
+    /// The device lacks a required feature.
     #[error("the device does not support {feature}")]
     Unsupported {
-        /// The feature, in the API's own words.
+        /// The feature, in the API's terms.
         feature: &'static str,
     },
-    /// The device lacks a texel format, or cannot use it for what was asked: see
+    /// The device does not support a texel format, or this use of it: see
     /// [`Device::supports_format`](super::Device::supports_format).
     #[error("the device does not support {feature} in the format {format:?}")]
     UnsupportedFormat {
         /// The format.
         format: Format,
-        /// What it lacks in it.
+        /// The unsupported use.
         feature: &'static str,
     },
-    /// A description no device accepts, or one beyond this device's limits.
+    /// A description that no device accepts, or one beyond this device's limits.
     #[error("invalid description: {field} = {value}: must be {allowed}")]
     InvalidDesc {
-        /// The field that is wrong.
+        /// The invalid field.
         field: &'static str,
         /// Its value.
         value: FieldValue,
-        /// What it may be.
+        /// The constraint on the field.
         allowed: Allowed,
     },
-    /// A use of a resource that it was not created for.
+    /// A use that the resource was not created for.
     #[error("the resource needs the usage {needs}, and was created with {has}")]
     MissingUsage {
-        /// The uses that the call needs.
+        /// The required uses.
         needs: Usage,
-        /// Those that the resource was created with.
+        /// The usage of the resource.
         has: Usage,
     },
-    /// A resource is to be used in a state that the call does not allow.
+    /// A state that the call does not allow.
     #[error("broken rule: {rule}: {state} (allowed: {allowed})")]
     InvalidState {
-        /// The rule that is broken.
+        /// The broken rule.
         rule: CallRule,
-        /// The state asked for, or the one that the resource is in.
+        /// The requested state, or the state of the resource.
         state: State,
-        /// The states that are allowed.
+        /// The allowed states.
         allowed: State,
     },
     /// A call that breaks a rule of the API: wrong heap, misaligned offset, out of range.
     #[error("broken rule: {rule}{}", Values(value, limit))]
     InvalidCall {
-        /// The rule that is broken.
+        /// The broken rule.
         rule: CallRule,
-        /// What breaks it; `None` where the rule says it all.
+        /// The value that breaks it; `None` if the rule says everything.
         value: Option<FieldValue>,
-        /// What the value is measured against, if anything.
+        /// The limit of the value, if there is one.
         limit: Option<FieldValue>,
     },
-    /// A call of the graphics API failed in a way that no rule of the contract explains.
+    /// A call of the graphics API failed for a reason that no rule of the contract covers.
     #[error("{call} failed ({code})")]
     ApiFailed {
-        /// The call.
+        /// The API call.
         call: &'static str,
-        /// The API's answer.
+        /// The returned code.
         code: ApiCode,
     },
-    /// The device was removed, reset or lost. Nothing works any more.
+    /// The device was removed, reset or lost. All further calls fail.
     #[error("the device is lost: {reason}")]
     Lost {
         /// The driver's reason.
@@ -333,7 +333,7 @@ impl DeviceError {
         Self::InvalidDesc { field, value: value.into(), allowed }
     }
 
-    /// [`InvalidCall`](Self::InvalidCall) with what breaks the rule and what that is measured against.
+    /// [`InvalidCall`](Self::InvalidCall) with the value that breaks the rule, and its limit.
     ///
     /// ```
     /// use tenure::device::{CallRule, DeviceError};
@@ -349,19 +349,19 @@ impl DeviceError {
         Self::InvalidCall { rule: rule.into(), value: Some(value.into()), limit: Some(limit.into()) }
     }
 
-    /// [`InvalidCall`](Self::InvalidCall) with what breaks the rule.
+    /// [`InvalidCall`](Self::InvalidCall) with the value that breaks the rule.
     #[must_use]
     pub fn invalid_value(rule: impl Into<CallRule>, value: impl Into<FieldValue>) -> Self {
         Self::InvalidCall { rule: rule.into(), value: Some(value.into()), limit: None }
     }
 
-    /// [`InvalidCall`](Self::InvalidCall) where the rule says it all.
+    /// [`InvalidCall`](Self::InvalidCall) without values.
     #[must_use]
     pub fn broken_rule(rule: impl Into<CallRule>) -> Self {
         Self::InvalidCall { rule: rule.into(), value: None, limit: None }
     }
 
-    /// A queue that cannot discard a texture of this usage: see [`State::to_discard`].
+    /// The error for a queue that cannot discard a texture of this usage: see [`State::to_discard`].
     #[must_use]
     pub fn cannot_discard(usage: Usage) -> Self {
         let rule = "a target on graphics queues, or UNORDERED_ACCESS on graphics and compute queues, \
@@ -369,14 +369,14 @@ impl DeviceError {
         Self::invalid_desc("usage", usage, Allowed::Rule(rule))
     }
 
-    /// A write state together with another state.
+    /// The error for a write state together with another state.
     #[must_use]
     pub fn write_state_alone(state: State) -> Self {
         let allowed = State::all() - State::WRITES;
         Self::InvalidState { rule: CallRule::WriteStateAlone, state, allowed }
     }
 
-    /// True for the failures that another block size, memory type or a later try may cure.
+    /// True for errors that another block size, another memory type or a later try may avoid.
     #[must_use]
     pub const fn is_shortage(&self) -> bool {
         matches!(

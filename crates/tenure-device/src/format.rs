@@ -1,31 +1,31 @@
-//! Texel formats, as far as memory management needs to know them.
+//! Texel formats, to the extent that memory management needs.
 
-/// How a texel format lies in memory: its block of texels and that block's bytes.
+/// Memory layout of a texel format: the extent and the size of a block of texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Texels across one block.
+    /// Width of a block in texels.
     pub width: u32,
-    /// Texels down one block.
+    /// Height of a block in texels.
     pub height: u32,
-    /// Bytes of one block.
+    /// Size of a block in bytes.
     pub bytes: u32,
 }
 
-/// What shaders read of a texel of depth and stencil.
+/// A plane of a texel format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Plane {
-    /// Its colour or depth.
+    /// Colour or depth.
     #[default]
     First,
-    /// Its stencil.
+    /// Stencil.
     Stencil,
 }
 
-/// The families of block-compressed formats, which a device has or lacks as a whole.
+/// The families of block-compressed formats; a device supports a family as a whole.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Compression {
-    /// BC1 to BC7: on desktop GPUs, and all that Direct3D 12 has.
+    /// BC1 to BC7: on desktop GPUs, and the only family of Direct3D 12.
     Bc,
     /// ETC2 and EAC: on phones.
     Etc2,
@@ -33,7 +33,7 @@ pub enum Compression {
     Astc,
 }
 
-/// What a texel is made of.
+/// The kind of a format's contents.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Color,
@@ -58,7 +58,7 @@ macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident: $width:literal x $height:literal, $bytes:literal, $class:ident;)*) => {
         /// A texel format.
         ///
-        /// No device has all of them: see `Gpu::supports_format`.
+        /// No device supports all of them: see `Gpu::supports_format`.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Format { $($(#[$doc])* $name,)* }
@@ -291,7 +291,7 @@ formats! {
     Astc12x12Srgb: 12 x 12, 16, Astc;
 }
 
-/// The formats that differ in the curve of their colours alone: linear, sRGB.
+/// Pairs of linear and sRGB formats.
 const SRGB: [(Format, Format); 23] = [
     (Format::Rgba8Unorm, Format::Rgba8Srgb),
     (Format::Bgra8Unorm, Format::Bgra8Srgb),
@@ -318,7 +318,7 @@ const SRGB: [(Format, Format); 23] = [
     (Format::Astc12x12Unorm, Format::Astc12x12Srgb),
 ];
 
-/// The other compressed formats with equal blocks that differ in how shaders take the bits alone.
+/// Further pairs of compressed formats with equal blocks that differ only in the interpretation of the bits.
 const SIGNED: [(Format, Format); 5] = [
     (Format::Bc4Unorm, Format::Bc4Snorm),
     (Format::Bc5Unorm, Format::Bc5Snorm),
@@ -343,7 +343,7 @@ impl Format {
         matches!(self.class(), Depth | DepthStencil)
     }
 
-    /// True for formats of depth and stencil at once, which APIs copy apart.
+    /// True for formats with both depth and stencil, whose planes the APIs copy separately.
     #[must_use]
     pub const fn has_stencil(self) -> bool {
         matches!(self.class(), DepthStencil)
@@ -364,13 +364,13 @@ impl Format {
         self.compression().is_some()
     }
 
-    /// True for formats whose colours lie on the sRGB curve.
+    /// True for sRGB formats.
     #[must_use]
     pub fn is_srgb(self) -> bool {
         SRGB.iter().any(|&(_, srgb)| srgb == self)
     }
 
-    /// The same format with colours on the sRGB curve; `None` where there is none.
+    /// The sRGB variant of the format; `None` where there is none.
     ///
     /// ```
     /// use tenure::Format;
@@ -383,14 +383,14 @@ impl Format {
         SRGB.iter().find(|&&(linear, srgb)| self == linear || self == srgb).map(|&(_, srgb)| srgb)
     }
 
-    /// The same format with linear colours: itself, unless it is an sRGB format.
+    /// The linear variant of the format: itself, unless it is an sRGB format.
     #[must_use]
     pub fn to_linear(self) -> Self {
         if self.is_srgb() { other(&SRGB, self).unwrap_or(self) } else { self }
     }
 
-    /// The sRGB format of a linear one, and the reverse; `None` where there is none. A texture is seen in
-    /// it where `TextureDesc::view_formats` names it.
+    /// The sRGB variant of a linear format, and the reverse; `None` where there is none. Views of a texture may have it if
+    /// `TextureDesc::view_formats` contains it.
     ///
     /// ```
     /// use tenure::Format;
@@ -402,8 +402,8 @@ impl Format {
         other(&SRGB, self)
     }
 
-    /// True when the APIs can show texels of one format in the other: colours with texels of equal size, of
-    /// compressed formats those alone that differ in how shaders take the bits.
+    /// True when the APIs allow views of one format in the other: colour formats with texels of equal size; for compressed
+    /// formats only pairs that differ in the interpretation of the bits.
     ///
     /// ```
     /// use tenure::Format;
@@ -422,9 +422,8 @@ impl Format {
         }
     }
 
-    /// The size of one block of texels of one plane in a buffer, as copies have it; `None` for stencil of a
-    /// format without. Of 24 bits of depth it is 4 bytes, the highest of which is written as 0 and
-    /// undefined when it is read.
+    /// The block of one plane in a buffer, as copies use it; `None` for stencil of a format without. For 24-bit depth it has 4
+    /// bytes; the highest byte is written as 0 and undefined when read.
     ///
     /// ```
     /// use tenure::{Format, Plane};
@@ -443,8 +442,8 @@ impl Format {
         }
     }
 
-    /// Bytes of which the offset of a plane's texels in a buffer is a multiple, beside what the device asks
-    /// for: a block, and on Vulkan 4 for depth and stencil. 1 for a plane that the format lacks.
+    /// Alignment in bytes of a plane's texels in a buffer, beside the device's alignments: the block size, and on Vulkan 4 for
+    /// depth and stencil. 1 for a plane that the format lacks.
     #[must_use]
     pub const fn copy_alignment(self, plane: Plane) -> u64 {
         match self.plane_block(plane) {
@@ -454,7 +453,7 @@ impl Format {
         }
     }
 
-    /// Its planes, which copies name one at a time: one, and stencil where the format has it.
+    /// Its planes, which copies name one at a time: one, plus stencil if the format has it.
     #[must_use]
     pub const fn planes(self) -> &'static [Plane] {
         if self.has_stencil() { &[Plane::First, Plane::Stencil] } else { &[Plane::First] }

@@ -1,4 +1,4 @@
-//! A device's heaps alone.
+//! The heaps of a device as an interface of their own.
 
 use std::ops::Deref;
 
@@ -6,8 +6,8 @@ use tenure_heap::{HeapDevice, HeapDeviceError, HeapProperties};
 
 use super::{Device, DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef, Permit};
 
-/// The heaps of a device, for [`HeapPools`](tenure_heap::HeapPools): programs that create their resources
-/// themselves need no more of it. `P` points to the device: a reference, an `Arc`.
+/// The heaps of a device, for [`HeapPools`](tenure_heap::HeapPools): the part of a device that programs need if they create
+/// their resources themselves. `P` points to the device: a reference, an `Arc`.
 ///
 /// ```
 /// use tenure::device::{Device as _, DeviceHeaps, HeapCategory, Permit};
@@ -30,8 +30,8 @@ pub struct DeviceHeaps<P: Deref<Target: Device>> {
 }
 
 impl<P: Deref<Target: Device>> DeviceHeaps<P> {
-    /// With a permit to destroy heaps: whoever makes it promises that nothing is placed in a heap any more when it
-    /// is destroyed, so when the last range in it is freed.
+    /// With a permit to destroy heaps. The caller promises that no resource is placed in a heap when it is destroyed, which
+    /// happens when the last range in it is freed.
     #[must_use]
     pub const fn new(device: P, permit: Permit<P::Target>) -> Self {
         Self { device, permit }
@@ -65,7 +65,7 @@ impl<P: Deref<Target: Device>> HeapDevice for DeviceHeaps<P> {
     }
 
     fn budget(&self) -> Vec<HeapBudget> {
-        // A device that does not answer grants everything, and refuses the heap itself.
+        // Without an answer there is no known limit; the heap's creation itself will fail.
         self.device.budget().unwrap_or_default()
     }
 }

@@ -1,48 +1,46 @@
-//! The device contract: everything tenure asks of a graphics API.
+//! The device contract: the interface between tenure and a graphics API.
 //!
-//! All policy is written once, above [`Device`]; a backend only translates. The contract is
-//! deliberately small and has no memory of its own: a backend does not pool, defer or retry.
+//! All policy is written once, above [`Device`]; a backend only translates. The contract is deliberately small and keeps no
+//! state: a backend does not pool, defer or retry.
 //!
-//! # What a backend promises
+//! # Obligations of a backend
 //! * Every call may be made from any thread; calls on one queue are made under one lock.
 //! * A failed call changes nothing.
 //! * `destroy_*` is immediate.
-//! * After the device is lost each call answers [`DeviceError::Lost`], none blocks, and `destroy_*`
-//!   still frees what it can.
+//! * After the device is lost each call returns [`DeviceError::Lost`], none blocks, and `destroy_*` still frees as much as
+//!   possible.
 //!
-//! # What a caller promises
-//! A driver does not check what it is given, and a backend cannot. Calls whose breach is undefined
-//! behaviour take a [`Permit`], which only `unsafe` code makes for a real device. The code that makes one
-//! promises, beyond what each call asks:
-//! * Objects are used with the device that made them.
-//! * The GPU is done with what is destroyed, and nothing made from it is used any more: no mapping of
-//!   a resource, no list that was recorded with it and is to be submitted. Resources are destroyed
-//!   before the heap that they are placed in. What is not destroyed is leaked, or not dropped before
-//!   the GPU is done with it.
-//! * What is submitted was recorded as the API asks, of objects that still exist.
+//! # Obligations of a caller
+//! A driver does not check its arguments, and a backend cannot. Calls with undefined behaviour on misuse take a [`Permit`],
+//! which only `unsafe` code can create for a real device. The creator of a permit promises, beyond the conditions of each call:
+//! * Objects are used with the device that created them.
+//! * The GPU has finished with destroyed objects, and nothing created from them is used any more: no mapping of a resource, no
+//!   recorded list that is to be submitted. Resources are destroyed before the heap that they are placed in. Objects that are
+//!   not destroyed are leaked, or not dropped before the GPU has finished with them.
+//! * Submitted commands were recorded according to the API's rules, with objects that still exist.
 //!
-//! Without a permit one can ask a device anything, map, and create what stands by itself.
+//! Without a permit, programs can query a device, map, and create independent objects.
 //!
 //! # A device that wraps another
-//! A wrapper, such as one that counts calls, takes the associated types of the inner device, or types of its own around them.
+//! A wrapper, such as one that counts calls, has the associated types of the inner device, or its own types around them.
 //! * Its list is a type of its own, because [`CommandList`] has the device as its parameter.
-//! * Arguments that name objects are made anew for the inner device, field by field: [`Barrier`], [`Descriptor`],
+//! * It rebuilds arguments that name objects for the inner device, field by field: [`Barrier`], [`Descriptor`],
 //!   [`DescriptorSource`], [`SetWrite`], [`AccelerationStructureRange`], [`MemoryBlock`], [`ObjectRef`], [`SubmitSync`],
 //!   [`TileUpdate`], [`TileSource`].
-//! * It passes on the methods that have a default, too. The compiler does not ask for them, and the default of a wrapper hides
-//!   the method of the inner device: [`create_committed_with_priority`](Device::create_committed_with_priority),
+//! * It forwards methods with a default, too. The compiler does not require them, and the default of a wrapper hides the method
+//!   of the inner device: [`create_committed_with_priority`](Device::create_committed_with_priority),
 //!   [`texture_write_states`](Device::texture_write_states), [`write_texture`](Device::write_texture),
 //!   [`name_range`](Device::name_range), [`make_resident`](Device::make_resident), [`evict`](Device::evict),
 //!   [`set_priority`](Device::set_priority), [`budget_changed`](Device::budget_changed),
 //!   [`take_trim_request`](Device::take_trim_request), [`reserve`](Device::reserve) and
 //!   [`CommandList::keep_unwritten`]. The defaults of [`supports_format`](Device::supports_format) and
 //!   [`submit`](Device::submit) call other methods, and may stay.
-//! * It makes the [`Permit`] for the inner device itself, with `unsafe`: a call that is passed on unchanged is one for which its
-//!   caller has made the promise. It is [`Checked`] if the inner device is.
-//! * Its [`manager_slot`](Device::manager_slot) is that of the inner device, which has one manager, wrapped or not.
+//! * It creates the [`Permit`] for the inner device with `unsafe`: for a call that it forwards unchanged, its caller has made
+//!   the promise. The permit is [`Checked`] if the inner device is.
+//! * Its [`manager_slot`](Device::manager_slot) is the slot of the inner device, which has one manager, wrapped or not.
 //! * Memory comes from [`create_heap`](Device::create_heap) and from both methods for committed resources. A wrapper with a
-//!   smaller limit lowers it in its own copy of [`Properties`], such as [`Properties::max_heap_size`]: a request within the
-//!   limits that is refused as a shortage has the manager give memory back and wait for the GPU.
+//!   smaller limit lowers it in its own copy of [`Properties`], such as [`Properties::max_heap_size`]: if it refuses a request
+//!   within the limits as a shortage, the manager releases memory and waits for the GPU.
 //!
 //! `Counted` of the crate `tenure-cli` is such a wrapper.
 
@@ -106,10 +104,10 @@ pub use texture_cache::{TextureCache, TextureKey};
 pub use tile::{TileLayout, TileRegion, TileSource, TileUpdate};
 pub use usage::{State, Usage};
 
-/// What [`Features::TEXTURE_WRITES`] is called where it is missing.
+/// The name of [`Features::TEXTURE_WRITES`] in errors.
 pub const TEXTURE_WRITES: &str = "writes of texels by the CPU";
 
-/// One queue's serial that something waits for: the submission's number on that queue.
+/// One submission of a queue: the queue, and the submission's serial on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueSerial {
     /// The queue.
@@ -118,7 +116,7 @@ pub struct QueueSerial {
     pub serial: u64,
 }
 
-/// An object of a device, to be named.
+/// An object to be named.
 pub enum ObjectRef<'a, D: Device> {
     /// A heap.
     Heap(&'a D::Heap),
@@ -140,49 +138,46 @@ pub enum ObjectRef<'a, D: Device> {
 pub trait Device: Send + Sync + Sized + 'static {
     /// A block of device memory (`ID3D12Heap`, `VkDeviceMemory`).
     type Heap: Send + Sync + 'static;
-    /// A buffer or a texture (`ID3D12Resource`, `VkBuffer` or `VkImage` with what was committed for it).
+    /// A buffer or a texture (`ID3D12Resource`; `VkBuffer` or `VkImage`, with its memory if committed).
     type Resource: Send + Sync + 'static;
-    /// The CPU's window into a resource.
+    /// A CPU mapping of a resource.
     type Mapping: Mapping + 'static;
     /// A command allocator with its list.
     type List: CommandList<Self> + 'static;
-    /// Descriptors in a row (`ID3D12DescriptorHeap`; on Vulkan the views themselves, or one large set
-    /// that shaders index).
+    /// Contiguous descriptors (`ID3D12DescriptorHeap`; on Vulkan the views themselves, or one large set that shaders index).
     type DescriptorHeap: Send + Sync + 'static;
-    /// The form of descriptor sets (`VkDescriptorSetLayout`).
+    /// The layout of descriptor sets (`VkDescriptorSetLayout`).
     type SetLayout: Send + Sync + 'static;
     /// Descriptor sets of one layout (`VkDescriptorPool` with all its sets).
     type SetBlock: Send + Sync + 'static;
-    /// Queries in a row (`ID3D12QueryHeap`, `VkQueryPool`).
+    /// Contiguous queries (`ID3D12QueryHeap`, `VkQueryPool`).
     type QueryHeap: Send + Sync + 'static;
     /// An acceleration structure in a range of a buffer (`VkAccelerationStructureKHR`; an address on Direct3D
     /// 12).
     type AccelerationStructure: Send + Sync + 'static;
-    /// A point that a semaphore or fence of the program's own reaches: `VkSemaphore`, with a value if it
-    /// is a timeline; `ID3D12Fence` with a value.
+    /// A point of an external semaphore or fence: `VkSemaphore`, with a value if it is a timeline; `ID3D12Fence` with a value.
     type ExternalPoint: Clone + fmt::Debug + Send + Sync + 'static;
-    /// The API's queue, as the program submits to it itself (`VkQueue`, `ID3D12CommandQueue`).
+    /// The API's queue, for submissions by the program itself (`VkQueue`, `ID3D12CommandQueue`).
     type NativeQueue<'a>;
 
-    /// What the device is. Does not change.
+    /// The properties of the device. They do not change.
     fn properties(&self) -> &Properties;
 
-    /// The place for the one manager that the device, with all its clones, can have at a time.
+    /// The slot for the single manager of the device and all of its clones.
     fn manager_slot(&self) -> &ManagerSlot;
 
-    /// What a resource needs from a heap: the same whenever the description is. A manager keeps the answers about
-    /// textures ([`TextureCache`]).
+    /// The memory requirements of a resource: equal for equal descriptions. A manager caches the answers for textures
+    /// ([`TextureCache`]).
     ///
     /// # Errors
     /// [`DeviceError::InvalidDesc`], [`DeviceError::Lost`].
     fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError>;
 
-    /// True when the device has plain 2D textures (one sample, no other [view
-    /// formats](TextureInfo::view_formats)) of a format for all of `usage`: when it answers
-    /// [`requirements`](Self::requirements) of one.
+    /// True when the device supports plain 2D textures (one sample, no other [view formats](TextureInfo::view_formats)) of a
+    /// format for all of `usage`: when [`requirements`](Self::requirements) of such a texture succeeds.
     fn supports_format(&self, format: Format, usage: Usage) -> bool {
         let block = format.block();
-        // Whole blocks, because not every device has others.
+        // Whole blocks, because not every device supports partial ones.
         let desc = ResourceDesc::Texture(TextureInfo {
             dimension: Dimension::D2,
             width: block.width * 4,
@@ -198,17 +193,16 @@ pub trait Device: Send + Sync + Sized + 'static {
         self.requirements(&desc).is_ok()
     }
 
-    /// Takes a block of memory from the driver.
+    /// Allocates a block of memory from the driver.
     ///
     /// # Errors
     /// A shortage ([`DeviceError::is_shortage`]): [`DeviceError::OutOfMemory`] if the driver has refused the bytes, [`DeviceError::InvalidCall`], [`DeviceError::Lost`].
     fn create_heap(&self, desc: &HeapDesc) -> Result<Self::Heap, DeviceError>;
 
-    /// Gives a heap back. Nothing is placed in it any more.
+    /// Frees a heap. No resource may be placed in it any more.
     fn destroy_heap(&self, permit: Permit<Self>, heap: Self::Heap);
 
-    /// Creates a resource with memory of its own, with the priority of its usage
-    /// ([`Usage::priority`]).
+    /// Creates a resource with memory of its own, with the default priority of its usage ([`Usage::priority`]).
     ///
     /// # Errors
     /// A shortage, [`DeviceError::InvalidDesc`], [`DeviceError::InvalidCall`], [`DeviceError::Lost`].
@@ -218,8 +212,8 @@ pub trait Device: Send + Sync + Sized + 'static {
         memory: MemoryTypeId,
     ) -> Result<Self::Resource, DeviceError>;
 
-    /// As [`create_committed`](Self::create_committed), with another priority than that of its usage. Here it is
-    /// [set](Self::set_priority) afterwards; APIs where an allocation has one from the start give it that.
+    /// As [`create_committed`](Self::create_committed), with a priority other than the default of its usage. By default it is
+    /// [set](Self::set_priority) afterwards; APIs with a priority at allocation pass it there.
     ///
     /// # Errors
     /// As [`create_committed`](Self::create_committed).
@@ -231,12 +225,12 @@ pub trait Device: Send + Sync + Sized + 'static {
         priority: Priority,
     ) -> Result<Self::Resource, DeviceError> {
         let made = self.create_committed(desc, memory)?;
-        // A hint; the next call reports a loss of the device.
+        // A hint: a loss of the device is reported by the next call.
         let _hinted = self.set_priority(permit, MemoryBlock::Resource(&made), priority);
         Ok(made)
     }
 
-    /// Creates a resource at a byte offset of a heap. The heap outlives it.
+    /// Creates a resource at a byte offset of a heap. The heap must outlive it.
     ///
     /// # Errors
     /// A shortage, [`DeviceError::InvalidDesc`], [`DeviceError::InvalidCall`] for a wrong heap
@@ -255,41 +249,40 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// [`DeviceError::Unsupported`] naming the feature, a shortage, [`DeviceError::Lost`].
     fn create_reserved(&self, desc: &ResourceDesc) -> Result<Self::Resource, DeviceError>;
 
-    /// Destroys a resource. The GPU is done with it.
+    /// Destroys a resource. The GPU must have finished with it.
     fn destroy_resource(&self, permit: Permit<Self>, resource: Self::Resource);
 
-    /// Maps a resource in host-visible memory, for as long as it lives. Mapping twice is allowed.
+    /// Maps a resource in host-visible memory, until its destruction. Mapping twice is allowed.
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`] when its memory is not host-visible, a shortage,
     /// [`DeviceError::Lost`].
     fn map(&self, resource: &Self::Resource) -> Result<Self::Mapping, DeviceError>;
 
-    /// The states in which the CPU may write texels of a texture with this description and
-    /// [`Usage::CPU_WRITE`] beside its usage, where the GPU uses such a texture as fast as one without.
-    /// [`State::COMMON`]: in none, or the GPU would be slower, as here. Of all descriptions alike where
-    /// [`Features::TEXTURE_WRITES`] is missing. Asked before textures are created, so a backend keeps
+    /// The states in which the CPU may write texels of a texture with this description and, beside its usage,
+    /// [`Usage::CPU_WRITE`], provided that the flag does not make the texture slower for the GPU. [`State::COMMON`] means none:
+    /// no such state exists, or the texture would be slower; the default implementation returns it. [`State::COMMON`] for all
+    /// descriptions where [`Features::TEXTURE_WRITES`] is missing. Queried before textures are created, so backends cache the
     /// answers.
     fn texture_write_states(&self, info: &TextureInfo) -> State {
         let _unused = info;
         State::COMMON
     }
 
-    /// Writes texels of a texture of [`Usage::CPU_WRITE`] by the CPU, at once and where they stay
-    /// (`vkCopyMemoryToImageEXT`). What is submitted afterwards, to any queue, finds them.
+    /// Writes texels of a texture of [`Usage::CPU_WRITE`] by the CPU, at once and in place (`vkCopyMemoryToImageEXT`). Later
+    /// submissions to any queue see them.
     ///
-    /// The subresources written to are in the state `before`, and in `after` afterwards, as after a barrier:
-    /// `before` is [`State::COMMON`], and what was in the subresources is lost, or it is `after`. `after` is one of the
-    /// [states](Self::texture_write_states) for it.
+    /// The written subresources must be in the state `before`, and are in `after` afterwards, as after a barrier: either
+    /// `before` is [`State::COMMON`], and the earlier contents of the subresources are lost, or it equals `after`. `after` must
+    /// be one of the [states](Self::texture_write_states) of the texture.
     ///
-    /// The GPU is through with all that was submitted and uses the texture, and no other thread writes the texture
-    /// or submits such work meanwhile.
+    /// The GPU must have finished all submissions that use the texture, and no other thread may write the texture or submit
+    /// such work meanwhile.
     ///
     /// # Errors
-    /// As [`check::texture_writes`]; [`DeviceError::InvalidCall`] for a resource that is no texture, or of another
-    /// device; [`DeviceError::Unsupported`] where there is no such write, as here; a shortage,
-    /// [`DeviceError::Lost`]. What the regions hold is undefined then, and where `before` is `COMMON` all of their
-    /// subresources.
+    /// As [`check::texture_writes`]; [`DeviceError::InvalidCall`] for a buffer, or a resource of another device;
+    /// [`DeviceError::Unsupported`] without such writes, as by default; a shortage, [`DeviceError::Lost`]. The contents of the
+    /// regions are undefined then; where `before` is `COMMON`, the contents of all their subresources.
     fn write_texture(
         &self,
         permit: Permit<Self>,
@@ -301,37 +294,36 @@ pub trait Device: Send + Sync + Sized + 'static {
         Err(DeviceError::Unsupported { feature: TEXTURE_WRITES })
     }
 
-    /// The GPU address of a buffer's byte 0, where the API has one.
+    /// The GPU address of a buffer's byte 0, on APIs with addresses.
     fn gpu_address(&self, resource: &Self::Resource) -> Option<u64>;
 
-    /// How a reserved resource is tiled.
+    /// The tile layout of a reserved resource.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] when it is not reserved.
+    /// [`DeviceError::InvalidCall`] for a resource that is not reserved.
     fn tile_layout(&self, resource: &Self::Resource) -> Result<TileLayout, DeviceError>;
 
     /// Gives an object the name that debuggers and validation messages show. Never fails; a
     /// device without names ignores it.
     fn set_name(&self, permit: Permit<Self>, object: ObjectRef<'_, Self>, name: &str);
 
-    /// Bytes of a buffer belong to an object of that name from now on; empty: to one without a name.
-    /// For messages alone, as [`set_name`](Self::set_name): a device that has no use for it does nothing,
-    /// as here.
+    /// Names a range of a buffer, for messages only, as [`set_name`](Self::set_name); an empty name removes it. Devices without
+    /// a use for it do nothing, as by default.
     #[inline]
     fn name_range(&self, buffer: &Self::Resource, offset: u64, size: u64, name: &str) {
         let _unused = (buffer, offset, size, name);
     }
 
-    /// Creates a command list for one queue. It is not open: see [`CommandList::begin`].
+    /// Creates a command list for one queue. It is closed: see [`CommandList::begin`].
     ///
     /// # Errors
     /// A shortage, [`DeviceError::Lost`].
     fn create_list(&self, permit: Permit<Self>, queue: QueueId) -> Result<Self::List, DeviceError>;
 
-    /// Destroys a list that the GPU is done with.
+    /// Destroys a list. The GPU must have finished with it.
     fn destroy_list(&self, permit: Permit<Self>, list: Self::List);
 
-    /// Creates a heap of descriptors, each of which holds nothing.
+    /// Creates a heap of empty descriptors.
     ///
     /// # Errors
     /// A shortage; [`DeviceError::Unsupported`] for a shader-visible heap on a device without;
@@ -339,15 +331,15 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// [`DeviceError::Lost`].
     fn create_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<Self::DescriptorHeap, DeviceError>;
 
-    /// Destroys a heap of descriptors, with what is left in it.
+    /// Destroys a heap of descriptors, with all descriptors in it.
     fn destroy_descriptor_heap(&self, permit: Permit<Self>, heap: Self::DescriptorHeap);
 
-    /// Makes a descriptor in a heap that shaders do not see, at an index that holds nothing. No other
-    /// thread writes or reads the same index meanwhile. It does not keep the resource.
+    /// Creates a descriptor at an empty index of a heap that is not shader-visible. No other thread may write or read the same
+    /// index meanwhile. The descriptor does not keep the resource alive.
     ///
     /// # Errors
-    /// A shortage, [`DeviceError::InvalidDesc`] or [`DeviceError::InvalidCall`] for what the API does
-    /// not allow, [`DeviceError::Unsupported`], [`DeviceError::Lost`]; then the index holds nothing.
+    /// A shortage, [`DeviceError::InvalidDesc`] or [`DeviceError::InvalidCall`] for views that the API does not allow,
+    /// [`DeviceError::Unsupported`], [`DeviceError::Lost`]; the index stays empty then.
     fn write_descriptor(
         &self,
         permit: Permit<Self>,
@@ -356,8 +348,8 @@ pub trait Device: Send + Sync + Sized + 'static {
         descriptor: &Descriptor<'_, Self>,
     ) -> Result<(), DeviceError>;
 
-    /// Fills indices of a shader-visible heap from `first` on. No other thread writes the same indices
-    /// meanwhile, and no work in flight reads them. Allocates nothing.
+    /// Writes descriptors of a shader-visible heap from index `first` on. No other thread may write the same indices meanwhile,
+    /// and no work in flight may read them. Allocates nothing.
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`], [`DeviceError::Unsupported`], [`DeviceError::Lost`].
@@ -369,9 +361,8 @@ pub trait Device: Send + Sync + Sized + 'static {
         sources: &[DescriptorSource<'_, Self>],
     ) -> Result<(), DeviceError>;
 
-    /// The indices hold nothing any more. What was made in a heap that shaders do not see is
-    /// destroyed; in one that they see, `freed_by` is given when a use of them is to be found: they
-    /// are filled with null descriptors, where the device has them.
+    /// Empties descriptors. In a heap that is not shader-visible they are destroyed. In a shader-visible heap, `freed_by` is
+    /// given if later uses are to be detected: the indices are then filled with null descriptors, on devices that support them.
     fn clear_descriptors(
         &self,
         permit: Permit<Self>,
@@ -381,17 +372,17 @@ pub trait Device: Send + Sync + Sized + 'static {
         freed_by: Option<&str>,
     );
 
-    /// Creates a form of descriptor sets; the numbers of its bindings differ.
+    /// Creates a layout of descriptor sets; the numbers of its bindings must differ.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] on a device without sets, [`DeviceError::InvalidDesc`], a
     /// shortage, [`DeviceError::Lost`].
     fn create_set_layout(&self, bindings: &[SetBinding]) -> Result<Self::SetLayout, DeviceError>;
 
-    /// Destroys a form. No block of it is left, and nothing being recorded uses it.
+    /// Destroys a layout. All of its blocks must be destroyed, and no open recording may use it.
     fn destroy_set_layout(&self, permit: Permit<Self>, layout: Self::SetLayout);
 
-    /// Creates `sets` descriptor sets, which hold nothing.
+    /// Creates `sets` empty descriptor sets.
     ///
     /// # Errors
     /// A shortage, [`DeviceError::InvalidDesc`], [`DeviceError::Lost`].
@@ -402,11 +393,11 @@ pub trait Device: Send + Sync + Sized + 'static {
         sets: u32,
     ) -> Result<Self::SetBlock, DeviceError>;
 
-    /// Destroys descriptor sets that the GPU is done with.
+    /// Destroys descriptor sets. The GPU must have finished with them.
     fn destroy_set_block(&self, permit: Permit<Self>, block: Self::SetBlock);
 
-    /// Writes descriptors of a set of a block. No other thread writes the block meanwhile, and no work in
-    /// flight or recorded reads the set. Allocates nothing.
+    /// Writes descriptors of a set of a block. No other thread may write the block meanwhile, and no work in flight or recorded
+    /// may read the set. Allocates nothing.
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`] for a binding, element or kind that the layout does not have,
@@ -419,23 +410,23 @@ pub trait Device: Send + Sync + Sized + 'static {
         writes: &[SetWrite<'_, Self>],
     ) -> Result<(), DeviceError>;
 
-    /// A set holds nothing any more; see [`clear_descriptors`](Self::clear_descriptors).
+    /// Empties a set; see [`clear_descriptors`](Self::clear_descriptors).
     fn clear_set(&self, permit: Permit<Self>, block: &Self::SetBlock, set: u32, freed_by: Option<&str>);
 
-    /// Creates a heap of queries. Where [`QueryLimits::must_reset`] says so, none of them is used before a
-    /// command has reset it: see [`CommandList::reset_queries`].
+    /// Creates a heap of queries. Where [`QueryLimits::must_reset`] is true, a command must reset each query before its first
+    /// use: see [`CommandList::reset_queries`].
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] for queries that the queue does not have
-    /// ([`Properties::has_queries`]), [`DeviceError::InvalidDesc`] for no queries at all,
-    /// [`DeviceError::InvalidCall`] for a queue that does not exist, a shortage, [`DeviceError::Lost`].
+    /// [`DeviceError::Unsupported`] for queries that the queue does not support ([`Properties::has_queries`]),
+    /// [`DeviceError::InvalidDesc`] for a count of 0, [`DeviceError::InvalidCall`] for a queue that does not exist, a shortage,
+    /// [`DeviceError::Lost`].
     fn create_query_heap(&self, desc: &QueryHeapDesc) -> Result<Self::QueryHeap, DeviceError>;
 
     /// Destroys a heap of queries.
     fn destroy_query_heap(&self, permit: Permit<Self>, heap: Self::QueryHeap);
 
-    /// Makes an acceleration structure of a range of a buffer, which outlives it. It holds nothing until a
-    /// list builds it or copies to it. On Direct3D 12 that is no call.
+    /// Creates an acceleration structure in a range of a buffer. The buffer must outlive it. The structure is empty until a
+    /// list builds it or copies to it. Direct3D 12 needs no API call for it.
     ///
     /// # Errors
     /// As [`AccelerationStructureRange::check`]; a shortage, [`DeviceError::Lost`].
@@ -448,15 +439,15 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// Destroys an acceleration structure. The buffer stays.
     fn destroy_acceleration_structure(&self, permit: Permit<Self>, structure: Self::AccelerationStructure);
 
-    /// The GPU address by which instances and shaders refer to an acceleration structure.
+    /// The GPU address of an acceleration structure, for instances and shaders.
     fn acceleration_structure_address(&self, structure: &Self::AccelerationStructure) -> u64;
 
-    /// Submits closed lists, each once until it is begun anew, in order, and sets the queue's fence to
-    /// [`SubmitSync::signal`] when all is done. Serials rise by one per submission.
+    /// Submits closed lists in order, each only once before its next `begin`, and signals [`SubmitSync::signal`] on the queue's
+    /// fence when all are complete. Serials increase by one per submission.
     ///
     /// # Errors
-    /// [`DeviceError::Lost`], [`DeviceError::InvalidCall`], a shortage; then nothing was submitted,
-    /// and no external point is waited for or signalled.
+    /// [`DeviceError::Lost`], [`DeviceError::InvalidCall`], a shortage; then nothing was submitted, and no external point is
+    /// waited for or signalled.
     fn submit_with(
         &self,
         permit: Permit<Self>,
@@ -465,8 +456,7 @@ pub trait Device: Send + Sync + Sized + 'static {
         sync: SubmitSync<'_, Self>,
     ) -> Result<(), DeviceError>;
 
-    /// [`submit_with`](Self::submit_with) without external points: after the given serials, as submission
-    /// `signal`.
+    /// [`submit_with`](Self::submit_with) without external points: after the given serials, as submission `signal`.
     ///
     /// # Errors
     /// As [`submit_with`](Self::submit_with).
@@ -482,14 +472,14 @@ pub trait Device: Send + Sync + Sized + 'static {
         self.submit_with(permit, queue, lists, SubmitSync::new(waits, signal))
     }
 
-    /// Lets the program submit to a queue itself: after the given serials, as submission `signal`, whatever
-    /// `run` submits and answers. No other call uses the queue meanwhile.
+    /// Lets the program submit to a queue itself: after the given serials, as submission `signal`, independent of the
+    /// submissions and the result of `run`. No other call may use the queue meanwhile.
     ///
-    /// `run` does not panic, and makes no submission through this contract to the same queue.
+    /// `run` must not panic, and must not submit to the same queue through this contract.
     ///
     /// # Errors
-    /// [`DeviceError::Lost`], [`DeviceError::InvalidCall`], a shortage; then `run` was not called. Once it
-    /// was called, [`DeviceError::Lost`] alone: the device counts as lost when the fence cannot be told.
+    /// [`DeviceError::Lost`], [`DeviceError::InvalidCall`], a shortage; then `run` was not called. After the call of `run` only
+    /// [`DeviceError::Lost`]: if the fence cannot be signalled, the device counts as lost.
     fn submit_external<T>(
         &self,
         permit: Permit<Self>,
@@ -499,9 +489,9 @@ pub trait Device: Send + Sync + Sized + 'static {
         run: impl FnOnce(Self::NativeQueue<'_>) -> T,
     ) -> Result<T, DeviceError>;
 
-    /// Changes tile mappings in the queue's order, as a submission that signals `signal`. Until that is
-    /// complete the resources and heaps named are in use: none of them is destroyed before. A heap is
-    /// in use, too, by all work that touches tiles mapped to it.
+    /// Changes tile mappings in the queue's order, as a submission that signals `signal`. Until that is complete the resources
+    /// and heaps in `updates` are in use: none may be destroyed before. A heap is in use by all work that accesses tiles mapped
+    /// to it, too.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`], [`DeviceError::InvalidCall`], [`DeviceError::Lost`]; then
@@ -515,14 +505,13 @@ pub trait Device: Send + Sync + Sized + 'static {
         signal: u64,
     ) -> Result<(), DeviceError>;
 
-    /// Makes blocks resident, each once more: as often as they are [evicted](Self::evict) they have to be
-    /// made resident again. A new block counts one. The CPU does not wait: only submissions
-    /// that [name](SubmitSync::paging) the answered point, or a later one, use the blocks. Destroying a block
-    /// needs no count.
+    /// Makes blocks resident. Residency is counted: a block is resident until it was [evicted](Self::evict) as often as it was
+    /// made resident; a new block has a count of one. The CPU does not wait: only submissions that [name](SubmitSync::paging)
+    /// the returned point, or a later one, may use the blocks. A block may be destroyed at any count.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] where [`Properties::residency`] is not [`Residency::Explicit`], as here; a
-    /// shortage, [`DeviceError::InvalidCall`], [`DeviceError::Lost`].
+    /// [`DeviceError::Unsupported`] where [`Properties::residency`] is not [`Residency::Explicit`], as by default; a shortage,
+    /// [`DeviceError::InvalidCall`], [`DeviceError::Lost`].
     fn make_resident(
         &self,
         permit: Permit<Self>,
@@ -532,8 +521,8 @@ pub trait Device: Send + Sync + Sized + 'static {
         Err(DeviceError::Unsupported { feature: "residency" })
     }
 
-    /// Takes one from how often each block was made resident. At 0 the operating system may take its
-    /// memory: no work in flight uses it, and none does before it is resident again. What it holds stays.
+    /// Decrements the residency count of each block. At 0 the operating system may take its memory: no work in flight may use
+    /// it, and no later work before it is resident again. Its contents are kept.
     ///
     /// # Errors
     /// As [`make_resident`](Self::make_resident).
@@ -542,8 +531,8 @@ pub trait Device: Send + Sync + Sized + 'static {
         Err(DeviceError::Unsupported { feature: "residency" })
     }
 
-    /// How much it matters from now on that a block stays in fast memory. A hint: where
-    /// [`Properties::residency`] is [`Residency::None`] it does nothing, as here.
+    /// Sets the priority of a block for staying in fast memory. A hint: no effect where [`Properties::residency`] is
+    /// [`Residency::None`], as by default.
     ///
     /// # Errors
     /// [`DeviceError::Lost`].
@@ -563,35 +552,32 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// [`DeviceError::Lost`].
     fn completed(&self, queue: QueueId) -> Result<u64, DeviceError>;
 
-    /// Blocks until a serial is complete or the time is over; true when it is complete.
+    /// Blocks until a serial is complete or the timeout expires; true when it is complete.
     ///
     /// # Errors
     /// [`DeviceError::Lost`].
     fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError>;
 
-    /// What the OS grants and counts, for each memory heap. May take milliseconds on real drivers:
-    /// ask at most once a frame.
+    /// Budget and usage of each memory heap, from the operating system. May take milliseconds on real drivers: call at most
+    /// once a frame.
     ///
     /// # Errors
     /// [`DeviceError::Lost`].
     fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError>;
 
-    /// Whether the operating system has said, since this was last asked, that what it grants has changed. Cheap enough
-    /// to be asked several times a frame. Never, where no such thing is heard, as here: there the
-    /// [budget](Self::budget) tells.
+    /// Whether the operating system has reported a change of the budget since the last call. Cheap enough for several calls a
+    /// frame. Always false on systems without such reports, as by default: query the [budget](Self::budget) there.
     fn budget_changed(&self) -> bool {
         false
     }
 
-    /// What the operating system has asked to be evicted since this was last asked. Cheap. `None` where it asks for
-    /// nothing, as here.
+    /// The operating system's request for evictions since the last call. Cheap. `None` without a request, as by default.
     fn take_trim_request(&self) -> Option<TrimRequest> {
         None
     }
 
-    /// Tells the operating system how many bytes of each memory heap the program cannot do without, from now on
-    /// until told otherwise. A hint, which may take as long as asking for the [budget](Self::budget). Here it does
-    /// nothing.
+    /// Tells the operating system the minimum of bytes that the program needs in each memory heap, until the next call. A hint,
+    /// which may take as long as a [budget](Self::budget) query. No effect by default.
     fn reserve(&self, bytes: &[u64]) {
         let _unused = bytes;
     }
@@ -605,15 +591,14 @@ pub trait Device: Send + Sync + Sized + 'static {
 
 /// A persistently mapped resource.
 ///
-/// Writes are visible to submissions made after them and reads see what completed submissions
-/// wrote: a backend with non-coherent memory flushes and invalidates inside these calls.
-/// The mapping is valid as long as its resource; tenure never uses one after destroying the other.
+/// Writes are visible to submissions made after them, and reads see the writes of completed submissions: a backend with
+/// non-coherent memory flushes and invalidates inside these calls. The mapping is valid as long as its resource; tenure never
+/// uses a mapping after the destruction of its resource.
 ///
-/// Threads may call it at once. Two writes to overlapping bytes at the same time leave one or the
-/// other's bytes, in any mixture, and a read beside them sees such; it is no data race: see
-/// [`mapped`], with which backends copy.
+/// Several threads may use it at once. Two simultaneous writes to overlapping bytes leave the bytes of either, in any mixture,
+/// and a simultaneous read sees such a mixture; it is not a data race: see [`mapped`], which backends copy with.
 pub trait Mapping: Send + Sync {
-    /// Bytes that are mapped.
+    /// Size in bytes.
     fn size(&self) -> u64;
 
     /// Copies `bytes` to `offset`.
@@ -628,13 +613,12 @@ pub trait Mapping: Send + Sync {
     /// [`DeviceError::InvalidCall`] when the range leaves the mapping, [`DeviceError::Lost`].
     fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError>;
 
-    /// The address of byte 0, where all that is done through it is seen by the GPU and back with
-    /// nothing else called. There is none in memory that is flushed and invalidated, or mapped anew for
-    /// each read, nor on the simulated device, which checks each access.
+    /// The address of byte 0, if all accesses through it are coherent with the GPU without further calls. `None` for memory
+    /// that is flushed and invalidated, or mapped anew for each read, and on the simulated device, which checks each access.
     fn as_ptr(&self) -> Option<NonNull<u8>>;
 }
 
-/// The slot of a device for its only manager. All clones of a device share it.
+/// The slot of a device for its single manager. All clones of a device share it.
 ///
 /// A manager counts the submissions of each queue, and the queue's fence counts with it. Two managers of one
 /// device would give the same numbers to different submissions.

@@ -1,31 +1,31 @@
-//! The few commands that tenure itself records.
+//! The commands that tenure itself records.
 
 use super::{
     Block, CallRule, Device, DeviceError, Features, Format, Plane, QueueId, QueueKind, State, TextureInfo,
 };
 
-/// Which part of a resource a barrier is for.
+/// The part of a resource that a barrier affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subresource {
-    /// All of it.
+    /// The whole resource.
     All,
     /// Subresource `mip + layer * mips`.
     One(u32),
 }
 
-/// Hands a texture from one queue family to another (Vulkan). The same barrier is recorded on
-/// both queues: first on `from` (release), then on `to` (acquire). Buffers are never handed over
-/// between queues: see [`QueueProperties::family`](super::QueueProperties::family).
+/// A transfer of a texture between queue families (Vulkan). The same barrier is recorded on both queues: first on `from`
+/// (release), then on `to` (acquire). Buffers are never transferred between queues: see
+/// [`QueueProperties::family`](super::QueueProperties::family).
 ///
-/// [`QueueId::PEER`] on one side hands a resource of [`Usage::SHARED`](super::Usage::SHARED), a buffer or all of a
-/// texture, to another device or process, or takes it from there. It is recorded on the other side's queue alone, from
-/// and to the same state, and for [`Usage::SHARED_ACROSS_DRIVERS`](super::Usage::SHARED_ACROSS_DRIVERS) by the queue family
-/// `FOREIGN` in place of `EXTERNAL`; where states are not the driver's business (Direct3D 12), it records nothing.
+/// [`QueueId::PEER`] on one side transfers a resource of [`Usage::SHARED`](super::Usage::SHARED), a buffer or a whole texture,
+/// to another device or process, or back. It is recorded on the other side's queue only, with equal states before and after,
+/// and for [`Usage::SHARED_ACROSS_DRIVERS`](super::Usage::SHARED_ACROSS_DRIVERS) with the queue family `FOREIGN` in place of
+/// `EXTERNAL`; on APIs where the driver does not track states (Direct3D 12), it records nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueTransfer {
-    /// The queue that gives it up.
+    /// The releasing queue.
     pub from: QueueId,
-    /// The queue that takes it.
+    /// The acquiring queue.
     pub to: QueueId,
 }
 
@@ -35,37 +35,35 @@ pub enum Barrier<'a, D: Device> {
     Transition {
         /// The resource.
         resource: &'a D::Resource,
-        /// Which part of it.
+        /// The part of it.
         subresource: Subresource,
-        /// How it was used.
+        /// State before.
         before: State,
-        /// How it will be used.
+        /// State after.
         after: State,
-        /// The change of owner, if any; textures only.
+        /// The ownership transfer, if any; textures only.
         transfer: Option<QueueTransfer>,
     },
-    /// Unordered accesses before it are done before those after it.
+    /// Orders unordered accesses before it and after it.
     Unordered {
         /// The resource.
         resource: &'a D::Resource,
     },
-    /// From here on `after` owns the bytes that it shares with `before`, with undefined contents:
-    /// what used them is done before `after` does.
+    /// Makes `after` the owner of the bytes that it shares with `before`, with undefined contents: earlier uses of the bytes
+    /// are ordered before uses of `after`.
     ///
-    /// On [`StateModel::Explicit`](super::StateModel::Explicit) `after` is in [`State::COMMON`] from
-    /// here on, and its first transition, from there, may be in the same call. On
-    /// [`StateModel::Promotion`](super::StateModel::Promotion) it keeps its state.
+    /// On [`StateModel::Explicit`](super::StateModel::Explicit) `after` is in [`State::COMMON`] afterwards, and its first
+    /// transition, from there, may be in the same call. On [`StateModel::Promotion`](super::StateModel::Promotion) it keeps its
+    /// state.
     Aliasing {
-        /// The resource that owned them; `None`: any.
+        /// The previous owner; `None`: any.
         before: Option<&'a D::Resource>,
-        /// The resource that owns them now.
+        /// The new owner.
         after: &'a D::Resource,
-        /// How the bytes were used on this queue since they were last put in order: any union of
-        /// states, several write states together too. Empty: not at all, so that there is nothing to
-        /// order; [`State::all`]: in any way.
+        /// The uses of the bytes on this queue since the last barrier that orders them: any union of states, also of several
+        /// write states. Empty: no use, so that nothing needs ordering; [`State::all`]: any use.
         from: State,
-        /// How `after` is used before the next barrier on each part of it: any union of states.
-        /// Empty: unknown.
+        /// The uses of `after` before the next barrier on each part of it: any union of states. Empty: unknown.
         to: State,
     },
 }
@@ -85,7 +83,7 @@ pub struct TextureRegion {
     pub mip: u32,
     /// Array layer.
     pub layer: u32,
-    /// Its colour or depth, or its stencil: copies move one at a time.
+    /// The colour or depth plane, or the stencil plane: a copy moves one at a time.
     pub plane: Plane,
     /// First texel: x, y, z.
     pub origin: [u32; 3],
@@ -93,13 +91,12 @@ pub struct TextureRegion {
     pub extent: [u32; 3],
 }
 
-/// Texels that the CPU writes to a region of a texture: see
-/// [`Device::write_texture`](super::Device::write_texture).
+/// A CPU write of texels to a region of a texture: see [`Device::write_texture`](super::Device::write_texture).
 #[derive(Clone, Copy, Debug)]
 pub struct TextureWrite<'a> {
-    /// Where to.
+    /// Destination.
     pub region: TextureRegion,
-    /// Bytes from one row of blocks to the next, a multiple of the bytes of a block.
+    /// Bytes from one row of blocks to the next, a multiple of the block size.
     pub row_pitch: u64,
     /// Rows of blocks from one slice to the next.
     pub rows: u32,
@@ -108,7 +105,7 @@ pub struct TextureWrite<'a> {
 }
 
 impl TextureWrite<'_> {
-    /// The subresource that it is in.
+    /// The subresource of the region.
     #[must_use]
     pub const fn subresource(&self, info: &TextureInfo) -> u32 {
         self.region.layer.saturating_mul(info.mips).saturating_add(self.region.mip)
@@ -131,7 +128,7 @@ impl TextureInfo {
 }
 
 impl TextureRegion {
-    /// The size of one block of its texels in a buffer; of a plane that the format lacks, the format's own.
+    /// The size of one block of its texels in a buffer; for a plane that the format lacks, the format's own block size.
     #[must_use]
     pub const fn block(&self, format: Format) -> Block {
         match format.plane_block(self.plane) {
@@ -140,12 +137,11 @@ impl TextureRegion {
         }
     }
 
-    /// Checks that the plane exists, that the box is not empty, lies within the texture, and begins and ends at whole
-    /// blocks (or at the mip's edge); and that the texture is not multisampled, because no API
-    /// copies such texels to or from a buffer.
+    /// Checks that the plane exists; that the box is not empty, lies within the texture, and begins and ends at whole blocks
+    /// (or at the mip's edge); and that the texture is not multisampled, because no API copies such texels to or from a buffer.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] with the rule that it breaks.
+    /// [`DeviceError::InvalidCall`] with the broken rule.
     pub fn check(&self, info: &TextureInfo) -> Result<(), DeviceError> {
         let outside =
             |rule: CallRule, value: u32, limit: u32| Err(DeviceError::invalid_call(rule, value, limit));
@@ -181,7 +177,7 @@ impl TextureRegion {
     /// kind.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] with the rule that it breaks; [`DeviceError::Unsupported`].
+    /// [`DeviceError::InvalidCall`] with the broken rule; [`DeviceError::Unsupported`].
     pub fn check_copy(
         &self,
         info: &TextureInfo,
@@ -203,10 +199,10 @@ impl TextureRegion {
     }
 }
 
-/// How texels lie in a buffer.
+/// Layout of texels in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferLayout {
-    /// Byte of the first texel; a multiple of `copy_offset_alignment`.
+    /// Offset of the first texel in bytes; a multiple of `copy_offset_alignment`.
     pub offset: u64,
     /// Bytes from one row of blocks to the next; a multiple of `copy_pitch_alignment`.
     pub row_pitch: u64,
@@ -215,9 +211,8 @@ pub struct BufferLayout {
 }
 
 impl BufferLayout {
-    /// Bytes from the first texel to the end of the last, for a box of so many texels in such blocks; `None` when
-    /// that overflows, a row is longer than the pitch (even if it is the only one: no API takes
-    /// that), or slices would overlap.
+    /// Bytes from the first texel to the end of the last, for a box of this extent in such blocks; `None` when that overflows,
+    /// a row is longer than the pitch (even a single row: no API accepts that), or slices would overlap.
     #[must_use]
     pub fn bytes(&self, block: Block, extent: [u32; 3]) -> Option<u64> {
         let [width, height, depth] = extent;
@@ -232,28 +227,25 @@ impl BufferLayout {
     }
 }
 
-/// A command allocator and the list recorded from it, as one thing that is recycled as one.
+/// A command allocator and the list recorded from it, recycled together.
 ///
-/// A list is made open for recording by [`begin`](Self::begin), which also resets it; the caller
-/// makes sure that its last submission has completed.
+/// [`begin`](Self::begin) opens a list for recording, which also resets it; its last submission must have completed.
 pub trait CommandList<D: Device>: Send {
-    /// Forgets what was recorded and starts anew.
+    /// Resets the list and opens it.
     ///
     /// # Errors
-    /// As the driver reports, after which the list can only be destroyed;
-    /// [`DeviceError::InvalidCall`] for one that is open, and for one that `begin` or
-    /// [`close`](Self::close) has refused before.
+    /// The driver's error, after which the list can only be destroyed; [`DeviceError::InvalidCall`] for an open list, and after
+    /// an earlier error of `begin` or [`close`](Self::close).
     fn begin(&mut self) -> Result<(), DeviceError>;
 
-    /// Ends recording; what was wrong with what was recorded is reported here, as D3D12 does.
+    /// Ends recording. Errors of recorded commands are reported here, as D3D12 does.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] for the first command that broke a rule, or what the driver
-    /// reports. The list can only be destroyed then, because Direct3D 12 refuses to reset a list
-    /// whose `Close` failed.
+    /// [`DeviceError::InvalidCall`] for the first command that broke a rule, or the driver's error. The list can only be
+    /// destroyed then, because Direct3D 12 refuses to reset a list whose `Close` failed.
     fn close(&mut self) -> Result<(), DeviceError>;
 
-    /// Records barriers, all at once.
+    /// Records barriers, in one batch.
     fn barriers(&mut self, barriers: &[Barrier<'_, D>]);
 
     /// Copies bytes between buffers.
@@ -284,67 +276,66 @@ pub trait CommandList<D: Device>: Send {
         layout: BufferLayout,
     );
 
-    /// Copies whole subresources of a texture, all their planes, to the same subresources of another texture. The
-    /// two are of one device and their descriptions are equal in all but usage, clear value and view formats; see
-    /// [`check::texture_copy`](super::check::texture_copy). Formats of all kinds, several samples and three
-    /// dimensions are copied.
+    /// Copies whole subresources of a texture, with all planes, to the same subresources of another texture. Both must be of
+    /// the same device, with descriptions that differ in usage, clear value and view formats at most; see
+    /// [`check::texture_copy`](super::check::texture_copy). Formats of all kinds, several samples and three dimensions are
+    /// supported.
     ///
-    /// The source's subresources are in [`State::COPY_SRC`], the destination's in [`State::COPY_DST`]. Colour
-    /// with one sample is copied on queues of all kinds. Depth, stencil and multisampled texels are copied on
-    /// graphics queues alone, because not all drivers and validation layers take them on other queues.
+    /// The source's subresources must be in [`State::COPY_SRC`], the destination's in [`State::COPY_DST`]. Queues of all kinds
+    /// copy colour with one sample. Only graphics queues copy depth, stencil and multisampled texels, because not all drivers
+    /// and validation layers accept them on other queues.
     ///
     /// On Direct3D 12 a copy of all subresources is one command, and a copy of one subresource is a command for each
     /// plane. On Vulkan it is one command with a region for each mip.
     fn copy_texture(&mut self, src: &D::Resource, dst: &D::Resource, subresource: Subresource);
 
-    /// From here to the end of the list copies may read bytes that were never written, which stay unwritten where they
-    /// go: what is moved as a whole may have content in a part alone. For devices that report such reads; others do
+    /// Allows later copies in the list to read bytes that were never written; the destination bytes count as unwritten, too.
+    /// For moves of whole resources, which may have contents in a part only. Only for devices that report such reads; others do
     /// nothing.
     fn keep_unwritten(&mut self) {}
 
-    /// The contents of a texture's subresources do not matter any more: they are undefined from here
-    /// on. The subresources are in the state that [`State::to_discard`] says.
+    /// Discards the contents of a texture's subresources: they are undefined afterwards. The subresources must be in the state
+    /// returned by [`State::to_discard`].
     ///
-    /// Direct3D 12 asks for it, or for a clear, a copy or a barrier that discards, before the first use of a target that
-    /// was created, or whose memory was another resource's; with legacy barriers no barrier does it. It is in order with
-    /// the commands before and after it. On Vulkan, where leaving `COMMON` does that,
-    /// nothing is recorded.
+    /// Direct3D 12 requires it, or a clear, a copy or a discarding barrier, before the first use of a new target, or of a
+    /// target with memory of another resource; legacy barriers do not discard. It is ordered with the commands before and after
+    /// it. On Vulkan, where the transition from `COMMON` discards, nothing is recorded.
     fn discard(&mut self, resource: &D::Resource, subresource: Subresource);
 
-    /// What the commands before it wrote in the states `written` (any union, also of several that write)
-    /// to memory that the CPU maps is visible to the CPU once the submission is complete.
+    /// Makes the writes of earlier commands in the states `written` (any union, also of several write states) to CPU-mapped
+    /// memory visible to the CPU once the submission is complete.
     ///
-    /// Recorded last, and only into lists that write such memory: where
-    /// [`Properties::has_host_barriers`](super::Properties::has_host_barriers), some GPUs flush their caches
-    /// for it. Elsewhere nothing is recorded.
+    /// Must be recorded last, and only into lists with such writes: with
+    /// [`Properties::has_host_barriers`](super::Properties::has_host_barriers), some GPUs flush their caches for it. Elsewhere
+    /// nothing is recorded.
     fn make_visible_to_cpu(&mut self, written: State);
 
-    /// The heaps in which the shaders of the commands that follow find their descriptors, where
-    /// [`Properties::sets_descriptor_heaps`](super::Properties::sets_descriptor_heaps): one of each kind at a time.
-    /// Where a program binds them itself (sets on Vulkan), nothing is recorded.
+    /// Sets the shader-visible descriptor heaps for the following commands, where
+    /// [`Properties::sets_descriptor_heaps`](super::Properties::sets_descriptor_heaps): one of each kind at a time. Where a
+    /// program binds descriptors itself (sets on Vulkan), nothing is recorded.
     fn set_descriptor_heaps(
         &mut self,
         resources: Option<&D::DescriptorHeap>,
         samplers: Option<&D::DescriptorHeap>,
     );
-    /// Makes queries ready for use that no list in flight uses, outside of render passes: those of a new heap,
-    /// where [`QueryLimits::must_reset`](super::QueryLimits::must_reset). Elsewhere nothing is recorded.
+    /// Resets queries of a new heap, outside of render passes, where
+    /// [`QueryLimits::must_reset`](super::QueryLimits::must_reset). No list in flight may use them. Elsewhere nothing is
+    /// recorded.
     fn reset_queries(&mut self, heap: &D::QueryHeap, first: u32, count: u32);
 
-    /// Writes the time at which the commands recorded before it are done. The query is ready for use.
+    /// Writes the time at which earlier commands are complete. The query must be reset.
     fn write_timestamp(&mut self, heap: &D::QueryHeap, query: u32);
 
-    /// Begins a query over the commands that follow. It is ready for use, and no other of its kind has begun
-    /// in this list and not ended.
+    /// Begins a query over the following commands. The query must be reset, and no other query of its kind may be open in this
+    /// list.
     fn begin_query(&mut self, heap: &D::QueryHeap, query: u32);
 
-    /// Ends the query that this list has begun; on Vulkan in the subpass in which it began, if it began in
-    /// one.
+    /// Ends the open query of this list; on Vulkan in the subpass in which it began, if it began in one.
     fn end_query(&mut self, heap: &D::QueryHeap, query: u32);
 
-    /// Copies an acceleration structure that is built to another, outside of render passes; `compact`: into
-    /// as many bytes as a query of [`QueryKind::CompactedSize`](super::QueryKind::CompactedSize) has
-    /// answered. Both are in [`State::ACCELERATION_STRUCTURE`].
+    /// Copies a built acceleration structure to another one, outside of render passes; with `compact`, into a structure of the
+    /// size that a query of [`QueryKind::CompactedSize`](super::QueryKind::CompactedSize) has returned. Both must be in
+    /// [`State::ACCELERATION_STRUCTURE`].
     fn copy_acceleration_structure(
         &mut self,
         src: &D::AccelerationStructure,
@@ -352,13 +343,12 @@ pub trait CommandList<D: Device>: Send {
         compact: bool,
     );
 
-    /// Writes the bytes that an acceleration structure would take if it were compacted. It is built, in
-    /// [`State::ACCELERATION_STRUCTURE`], by a build that allows that. The query is ready for use.
+    /// Writes the compacted size of an acceleration structure. It must be built with the flag that allows compaction, and be in
+    /// [`State::ACCELERATION_STRUCTURE`]. The query must be reset.
     fn write_compacted_size(&mut self, structure: &D::AccelerationStructure, heap: &D::QueryHeap, query: u32);
 
-    /// Copies the results of queries that this list has written or ended to a buffer, outside of render
-    /// passes: numbers of 64 bits, one after the other, at a multiple of 8 bytes. The buffer is in
-    /// [`State::COPY_DST`]. The queries are ready for use again after it.
+    /// Copies the results of queries that this list has written or ended to a buffer, outside of render passes: consecutive
+    /// 64-bit integers, at a multiple of 8 bytes. The buffer must be in [`State::COPY_DST`]. The queries are reset afterwards.
     fn resolve_queries(
         &mut self,
         heap: &D::QueryHeap,

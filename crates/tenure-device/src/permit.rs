@@ -6,16 +6,14 @@ use std::marker::PhantomData;
 
 use super::Device;
 
-/// Permission to call what a device cannot check: the calls of [`Device`] that take one, and
-/// `Commands::raw_mut`.
+/// Permission for calls that a device cannot check: the calls of [`Device`] that take one, and `Commands::raw_mut`.
 ///
-/// A driver trusts its caller that the GPU is done with what is destroyed or overwritten, and that
-/// what is submitted still exists. Where such a call takes a permit, breaking what its documentation
-/// asks for is undefined behaviour on a real device. Tenure makes itself one for its own calls;
-/// programs need none, unless they use the contract without tenure.
+/// A driver relies on its caller: the GPU must have finished with destroyed or overwritten objects, and submitted objects must
+/// still exist. A call that takes a permit has undefined behaviour on a real device if the conditions in its documentation are
+/// broken. Tenure creates a permit for its own calls; programs need none, unless they use the contract without tenure.
 ///
-/// It is for one type of device: code that is given one cannot use it on another. A device that wraps another makes one for the
-/// inner device itself. It has no size, and costs nothing.
+/// It is valid for one type of device: code that receives one cannot use it on another type. A device that wraps another creates
+/// the permit for the inner device itself. It has no size, and costs nothing.
 ///
 /// ```
 /// use tenure::device::{Device, Permit};
@@ -28,7 +26,7 @@ use super::Device;
 /// }
 /// ```
 ///
-/// Without `unsafe` there is none:
+/// Without `unsafe` no permit can be created:
 ///
 /// ```compile_fail,E0277
 /// use tenure::device::{Device, Permit};
@@ -38,7 +36,7 @@ use super::Device;
 /// }
 /// ```
 ///
-/// On a device that finds such mistakes itself no promise is needed:
+/// A device that detects such mistakes itself needs no promise:
 ///
 /// ```
 /// use tenure::device::{Device as _, Permit};
@@ -55,8 +53,7 @@ impl<D: Device> Permit<D> {
     /// A permit for a real device.
     ///
     /// # Safety
-    /// Every call that is made with it, or with a copy of it, keeps what that call's documentation
-    /// asks of its caller.
+    /// Every call that is made with it, or with a copy of it, must fulfil the conditions in that call's documentation.
     #[must_use]
     pub const unsafe fn new() -> Self {
         Self(PhantomData)
@@ -86,6 +83,6 @@ impl<D> fmt::Debug for Permit<D> {
     }
 }
 
-/// A device on which no call is undefined behaviour: the simulated device, which answers a breach of
-/// the contract with an error or a report. Devices that do nothing are such, too.
+/// A device without undefined behaviour: the simulated device, which answers a violation of the contract with an error or a
+/// report. Devices that do nothing qualify, too.
 pub trait Checked: Device {}

@@ -1,4 +1,4 @@
-//! What a device is and has.
+//! Properties of a device.
 
 use tenure_heap::{HeapProperties, MemoryHeap, MemoryType};
 
@@ -7,7 +7,7 @@ use super::{
     QueueId, QueueKind, QueueProperties, Requirements, Residency, ResourceDesc, TimestampClock,
 };
 
-/// Whose rules a device keeps.
+/// The API whose rules apply to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Api {
     /// Direct3D 12: memory types are heap types, which fix how resources in them are used (upload
@@ -18,23 +18,22 @@ pub enum Api {
     Vulkan,
 }
 
-/// How the API treats resource states.
+/// The model of resource states of an API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StateModel {
-    /// D3D12's legacy states: buffers (and textures, for a few read states and copies) are
-    /// promoted from `COMMON` on first use without a barrier; what was promoted, and every
-    /// buffer, decays to `COMMON` when the submission completes.
+    /// D3D12's legacy states: buffers (and textures, for a few read states and copies) are promoted from `COMMON` on first use
+    /// without a barrier; promoted resources, and every buffer, decay to `COMMON` when the submission completes.
     Promotion,
-    /// Vulkan: nothing is implied, images have layouts, each write needs a barrier before the
-    /// next use, and another queue family needs a transfer. D3D12's enhanced barriers, too, with
-    /// layouts of their own and one family.
+    /// Vulkan: no implicit transitions, images have layouts, each write needs a barrier before the next use, and another queue
+    /// family needs an ownership transfer. Also D3D12's enhanced barriers, with their own layouts and one family for all
+    /// queues.
     Explicit,
 }
 
-/// Everything about a device that does not change while it lives.
+/// The constant properties of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Properties {
-    /// The adapter, for people.
+    /// Display name of the adapter.
     pub name: String,
     /// `"sim"`, `"vulkan"` or `"d3d12"`.
     pub backend: &'static str,
@@ -42,58 +41,58 @@ pub struct Properties {
     pub memory_types: Vec<MemoryType>,
     /// At most 16.
     pub memory_heaps: Vec<MemoryHeap>,
-    /// At most [`MAX_QUEUES`](super::MAX_QUEUES), the first of them able to do everything.
+    /// At most [`MAX_QUEUES`](super::MAX_QUEUES); the first one supports all kinds of work.
     pub queues: Vec<QueueProperties>,
-    /// What is offered.
+    /// Supported features.
     pub features: Features,
-    /// Whose rules it keeps.
+    /// The API whose rules apply.
     pub api: Api,
-    /// How states work.
+    /// The model of resource states.
     pub state_model: StateModel,
-    /// Who decides what is resident.
+    /// The party that controls residency.
     pub residency: Residency,
-    /// CPU and GPU share one memory.
+    /// True when CPU and GPU share one memory.
     pub uma: bool,
-    /// Bytes between the starts of constant (uniform) buffer views; a power of two.
+    /// Alignment of constant (uniform) buffer views, in bytes; a power of two.
     pub constant_alignment: u64,
-    /// Bytes between the starts of structured or storage buffer views; a power of two.
+    /// Alignment of structured or storage buffer views, in bytes; a power of two.
     pub storage_alignment: u64,
-    /// Bytes; the alignment of an acceleration structure in its buffer.
+    /// Alignment of an acceleration structure in its buffer, in bytes.
     pub acceleration_structure_alignment: u64,
-    /// Bytes; the smallest alignment a heap may be created with, and that heap sizes are rounded to.
+    /// Minimum alignment of a heap, and granularity of heap sizes, in bytes.
     pub heap_alignment: u64,
-    /// Bytes; the heap alignment that multisampled textures need; a power of two.
+    /// Heap alignment for multisampled textures, in bytes; a power of two.
     pub msaa_heap_alignment: u64,
-    /// Bytes; row pitch alignment of buffer-texture copies; a power of two.
+    /// Row pitch alignment of buffer-texture copies, in bytes; a power of two.
     pub copy_pitch_alignment: u64,
-    /// Bytes; offset alignment of buffer-texture copies; a power of two.
+    /// Offset alignment of buffer-texture copies, in bytes; a power of two.
     pub copy_offset_alignment: u64,
-    /// Bytes; flushes of non-coherent memory are rounded to this; a power of two.
+    /// Granularity of flushes of non-coherent memory, in bytes; a power of two.
     pub non_coherent_atom: u64,
-    /// Bytes of one tile of a reserved resource; a power of two.
+    /// Size of one tile of a reserved resource, in bytes; a power of two.
     pub tile_size: u64,
-    /// Most driver memory allocations alive at once (Vulkan: `maxMemoryAllocationCount`).
+    /// Maximum number of live memory allocations (Vulkan: `maxMemoryAllocationCount`).
     pub max_allocations: u64,
-    /// Bytes of the largest single heap.
+    /// Maximum size of a heap, in bytes.
     pub max_heap_size: u64,
-    /// Bytes of the largest buffer.
+    /// Maximum size of a buffer, in bytes.
     pub max_buffer_size: u64,
-    /// Texels of the longest side of a 2D texture.
+    /// Maximum width and height of a 2D texture, in texels.
     pub max_texture_2d: u32,
-    /// Texels of the longest side of a 3D texture.
+    /// Maximum side of a 3D texture, in texels.
     pub max_texture_3d: u32,
-    /// Most layers of an array texture.
+    /// Maximum number of layers of an array texture.
     pub max_layers: u32,
-    /// What it offers of descriptors.
+    /// Descriptor limits.
     pub descriptors: DescriptorLimits,
-    /// What it offers of queries.
+    /// Query limits.
     pub queries: QueryLimits,
-    /// What it says about memory for ray tracing.
+    /// Limits of ray-tracing memory.
     pub rays: RayTracingLimits,
 }
 
 impl Properties {
-    /// What pools need to know about the device's memory.
+    /// The properties that memory pools need.
     #[must_use]
     pub fn heap_properties(&self) -> HeapProperties {
         HeapProperties {
@@ -107,7 +106,7 @@ impl Properties {
         }
     }
 
-    /// Bytes; the alignment of a heap in which a resource with these requirements is to be placed.
+    /// Alignment of a heap for a placed resource with these requirements, in bytes.
     ///
     /// ```
     /// use tenure::device::{Device, ResourceDesc};
@@ -126,8 +125,8 @@ impl Properties {
         heap.max(needs.alignment)
     }
 
-    /// Bytes that a resource with these requirements takes with memory of its own: whole pages of 4 KiB on Direct3D 12, also
-    /// with tight alignment, which lets it take less of a heap.
+    /// Size of a committed resource with these requirements, in bytes: whole pages of 4 KiB on Direct3D 12, also with tight
+    /// alignment, where it may take less of a heap.
     ///
     /// ```
     /// use tenure::device::{Device, ResourceDesc};
@@ -147,25 +146,25 @@ impl Properties {
         }
     }
 
-    /// True where the CPU sees what the GPU wrote only after a barrier for it,
-    /// [`CommandList::make_visible_to_cpu`](super::CommandList::make_visible_to_cpu): Vulkan. On Direct3D 12
-    /// the end of a submission is enough.
+    /// True where CPU visibility of GPU writes needs a barrier,
+    /// [`CommandList::make_visible_to_cpu`](super::CommandList::make_visible_to_cpu): Vulkan. On Direct3D 12 the end of a
+    /// submission is enough.
     #[must_use]
     pub const fn has_host_barriers(&self) -> bool {
         matches!(self.api, Api::Vulkan)
     }
 
-    /// True where lists are told in which heaps shaders find their descriptors,
-    /// [`CommandList::set_descriptor_heaps`](super::CommandList::set_descriptor_heaps): Direct3D 12, and Vulkan with
-    /// descriptor buffers, which both have no [sets](super::DescriptorLimits::sets). Else such a heap is a
-    /// descriptor set, which the program binds.
+    /// True where lists set the shader-visible descriptor heaps,
+    /// [`CommandList::set_descriptor_heaps`](super::CommandList::set_descriptor_heaps): Direct3D 12, and Vulkan with descriptor
+    /// buffers, which both have no [sets](super::DescriptorLimits::sets). Elsewhere such a heap is a descriptor set, which the
+    /// program binds.
     #[must_use]
     pub const fn sets_descriptor_heaps(&self) -> bool {
         !self.descriptors.sets
     }
 
-    /// The queue to use for work of `kind`: the first of that kind, else the first that can do
-    /// it, which the first queue always can.
+    /// The queue for work of `kind`: the first of that kind, else the first that supports it, which the first queue always
+    /// does.
     #[must_use]
     pub fn queue(&self, kind: QueueKind) -> QueueId {
         let find = |wanted| self.queues.iter().position(|queue| queue.kind == wanted);
@@ -185,7 +184,7 @@ impl Properties {
         self.queries.timestamps.get(queue.index()).copied().unwrap_or_default()
     }
 
-    /// True when the lists of a queue can use queries of that kind.
+    /// True when lists of the queue support queries of that kind.
     #[must_use]
     pub fn has_queries(&self, kind: QueryKind, queue: QueueId) -> bool {
         let is_graphics =
@@ -199,11 +198,11 @@ impl Properties {
         }
     }
 
-    /// Checks the description of a heap of queries.
+    /// Checks the description of a query heap.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] for a queue that does not exist, [`DeviceError::Unsupported`] for queries
-    /// that it does not have, [`DeviceError::InvalidDesc`] for no queries at all.
+    /// [`DeviceError::InvalidCall`] for a queue that does not exist, [`DeviceError::Unsupported`] for queries that it does not
+    /// support, [`DeviceError::InvalidDesc`] for a count of 0.
     pub fn check_query_heap(&self, desc: &QueryHeapDesc) -> Result<(), DeviceError> {
         let queues = self.queues.len() as u64;
         if desc.queue.index() >= self.queues.len() {
@@ -220,7 +219,7 @@ impl Properties {
 }
 
 impl Properties {
-    /// True when lists of a queue build, copy and compact acceleration structures.
+    /// True when lists of the queue support building, copying and compacting acceleration structures.
     #[must_use]
     pub fn builds_acceleration_structures(&self, queue: QueueId) -> bool {
         let runs_shaders = |kind: QueueKind| kind != QueueKind::Copy;
@@ -239,24 +238,22 @@ const fn unsupported(kind: QueryKind) -> &'static str {
     }
 }
 
-/// What a device says about memory for ray tracing, beside
-/// [`acceleration_structure_alignment`](Properties::acceleration_structure_alignment). Of use where it has
-/// [`Features::ACCELERATION_STRUCTURES`]; the groups of shaders where it has
-/// [`Features::RAY_TRACING_PIPELINES`].
+/// Limits of ray-tracing memory, beside [`acceleration_structure_alignment`](Properties::acceleration_structure_alignment).
+/// Valid with [`Features::ACCELERATION_STRUCTURES`]; the limits of shader groups with [`Features::RAY_TRACING_PIPELINES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RayTracingLimits {
-    /// Bytes; the GPU address of the scratch memory of a build is a multiple of it; a power of two.
+    /// Alignment of the GPU address of a build's scratch memory, in bytes; a power of two.
     pub scratch_alignment: u64,
-    /// Bytes of the handle of a shader group.
+    /// Size of the handle of a shader group, in bytes.
     pub group_handle_size: u64,
-    /// Bytes; records of a shader binding table begin at multiples of it; a power of two.
+    /// Alignment of the records of a shader binding table, in bytes; a power of two.
     pub group_handle_alignment: u64,
-    /// Bytes; the GPU address of a shader binding table is a multiple of it; a power of two.
+    /// Alignment of the GPU address of a shader binding table, in bytes; a power of two.
     pub group_base_alignment: u64,
 }
 
 impl Default for RayTracingLimits {
-    /// What Direct3D 12 has on every device, and no device on Vulkan exceeds.
+    /// The values of all Direct3D 12 devices, which no Vulkan device exceeds.
     fn default() -> Self {
         Self {
             scratch_alignment: 256,

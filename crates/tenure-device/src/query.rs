@@ -1,33 +1,33 @@
-//! Queries: what the GPU measures, and heaps of them.
+//! Queries and query heaps.
 
 use std::fmt;
 
 use super::{CallRule, DeviceError, QueueId};
 
-/// What a query measures.
+/// The quantity that a query measures.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum QueryKind {
-    /// The time at which the commands before it were done, in ticks of its queue: see [`TimestampClock`].
+    /// The time at which earlier commands were complete, in ticks of its queue: see [`TimestampClock`].
     Timestamp,
-    /// How many samples passed the depth and stencil tests.
+    /// Number of samples that passed the depth and stencil tests.
     Occlusion,
     /// Whether any sample passed them: 0 if none did. Cheaper than the count on some GPUs.
     BinaryOcclusion,
-    /// How much work each stage of the pipeline did: [`QueryKind::STATISTICS`] counters.
+    /// Work done by each stage of the pipeline: [`QueryKind::STATISTICS`] counters.
     PipelineStatistics,
-    /// The bytes that an acceleration structure would take if it were compacted.
+    /// Compacted size of an acceleration structure, in bytes.
     CompactedSize,
 }
 
 impl QueryKind {
-    /// The number of counters of [`PipelineStatistics`](Self::PipelineStatistics). Both APIs have the same,
-    /// in the same order: vertices and primitives read, invocations of the vertex shader and of the geometry
-    /// shader, primitives out of the geometry shader, primitives into and out of clipping, invocations of the
-    /// pixel shader, of the hull shader (Vulkan: patches), of the domain shader and of the compute shader.
+    /// Number of counters of [`PipelineStatistics`](Self::PipelineStatistics). Both APIs have the same counters, in the same
+    /// order: vertices and primitives read, invocations of the vertex shader and of the geometry shader, primitives out of the
+    /// geometry shader, primitives into and out of clipping, invocations of the pixel shader, of the hull shader (Vulkan:
+    /// patches), of the domain shader and of the compute shader.
     pub const STATISTICS: usize = 11;
 
-    /// Bytes of a result: numbers of 64 bits.
+    /// Size of a result in bytes: 64-bit integers.
     #[must_use]
     pub const fn result_bytes(self) -> u64 {
         match self {
@@ -61,28 +61,28 @@ impl fmt::Display for QueryKind {
     }
 }
 
-/// A heap of queries.
+/// Description of a query heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryHeapDesc {
-    /// What its queries measure.
+    /// Kind of its queries.
     pub kind: QueryKind,
-    /// The queue whose lists use them.
+    /// The queue of the lists that use them.
     pub queue: QueueId,
-    /// Queries.
+    /// Number of queries.
     pub count: u32,
 }
 
-/// The clock that the timestamps of a queue come from.
+/// The clock of a queue's timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TimestampClock {
-    /// Bits of a timestamp that count; the others are 0. 0: the queue has no timestamps.
+    /// Number of valid bits of a timestamp; the others are 0. 0: the queue has no timestamps.
     pub bits: u32,
-    /// Femtoseconds of a tick.
+    /// Length of a tick in femtoseconds.
     pub femtoseconds: u64,
 }
 
 impl TimestampClock {
-    /// A clock of so many ticks a second, all 64 bits of which count; without timestamps if there are none.
+    /// A clock of this frequency, with 64 valid bits; without timestamps for a frequency of 0.
     #[must_use]
     pub const fn of_frequency(ticks_per_second: u64) -> Self {
         const SECOND: u64 = 1_000_000_000_000_000;
@@ -98,15 +98,15 @@ impl TimestampClock {
         self.bits > 0
     }
 
-    /// Nanoseconds of so many ticks. Saturates.
+    /// Converts ticks to nanoseconds. Saturates.
     #[must_use]
     pub fn nanoseconds(&self, ticks: u64) -> u64 {
         let femtoseconds = u128::from(ticks) * u128::from(self.femtoseconds);
         u64::try_from(femtoseconds / 1_000_000).unwrap_or(u64::MAX)
     }
 
-    /// Ticks from one timestamp to a later one, which may have begun again at 0 in between. 0 when the second
-    /// is the earlier one, which is what more than half of all ticks between them are taken for.
+    /// Ticks from one timestamp to a later one, across at most one wrap-around of the counter. 0 when the second timestamp is
+    /// the earlier one: differences of more than half of the range are taken as negative.
     #[must_use]
     pub const fn ticks_between(&self, begin: u64, end: u64) -> u64 {
         let mask = match 1_u64.checked_shl(self.bits) {
@@ -118,16 +118,17 @@ impl TimestampClock {
     }
 }
 
-/// What a device has of queries.
+/// Query limits of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryLimits {
-    /// The clock of each queue, in the order of [`Properties::queues`](super::Properties::queues); a queue beyond the end has none.
+    /// The clock of each queue, in the order of [`Properties::queues`](super::Properties::queues); queues beyond the end have
+    /// none.
     pub timestamps: Vec<TimestampClock>,
-    /// Graphics queues count samples; if not, they have binary queries alone.
+    /// True when graphics queues count samples; otherwise they support binary queries only.
     pub precise_occlusion: bool,
-    /// Graphics queues have pipeline statistics.
+    /// True when graphics queues support pipeline statistics.
     pub pipeline_statistics: bool,
-    /// The queries of a new heap are reset by a command before they are used:
+    /// True when a command must reset the queries of a new heap before their use:
     /// [`CommandList::reset_queries`](super::CommandList::reset_queries) (Vulkan).
     pub must_reset: bool,
 }
@@ -173,7 +174,7 @@ impl QueryHeapDesc {
         if self.kind.is_ranged() { Ok(()) } else { Err(DeviceError::broken_rule(CallRule::QueryRanged)) }
     }
 
-    /// Checks that results may be written to `offset` of a buffer of so many bytes.
+    /// Checks that results may be written to `offset` of a buffer of `capacity` bytes.
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`].
@@ -184,22 +185,21 @@ impl QueryHeapDesc {
     }
 }
 
-/// The queries that a list has begun and not ended, for the checks of backends: at most one of samples and one
-/// of statistics, as Vulkan asks.
+/// The open queries of a list, for the checks of backends: at most one of samples and one of statistics, as Vulkan requires.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BegunQueries([Option<(u64, u32)>; 2]);
 
 impl BegunQueries {
-    /// Counts of samples, precise or not, come from one unit.
+    /// The unit of a kind: precise and binary sample counts share one.
     fn unit(&mut self, kind: QueryKind) -> &mut Option<(u64, u32)> {
         let [samples, statistics] = &mut self.0;
         if kind == QueryKind::PipelineStatistics { statistics } else { samples }
     }
 
-    /// A query begins; `heap` is a number that no other heap has.
+    /// Begins a query; `heap` is a unique number of the heap.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] while another one of its kind has not ended.
+    /// [`DeviceError::InvalidCall`] while another query of its unit is open.
     pub fn begin(&mut self, kind: QueryKind, heap: u64, query: u32) -> Result<(), DeviceError> {
         let unit = self.unit(kind);
         if unit.is_some() {
@@ -209,7 +209,7 @@ impl BegunQueries {
         Ok(())
     }
 
-    /// A query ends.
+    /// Ends a query.
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`] if it has not begun.
@@ -218,15 +218,15 @@ impl BegunQueries {
         ended.map(drop).ok_or_else(|| DeviceError::invalid_value(CallRule::QueryBegun, query))
     }
 
-    /// Forgets those that have not ended: the number of the heap and the query.
+    /// Removes the open queries. Returns the number of the heap and the query of each.
     pub fn take(&mut self) -> impl Iterator<Item = (u64, u32)> + use<> {
         std::mem::take(&mut self.0).into_iter().flatten()
     }
 
-    /// The list is closed.
+    /// Closes the list.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] for a query that has not ended.
+    /// [`DeviceError::InvalidCall`] for an open query.
     pub fn close(&mut self) -> Result<(), DeviceError> {
         let begun = self.take().next();
         begun.map_or(Ok(()), |(_, query)| Err(DeviceError::invalid_value(CallRule::QueryEnded, query)))

@@ -1,6 +1,6 @@
 //! Queues: their numbers, their kinds, and the families that share resources.
 
-/// The most queues a device may expose to tenure. Sync points are arrays of this length.
+/// Maximum number of a device's queues. Sync points are arrays of this length.
 pub const MAX_QUEUES: usize = 8;
 
 /// Index of a queue in [`Properties::queues`](super::Properties::queues).
@@ -8,8 +8,7 @@ pub const MAX_QUEUES: usize = 8;
 pub struct QueueId(pub u8);
 
 impl QueueId {
-    /// No queue of the device: another device, process or API, as one side of a
-    /// [`QueueTransfer`](super::QueueTransfer).
+    /// Not a queue of the device: another device, process or API, as one side of a [`QueueTransfer`](super::QueueTransfer).
     pub const PEER: Self = Self(u8::MAX);
 
     /// As an index.
@@ -20,10 +19,10 @@ impl QueueId {
     }
 }
 
-/// What a queue can do.
+/// The capability of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum QueueKind {
-    /// Everything (D3D12: direct).
+    /// All work (D3D12: direct).
     Graphics,
     /// Dispatches and copies.
     Compute,
@@ -31,13 +30,12 @@ pub enum QueueKind {
     Copy,
 }
 
-/// One queue that tenure may submit to.
+/// A queue that tenure may submit to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueProperties {
-    /// What it can do.
+    /// Its capability.
     pub kind: QueueKind,
-    /// Queues of equal family share textures without an ownership transfer (Vulkan). On D3D12 all
-    /// queues have the same family. Buffers are shared by all families: the
-    /// device creates them so (Vulkan's concurrent sharing, which costs buffers nothing).
+    /// Queues of equal family share textures without an ownership transfer (Vulkan). On D3D12 all queues have the same family.
+    /// Buffers are created for all families (Vulkan's concurrent sharing, which costs buffers nothing).
     pub family: u32,
 }

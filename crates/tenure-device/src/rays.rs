@@ -1,4 +1,4 @@
-//! Ray tracing: acceleration structures, and the limits of what is beside them.
+//! Ray tracing: acceleration structures and their checks.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use super::{
     QueueId, Usage, check,
 };
 
-/// What an acceleration structure holds.
+/// The kind of an acceleration structure.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccelerationStructureKind {
-    /// Instances of bottom-level structures; what shaders trace rays through (TLAS).
+    /// Instances of bottom-level structures, for traces by shaders (TLAS).
     Top,
     /// Triangles or boxes (BLAS).
     Bottom,
-    /// Either: which one is known when it is built, or copied to. For layers that are written so.
+    /// Either: decided when it is built, or copied to. For layers on top of APIs with this kind.
     Generic,
 }
 
@@ -37,16 +37,15 @@ impl fmt::Display for AccelerationStructureKind {
     }
 }
 
-/// The bytes of a buffer that an acceleration structure takes.
+/// The range of a buffer for an acceleration structure.
 pub struct AccelerationStructureRange<'a, D: Device> {
     /// The buffer, of [`Usage::ACCELERATION_STRUCTURE`].
     pub buffer: &'a D::Resource,
-    /// The first byte, a multiple of
-    /// [`acceleration_structure_alignment`](Properties::acceleration_structure_alignment).
+    /// Offset in bytes, a multiple of [`acceleration_structure_alignment`](Properties::acceleration_structure_alignment).
     pub offset: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// What it holds.
+    /// Its kind.
     pub kind: AccelerationStructureKind,
 }
 
@@ -59,11 +58,11 @@ impl<D: Device> Clone for AccelerationStructureRange<'_, D> {
 impl<D: Device> Copy for AccelerationStructureRange<'_, D> {}
 
 impl<D: Device> AccelerationStructureRange<'_, D> {
-    /// Checks the range against what the buffer was created as.
+    /// Checks the range against the description of the buffer.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`], [`DeviceError::MissingUsage`], [`DeviceError::InvalidDesc`] for no bytes
-    /// at all, [`DeviceError::InvalidCall`] for a range that is not aligned or not inside the buffer.
+    /// [`DeviceError::Unsupported`], [`DeviceError::MissingUsage`], [`DeviceError::InvalidDesc`] for a size of 0,
+    /// [`DeviceError::InvalidCall`] for a range that is not aligned or not inside the buffer.
     pub fn check(&self, properties: &Properties, buffer: &BufferInfo) -> Result<(), DeviceError> {
         if !properties.features.contains(Features::ACCELERATION_STRUCTURES) {
             return Err(DeviceError::Unsupported { feature: "acceleration structures" });
@@ -94,8 +93,8 @@ impl QueryHeapDesc {
     }
 }
 
-/// Checks that one acceleration structure may be copied to another, of such kinds and sizes; `compact`: it is
-/// made smaller by that, which the sizes say nothing about.
+/// Checks a copy between acceleration structures of these kinds and sizes; a copy with `compact` reduces the size, so the sizes
+/// are not compared.
 ///
 /// # Errors
 /// [`DeviceError::InvalidCall`].

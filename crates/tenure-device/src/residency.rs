@@ -1,26 +1,25 @@
-//! Which blocks of memory the GPU can use, on devices where a program decides that.
+//! Residency of memory blocks, on devices where the program controls it.
 
 use std::fmt;
 
 use super::Device;
 
-/// Who decides which blocks of memory are resident: see [`Properties::residency`](super::Properties::residency).
+/// The party that controls the residency of memory blocks: see [`Properties::residency`](super::Properties::residency).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Residency {
     /// The driver alone.
     #[default]
     None,
-    /// The driver, by priorities that may change after the allocation
-    /// (`VK_EXT_pageable_device_local_memory`): [`Device::set_priority`].
+    /// The driver, with priorities that may change after the allocation (`VK_EXT_pageable_device_local_memory`):
+    /// [`Device::set_priority`].
     Priorities,
-    /// The program, which has to (`ID3D12Device::MakeResident`, `Evict`): [`Device::make_resident`],
-    /// [`Device::evict`].
+    /// The program (`ID3D12Device::MakeResident`, `Evict`): [`Device::make_resident`], [`Device::evict`].
     Explicit,
 }
 
-/// What is resident, or not, as a whole.
+/// A unit of residency.
 pub enum MemoryBlock<'a, D: Device> {
-    /// A heap, with all that is placed in it.
+    /// A heap, with all resources placed in it.
     Heap(&'a D::Heap),
     /// A committed resource.
     Resource(&'a D::Resource),
@@ -43,10 +42,9 @@ impl<D: Device> fmt::Debug for MemoryBlock<'_, D> {
     }
 }
 
-/// A value of the device's fence for paging, which it reaches when blocks are resident: see
-/// [`Device::make_resident`].
+/// A value of the device's paging fence, which it reaches when blocks are resident: see [`Device::make_resident`].
 ///
-/// Later calls have larger points, and the fence reaches them in order, so the largest stands for all.
+/// Later calls return larger points, and the fence reaches them in order, so that waiting for the largest covers all.
 ///
 /// ```
 /// use tenure::device::{PagingPoint, SubmitSync};
@@ -59,23 +57,23 @@ impl<D: Device> fmt::Debug for MemoryBlock<'_, D> {
 pub struct PagingPoint(pub u64);
 
 impl PagingPoint {
-    /// Reached from the start: there is nothing to wait for.
+    /// Reached from the start: no wait.
     pub const RESIDENT: Self = Self(0);
 }
 
-/// What the operating system asks a program to evict: see [`Device::take_trim_request`].
+/// A request of the operating system for evictions: see [`Device::take_trim_request`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TrimRequest {
-    /// Bytes by which the program exceeds what is granted to it.
+    /// Bytes by which the program exceeds its budget.
     pub bytes: u64,
-    /// What was not used since the last request of this kind is to be evicted, too, however much there is granted.
+    /// True when blocks not used since the last request of this kind should be evicted, too, independent of the budget.
     pub unused: bool,
-    /// What is not used from now on is what the next request of that kind means.
+    /// True when the next request of that kind refers to the period that begins now.
     pub restarts: bool,
 }
 
 impl TrimRequest {
-    /// Both, as one.
+    /// Combines two requests.
     ///
     /// ```
     /// use tenure::device::TrimRequest;

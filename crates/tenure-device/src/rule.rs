@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Declares the rules with their text, which is their documentation, too.
+/// Declares the rules with their text, which is also their documentation.
 macro_rules! rules {
     ($($rule:ident = $text:literal,)*) => {
         /// A rule that a call broke: see [`DeviceError::InvalidCall`](super::DeviceError::InvalidCall)

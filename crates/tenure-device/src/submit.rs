@@ -1,8 +1,8 @@
-//! What a submission waits for and signals.
+//! Synchronisation of a submission.
 
 use super::{Device, PagingPoint, QueueSerial};
 
-/// What orders a submission: see [`Device::submit_with`].
+/// Waits and signals of a submission: see [`Device::submit_with`].
 ///
 /// ```
 /// use tenure::device::SubmitSync;
@@ -11,21 +11,21 @@ use super::{Device, PagingPoint, QueueSerial};
 /// assert!(sync.external_waits.is_empty() && sync.external_signals.is_empty());
 /// ```
 pub struct SubmitSync<'a, D: Device> {
-    /// Serials that are complete before it begins; of its own queue only earlier ones.
+    /// Serials that must be complete before it begins; for its own queue only earlier ones.
     pub waits: &'a [QueueSerial],
-    /// Points of the program's own semaphores or fences that are reached before it begins, or before
-    /// the stages that such a point names.
+    /// Points of external semaphores or fences that must be reached before it begins, or before the stages that such a point
+    /// names.
     pub external_waits: &'a [D::ExternalPoint],
-    /// Points of the program's own semaphores or fences that are reached when all of it is done.
+    /// Points of external semaphores or fences that are signalled when it is complete.
     pub external_signals: &'a [D::ExternalPoint],
-    /// What [`Device::make_resident`] answered last for what it uses; reached before it begins.
+    /// The last result of [`Device::make_resident`] for the blocks it uses; reached before it begins.
     pub paging: PagingPoint,
-    /// Its serial, which the queue's fence reaches when all of it is done.
+    /// Its serial, which the queue's fence reaches when it is complete.
     pub signal: u64,
 }
 
 impl<'a, D: Device> SubmitSync<'a, D> {
-    /// With serials alone.
+    /// Synchronisation by serials only.
     #[inline]
     #[must_use]
     pub const fn new(waits: &'a [QueueSerial], signal: u64) -> Self {

@@ -1,4 +1,4 @@
-//! What a driver says about textures, kept by description.
+//! Cache of drivers' answers about textures, by description.
 
 use core::fmt;
 use core::hash::{BuildHasher as _, Hash, Hasher};
@@ -8,23 +8,21 @@ use rustc_hash::FxBuildHasher;
 
 use super::{ClearValue, TextureInfo};
 
-/// Places where a description may be kept, as a number of sets; a power of two.
+/// Number of sets; a power of two.
 const SETS: usize = 256;
-/// Descriptions that a set keeps.
+/// Number of descriptions per set.
 const WAYS: usize = 4;
 
-/// Answers about textures that are the same whenever the description is the same: what they require of
-/// memory, and how a backend creates them.
+/// A cache of answers that depend only on a texture's description: its memory requirements, and the backend's parameters of its
+/// creation.
 ///
-/// A backend keeps one beside its device, because drivers take their time over such questions: one may
-/// make a texture to look at, and programs create many textures of few descriptions. At most 1,024
-/// answers are kept; one more takes the place of an older one, which is asked again when it is needed. A
-/// description is the same only if all of it is, clear value and formats of views included, so that
-/// anything that follows from the description may be kept.
+/// A backend keeps one beside its device, because such queries are slow: a driver may create a texture for an answer, and
+/// programs create many textures of few descriptions. At most 1,024 answers are kept; a further one replaces an older one,
+/// which is queried again when needed. Descriptions are compared completely, with clear value and view formats, so that any
+/// answer derived from the description may be cached.
 ///
-/// `Send` and `Sync` where the answers are `Send`. [`get_or_ask`](Self::get_or_ask) is O(1) and, where
-/// the answer is kept, allocates nothing that cloning it does not; the lock is one of 256, held for the
-/// comparison and the clone, never while the driver is asked.
+/// `Send` and `Sync` where the answers are `Send`. [`get_or_ask`](Self::get_or_ask) is O(1) and, for a cached answer, allocates
+/// only what cloning the answer does; the lock is one of 256, held for the comparison and the clone, never during a query.
 ///
 /// ```
 /// use tenure::device::TextureCache;
@@ -43,28 +41,28 @@ pub struct TextureCache<T> {
 /// Descriptions with the same hash, in no order.
 struct Set<T> {
     entries: Vec<(TextureInfo, T)>,
-    /// Of the entry that goes next when the set is full.
+    /// Index of the entry to replace next when the set is full.
     oldest: usize,
 }
 
 impl<T> TextureCache<T> {
-    /// One that keeps nothing yet. Takes memory for answers as they come.
+    /// An empty cache. Allocates memory for answers on demand.
     #[must_use]
     pub fn new() -> Self {
         Self::with_sets(SETS)
     }
 
-    /// `sets`: a power of two.
+    /// A cache with this number of sets, a power of two.
     fn with_sets(sets: usize) -> Self {
         let empty = || Mutex::new(Set { entries: Vec::new(), oldest: 0 });
         Self { sets: std::iter::repeat_with(empty).take(sets).collect() }
     }
 
-    /// What `read` takes from the answer for a description: as [`get_or_ask`](Self::get_or_ask), for who
-    /// wants a part of a large answer. `read` is called under the lock, and must not come back here.
+    /// Reads a part of the answer for a description: as [`get_or_ask`](Self::get_or_ask), for callers that need a part of a
+    /// large answer. `read` is called under the lock, and must not call this cache.
     ///
     /// # Errors
-    /// Those of `ask`, which are not kept.
+    /// The errors of `ask`, which are not cached.
     #[inline]
     pub fn read_or_ask<R, E>(
         &self,
@@ -91,12 +89,12 @@ impl<T> TextureCache<T> {
 }
 
 impl<T: Clone> TextureCache<T> {
-    /// The answer for a description: the one kept, else that of `ask`, which is kept then.
+    /// The answer for a description: the cached one, else that of `ask`, which is cached.
     ///
     /// Two threads that need an answer at the same time may both ask.
     ///
     /// # Errors
-    /// Those of `ask`, which are not kept.
+    /// The errors of `ask`, which are not cached.
     #[inline]
     pub fn get_or_ask<E>(&self, info: &TextureInfo, ask: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         self.read_or_ask(info, T::clone, ask)
@@ -137,7 +135,7 @@ impl<T> fmt::Debug for TextureCache<T> {
     }
 }
 
-/// A clear value as numbers, which are equal if all bits are.
+/// A clear value as integers, equal if all bits are.
 #[inline]
 fn clear_bits(clear: Option<ClearValue>) -> [u32; 5] {
     match clear {
@@ -149,7 +147,7 @@ fn clear_bits(clear: Option<ClearValue>) -> [u32; 5] {
     }
 }
 
-/// A texture's description that can be compared and hashed: numbers of a clear value are equal if all bits are.
+/// A texture's description that can be compared and hashed: clear values are equal if all bits are.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct TextureKey<'a>(pub &'a TextureInfo);
@@ -157,7 +155,7 @@ pub struct TextureKey<'a>(pub &'a TextureInfo);
 impl Eq for TextureKey<'_> {}
 
 impl PartialEq for TextureKey<'_> {
-    /// The pattern names each field, so that none is forgotten. What differs most often is compared first.
+    /// The pattern names each field, so that no field is forgotten. The fields that differ most often are compared first.
     #[inline]
     fn eq(&self, Self(other): &Self) -> bool {
         let TextureInfo {
@@ -182,7 +180,7 @@ impl PartialEq for TextureKey<'_> {
 }
 
 impl Hash for TextureKey<'_> {
-    /// Of what most textures differ in, with few steps; the rest only where a description has it.
+    /// Hashes the fields that usually differ, in few steps; the others only where a description has them.
     #[inline]
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let Self(info) = self;
@@ -208,7 +206,7 @@ mod tests {
 
     const FORMATS: [Format; 4] = [Format::Rgba8Unorm, Format::Rgba8Srgb, Format::Bc7Unorm, Format::D32Float];
 
-    /// Values with which descriptions often differ in one field alone.
+    /// Values for descriptions that often differ in one field only.
     fn value() -> impl Strategy<Value = u32> {
         sample::select(vec![1, 2, 256, 257, u32::MAX])
     }
@@ -244,13 +242,13 @@ mod tests {
         })
     }
 
-    /// What no two descriptions that differ have in common: all of it, in words.
+    /// A complete text of a description, different for different descriptions.
     fn words(info: &TextureInfo) -> String {
         format!("{info:?} {:?}", clear_bits(info.clear))
     }
 
     proptest! {
-        /// With one set everything meets, with a few most does.
+        /// With one set all descriptions collide, with a few sets most do.
         #[test]
         fn an_answer_is_that_of_its_description(
             infos in collection::vec(info(), 1..60),

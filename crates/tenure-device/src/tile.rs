@@ -2,21 +2,21 @@
 
 use super::Device;
 
-/// How a reserved resource is divided into tiles.
+/// Tile layout of a reserved resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TileLayout {
-    /// Bytes of a tile.
+    /// Size of a tile in bytes.
     pub tile_size: u64,
     /// Texels of one tile: width, height, depth. A buffer's tile is `tile_size` bytes wide.
     pub tile_extent: [u32; 3],
-    /// Tiles across, down and deep of each subresource `mip + layer * mips`; zero for packed mips.
+    /// Number of tiles in x, y and z of each subresource `mip + layer * mips`; zero for packed mips.
     pub subresources: Vec<[u32; 3]>,
     /// Mips from this one on are packed together into `packed_tiles` tiles, for each layer.
     pub first_packed_mip: u32,
-    /// Tiles of the packed mips of one layer; addressed as subresource `first_packed_mip + layer * mips`, x only.
+    /// Number of tiles of the packed mips of one layer; addressed as subresource `first_packed_mip + layer * mips`, x only.
     pub packed_tiles: u32,
-    /// Bit *i* is set when tiles can be mapped to memory of type *i*. These may be fewer types than a resource with the
-    /// same description can be placed in: NVIDIA's drivers for Vulkan map tiles to memory of the device alone.
+    /// Bit *i* is set when tiles can be mapped to memory of type *i*. May contain fewer types than for a placed resource with
+    /// the same description: NVIDIA's Vulkan drivers map tiles to device memory only.
     pub memory_types: u32,
 }
 
@@ -27,7 +27,7 @@ pub struct TileRegion {
     pub subresource: u32,
     /// First tile: x, y, z.
     pub origin: [u32; 3],
-    /// Tiles: across, down, deep.
+    /// Number of tiles in x, y and z.
     pub extent: [u32; 3],
 }
 
@@ -38,7 +38,7 @@ impl TileRegion {
         Self { subresource: 0, origin: [first, 0, 0], extent: [count, 1, 1] }
     }
 
-    /// Tiles in the box; `None` when it overflows.
+    /// Number of tiles; `None` when it overflows.
     #[must_use]
     pub const fn tiles(&self) -> Option<u32> {
         match self.extent[0].checked_mul(self.extent[1]) {
@@ -48,18 +48,18 @@ impl TileRegion {
     }
 }
 
-/// What a box of tiles is to be mapped to.
+/// The new mapping of a box of tiles.
 pub enum TileSource<'a, D: Device> {
     /// Consecutive tiles of a heap, beginning at byte `offset`, in the order x, y, z.
     Heap {
         /// The heap.
         heap: &'a D::Heap,
-        /// Byte of the first tile; a multiple of the tile size.
+        /// Offset of the first tile in bytes; a multiple of the tile size.
         offset: u64,
     },
-    /// Nothing: see [`Features::UNMAPPED_TILES`](super::Features::UNMAPPED_TILES).
+    /// No memory: see [`Features::UNMAPPED_TILES`](super::Features::UNMAPPED_TILES).
     Unmapped,
-    /// Whatever another region of the same size is mapped to at that moment.
+    /// The current mapping of another region of the same size.
     CopyOf {
         /// The other resource.
         resource: &'a D::Resource,
@@ -68,12 +68,12 @@ pub enum TileSource<'a, D: Device> {
     },
 }
 
-/// One change of mappings, done on a queue in order with its submissions.
+/// A change of mappings, executed on a queue in order with its submissions.
 pub struct TileUpdate<'a, D: Device> {
     /// The reserved resource.
     pub resource: &'a D::Resource,
-    /// Which of its tiles.
+    /// The tiles to change.
     pub region: TileRegion,
-    /// What they are mapped to from now on.
+    /// Their new mapping.
     pub source: TileSource<'a, D>,
 }

@@ -1,11 +1,11 @@
-//! What a resource may be used as, and what it is being used as right now.
+//! Usages and states of resources.
 
 use std::fmt;
 
 use bitflags::bitflags;
 
 bitflags! {
-    /// Everything a resource may ever be used as. Fixed at creation.
+    /// All uses of a resource during its lifetime. Fixed at creation.
     ///
     /// The usage decides which memory pool a resource lives in and which states it may enter.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,45 +33,45 @@ bitflags! {
         const RENDER_TARGET = 1 << 9;
         /// Depth-stencil target. Textures only.
         const DEPTH_STENCIL = 1 << 10;
-        /// Presented by a swap chain. Of textures that the swap chain made and that were
-        /// adopted (`Gpu::adopt_texture`); none can be created with it.
+        /// Presented by a swap chain. Only for adopted textures of a swap chain (`Gpu::adopt_texture`); none can be created
+        /// with it.
         const PRESENT = 1 << 11;
-        /// Holds the records of shaders that a trace of rays runs. Read in
-        /// [`State::NON_PIXEL_SHADER`]. Such a buffer is never a range of one for other uses.
+        /// Holds the shader records of ray dispatches. Read in [`State::NON_PIXEL_SHADER`]. Such a buffer never shares an API
+        /// buffer with buffers for other uses.
         const SHADER_BINDING_TABLE = 1 << 12;
-        /// Read by pixel shaders as an input attachment: each reads the texel that it is drawn to, in the
-        /// state [`PIXEL_SHADER`](State::PIXEL_SHADER). Textures only, and only on Vulkan.
+        /// Read by pixel shaders as an input attachment: each reads the texel at its own position, in the state
+        /// [`PIXEL_SHADER`](State::PIXEL_SHADER). Textures only, and only on Vulkan.
         const INPUT_ATTACHMENT = 1 << 13;
-        /// A target whose content never leaves the render pass that draws to it: the pass begins by clearing or
-        /// discarding it, and ends without storing it. Depth, multisampled colour that the pass resolves, and what
-        /// later subpasses read as input attachments are often such. Textures only, beside `RENDER_TARGET` or
-        /// `DEPTH_STENCIL`, and `INPUT_ATTACHMENT`, but no other use. In a graph one pass may use it.
+        /// A target whose contents never leave the render pass that draws to it: the pass begins by clearing or discarding it,
+        /// and ends without storing it. Typical examples are depth, multisampled colour that the pass resolves, and input
+        /// attachments of later subpasses. Textures only, beside `RENDER_TARGET` or `DEPTH_STENCIL`, and `INPUT_ATTACHMENT`,
+        /// but no other use. In a graph only one pass may use it.
         ///
-        /// Tile-based GPUs keep it on the chip, where there is lazily allocated memory (Vulkan): the texture takes no
-        /// memory, `Stats::memoryless` counts it, and
-        /// `Stats::reserved` does not. What is stored all the same is kept, in memory that the
-        /// driver then allocates and nobody counts. Elsewhere it is a target like any other, in plain memory.
+        /// With lazily allocated memory (Vulkan), tile-based GPUs keep it on the chip: the texture takes no memory,
+        /// `Stats::memoryless` counts it, and `Stats::reserved` does not. Contents that are stored all the same are kept, in
+        /// memory that the driver allocates on demand without being counted. Elsewhere it is an ordinary target, in ordinary
+        /// memory.
         const TRANSIENT_ATTACHMENT = 1 << 14;
-        /// Its memory is shared with other devices, processes or APIs: exported by this one, or imported. Such a
-        /// resource has memory of its own, never moves, and is never evicted by tenure. Only beside other uses,
-        /// and only where the device has [`Features::SHARED_MEMORY`](super::Features::SHARED_MEMORY).
+        /// Its memory is shared with other devices, processes or APIs: exported by this one, or imported. Such a resource has
+        /// memory of its own, never moves, and is never evicted by tenure. Only beside other uses, and only where the device
+        /// has [`Features::SHARED_MEMORY`](super::Features::SHARED_MEMORY).
         const SHARED = 1 << 15;
-        /// The CPU writes its texels where they stay, by
-        /// [`Device::write_texture`](super::Device::write_texture). Textures of one sample and of colour only, and only
-        /// where the device has [`Features::TEXTURE_WRITES`](super::Features::TEXTURE_WRITES). A GPU may have to keep such
-        /// a texture uncompressed, so it is not for textures that nobody writes so: a manager adds it to what is
-        /// filled (`TextureDesc::filled`), where it costs nothing.
+        /// Texels can be written by the CPU in place, by [`Device::write_texture`](super::Device::write_texture). Colour
+        /// textures of one sample only, and only where the device has
+        /// [`Features::TEXTURE_WRITES`](super::Features::TEXTURE_WRITES). A GPU may have to keep such a texture uncompressed,
+        /// so use it only for textures with such writes: a manager adds it to filled textures (`TextureDesc::filled`), where it
+        /// costs nothing.
         const CPU_WRITE = 1 << 16;
-        /// Beside [`SHARED`](Self::SHARED): the peer has another driver or another GPU, or is no GPU (a display, a camera,
-        /// a video decoder). Vulkan hands such a resource to the queue family `FOREIGN` and takes it back from there. Only
-        /// where the device has [`Features::SHARED_ACROSS_DRIVERS`](super::Features::SHARED_ACROSS_DRIVERS).
+        /// Beside [`SHARED`](Self::SHARED): the peer has another driver or another GPU, or is not a GPU (a display, a camera, a
+        /// video decoder). Vulkan transfers such a resource to the queue family `FOREIGN` and back. Only where the device has
+        /// [`Features::SHARED_ACROSS_DRIVERS`](super::Features::SHARED_ACROSS_DRIVERS).
         const SHARED_ACROSS_DRIVERS = 1 << 17;
     }
 }
 
 impl Usage {
-    /// Uses in which the GPU only ever reads: resources with no other use than these and
-    /// [`COPY_DST`](Self::COPY_DST) may share one API buffer and its state.
+    /// Uses without GPU writes: resources with only these uses and [`COPY_DST`](Self::COPY_DST) may share one API buffer and
+    /// its state.
     pub const READ_ONLY: Self = Self::VERTEX
         .union(Self::INDEX)
         .union(Self::CONSTANT)
@@ -94,17 +94,17 @@ impl Usage {
         .union(Self::ACCELERATION_STRUCTURE)
         .union(Self::SHADER_BINDING_TABLE);
 
-    /// All flags about sharing. On their own they allow no use.
+    /// All flags about sharing. By themselves they allow no use.
     pub const SHARING: Self = Self::SHARED.union(Self::SHARED_ACROSS_DRIVERS);
 
-    /// True for a target whose other uses are those that a transient attachment may have.
+    /// True for a target with no other uses than a transient attachment may have.
     pub(super) const fn is_of_transient_attachment(self) -> bool {
         let targets = Self::RENDER_TARGET.union(Self::DEPTH_STENCIL);
         let others = Self::INPUT_ATTACHMENT.union(Self::TRANSIENT_ATTACHMENT);
         self.intersects(targets) && targets.union(others).contains(self)
     }
 
-    /// True when, apart from being filled by copies, the GPU only reads.
+    /// True when the GPU only reads, apart from copies to the resource.
     #[inline]
     #[must_use]
     pub const fn is_read_only(self) -> bool {
@@ -113,11 +113,10 @@ impl Usage {
 }
 
 bitflags! {
-    /// How a resource, or one subresource of it, is being used at one point of a queue's work.
+    /// The current use of a resource, or of one subresource, at one point of a queue's work.
     ///
-    /// Read states may be combined; each write state stands alone. The empty set is
-    /// [`COMMON`](Self::COMMON): D3D12's `COMMON`; on Vulkan that of what was never used, the
-    /// layout `UNDEFINED`.
+    /// Read states may be combined; each write state stands alone. The empty set is [`COMMON`](Self::COMMON): D3D12's `COMMON`;
+    /// on Vulkan the state of a resource that was never used, with the layout `UNDEFINED`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub struct State: u32 {
         /// Vertex or constant buffer read.
@@ -126,8 +125,8 @@ bitflags! {
         const INDEX = 1 << 1;
         /// Read by pixel (fragment) shaders.
         const PIXEL_SHADER = 1 << 2;
-        /// Read by every other shader stage, by builds of acceleration structures and, a shader binding table,
-        /// by traces of rays.
+        /// Read by every other shader stage, by builds of acceleration structures and, for a shader binding table, by traces of
+        /// rays.
         const NON_PIXEL_SHADER = 1 << 3;
         /// Indirect argument read.
         const INDIRECT = 1 << 4;
@@ -137,7 +136,7 @@ bitflags! {
         const RESOLVE_SRC = 1 << 6;
         /// Depth-stencil, read only.
         const DEPTH_READ = 1 << 7;
-        /// Acceleration structure: D3D12 keeps it in this one state for life.
+        /// Acceleration structure: D3D12 keeps it in this state permanently.
         const ACCELERATION_STRUCTURE = 1 << 8;
         /// Read and written by shaders. Write state.
         const UNORDERED_ACCESS = 1 << 9;
@@ -149,20 +148,20 @@ bitflags! {
         const COPY_DST = 1 << 12;
         /// Destination of a multisample resolve. Write state.
         const RESOLVE_DST = 1 << 13;
-        /// As a swap chain hands its images out and takes them back: Direct3D 12's `COMMON`, the layout
+        /// The state of a swap chain's images between `present` and `acquire`: Direct3D 12's `COMMON`, the layout
         /// `PRESENT_SRC_KHR` on Vulkan. Stands alone.
         const PRESENT = 1 << 14;
     }
 }
 
 impl State {
-    /// Not used in any particular way; the state in which resources cross queues.
+    /// No particular use; the state in which resources cross queues.
     pub const COMMON: Self = Self::empty();
 
     /// Read by any shader stage.
     pub const SHADER_READ: Self = Self::PIXEL_SHADER.union(Self::NON_PIXEL_SHADER);
 
-    /// The states in which the GPU writes.
+    /// The states with GPU writes.
     pub const WRITES: Self = Self::UNORDERED_ACCESS
         .union(Self::RENDER_TARGET)
         .union(Self::DEPTH_WRITE)
@@ -183,8 +182,8 @@ impl State {
         !self.intersects(Self::WRITES.union(Self::PRESENT)) || self.bits().count_ones() == 1
     }
 
-    /// The state in which a queue of that kind discards a texture: as a target if it is one, else for
-    /// unordered access. `None` where it cannot.
+    /// The state in which a queue of that kind discards a texture: as a target if it is one, else for unordered access. `None`
+    /// where the queue cannot.
     ///
     /// ```
     /// use tenure::{QueueKind, State, Usage};
@@ -198,7 +197,7 @@ impl State {
         Self::discarded_in(Self::allowed_for(usage), queue)
     }
 
-    /// The same for a texture that may enter those states.
+    /// As [`to_discard`](Self::to_discard), for a texture that may enter these states.
     #[inline]
     #[doc(hidden)]
     #[must_use]
@@ -269,8 +268,7 @@ const STATES_OF_USAGES: [State; Usage::all().bits().count_ones() as usize] = {
 };
 
 impl Usage {
-    /// How much it matters that a resource of this usage stays in fast memory; what a device gives to committed
-    /// ones.
+    /// Default priority of a resource of this usage for staying in fast memory, as committed resources get it.
     ///
     /// ```
     /// use tenure::Usage;

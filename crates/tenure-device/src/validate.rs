@@ -1,12 +1,11 @@
-//! Descriptions that no device accepts.
+//! Validation of descriptions, independent of devices.
 
 use super::{Allowed, ClearValue, DeviceError, Dimension, ResourceDesc, SamplerInfo, TextureInfo, Usage};
 
 impl TextureInfo {
-    /// Checks what no device accepts, whatever its limits: zero extents, more mips than the
-    /// extent has, sample counts that are no power of two or combined with mips or 3D, a depth
-    /// usage without a depth format, a clear value that does not fit the usage, views in formats
-    /// whose texels differ in size.
+    /// Checks the rules of all devices, independent of limits: zero extents, more mips than the extent has, sample counts that
+    /// are no power of two or combined with mips or 3D, a depth usage without a depth format, a clear value that does not match
+    /// the usage, view formats with texels of another size.
     ///
     /// # Errors
     /// [`DeviceError::InvalidDesc`] with the field and its value.
@@ -100,7 +99,7 @@ impl TextureInfo {
 }
 
 impl ResourceDesc {
-    /// Checks what no device accepts, whatever its limits.
+    /// Checks the rules of all devices, independent of limits.
     ///
     /// # Errors
     /// [`DeviceError::InvalidDesc`] with the field and its value.
@@ -131,7 +130,7 @@ impl SamplerInfo {
     /// Checks it against the range of each field.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidDesc`] with the field, its value and what it may be.
+    /// [`DeviceError::InvalidDesc`] with the field, its value and its constraint.
     ///
     /// ```
     /// use tenure::SamplerInfo;
@@ -162,7 +161,7 @@ impl SamplerInfo {
     }
 }
 
-/// The rule about [`Usage::SHARING`] that a usage breaks. Vulkan has no resource without a usage.
+/// The rule about [`Usage::SHARING`] that a usage breaks. Vulkan has no resources without a usage.
 const fn broken_sharing(usage: Usage) -> Option<&'static str> {
     if usage.difference(Usage::SHARING).is_empty() {
         return Some("at least one flag, besides SHARED");

@@ -1,5 +1,5 @@
 //! Callbacks into the program: `tracing` subscribers, wakers, recorders. Their panics are caught, because unwinding would leave
-//! the manager's call half done. Events are emitted at the end of the call, because a subscriber may call the manager, and the
+//! the manager's call incomplete. Events are emitted at the end of the call, because a subscriber may call the manager, and the
 //! call still holds locks.
 
 use std::any::Any;
@@ -20,9 +20,9 @@ thread_local! {
     static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Logs an event as `tracing`'s macros of that name do: values first, each an identifier or `name = value`, with `%` or `?`
-/// for text. Values are taken at once. Where nobody listens it costs as much as `tracing`'s. Where somebody listens to the
-/// level, the subscriber is asked whether it wants this event when it is emitted: its filter is the program's code, too.
+/// Logs an event like `tracing`'s macros of that name: values first, each an identifier or `name = value`, with `%` or `?` for
+/// text. Values are captured at once. Without a listener it costs as much as `tracing`'s. With a listener for the level, the
+/// subscriber is asked whether it wants this event when it is emitted: its filter is the program's code, too.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! event {
@@ -61,7 +61,7 @@ macro_rules! event {
     };
 }
 
-/// Whether a subscriber may listen to events of this level. Calls no subscriber.
+/// Whether a subscriber may listen to events of this level. Does not call the subscriber.
 #[inline]
 pub fn may_be_heard(level: Level) -> bool {
     level <= STATIC_MAX_LEVEL && level <= LevelFilter::current()
@@ -72,7 +72,7 @@ pub fn may_be_heard(level: Level) -> bool {
 pub fn emit(event: impl FnOnce() + 'static) {
     let mut event = Some(event);
     if CALLS.get() > 0 {
-        // Fails only while the thread ends.
+        // Fails only while the thread terminates.
         let _queued = EVENTS.try_with(|events| events.borrow_mut().extend(event.take().map(boxed)));
     }
     if let Some(event) = event {
@@ -91,13 +91,13 @@ pub fn run_caught(what: &'static str, call: impl FnOnce()) {
     }
 }
 
-/// Runs a callback of the program, and ends its panic; false when it panicked.
+/// Runs a callback of the program, and catches its panic; false when it panicked.
 fn is_run(call: impl FnOnce()) -> bool {
     catch_unwind(AssertUnwindSafe(call)).map_err(end_panic).is_ok()
 }
 
-/// Drops the payload of a panic that was caught. Its destructor is the program's code and may panic as well; the payload of
-/// that panic is leaked, because it could go on like this.
+/// Drops the payload of a caught panic. Its destructor is the program's code and may panic as well; the payload of that panic
+/// is leaked, because the chain may be endless.
 pub fn end_panic(payload: Box<dyn Any + Send>) {
     if let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(next);

@@ -1,15 +1,14 @@
-//! Tracking of GPU work: which submissions are complete, when a dropped object may be destroyed, and which barriers a
-//! use needs.
+//! Tracking of GPU work: completion of submissions, deferred destruction of objects, and barriers.
 //!
-//! For engines with memory management of their own; `tenure-core` builds `Gpu` on it. It creates no API objects and
-//! submits nothing itself:
-//! * [`time`]: a [`Clock`](time::Clock) counts submissions on each queue, [`Recordings`](time::Recordings) registers
-//!   the open recordings, and a [`ReleaseQueue`](time::ReleaseQueue) keeps dropped objects, of any type, until no open
-//!   recording and no incomplete submission can use them. [`SyncPoint`](time::SyncPoint) names submissions to wait for.
-//! * [`state`]: a [`Tracker`](state::Tracker) finds the barriers within a recording from the states that its commands
-//!   need; [`resolve`](state::resolve) finds those between a recording and earlier submissions, on all queues.
+//! For engines with their own memory management; `tenure-core` builds `Gpu` on it. It neither creates API objects nor submits
+//! work:
+//! * [`time`]: a [`Clock`](time::Clock) counts submissions on each queue, [`Recordings`](time::Recordings) registers the open
+//!   recordings, and a [`ReleaseQueue`](time::ReleaseQueue) keeps dropped objects, of any type, until no open recording and no
+//!   incomplete submission can use them. A [`SyncPoint`](time::SyncPoint) names submissions to wait for.
+//! * [`state`]: a [`Tracker`](state::Tracker) finds the barriers within a recording from the states that its commands need;
+//!   [`resolve`](state::resolve) finds the barriers between a recording and earlier submissions, on all queues.
 //!
-//! Kinds of queues, states and usages are those of [`device`], the device contract; a device is not needed.
+//! Queue kinds, states and usages are types of [`device`], the device contract; a device is not needed.
 //!
 //! # Example
 //!
@@ -186,8 +185,8 @@
 //!
 //! # Threads
 //!
-//! Recordings are made and objects dropped on any thread; a `Tracker` belongs to one recording. The release queue is
-//! model-checked with loom, interpreted with miri and compared with its rule in its simplest form.
+//! Recordings may be made and objects dropped on any thread; a `Tracker` belongs to one recording. The release queue is
+//! model-checked with loom, interpreted with Miri and compared with a naive implementation of its rule.
 
 #![warn(missing_debug_implementations)]
 #![forbid(unsafe_code)]

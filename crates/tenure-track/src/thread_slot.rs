@@ -7,6 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub fn current() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local!(static SLOT: usize = NEXT.fetch_add(1, Ordering::Relaxed));
-    // A thread that is being torn down has none any more; any number does.
+    // A terminating thread no longer has a number; any number is valid.
     SLOT.try_with(|slot| *slot).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! What is recorded into an open list.
+//! The commands of an open recording.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use crate::{Error, Name};
 /// The commands of a [`Recording`](crate::Recording), which derefs to them;
 /// [`Recording::split`](crate::Recording::split) gives them beside the recording's memory.
 ///
-/// Whatever it records must be alive when it is recorded, and may be dropped right after.
+/// Every object it records must be alive when it is recorded, and may be dropped right after.
 ///
-/// It is a type without a size, which is only ever borrowed: a recording keeps what was dropped while its
-/// commands were recorded, so two recordings cannot swap them. Leave `Tail` at its default.
+/// The type is unsized and only ever borrowed: a recording keeps objects alive that were dropped while its commands were
+/// recorded, so two recordings must not swap their commands. Leave `Tail` at its default.
 ///
 /// ```compile_fail,E0277
 /// # fn example<D: tenure::device::Device>(
@@ -38,13 +38,13 @@ pub struct Commands<D: Device, Tail: ?Sized = [()]> {
     pub(super) open: Open<D>,
     pub(super) queue: QueueId,
     pub(super) id: RecordingId,
-    /// The places of movable resources that it uses.
+    /// The places of the movable resources in use.
     pub(super) holds: PlaceHolds<D>,
-    /// Of the recording.
+    /// Name of the recording.
     pub(super) name: Name,
     /// Declared last, as in every handle.
     pub(super) services: Arc<Services<D>>,
-    /// Empty. A slice has no size known at compile time, nor has what ends with one.
+    /// Empty. A slice has no size known at compile time, nor has a struct that ends with one.
     _tail: Tail,
 }
 
@@ -71,25 +71,24 @@ impl<D: Device> Commands<D> {
         &self.name
     }
 
-    /// The queue that they are for.
+    /// The queue of the recording.
     #[must_use]
     pub const fn queue(&self) -> QueueId {
         self.queue
     }
 
-    /// The number of the recording.
+    /// The id of the recording.
     #[must_use]
     pub const fn id(&self) -> RecordingId {
         self.id
     }
 
-    /// The API's command list, to record into. The barriers that uses noted by
-    /// [`use_resource`](Self::use_resource) need have been recorded: ask for the list between noting what a
-    /// command uses and recording the command. Inside a render pass neither API allows them: name every use of
-    /// the pass before it begins.
+    /// The API's command list, to record into. The pending barriers of earlier [`use_resource`](Self::use_resource) calls have
+    /// been recorded: declare the uses of a command, then ask for the list, then record the command. Inside a render pass
+    /// neither API allows these barriers: declare every use of the pass before it begins.
     ///
-    /// It stays in its recording: what was dropped meanwhile is kept for that. Two recordings cannot
-    /// swap their lists:
+    /// The list stays in its recording, which keeps alive the objects dropped meanwhile. Two recordings cannot swap their
+    /// lists:
     ///
     /// ```compile_fail,E0308
     /// # fn example<D: tenure::device::Device>(
@@ -105,28 +104,26 @@ impl<D: Device> Commands<D> {
         &self.open.list
     }
 
-    /// The list of the contract, for commands that this recording does not have: copies of what is
-    /// followed otherwise, say. It is not closed, begun, replaced or swapped; what is recorded is in
-    /// the right state, belongs to the same device, and is alive. Barriers as for [`raw`](Self::raw).
+    /// The device's command list, for commands that this recording lacks, such as copies of resources that the program tracks
+    /// itself. The caller must not close, begin, replace or swap it; all resources in its commands must be in the right state,
+    /// belong to the same device, and be alive. Barriers as for [`raw`](Self::raw).
     pub fn raw_mut(&mut self, _: Permit<D>) -> &mut D::List {
         self.open.record_pending();
         &mut self.open.list
     }
 
-    /// The next command uses a resource in `state`. The barriers that this needs are recorded by
-    /// [`barriers`](Self::barriers), when the list is asked for ([`raw`](Self::raw)), before the next
-    /// command of the recording's own, or at its end, whichever comes first: nobody has to think of them,
-    /// but who keeps a handle from the list asks for barriers before each command. A range of a buffer
-    /// shares the state of the whole buffer.
+    /// Declares that the next command uses a resource in `state`. The necessary barriers are recorded by
+    /// [`barriers`](Self::barriers), when the list is requested ([`raw`](Self::raw)), before the next command of the recording
+    /// itself, or at its end, whichever comes first. So programs need not call `barriers`, unless they keep a handle from the
+    /// list: then call it before each command. A range of a buffer shares the state of the whole buffer.
     ///
-    /// It is a promise that the next command makes that use: do not name one that is skipped. On Direct3D 12
-    /// with resource states the first use in a submission is what brings a resource into its state, so that
-    /// barriers after a use that was named and not made begin from a state that it is not in.
+    /// The next command must make the declared use: do not declare the use of a command that is skipped. On Direct3D 12 with
+    /// resource states, the first use in a submission promotes a resource into its state, so after a use that was declared but
+    /// not made, later barriers begin from a state that the resource is not in.
     ///
-    /// Name all uses of a render pass before it begins, because neither API allows these barriers inside one.
+    /// Declare all uses of a render pass before it begins, because neither API allows these barriers inside one.
     ///
-    /// What commands write to a mapped buffer in a state noted so is visible to the CPU when the submission
-    /// is complete.
+    /// Writes of commands to a mapped buffer in a declared state are visible to the CPU when the submission is complete.
     ///
     /// # Errors
     /// [`Error::State`] when the resource, or this queue, does not allow the state,
@@ -146,15 +143,15 @@ impl<D: Device> Commands<D> {
         Ok(())
     }
 
-    /// A buffer stays where it is until the recording ends.
+    /// Keeps a buffer in its place until the recording ends.
     fn hold(&mut self, buffer: &Buffer<D>) {
         if let Some(movable) = buffer.inner.as_movable() {
             self.holds.hold(movable, None);
         }
     }
 
-    /// The API object of a resource that may be used in `state` here and now, and where the resource is in it. Nothing is
-    /// noted but that it stays where it is.
+    /// The API object of a resource, and the resource's place in it, if it may be used in `state` at this point. Only holds the
+    /// place; records no use.
     #[inline(always)]
     fn check<'a>(
         &mut self,
@@ -175,7 +172,7 @@ impl<D: Device> Commands<D> {
         }
     }
 
-    /// No other recording that is open has acquired a transient resource.
+    /// Checks that no other open recording has acquired a transient resource.
     fn check_acquired(&self, used: &Used<'_, D>, aliased_range: &AliasedRange<D>) -> Result<(), Error> {
         let acquired_by = aliased_range.acquired_by();
         if acquired_by != self.id.get() && self.services.context.recordings.is_open(acquired_by) {
@@ -185,7 +182,7 @@ impl<D: Device> Commands<D> {
         Ok(())
     }
 
-    /// A transient resource has its bytes from here on. What is [checked](Self::check) is used after this.
+    /// Activates a transient resource in its memory. Must precede the use that [`check`](Self::check) has checked.
     #[inline]
     fn enter(&mut self, place: &PlaceRef<'_, D>) {
         if let Some(aliased_range) = place.aliased_range() {
@@ -203,30 +200,28 @@ impl<D: Device> Commands<D> {
         }
     }
 
-    /// As [`use_resource`](Self::use_resource), of memory for readbacks.
+    /// As [`use_resource`](Self::use_resource), for readback memory.
     fn use_page(&mut self, name: &Name, page: &Tracked<D>) -> Result<(), Error> {
         let required = self.open.require(page, Subresource::All, State::COPY_DST);
         required.map_err(|source| Error::State { name: name.clone(), source })
     }
 
-    /// Records the barriers that the uses noted since the last time need, all at once: after the
-    /// [`use_resource`](Self::use_resource) calls for a command. That is done anyway before the next
-    /// command; this says where.
+    /// Records the barriers of all uses declared since the last call, in one batch: call it after the
+    /// [`use_resource`](Self::use_resource) calls of a command. The next command does so by itself; this chooses the position.
     #[inline]
     pub fn barriers(&mut self) {
         self.open.record_pending();
     }
 
-    /// The commands that follow find descriptors in the manager's heaps: those of
-    /// [tables](crate::DescriptorTable) and of [`Scratch::descriptors`](crate::Scratch::descriptors).
-    /// Once for each list that uses such, before it does; again after the program has set heaps of its
-    /// own. On Direct3D 12, and on Vulkan with descriptor buffers, a heap of each kind is set, and made now where
-    /// nothing has needed it so far. Does nothing where there are no such heaps, and where a program binds them itself
-    /// (sets on Vulkan).
+    /// Sets the manager's descriptor heaps for the following commands: the heaps of [tables](crate::DescriptorTable) and of
+    /// [`Scratch::descriptors`](crate::Scratch::descriptors). Call it once for each list that uses them, before their first
+    /// use; again after the program has set heaps of its own. On Direct3D 12, and on Vulkan with descriptor buffers, a heap of
+    /// each kind is set, and created now on first need. Does nothing where there are no such heaps, and where a program binds
+    /// descriptors itself (sets on Vulkan).
     ///
     /// # Errors
-    /// [`Error::Device`] on a queue for copies alone, which runs no shaders; for a shortage, when the
-    /// heaps are made now; or a lost device.
+    /// [`Error::Device`] on a copy queue, which runs no shaders; for a shortage, when the heaps are created now; or a lost
+    /// device.
     #[inline(never)]
     pub fn set_descriptor_heaps(&mut self) -> Result<(), Error> {
         if self.open.tracker.queue_kind() == QueueKind::Copy {
@@ -320,12 +315,12 @@ impl<D: Device> Commands<D> {
     /// depth or layers, mips and samples; usage, clear value and view formats may differ. Takes time linear in the
     /// number of subresources.
     ///
-    /// Queues of all kinds copy colour with one sample; graphics queues alone copy depth, stencil and several samples.
+    /// Queues of all kinds copy colour with one sample; only graphics queues copy depth, stencil and several samples.
     ///
     /// # Errors
-    /// [`Error::Device`] for textures that are not equal, with the two values, for a texture and itself, for a
-    /// subresource that does not exist, and for texels that the queue does not copy; otherwise as
-    /// [`use_resource`](Self::use_resource). Nothing is recorded then.
+    /// [`Error::Device`] for textures that are not equal, with the two values, for a texture and itself, for a subresource that
+    /// does not exist, and for texels that the queue cannot copy; otherwise as [`use_resource`](Self::use_resource). Nothing is
+    /// recorded then.
     ///
     /// ```
     /// use std::time::Duration;
@@ -365,12 +360,10 @@ impl<D: Device> Commands<D> {
         Ok(())
     }
 
-    /// Gives up the contents of a texture's subresources, barriers included: they are undefined from
-    /// here on, and Direct3D 12 need not keep them. The manager discards targets that are new or have new memory before
-    /// its first use.
+    /// Discards the contents of a texture's subresources, barriers included: they are undefined afterwards, and Direct3D 12
+    /// need not keep them. The manager itself discards render targets that are new or have new memory before their first use.
     ///
-    /// The texture is left in the state that [`State::to_discard`] names: that of a target, or for
-    /// unordered access.
+    /// The texture is left in the state that [`State::to_discard`] names: a target state, or unordered access.
     ///
     /// # Errors
     /// As [`use_resource`](Self::use_resource); [`Error::Device`] for a texture that this queue cannot
@@ -452,15 +445,15 @@ impl<D: Device> Commands<D> {
         Ok(())
     }
 
-    /// Copies `size` bytes at `offset` of a buffer for the CPU, barriers included. They are there when
-    /// the submission is complete.
+    /// Copies `size` bytes at `offset` of a buffer to the CPU, barriers included. They are available when the submission is
+    /// complete.
     ///
-    /// It is never divided: the GPU writes all bytes in one submission, so all of them need readback memory at once. For more
-    /// than that memory holds, submit the recording and call [`Gpu::read_back_into`](crate::Gpu::read_back_into).
+    /// The copy is never divided: the GPU writes all bytes in one submission, so all of them need readback memory at once. For
+    /// sizes beyond that memory, submit the recording and call [`Gpu::read_back_into`](crate::Gpu::read_back_into).
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], [`Error::State`], [`Error::FixedState`], [`Error::Foreign`];
-    /// [`Error::OutOfMemory`]; [`Error::Device`] for no bytes at all, or a lost device.
+    /// [`Error::OutOfRange`], [`Error::State`], [`Error::FixedState`], [`Error::Foreign`]; [`Error::OutOfMemory`];
+    /// [`Error::Device`] for a size of 0, or a lost device.
     ///
     /// ```
     /// use std::time::Duration;
@@ -483,14 +476,14 @@ impl<D: Device> Commands<D> {
         self.read_back_as(buffer, (offset, size), AllocationFlags::empty())
     }
 
-    /// As [`read_back`](Self::read_back), to memory as `flags` say.
+    /// As [`read_back`](Self::read_back), with allocation flags for the memory.
     pub(crate) fn read_back_as(
         &mut self,
         buffer: &Buffer<D>,
         (offset, size): (u64, u64),
         flags: AllocationFlags,
     ) -> Result<Readback<D>, Error> {
-        /// Bytes; where a readback begins.
+        /// Alignment of readbacks, in bytes.
         const ALIGNMENT: u64 = 16;
         check_range(buffer, offset, size)?;
         self.barriers();
@@ -514,8 +507,8 @@ impl<D: Device> Commands<D> {
         Ok(readback)
     }
 
-    /// Copies texels of a texture for the CPU, barriers included. They are there when the submission
-    /// is complete, without padding between rows and slices.
+    /// Copies texels of a texture to the CPU, barriers included. They are available when the submission is complete, without
+    /// padding between rows and slices.
     ///
     /// # Errors
     /// As [`read_back`](Self::read_back), and as
@@ -529,7 +522,7 @@ impl<D: Device> Commands<D> {
         self.read_back_texture_as(texture, region, AllocationFlags::empty())
     }
 
-    /// As [`read_back_texture`](Self::read_back_texture), to memory as `flags` say.
+    /// As [`read_back_texture`](Self::read_back_texture), with allocation flags for the memory.
     pub(crate) fn read_back_texture_as(
         &mut self,
         texture: &Texture<D>,
@@ -561,7 +554,7 @@ impl<D: Device> Commands<D> {
         Ok(readback)
     }
 
-    /// A copy within one API buffer is refused for that, before what else is wrong with it.
+    /// The error of a copy: a shared API buffer takes precedence over other errors.
     #[cold]
     fn why_not_copied(&mut self, src: &Buffer<D>, dst: &Buffer<D>, error: Error) -> Error {
         [src, dst].into_iter().for_each(|buffer| self.hold(buffer));
@@ -571,8 +564,8 @@ impl<D: Device> Commands<D> {
         }
     }
 
-    /// The barriers of a copy, and where its source and its destination are. When either use is refused, neither is
-    /// noted.
+    /// Declares both uses of a copy and records the barriers. Returns the places of source and destination. When either use is
+    /// refused, neither is recorded.
     #[inline]
     fn use_both<'a>(
         &mut self,
@@ -595,8 +588,9 @@ impl<D: Device> Commands<D> {
         Ok((source, target))
     }
 
-    /// Checks that a copy stays within the texture and is aligned. Its bytes in the buffer, whose
-    /// name and offset in the API buffer are given: those behind it belong to somebody else.
+    /// Checks that a copy stays within the texture and is aligned. `buffer` and `start` are the name of the buffer and its
+    /// offset in the API buffer. Returns the bytes that the copy needs in the buffer: the bytes behind it belong to other
+    /// resources.
     fn check_texels(
         &self,
         (buffer, start): (&Name, u64),
@@ -613,7 +607,7 @@ impl<D: Device> Commands<D> {
         region
             .check_copy(texture.info(), features, kind)
             .map_err(|source| Error::device(texture.name(), source))?;
-        // Whole blocks, too, where the device asks for less.
+        // Whole blocks, even where the device requires less.
         let (format, block) = (texture.info().format, region.block(texture.info().format));
         let align_offset =
             self.services.context.alignments.copy_offset.max(format.copy_alignment(region.plane));
@@ -648,7 +642,7 @@ fn check_range<D: Device>(buffer: &Buffer<D>, offset: u64, size: u64) -> Result<
     if is_inside { Ok(()) } else { Err(Error::OutOfRange { name: name(), offset, size, capacity }) }
 }
 
-/// True for reads that Vulkan knows no layout for but the general one, which is that of unordered access.
+/// True for read states whose only Vulkan layout is `GENERAL`, the layout of unordered access.
 fn has_no_layout(state: State) -> bool {
     state != State::UNORDERED_ACCESS && Layout::of(state) == Layout::General
 }

@@ -1,4 +1,4 @@
-//! The program's own semaphores and fences, and its own submissions.
+//! External semaphores and fences, and external submissions.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::ticket::Ticket;
 use crate::time::{Clock, SyncPoint};
 
 impl<D: Device> Recording<D> {
-    /// Makes the submission wait for a point of a semaphore or fence of the program's own: one that it
-    /// shares with other code, or by which a swap chain says that an image can be drawn to. The whole
-    /// recording waits; on Vulkan the stages that the point names, and those after them.
+    /// Makes the submission wait for a point of an external semaphore or fence: one shared with other code, or the one that a
+    /// swap chain signals when an image can be drawn to. The whole recording waits; on Vulkan only the stages that the point
+    /// names, and later stages.
     ///
-    /// What other queues have to record first does not wait, so that they are not held up: on Vulkan, the queue
-    /// that hands a texture over because it used it last. Where that texture is what the point is about, make the
-    /// last recording of that queue wait, or [declare](crate::Gpu::declare_state) the texture's state.
+    /// Barriers that other queues must record first do not wait, so that these queues are not delayed: on Vulkan, the release
+    /// of a texture by the queue that used it last. If the point guards that texture, make the last recording of that queue
+    /// wait, or [declare](crate::Gpu::declare_state) the texture's state.
     ///
     /// Nothing waits when the recording is discarded, or its submission is refused.
     ///
@@ -44,8 +44,7 @@ impl<D: Device> Recording<D> {
         self.external().waits.push(point);
     }
 
-    /// Makes the submission signal a point of a semaphore or fence of the program's own, when all of the
-    /// recording is done.
+    /// Makes the submission signal a point of an external semaphore or fence, after all commands of the recording.
     ///
     /// Nothing is signalled when the recording is discarded, or its submission is refused.
     #[inline(never)]
@@ -53,7 +52,7 @@ impl<D: Device> Recording<D> {
         self.external().signals.push(point);
     }
 
-    /// A ticket that says what became of it: submitted or discarded.
+    /// A ticket with the outcome of the recording: submitted or discarded.
     pub(crate) fn ticket(&mut self) -> Arc<Ticket> {
         let commands: &mut Commands<D> = self;
         let ticket = Arc::new(Ticket::new(commands.name().clone()));
@@ -81,13 +80,13 @@ pub(crate) fn submit_external<D: Device, T, E: From<Error>>(
     services.flush_pending_uploads()?;
     let waits: SmallVec<[_; crate::device::MAX_QUEUES]> =
         waits.iter().filter(|wait| wait.queue != queue).collect();
-    // What is dropped meanwhile waits for the submission, as for a recording that may use it.
+    // Objects dropped meanwhile wait for the submission, as for a recording that may use them.
     let recording = context.recordings.open("external work", context.current_frame());
     let mut answer = None;
-    // Several at once, whoever waits to move something meanwhile: one may wait for another.
+    // Recursive: several may run at once even while a thread waits to move resources, since one may wait for another.
     let not_moving = context.external_work.read_recursive();
     let submitted = context.clock.submit(queue, |serial| {
-        // Whatever it submitted before an error or a panic is counted, too.
+        // Submissions that `run` made before an error or a panic are counted, too.
         let run =
             |queue: D::NativeQueue<'_>| Clock::run_external(|| catch_unwind(AssertUnwindSafe(|| run(queue))));
         let ran = context.device().submit_external(Permit::own(), queue, &waits, serial, run);

@@ -1,4 +1,4 @@
-//! Recordings, and what they record.
+//! Recordings and their commands.
 
 mod commands;
 mod external;

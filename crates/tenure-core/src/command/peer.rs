@@ -1,4 +1,4 @@
-//! Resources that other devices, processes or APIs use in turn.
+//! Resources shared with other devices, processes or APIs.
 
 use super::Commands;
 use crate::Error;
@@ -7,13 +7,13 @@ use crate::resource::{Tracked, Used};
 use crate::state::{ResourceKind, StateError};
 
 impl<D: Device> Commands<D> {
-    /// Hands a [shared](crate::BufferDesc::shared) resource to another device, process or API, all of it, in `state`.
-    /// From the end of the submission on it is the peer's: nothing here uses it until a recording
+    /// Hands a whole [shared](crate::BufferDesc::shared) resource to another device, process or API, in `state`. From the end
+    /// of the submission on the peer owns it: nothing on this side may use it until a recording
     /// [acquires](Self::acquire_from_peer) it.
     ///
-    /// The submission comes after all that has used the resource, on whatever queue. The peer waits for the submission: by
-    /// a semaphore or fence that both share, which the recording [signals](crate::Recording::signal_external), or by word
-    /// of this process that it is complete.
+    /// The submission comes after all earlier uses of the resource, on any queue. The peer must wait for the submission:
+    /// through a shared semaphore or fence, which the recording [signals](crate::Recording::signal_external), or because this
+    /// process reports that it is complete.
     ///
     /// | API | `state` |
     /// | --- | --- |
@@ -42,14 +42,14 @@ impl<D: Device> Commands<D> {
         Ok(())
     }
 
-    /// Takes a [shared](crate::BufferDesc::shared) resource back from another device, process or API, or for the first
-    /// time after it was imported: all of it, in the `state` in which the peer has handed it over. It comes before
-    /// every other use of it in the recording.
+    /// Takes a whole [shared](crate::BufferDesc::shared) resource back from another device, process or API, or takes it for the
+    /// first time after it was imported, in the `state` in which the peer handed it over. Must come before every other use of
+    /// it in the recording.
     ///
-    /// The recording [waits](crate::Recording::wait_for_external) for the peer's semaphore or fence, or the program
-    /// has waited for the peer before it submits it. What was not handed over has undefined contents.
+    /// The recording must [wait](crate::Recording::wait_for_external) for the peer's semaphore or fence, or the program must
+    /// have waited for the peer before the submission. A resource that was not handed over has undefined contents.
     ///
-    /// Where the buffer is mapped, the CPU sees what the peer wrote once the submission is complete.
+    /// For a mapped buffer, the CPU sees the peer's writes once the submission is complete.
     ///
     /// # Errors
     /// As [`use_resource`](Self::use_resource); [`Error::State`] for a resource that is not shared, or that this
@@ -69,7 +69,7 @@ impl<D: Device> Commands<D> {
         Ok(())
     }
 
-    /// The API object of a shared resource, and the state in which it changes hands.
+    /// The API object of a shared resource, and its state during the hand-over.
     fn shared_resource(&mut self, used: &Used<'_, D>, state: State) -> Result<(Tracked<D>, State), Error> {
         let refuse = |source| Error::State { name: used.name().clone(), source };
         if !used.is_shared_with_peers() {

@@ -14,13 +14,13 @@ use crate::{Error, Name};
 const NOT_MEASURED: u32 = u32::MAX;
 
 impl<D: Device> Commands<D> {
-    /// Writes the time at which the GPU is done with all commands before this one. The result is there when
-    /// the submission is complete.
+    /// Writes the time at which the GPU has finished all commands before this one. The result is available when the submission
+    /// is complete.
     ///
     /// # Errors
     /// [`Error::Device`] with `Unsupported` on a queue without timestamps
-    /// ([`Properties::has_queries`](crate::device::Properties::has_queries)), or a lost device;
-    /// [`Error::OutOfMemory`]. Only where more queries are in flight than ever before is anything created.
+    /// ([`Properties::has_queries`](crate::device::Properties::has_queries)), or a lost device; [`Error::OutOfMemory`]. API
+    /// objects are created only when more queries are in flight than ever before.
     ///
     /// ```
     /// use std::time::Duration;
@@ -53,8 +53,8 @@ impl<D: Device> Commands<D> {
         self.begin(QueryKind::Occlusion)
     }
 
-    /// As [`begin_occlusion`](Self::begin_occlusion), for whether there are any such samples: cheaper on some
-    /// GPUs, and on every graphics queue.
+    /// As [`begin_occlusion`](Self::begin_occlusion), but measures only whether any samples pass: cheaper on some GPUs, and
+    /// available on every graphics queue.
     ///
     /// # Errors
     /// As [`begin_occlusion`](Self::begin_occlusion).
@@ -62,8 +62,8 @@ impl<D: Device> Commands<D> {
         self.begin(QueryKind::BinaryOcclusion)
     }
 
-    /// Begins to count the work of each stage of the pipeline; as
-    /// [`begin_occlusion`](Self::begin_occlusion), beside which it may run.
+    /// Begins to count the work of each stage of the pipeline; as [`begin_occlusion`](Self::begin_occlusion). Both kinds may be
+    /// open at the same time.
     ///
     /// # Errors
     /// As [`begin_occlusion`](Self::begin_occlusion).
@@ -71,7 +71,7 @@ impl<D: Device> Commands<D> {
         self.begin(QueryKind::PipelineStatistics)
     }
 
-    /// Ends a query that has begun in this recording. The result is there when the submission is complete.
+    /// Ends a query that has begun in this recording. The result is available when the submission is complete.
     ///
     /// # Errors
     /// [`Error::Query`] for a query of another recording.
@@ -101,10 +101,10 @@ impl<D: Device> Commands<D> {
         self.ticket(slot)
     }
 
-    /// Begins a scope whose GPU time is to be measured: from when the GPU is done with the commands before it
-    /// until it is done with those before its end. The times of submitted recordings arrive in
-    /// [`Stats::gpu_times`](crate::Stats::gpu_times), at the end of the frame in which the manager learns that
-    /// the submission is complete. Scopes nest. On a queue without timestamps nothing is measured.
+    /// Begins a scope whose GPU time is measured: from the completion of the commands before it to the completion of the
+    /// commands before its end. The times of submitted recordings arrive in [`Stats::gpu_times`](crate::Stats::gpu_times), at
+    /// the end of the frame in which the manager learns that the submission is complete. Scopes nest. On a queue without
+    /// timestamps nothing is measured.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Device`] for a lost device.
@@ -159,10 +159,10 @@ impl<D: Device> Commands<D> {
         Ok(())
     }
 
-    /// Measures the GPU time of what `record` records; as [`begin_gpu_time`](Self::begin_gpu_time).
+    /// Measures the GPU time of the commands recorded by `record`; as [`begin_gpu_time`](Self::begin_gpu_time).
     ///
     /// # Errors
-    /// As [`begin_gpu_time`](Self::begin_gpu_time); those of `record`.
+    /// As [`begin_gpu_time`](Self::begin_gpu_time); the errors of `record`.
     ///
     /// ```
     /// # use tenure::{Config, Error, Gpu, Queue, sim};
@@ -227,7 +227,7 @@ impl<D: Device> Commands<D> {
         }
     }
 
-    /// A query of a chunk more.
+    /// A query of an additional chunk.
     #[cold]
     #[inline(never)]
     fn take_chunk(&mut self, kind: QueryKind) -> Result<Slot, Error> {
@@ -248,7 +248,7 @@ impl<D: Device> Commands<D> {
                 match services.lists.submit_one(context, queue, reset) {
                     Ok(serial) => heap.set_reset(serial),
                     Err(source) => {
-                        // The commands were refused, and so never run.
+                        // The commands were refused, so they never run.
                         store.give_up(context, heap);
                         return Err(context.refused(&name, source));
                     }
@@ -272,7 +272,7 @@ impl<D: Device> Commands<D> {
         Error::Query { recording: self.name.clone(), id: self.id, rule }
     }
 
-    /// Ends what queries there are, before the recording is submitted: scopes that are open end here.
+    /// Ends the queries of the recording before its submission: open scopes end here.
     ///
     /// # Errors
     /// [`Error::Query`] for a query that has not ended.
@@ -290,7 +290,7 @@ impl<D: Device> Commands<D> {
 }
 
 impl<D: Device> Open<D> {
-    /// What the query of that unit measures that has begun.
+    /// The kind of the open query in the same unit as `kind`, if there is one.
     fn begun(&mut self, kind: QueryKind) -> Option<QueryKind> {
         self.queries.as_mut().and_then(|queries| *queries.begun(kind)).map(|slot| slot.kind)
     }
@@ -319,7 +319,7 @@ impl<D: Device> Open<D> {
         }
     }
 
-    /// Copies all results to where the CPU reads them.
+    /// Copies all results to readback memory.
     fn resolve_queries(&mut self) -> Result<(), Error> {
         let Some(queries) = self.queries.take() else { return Ok(()) };
         let resolved = self.resolve(&queries);

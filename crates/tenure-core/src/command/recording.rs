@@ -1,4 +1,4 @@
-//! A recording: a command list that is open.
+//! Recordings: open command lists.
 
 use std::cell::OnceCell;
 use std::ops::{Deref, DerefMut};
@@ -19,31 +19,29 @@ use crate::{Error, Name};
 
 /// A command list being recorded, on any thread. It derefs to its [`Commands`], which record into the list.
 ///
-/// Whatever it uses must be alive when the use is recorded, and may be dropped right after:
-/// everything dropped while a recording is open survives until the recording was submitted and
-/// completed, or discarded. Dropping a recording discards it, at no cost. A recording that is
-/// forgotten holds back all that is dropped meanwhile; it shows in
+/// Every object it uses must be alive when the use is recorded, and may be dropped right after: everything dropped while a
+/// recording is open survives until the recording was submitted and completed, or discarded. Dropping a recording discards it,
+/// at no cost. A recording that is left open by mistake holds back everything dropped meanwhile; it appears in
 /// [`Report::open_recordings`](crate::Report::open_recordings) by name, age and bytes.
 ///
-/// A command list that is to live long and be executed many times (a bundle) is not a recording:
-/// keep it in a [`Deferred`](crate::Deferred) together with shared handles (`Arc<Buffer<_>>`) of all
-/// it uses.
+/// A persistent command list that is executed many times (a bundle) is not a recording: keep it in a
+/// [`Deferred`](crate::Deferred) together with shared handles (`Arc<Buffer<_>>`) of all objects it uses.
 pub struct Recording<D: Device> {
     /// `None` once submitted.
     pub(super) commands: Option<Commands<D, [(); 0]>>,
     pub(super) waits: SyncPoint,
-    /// Of the commands, too: scratch memory refers to it while they are borrowed.
+    /// A copy of the commands' name: scratch memory refers to it while the commands are borrowed.
     pub(super) name: Name,
-    /// Of its constants, once it has any.
+    /// Pages of its constants, once it has any.
     pages: OnceCell<Box<Pages<D>>>,
-    /// Of the builds of acceleration structures, once it has any.
+    /// Pages of its acceleration-structure builds, once it has any.
     builds: OnceCell<Box<BuildPages<D>>>,
     chunks: RecordedChunks,
-    /// What its descriptors show.
+    /// The blocks of the resources that its descriptors show.
     pub(super) shown: NotedBlocks,
     /// Its descriptor sets, once it has any.
     sets: OnceCell<Box<RecordedSets<D>>>,
-    /// Where movable resources are for it, once it has asked.
+    /// The places of movable resources for this recording, once it has asked for any.
     places: OnceCell<Box<RecordedPlaces<D>>>,
     /// Declared last, as in every handle. The commands have a reference of their own, so that
     /// [`split`](Self::split) can lend both sides.
@@ -74,8 +72,8 @@ impl<D: Device> Recording<D> {
         })
     }
 
-    /// Its commands, and the memory for what only it needs, side by side: what the memory hands out
-    /// can be used while commands are recorded, and not once the recording is submitted.
+    /// Its commands, and the memory for temporary data of this recording, side by side: data in that memory can be used while
+    /// commands are recorded, and not after the recording is submitted.
     ///
     /// # Panics
     /// Never: a recording has its list until it is submitted, which consumes it.
@@ -90,10 +88,9 @@ impl<D: Device> Recording<D> {
         (commands, Scratch { services, pages, builds, chunks, shown, sets, noted_places: places, id, name })
     }
 
-    /// The builds that follow may have the scratch memory of those so far: records a barrier between them and
-    /// hands the same bytes out again. What [`Scratch::build_scratch`] has handed out before cannot be used
-    /// any more. So loading thousands of acceleration structures takes as much scratch memory as is used
-    /// between two such calls.
+    /// Lets the following builds reuse the scratch memory of the builds so far: records a barrier between them and hands out
+    /// the same bytes again. Memory that [`Scratch::build_scratch`] returned before cannot be used afterwards. Loading
+    /// thousands of acceleration structures thus takes only the scratch memory used between two such calls.
     #[inline(never)]
     pub fn reuse_build_scratch(&mut self) {
         if let (Some(builds), Some(commands)) = (self.builds.get_mut(), &mut self.commands) {
@@ -114,19 +111,19 @@ impl<D: Device> Recording<D> {
         Ok(())
     }
 
-    /// What it was told of places.
+    /// The places that it asked for.
     pub(super) fn noted_places(&self) -> Option<&RecordedPlaces<D>> {
         self.places.get().map(|places| &**places)
     }
 
-    /// Submitted: what it was told of moves after that.
+    /// Notes its submission in the places that it asked for: their resources move after it.
     pub(super) fn note_used(&mut self, at: QueueSerial) {
         if let Some(places) = self.places.get_mut() {
             places.note_used(at);
         }
     }
 
-    /// Submitted, as `submission`, or discarded: from now on nothing is held back for it.
+    /// Ends the recording, submitted as `submission`, or discarded: nothing is held back for it afterwards.
     pub(super) fn end(&mut self, id: RecordingId, submission: SyncPoint) {
         let Services { constants, builds, context, .. } = &*self.services;
         if let Some(pages) = self.pages.take() {

@@ -1,4 +1,4 @@
-//! What a recording uses without naming a state for it.
+//! Residency of resources that a recording uses without declaring a state.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::memory::MovableBacking;
 use crate::resource::HandleInner;
 use crate::{Buffer, Error, Name, Texture};
 
-/// What a submission finds in resident memory, for [`Commands::make_resident`]: made from a reference to a
-/// [`Buffer`], a [`Texture`], a [`View`], a [`DescriptorTable`] or a [`DescriptorSet`].
+/// An object to make resident, for [`Commands::make_resident`]: converts from a reference to a [`Buffer`], a [`Texture`], a
+/// [`View`], a [`DescriptorTable`] or a [`DescriptorSet`].
 pub struct Needed<'a, D: Device> {
     name: &'a Name,
     context: &'a Arc<Context<D>>,
     blocks: &'a [BlockKey],
-    /// What of it can move.
+    /// Its movable resources.
     movables: &'a [Arc<MovableBacking<D>>],
 }
 
@@ -59,15 +59,15 @@ macro_rules! shown {
 shown!(View, DescriptorTable, DescriptorSet);
 
 impl<D: Device> Commands<D> {
-    /// The submission of this recording finds a resource in memory that the GPU can use, or all that a view, a table
-    /// or a set shows, if it is [evictable](crate::BufferDesc::evictable): for what commands find without its being
-    /// named in a [use](Self::use_resource), a copy, or descriptors made in this recording. Anything else is
-    /// resident as long as it lives, so that naming it does nothing.
+    /// Makes an [evictable](crate::BufferDesc::evictable) resource, or all evictable resources of a view, a table or a set,
+    /// resident for the submission of this recording: for resources that commands access without a declared
+    /// [use](Self::use_resource), a copy, or descriptors made in this recording. All other resources are always resident, so
+    /// that this has no effect on them.
     ///
-    /// O(what it shows), a few nanoseconds each; no allocation in steady state.
+    /// O(resources of the view, table or set), a few nanoseconds each; no allocation in steady state.
     ///
     /// # Errors
-    /// [`Error::Foreign`] for what is of another manager.
+    /// [`Error::Foreign`] for an object of another manager.
     ///
     /// ```
     /// use tenure::{

@@ -10,15 +10,13 @@ use crate::resource::{AccelerationStructure, AccelerationStructureDesc};
 use crate::{Error, Name};
 
 impl<D: Device> Commands<D> {
-    /// The commands that follow build, copy or trace through these structures, or build a structure of
-    /// them, after everything that was done with them before: barriers included, one for each API buffer
-    /// that holds any of them.
+    /// Orders the following commands, which build, copy or trace through these structures, or build a structure of them, after
+    /// all earlier commands on them: barriers included, one for each API buffer that holds any of them.
     ///
-    /// A build of bottom-level structures, a build of a top-level one over them and a trace through that
-    /// are three steps with this between them. Structures that one step builds need it once, all together,
-    /// before the first build of the step. Other resources are named by
-    /// [`use_resource`](Self::use_resource): what a build reads (vertices, indices, transforms, instances)
-    /// in [`State::NON_PIXEL_SHADER`].
+    /// A build of bottom-level structures, a build of a top-level structure over them, and a trace through that are three steps
+    /// with this call between them. Structures built in one step need one call for all of them, before the first build of the
+    /// step. Other resources are declared by [`use_resource`](Self::use_resource): the inputs of a build (vertices, indices,
+    /// transforms, instances) in [`State::NON_PIXEL_SHADER`].
     ///
     /// # Errors
     /// As [`use_resource`](Self::use_resource).
@@ -34,11 +32,10 @@ impl<D: Device> Commands<D> {
         Ok(())
     }
 
-    /// Asks for the bytes that a structure takes once it is compacted, barriers included. The structure is
-    /// built, with the flag that allows compaction. The answer is there when the submission is complete.
+    /// Queries the compacted size of a structure in bytes, barriers included. The structure must be built, with the flag that
+    /// allows compaction. The result is available when the submission is complete.
     ///
-    /// For many structures ask with [`query_compacted_sizes`](Self::query_compacted_sizes), which needs one
-    /// barrier.
+    /// For many structures use [`query_compacted_sizes`](Self::query_compacted_sizes), which needs one barrier.
     ///
     /// # Errors
     /// As [`use_resource`](Self::use_resource) and [`write_timestamp`](Self::write_timestamp).
@@ -55,8 +52,7 @@ impl<D: Device> Commands<D> {
     /// `tickets`, in the same order.
     ///
     /// # Errors
-    /// As [`query_compacted_size`](Self::query_compacted_size). Tickets of the structures before the one
-    /// that was refused are added.
+    /// As [`query_compacted_size`](Self::query_compacted_size). The tickets of the structures before the refused one are added.
     pub fn query_compacted_sizes<'a>(
         &mut self,
         structures: impl IntoIterator<Item = &'a AccelerationStructure<D>, IntoIter: Clone>,
@@ -70,8 +66,8 @@ impl<D: Device> Commands<D> {
         Ok(())
     }
 
-    /// Creates a structure of the compacted size of another, with its kind and name, and copies that to it,
-    /// barriers included. The other one may be dropped right after.
+    /// Creates a structure of the compacted size of another, with its kind and name, and records the compacting copy, barriers
+    /// included. The source may be dropped right after.
     ///
     /// # Errors
     /// As [`use_resource`](Self::use_resource) and
@@ -134,11 +130,11 @@ impl<D: Device> Commands<D> {
         Ok(())
     }
 
-    /// As [`compact`](Self::compact), to a structure that is there.
+    /// As [`compact`](Self::compact), to an existing structure.
     ///
     /// # Errors
-    /// As [`use_resource`](Self::use_resource); [`Error::AccelerationStructure`] when the other one is too
-    /// small, of another kind, or the same.
+    /// As [`use_resource`](Self::use_resource); [`Error::AccelerationStructure`] when the destination is too small, of another
+    /// kind, or the source itself.
     #[inline(never)]
     pub fn compact_into(
         &mut self,
@@ -150,7 +146,7 @@ impl<D: Device> Commands<D> {
         self.copy_structure((src, size.0), dst, true)
     }
 
-    /// Copies a structure that is built to another, barriers included.
+    /// Copies a built structure to another one, barriers included.
     ///
     /// # Errors
     /// As [`compact_into`](Self::compact_into).

@@ -1,4 +1,4 @@
-//! From a recording to a submission: what goes before it, what it waits for, and its outcome.
+//! Submission of a recording: barriers before it, waits, and its outcome.
 
 use std::sync::Arc;
 
@@ -10,18 +10,17 @@ use crate::ticket::{Progress, Ticket};
 use crate::time::SyncPoint;
 
 impl<D: Device> Recording<D> {
-    /// Submits what was recorded: takes the queue's next serial, submits and signals, in one step.
-    /// Returns what must be complete before all of it is.
+    /// Submits the recording: takes the queue's next serial, submits and signals, in one step. Returns the sync point that
+    /// completes it.
     ///
-    /// Barriers that connect it with earlier submissions go in front of it, on other queues too
-    /// where only those can record them; the waits between queues that its resources need are
-    /// added.
+    /// Barriers that connect it with earlier submissions are submitted in front of it, on other queues too where only those can
+    /// record them; the waits between queues that its resources need are added.
     ///
     /// # Errors
-    /// [`Error::Device`] when something recorded was wrong or the driver refuses, [`Error::Query`] when a query
-    /// has begun and not ended, [`Error::State`] when no queue can bring a resource into its first state; those of
-    /// [`Gpu::flush_uploads`](crate::Gpu::flush_uploads) when uploads are pending, which go first. The
-    /// recording is discarded then.
+    /// [`Error::Device`] when a recorded command was wrong or the driver refuses, [`Error::Query`] when a query has begun and
+    /// not ended, [`Error::State`] when no queue can bring a resource into its first state; the errors of
+    /// [`Gpu::flush_uploads`](crate::Gpu::flush_uploads) when uploads are pending, which are submitted first. The recording is
+    /// discarded then.
     #[inline(never)]
     pub fn submit(mut self) -> Result<SyncPoint, Error> {
         let services = self.services.clone();
@@ -43,7 +42,7 @@ impl<D: Device> Recording<D> {
             holds.note_used(*at);
             self.note_used(*at);
         }
-        // Only now: until here the recording protects what it uses, and keeps it where it is.
+        // Only now: until here the recording keeps its resources alive and in their places.
         drop(holds);
         self.end(id, submitted.as_ref().map_or(SyncPoint::NONE, |at| SyncPoint::from(*at)));
         settle(
@@ -53,8 +52,8 @@ impl<D: Device> Recording<D> {
         self.services.context.settle_submission();
         submitted.map(|at| self.services.context.clock.point_at(at)).map_err(|error| error.named(&self.name))
     }
-    /// The copies of what has moved that are not complete yet, as far as is known: what it uses comes after those, also
-    /// where it was not named in a state.
+    /// The copies of moved resources that are not complete yet, as far as known: the submission comes after those, also for
+    /// resources without a declared state.
     fn copied(&self, holds: &PlaceHolds<D>) -> SyncPoint {
         let (mut copied, completed) = (*holds.copied(), self.services.context.clock.completed());
         if let Some(places) = self.noted_places() {
@@ -64,8 +63,8 @@ impl<D: Device> Recording<D> {
     }
 }
 
-/// Notes the outcome of an ended recording in its tickets, and wakes their tasks. Wakers are the program's code, and may
-/// call the manager.
+/// Records the outcome of an ended recording in its tickets, and wakes their tasks. Wakers are the program's code, and may call
+/// the manager.
 pub(super) fn settle(tickets: &[Arc<Ticket>], progress: Progress) {
     tickets.iter().for_each(|ticket| ticket.settle(progress));
 }

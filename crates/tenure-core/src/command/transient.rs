@@ -1,4 +1,4 @@
-//! Transient resources: acquiring them pass by pass, and their handles.
+//! Transient resources: acquisition pass by pass, and their handles.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -14,19 +14,17 @@ use crate::{Buffer, BufferDesc, Error, Name, Recording, Texture, TextureDesc, Tr
 /// [`Recording::transient_texture`](crate::Recording::transient_texture) or
 /// [`Recording::transient_buffer`](crate::Recording::transient_buffer).
 ///
-/// It is used as any [`Texture`] or [`Buffer`], which it leads to. Its contents are undefined at first:
-/// the first use must clear or fully write it. The barrier that hands the memory over comes
-/// with its first use ([`use_resource`](crate::Commands::use_resource), and all that asks for states by
-/// itself).
+/// It dereferences to its [`Texture`] or [`Buffer`], and is used like one. Its contents are undefined at first: the first use
+/// must clear or fully write it. The barrier that hands the memory over is recorded at its first use
+/// ([`use_resource`](crate::Commands::use_resource), and all commands that declare states themselves).
 ///
-/// Until the recording that acquired it is submitted, no other recording may use it:
-/// [`Error::NotAcquired`]. After the handle is dropped, the same recording can acquire the bytes again, and
-/// others can once it is submitted. If other recordings that are open have used the resource as well, its bytes are
-/// available once all those open at that time have ended.
+/// Until the recording that acquired it is submitted, no other recording may use it: [`Error::NotAcquired`]. After the handle
+/// is dropped, the same recording can acquire the bytes again, and others can once it is submitted. If other open recordings
+/// have used the resource as well, its bytes are available once all recordings open at that time have ended.
 ///
-/// With Direct3D 12's legacy barriers, leave a texture that was acquired on a compute queue, and used last
-/// in a state that only graphics queues know, in [`State::COMMON`](crate::device::State::COMMON): otherwise
-/// compute queues cannot take it from the cache, and it is created again each time. Graphs do so by themselves.
+/// With Direct3D 12's legacy barriers, leave a texture that was acquired on a compute queue, and whose last state only graphics
+/// queues know, in [`State::COMMON`](crate::device::State::COMMON): otherwise compute queues cannot take it from the cache, and
+/// it is created again each time. Graphs do so themselves.
 ///
 /// `Send` and `Sync`.
 pub struct Transient<D: Device, R: TransientResource<D>> {
@@ -91,9 +89,9 @@ impl<D: Device, R: TransientResource<D>> Drop for Transient<D, R> {
 }
 
 impl<D: Device> Recording<D> {
-    /// Acquires a texture for some passes, with undefined contents, in memory that other resources used before
-    /// and will use after: see [`transient`](crate::transient). Creates nothing where the cache has such a
-    /// texture. O(transient resources in use), under a lock.
+    /// Acquires a texture for some passes, with undefined contents, in memory shared with earlier and later resources: see
+    /// [`transient`](crate::transient). Creates nothing where the cache has a matching texture. O(transient resources in use),
+    /// under a lock.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Device`] for an invalid description or a lost device.
@@ -102,12 +100,10 @@ impl<D: Device> Recording<D> {
         self.transient(&desc.name, |services, by| services.transients.texture(services, by, desc))
     }
 
-    /// Acquires a buffer for some passes; as [`transient_texture`](Self::transient_texture). It is an API
-    /// buffer of its own.
+    /// Acquires a buffer for some passes; as [`transient_texture`](Self::transient_texture). It is a separate API buffer.
     ///
     /// # Errors
-    /// As [`transient_texture`](Self::transient_texture); [`Error::Transient`] for memory other than the
-    /// GPU's.
+    /// As [`transient_texture`](Self::transient_texture); [`Error::Transient`] for memory other than GPU memory.
     #[inline(never)]
     pub fn transient_buffer(&self, desc: &BufferDesc) -> Result<TransientBuffer<D>, Error> {
         self.transient(&desc.name, |services, by| services.transients.buffer(services, by, desc))

@@ -1,13 +1,13 @@
-//! Moving resources to other places, so that memory of which little is used can be given back.
+//! Defragmentation: moves resources, so that sparse blocks become empty and can be freed.
 //!
 //! # Algorithm
-//! The pools of movable resources say which of their blocks can be emptied, and where what lies there goes
-//! ([`Pool::compact`](tenure_heap::Pool::compact)). The content of what no recording uses is copied by the GPU, in one
-//! submission for all, and from then on each recording finds it in its new place. What is in use waits for the next
-//! call. The range that something leaves goes through the release queue, as if it had been dropped.
+//! The pools of movable resources select the blocks that can be emptied and a target for each allocation in them
+//! ([`Pool::compact`](tenure_heap::Pool::compact)). The GPU copies the contents of all resources that no recording uses, in one
+//! submission; every later recording finds these resources in their new places. Resources in use wait for the next call. The
+//! range that a resource leaves goes through the release queue, as if it had been dropped.
 //!
-//! While the copies are being submitted, whoever asks where one of the resources is waits: so whatever is submitted
-//! with the new place comes after the copy. If the submission is refused, everything stays where it is.
+//! While the copies are being submitted, queries for the location of one of the resources block: every submission that uses the
+//! new place therefore comes after the copy. If the submission is refused, everything stays in its old place.
 
 mod moving;
 mod returning;
@@ -31,36 +31,36 @@ use moving::{Ends, Followers, Moving, Outcome, begin, record, used};
 
 const NAME: &str = "compaction";
 
-/// Frames after which the end of a frame tries again what was refused.
+/// Frames after which the end of a frame retries a refused move.
 const TRY_AGAIN: u64 = 64;
 
-/// What a call of [`Gpu::compact`](crate::Gpu::compact) did.
+/// Result of a call of [`Gpu::compact`](crate::Gpu::compact).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactionReport {
     /// Resources that have moved.
     pub moves: usize,
-    /// Bytes that the GPU copies for that.
+    /// Bytes that the GPU copies for these moves.
     pub bytes: u64,
-    /// Resources for which a place was found, and that recordings or uploads are using, or for which the budget had no
-    /// room: the next call tries again.
+    /// Resources that have a target, but are in use by recordings or uploads, or did not fit into the budget: the next call
+    /// tries again.
     pub waiting: usize,
-    /// Resources that this call was to move and has not moved, because no memory, no descriptor or no submission was to
-    /// be had for them: a later call tries again.
+    /// Resources that this call could not move for lack of memory or descriptors, or because the submission was refused: a
+    /// later call tries again.
     pub refused: usize,
-    /// Nothing is left to do until something is created or dropped.
+    /// True when nothing is left to do until a resource is created or dropped.
     pub is_done: bool,
 }
 
-/// What compaction came to so far.
+/// Cumulative compaction statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactionStats {
-    /// Resources that have moved; what has moved twice counts twice.
+    /// Moves of resources; a resource that moved twice counts twice.
     pub moves: u64,
-    /// Bytes that the GPU copied for that.
+    /// Bytes that the GPU copied for these moves.
     pub bytes: u64,
-    /// Submissions with copies for that.
+    /// Submissions with copies for these moves.
     pub submissions: u64,
 }
 
@@ -68,23 +68,23 @@ pub struct CompactionStats {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MovedResource {
-    /// What tells it from all others: see [`Buffer::movable_id`](crate::Buffer::movable_id).
+    /// Its unique id: see [`Buffer::movable_id`](crate::Buffer::movable_id).
     pub id: MovableId,
     /// Its name.
     pub name: Name,
-    /// How often it has moved since it was created.
+    /// Number of its moves since it was created.
     pub moves: u64,
 }
 
-/// What moves movable resources.
+/// Moves movable resources.
 pub(crate) struct Compactor<D: Device> {
-    /// Moves that were found, and not made yet.
+    /// Moves that were planned and are not made yet.
     planned: Mutex<Vec<PlannedMove<D>>>,
-    /// What has moved since it was last asked for.
+    /// Resources that have moved since the last call of `take_moved`.
     moved: Mutex<Vec<Weak<MovableBacking<D>>>>,
-    /// The frame before which the ends of frames do not try again.
+    /// First frame whose end retries moves.
     next_try: AtomicU64,
-    /// The same, for what went to slower memory and has more bytes than `largest_return`.
+    /// First frame whose end again brings back spilled resources of more than `largest_return` bytes.
     next_return: AtomicU64,
     largest_return: AtomicU64,
     stats: Mutex<CompactionStats>,
@@ -92,16 +92,16 @@ pub(crate) struct Compactor<D: Device> {
     graphics: QueueId,
 }
 
-/// A move that is to be made.
+/// A move to be made now.
 struct Due<D: Device> {
     movable: Arc<MovableBacking<D>>,
     planned: PlannedMove<D>,
-    /// What copies it.
+    /// The queue that copies it.
     queue: QueueId,
 }
 
-/// What is left of a budget for what is found next. What was found and waits takes half of it at most: what a recording
-/// uses for long does not keep everything else from moving.
+/// The part of a budget that is left for new moves. Waiting moves take half of it at most, so that a resource in long use by a
+/// recording does not keep the others from moving.
 fn left_beside<D: Device>(waiting: &[PlannedMove<D>], budget: CompactionBudget) -> CompactionBudget {
     let bytes: u64 = waiting.iter().map(|planned| planned.to.size).sum();
     CompactionBudget {
@@ -111,8 +111,8 @@ fn left_beside<D: Device>(waiting: &[PlannedMove<D>], budget: CompactionBudget) 
     }
 }
 
-/// Takes out what is to move now: what was found last, and of the first ones, so many of which wait, those for which the
-/// budget has room. What waits again goes to the end, so that all of it has its turn.
+/// Takes out the moves to make now: the newest ones, and the first `waiting` ones as far as the budget has room. Moves that
+/// must wait again go to the end, so that each has its turn.
 fn take_due<D: Device>(
     planned: &mut Vec<PlannedMove<D>>,
     waiting: usize,
@@ -142,28 +142,28 @@ impl<D: Device> Compactor<D> {
         Self { planned, moved, next_try, next_return, largest_return, stats, copy, graphics }
     }
 
-    /// Goes on emptying blocks, within a budget, and brings back what went to slower memory, within the same.
+    /// Continues to empty blocks, within a budget, and brings spilled resources back, within the same budget.
     ///
     /// # Errors
-    /// Those of a submission; what was to move stays where it is then.
+    /// The errors of a submission; the resources stay in their old places then.
     pub(crate) fn run(
         &self,
         services: &Services<D>,
         budget: CompactionBudget,
     ) -> Result<CompactionReport, Error> {
-        // Before the lock, which another thread may have that waits for the program's own submission.
+        // Before the lock: its holder may be waiting for an external submission of this thread.
         Clock::check_outside()?;
         let planned = &mut *self.planned.lock();
         let mut report = self.run_with(services, budget, None, planned)?;
         let before = report.moves;
         let mut largest = u64::MAX;
         self.bring_back(services, budget, &mut largest, &mut report)?;
-        // There may be more, and what it has left has room.
+        // There may be more to move, into the room that these resources have left.
         report.is_done &= report.moves == before;
         Ok(report)
     }
 
-    /// A frame has ended: goes on where that is worth while, unless another thread is at it.
+    /// Ends a frame: continues compaction where worthwhile, unless another thread is compacting.
     pub(crate) fn end_frame(&self, services: &Services<D>) {
         let context = &*services.context;
         let config = &context.config.compaction;
@@ -178,7 +178,7 @@ impl<D: Device> Compactor<D> {
         let Some(mut planned) = self.planned.try_lock() else { return };
         let is_refused = match self.run_with(services, config.budget(), Some(config), &mut planned) {
             Ok(report) => {
-                // What finds no room elsewhere does not keep the rest from moving.
+                // Resources that find no room elsewhere do not keep the rest from moving.
                 self.bring_back_at_end(services, config.budget(), frame);
                 report.refused > 0
             }
@@ -193,7 +193,7 @@ impl<D: Device> Compactor<D> {
         }
     }
 
-    /// Gives up the places of what was to move and was dropped before the program goes on.
+    /// Frees the targets of resources that were dropped before their move.
     fn forget_gone(&self, context: &Context<D>) {
         let Some(mut planned) = self.planned.try_lock() else { return };
         for gone in planned.extract_if(.., |planned| planned.movable.strong_count() == 0) {
@@ -201,13 +201,13 @@ impl<D: Device> Compactor<D> {
         }
     }
 
-    /// A frame has ended: brings back what went to slower memory; what was refused is not asked for in each frame.
+    /// Ends a frame: brings back spilled resources, but does not retry refused ones in each frame.
     fn bring_back_at_end(&self, services: &Services<D>, budget: CompactionBudget, frame: u64) {
         let is_due = frame >= self.next_return.load(Ordering::Relaxed);
         let before = if is_due { u64::MAX } else { self.largest_return.load(Ordering::Relaxed) };
         let (mut largest, mut report) = (before, CompactionReport::default());
         let came_back = self.bring_back(services, budget, &mut largest, &mut report);
-        // What was refused though there was a place for it has nothing to do with its size.
+        // A refusal although there was a place does not depend on the size.
         if came_back.is_err() || (report.refused > 0 && largest == before) {
             largest = 0;
         }
@@ -217,9 +217,9 @@ impl<D: Device> Compactor<D> {
         }
     }
 
-    /// The manager ends: nothing moves any more, and what was kept free for that is given back.
+    /// Ends the manager: stops moving and frees all reserved targets.
     pub(crate) fn end(&self, context: &Context<D>) {
-        // Not where a destructor of the program ends the manager while something moves.
+        // Fails where a destructor of the program ends the manager during a move.
         let Some(mut planned) = self.planned.try_lock() else { return };
         planned.drain(..).for_each(|planned| context.pools.give_up_place(&planned));
         context.pools.stop_compaction();
@@ -234,7 +234,7 @@ impl<D: Device> Compactor<D> {
     ) -> Result<CompactionReport, Error> {
         let context = &*services.context;
         context.clock.check()?;
-        // What is still to be uploaded keeps its destination where it is.
+        // Resources with pending uploads do not move.
         services.flush_pending_uploads()?;
         let (waiting, left) = (planned.len(), left_beside(planned, budget));
         let is_done = context.pools.compact(context.device(), left, only_where, planned);
@@ -251,7 +251,7 @@ impl<D: Device> Compactor<D> {
         moved.map(|()| report)
     }
 
-    /// What is to move, by the queue that copies it. What is gone is left out.
+    /// Groups moves by the queue that copies them. Dropped resources are left out.
     fn sort(&self, services: &Services<D>, planned: Vec<PlannedMove<D>>) -> Vec<Due<D>> {
         let mut all = Vec::with_capacity(planned.len());
         for planned in planned {
@@ -267,8 +267,8 @@ impl<D: Device> Compactor<D> {
         all
     }
 
-    /// The queue that copies something. What may be used without its being named in a state, because something shows
-    /// it, stays with the queue that has it, in its state.
+    /// The queue that copies a resource. A resource with views may be used without naming a state, so it stays with the queue
+    /// that owns it, in its state.
     fn queue_of(&self, services: &Services<D>, movable: &MovableBacking<D>) -> QueueId {
         let ResourceDesc::Texture(info) = &movable.needs.desc else {
             return if services.descriptors.has_followers(movable) { self.graphics } else { self.copy };
@@ -276,13 +276,13 @@ impl<D: Device> Compactor<D> {
         let queues = &services.context.device().properties().queues;
         let is_compute =
             |queue: &QueueId| queues.get(queue.index()).is_some_and(|queue| queue.kind == QueueKind::Compute);
-        // Other queues do not copy everything.
+        // Other queues cannot copy every texture.
         let is_simple = info.samples == 1 && !info.format.is_depth();
         let owner = movable.place().api_resource.states.owner(0).filter(is_compute);
         owner.filter(|_| is_simple).unwrap_or(self.graphics)
     }
 
-    /// Moves what one queue copies; what something uses is appended to `waiting`.
+    /// Moves the resources that one queue copies; moves of resources in use are appended to `waiting`.
     fn move_all(
         &self,
         services: &Services<D>,
@@ -291,7 +291,7 @@ impl<D: Device> Compactor<D> {
         report: &mut CompactionReport,
     ) -> Result<(), Error> {
         let context = &*services.context;
-        // A submission of the program's own keeps others from submitting, and may ask for what moves.
+        // An external submission blocks all others, and may ask for the place of a moving resource.
         let Some(_no_external) = context.external_work.try_write() else {
             waiting.extend(all.iter().map(|due| due.planned.clone()));
             return Ok(());
@@ -300,7 +300,7 @@ impl<D: Device> Compactor<D> {
         for Due { movable, planned, .. } in all {
             match begin(context, movable, planned) {
                 Outcome::Moves(found) if ends.add(&found) => moving.push(*found),
-                // What is placed is always separate, so that nothing was made for this.
+                // Placed resources are always separate, so that nothing was made for this one.
                 Outcome::Moves(_) | Outcome::Waits => waiting.push(planned.clone()),
                 Outcome::Stays => context.pools.stop_compaction(),
                 Outcome::Refused => {
@@ -316,7 +316,7 @@ impl<D: Device> Compactor<D> {
         }
     }
 
-    /// Moves what is locked for that; all of it, or nothing.
+    /// Completes the moves of the locked resources; all of them, or none.
     fn finish_all(
         &self,
         services: &Services<D>,
@@ -326,7 +326,7 @@ impl<D: Device> Compactor<D> {
     ) -> Result<(), Error> {
         let context = &*services.context;
         let followers = Followers::of(&services.descriptors, &moving);
-        // Before the copy is submitted: what is dropped right after the move outlives the copy, too.
+        // Before the copy is submitted: a resource dropped right after the move then outlives the copy, too.
         let born = context.clock.stamp();
         let is_followed = followers.follow(services, &moving);
         let submitted = if is_followed { self.submit(services, queue, &moving) } else { Ok(None) };
@@ -362,19 +362,19 @@ impl<D: Device> Compactor<D> {
         stats.moves += moves as u64;
         stats.bytes += bytes;
         stats.submissions += u64::from(is_submitted);
-        // Once for each power of two: memory may be compacted in every frame.
+        // Logged once for each power of two: memory may be compacted in every frame.
         if before.checked_ilog2() != stats.moves.checked_ilog2() {
             let (all_moves, all_bytes) = (stats.moves, stats.bytes);
             event!(debug, moves, bytes, all_moves, all_bytes, "memory was compacted");
         }
     }
 
-    /// Lists what moves, where it is not in the list.
+    /// Adds the moved resources to the list, unless they are in it.
     fn list_moved(&self, moving: &mut [Moving<'_, D>]) {
         let moved = &mut *self.moved.lock();
         for found in moving {
             if !std::mem::replace(&mut found.exchange.value_mut().is_listed, true) {
-                // Those that are gone are forgotten before the vector grows.
+                // Dropped resources are removed before the vector grows.
                 if moved.len() == moved.capacity() {
                     moved.retain(|moved| moved.strong_count() > 0);
                 }
@@ -383,13 +383,13 @@ impl<D: Device> Compactor<D> {
         }
     }
 
-    /// What has moved since the last call and still exists.
+    /// The resources that have moved since the last call and still exist.
     pub(crate) fn take_moved(&self) -> Vec<MovedResource> {
         let moved = std::mem::take(&mut *self.moved.lock());
         let each = moved.iter().filter_map(Weak::upgrade).filter_map(|movable| {
             let moves = movable.current.change(|current| {
                 current.is_listed = false;
-                // Recordings that are open keep what was dropped.
+                // Open recordings keep dropped resources.
                 current.location.as_ref().map(|_| current.moves)
             })?;
             Some(MovedResource { id: movable.id, name: movable.name.clone(), moves })
@@ -401,8 +401,8 @@ impl<D: Device> Compactor<D> {
         *self.stats.lock()
     }
 
-    /// Has the GPU copy the content of what moves, if anything has content. The state that something is in is that which it
-    /// had, where the queue can bring it there.
+    /// Submits copies of the contents of the moving resources, if any has contents. Each resource ends up in its earlier state,
+    /// where the queue can bring it to that state.
     fn submit(
         &self,
         services: &Services<D>,

@@ -1,4 +1,4 @@
-//! What is on its way, and what shows it.
+//! Resources during their move, and the views and descriptors that follow them.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::resource::Tracked;
 use crate::state::StateError;
 use crate::time::{Stamp, SyncPoint};
 
-/// Something on its way, while nobody can ask where it is.
+/// A resource during its move. Its lock is held, so that queries for its place wait.
 pub(super) struct Moving<'a, D: Device> {
     pub(super) movable: &'a Arc<MovableBacking<D>>,
     /// `None`: it comes back from slower memory.
@@ -25,20 +25,20 @@ pub(super) struct Moving<'a, D: Device> {
     pub(super) location: Location<D>,
 }
 
-/// What becomes of a planned move.
+/// Result of the attempt to begin a planned move.
 pub(super) enum Outcome<'a, D: Device> {
     Moves(Box<Moving<'a, D>>),
-    /// Something uses it.
+    /// In use.
     Waits,
-    /// It stays where it is; the place for it has been given back.
+    /// Cannot move; its target has been freed.
     Stays,
-    /// The same, until it is tried again.
+    /// As `Stays`, until the next try.
     Refused,
-    /// It is gone; the place for it has been given back.
+    /// Dropped; its target has been freed.
     Gone,
 }
 
-/// Makes what a resource needs in its new place, and locks it.
+/// Creates the API objects of a resource in its new place, and locks the resource.
 pub(super) fn begin<'a, D: Device>(
     context: &Context<D>,
     movable: &'a Arc<MovableBacking<D>>,
@@ -47,7 +47,7 @@ pub(super) fn begin<'a, D: Device>(
     let check = |exchange: &Exchange<'_, Current<D>>| {
         let current = exchange.value();
         let is_there = current.is_at(planned.from);
-        // Within one block nothing is gained.
+        // A move within one block gains nothing.
         let is_same = planned.is_within_pool() && current.is_in(planned.to.block);
         let is_fixed = exchange.is_pinned() || is_same || current.is_divided();
         let stays = is_there && is_fixed;
@@ -63,7 +63,7 @@ pub(super) fn begin<'a, D: Device>(
     if is_held {
         return Outcome::Waits;
     }
-    // Without the lock, which others may be waiting for.
+    // Without the lock, as other threads may be waiting for it.
     let Ok((api_resource, location)) = context.pools.make_at(context.device(), planned, movable) else {
         // Memory is short, or the device is lost, which the next call reports.
         context.pools.give_up_place(planned);
@@ -83,7 +83,7 @@ pub(super) fn begin<'a, D: Device>(
     Outcome::Stays
 }
 
-/// The submissions that have used what moves and are not complete, as far as is known: they may have written it without
+/// The incomplete submissions, as far as known, that have used the moving resources: they may have written a resource without
 /// naming a state.
 pub(super) fn used<'m, 'a: 'm, D: Device>(
     context: &Context<D>,
@@ -107,11 +107,11 @@ pub(super) fn record<'m, 'a: 'm, D: Device, I: Iterator<Item = &'m Moving<'a, D>
     let at_rest: Vec<_> = copied().flat_map(|moved| moved.at_rest(model)).collect();
     copied().try_for_each(|moved| moved.require(open))?;
     open.record_pending();
-    // Of a buffer all is copied, also what nobody has written.
+    // A buffer is copied whole, with the bytes that no command has written.
     open.list.keep_unwritten();
     copied().for_each(|moved| moved.record(&mut open.list));
     let can_reach = State::allowed_on(open.tracker.queue_kind());
-    // A queue for copies leaves them to whoever uses them next.
+    // A copy queue leaves the remaining transitions to the next user.
     let reached = at_rest.into_iter().filter(|(.., state)| can_reach.contains(*state));
     for (resource, part, state) in reached {
         open.require(&resource, part, state)?;
@@ -120,7 +120,7 @@ pub(super) fn record<'m, 'a: 'm, D: Device, I: Iterator<Item = &'m Moving<'a, D>
     Ok(())
 }
 
-/// The API resources that things leave, and those that they move to.
+/// The API resources that the moves of one submission leave, and those they target.
 pub(super) struct Ends<D: Device> {
     from: FxHashSet<*const ApiResource<D>>,
     to: FxHashSet<*const ApiResource<D>>,
@@ -131,8 +131,8 @@ impl<D: Device> Ends<D> {
         Self { from: FxHashSet::default(), to: FxHashSet::default() }
     }
 
-    /// Adds what moves with the others; false if it leaves an API resource that one of these moves to, or the other way
-    /// round: each has one state while the copies run. O(1).
+    /// Adds a move to the set; false if it leaves an API resource that another move of the set targets, or the other way round:
+    /// each API resource has one state while the copies run. O(1).
     pub(super) fn add(&mut self, next: &Moving<'_, D>) -> bool {
         let (from, to) =
             (Arc::as_ptr(&next.exchange.value().place.api_resource), Arc::as_ptr(&next.to.api_resource));
@@ -146,7 +146,7 @@ impl<D: Device> Ends<D> {
 }
 
 impl<D: Device> Moving<'_, D> {
-    /// Notes that it is copied.
+    /// Declares the uses of the copy.
     fn require(&self, open: &mut Open<D>) -> Result<(), StateError> {
         let from = Tracked(self.exchange.value().place.api_resource.clone());
         let to = Tracked(self.to.api_resource.clone());
@@ -157,14 +157,14 @@ impl<D: Device> Moving<'_, D> {
         Ok(())
     }
 
-    /// The state that each part of what it leaves, and of a buffer that it shares with others from now on, is in, and is
-    /// to be in again. The contents of nothing are in no state.
+    /// The state of each part of the old API resource, to be restored after the copy; for a buffer combined with the state of
+    /// the shared buffer that it moves to. Parts without contents have no state.
     fn at_rest(&self, model: StateModel) -> Vec<(Tracked<D>, Subresource, State)> {
         let (from, to) = (&self.exchange.value().place.api_resource, &self.to.api_resource);
         if let ResourceDesc::Buffer(_) = self.movable.needs.desc {
             let before = |shared: &ApiResource<D>| shared.states.at_rest(0, model).unwrap_or_default();
             let (source, target) = (state_after_move(from, before(from)), state_after_move(to, before(to)));
-            // Others use the rest of either buffer. Of two states that do not go together, one that was named wins.
+            // The other allocations of either buffer are in use, too. Of two incompatible states, a named one wins.
             let both = source | target;
             let is_named = source.contains(before(from)) && source != State::COMMON;
             let target = match both.is_write() {
@@ -175,7 +175,7 @@ impl<D: Device> Moving<'_, D> {
             let all = [(from, source), (to, target)].into_iter().filter(|(_, state)| *state != State::COMMON);
             return all.map(|(shared, state)| (Tracked(shared.clone()), Subresource::All, state)).collect();
         }
-        // Also what has no content: views of all of it are of one state.
+        // Including parts without contents: a view of the whole resource needs one state.
         let (parts, is_whole) = match from.states.is_uniform() {
             true => (0..1, true),
             false => (0..from.states.subresources(), false),
@@ -183,7 +183,7 @@ impl<D: Device> Moving<'_, D> {
         let mut all = Vec::new();
         for index in parts {
             let state = from.states.at_rest(index, model).unwrap_or_default();
-            // Contents that nobody knows are in no state.
+            // Undefined contents have no state.
             if model == StateModel::Promotion || state != State::COMMON {
                 let part = if is_whole { Subresource::All } else { Subresource::One(index) };
                 all.push((Tracked(to.clone()), part, state));
@@ -192,7 +192,7 @@ impl<D: Device> Moving<'_, D> {
         all
     }
 
-    /// The subresources that have content.
+    /// The subresources that have contents.
     fn parts(&self) -> impl Iterator<Item = Subresource> + '_ {
         self.exchange.value().used_parts.of(self.movable.needs.desc.subresources())
     }
@@ -210,7 +210,7 @@ impl<D: Device> Moving<'_, D> {
         }
     }
 
-    /// From now on it is in its new place, which commands may have used since `born`. Returns what it leaves.
+    /// Completes the move: the resource is in its new place, which commands may have used since `born`. Returns the old place.
     pub(super) fn finish(self, context: &Context<D>, copied: Option<QueueSerial>, born: Stamp) -> Left<D> {
         let Self { movable, planned, mut exchange, to, location } = self;
         let place = location.place();
@@ -223,7 +223,7 @@ impl<D: Device> Moving<'_, D> {
         current.moves += 1;
         current.copied = copied;
         if planned.is_none() {
-            // It is a part of the pool that it comes to.
+            // The resource now belongs to the pool of its new place.
             context.pools.note_movable(movable, current.location.as_ref());
         }
         if let ResourceDesc::Buffer(info) = &movable.needs.desc {
@@ -236,17 +236,17 @@ impl<D: Device> Moving<'_, D> {
         Left { api_resource, location, born }
     }
 
-    /// It stays where it is. Returns what was made for it elsewhere.
+    /// Cancels the move: the resource stays. Returns the API objects made in the new place.
     pub(super) fn undo(mut self) -> (Option<PlannedMove<D>>, Left<D>) {
         self.exchange.value_mut().is_planned = false;
         (self.planned, Left::made(self.to.api_resource, self.location))
     }
 }
 
-/// The state to which an API buffer is brought after the copies of a move, by that before. To wait for another queue's
-/// semaphore makes bytes visible to every read, so that the tracker keeps `COPY_DST` after an upload on the copy queue, and
-/// `COPY_SRC` after a copy there, while shaders have read without a barrier. The copy of the move needs that barrier, to every
-/// read state that the buffer allows.
+/// The state of an API buffer after the copies of a move, from its state `before`. Waiting for another queue's semaphore makes
+/// bytes visible to every read, so the tracker keeps `COPY_DST` after an upload on the copy queue, and `COPY_SRC` after a copy
+/// there, while shaders have read without a barrier. The copy of the move needs that barrier, to every read state that the
+/// buffer allows.
 fn state_after_move<D: Device>(buffer: &ApiResource<D>, before: State) -> State {
     if before == State::COMMON || before == State::UNORDERED_ACCESS {
         return before;
@@ -260,7 +260,7 @@ fn state_after_move<D: Device>(buffer: &ApiResource<D>, before: State) -> State 
     read | buffer.states.allowed() & buffer.possible & reads
 }
 
-/// Tells the recorder, if there is one, of a move.
+/// Reports a move to the recorder, if there is one.
 fn record_move<D: Device>(context: &Context<D>, from: &Current<D>, to: &ApiPlace<D>, location: &Location<D>) {
     if let Some(left) = &from.location {
         context.recorder.tell_with(|recorder| {
@@ -270,7 +270,7 @@ fn record_move<D: Device>(context: &Context<D>, from: &Current<D>, to: &ApiPlace
     }
 }
 
-/// What nothing is in any more.
+/// An abandoned place, with its API objects.
 pub(super) struct Left<D: Device> {
     api_resource: Arc<ApiResource<D>>,
     location: Option<Location<D>>,
@@ -278,12 +278,12 @@ pub(super) struct Left<D: Device> {
 }
 
 impl<D: Device> Left<D> {
-    /// What was made in a place that nothing moves to.
+    /// The API objects made in a place, for a move that is not made.
     pub(super) fn made(api_resource: Arc<ApiResource<D>>, location: Location<D>) -> Self {
         Self { api_resource, location: Some(location), born: Stamp::default() }
     }
 
-    /// Work on the GPU uses it, and recordings that are open may.
+    /// Releases it after the GPU work that uses it and the open recordings that may use it.
     pub(super) fn release(self, context: &Context<D>) {
         let Self { api_resource, location, born } = self;
         if let Some(location) = location {
@@ -292,7 +292,7 @@ impl<D: Device> Left<D> {
         }
     }
 
-    /// Nothing uses it, but for what was submitted for it before the rest was refused.
+    /// Releases it after the submissions made for it before a later one was refused; nothing else uses it.
     pub(super) fn give_back(self, context: &Context<D>) {
         let Self { api_resource, location, .. } = self;
         if let Some(location) = location {
@@ -303,11 +303,11 @@ impl<D: Device> Left<D> {
     }
 }
 
-/// What shows something that moves.
+/// The views and descriptors that follow the moving resources, by resource.
 pub(super) struct Followers<D: Device>(Vec<Vec<Follower<D>>>);
 
 impl<D: Device> Followers<D> {
-    /// Of each that moves.
+    /// The followers of each moving resource.
     pub(super) fn of(descriptors: &DescriptorService<D>, moving: &[Moving<'_, D>]) -> Self {
         Self(moving.iter().map(|moved| descriptors.followers_of(moved.movable)).collect())
     }
@@ -316,8 +316,8 @@ impl<D: Device> Followers<D> {
         self.0.iter().flatten()
     }
 
-    /// Makes what shows everything in its new place: first the views, then what is made of them. False when that is not
-    /// possible.
+    /// Recreates all followers for the new places: first the views, then the descriptors and sets made of them. False on
+    /// failure.
     pub(super) fn follow(&self, room: &dyn MakeRoom, moving: &[Moving<'_, D>]) -> bool {
         let views = self.0.iter().zip(moving);
         let mut views = views.flat_map(|(followers, moved)| followers.iter().map(move |view| (view, moved)));

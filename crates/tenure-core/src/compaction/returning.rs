@@ -1,4 +1,4 @@
-//! What went to slower memory comes back.
+//! Moves spilled resources back to the memory that suits them best.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::device::{Device, QueueId};
 use crate::memory::{AllocationFlags, ApiPlace, Backing, CompactionBudget, MemoryUse, MovableBacking};
 use crate::services::Services;
 
-/// The part of a budget that stays free: what came back is not the reason why the next thing finds no room.
+/// Divisor for the part of a budget that stays free, so that returned resources do not make the next allocation fail.
 const RESERVE: u64 = 16;
 
 impl<D: Device> Compactor<D> {
-    /// Brings back what went to slower memory, as far as there is room for it in the memory that suits it best: what was
-    /// used last comes first. Nothing of more than `largest` bytes, which becomes less than what was refused: there may be
-    /// room for what is smaller. What the report has moved already counts to the budget; where the budget keeps something
-    /// from coming back, the report says that it is not done.
+    /// Moves spilled resources back to the memory that suits them best, as far as it has room: the last used come first.
+    /// Resources of more than `largest` bytes are skipped; a refusal lowers `largest`, as smaller ones may still fit. The moves
+    /// in the report count against the budget; where the budget keeps a resource from coming back, the report says that
+    /// compaction is not done.
     ///
     /// # Errors
-    /// Those of a submission; what was to come back stays where it is then.
+    /// The errors of a submission; the resources stay in their places then.
     pub(super) fn bring_back(
         &self,
         services: &Services<D>,
@@ -29,7 +29,7 @@ impl<D: Device> Compactor<D> {
         report: &mut CompactionReport,
     ) -> Result<(), Error> {
         let context = &*services.context;
-        // The room is asked of the operating system: not where nobody needs it.
+        // The budget query asks the operating system: skipped when no resource needs it.
         if !context.pools.has_spilled() {
             return Ok(());
         }
@@ -45,7 +45,7 @@ impl<D: Device> Compactor<D> {
             let size = movable.needs.size;
             let is_free = movable.current.read(|current| !current.is_planned);
             let is_new = size <= room.new_blocks && size <= *largest;
-            // There may be room for what is smaller.
+            // Smaller resources may still fit.
             if !(is_new || size <= room.blocks.min(room.largest)) || !is_free || !can_move(movable) {
                 continue;
             }
@@ -88,7 +88,7 @@ impl<D: Device> Compactor<D> {
         moved
     }
 
-    /// Brings back what one queue copies.
+    /// Brings back the resources that one queue copies.
     fn bring_back_by<'a>(
         &self,
         services: &Services<D>,
@@ -115,25 +115,25 @@ impl<D: Device> Compactor<D> {
     }
 }
 
-/// The most bytes to ask for after so many were refused: few questions lead down to the smallest things.
+/// The next size to try after a refusal: reaches the smallest resources in few steps.
 const fn below(size: u64) -> u64 {
     size / 4 * 3
 }
 
-/// Whether nothing uses it at this moment, and it is where one queue has all of it.
+/// Whether no recording or upload uses the resource at this moment, and one queue has all of it.
 fn can_move<D: Device>(movable: &MovableBacking<D>) -> bool {
     let current = movable.current.lock();
     !current.is_held() && !current.is_pinned() && !current.value().is_divided()
 }
 
-/// Bytes for which the memory that suits best has room, so that a part of its budget stays free.
+/// Bytes that fit into the best suited memory, with a part of its budget left free.
 #[derive(Clone, Copy, Debug, Default)]
 struct Room {
-    /// In memory that the driver is asked for.
+    /// In new blocks from the driver.
     new_blocks: u64,
-    /// In blocks that are there.
+    /// In existing blocks.
     blocks: u64,
-    /// The most at once in those.
+    /// The largest single range in existing blocks.
     largest: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Moving resources, so that memory of which little is used can be given back.
+//! Compaction by the program: [`Gpu::compact`].
 
 use super::Gpu;
 use crate::Error;
@@ -7,27 +7,27 @@ use crate::device::Device;
 use crate::memory::CompactionBudget;
 
 impl<D: Device> Gpu<D> {
-    /// Moves [movable](crate::BufferDesc::movable) resources out of the blocks of which the least is used, as far as the
-    /// budget allows, and gives back blocks that have run empty. What went to slower memory comes back as far as there is
-    /// room, what was used last first, within what is left of the budget. To be called again, such as once a frame, until the
-    /// report says that it is done.
+    /// Moves [movable](crate::BufferDesc::movable) resources out of the emptiest blocks, as far as the budget allows, and frees
+    /// empty blocks. With the rest of the budget, moves spilled resources back to video memory as far as there is room, the
+    /// last used first. Call it repeatedly, such as once a frame, until the report says that it is done.
     ///
-    /// The GPU copies what moves, in a submission of its own, and nobody waits for it; the place that a resource leaves
-    /// is free when whatever was submitted by then is complete. What a recording that is open uses waits for a later
-    /// call. Uploads that are pending are submitted first.
+    /// The GPU copies the moving resources in a separate submission, without a wait by the CPU; the place that a resource
+    /// leaves is free when all submissions made by then are complete. Resources used by an open recording wait for a later
+    /// call. Pending uploads are submitted first.
     ///
-    /// Nothing moves before there are places for all that lies in a block. How blocks are chosen:
-    /// [`Pool::compact`](crate::memory::heap_pools::Pool::compact). Pools that threads share by turns lend pieces of
-    /// their blocks, and a block stays as long as such a piece is in use.
+    /// Nothing moves out of a block before there are places for all of its resources. How blocks are chosen:
+    /// [`Pool::compact`](crate::memory::heap_pools::Pool::compact). Pools divided into shards lend pieces of their blocks to
+    /// threads, and a block stays while such a piece is in use.
     ///
-    /// O(blocks of movable resources + pieces and moves of the budget). From any thread; calls of several threads take
-    /// turns. A thread that asks for the place of something that moves at this moment waits until its copy is submitted.
-    /// While [`submit_external`](Self::submit_external) runs work of the program's own nothing moves: what was to move waits
-    /// for a later call. A copy comes after all submissions whose recordings have named what moves.
+    /// O(blocks of movable resources + pieces and moves of the budget). From any thread; calls of several threads take turns. A
+    /// thread that asks for the place of a moving resource waits until its copy is submitted. While
+    /// [`submit_external`](Self::submit_external) runs, nothing moves: planned moves wait for a later call. A copy comes after
+    /// all submissions whose recordings have named the resource.
     ///
     /// # Errors
-    /// Those of [`flush_uploads`](Self::flush_uploads); [`Error::Device`] when the copies cannot be submitted: everything
-    /// stays where it is then, as it does inside of [`submit_external`](Self::submit_external), where this is refused.
+    /// The errors of [`flush_uploads`](Self::flush_uploads); [`Error::Device`] when the copies cannot be submitted: all
+    /// resources stay in their places then. A call inside [`submit_external`](Self::submit_external) is refused, with the same
+    /// effect.
     ///
     /// ```
     /// use tenure::{BufferDesc, CompactionBudget, Config, Gpu, Usage, sim};
@@ -58,11 +58,11 @@ impl<D: Device> Gpu<D> {
         self.shared.compactor.run(&self.shared.services, budget)
     }
 
-    /// The [movable](crate::BufferDesc::movable) resources that have moved since the last call, each once, for programs that
-    /// keep tables of their own of where things are. What was dropped since is not among them.
+    /// The [movable](crate::BufferDesc::movable) resources that have moved since the last call, each once, for programs with
+    /// their own tables of resource locations. Resources dropped since are not listed.
     ///
-    /// What is listed is in its new place already: a recording that is opened afterwards finds it there. O(resources that
-    /// have moved). From any thread; each move is in the list of one call.
+    /// Every listed resource is in its new place already: a recording opened afterwards uses it there. O(resources that have
+    /// moved). From any thread; each move is in the list of one call.
     ///
     /// ```
     /// use std::collections::HashMap;
@@ -97,7 +97,7 @@ impl<D: Device> Gpu<D> {
         self.shared.compactor.take_moved()
     }
 
-    /// What compaction came to so far, at the ends of frames and by hand. O(1).
+    /// Cumulative compaction statistics, of the ends of frames and of calls of [`compact`](Self::compact). O(1).
     #[must_use]
     #[inline(never)]
     pub fn compaction_stats(&self) -> CompactionStats {

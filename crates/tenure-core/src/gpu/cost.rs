@@ -1,4 +1,4 @@
-//! What a request would cost.
+//! Cost of an allocation, without making it.
 
 use super::Gpu;
 use crate::device::Device;
@@ -6,14 +6,14 @@ use crate::memory::Cost;
 use crate::{Buffer, BufferDesc, Error, Texture, TextureDesc};
 
 impl<D: Device> Gpu<D> {
-    /// What [`create_buffer`](Self::create_buffer) would take, without taking it: where the buffer would go, how many
-    /// bytes the driver would be asked for, and whether that stays within the budget.
+    /// The cost of [`create_buffer`](Self::create_buffer), without the allocation: the location of the buffer, the bytes that
+    /// the driver would be asked for, and whether they are within the budget.
     ///
-    /// It is the answer of this moment: another thread may take the room meanwhile, and the driver may refuse.
-    /// O(blocks) at most; the device is asked what the buffer needs, and once a frame what is granted.
+    /// The result is valid at this moment only: another thread may take the room meanwhile, and the driver may refuse.
+    /// O(blocks) at most; the device is asked for the requirements of the buffer, and once a frame for the budget.
     ///
     /// # Errors
-    /// Those of `create_buffer`, but for a shortage.
+    /// The errors of `create_buffer`, except for a shortage.
     ///
     /// ```
     /// use tenure::{BufferDesc, Config, Gpu, Usage, sim};
@@ -35,10 +35,10 @@ impl<D: Device> Gpu<D> {
         Buffer::cost(&self.shared.context, desc)
     }
 
-    /// What [`create_texture`](Self::create_texture) would take; as [`buffer_cost`](Self::buffer_cost).
+    /// The cost of [`create_texture`](Self::create_texture); as [`buffer_cost`](Self::buffer_cost).
     ///
     /// # Errors
-    /// Those of `create_texture`, but for a shortage.
+    /// The errors of `create_texture`, except for a shortage.
     ///
     /// ```
     /// use tenure::{Config, Format, Gpu, TextureDesc, Usage, sim};

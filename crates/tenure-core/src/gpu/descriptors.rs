@@ -9,26 +9,24 @@ use crate::{
 };
 
 impl<D: Device> Gpu<D> {
-    /// Creates a view of a buffer. O(1); an API call, and rarely a heap more.
+    /// Creates a view of a buffer. O(1); one API call, and rarely a new heap.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] when it leaves the buffer; [`Error::Device`] for no bytes at all, bytes
-    /// that are no whole elements, an offset that is not aligned, more than the device shows at once,
-    /// a usage that the buffer was not created for, a format that buffers cannot have, a shortage, or a
-    /// lost device; [`Error::Foreign`]. Nothing is left allocated.
+    /// [`Error::OutOfRange`] when it leaves the buffer; [`Error::Device`] for an empty range, a partial element, an offset that
+    /// is not aligned, more elements than the device allows, a usage that the buffer was not created for, a format that buffers
+    /// cannot have, a shortage, or a lost device; [`Error::Foreign`]. Nothing is left allocated.
     #[inline(never)]
     pub fn create_buffer_view(&self, buffer: &Buffer<D>, desc: &BufferViewDesc) -> Result<View<D>, Error> {
         let _call = self.shared.call()?;
         View::of_buffer(&self.shared.services.descriptors, &*self.shared.services, buffer, desc)
     }
 
-    /// Creates a view of a texture, for shaders or as a target. O(1); an API call, and rarely a heap
-    /// more.
+    /// Creates a view of a texture, for shaders or as a target. O(1); one API call, and rarely a new heap.
     ///
     /// # Errors
-    /// [`Error::Device`] for mips or layers that the texture does not have, a shape that they do not
-    /// make, a format that is not its own nor one of its `view_formats`, a usage that it was not created
-    /// for, a shortage, or a lost device; [`Error::Foreign`]. Nothing is left allocated.
+    /// [`Error::Device`] for mips or layers that the texture does not have, a shape that does not match them, a format that is
+    /// neither its own nor one of its `view_formats`, a usage that it was not created for, a shortage, or a lost device;
+    /// [`Error::Foreign`]. Nothing is left allocated.
     #[inline(never)]
     pub fn create_texture_view(
         &self,
@@ -42,22 +40,21 @@ impl<D: Device> Gpu<D> {
     /// Creates a sampler, or shares an equal one. O(1); a lock and a look-up.
     ///
     /// # Errors
-    /// [`Error::NoDescriptors`] when as many different ones live as the device takes;
-    /// [`Error::Device`] for a field out of range, a shortage, or a lost device.
+    /// [`Error::NoDescriptors`] when the device's maximum of distinct samplers is alive; [`Error::Device`] for a field out of
+    /// range, a shortage, or a lost device.
     #[inline(never)]
     pub fn create_sampler(&self, desc: &SamplerDesc) -> Result<Sampler<D>, Error> {
         let _call = self.shared.call()?;
         Sampler::create(&self.shared.services.descriptors, &*self.shared.services, desc)
     }
 
-    /// Puts descriptors in a row where shaders find them by index: all of views, or all of samplers.
+    /// Creates a table: contiguous descriptors that shaders access by index, either all of views or all of samplers.
     /// O(descriptors).
     ///
     /// # Errors
-    /// [`Error::NoDescriptors`], with who has them, when there is no such row;
-    /// [`Error::Device`] for no descriptors at all, views beside samplers, views of targets, constants
-    /// of a recording, `Unsupported` on a device without descriptor indexing, a shortage, or a lost
-    /// device; [`Error::Foreign`]. Nothing is left allocated.
+    /// [`Error::NoDescriptors`], with the current holders, when no such range is free; [`Error::Device`] for an empty table,
+    /// views beside samplers, views of targets, constants of a recording, `Unsupported` on a device without descriptor
+    /// indexing, a shortage, or a lost device; [`Error::Foreign`]. Nothing is left allocated.
     #[inline(never)]
     pub fn create_descriptor_table(
         &self,
@@ -70,16 +67,16 @@ impl<D: Device> Gpu<D> {
     /// Creates a layout of descriptor sets.
     ///
     /// # Errors
-    /// [`Error::Device`] for no bindings at all, two of one number, one without descriptors,
-    /// `Unsupported` on a device without sets, a shortage, or a lost device.
+    /// [`Error::Device`] for a layout without bindings, two bindings of one number, one without descriptors, `Unsupported` on a
+    /// device without sets, a shortage, or a lost device.
     #[inline(never)]
     pub fn create_set_layout(&self, desc: &SetLayoutDesc<'_>) -> Result<SetLayout<D>, Error> {
         let _call = self.shared.call()?;
         SetLayout::create(&self.shared.services.descriptors, &*self.shared.services, desc)
     }
 
-    /// Creates a descriptor set that lasts. Descriptors that are not given hold nothing that a shader may use.
-    /// O(descriptors); rarely a block of sets more.
+    /// Creates a persistent descriptor set. Descriptors that are not given must not be used by a shader. O(descriptors); rarely
+    /// a new block of sets.
     ///
     /// # Errors
     /// [`Error::Device`] for a binding, an element or a kind that the layout does not have, a descriptor
@@ -91,8 +88,8 @@ impl<D: Device> Gpu<D> {
         DescriptorSet::create(&self.shared.services.descriptors, &*self.shared.services, desc)
     }
 
-    /// Whose a descriptor in the heap is that shaders see, for messages. Cost: for dynamic ones what
-    /// recordings have, open or in flight.
+    /// The owner of a descriptor in the shader-visible heap, for messages. Cost for dynamic descriptors: O(descriptors of open
+    /// recordings and of those in flight).
     ///
     /// ```
     /// use tenure::{

@@ -1,4 +1,4 @@
-//! Work that the program submits itself.
+//! Submissions of the program's own work.
 
 use super::Gpu;
 use crate::command::submit_external;
@@ -10,32 +10,30 @@ use crate::time::SyncPoint;
 use crate::{Error, Queue};
 
 impl<D: Device> Gpu<D> {
-    /// Runs the program's own submission to a queue, and counts it as one of tenure's: what is dropped from
-    /// now on outlives it, a frame in which it is made waits for it, and the sync point that this returns
-    /// can be waited for. `run` gets the API's queue, which nothing else uses meanwhile, and may submit any
-    /// number of times, or present.
+    /// Runs the program's own submission to a queue, and counts it as one of tenure's: objects dropped from now on outlive it,
+    /// its frame waits for it, and the returned sync point can be waited for. `run` gets exclusive access to the API's queue,
+    /// and may submit any number of times, or present.
     ///
-    /// `waits` is complete before what `run` submits begins: what it needs of other queues. It comes after
-    /// all that was submitted to its own queue. Uploads that are pending are submitted before.
+    /// The work of `run` begins after `waits` is complete: the work of other queues that it depends on. It comes after
+    /// everything submitted to its own queue. Pending uploads are submitted before.
     ///
-    /// Whatever it uses must be alive when this is called, and may be dropped right after. Barriers are
-    /// its own business: it finds a texture in the state that a recording left it in, and says with
-    /// [`declare_state`](Self::declare_state) if it leaves it in another.
+    /// Every object it uses must be alive when this is called, and may be dropped right after. `run` records its own barriers:
+    /// it finds a texture in the state in which a recording left it, and reports a different final state by
+    /// [`declare_state`](Self::declare_state).
     ///
-    /// Adds one signal of the queue's fence, and on Vulkan an empty submission that makes it.
+    /// Adds one signal of the queue's fence, and on Vulkan an empty submission for it.
     ///
     /// # Errors
-    /// [`Error::NeverSubmitted`] and [`Error::Foreign`] for `waits`; those of
-    /// [`flush_uploads`](Self::flush_uploads); [`Error::Device`]: lost, or a shortage. Then `run` was not
-    /// called, or the device is lost. The error of `run`, after which what it submitted before is counted
-    /// all the same.
+    /// [`Error::NeverSubmitted`] and [`Error::Foreign`] for `waits`; the errors of [`flush_uploads`](Self::flush_uploads);
+    /// [`Error::Device`]: lost, or a shortage. Then `run` was not called, or the device is lost. The error of `run`; its
+    /// submissions before the error are counted all the same.
     ///
-    /// Inside `run` nothing can be submitted through tenure: that is an error there, also of calls that submit
-    /// pending uploads first (`purge`, the end of a frame), which stay pending. Submissions of other threads
-    /// to the queue wait until it returns: it must not wait for one of those.
+    /// Inside `run`, nothing can be submitted through tenure: calls that do so return an error, and so do calls that submit
+    /// pending uploads first (`purge`, the end of a frame); the uploads stay pending. Submissions of other threads to the queue
+    /// wait until `run` returns: it must not wait for one of them.
     ///
     /// # Panics
-    /// With the panic of `run`, after what it submitted was counted.
+    /// With the panic of `run`, after its submissions were counted.
     ///
     /// ```
     /// use tenure::device::{CommandList as _, Device as _, Permit};
@@ -71,25 +69,23 @@ impl<D: Device> Gpu<D> {
         submit_external(&self.shared.services, queue, waits, run)
     }
 
-    /// Says that the program itself has brought a resource into `state`, with the submissions `at` (see
-    /// [`submit_external`](Self::submit_external)): the next recording that uses it is submitted with the
-    /// barriers and waits that lead on from there. [`SyncPoint::NONE`] where whatever has used it is known
-    /// to be done.
+    /// Declares that the program itself has brought a resource into `state`, with the submissions `at` (see
+    /// [`submit_external`](Self::submit_external)): the next recording that uses the resource is submitted with the barriers
+    /// and waits that follow from there. Pass [`SyncPoint::NONE`] where all earlier uses are known to be complete.
     ///
-    /// On Vulkan the queue of `at` owns the resource from then on. Of several queues, that is the one that was
-    /// submitted to last, among those that can use it in that state; where another one owns it, pass the point of
-    /// that one alone, whose submission waits for the others.
+    /// On Vulkan the queue of `at` owns the resource afterwards. If `at` names several queues, the owner is the last one
+    /// submitted to among the queues that can use the resource in that state; where another queue owns it, pass the point of
+    /// that queue alone, whose submission waits for the others.
     ///
-    /// Call it between the submission that changed the state and the next that uses the resource;
-    /// recordings that are open may use it. [`State::COMMON`] says that the contents are undefined (Vulkan), or
-    /// names the state of that name (Direct3D 12).
+    /// Call it between the submission that changed the state and the next one that uses the resource; open recordings may use
+    /// it. [`State::COMMON`] declares undefined contents (Vulkan), or the state of that name (Direct3D 12).
     ///
     /// O(1). Thread-safe.
     ///
     /// # Errors
-    /// [`Error::State`] for a state that the resource's usage forbids, a subresource that it lacks, or a buffer
-    /// that shares its API buffer with others (see [`BufferDesc::own_resource`](crate::BufferDesc::own_resource)),
-    /// [`Error::FixedState`], [`Error::Foreign`]; [`Error::NeverSubmitted`] for `at`.
+    /// [`Error::State`] for a state that the resource's usage forbids, a subresource that it lacks, or a buffer that shares its
+    /// API buffer with others (see [`BufferDesc::own_resource`](crate::BufferDesc::own_resource)), [`Error::FixedState`],
+    /// [`Error::Foreign`]; [`Error::NeverSubmitted`] for `at`.
     #[inline(never)]
     pub fn declare_state<'a>(
         &self,
@@ -111,7 +107,7 @@ impl<D: Device> Gpu<D> {
         Ok(())
     }
 
-    /// Of the queues of submissions after which a resource is in `state`, the one that is taken for its owner.
+    /// The queue among these submissions that owns a resource in `state`.
     fn owner(&self, state: State, at: &SyncPoint) -> Option<QueueSerial> {
         let context = &self.shared.context;
         let queues = &context.device().properties().queues;

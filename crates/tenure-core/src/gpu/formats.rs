@@ -1,16 +1,16 @@
-//! Which formats the device has.
+//! Format support of the device.
 
 use crate::Gpu;
 use crate::device::{Device, Format, Usage};
 
 impl<D: Device> Gpu<D> {
-    /// True when the device has plain 2D textures of a format for all of `usage`.
+    /// True when the device supports plain 2D textures of a format for all of `usage`.
     ///
-    /// BC1 to BC7 are on desktop GPUs, ETC2 and ASTC on phones; a Vulkan device has a family where its
-    /// feature is enabled. Shaders read nearly all uncompressed formats on nearly all devices, but not each is a
-    /// target or for `UNORDERED_ACCESS`.
+    /// Desktop GPUs support BC1 to BC7, phones ETC2 and ASTC; a Vulkan device supports a family where its feature is enabled.
+    /// Nearly all devices can sample nearly all uncompressed formats, but not every format is renderable or supports
+    /// `UNORDERED_ACCESS`.
     ///
-    /// The first question about a format and a usage asks the driver; false also when the device is lost.
+    /// The first query of a format and a usage asks the driver; false also when the device is lost.
     ///
     /// ```
     /// use tenure::{Config, Format, Gpu, Usage, sim};
@@ -30,13 +30,13 @@ impl<D: Device> Gpu<D> {
         self.device().supports_format(format, usage)
     }
 
-    /// The format nearest to `wanted` that the device has for depth targets, with the uses of `usage`
-    /// besides: `wanted` itself where it has it, else one with at least as many bits of depth, else one with
-    /// fewer; with stencil where `wanted` has it. `None` for a colour format.
+    /// The supported depth format nearest to `wanted`, with the uses of `usage` besides: `wanted` itself where supported, else
+    /// one with at least as many bits of depth, else one with fewer; with stencil where `wanted` has it. `None` for a colour
+    /// format.
     ///
-    /// Every device has `D16Unorm`, `D32Float` or a format of 24 bits; and `D24UnormS8Uint` or
-    /// `D32FloatS8Uint`: AMD's Vulkan devices have the second alone. Texels of another format lie in
-    /// buffers otherwise ([`Format::plane_block`]): a program that copies depth asks the texture for its format.
+    /// Every device supports `D16Unorm`, and `D32Float` or a format of 24 bits; and `D24UnormS8Uint` or `D32FloatS8Uint`: AMD's
+    /// Vulkan devices support the latter only. The layout of texels in buffers depends on the format ([`Format::plane_block`]):
+    /// a program that copies depth must use the texture's format.
     ///
     /// ```
     /// use tenure::{Config, Format, Gpu, TextureDesc, Usage, sim};
@@ -55,8 +55,8 @@ impl<D: Device> Gpu<D> {
     }
 }
 
-/// The formats to try for a depth target in place of `wanted`, the nearest first: those with at least
-/// as many bits of depth, and stencil if it is wanted, before those with fewer. Empty for colours.
+/// The formats to try for a depth target in place of `wanted`, the nearest first: formats with at least as many bits of depth,
+/// and stencil if wanted, before formats with fewer. Empty for colours.
 const fn depth_candidates(wanted: Format) -> &'static [Format] {
     use Format::{D16Unorm, D24UnormS8Uint, D32Float, D32FloatS8Uint};
     match wanted {

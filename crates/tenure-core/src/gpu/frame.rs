@@ -1,4 +1,4 @@
-//! Frames: the unit of recycling. Render graphs, which a frame executes.
+//! Frames: the unit of recycling. Execution of render graphs in a frame.
 
 use std::sync::Arc;
 
@@ -55,21 +55,20 @@ impl<D: Device> Frame<D> {
         recording.submit()
     }
 
-    /// Records and submits the passes of a graph. `record` is called for each of them, in an order in
-    /// which they can run, with the recording that the pass goes to and the resources that it declared,
-    /// each in the state that it declared. Returns what must be complete before all passes are.
+    /// Records and submits the passes of a graph. `record` is called for each pass, in a valid order of execution, with the
+    /// recording of the pass and the resources that the pass declared, each in its declared state. Returns the sync point that
+    /// completes all passes.
     ///
-    /// Consecutive passes of a queue share a recording as long as no other queue has to wait in between.
-    /// The memory of resources is handed on from pass to pass, with the barriers that this takes and no
-    /// others; what passes on different queues use at the same time shares none. The first pass that uses
-    /// a resource finds it with undefined contents.
+    /// Consecutive passes of a queue share a recording as long as no other queue has to wait in between. The memory of
+    /// resources is handed on from pass to pass, with only the barriers that this needs; resources in use on different queues
+    /// at the same time share no memory. The first pass that uses a resource finds it with undefined contents.
     ///
     /// The plan is made when the graph is new, and kept for graphs that are equal. In steady state
     /// nothing is created and no plan is made; a frame costs O(passes, uses and resources).
     ///
     /// # Errors
-    /// As [`Gpu::plan_graph`]; [`Error::OutOfMemory`]; those of [`Gpu::record`], [`Recording::submit`] and
-    /// `record`. The recording at hand is discarded then; earlier ones have been submitted.
+    /// As [`Gpu::plan_graph`]; [`Error::OutOfMemory`]; the errors of [`Gpu::record`], [`Recording::submit`] and `record`. The
+    /// current recording is discarded then; earlier ones have been submitted.
     pub fn execute<E: From<Error>>(
         &self,
         graph: &Graph,
@@ -79,11 +78,10 @@ impl<D: Device> Frame<D> {
         execute(&self.gpu.shared.services, graph, record)
     }
 
-    /// Ends the frame; uploads that are pending are submitted with it.
+    /// Ends the frame and submits pending uploads.
     ///
     /// # Errors
-    /// [`Error::Device`] when the device is lost; those of [`Gpu::flush_uploads`]. The frame has ended
-    /// all the same.
+    /// [`Error::Device`] when the device is lost; the errors of [`Gpu::flush_uploads`]. The frame has ended all the same.
     ///
     /// # Panics
     /// As [`Gpu::purge`]; with the panic of the listener for [pressure](Gpu::on_pressure), or of the recorder of metrics.
@@ -102,7 +100,7 @@ impl<D: Device> Frame<D> {
         flushed
     }
 
-    /// Ends the frame in all caches and pools, which give back what has been idle for long enough.
+    /// Ends the frame in all caches and pools, which free objects and memory that were idle for long enough.
     fn age(&self) {
         let (context, services) = (&self.gpu.shared.context, &self.gpu.shared.services);
         services.end_frame();
@@ -147,12 +145,11 @@ impl<D: Device> Drop for Frame<D> {
 }
 
 impl<D: Device> Gpu<D> {
-    /// The plan of a graph: where each resource goes, how much memory that takes, and how passes become
-    /// recordings. From the cache, where graphs that ran or were planned are.
+    /// The plan of a graph: the location of each resource, the memory it takes, and the division of passes into recordings.
+    /// Cached for graphs that were executed or planned before.
     ///
     /// # Errors
-    /// [`Error::Graph`] for what is wrong with the graph; [`Error::Device`] for a description that the
-    /// device refuses, or a lost device.
+    /// [`Error::Graph`] for an invalid graph; [`Error::Device`] for a description that the device refuses, or a lost device.
     #[inline(never)]
     pub fn plan_graph(&self, graph: &Graph) -> Result<Arc<Compiled>, Error> {
         self.shared.services.transients.compile(graph)

@@ -1,4 +1,4 @@
-//! The front door.
+//! The manager's entry point, [`Gpu`].
 
 use std::any::Any;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use crate::{
 
 /// The memory and lifetime manager of one device.
 ///
-/// `Send` and `Sync`: creations, drops, recordings and submissions may come from any thread at any
-/// time. A clone is another handle of the same manager. Dropping the last one waits for the GPU, for a
-/// bounded time, and reports leaks; see [`shutdown`](Self::shutdown). An object of the program's own that is
-/// [deferred](Self::defer) must not keep a clone: neither would go before a `shutdown`.
+/// `Send` and `Sync`: creations, drops, recordings and submissions may come from any thread at any time. A clone is another
+/// handle of the same manager. Dropping the last clone waits for the GPU, for a bounded time, and reports leaks; see
+/// [`shutdown`](Self::shutdown). A [deferred](Self::defer) object of the program must not keep a clone: neither would be
+/// released before a `shutdown`.
 ///
 /// ```
 /// use tenure::{BufferDesc, Config, Gpu, Queue, Usage, sim};
@@ -54,13 +54,13 @@ impl<D: Device> Clone for Gpu<D> {
 }
 
 impl<D: Device> Gpu<D> {
-    /// Takes charge of a device, which can have one manager at a time, however many clones of it there
-    /// are: a manager counts the submissions of each queue. The next one may come when the last clone of the
-    /// first and its last handle are gone, and counts on from there; never, when the GPU did not finish the
-    /// first one's work.
+    /// Creates the manager of a device. A device can have one manager at a time, across all of its clones, because the manager
+    /// counts the submissions of each queue. The next manager can be created when the last clone of the first one and its last
+    /// handle are gone; it continues the count. If the GPU did not finish the work of the first manager, no other one can be
+    /// created.
     ///
-    /// Two devices that a program makes from the same `VkDevice` or `ID3D12Device` have fences of
-    /// their own, and so may have a manager each; what their documentation says about queues still holds.
+    /// Two devices that a program makes from the same `VkDevice` or `ID3D12Device` have separate fences, so that each may have
+    /// a manager; the rules for queues in their documentation still hold.
     ///
     /// # Errors
     /// [`Error::DeviceInUse`] when the device has a manager, or handles of one are left;
@@ -78,7 +78,7 @@ impl<D: Device> Gpu<D> {
         self.shared.context.device()
     }
 
-    /// A number that no other manager of the process has; clones of the handle have the same.
+    /// The manager's id, unique in the process; clones of the handle share it.
     ///
     /// ```
     /// use tenure_core::{Config, Gpu};
@@ -99,7 +99,7 @@ impl<D: Device> Gpu<D> {
         &self.shared.context.config
     }
 
-    /// Creates a buffer where the [policy](crate::memory::policy) says.
+    /// Creates a buffer at the location that the [policy](crate::memory::policy) selects.
     ///
     /// In steady state a range of a shared buffer: O(1), no API call, no allocation.
     ///
@@ -112,8 +112,7 @@ impl<D: Device> Gpu<D> {
         Buffer::create(&self.shared.context, &*self.shared.services, desc)
     }
 
-    /// Creates a texture where the [policy](crate::memory::policy) says. One API call in steady
-    /// state.
+    /// Creates a texture at the location that the [policy](crate::memory::policy) selects. One API call in steady state.
     ///
     /// # Errors
     /// As [`create_buffer`](Self::create_buffer).
@@ -133,10 +132,9 @@ impl<D: Device> Gpu<D> {
         ReadbackTexture::create(&self.shared.context, &*self.shared.services, desc)
     }
 
-    /// Creates an acceleration structure in a buffer that others share, or in one of its own when it is
-    /// large. Nothing is built yet: the program records that itself, in a recording, with
-    /// [`build_scratch`](crate::Scratch::build_scratch) and between
-    /// [`use_structures`](crate::Commands::use_structures).
+    /// Creates an acceleration structure in a shared buffer, or in one of its own when it is large. Nothing is built yet: the
+    /// program records the build itself, in a recording, with [`build_scratch`](crate::Scratch::build_scratch) and between
+    /// calls of [`use_structures`](crate::Commands::use_structures).
     ///
     /// # Errors
     /// As [`create_buffer`](Self::create_buffer); [`Error::Device`] with `Unsupported` on a device without
@@ -186,25 +184,24 @@ impl<D: Device> Gpu<D> {
     /// Creates a reserved (sparse) resource, without memory.
     ///
     /// # Errors
-    /// [`Error::Device`]: `Unsupported` naming the feature where the device lacks it, a shortage
-    /// when there is none of addresses or objects even after giving back what is done with.
+    /// [`Error::Device`]: `Unsupported` naming the feature where the device lacks it; a shortage when no addresses or objects
+    /// are left even after everything idle was freed.
     #[inline(never)]
     pub fn create_reserved(&self, desc: &ReservedDesc) -> Result<Reserved<D>, Error> {
         let _call = self.shared.call()?;
         Reserved::create(&self.shared.services, desc)
     }
 
-    /// Takes a buffer that the program made into tenure's care, so that an engine can adopt tenure
-    /// piece by piece: its states are followed, and it outlives the GPU's use.
+    /// Adopts a buffer that the program created, so that an engine can move to tenure piece by piece: tenure tracks its states
+    /// and keeps it alive while the GPU uses it.
     ///
-    /// `object` is the device's resource type wrapped around the program's own object (see the
-    /// device's documentation, also for who destroys it in the end); `desc` says what it is, and
-    /// `state` how it was last used. Its memory is not counted as tenure's. All work submitted with
-    /// it elsewhere is complete, or comes before tenure's in the same queue.
+    /// `object` is the device's resource type wrapped around the program's own object (the device's documentation says which
+    /// side destroys it); `desc` describes it, and `state` is the state of its last use. Its memory is not counted as tenure's.
+    /// All work submitted with it elsewhere must be complete, or precede tenure's in the same queue.
     ///
     /// # Errors
-    /// [`Rejected`], with the object, for a description that no device accepts, a state that its
-    /// usage forbids, or memory that cannot be mapped as [`BufferDesc::memory`] asks.
+    /// [`Rejected`], with the object, for a description that no device accepts, a state that its usage forbids, or memory that
+    /// cannot be mapped as [`BufferDesc::memory`] asks.
     ///
     /// ```
     /// use tenure::device::{Device, MemoryTypeId, ResourceDesc};
@@ -230,9 +227,10 @@ impl<D: Device> Gpu<D> {
         Buffer::adopt(&self.shared.context, object, desc, state, None)
     }
 
-    /// As [`adopt_buffer`](Self::adopt_buffer), with what keeps the program's memory that the buffer is in. `owner` is
-    /// dropped when the buffer has been destroyed, as what was [deferred](Self::defer) is: by an end of a frame or a purge,
-    /// never inside a creation. When the buffer is rejected, it is dropped at once, and a panic of its destructor is logged.
+    /// As [`adopt_buffer`](Self::adopt_buffer), with an owner of the program's memory that holds the buffer. `owner` is dropped
+    /// after the buffer was destroyed, at the same points as [deferred](Self::defer) objects: by an end of a frame or a purge,
+    /// never inside a creation. When the buffer is rejected, `owner` is dropped at once, and a panic of its destructor is
+    /// logged.
     ///
     /// The program may read the memory through its own pointer: bytes that a submission writes are visible to the CPU
     /// when the submission is complete.
@@ -268,11 +266,10 @@ impl<D: Device> Gpu<D> {
         Buffer::adopt(&self.shared.context, object, desc, state, Some(Box::new(owner)))
     }
 
-    /// Takes a texture that the program made into tenure's care, as
-    /// [`adopt_buffer`](Self::adopt_buffer) does. `state` is that of all its subresources;
-    /// [`State::COMMON`] on Vulkan: it has no contents. On Direct3D 12 with legacy barriers a target has been cleared,
-    /// discarded or copied to since it was created, or is so before any other use: nothing here knows whether it has
-    /// contents.
+    /// Adopts a texture that the program created, as [`adopt_buffer`](Self::adopt_buffer) does. `state` is the state of all its
+    /// subresources; [`State::COMMON`] on Vulkan: undefined contents. On Direct3D 12 with legacy barriers, a target must have
+    /// been cleared, discarded or copied to since it was created, or must be before any other use: tenure cannot know whether
+    /// it has contents.
     ///
     /// # Errors
     /// As [`adopt_buffer`](Self::adopt_buffer).
@@ -296,22 +293,22 @@ impl<D: Device> Gpu<D> {
     /// Creates an upload ring.
     ///
     /// # Errors
-    /// As [`create_buffer`](Self::create_buffer); [`Error::Device`] for a size of 0 or one that is not
-    /// aligned, memory that is not for uploads, or a usage in which the GPU writes.
+    /// As [`create_buffer`](Self::create_buffer); [`Error::Device`] for a size of 0 or one that is not aligned, memory that is
+    /// not for uploads, or a usage with GPU writes.
     #[inline(never)]
     pub fn create_upload_ring(&self, desc: &UploadRingDesc) -> Result<UploadRing<D>, Error> {
         let _call = self.shared.call()?;
         UploadRing::create(&self.shared.services, desc)
     }
 
-    /// Puts any object under the care of the release queue. Never refused, also not after a
-    /// [`shutdown`](Self::shutdown): a recording that is open may be submitted later still, and use it.
+    /// Wraps any object, so that dropping it puts it into the release queue. Never refused, not even after a
+    /// [`shutdown`](Self::shutdown): an open recording may still be submitted, and use it.
     pub fn defer<T: Send + 'static>(&self, name: impl Into<Name>, value: T) -> Deferred<D, T> {
         Deferred::new(&self.shared.context, &name.into(), value)
     }
 
-    /// Keeps a value until `point` is complete, then drops it. Unlike a [`Deferred`] it waits for
-    /// nothing else: the caller knows all its uses.
+    /// Keeps a value until `point` is complete, then drops it. Unlike a [`Deferred`], it waits for nothing else: `point` must
+    /// cover all uses.
     ///
     /// # Errors
     /// [`NotReleased`], with the value: [`Error::NeverSubmitted`] for a point that no submission will complete,
@@ -335,8 +332,8 @@ impl<D: Device> Gpu<D> {
         Ok(())
     }
 
-    /// Opens a recording, inside or outside a frame, on any thread. `name` shows up when it is
-    /// forgotten open; a literal costs nothing.
+    /// Opens a recording, inside or outside a frame, on any thread. `name` appears in reports about a recording that was left
+    /// open; a literal costs nothing.
     ///
     /// # Errors
     /// [`Error::Device`] when the driver has no list, or is lost.
@@ -350,13 +347,12 @@ impl<D: Device> Gpu<D> {
         Recording::open(&self.shared.services, queue.id(self.device().properties()), name)
     }
 
-    /// Has command lists made beforehand: as many as it takes for `count` recordings of a queue to be open or
-    /// on the GPU at once.
+    /// Creates command lists ahead of time: enough for `count` recordings of a queue to be open or on the GPU at once.
     ///
-    /// What a frame needs is its recordings on the queue, times the frames in flight. The end of a frame that
-    /// submits more to a queue than any before makes so many by itself, up to 64 a queue; this is for who
-    /// wants them before the first frame, or more. Beyond that, lists are made when they are first needed,
-    /// which is when the GPU is further behind than it has been before. O(`count`).
+    /// A frame needs the number of its recordings on the queue, times the frames in flight. The end of a frame that submits
+    /// more to a queue than any before creates that number by itself, up to 64 a queue. Call this to have them before the first
+    /// frame, or to have more. Beyond that, lists are created on first need, when the GPU falls further behind than before.
+    /// O(`count`).
     ///
     /// # Errors
     /// As [`record`](Self::record); the lists that were made by then stay.
@@ -385,8 +381,8 @@ impl<D: Device> Gpu<D> {
     /// Begins a frame. Waits only while more than the configured number of frames are in flight.
     ///
     /// # Errors
-    /// [`Error::Timeout`] when the GPU does not keep up, [`Error::TooManyFrames`] when that many have
-    /// begun and not ended, [`Error::Device`] when the device is lost; then no frame has begun.
+    /// [`Error::Timeout`] when the GPU does not keep up, [`Error::TooManyFrames`] when the maximum of frames have begun and not
+    /// ended, [`Error::Device`] when the device is lost; then no frame has begun.
     #[inline(never)]
     pub fn begin_frame(&self) -> Result<Frame<D>, Error> {
         let _call = self.shared.call()?;
@@ -395,7 +391,7 @@ impl<D: Device> Gpu<D> {
         loop {
             let completed = context.poll()?;
             if has_waited {
-                // Before this frame takes memory of its own: the GPU has just let go of some.
+                // Before this frame takes memory of its own: the wait has freed some.
                 context.purge_memory();
             }
             let point = {
@@ -428,13 +424,13 @@ impl<D: Device> Gpu<D> {
         }
     }
 
-    /// What has been submitted so far.
+    /// The sync point of all submissions so far.
     #[must_use]
     pub fn submitted(&self) -> SyncPoint {
         self.shared.context.clock.submitted()
     }
 
-    /// Asks how far the GPU is. Never blocks.
+    /// Queries the progress of the GPU. Never blocks.
     ///
     /// # Errors
     /// [`Error::Device`] when it is lost.
@@ -444,8 +440,8 @@ impl<D: Device> Gpu<D> {
         Ok(self.shared.context.poll()?)
     }
 
-    /// Blocks until `point` is complete or the time is over; true when it is complete. Gives back what the GPU is done
-    /// with, except for objects of the program's own.
+    /// Blocks until `point` is complete or the timeout expires; true when it is complete. Releases all memory that the GPU has
+    /// finished with, but not the program's deferred objects.
     ///
     /// # Errors
     /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
@@ -457,19 +453,19 @@ impl<D: Device> Gpu<D> {
         Ok(self.shared.context.wait(point, timeout)?)
     }
 
-    /// Submits the uploads that are pending, asks how far the GPU is and gives back what it is done with.
-    /// The end of a frame does this; call it where there are no frames. There, a purge after submissions
-    /// counts as a frame for how long transient resources are kept, and each one for how long a budget is used. Empty
-    /// memory blocks and pages do not age there: [`trim`](Self::trim) gives them back.
+    /// Submits the pending uploads, queries the progress of the GPU and releases everything it has finished with. The end of a
+    /// frame does this; call it in programs without frames. There, each purge after a submission counts as a frame for the
+    /// lifetime of transient resources, and each purge counts as one for the age of a budget query. Empty memory blocks and
+    /// pages do not age there: [`trim`](Self::trim) releases them.
     ///
-    /// What is pending counts as an open recording, and would hold back whatever was dropped since.
+    /// Pending uploads count as an open recording, and would hold back everything dropped since.
     ///
     /// # Errors
-    /// [`Error::Device`] when the device is lost; then everything dropped is given back, too. Those of
-    /// [`flush_uploads`](Self::flush_uploads), after all that can be was given back.
+    /// [`Error::Device`] when the device is lost; then everything dropped is released, too. The errors of
+    /// [`flush_uploads`](Self::flush_uploads), after everything possible was released.
     ///
     /// # Panics
-    /// With the panic of a deferred object's own destructor, after all else was given back.
+    /// With the panic of a deferred object's own destructor, after everything else was released.
     #[inline(never)]
     pub fn purge(&self) -> Result<(), Error> {
         let _call = self.shared.context.call();
@@ -487,27 +483,26 @@ impl<D: Device> Gpu<D> {
         flushed
     }
 
-    /// Gives idle blocks back at once instead of keeping them for the configured frames; of each pool that is
-    /// empty altogether the last block is kept for that long. Heaps of descriptors and blocks of sets that nothing
-    /// uses go, all of them, and all transient heaps that are not in use; so do idle pages for uploads,
-    /// readbacks and constants, and heaps of queries none of which is in use. Uploads that are pending are submitted,
-    /// and what the GPU is done with is given back before, but for objects of the program's own.
+    /// Frees idle blocks at once, instead of after the configured frames; an empty pool keeps its last block for that long.
+    /// Frees all unused descriptor heaps and blocks of sets, all unused transient heaps, idle pages for uploads, readbacks and
+    /// constants, and query heaps without queries in use. Before that, submits pending uploads, and releases everything the GPU
+    /// has finished with, but not the program's deferred objects.
     #[inline(never)]
     pub fn trim(&self) {
         let _call = self.shared.context.call();
-        // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
-        // refusal their `Upload` says so.
+        // After a refusal for lack of memory they stay pending, and the next submission reports it. After any other refusal
+        // their `Upload` has the error.
         let _told_later = self.shared.services.flush_pending_uploads();
         self.shared.context.poll_clock();
         self.shared.services.release_free();
         self.shared.services.transients.trim();
-        // After all that puts something into the release queue.
+        // After all steps that put objects into the release queue.
         self.shared.context.reclaim();
         self.shared.context.pools.trim(self.device());
         self.shared.context.descriptors.trim(self.device());
     }
 
-    /// True while a thread gives back what it has taken out of the release queue.
+    /// True while a thread releases objects that it has taken out of the release queue.
     pub(crate) fn is_giving_back(&self) -> bool {
         self.shared.context.is_giving_back()
     }
@@ -530,8 +525,7 @@ impl<D: Device> Gpu<D> {
         Stats::collect(&self.sources())
     }
 
-    /// Each pool block by block, without a walk over what lives in them: in O(blocks). In the order of
-    /// [`Stats::pools`].
+    /// Each pool block by block, without a walk over its allocations: in O(blocks). In the order of [`Stats::pools`].
     #[must_use]
     #[inline(never)]
     pub fn pool_reports(&self) -> Vec<PoolReport> {
@@ -545,19 +539,18 @@ impl<D: Device> Gpu<D> {
         Report::collect(&self.sources(), self.memory())
     }
 
-    /// Begins to record what the program allocates; once for a manager, best before anything is
-    /// created. `false` when a recorder is there already.
+    /// Begins to record the program's allocations; once for a manager, best before anything is created. `false` when a recorder
+    /// is already set.
     pub fn set_recorder(&self, recorder: Box<dyn Recorder>) -> bool {
         self.shared.context.recorder.set(recorder)
     }
 
-    /// Waits for the GPU, for a bounded time, gives everything back and says what was leaked.
+    /// Waits for the GPU, for a bounded time, releases everything and reports leaks.
     ///
-    /// Of all clones: from then on, calls that create something, begin a frame, record or upload return
-    /// [`Error::ShutDown`]. Handles that still live stay valid, and are given back when they are dropped;
-    /// a recording that is open can still be submitted, and a frame ended. The device itself is let go of
-    /// with the last clone and the last handle. A second call waits for what was submitted since, and
-    /// says what is still left.
+    /// Affects all clones: afterwards, calls that create objects, begin a frame, record or upload return [`Error::ShutDown`].
+    /// Live handles stay valid, and are released when they are dropped; an open recording can still be submitted, and a frame
+    /// ended. The device itself is released with the last clone and the last handle. A second call waits for the submissions
+    /// since the first, and reports the remaining leaks.
     ///
     /// ```
     /// use tenure::{BufferDesc, Config, Error, Gpu, Usage, sim};

@@ -1,4 +1,4 @@
-//! How much memory there is, and when it becomes short.
+//! Memory budgets and pressure.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::memory::Levels;
 use crate::stats::{MemoryReport, PressureChange};
 use crate::{Error, Name};
 
-/// What is called when a level has changed.
+/// A callback for changes of the level.
 type Listener<D> = dyn Fn(&Gpu<D>, &PressureChange) + Send + Sync;
 
-/// The levels of pressure at the end of the last frame, and who wants to know of changes.
+/// The levels of pressure at the end of the last frame, and the listener for changes.
 pub(super) struct PressureWatch<D: Device> {
     levels: Mutex<Levels>,
     listener: Mutex<Option<Arc<Listener<D>>>>,
@@ -27,25 +27,24 @@ impl<D: Device> PressureWatch<D> {
         Self { levels: Mutex::default(), listener: Mutex::new(None) }
     }
 
-    /// Nobody is told any more.
+    /// Removes the listener.
     pub(super) fn close(&self) {
         let listener = self.listener.lock().take();
-        // What it has captured is the program's and may be of the manager: dropped without the lock.
+        // Dropped without the lock: its captures are the program's, and may be handles of the manager.
         run_caught("a listener's destructor", || drop(listener));
     }
 }
 
 impl<D: Device> Gpu<D> {
-    /// How much memory there is, heap by heap: what the operating system grants, what is used and for what, and how
-    /// much more may be taken.
+    /// The memory of each heap: the budget, the usage by purpose, and the headroom.
     ///
-    /// What the manager takes or gives back counts at once, so that a program that loads while the
-    /// [headroom](crate::HeapMemory::headroom) is larger than what it loads never exceeds the budget by its own loads.
-    /// The headroom is that of this moment: where several threads load, one of them should ask.
+    /// Memory that the manager takes or frees counts at once, so that a program that loads while the
+    /// [headroom](crate::HeapMemory::headroom) is larger than the next load never exceeds the budget by its own loads. The
+    /// headroom is the value of this moment: where several threads load, let one of them ask.
     ///
-    /// The operating system is asked once a frame at most, and each time before the first frame has ended; a program
-    /// without frames begins a new one with each [`purge`](Self::purge). No lock is held meanwhile that creations or
-    /// drops need. O(heaps, pools and blocks).
+    /// The operating system is asked once a frame at most, and each time before the first frame has ended; a program without
+    /// frames begins a new one with each [`purge`](Self::purge). No lock that creations or drops need is held meanwhile.
+    /// O(heaps, pools and blocks).
     ///
     /// ```
     /// use tenure::{BufferDesc, Config, Gpu, Usage, sim};
@@ -74,14 +73,14 @@ impl<D: Device> Gpu<D> {
         MemoryReport::collect(context, &budgets, &levels)
     }
 
-    /// Sets the most bytes that the manager takes of a memory heap, by its index in
-    /// [`MemoryReport::heaps`], whatever the operating system grants; `None` for no such cap. For a program that leaves
-    /// room for others, or a player who chooses.
+    /// Caps the bytes that the manager takes of a memory heap, by its index in [`MemoryReport::heaps`], independent of the
+    /// budget of the operating system; `None` removes the cap. For programs that leave memory to others, or that let players
+    /// choose.
     ///
-    /// What was taken before stays. The [level](crate::Pressure) of the heap is that of the cap where that is nearer
-    /// than the budget. Requests go on as if the driver refused more: to other memory where they may, else
-    /// they fail, however many threads take memory at the same moment. What was evicted comes back for a
-    /// submission that uses it, cap or not. Any thread; O(1).
+    /// Memory taken before is kept. The [level](crate::Pressure) of the heap is measured against the cap where that is nearer
+    /// than the budget. Requests above the cap proceed as if the driver had refused them: they go to other memory where they
+    /// may, else they fail, also when many threads take memory at the same moment. Evicted resources come back for a submission
+    /// that uses them, cap or not. Any thread; O(1).
     ///
     /// # Errors
     /// [`Error::Device`] where the device has no such heap.
@@ -106,13 +105,13 @@ impl<D: Device> Gpu<D> {
         Err(Error::device(&Name::from("memory cap"), source))
     }
 
-    /// Calls `listener` from now on when the [level](crate::Pressure) of a memory heap has changed, in place of the
-    /// listener before. The levels are those of [`Config::pressure`](crate::Config::pressure).
+    /// Sets the listener for changes of the [level](crate::Pressure) of a memory heap, in place of the previous listener. The
+    /// levels are configured by [`Config::pressure`](crate::Config::pressure).
     ///
-    /// It is called at the end of a frame, on the thread that ends it, after everything that the end of a frame does
-    /// and with no lock held: it may create, drop, [`trim`](Self::trim) and ask for [`memory`](Self::memory). In a
-    /// program without frames [`purge`](Self::purge) calls it. It gets the manager, and must not keep a clone of it: the
-    /// manager would never end but by [`shutdown`](Self::shutdown), after which it is not called.
+    /// The listener is called at the end of a frame, on the thread that ends it, after all other steps of the end of a frame
+    /// and with no lock held: it may create, drop, [`trim`](Self::trim) and ask for [`memory`](Self::memory). In a program
+    /// without frames [`purge`](Self::purge) calls it. It gets the manager, and must not keep a clone of it: the manager would
+    /// then end by [`shutdown`](Self::shutdown) alone, after which the listener is not called.
     ///
     /// While there is a listener, the operating system is asked every
     /// [`PressureConfig::interval`](crate::PressureConfig::interval) frames.
@@ -144,7 +143,7 @@ impl<D: Device> Gpu<D> {
         drop(before);
     }
 
-    /// A frame, or what counts as one, has ended: brings the levels up to date. Returns a panic of the listener.
+    /// Updates the levels at the end of a frame, or of a purge that counts as one. Returns a panic of the listener.
     pub(super) fn watch_pressure(&self) -> Panicked {
         let (context, watch) = (&self.shared.context, &self.shared.pressure);
         let listener = watch.listener.lock().clone();
@@ -166,11 +165,11 @@ impl<D: Device> Gpu<D> {
             let Some(listener) = &listener else { continue };
             let device_local = found.device_local;
             let change = PressureChange { heap, device_local, before, now, budget, usage };
-            // Without any lock: it may call whatever it wants.
+            // Without any lock: the listener may call any function.
             let called = catch_unwind(AssertUnwindSafe(|| listener(self, &change)));
             panicked = panicked.or(called);
         }
-        // The last one, where the program has replaced it meanwhile.
+        // The last reference, if the program has replaced the listener meanwhile.
         panicked.or(catch_unwind(AssertUnwindSafe(|| drop(listener))))
     }
 }

@@ -1,4 +1,4 @@
-//! Metrics for the exporter that the program has, at the end of frames.
+//! Metrics for the program's exporter, published at the end of frames.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use crate::device::{Device, HeapBudget};
 use crate::memory::{Class, PoolKind};
 use crate::stats::MemoryParts;
 
-/// A metric: its name, what it counts, and what an exporter says of it.
+/// A metric: its name, unit and description.
 struct Metric {
     name: &'static str,
     unit: Unit,
@@ -23,7 +23,7 @@ const fn metric(name: &'static str, unit: Unit, text: &'static str) -> Metric {
     Metric { name, unit, text }
 }
 
-/// Of each memory heap; the label `heap` is its index.
+/// Gauges of each memory heap; the label `heap` is its index.
 const HEAP_GAUGES: [Metric; 5] = [
     metric("tenure_heap_reserved_bytes", Unit::Bytes, "taken of a memory heap by the manager"),
     metric(
@@ -40,13 +40,13 @@ const HEAP_GAUGES: [Metric; 5] = [
     metric("tenure_heap_headroom_bytes", Unit::Bytes, "left of a memory heap's budget"),
 ];
 
-/// Of each kind of pool; the label `pool` is its name.
+/// Gauges of each kind of pool; the label `pool` is its name.
 const POOL_GAUGES: [Metric; 2] = [
     metric("tenure_pool_reserved_bytes", Unit::Bytes, "taken from the driver for the pools of a kind"),
     metric("tenure_pool_live_bytes", Unit::Bytes, "given out by the pools of a kind"),
 ];
 
-/// Of each of the [`PARTS`]; the label `part` is its name.
+/// Gauge of each of the [`PARTS`]; the label `part` is its name.
 const RESERVED: Metric =
     metric("tenure_reserved_bytes", Unit::Bytes, "taken from the driver, by what it is for");
 
@@ -105,7 +105,7 @@ macro_rules! heap_labels {
     ($($index:literal)*) => { [$([Label::from_static_parts("heap", $index)],)*] };
 }
 
-/// As many as Vulkan allows, `VK_MAX_MEMORY_HEAPS`; Direct3D 12 has fewer.
+/// The maximum of Vulkan, `VK_MAX_MEMORY_HEAPS`; Direct3D 12 has fewer.
 static HEAP_LABELS: [[Label; 1]; 16] =
     heap_labels!("0" "1" "2" "3" "4" "5" "6" "7" "8" "9" "10" "11" "12" "13" "14" "15");
 
@@ -120,7 +120,7 @@ static PART_LABELS: [[Label; 1]; PARTS.len()] = [
     [Label::from_static_parts("part", PARTS[3])],
 ];
 
-/// What was published so far: counters are told what has been added, so that those of several managers add up.
+/// The totals published so far: counters get increments, so that the counters of several managers add up.
 #[derive(Default)]
 pub(super) struct Published {
     is_described: bool,
@@ -128,8 +128,8 @@ pub(super) struct Published {
 }
 
 impl<D: Device> Gpu<D> {
-    /// A frame has ended: tells the program's recorder of metrics. Returns a panic of the recorder. Nothing is
-    /// allocated after the first time, but by the recorder.
+    /// Publishes to the program's recorder of metrics at the end of a frame. Returns a panic of the recorder. After the first
+    /// call, only the recorder allocates.
     pub(super) fn publish_metrics(&self) -> Panicked {
         let published =
             catch_unwind(AssertUnwindSafe(|| with_recorder(|recorder| self.publish_to(recorder))));
@@ -138,7 +138,7 @@ impl<D: Device> Gpu<D> {
 
     fn publish_to(&self, recorder: &dyn Recorder) {
         let context = &self.shared.context;
-        // Another thread that ends a frame publishes already.
+        // Another thread that ends a frame is publishing already.
         let Some(mut published) = self.shared.published.try_lock() else { return };
         if !published.is_described {
             describe(recorder);
@@ -225,8 +225,8 @@ impl<D: Device> Gpu<D> {
     }
 }
 
-/// The operating system is asked where nobody ever has, or it has said that something changed: an answer may take longer
-/// than all of this, and what the manager itself takes and gives back is known without.
+/// Asks the operating system only on the first call, or after it has reported a change: a query may take longer than the rest
+/// of this function, and the manager's own allocations are known without one.
 fn publish_heaps<D: Device>(recorder: &dyn Recorder, context: &Context<D>) {
     let (device, budgets) = (context.device(), &context.pools.objects.budgets);
     let is_asked = context.clock.loss().is_none() && budgets.age() == u64::MAX;
@@ -235,7 +235,7 @@ fn publish_heaps<D: Device>(recorder: &dyn Recorder, context: &Context<D>) {
     for (heap, labels) in HEAP_LABELS.iter().enumerate().take(device.properties().memory_heaps.len()) {
         set(recorder, reserved, labels, context.pools.objects.limits.taken(heap));
         set(recorder, evicted, labels, context.pools.residency.evicted(heap));
-        // A budget of 0 is one that nobody knows.
+        // A budget of 0 is an unknown one.
         let Some(found) = known.get(heap).filter(|found| found.budget != 0) else { continue };
         let HeapBudget { budget: granted, usage: used } = *found;
         set(recorder, usage, labels, used);
@@ -252,7 +252,7 @@ fn set(recorder: &dyn Recorder, metric: &Metric, labels: &'static [Label], value
     recorder.register_gauge(&key(metric, labels), &METADATA).set(value as f64);
 }
 
-/// Tells the recorder what the metrics are.
+/// Describes the metrics to the recorder.
 fn describe(recorder: &dyn Recorder) {
     let name = |metric: &Metric| KeyName::from_const_str(metric.name);
     for metric in HEAP_GAUGES.iter().chain(&POOL_GAUGES).chain(&GAUGES).chain([&RESERVED]) {

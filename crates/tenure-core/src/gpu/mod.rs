@@ -1,4 +1,4 @@
-//! The manager: owns one of everything and wires them.
+//! The manager: owns all services and connects them.
 
 mod compaction;
 mod cost;

@@ -12,13 +12,13 @@ use crate::resource::Used;
 use crate::staging::{FIRST_PAGE, TexelPieces};
 use crate::{Buffer, Error, Readback, Texture};
 
-/// Pieces that the GPU copies, and where their bytes go.
+/// Pieces being copied by the GPU, with their destinations.
 struct Pieces<'a, D: Device> {
     gpu: &'a Gpu<D>,
     waiting: VecDeque<(Readback<D>, &'a mut [u8])>,
-    /// Bytes of the pieces that wait.
+    /// Bytes of the waiting pieces.
     bytes: u64,
-    /// The bytes that wait at most, and above which a piece is divided: less where memory was short.
+    /// The most bytes that may wait, and the size above which a piece is divided (reduced when memory is short).
     limit: u64,
     most: u64,
     begun: Instant,
@@ -41,8 +41,8 @@ impl<'a, D: Device> Pieces<'a, D> {
         }
     }
 
-    /// Begins to read a piece, which `cut` says for the most bytes that it has. Where memory is short, it waits for
-    /// earlier ones and for other threads, and then tries smaller ones.
+    /// Begins to read the next piece; `cut` returns it for a maximum size in bytes. When memory is short, waits for earlier
+    /// pieces and for other threads, then tries smaller pieces.
     fn read<T>(
         &mut self,
         cut: impl Fn(u64) -> (T, u64),
@@ -78,7 +78,7 @@ impl<'a, D: Device> Pieces<'a, D> {
         self.waiting.push_back((readback, out));
     }
 
-    /// Waits for the piece that was begun first, and takes its bytes; false where there is none.
+    /// Waits for the oldest piece and copies its bytes out; false when there is none.
     fn finish_oldest(&mut self) -> Result<bool, Error> {
         let Some((readback, out)) = self.waiting.pop_front() else { return Ok(false) };
         self.bytes -= readback.staged();
@@ -145,7 +145,7 @@ impl<D: Device> Gpu<D> {
         let (mut pieces, mut offset, mut left) = (Pieces::new(self, timeout), offset, out);
         while !left.is_empty() {
             let cut = |most: u64| {
-                // Less than a page would need as much memory.
+                // A smaller size would still need a whole page.
                 let size = left.len().min(usize::try_from(most.max(FIRST_PAGE)).unwrap_or(usize::MAX));
                 (size, size as u64)
             };
@@ -160,13 +160,13 @@ impl<D: Device> Gpu<D> {
         pieces.finish()
     }
 
-    /// Copies texels of a texture to `out`, without padding, and blocks until they are there: as
-    /// [`read_back_into`](Self::read_back_into), in pieces of whole slices, or of rows of blocks. Depth and stencil are
-    /// copied a whole mip at a time.
+    /// Copies texels of a texture to `out`, without padding, and blocks until they have arrived: as
+    /// [`read_back_into`](Self::read_back_into), in pieces of whole slices, or of rows of blocks. Depth and stencil are copied
+    /// a whole mip at a time.
     ///
     /// # Errors
-    /// Those of [`read_back_into`](Self::read_back_into), with [`Error::OutOfMemory`] when one row of blocks, or one
-    /// mip of depth or stencil, does not fit; [`Error::WrongLength`] unless `out` has the size of the texels.
+    /// The errors of [`read_back_into`](Self::read_back_into), with [`Error::OutOfMemory`] when one row of blocks, or one mip
+    /// of depth or stencil, does not fit; [`Error::WrongLength`] unless `out` has the size of the texels.
     #[inline(never)]
     pub fn read_back_texture_into(
         &self,
@@ -194,7 +194,7 @@ impl<D: Device> Gpu<D> {
             let (piece, readback) = pieces.read(cut, |recording, piece| {
                 recording.read_back_texture_as(texture, piece.region, AllocationFlags::NEVER_WAIT)
             })?;
-            // They were counted above.
+            // The texels were counted above.
             let size = usize::try_from(piece.rows.tight()).unwrap_or(usize::MAX).min(left.len());
             let (out, rest) = left.split_at_mut(size);
             pieces.push(readback, out);

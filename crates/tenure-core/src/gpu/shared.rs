@@ -1,4 +1,4 @@
-//! What all clones of a `Gpu` share.
+//! The state that all clones of a `Gpu` share.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::services::Services;
 use crate::stats::FrameMeter;
 
-/// The services of a manager. The last clone of its `Gpu` ends it.
+/// The services of a manager. Dropping the last clone of its `Gpu` ends it.
 pub(super) struct Shared<D: Device> {
     pub(super) services: Arc<Services<D>>,
     pub(super) compactor: Compactor<D>,
@@ -45,7 +45,7 @@ impl<D: Device> Shared<D> {
         }
     }
 
-    /// An error after the shutdown.
+    /// [`Error::ShutDown`] after the shutdown.
     #[inline]
     pub(super) fn check_open(&self) -> Result<(), Error> {
         self.context.check_open()
@@ -58,7 +58,7 @@ impl<D: Device> Shared<D> {
         Ok(self.context.call())
     }
 
-    /// Submits an upload that another thread's shutdown may have missed: nobody else would.
+    /// Submits an upload that another thread's shutdown may have missed: no other call would submit it.
     #[inline]
     pub(super) fn settle_uploads(&self) -> Result<(), Error> {
         if self.context.is_closed.load(Ordering::Acquire) {
@@ -68,7 +68,7 @@ impl<D: Device> Shared<D> {
         }
     }
 
-    /// Asks how far the GPU has come and gives back what it is done with; everything, once it is lost.
+    /// Queries the progress of the GPU and releases everything it has finished with; everything at all once the device is lost.
     pub(super) fn poll_and_purge(&self) -> (Result<(), DeviceError>, Panicked) {
         let context = &self.context;
         let polled = context.poll().map(drop);
@@ -94,7 +94,7 @@ impl<D: Device> Drop for Shared<D> {
         if !self.context.is_closed.load(Ordering::Acquire) {
             self.shut_down().log();
         }
-        // What an upload on another thread has left since the shutdown.
+        // Uploads that another thread has pushed since the shutdown.
         self.services.uploads.give_up_all(&self.context, &Error::ShutDown);
         self.services.uploads.release(&self.context);
     }

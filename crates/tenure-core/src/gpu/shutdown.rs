@@ -1,4 +1,4 @@
-//! The end: wait, give back, report.
+//! Shutdown: waits for the GPU, releases everything, reports leaks.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -9,36 +9,36 @@ use crate::Name;
 use crate::device::Device;
 use crate::registry::Leak;
 
-/// Leaks, and open recordings, that are logged by name; of more the number is.
+/// Most leaks, and open recordings, that are logged by name; the rest is logged as a number.
 const MOST_LOGGED: usize = 16;
 
-/// How a manager ended.
+/// The result of a shutdown.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ShutdownReport {
-    /// Handles that still live, by name.
+    /// Live handles, by name.
     pub leaks: Vec<Leak>,
     /// Recordings that were still open, by name.
     pub open_recordings: Vec<Name>,
-    /// How long it waited for the GPU.
+    /// Time spent waiting for the GPU.
     pub waited: Duration,
-    /// The GPU did not finish in time: what it may still use was left alone, for good.
+    /// The GPU did not finish in time: objects that it may still use were leaked, permanently.
     pub timed_out: bool,
     /// The device was lost, for this reason.
     pub lost: Option<String>,
 }
 
 impl ShutdownReport {
-    /// True when everything ended as it should.
+    /// True when there are no leaks, no open recordings, no timeout and no loss.
     #[must_use]
     pub const fn is_clean(&self) -> bool {
         self.leaks.is_empty() && self.open_recordings.is_empty() && !self.timed_out && self.lost.is_none()
     }
 
-    /// An error with the report when anything did not end as it should: for `gpu.shutdown().into_result()?`.
+    /// The report as an error unless the shutdown was clean: for `gpu.shutdown().into_result()?`.
     ///
     /// # Errors
-    /// The report, whose text names each handle and each recording that is left.
+    /// The report, whose text names each live handle and each open recording.
     ///
     /// ```
     /// use tenure::{BufferDesc, Config, Gpu, Usage, sim};
@@ -96,7 +96,7 @@ impl fmt::Display for ShutdownReport {
 
 impl std::error::Error for ShutdownReport {}
 
-/// Waits, gives everything back and looks what is left.
+/// Waits for the GPU, releases everything and collects the leaks.
 pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
     let start = Instant::now();
     let context = &gpu.context;
@@ -111,7 +111,7 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
     );
     let timed_out = waited == Ok(false);
     if timed_out {
-        // Whatever is destroyed now the GPU might still read: it all stays, with its device.
+        // The GPU might still read the objects that would be destroyed now: all of them stay, with their device.
         std::mem::forget(context.clone());
         context.is_abandoned.store(true, Ordering::Release);
         context.awaited.give_up();

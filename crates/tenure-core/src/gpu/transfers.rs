@@ -1,4 +1,4 @@
-//! Bytes to the GPU and back.
+//! Uploads and readbacks.
 
 use std::time::Duration;
 
@@ -12,16 +12,15 @@ use crate::{
 };
 
 impl<D: Device> Gpu<D> {
-    /// Copies `bytes` to `offset` of a buffer: into place, where the CPU sees its memory and the GPU cannot be using it
-    /// ([`InPlaceConfig`](crate::InPlaceConfig)), else through staging memory. What is submitted later finds them.
+    /// Copies `bytes` to `offset` of a buffer: in place, where its memory is CPU-visible and the GPU cannot be using it
+    /// ([`InPlaceConfig`](crate::InPlaceConfig)), else through staging memory. Later submissions see them.
     ///
-    /// What is written into place is there when the call returns. The rest of this is about what is staged.
+    /// Bytes written in place are there when the call returns. The rest of this documentation is about staged uploads.
     ///
-    /// Uploads gather in a batch that is submitted with [`flush_uploads`](Self::flush_uploads), before
-    /// the next recording that is submitted, at the end of a frame, and when
-    /// [`StagingConfig::max_pending`](crate::StagingConfig::max_pending) bytes are pending; what
-    /// follows one another becomes one copy. It goes to the copy queue where there is one, and
-    /// whatever is submitted later waits for what it uses of it. The buffer may be dropped at once.
+    /// Uploads gather in a batch that is submitted with [`flush_uploads`](Self::flush_uploads), before the next recording that
+    /// is submitted, at the end of a frame, and when [`StagingConfig::max_pending`](crate::StagingConfig::max_pending) bytes
+    /// are pending; consecutive ranges are merged into one copy. The batch goes to the copy queue where there is one, and later
+    /// submissions wait for the copies whose results they use. The buffer may be dropped at once.
     ///
     /// An upload above a quarter of `max_pending` is divided into pieces of that size, so that it stages at most
     /// `max_pending` bytes at once: when the limit is reached, the call submits the pending pieces and waits for the
@@ -37,10 +36,10 @@ impl<D: Device> Gpu<D> {
     /// the order of the calls.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`]; [`Error::FixedState`] for a buffer that the CPU writes itself
-    /// ([`Buffer::write`]) and the GPU cannot; [`Error::State`] for one that is no destination of copies;
-    /// [`Error::OutOfMemory`], [`Error::Foreign`], [`Error::Device`], [`Error::Timeout`]. Nothing is uploaded then, except
-    /// for the first pieces of an upload that ran out of memory or time, or lost the device, after them.
+    /// [`Error::OutOfRange`]; [`Error::FixedState`] for a buffer that the CPU writes itself ([`Buffer::write`]) and the GPU
+    /// cannot; [`Error::State`] for one without [`Usage::COPY_DST`]; [`Error::OutOfMemory`], [`Error::Foreign`],
+    /// [`Error::Device`], [`Error::Timeout`]. Nothing is uploaded then; except that an upload that runs out of memory or time,
+    /// or loses the device, may have uploaded its first pieces.
     ///
     /// ```
     /// use std::time::Duration;
@@ -72,17 +71,17 @@ impl<D: Device> Gpu<D> {
         Ok(upload)
     }
 
-    /// Copies texels to a region of a texture: into place, where the texture was created [filled](TextureDesc::filled) and
-    /// the GPU cannot be using it, else through staging memory laid out as the device wants it. As [`upload`](Self::upload); regions of a mip and depth go to a graphics queue, because
-    /// queues for copies alone cannot.
+    /// Copies texels to a region of a texture: in place, where the texture was created [filled](TextureDesc::filled) and the
+    /// GPU cannot be using it, else through staging memory in the layout of the device. As [`upload`](Self::upload); regions of
+    /// a mip, and depth, go to a graphics queue, because copy queues cannot copy them.
     ///
     /// Pieces are whole slices, or rows of blocks. A region is divided where it is larger than `max_pending`, or memory is
     /// short: down to one row of blocks. Depth and stencil are not divided, because the APIs copy a whole mip of them at a time.
     ///
     /// # Errors
-    /// As [`upload`](Self::upload): [`Error::WrongLength`] when there are fewer texels than the region
-    /// has, [`Error::Device`] for a region that is empty, outside of the texture or cuts blocks, part
-    /// of a mip of depth, depth with stencil, several samples, or a pitch that does not hold a row.
+    /// As [`upload`](Self::upload): [`Error::WrongLength`] when there are fewer texels than the region has, [`Error::Device`]
+    /// for a region that is empty, outside of the texture or cuts blocks, part of a mip of depth, depth with stencil, several
+    /// samples, or a pitch smaller than a row.
     ///
     /// ```
     /// use tenure::{Config, Format, Gpu, Plane, TexelData, TextureDesc, TextureRegion, Usage, sim};
@@ -112,10 +111,10 @@ impl<D: Device> Gpu<D> {
         Ok(upload)
     }
 
-    /// Creates a buffer that begins with `bytes`: written at once where the CPU reaches it, else
-    /// [uploaded](Self::upload), for which [`Usage::COPY_DST`] is added. It counts as
-    /// [filled](BufferDesc::filled). With [`AllocationFlags::NEVER_WAIT`] or [`AllocationFlags::NEVER_ALLOCATE`] the upload does
-    /// not wait for staging memory, either, but the driver may be asked for that.
+    /// Creates a buffer with `bytes` as initial contents: written at once where its memory is CPU-visible, else
+    /// [uploaded](Self::upload), for which [`Usage::COPY_DST`] is added. It counts as [filled](BufferDesc::filled). With
+    /// [`AllocationFlags::NEVER_WAIT`] or [`AllocationFlags::NEVER_ALLOCATE`] the upload does not wait for staging memory,
+    /// either, but may ask the driver for it.
     ///
     /// # Errors
     /// As [`create_buffer`](Self::create_buffer) and [`upload`](Self::upload). Nothing is left
@@ -145,13 +144,13 @@ impl<D: Device> Gpu<D> {
         Ok(buffer)
     }
 
-    /// Creates a texture that begins with texels: `data` of every subresource, all mips of the first
-    /// layer, then of the next. [`Usage::COPY_DST`] is added, and it counts as [filled](TextureDesc::filled).
-    /// With [`AllocationFlags::NEVER_WAIT`] or [`AllocationFlags::NEVER_ALLOCATE`] the upload does not wait for staging memory, either.
+    /// Creates a texture with initial texels: `data` of every subresource, all mips of the first layer, then of the next.
+    /// [`Usage::COPY_DST`] is added, and it counts as [filled](TextureDesc::filled). With [`AllocationFlags::NEVER_WAIT`] or
+    /// [`AllocationFlags::NEVER_ALLOCATE`] the upload does not wait for staging memory, either.
     ///
     /// # Errors
     /// As [`create_texture`](Self::create_texture) and [`upload_texture`](Self::upload_texture);
-    /// [`Error::Device`] for another number of subresources, and for every format with stencil on a device that cannot upload
+    /// [`Error::Device`] for a wrong number of subresources, and for every format with stencil on a device that cannot upload
     /// stencil ([`Features::NO_STENCIL_UPLOADS`](crate::device::Features::NO_STENCIL_UPLOADS)). Nothing is left allocated.
     #[inline(never)]
     pub fn create_texture_with(
@@ -169,11 +168,11 @@ impl<D: Device> Gpu<D> {
         Ok(texture)
     }
 
-    /// Submits the uploads that are pending. Returns what covers all uploads made so far.
+    /// Submits the pending uploads. Returns the sync point that covers all uploads made so far.
     ///
     /// # Errors
-    /// [`Error::Device`]: a shortage, and the uploads stay pending; anything else, and they are given
-    /// up, as their [`Upload::error`]s tell.
+    /// [`Error::Device`]: after a shortage the uploads stay pending; after any other error they are discarded, and their
+    /// [`Upload::error`]s return it.
     #[inline(never)]
     pub fn flush_uploads(&self) -> Result<SyncPoint, Error> {
         let _call = self.shared.context.call();
@@ -181,8 +180,7 @@ impl<D: Device> Gpu<D> {
         self.shared.services.uploads.flush(&self.shared.context)
     }
 
-    /// Submits an upload if it is pending, and blocks until it is complete or the time is over; true
-    /// when it is complete.
+    /// Submits an upload if it is pending, and blocks until it is complete or the timeout expires; true when it is complete.
     ///
     /// # Errors
     /// As [`flush_uploads`](Self::flush_uploads), the upload's own [`error`](Upload::error), and
@@ -200,11 +198,11 @@ impl<D: Device> Gpu<D> {
         }
     }
 
-    /// Copies `size` bytes at `offset` of a buffer for the CPU, in a submission of their own. To read
-    /// something back with what produces it, see [`Commands::read_back`](crate::Commands::read_back).
+    /// Copies `size` bytes at `offset` of a buffer to the CPU, in a separate submission. To read results back in the recording
+    /// that produces them, see [`Commands::read_back`](crate::Commands::read_back).
     ///
-    /// All of them need readback memory until the ticket is dropped, because nobody waits for them here. For more than that
-    /// memory holds, see [`read_back_into`](Self::read_back_into).
+    /// All bytes occupy readback memory until the ticket is dropped, because this call does not wait for them. For sizes beyond
+    /// that memory, see [`read_back_into`](Self::read_back_into).
     ///
     /// # Errors
     /// As [`Commands::read_back`](crate::Commands::read_back) and
@@ -214,7 +212,7 @@ impl<D: Device> Gpu<D> {
         self.read_back_as(|recording| recording.read_back(buffer, offset, size))
     }
 
-    /// Records a readback by `read` and submits it.
+    /// Records a readback with `read` and submits it.
     pub(super) fn read_back_as(
         &self,
         read: impl FnOnce(&mut Commands<D>) -> Result<Readback<D>, Error>,
@@ -225,7 +223,7 @@ impl<D: Device> Gpu<D> {
         Ok(readback)
     }
 
-    /// Copies texels of a texture for the CPU, in a submission of their own. For more than readback memory holds, see
+    /// Copies texels of a texture to the CPU, in a separate submission. For sizes beyond readback memory, see
     /// [`read_back_texture_into`](Self::read_back_texture_into).
     ///
     /// # Errors
@@ -240,7 +238,7 @@ impl<D: Device> Gpu<D> {
         self.read_back_as(|recording| recording.read_back_texture(texture, region))
     }
 
-    /// What uploads came to.
+    /// Cumulative upload statistics.
     #[must_use]
     #[inline(never)]
     pub fn upload_stats(&self) -> UploadStats {

@@ -1,4 +1,4 @@
-//! Command lists that are recycled, and their submission.
+//! Command lists: recycling and submission.
 
 mod open;
 mod pool;

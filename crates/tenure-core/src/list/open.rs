@@ -1,4 +1,4 @@
-//! What a recording takes from the contexts and returns at its end.
+//! Open lists: the state of a recording in progress.
 
 use std::sync::Arc;
 
@@ -21,27 +21,27 @@ use crate::{Error, Name};
 /// The states in which commands may write.
 const MAY_WRITE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE);
 
-/// An open list and the states of what it uses.
+/// An open list and the states of the resources in use.
 pub(crate) struct Open<D: Device> {
     pub(crate) list: D::List,
     pub(crate) tracker: Box<Tracker<Tracked<D>>>,
-    /// Of what is read back.
+    /// Tickets of its readbacks and swap-chain images.
     pub(crate) tickets: Vec<Arc<Ticket>>,
-    /// Of the transient resources whose turn it began.
+    /// Memory ranges of the transient resources that it activated.
     pub(super) aliased_ranges: Vec<Arc<AliasedRange<D>>>,
     /// Its queries, once it has any.
     pub(crate) queries: Option<Box<RecordedQueries<D>>>,
-    /// Submissions that had the memory of those.
+    /// Submissions that used this memory before.
     pub(super) waits: SyncPoint,
-    /// Of the program's own semaphores or fences.
+    /// External semaphores and fences.
     pub(crate) external: Option<Box<ExternalPoints<D>>>,
     /// The evictable blocks that it uses.
     pub(crate) blocks: BlockSet,
-    /// How memory is written that the CPU reads.
+    /// The write states of CPU-readable memory.
     written: State,
-    /// Uses were noted, and the barriers that they need not recorded yet.
+    /// True while barriers for declared uses are pending.
     is_due: bool,
-    /// It moves what it uses, which says nothing about when that is used next.
+    /// True for a list of moves: its uses say nothing about the next use of the resources.
     pub(crate) is_move: bool,
     /// The list was closed, and can be submitted or begun again.
     pub(super) is_closed: bool,
@@ -65,7 +65,7 @@ impl<D: Device> Open<D> {
         }
     }
 
-    /// The next use of a transient resource, the first since others had its memory, comes after theirs.
+    /// Activates a transient resource: its first use since other resources had its memory comes after their uses.
     #[inline(never)]
     pub(crate) fn begin_handoff(
         &mut self,
@@ -75,7 +75,7 @@ impl<D: Device> Open<D> {
         if let Some(handoff) = aliased_range.begin() {
             let previous_owners: SmallVec<[_; 4]> =
                 handoff.previous_owners.into_iter().map(Tracked).collect();
-            // What was asked for while they had the bytes is recorded before these are another's.
+            // Barriers requested while the previous owners had the bytes are recorded before the bytes change owners.
             if self.is_due
                 && previous_owners.iter().any(|previous_owner| self.tracker.is_pending(previous_owner))
             {
@@ -88,12 +88,12 @@ impl<D: Device> Open<D> {
         }
     }
 
-    /// Not submitted: the turns that it began have not begun.
+    /// Undoes the activations of a list that was not submitted.
     pub(super) fn rewind_handoffs(aliased_ranges: &[Arc<AliasedRange<D>>], submitted: &SyncPoint) {
         aliased_ranges.iter().for_each(|aliased_range| aliased_range.rewind(submitted));
     }
 
-    /// Notes that the next command uses a resource.
+    /// Declares that the next command uses a resource.
     pub(crate) fn require(
         &mut self,
         resource: &Tracked<D>,
@@ -105,7 +105,7 @@ impl<D: Device> Open<D> {
         Ok(())
     }
 
-    /// As [`require`](Self::require), of what was checked: the tracker allows it.
+    /// As [`require`](Self::require), for a checked use: the tracker allows it.
     #[inline]
     pub(crate) fn note(&mut self, resource: &Arc<ApiResource<D>>, subresource: Subresource, state: State) {
         self.tracker.note(&resource.states, || Tracked(resource.clone()), subresource, state, true);
@@ -118,8 +118,8 @@ impl<D: Device> Open<D> {
         }
     }
 
-    /// Notes that a peer has left all of a resource in `state`. Its writes are made visible to the CPU where the CPU
-    /// reads the memory.
+    /// Declares that a peer has left a whole resource in `state`. Makes its writes visible to the CPU where the CPU reads the
+    /// memory.
     pub(crate) fn acquire(&mut self, resource: &Tracked<D>, state: State) -> Result<(), StateError> {
         self.tracker.acquire(resource, state)?;
         if resource.0.is_read_by_cpu {
@@ -128,14 +128,14 @@ impl<D: Device> Open<D> {
         Ok(())
     }
 
-    /// Notes that a peer has all of a resource when this is done.
+    /// Declares that a peer owns a whole resource after the commands so far.
     pub(crate) fn release(&mut self, resource: &Tracked<D>) {
         self.record_pending();
         self.tracker.release(resource);
     }
 
-    /// Records the barriers that the uses noted since the last call need, before anything else is recorded:
-    /// uses that are noted later are for another command.
+    /// Records the barriers of the uses declared since the last call, before anything else is recorded: later uses belong to
+    /// another command.
     #[inline]
     pub(crate) fn record_pending(&mut self) {
         if self.is_due {
@@ -149,7 +149,7 @@ impl<D: Device> Open<D> {
         record::<D>(&mut self.list, self.tracker.flush());
     }
 
-    /// Records what is pending and closes both. Of all lists of its submission this is the last one.
+    /// Records pending barriers and closes list and tracker. Must be the last list of its submission to be closed.
     pub(super) fn close(&mut self) -> Result<Recorded<Tracked<D>>, Error> {
         self.record_pending();
         if !self.written.is_empty() {
@@ -165,7 +165,7 @@ impl<D: Device> Open<D> {
 }
 
 impl<D: Device> ListPool<D> {
-    /// An open list with its tracker, recycled where there are such.
+    /// An open list with its tracker, both recycled if possible.
     pub(crate) fn take_open(&self, context: &Context<D>, queue: QueueId) -> Result<Open<D>, DeviceError> {
         let tracker = self.take_tracker(queue)?;
         match self.take_list(&context.clock, context.device(), queue) {
@@ -186,12 +186,12 @@ impl<D: Device> ListPool<D> {
         }
     }
 
-    /// Returns what is not going to be submitted.
+    /// Returns an open list that will not be submitted.
     pub(crate) fn discard_open(&self, context: &Context<D>, queue: QueueId, open: Open<D>) {
         let Open { mut list, tracker, aliased_ranges, blocks, .. } = open;
         context.pools.residency.return_set(blocks);
         Open::<D>::rewind_handoffs(&aliased_ranges, &context.clock.submitted());
-        // A list must be closed before it can be begun again.
+        // A list must be closed before it can be reset.
         let is_closed = list.close().is_ok();
         self.return_list(context, queue, list, is_closed);
         self.return_tracker(queue, tracker);

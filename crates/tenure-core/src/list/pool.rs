@@ -1,4 +1,4 @@
-//! Command lists and state trackers, reused instead of made anew.
+//! Pools of command lists and state trackers.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,20 +13,20 @@ use crate::resource::Tracked;
 use crate::state::{Fixups, Tracker};
 use crate::time::Clock;
 
-/// Lists of a queue up to which some are made beforehand, however many a frame submits: one that loads may
-/// wait for each of a thousand submissions, and use one list for all.
+/// Maximum number of lists of a queue created ahead of time, however many a frame submits: a loading frame may wait for each of
+/// a thousand submissions, and use one list for all.
 const MOST_BEFOREHAND: usize = 64;
 
 /// The lists of one queue.
 struct Lists<D: Device> {
     free: Vec<D::List>,
-    /// Submitted, with the serial to wait for; in order of serials.
+    /// Submitted, with the serials to wait for; in order of serials.
     busy: VecDeque<(u64, D::List)>,
-    /// All that there are: these and those being recorded.
+    /// Number of existing lists: these and the ones being recorded.
     existing: usize,
-    /// Submitted since a frame last ended.
+    /// Submitted since the last end of a frame.
     submitted: usize,
-    /// The most that were submitted from the end of one frame to that of the next.
+    /// Peak of submissions from the end of one frame to the end of the next.
     most: usize,
 }
 
@@ -42,7 +42,7 @@ impl<D: Device> Lists<D> {
         done.map(|(_, list)| list).or_else(|| self.free.pop())
     }
 
-    /// Ends a frame: how many lists more it takes for `frames` like it to be on the GPU at once.
+    /// Ends a frame. Returns the number of lists missing for `frames` frames like it to be on the GPU at once.
     fn end_frame(&mut self, frames: usize) -> usize {
         let submitted = std::mem::take(&mut self.submitted);
         if submitted <= self.most {
@@ -53,7 +53,7 @@ impl<D: Device> Lists<D> {
     }
 }
 
-/// What a recording on one queue takes and returns.
+/// The free objects for recordings on one queue.
 struct QueueContexts<D: Device> {
     kind: QueueKind,
     lists: Mutex<Lists<D>>,
@@ -66,8 +66,8 @@ pub(crate) struct ListPool<D: Device> {
     model: StateModel,
     queues: Vec<QueueContexts<D>>,
     lists_made: AtomicU64,
-    /// Held while a recording's states are resolved and it is submitted, so that states are
-    /// followed in the order of submission.
+    /// Locked while a recording's states are resolved and it is submitted, so that states are tracked in the order of
+    /// submission.
     pub(super) resolving: Mutex<Fixups<Tracked<D>>>,
 }
 
@@ -86,8 +86,8 @@ impl<D: Device> ListPool<D> {
         })
     }
 
-    /// An open list: one whose submission is complete, or else a new one. Asks the driver how far the GPU is only
-    /// where a list would be made.
+    /// An open list: one whose submission is complete, or else a new one. Queries the progress of the GPU only before creating
+    /// a list.
     pub(super) fn take_list(
         &self,
         clock: &Clock,
@@ -119,11 +119,11 @@ impl<D: Device> ListPool<D> {
         Ok(list)
     }
 
-    /// Ends a frame. Where it submitted more lists to a queue than any before, makes as many as it takes
-    /// for `frames` like it to be on the GPU at once, so that none is made when the GPU falls behind later.
+    /// Ends a frame. If it submitted more lists to a queue than any before, creates enough for `frames` frames like it to be on
+    /// the GPU at once, so that none is created when the GPU falls behind later.
     ///
     /// # Errors
-    /// The device's. Nothing is lost by it: what is missing is made when it is needed.
+    /// The device's. They lose nothing: missing lists are created when they are needed.
     pub(crate) fn end_frame(&self, device: &D, frames: u32) -> Result<(), DeviceError> {
         for (queue, contexts) in (0..).map(QueueId).zip(&self.queues) {
             let missing = contexts.lists.lock().end_frame(frames as usize);
@@ -160,7 +160,7 @@ impl<D: Device> ListPool<D> {
         if let Ok(contexts) = self.queue(queue) {
             let lists = &mut *contexts.lists.lock();
             lists.submitted += 1;
-            // Threads may come in another order than their submissions did.
+            // Threads may arrive in another order than their submissions.
             let place = lists.busy.partition_point(|(other, _)| *other <= serial);
             lists.busy.insert(place, (serial, list));
         }
@@ -179,7 +179,7 @@ impl<D: Device> ListPool<D> {
         }
     }
 
-    /// Every list, to be destroyed.
+    /// All lists, for their destruction.
     pub(crate) fn take_all(&self) -> Vec<D::List> {
         let of_queue = |contexts: &QueueContexts<D>| {
             let mut lists = contexts.lists.lock();

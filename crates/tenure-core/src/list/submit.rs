@@ -1,4 +1,4 @@
-//! From an open list to a submission: barriers in front of it, waits, and one step on the clock.
+//! Submission of an open list: barriers in front of it, waits, and one step on the clock.
 
 use smallvec::SmallVec;
 
@@ -14,10 +14,10 @@ use crate::state::{self, Fixups, Recorded, StateBarrier, resolve, unfinished};
 use crate::time::{Clock, SyncPoint};
 use crate::{Error, Name};
 
-/// At most one serial a queue.
+/// At most one serial per queue.
 type Serials = SmallVec<[QueueSerial; crate::device::MAX_QUEUES]>;
 
-/// The program's own points that a recording waits for and signals; most have none.
+/// The external points that a recording waits for and signals; most have none.
 pub(crate) struct ExternalPoints<D: Device> {
     pub(crate) waits: SmallVec<[D::ExternalPoint; 1]>,
     pub(crate) signals: SmallVec<[D::ExternalPoint; 1]>,
@@ -30,7 +30,7 @@ impl<D: Device> Default for ExternalPoints<D> {
 }
 
 impl<D: Device> ExternalPoints<D> {
-    /// What orders a submission that has them.
+    /// The synchronisation of a submission with these points.
     fn order<'a>(this: Option<&'a Self>, waits: &'a [QueueSerial], signal: u64) -> SubmitSync<'a, D> {
         match this {
             None => SubmitSync::new(waits, signal),
@@ -43,14 +43,14 @@ impl<D: Device> ExternalPoints<D> {
     }
 }
 
-/// What is submitted.
+/// A list to submit.
 struct Work<'a, D: Device> {
     queue: QueueId,
     /// Closed.
     list: &'a D::List,
-    /// The program's own points that it waits for and signals.
+    /// The external points that it waits for and signals.
     external: Option<&'a ExternalPoints<D>>,
-    /// When what it uses is resident.
+    /// The paging point after which its resources are resident.
     paging: PagingPoint,
 }
 
@@ -60,7 +60,7 @@ impl<'a, D: Device> Work<'a, D> {
     }
 }
 
-/// What a submission must wait for: a queue need not be told to wait for itself.
+/// The waits of a submission: a queue need not wait for itself.
 fn other_queues(point: &SyncPoint, queue: QueueId) -> Serials {
     point.iter().filter(|wait| wait.queue != queue).collect()
 }
@@ -105,7 +105,7 @@ impl<D: Device> ListPool<D> {
         submitted
     }
 
-    /// Makes resident what the recording uses, and submits it.
+    /// Makes the resources of the recording resident, and submits it.
     fn submit_resident(
         &self,
         context: &Context<D>,
@@ -120,7 +120,7 @@ impl<D: Device> ListPool<D> {
             let work = Work { queue, list: &open.list, external, paging };
             self.submit_recorded(context, &work, recorded, waits)
         });
-        // Barriers may have been submitted to other queues before this one has refused.
+        // Barriers may have been submitted to other queues before the submission was refused.
         let at = submitted.as_ref().map_err(|_| context.clock.submitted());
         residency.end_submission(&open.blocks, at.copied());
         submitted
@@ -135,14 +135,14 @@ impl<D: Device> ListPool<D> {
     ) -> Result<QueueSerial, Error> {
         let queue = work.queue;
         if recorded.is_empty() {
-            // Without states to follow it need not wait for recordings that have some.
+            // Without tracked states it need not wait for other recordings.
             let waits = other_queues(waits, queue);
             return Ok(context.clock.submit(queue, |serial| {
                 context.device().submit_with(Permit::own(), queue, &[work.list], work.sync(&waits, serial))
             })?);
         }
         Clock::check_outside()?;
-        // States are followed in the order of submission.
+        // States are tracked in the order of submission.
         let fixups = &mut *self.resolving.lock();
         if fixups.has_released() {
             self.finish_transfers(context, recorded, work.paging)?;
@@ -165,8 +165,8 @@ impl<D: Device> ListPool<D> {
         }
     }
 
-    /// Submits the barriers that other queues must record, then the list with those of its own.
-    /// `elsewhere` gets the serials of the former, as far as it comes.
+    /// Submits the barriers that other queues must record, then the list with the barriers of its own queue. `elsewhere` gets
+    /// the serials of the former, also in the event of an error.
     fn submit_with(
         &self,
         context: &Context<D>,
@@ -198,7 +198,7 @@ impl<D: Device> ListPool<D> {
         submitted
     }
 
-    /// Acquires what was released for a submission that was refused after that.
+    /// Acquires the resources that were released for a submission that was refused afterwards.
     fn finish_transfers(
         &self,
         context: &Context<D>,
@@ -212,7 +212,7 @@ impl<D: Device> ListPool<D> {
         Ok(())
     }
 
-    /// Submits barriers alone.
+    /// Submits only barriers.
     fn submit_barriers(
         &self,
         context: &Context<D>,
@@ -232,7 +232,7 @@ impl<D: Device> ListPool<D> {
         submitted
     }
 
-    /// A closed list of nothing but barriers.
+    /// A closed list of barriers.
     fn barrier_list(
         &self,
         context: &Context<D>,
@@ -250,7 +250,7 @@ impl<D: Device> ListPool<D> {
         }
     }
 
-    /// Submits a list of its own, and returns its serial.
+    /// Records and submits a separate list. Returns its serial.
     pub(crate) fn submit_one(
         &self,
         context: &Context<D>,

@@ -1,4 +1,4 @@
-//! Queries: heaps of them, recycled among recordings, what recordings have taken, and the results.
+//! Queries: heaps recycled among recordings, queries in use, and results.
 
 mod pool;
 mod recorded;
@@ -17,7 +17,7 @@ pub use ticket::{OpenQuery, QueryTicket};
 pub use times::{GpuTime, GpuTimeScope};
 pub use value::{AnySamples, CompactedSize, PipelineStatistics, QueryValue, SampleCount, Timestamp};
 
-/// The queries of a manager with its context, for recordings and for the tickets of results.
+/// The queries of a manager with its context, shared by recordings and result tickets.
 pub(crate) struct QueryService<D: Device> {
     pub(crate) store: QueryStore<D>,
     /// Declared last, as in every handle.
@@ -43,7 +43,7 @@ impl<D: Device> QueryService<D> {
         Self { store, context: context.clone() }
     }
 
-    /// A frame has ended: the GPU times that have arrived are in its statistics.
+    /// Ends a frame: its statistics contain the GPU times that have arrived.
     pub(crate) fn end_frame(&self) {
         let Self { store, context } = self;
         store.times.lock().end_frame(store, &context.clock, context.device().properties());

@@ -1,4 +1,4 @@
-//! Heaps of queries, and the chunks of them that recordings take.
+//! Query heaps, and their chunks, which recordings take.
 
 use std::cmp::Reverse;
 use std::collections::{HashSet, VecDeque};
@@ -18,19 +18,19 @@ use crate::staging::Page;
 use crate::ticket::Ticket;
 use crate::{BufferDesc, Error, MemoryUse, Name};
 
-/// The number of kinds of queries.
+/// Number of query kinds.
 pub(super) const KINDS: usize = 5;
 
-/// Chunks of a heap.
+/// Number of chunks of a heap.
 const CHUNKS: u32 = 16;
 
-/// Chunks that were waited for and whose results somebody keeps: so many are looked at when one is needed.
+/// Number of complete chunks with live tickets that a request checks for dropped tickets.
 const LOOKED_AT: usize = 8;
 
-/// The most recordings' queries that are kept to be used again.
+/// Maximum number of recordings' query lists kept for reuse.
 const MOST_FREE: usize = 256;
 
-/// Queries of a chunk.
+/// Number of queries in a chunk.
 const fn chunk_size(kind: QueryKind) -> u32 {
     match kind {
         QueryKind::Timestamp | QueryKind::CompactedSize => 64,
@@ -47,12 +47,12 @@ const fn page_name(kind: QueryKind) -> &'static str {
     }
 }
 
-/// A heap of queries, and the memory that their results are copied to.
+/// A query heap, and the memory for its results.
 pub(crate) struct QueryHeap<D: Device> {
     raw: D::QueryHeap,
     page: Page<D>,
     desc: QueryHeapDesc,
-    /// The serial of the submission that made the queries ready; 0 where they need none.
+    /// The serial of the submission that reset the queries; 0 where no reset is needed.
     reset_at: u64,
 }
 
@@ -78,22 +78,22 @@ impl<D: Device> QueryHeap<D> {
         &self.raw
     }
 
-    /// The number of its queries.
+    /// Number of its queries.
     pub(crate) const fn count(&self) -> u32 {
         self.desc.count
     }
 
-    /// Notes the submission that makes its queries ready.
+    /// Sets the submission that resets its queries.
     pub(crate) const fn set_reset(&mut self, serial: u64) {
         self.reset_at = serial;
     }
 }
 
-/// Queries in a row that one recording uses at a time.
+/// Contiguous queries for one recording at a time.
 pub(crate) struct Chunk<D: Device> {
     heap: Arc<QueryHeap<D>>,
     first: u32,
-    /// How far the recording is that has it, or had it last.
+    /// Progress of its current or last recording.
     pub(super) ticket: Ticket,
 }
 
@@ -110,7 +110,7 @@ impl<D: Device> Chunk<D> {
         self.heap.desc.queue
     }
 
-    /// Queries.
+    /// Number of queries.
     pub(super) fn size(&self) -> u32 {
         chunk_size(self.kind())
     }
@@ -120,23 +120,23 @@ impl<D: Device> Chunk<D> {
         self.first + slot
     }
 
-    /// The API's buffer that results go to, by which states are followed.
+    /// The API buffer for the results, by which states are tracked.
     pub(crate) fn tracked(&self) -> Tracked<D> {
         self.heap.page.tracked()
     }
 
-    /// The API's buffer that results go to, and the byte of it at which those of the chunk begin.
+    /// The API buffer for the results, and the offset of the chunk's results in it.
     pub(crate) fn results(&self) -> (&D::Resource, u64) {
         let page = &self.heap.page;
         (page.resource(), page.base() + self.offset(0))
     }
 
-    /// Byte of the page at which a result begins.
+    /// Offset of a result in the page, in bytes.
     fn offset(&self, slot: u32) -> u64 {
         u64::from(self.index(slot)) * self.kind().result_bytes()
     }
 
-    /// The words of a result that is complete.
+    /// The words of a complete result.
     pub(super) fn read(&self, slot: u32) -> Result<[u64; QueryKind::STATISTICS], crate::DeviceError> {
         let mut bytes = [0; 8 * QueryKind::STATISTICS];
         let size = self.kind().result_bytes() as usize;
@@ -149,12 +149,12 @@ impl<D: Device> Chunk<D> {
     }
 }
 
-/// The chunks of one kind on one queue that no recording has.
+/// The chunks of one kind on one queue that no recording holds.
 struct Chunks<D: Device> {
     free: Vec<Arc<Chunk<D>>>,
     /// Submitted, with the serial to wait for; in order of serials.
     busy: VecDeque<(u64, Arc<Chunk<D>>)>,
-    /// The GPU is done with them, and somebody keeps a ticket.
+    /// Complete, with a live ticket.
     kept: VecDeque<Arc<Chunk<D>>>,
 }
 
@@ -165,7 +165,7 @@ impl<D: Device> Default for Chunks<D> {
 }
 
 impl<D: Device> Chunks<D> {
-    /// A chunk that nothing uses.
+    /// A chunk that is not in use.
     fn take(&mut self, completed: u64) -> Option<Arc<Chunk<D>>> {
         while self.busy.front().is_some_and(|(serial, _)| *serial <= completed)
             && let Some((_, mut chunk)) = self.busy.pop_front()
@@ -189,7 +189,7 @@ impl<D: Device> Chunks<D> {
         None
     }
 
-    /// Takes out the chunks of heaps of which nothing is used, or was after `completed`, and returns the heaps.
+    /// Removes the chunks of heaps that are not in use after `completed`, and returns the heaps.
     fn take_idle(&mut self, completed: u64) -> Vec<Arc<QueryHeap<D>>> {
         let due = self.busy.partition_point(|(serial, _)| *serial <= completed);
         self.kept.extend(self.busy.drain(..due).map(|(_, chunk)| chunk));
@@ -200,7 +200,7 @@ impl<D: Device> Chunks<D> {
                 None => self.kept.push_back(chunk),
             }
         }
-        // Those of a heap together. The last of a list is the next that is taken.
+        // The chunks of each heap together. The last chunk of the list is taken next.
         self.free.sort_unstable_by_key(|chunk| (Arc::as_ptr(&chunk.heap).addr(), Reverse(chunk.first)));
         let chunks = std::mem::take(&mut self.free);
         let mut idle = Vec::new();
@@ -215,7 +215,7 @@ impl<D: Device> Chunks<D> {
         idle
     }
 
-    /// Forgets all chunks.
+    /// Removes all chunks.
     fn clear(&mut self) {
         self.free.clear();
         self.busy.clear();
@@ -228,10 +228,10 @@ pub(crate) struct QueryStore<D: Device> {
     /// By queue and kind.
     chunks: Vec<[Mutex<Chunks<D>>; KINDS]>,
     heaps: Mutex<Vec<Arc<QueryHeap<D>>>>,
-    /// Heaps whose memory was given back: the last step destroys them.
+    /// Heaps whose result memory was freed: they are destroyed at the end.
     retired: Mutex<Vec<D::QueryHeap>>,
     made: AtomicU64,
-    /// Of recordings that have ended.
+    /// Query lists of ended recordings.
     #[expect(
         clippy::vec_box,
         reason = "recordings have them in boxes, so that those without queries are small"
@@ -256,13 +256,12 @@ impl<D: Device> QueryStore<D> {
         self.chunks.get(queue.index()).map(|kinds| &kinds[kind as usize % KINDS])
     }
 
-    /// Heaps that were ever created.
+    /// Heaps ever created.
     pub(crate) fn made(&self) -> u64 {
         self.made.load(Ordering::Relaxed)
     }
 
-    /// A chunk for a recording, from those that there are. Asks the driver how far the GPU is where there is none as
-    /// far as is known.
+    /// An existing chunk for a recording. Queries the progress of the GPU if none is known to be free.
     pub(crate) fn take(
         &self,
         context: &Context<D>,
@@ -282,7 +281,7 @@ impl<D: Device> QueryStore<D> {
         Some(chunk)
     }
 
-    /// A new heap, whose chunks nobody has yet.
+    /// A new heap, whose chunks are free.
     pub(crate) fn create_heap(
         &self,
         context: &Context<D>,
@@ -296,7 +295,7 @@ impl<D: Device> QueryStore<D> {
         Ok(heap)
     }
 
-    /// Takes in a new heap, whose queries are ready for use. Its first chunk is for a recording.
+    /// Adds a new heap, with queries ready for use. Returns its first chunk, for a recording.
     pub(crate) fn add(&self, heap: QueryHeap<D>, recording: &Name) -> Arc<Chunk<D>> {
         let heap = Arc::new(heap);
         let (kind, queue) = (heap.desc.kind, heap.desc.queue);
@@ -312,7 +311,7 @@ impl<D: Device> QueryStore<D> {
         first
     }
 
-    /// Destroys a heap that the GPU does not use, and gives its memory back.
+    /// Destroys a heap that the GPU does not use, and frees its memory.
     pub(crate) fn give_up(&self, context: &Context<D>, heap: QueryHeap<D>) {
         let QueryHeap { raw, page, .. } = heap;
         page.release(context);
@@ -325,7 +324,7 @@ impl<D: Device> QueryStore<D> {
         let chunks = &mut *chunks.lock();
         match submitted {
             Some(serial) => {
-                // Threads may come in another order than their submissions did.
+                // Threads may arrive in another order than their submissions.
                 let place = chunks.busy.partition_point(|(other, _)| *other <= serial);
                 chunks.busy.insert(place, (serial, chunk));
             }
@@ -333,12 +332,12 @@ impl<D: Device> QueryStore<D> {
         }
     }
 
-    /// What a recording notes its queries in.
+    /// An empty query list for a recording.
     pub(crate) fn take_recorded(&self) -> Box<RecordedQueries<D>> {
         self.recorded.lock().pop().unwrap_or_default()
     }
 
-    /// Keeps what a recording has noted its queries in, empty, for the next one.
+    /// Keeps the empty query list of a recording for the next one.
     pub(super) fn keep_recorded(&self, recorded: Box<RecordedQueries<D>>) {
         let mut kept = self.recorded.lock();
         if kept.len() < MOST_FREE {
@@ -346,7 +345,7 @@ impl<D: Device> QueryStore<D> {
         }
     }
 
-    /// Gives back the memory of the heaps that no recording and no ticket uses.
+    /// Frees the memory of the heaps that no recording and no ticket uses.
     pub(crate) fn release(&self, context: &Context<D>) {
         self.times.lock().clear();
         self.recorded.lock().clear();
@@ -363,7 +362,7 @@ impl<D: Device> QueryStore<D> {
         }
     }
 
-    /// Destroys the heaps that nothing uses, and gives their memory back. Cost: chunks, sorted, and heaps.
+    /// Destroys the heaps that are not in use, and frees their memory. Cost: sorting the chunks, plus the heaps.
     pub(crate) fn trim(&self, context: &Context<D>) {
         let completed = context.clock.completed();
         let mut idle = Vec::new();
@@ -381,7 +380,7 @@ impl<D: Device> QueryStore<D> {
             return;
         }
         let addresses: HashSet<*const QueryHeap<D>> = idle.iter().map(Arc::as_ptr).collect();
-        // Only the handles in the list are left then.
+        // Only the references in the list are left then.
         drop(idle);
         let gone: Vec<_> = {
             let mut heaps = self.heaps.lock();
@@ -395,12 +394,12 @@ impl<D: Device> QueryStore<D> {
         }
     }
 
-    /// Leaves all heaps that were released to the driver, for good.
+    /// Leaks all retired heaps, permanently.
     pub(crate) fn abandon(&self) {
         std::mem::forget(std::mem::take(&mut *self.retired.lock()));
     }
 
-    /// Destroys all heaps that were released. The GPU is idle.
+    /// Destroys all retired heaps. The GPU must be idle.
     pub(crate) fn destroy(&self, device: &D) {
         let retired = std::mem::take(&mut *self.retired.lock());
         retired.into_iter().for_each(|raw| device.destroy_query_heap(Permit::own(), raw));

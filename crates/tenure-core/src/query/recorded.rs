@@ -12,20 +12,20 @@ use crate::time::SyncPoint;
 /// A chunk that a recording has taken.
 pub(crate) struct Used<D: Device> {
     pub(crate) chunk: Arc<Chunk<D>>,
-    /// Queries of it that are used, from the first on.
+    /// Number of used queries, from the first on.
     pub(crate) count: u32,
-    /// What its tickets share, once it has any.
+    /// The state shared by its tickets, once it has any.
     lease: Option<Arc<Lease<D>>>,
 }
 
-/// What the tickets of one chunk share: it keeps the chunk from being used again, and the manager's services.
+/// The state shared by the tickets of one chunk: keeps the chunk from being reused, and the manager's services alive.
 pub(crate) struct Lease<D: Device> {
     pub(super) chunk: Arc<Chunk<D>>,
     /// Declared last, as in every handle.
     pub(super) service: Arc<QueryService<D>>,
 }
 
-/// A query of a recording: the number of the chunk among those of its kind, and the query in the chunk.
+/// A query of a recording: the index of the chunk among the chunks of its kind, and the index in the chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) kind: QueryKind,
@@ -33,10 +33,10 @@ pub(crate) struct Slot {
     pub(crate) query: u32,
 }
 
-/// What a recording has taken of queries, kept for a later one when it ends.
+/// The queries of a recording; the allocation is reused by a later one.
 pub(crate) struct RecordedQueries<D: Device> {
     used: [Vec<Used<D>>; KINDS],
-    /// Those that have begun and not ended: of samples, and of statistics.
+    /// Queries that have begun and not ended: of samples, and of statistics.
     begun: [Option<Slot>; 2],
     pub(super) scopes: Vec<Scope>,
     /// Scopes that have begun and not ended.
@@ -64,7 +64,7 @@ impl<D: Device> RecordedQueries<D> {
         Some(Slot { kind, chunk, query })
     }
 
-    /// A chunk more, which is filled next.
+    /// Adds a chunk, which is filled next.
     pub(crate) fn add(&mut self, chunk: Arc<Chunk<D>>) {
         self.used[chunk.kind() as usize % KINDS].push(Used { chunk, count: 0, lease: None });
     }
@@ -75,7 +75,7 @@ impl<D: Device> RecordedQueries<D> {
         self.used[slot.kind as usize % KINDS].get(slot.chunk as usize).map(|used| &used.chunk)
     }
 
-    /// What a ticket of a query keeps.
+    /// The reference that a ticket of a query keeps.
     #[inline]
     pub(crate) fn lease(&mut self, slot: Slot, service: &Arc<QueryService<D>>) -> Option<Arc<Lease<D>>> {
         let Used { chunk, lease, .. } = self.used[slot.kind as usize % KINDS].get_mut(slot.chunk as usize)?;
@@ -83,23 +83,23 @@ impl<D: Device> RecordedQueries<D> {
         Some(lease.get_or_insert_with(new).clone())
     }
 
-    /// The chunks in which queries are used.
+    /// The chunks with used queries.
     pub(crate) fn used(&self) -> impl Iterator<Item = &Used<D>> {
         self.used.iter().flatten().filter(|used| used.count > 0)
     }
 
-    /// The query of that unit that has begun: samples are counted by one, statistics by another.
+    /// The open query of that unit: one unit counts samples, another statistics.
     pub(crate) fn begun(&mut self, kind: QueryKind) -> &mut Option<Slot> {
         let [samples, statistics] = &mut self.begun;
         if kind == QueryKind::PipelineStatistics { statistics } else { samples }
     }
 
-    /// A query that has begun and not ended.
+    /// An open query.
     pub(crate) fn first_begun(&self) -> Option<Slot> {
         self.begun.iter().flatten().next().copied()
     }
 
-    /// The recording was submitted, or discarded: results come, or not.
+    /// Ends the recording: submitted, so that results arrive, or discarded.
     pub(crate) fn end(mut self: Box<Self>, store: &QueryStore<D>, submitted: Option<QueueSerial>) {
         let progress = submitted.map_or(Progress::Discarded, |at| Progress::Submitted(SyncPoint::from(at)));
         for used in self.used.iter_mut().flatten() {
@@ -115,7 +115,7 @@ impl<D: Device> RecordedQueries<D> {
         }
     }
 
-    /// Keeps it for a later recording.
+    /// Keeps the list for a later recording.
     pub(super) fn keep(mut self: Box<Self>, store: &QueryStore<D>) {
         self.used.iter_mut().for_each(Vec::clear);
         self.scopes.clear();

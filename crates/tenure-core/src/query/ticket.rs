@@ -1,4 +1,4 @@
-//! Tickets: results that are there when the submission is complete.
+//! Tickets: results that are available when the submission is complete.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,9 +13,9 @@ use crate::ticket::Progress;
 use crate::time::RecordingId;
 use crate::{Awaited, Error, Name};
 
-/// A query that a recording has begun: [`Commands::end_query`](crate::Commands::end_query) ends it.
+/// An open query of a recording: [`Commands::end_query`](crate::Commands::end_query) ends it.
 ///
-/// A recording with one that has not ended is not submitted.
+/// A recording with an open query cannot be submitted.
 #[must_use = "a recording whose query has not ended is refused"]
 #[derive(Debug)]
 pub struct OpenQuery<V: QueryValue> {
@@ -29,8 +29,8 @@ impl<V: QueryValue> OpenQuery<V> {
         Self { recording, slot, _value: PhantomData }
     }
 
-    /// The number of the recording, and of the query in it: plain values for other languages. The query still has to
-    /// be ended: give both to [`from_raw`](Self::from_raw).
+    /// The number of the recording, and of the query in it: plain values for other languages. The query must still be ended:
+    /// pass both to [`from_raw`](Self::from_raw).
     #[must_use = "a recording whose query has not ended is refused"]
     pub const fn into_raw(self) -> [u64; 2] {
         let Slot { chunk, query, .. } = self.slot;
@@ -58,11 +58,11 @@ impl<V: QueryValue> OpenQuery<V> {
     }
 }
 
-/// The result of a query, which is there when the submission is complete.
+/// The result of a query, available when the submission is complete.
 ///
-/// It can be [polled](Self::poll) or [waited for](Self::wait). Dropping it is fine at any time; the query is
-/// used again once all tickets of its recording that were taken with it are gone. It keeps its heap of queries, and
-/// with that the device, without being in the report of a shutdown: drop it before a device of your own is destroyed.
+/// It can be [polled](Self::poll) or [waited for](Self::wait). Dropping it is fine at any time; the query is reused once all
+/// tickets of the same recording and chunk are dropped. A ticket keeps its query heap alive, and thereby the device, without
+/// appearing in the report of a shutdown: drop it before a device of your own is destroyed.
 #[must_use = "the result is gone with it"]
 pub struct QueryTicket<D: Device, V: QueryValue> {
     query: u32,
@@ -75,7 +75,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
         Self { query, lease, _value: PhantomData }
     }
 
-    /// The result, if it is there. Asks the driver, never blocks.
+    /// The result, if it has arrived. Asks the driver, never blocks.
     ///
     /// # Errors
     /// [`Error::Discarded`] when the recording was not submitted, [`Error::Device`].
@@ -98,8 +98,8 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
     /// Blocks until the recording is submitted and complete, and returns the result.
     ///
     /// # Errors
-    /// [`Error::Timeout`] when the time is over before, also when nobody has submitted the recording;
-    /// those of [`poll`](Self::poll).
+    /// [`Error::Timeout`] when the timeout expires first, also when the recording was not submitted; the errors of
+    /// [`poll`](Self::poll).
     #[inline(never)]
     pub fn wait(&self, timeout: Duration) -> Result<V, Error> {
         let context = &self.lease.service.context;
@@ -107,7 +107,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
         context.clock.check().map_err(|source| self.refused(source))?;
         let begun = Instant::now();
         let late = |what| Error::Timeout { what, waited_ms: milliseconds(begun.elapsed()) };
-        // A deadline too far for the clock is none.
+        // A deadline beyond the clock's range means none.
         let point = match self.lease.chunk.ticket.wait_until(begun.checked_add(timeout)) {
             Progress::Submitted(point) => point,
             Progress::Discarded => return Err(self.discarded()),

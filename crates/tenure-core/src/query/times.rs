@@ -1,4 +1,4 @@
-//! GPU times of named scopes, which arrive in the statistics.
+//! GPU times of named scopes, which appear in the statistics.
 
 use super::pool::QueryStore;
 use super::recorded::{RecordedQueries, Slot};
@@ -6,37 +6,37 @@ use crate::Name;
 use crate::device::{Device, Properties, QueueId, QueueSerial};
 use crate::time::{Clock, RecordingId};
 
-/// The most recordings whose times are waited for.
+/// Maximum number of recordings with pending times.
 const MOST_PENDING: usize = 1024;
 
-/// The most times that the statistics hold.
+/// Maximum number of times in the statistics.
 const MOST_TIMES: usize = 1 << 14;
 
-/// How long the GPU took for a scope: see [`Commands::begin_gpu_time`](crate::Commands::begin_gpu_time).
+/// The GPU time of a scope: see [`Commands::begin_gpu_time`](crate::Commands::begin_gpu_time).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct GpuTime {
-    /// The scope.
+    /// Name of the scope.
     pub name: String,
-    /// The frame that had begun last when the scope began; 0 before the first frame.
+    /// Number of the last begun frame at the begin of the scope; 0 before the first frame.
     pub frame: u64,
-    /// The queue, as an index.
+    /// Index of the queue.
     pub queue: u8,
-    /// How many scopes of the same recording it is inside of.
+    /// Nesting depth: number of enclosing scopes of the same recording.
     pub depth: u32,
     /// Nanoseconds.
     pub nanoseconds: u64,
 }
 
-/// A scope whose GPU time is measured: [`Commands::end_gpu_time`](crate::Commands::end_gpu_time) ends it, and
-/// the end of its recording, if that comes first.
+/// An open scope whose GPU time is measured: [`Commands::end_gpu_time`](crate::Commands::end_gpu_time) ends it, or the end of
+/// its recording, if that comes first.
 #[derive(Debug)]
 #[must_use = "the scope ends with its recording otherwise"]
 pub struct GpuTimeScope {
     pub(crate) recording: RecordingId,
-    /// Of the recording's scopes; beyond them where the queue has no timestamps.
+    /// Index among the recording's scopes; out of range where the queue has no timestamps.
     pub(crate) index: u32,
 }
 
@@ -51,7 +51,7 @@ impl GpuTimeScope {
     /// A scope from the values of [`into_raw`](Self::into_raw). Other values are safe: ending a scope that has
     /// not begun, or that has ended, is an error.
     pub const fn from_raw([recording, index]: [u64; 2]) -> Self {
-        // An index that is too large is that of no scope.
+        // An index that is too large belongs to no scope.
         let index = if index > u32::MAX as u64 { u32::MAX - 1 } else { index as u32 };
         Self { recording: RecordingId::from_raw(recording), index }
     }
@@ -67,7 +67,7 @@ pub(super) struct Scope {
 }
 
 impl<D: Device> RecordedQueries<D> {
-    /// A scope begins at a timestamp; its index.
+    /// Begins a scope at a timestamp. Returns its index.
     pub(crate) fn begin_scope(&mut self, name: Name, frame: u64, begin: Slot) -> u32 {
         let index = u32::try_from(self.scopes.len()).unwrap_or(u32::MAX);
         self.scopes.push(Scope { name, frame, depth: self.open_scopes, begin, end: None });
@@ -80,7 +80,7 @@ impl<D: Device> RecordedQueries<D> {
         self.scopes.get(index as usize).is_some_and(|scope| scope.end.is_none())
     }
 
-    /// A scope ends at a timestamp.
+    /// Ends a scope at a timestamp.
     pub(crate) fn end_scope(&mut self, index: u32, end: Slot) {
         if let Some(scope) = self.scopes.get_mut(index as usize) {
             scope.end = Some(end);
@@ -88,12 +88,12 @@ impl<D: Device> RecordedQueries<D> {
         }
     }
 
-    /// Whether scopes have not ended.
+    /// Whether any scope is open.
     pub(crate) const fn has_open_scopes(&self) -> bool {
         self.open_scopes > 0
     }
 
-    /// Ends all scopes that have not ended at one timestamp.
+    /// Ends all open scopes at one timestamp.
     pub(crate) fn end_scopes(&mut self, end: Slot) {
         self.scopes.iter_mut().for_each(|scope| {
             scope.end.get_or_insert(end);
@@ -105,7 +105,7 @@ impl<D: Device> RecordedQueries<D> {
         Some(self.chunk(slot)?.read(slot.query).ok()?[0])
     }
 
-    /// The times of its scopes. The submission is complete.
+    /// The times of its scopes. The submission must be complete.
     fn times(&self, properties: &Properties, queue: QueueId) -> impl Iterator<Item = Arrived> {
         let clock = properties.timestamp_clock(queue);
         self.scopes.iter().filter_map(move |scope| {
@@ -127,7 +127,7 @@ pub(super) struct PendingTimes<D: Device> {
     pub(super) recorded: Box<RecordedQueries<D>>,
 }
 
-/// A time that has arrived; its name is made a text when the statistics are asked for.
+/// An arrived time; its name is converted to text when the statistics are requested.
 struct Arrived {
     name: Name,
     frame: u64,
@@ -136,7 +136,7 @@ struct Arrived {
     nanoseconds: u64,
 }
 
-/// The times that are waited for, and those that have arrived.
+/// The pending and the arrived times.
 pub(crate) struct GpuTimes<D: Device> {
     pending: Vec<PendingTimes<D>>,
     arrived: Vec<Arrived>,
@@ -159,7 +159,7 @@ impl<D: Device> GpuTimes<D> {
         self.pending.push(pending);
     }
 
-    /// A frame has ended: its statistics have the times that arrived since the last one did.
+    /// Ends a frame: its statistics contain the times that arrived since the last end of a frame.
     pub(crate) fn end_frame(&mut self, store: &QueryStore<D>, clock: &Clock, properties: &Properties) {
         self.arrived.clear();
         if self.pending.is_empty() {
@@ -175,7 +175,7 @@ impl<D: Device> GpuTimes<D> {
         }
     }
 
-    /// The times of the last frame's statistics, and those that were lost so far.
+    /// The times in the last frame's statistics, and the number of discarded ones so far.
     pub(crate) fn last(&self) -> (Vec<GpuTime>, u64) {
         let shown = self.arrived.iter().map(|time| GpuTime {
             name: time.name.as_str().to_owned(),

@@ -1,10 +1,10 @@
-//! What queries measure, as values.
+//! Values of queries.
 
 use std::time::Duration;
 
 use crate::device::{QueryKind, TimestampClock};
 
-/// What a query measures. The trait is sealed.
+/// The result type of a query. The trait is sealed.
 pub trait QueryValue: sealed::Value {}
 
 mod sealed {
@@ -17,11 +17,11 @@ mod sealed {
     }
 }
 
-/// The time at which the GPU was done with the commands before it, from
+/// The time at which the GPU had finished the commands before it, from
 /// [`Commands::write_timestamp`](crate::Commands::write_timestamp).
 ///
-/// The clock of a queue begins somewhere, and may begin again. Only the time between two timestamps of one
-/// queue means something.
+/// The clock of a queue has an arbitrary origin, and may wrap around. Only the time between two timestamps of one queue is
+/// meaningful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timestamp {
     ticks: u64,
@@ -29,20 +29,20 @@ pub struct Timestamp {
 }
 
 impl Timestamp {
-    /// The counter of the queue.
+    /// The value of the queue's counter.
     #[must_use]
     pub const fn ticks(&self) -> u64 {
         self.ticks
     }
 
-    /// The clock that the ticks are counted by.
+    /// The clock of the ticks.
     #[must_use]
     pub const fn clock(&self) -> TimestampClock {
         self.clock
     }
 
-    /// The time since an earlier timestamp of the same queue, also where the counter has begun again in
-    /// between; zero when the other one is the later one.
+    /// The time since an earlier timestamp of the same queue, also across a wrap-around of the counter; zero when the other one
+    /// is later.
     ///
     /// ```
     /// use std::time::Duration;
@@ -76,7 +76,7 @@ impl sealed::Value for Timestamp {
     }
 }
 
-/// How many samples passed the depth and stencil tests.
+/// Number of samples that passed the depth and stencil tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SampleCount(pub u64);
 
@@ -104,7 +104,7 @@ impl sealed::Value for AnySamples {
     }
 }
 
-/// How many bytes an acceleration structure takes once it is compacted: see
+/// Compacted size of an acceleration structure in bytes: see
 /// [`Commands::query_compacted_size`](crate::Commands::query_compacted_size).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CompactedSize(pub u64);
@@ -119,8 +119,7 @@ impl sealed::Value for CompactedSize {
     }
 }
 
-/// How much work each stage of the pipeline did. GPUs count differently: some count work that they skip, or
-/// batches of invocations.
+/// Work done by each stage of the pipeline. GPUs count differently: some count skipped work, or batches of invocations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct PipelineStatistics {

@@ -8,23 +8,20 @@ use crate::{BufferDesc, Error, Name};
 const NAME: &str = "build scratch";
 
 impl<'r, D: Device> Scratch<'r, D> {
-    /// Scratch memory for a build of an acceleration structure, of as many bytes as the API says that the
-    /// build needs. No two builds of a recording have the same bytes, so that they need no barrier between
-    /// them.
+    /// Scratch memory for a build of an acceleration structure, of the size that the API reports for the build. No two builds
+    /// of a recording share bytes, so that they need no barrier between them.
     ///
-    /// For many builds, give back what the earlier ones had with
-    /// [`Recording::reuse_build_scratch`](crate::Recording::reuse_build_scratch) when it has become as much as
-    /// is to be used at a time. Where a render graph has a build in each frame, a transient buffer of
-    /// [`Usage::UNORDERED_ACCESS`] is an alternative: its bytes are shared with the graph's other resources.
+    /// For many builds, call [`Recording::reuse_build_scratch`](crate::Recording::reuse_build_scratch) whenever the scratch
+    /// memory in use reaches the program's limit. In a render graph with a build in each frame, a transient buffer of
+    /// [`Usage::UNORDERED_ACCESS`] is an alternative: it shares its bytes with the graph's other resources.
     ///
-    /// O(1) within a page: no lock and no allocation. Pages begin small and grow, where a recording needs more
-    /// than one, up to [`StagingConfig::build_scratch_page`](crate::StagingConfig::build_scratch_page) bytes. They
-    /// are used again once the GPU is done with the recording; what is larger than that gets a page of its own,
-    /// which goes with the recording.
+    /// O(1) within a page: no lock and no allocation. Pages begin small and grow, when a recording needs more than one, up to
+    /// [`StagingConfig::build_scratch_page`](crate::StagingConfig::build_scratch_page) bytes. They are reused once the GPU has
+    /// finished the recording; a larger request gets a page of its own, which is freed with the recording.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] when a page is needed and not to be had; [`Error::Device`] for no bytes at all,
-    /// more than a buffer can hold, or a lost device.
+    /// [`Error::OutOfMemory`] when a page is needed and cannot be created; [`Error::Device`] for a size of 0, more than a
+    /// buffer can hold, or a lost device.
     ///
     /// ```
     /// use tenure::{Config, Gpu, Queue, sim};
@@ -44,7 +41,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     ///
-    /// What was handed out before cannot be used after that:
+    /// Earlier scratch memory cannot be used afterwards:
     ///
     /// ```compile_fail,E0502
     /// # use tenure::{Config, Gpu, Queue, sim};
@@ -73,8 +70,8 @@ impl<'r, D: Device> Scratch<'r, D> {
         if size == 0 {
             return Err(refused(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1))));
         }
-        // Buffers may begin at addresses that are aligned to less. The bytes for that are no part of what is
-        // asked for, so that the limit that is told has them taken off.
+        // Buffers may begin at addresses of smaller alignment. The padding for that is not part of the request, so the reported
+        // limit excludes it.
         let most = context.max_buffer_size.saturating_sub(align - 1);
         if size > most {
             return Err(refused(DeviceError::invalid_desc("size", size, Allowed::AtMost(most))));

@@ -6,23 +6,20 @@ use crate::device::Device;
 use crate::error::Error;
 
 impl<'r, D: Device> Scratch<'r, D> {
-    /// Puts descriptors in a row where shaders find them by index, for this submission: all of views
-    /// and constants, or all of samplers. The views may be dropped right after.
+    /// Allocates contiguous descriptors that shaders access by index, for this submission: all of views and constants, or all
+    /// of samplers. The views may be dropped right after.
     ///
-    /// The lists that use them find them after
-    /// [`Commands::set_descriptor_heaps`](crate::Commands::set_descriptor_heaps).
+    /// Command lists that use them must first call [`Commands::set_descriptor_heaps`](crate::Commands::set_descriptor_heaps).
     ///
-    /// O(descriptors): no lock and no allocation while a chunk of
-    /// [`DescriptorConfig::chunk`](crate::DescriptorConfig::chunk) lasts, but for more than 16
-    /// descriptors at once. Each recording has chunks of its own, so threads never meet. Rows of more
-    /// than half a chunk are taken alone. What is taken goes back through the release queue when the
-    /// recording ends; what is left of the last chunk serves a later recording, and no descriptor is
-    /// handed out again before the submission that had it is complete.
+    /// O(descriptors): no lock and no allocation within a chunk of [`DescriptorConfig::chunk`](crate::DescriptorConfig::chunk),
+    /// except for more than 16 descriptors at once. Each recording has its own chunks, so threads do not contend. Ranges of
+    /// more than half a chunk are allocated separately. The descriptors go through the release queue when the recording ends;
+    /// the rest of the last chunk is used by a later recording, and no descriptor is reused before its submission is complete.
     ///
     /// # Errors
-    /// [`Error::NoDescriptors`] when a chunk is needed and not to be had; [`Error::Foreign`] for a
-    /// view of another manager; [`Error::Device`] for no descriptors at all, views beside samplers,
-    /// views of targets, `Unsupported` on a device without descriptor indexing, or a lost device.
+    /// [`Error::NoDescriptors`] when a chunk is needed and none is free; [`Error::Foreign`] for a view of another manager;
+    /// [`Error::Device`] for no descriptors, views beside samplers, views of targets, `Unsupported` on a device without
+    /// descriptor indexing, or a lost device.
     ///
     /// ```
     /// use tenure::{BufferDesc, BufferViewDesc, Config, Gpu, Queue, Usage, sim};
@@ -40,7 +37,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     ///
-    /// They are gone with the recording. The last line is one too many, and the compiler says so:
+    /// They are valid as long as the recording. The last line is rejected by the compiler:
     ///
     /// ```compile_fail,E0505
     /// # use tenure::{Config, Gpu, Queue};
@@ -68,17 +65,16 @@ impl<'r, D: Device> Scratch<'r, D> {
         Ok(taken)
     }
 
-    /// Makes a descriptor set for this submission: each descriptor by binding and element. The views
-    /// may be dropped right after. Descriptors that are not given hold nothing that a shader may use.
+    /// Creates a descriptor set for this submission: each descriptor by binding and element. The views may be dropped right
+    /// after. Descriptors that are not given must not be used by a shader.
     ///
-    /// O(descriptors): no lock and no allocation while a block of
-    /// [`DescriptorConfig::set_block`](crate::DescriptorConfig::set_block) sets lasts, but for more than 16 descriptors at
-    /// once. Each recording has blocks of its own, so threads never meet; they go back to the layout
-    /// through the release queue when the recording ends, and no set is written again before the
-    /// submission that had it is complete.
+    /// O(descriptors): no lock and no allocation within a block of
+    /// [`DescriptorConfig::set_block`](crate::DescriptorConfig::set_block) sets, except for more than 16 descriptors at once.
+    /// Each recording has its own blocks, so threads do not contend; the blocks return to the layout through the release queue
+    /// when the recording ends, and no set is written again before its submission is complete.
     ///
-    /// Where the layout has [`DynamicConstants`](crate::device::BindingKind::DynamicConstants) and is
-    /// given constants, bind the set with their [`offset`](crate::BufferSlice::offset).
+    /// If the layout has [`DynamicConstants`](crate::device::BindingKind::DynamicConstants) and constants are given for them,
+    /// bind the set with their [`offset`](crate::BufferSlice::offset).
     ///
     /// # Errors
     /// [`Error::Foreign`] for a layout or a view of another manager; [`Error::Device`] for a binding,
@@ -100,7 +96,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     ///
-    /// It is gone with the recording. The last line is one too many, and the compiler says so:
+    /// It is valid as long as the recording. The last line is rejected by the compiler:
     ///
     /// ```compile_fail,E0505
     /// # use tenure::{BindingKind, Config, Gpu, Queue, SetBinding, SetLayoutDesc, sim};

@@ -1,4 +1,4 @@
-//! Memory for what one recording needs once, and upload rings.
+//! Memory for temporary data of one recording, and upload rings.
 
 mod build_scratch;
 mod descriptors;
@@ -24,26 +24,24 @@ pub use slice::{RingSlice, UntypedConstant};
 
 const NAME: &str = "constants";
 
-/// Memory for what one recording needs once: the constants of a frame or a draw, its
-/// [descriptors](Self::descriptors) and [sets](Self::set) of them, and the
-/// [scratch memory](Self::build_scratch) of builds of acceleration structures.
-/// From [`Recording::split`](crate::Recording::split).
+/// Memory for temporary data of one recording: the constants of a frame or a draw, its [descriptors](Self::descriptors) and
+/// [sets](Self::set), and the [scratch memory](Self::build_scratch) of builds of acceleration structures. From
+/// [`Recording::split`](crate::Recording::split).
 ///
-/// # What it is good at
-/// Many small things that die with their submission: each costs a bump and a copy, and nothing at
-/// all when it dies. Its downside: whatever outlives the submission belongs into a
-/// [`Buffer`](crate::Buffer).
+/// # When to use it
+/// Many small allocations that are released with their submission: each costs a bump and a copy, and releasing it costs
+/// nothing. Its downside: data that outlives the submission must go into a [`Buffer`](crate::Buffer).
 ///
 /// # Algorithm
-/// A bump through pages of [`StagingConfig::constant_page`](crate::StagingConfig::constant_page) bytes from the
-/// upload allocator. What is left of the last one serves a later recording; full pages serve others of the
-/// same thread once the GPU is done with them, and no byte is handed out twice before that. Pages that no
-/// recording has taken for [`FrameConfig::idle`](crate::FrameConfig::idle) go, through the release queue,
-/// and full ones when memory is short. What is larger than a page gets one of its own.
+/// A bump through pages of [`StagingConfig::constant_page`](crate::StagingConfig::constant_page) bytes from the upload
+/// allocator. A later recording continues to fill the last page; full pages are reused by recordings of the same thread once
+/// the GPU has finished with them, and no byte is reused before that. Pages that no recording has taken for
+/// [`FrameConfig::idle`](crate::FrameConfig::idle) frames are freed, through the release queue, and full ones when memory is
+/// short. An allocation larger than a page gets one of its own.
 ///
 /// # Efficiency
-/// O(1): no lock and no allocation while a page lasts. Each recording has pages of its own, so
-/// threads never contend; in steady state a full page costs taking one of the thread's own pages from the pool.
+/// O(1): no lock and no allocation within a page. Each recording has its own pages, so threads never contend; in steady state a
+/// full page costs taking one of the thread's own pages from the pool.
 ///
 /// # Origin
 /// The linear allocators of MiniEngine's and Diligent Engine's command contexts.
@@ -72,7 +70,7 @@ impl<D: Device> Clone for Scratch<'_, D> {
 
 impl<D: Device> Copy for Scratch<'_, D> {}
 
-/// Bytes of a page of the recording.
+/// A range of a page of the recording.
 struct Room<'r, D: Device> {
     page: &'r Page<D>,
     index: usize,
@@ -80,8 +78,7 @@ struct Room<'r, D: Device> {
 }
 
 impl<'r, D: Device> Scratch<'r, D> {
-    /// Copies a value where the GPU finds it, at the device's constant alignment (256 bytes on
-    /// Direct3D 12).
+    /// Copies a value to GPU-visible memory, at the device's constant alignment (256 bytes on Direct3D 12).
     ///
     /// # Errors
     /// As [`constant_bytes`](Self::constant_bytes).
@@ -100,8 +97,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     ///
-    /// What was pushed is gone with the recording. The last line is one too many, and the compiler
-    /// says so:
+    /// Constants are valid as long as the recording. The last line is rejected by the compiler:
     ///
     /// ```compile_fail,E0505
     /// # use tenure::{Config, Gpu, Queue};
@@ -121,8 +117,8 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// As [`constants`](Self::constants), for bytes.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] when a new page is needed and not to be had; [`Error::Device`] for no
-    /// bytes at all, more than a buffer can hold, or a lost device.
+    /// [`Error::OutOfMemory`] when a new page is needed and cannot be created; [`Error::Device`] for a size of 0, more than a
+    /// buffer can hold, or a lost device.
     #[inline]
     pub fn constant_bytes(&self, bytes: &[u8]) -> Result<Constant<'r, D>, Error> {
         let room = self.push(bytes)?;
@@ -157,10 +153,10 @@ impl<'r, D: Device> Scratch<'r, D> {
         Ok(UntypedConstant { recording, name, page: index, page_id: page.id(), offset, size })
     }
 
-    /// Where constants of this recording lie.
+    /// The location of constants of this recording.
     ///
     /// # Errors
-    /// [`Error::OtherRecording`], with the names, for those of another one.
+    /// [`Error::OtherRecording`], with the names, for constants of another recording.
     #[inline(never)]
     pub fn find(&self, constants: UntypedConstant) -> Result<Constant<'r, D>, Error> {
         let UntypedConstant { recording, page, page_id, offset, size, .. } = constants;
@@ -176,7 +172,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         }
     }
 
-    /// The name of the recording that constants were made for: a literal, or that of one which is still open.
+    /// The name of the constants' recording: a literal, or the name of a recording that is still open.
     fn name_of(&self, constants: UntypedConstant) -> Name {
         let name_if_open = || self.context().recordings.name(constants.recording);
         constants.name.map(Name::from).or_else(name_if_open).unwrap_or_default()
@@ -200,7 +196,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         }
     }
 
-    /// Room for `size` bytes in the current page.
+    /// Allocates `size` bytes of the current page.
     #[inline]
     fn bump(&self, size: u64) -> Option<Room<'r, D>> {
         let pages: &'r Pages<D> = self.pages.get().filter(|_| size > 0)?;
@@ -208,7 +204,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         Some(Room { page: pages.get(index)?, index, offset })
     }
 
-    /// Room for `size` bytes in the page that an earlier recording left, or in a new one.
+    /// Allocates `size` bytes of the page that an earlier recording has partly filled, or of a new one.
     #[cold]
     #[inline(never)]
     fn make_room(&self, size: u64) -> Result<Room<'r, D>, Error> {
@@ -240,7 +236,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         Ok(Room { page, index, offset: 0 })
     }
 
-    /// A page for one thing alone, of this recording.
+    /// A page of this recording for a single allocation.
     fn dedicate(&self, desc: &BufferDesc) -> Result<&'r Page<D>, Error> {
         let _call = self.services.context.call();
         let page = Box::new(Page::new(self.context(), self.services, desc)?);

@@ -1,4 +1,4 @@
-//! Where resources, and the descriptors that show them, are for one recording.
+//! Places of resources, and of their descriptors, for one recording.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use crate::resource::{Buffer, BufferSlice, HandleInner, Texture};
 use crate::{Error, Name};
 
 impl<'r, D: Device> Scratch<'r, D> {
-    /// Where a buffer is for this recording: the API buffer, the byte at which the buffer begins in it, and its GPU
-    /// address. Of a [movable](crate::BufferDesc::movable) buffer that is right until the recording is submitted; the
-    /// buffer does not move meanwhile. Where it is [evictable](crate::BufferDesc::evictable), this names it.
+    /// The place of a buffer for this recording: the API buffer, the offset in it, and the GPU address. For a
+    /// [movable](crate::BufferDesc::movable) buffer it is valid until the recording is submitted; the buffer does not move
+    /// meanwhile. An [evictable](crate::BufferDesc::evictable) buffer is made resident for the submission.
     ///
-    /// O(1). The states that commands need are asked for by [`use_resource`](crate::Commands::use_resource).
+    /// O(1). Declare the states that commands need by [`use_resource`](crate::Commands::use_resource).
     ///
     /// # Errors
     /// [`Error::Foreign`] for a buffer of another manager.
@@ -34,11 +34,11 @@ impl<'r, D: Device> Scratch<'r, D> {
         Ok(BufferSlice { context: &self.services.context, resource, offset, size, address })
     }
 
-    /// The API texture of a texture for this recording: of a [movable](crate::TextureDesc::movable) one that is right
-    /// until the recording is submitted; the texture does not move meanwhile. Where it is
-    /// [evictable](crate::TextureDesc::evictable), this names it.
+    /// The API texture of a texture for this recording. For a [movable](crate::TextureDesc::movable) texture it is valid until
+    /// the recording is submitted; the texture does not move meanwhile. An [evictable](crate::TextureDesc::evictable) texture
+    /// is made resident for the submission.
     ///
-    /// O(1). The states that commands need are asked for by [`use_resource`](crate::Commands::use_resource).
+    /// O(1). Declare the states that commands need by [`use_resource`](crate::Commands::use_resource).
     ///
     /// # Errors
     /// [`Error::Foreign`] for a texture of another manager.
@@ -67,9 +67,9 @@ impl<'r, D: Device> Scratch<'r, D> {
         Ok(&api_resource.object)
     }
 
-    /// The descriptor of a view for this recording, in a heap that shaders do not see: for render passes. What
-    /// [can move](crate::TextureDesc::movable) does not meanwhile; what is [evictable](crate::TextureDesc::evictable) is
-    /// named by this.
+    /// The descriptor of a view for this recording, in a heap that is not shader-visible: for render passes. A
+    /// [movable](crate::TextureDesc::movable) resource does not move meanwhile; an [evictable](crate::TextureDesc::evictable)
+    /// one is made resident for the submission.
     ///
     /// # Errors
     /// [`Error::Foreign`] for a view of another manager.
@@ -81,11 +81,11 @@ impl<'r, D: Device> Scratch<'r, D> {
         Ok(descriptor)
     }
 
-    /// The row of a table for this recording: the index of its first descriptor in the heap that shaders see. What
-    /// [can move](crate::TextureDesc::movable) does not meanwhile; what is [evictable](crate::TextureDesc::evictable) is
-    /// named by this.
+    /// The range of a table for this recording: the index of its first descriptor in the shader-visible heap.
+    /// [Movable](crate::TextureDesc::movable) resources do not move meanwhile; [evictable](crate::TextureDesc::evictable) ones
+    /// are made resident for the submission.
     ///
-    /// O(1) where nothing of it can move or be evicted, else O(descriptors).
+    /// O(1) if none of its resources is movable or evictable, else O(descriptors).
     ///
     /// # Errors
     /// [`Error::Foreign`] for a table of another manager.
@@ -118,10 +118,10 @@ impl<'r, D: Device> Scratch<'r, D> {
         Ok(row)
     }
 
-    /// The set that a lasting one is for this recording. What [can move](crate::TextureDesc::movable) does not meanwhile;
-    /// what is [evictable](crate::TextureDesc::evictable) is named by this.
+    /// The API set of a persistent set for this recording. [Movable](crate::TextureDesc::movable) resources do not move
+    /// meanwhile; [evictable](crate::TextureDesc::evictable) ones are made resident for the submission.
     ///
-    /// O(1) where nothing of it can move or be evicted, else O(descriptors).
+    /// O(1) if none of its resources is movable or evictable, else O(descriptors).
     ///
     /// # Errors
     /// [`Error::Foreign`] for a set of another manager.

@@ -14,18 +14,18 @@ use crate::services::Services;
 use crate::staging::{Oldest, RingFrames, RingStats};
 use crate::{Awaited, BufferDesc, Error, MemoryUse, Name};
 
-/// What an [`UploadRing`] does when asked for more than it could ever hold.
+/// Behaviour of an [`UploadRing`] for an allocation larger than the ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenTooLarge {
     /// The allocation is refused with [`Error::TooLarge`].
     #[default]
     Refuse,
-    /// The allocation gets a buffer of its own, for as long as its submission needs it.
+    /// The allocation gets a dedicated buffer, until its submission is complete.
     Dedicate,
 }
 
-/// An upload ring to create.
+/// Description of an upload ring.
 ///
 /// ```
 /// use std::time::Duration;
@@ -35,16 +35,15 @@ pub enum WhenTooLarge {
 /// ```
 #[derive(Clone, Debug)]
 pub struct UploadRingDesc {
-    /// Bytes; a multiple of what constants and copies are aligned to on the device (512 on
-    /// Direct3D 12).
+    /// Size in bytes; a multiple of the device's alignments of constants and copies (512 on Direct3D 12).
     pub size: u64,
-    /// Everything its bytes may be used as. *Default*: all that only reads.
+    /// All uses of its bytes. *Default*: all read-only uses.
     pub usage: Usage,
     /// [`MemoryUse::Upload`], the default, or [`MemoryUse::GpuUpload`].
     pub memory: MemoryUse,
-    /// What to do with what could never fit.
+    /// Behaviour for allocations larger than the ring.
     pub when_too_large: WhenTooLarge,
-    /// How long an allocation waits for the GPU, in all. *Default*: 10 s.
+    /// Timeout of the waits of one allocation for the GPU, in total. *Default*: 10 s.
     pub timeout: Duration,
     /// Its name.
     pub name: Name,
@@ -64,13 +63,13 @@ impl UploadRingDesc {
         }
     }
 
-    /// Gives what could never fit a buffer of its own.
+    /// Gives allocations larger than the ring a dedicated buffer.
     #[must_use]
     pub fn dedicate(self) -> Self {
         Self { when_too_large: WhenTooLarge::Dedicate, ..self }
     }
 
-    /// Sets how long an allocation waits for the GPU.
+    /// Sets the timeout of waits for the GPU.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
@@ -103,29 +102,27 @@ impl UploadRingDesc {
     }
 }
 
-/// One mapped buffer whose bytes are given out in a circle, for data of one submission each.
-/// From [`Gpu::create_upload_ring`](crate::Gpu::create_upload_ring).
+/// One mapped buffer with circular allocation, for data of one submission each. From
+/// [`Gpu::create_upload_ring`](crate::Gpu::create_upload_ring).
 ///
-/// # What it is good at
-/// Dynamic vertices and uploads in a bounded amount of memory: an allocation is a lock and a bump,
-/// nothing is freed one by one, and the same bytes are used over and over. Its downside is the
-/// order: a frame that the GPU has not finished holds back all that came after it. Small things
-/// that fit a recording's own pages are faster as [constants](Scratch::constants).
+/// # When to use it
+/// Dynamic vertices and uploads in a bounded amount of memory: an allocation is a lock and a bump, nothing is freed
+/// individually, and the same bytes are reused. Its downside is the order: a frame that the GPU has not finished holds back all
+/// later ones. Small data that fits into a recording's own pages is faster as [constants](Scratch::constants).
 ///
 /// # Algorithm
-/// The end of a frame (or [`close`](Self::close), or [`Gpu::purge`](crate::Gpu::purge)) closes what
-/// was allocated since the last one. A closed frame is dated once no recording that may use its
-/// bytes is open: it must outlive what was submitted since its first byte was given out. When an
-/// allocation does not fit, the queues are polled and what is complete is freed; if it is still
-/// short, it waits for the oldest frame and retries, frame by frame. What could never fit is
-/// refused, or gets a buffer of its own.
+/// The end of a frame (or [`close`](Self::close), or [`Gpu::purge`](crate::Gpu::purge)) closes the frame of the ring: the
+/// allocations since the last close. A closed frame gets its sync point once no open recording may use its bytes: the
+/// submissions since its first allocation. When an allocation does not fit, the ring polls the queues and frees complete
+/// frames; if it still does not fit, it waits for the oldest frame and retries, frame by frame. An allocation larger than the
+/// ring is refused, or gets a dedicated buffer.
 ///
 /// # Efficiency
-/// O(1), one short lock, no allocation; nobody waits under the lock.
+/// O(1), one short lock, no allocation; no thread waits for the GPU under the lock.
 ///
 /// # Origin
-/// The upload ring of Microsoft's D3D12 samples and of Diligent Engine, with frames dated by open
-/// recordings instead of by the caller.
+/// The upload ring of Microsoft's D3D12 samples and of Diligent Engine, with sync points determined by open recordings instead
+/// of by the caller.
 ///
 /// `Send` and `Sync`; methods may be called from any thread.
 pub struct UploadRing<D: Device> {
@@ -141,7 +138,7 @@ impl<D: Device> UploadRing<D> {
     pub(crate) fn create(services: &Services<D>, desc: &UploadRingDesc) -> Result<Self, Error> {
         desc.check(&services.context).map_err(|source| Error::device(&desc.name, source))?;
         let buffer = BufferDesc { usage: desc.usage, ..BufferDesc::new(desc.size, desc.usage) };
-        // Its own API resource: offset 0 of the ring has every alignment.
+        // A separate API resource: offset 0 of the ring has every alignment.
         let buffer = buffer.memory(desc.memory).own_resource().name(desc.name.clone());
         let buffer = Buffer::create(&services.context, services, &buffer)?;
         let frames = Arc::new(Mutex::new(RingFrames::new(desc.size, services.context.clock.stamp())));
@@ -149,16 +146,14 @@ impl<D: Device> UploadRing<D> {
         Ok(Self { buffer, frames, when_too_large: desc.when_too_large, timeout: desc.timeout })
     }
 
-    /// Takes `size` bytes at a multiple of `align` in the API buffer, for the recording that
-    /// `scratch` belongs to.
+    /// Allocates `size` bytes at a multiple of `align` in the API buffer, for the recording of `scratch`.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] for more than the ring holds, unless such get buffers of their own;
-    /// [`Error::HeldByRecording`] when what is in the way may be used by a recording that is still
-    /// open, which waiting would not end; [`Error::Timeout`] when the GPU does not finish in time;
-    /// [`Error::OutOfMemory`] for a buffer of its own; [`Error::Foreign`] for a recording of another
-    /// manager; [`Error::Device`] for a size of 0, an alignment that is no power of two, or a lost
-    /// device. Nothing is allocated then.
+    /// [`Error::TooLarge`] for more than the ring holds, unless such allocations get dedicated buffers;
+    /// [`Error::HeldByRecording`] when an open recording may use the bytes, as waiting would not end that; [`Error::Timeout`]
+    /// when the GPU does not finish in time; [`Error::OutOfMemory`] for a dedicated buffer; [`Error::Foreign`] for a recording
+    /// of another manager; [`Error::Device`] for a size of 0, an alignment that is no power of two, or a lost device. Nothing
+    /// is allocated then.
     ///
     /// ```
     /// use tenure::{Config, Gpu, Queue, UploadRingDesc};
@@ -180,7 +175,7 @@ impl<D: Device> UploadRing<D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     ///
-    /// A slice is gone with its recording. The last line is one too many, and the compiler says so:
+    /// A slice is valid as long as its recording. The last line is rejected by the compiler:
     ///
     /// ```compile_fail,E0505
     /// # use tenure::{Config, Gpu, Queue, UploadRingDesc};
@@ -210,23 +205,22 @@ impl<D: Device> UploadRing<D> {
         }
     }
 
-    /// Ends what counts as one frame. The end of each frame does this, and each
-    /// [`Gpu::purge`](crate::Gpu::purge); call it where one frame needs more than the ring holds,
-    /// between its recordings.
+    /// Ends a frame of the ring. The end of each frame does this, and each [`Gpu::purge`](crate::Gpu::purge); call it between
+    /// recordings when one frame needs more than the ring holds.
     #[inline(never)]
     pub fn close(&self) {
         let context = self.context();
         self.frames.lock().close(&context.recordings, &context.clock);
     }
 
-    /// What it has been through.
+    /// Statistics.
     #[must_use]
     #[inline(never)]
     pub fn stats(&self) -> RingStats {
         self.frames.lock().stats()
     }
 
-    /// Bytes.
+    /// Size in bytes.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.buffer.size()
@@ -255,7 +249,7 @@ impl<D: Device> UploadRing<D> {
         Ok(RingSlice { bytes, name, usage, mapping })
     }
 
-    /// What does not fit at once.
+    /// Allocates if the first attempt did not fit.
     #[cold]
     fn allocate_later<'r>(
         &'r self,
@@ -292,7 +286,7 @@ impl<D: Device> UploadRing<D> {
             };
             match oldest {
                 Oldest::Submitted(point) => self.wait(&point, begun)?,
-                // Uploads that wait to be submitted count as a recording, too.
+                // Pending uploads count as a recording, too.
                 Oldest::Recording if !has_flushed && scratch.services.uploads.is_pending() => {
                     scratch.services.flush_pending_uploads()?;
                     has_flushed = true;
@@ -302,7 +296,7 @@ impl<D: Device> UploadRing<D> {
         }
     }
 
-    /// Waits for a frame, without the lock, so that others can allocate and frames can end meanwhile.
+    /// Waits for a frame, without the lock, so that other threads can allocate and frames can end meanwhile.
     fn wait(&self, point: &crate::time::SyncPoint, begun: Instant) -> Result<(), Error> {
         let (context, start) = (self.context(), Instant::now());
         let left = self.timeout.saturating_sub(begun.elapsed());
@@ -323,7 +317,7 @@ impl<D: Device> UploadRing<D> {
 
     fn held(&self, size: u64) -> Error {
         let stats = self.stats();
-        // The recording that asks is open itself.
+        // The requesting recording is open itself.
         let open = self.context().recordings.oldest();
         Error::HeldByRecording {
             name: self.name().clone(),

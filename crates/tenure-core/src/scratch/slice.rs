@@ -13,23 +13,22 @@ use crate::{Error, Name};
 /// Constants without a borrow, for callers that cannot hold one, as behind a C interface: from
 /// [`Scratch::untyped_constants`](super::Scratch::untyped_constants).
 ///
-/// Where they lie is asked of their recording, with [`Scratch::find`](super::Scratch::find), which
-/// refuses those of another one: the compiler's rule, checked when the program runs. The check is
-/// two comparisons, and made in every build.
+/// Ask their recording for the location, with [`Scratch::find`](super::Scratch::find), which refuses constants of another
+/// recording: the compiler's rule, checked at run time. The check is two comparisons, in every build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UntypedConstant {
     pub(super) recording: RecordingId,
-    /// That of the recording, where it is a literal: this is `Copy`.
+    /// The recording's name, if it is a literal: this is `Copy`.
     pub(super) name: Option<&'static str>,
     pub(super) page: usize,
-    /// Tells recordings of different managers apart, which number them alike.
+    /// Distinguishes recordings of different managers, which have the same ids.
     pub(super) page_id: u64,
     pub(super) offset: u64,
     pub(super) size: u64,
 }
 
 impl UntypedConstant {
-    /// The recording that they were made for.
+    /// Their recording.
     #[must_use]
     pub const fn recording(&self) -> RecordingId {
         self.recording
@@ -38,8 +37,8 @@ impl UntypedConstant {
 
 /// Mapped bytes for one submission: from [`UploadRing::allocate`](super::UploadRing::allocate).
 ///
-/// It borrows the recording it was made for, so that it cannot be used once that is submitted; its
-/// bytes stay as they are until that has completed. Threads may fill it side by side.
+/// It borrows its recording, so that it cannot be used after the submission; its bytes stay unchanged until that has completed.
+/// Several threads may fill it at the same time.
 pub struct RingSlice<'r, D: Device> {
     pub(super) bytes: BufferSlice<'r, D>,
     pub(super) name: &'r Name,
@@ -91,7 +90,7 @@ impl<'r, D: Device> RingSlice<'r, D> {
         NonNull::new(self.mapping.as_ptr()?.as_ptr().wrapping_add(offset))
     }
 
-    /// Refuses what another manager records.
+    /// Refuses recordings of another manager.
     pub(crate) fn check_copied(&self, context: &Context<D>) -> Result<(), Error> {
         if !self.is_of(context) {
             return Err(Error::Foreign { name: self.name.clone() });
@@ -101,7 +100,7 @@ impl<'r, D: Device> RingSlice<'r, D> {
         if allowed.contains(state) { Ok(()) } else { Err(Error::State { name: self.name.clone(), source }) }
     }
 
-    /// Refuses what is outside of it.
+    /// Refuses ranges outside of it.
     pub(crate) fn check(&self, offset: u64, size: u64) -> Result<(), Error> {
         let capacity = self.size;
         let is_inside = offset.checked_add(size).is_some_and(|end| end <= capacity);

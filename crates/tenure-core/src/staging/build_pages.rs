@@ -13,18 +13,18 @@ use crate::context::Context;
 use crate::device::{Barrier, Device};
 use crate::time::SyncPoint;
 
-/// Bytes of the first page, unless more is needed: the least that the configuration allows.
+/// Minimum size of the first page in bytes: the smallest size that the configuration allows.
 const FIRST_PAGE: u64 = 64 << 10;
 
-/// The most sets of pages that are kept without pages, so that recordings need not allocate them.
+/// Maximum number of empty sets of pages kept, so that recordings need not allocate them.
 const MOST_EMPTY: usize = 16;
 
-/// Scratch memory for one build of an acceleration structure: see [`Scratch::build_scratch`](crate::Scratch::build_scratch). It lasts until
-/// the recording is submitted, or its scratch memory is
-/// [reused](crate::Recording::reuse_build_scratch); the GPU has it until the submission is complete.
+/// Scratch memory for one build of an acceleration structure: see [`Scratch::build_scratch`](crate::Scratch::build_scratch). It
+/// is valid until the recording is submitted, or its scratch memory is [reused](crate::Recording::reuse_build_scratch); the GPU
+/// uses it until the submission is complete.
 pub struct BuildScratch<'r, D: Device> {
     page: &'r Page<D>,
-    /// In the page.
+    /// Offset in the page.
     offset: u64,
     size: u64,
 }
@@ -46,19 +46,19 @@ impl<'r, D: Device> BuildScratch<'r, D> {
         self.page.resource()
     }
 
-    /// Byte of the API buffer at which it begins.
+    /// Offset in the API buffer, in bytes.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.page.base() + self.offset
     }
 
-    /// Bytes.
+    /// Size in bytes.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.size
     }
 
-    /// The GPU address of its first byte, where the API has such: a multiple of
+    /// GPU address of its first byte, where the API has addresses: a multiple of
     /// [`scratch_alignment`](crate::device::RayTracingLimits::scratch_alignment).
     #[must_use]
     pub fn gpu_address(&self) -> Option<u64> {
@@ -66,12 +66,12 @@ impl<'r, D: Device> BuildScratch<'r, D> {
     }
 }
 
-/// The pages in which the builds of one recording have scratch memory.
+/// The scratch pages of the builds of one recording.
 pub(crate) struct BuildPages<D: Device> {
     pages: AppendList<Box<Page<D>>>,
-    /// Bytes of each that are handed out, since the memory was last reused.
+    /// Allocated bytes of each page, since the memory was last reused.
     used: RefCell<SmallVec<[u64; 8]>>,
-    /// The page that is being filled; its next byte, and its end. All 0 while there is none.
+    /// Index of the page being filled, its next byte, and its end. All 0 without such a page.
     current: Cell<usize>,
     next: Cell<u64>,
     end: Cell<u64>,
@@ -104,7 +104,7 @@ impl<D: Device> BuildPages<D> {
         Some(BuildScratch { page, offset, size })
     }
 
-    /// Bytes of a page that was filled before the memory was reused.
+    /// A range of a page that was filled before the memory was reused.
     pub(crate) fn find(&self, size: u64, align: u64) -> Option<BuildScratch<'_, D>> {
         self.note_current();
         (0..self.pages.len()).find_map(|index| {
@@ -127,7 +127,7 @@ impl<D: Device> BuildPages<D> {
         Some(())
     }
 
-    /// Takes a page in, which is filled from here on.
+    /// Adds a page, which is filled next.
     pub(crate) fn begin(&self, page: Box<Page<D>>) -> Option<()> {
         self.note_current();
         self.used.borrow_mut().push(0);
@@ -135,8 +135,7 @@ impl<D: Device> BuildPages<D> {
         self.go_to(self.pages.len() - 1)
     }
 
-    /// What the builds so far have written is done before those that follow write it again; then all bytes
-    /// are free.
+    /// Orders the builds so far before the following builds that write the same memory again; then all bytes are free.
     pub(crate) fn reuse(&mut self, barriers: impl FnOnce(&[Barrier<'_, D>])) {
         self.note_current();
         let used = self.used.get_mut();
@@ -159,7 +158,7 @@ impl<D: Device> BuildPages<D> {
     }
 }
 
-/// The pages of build scratch that no recording has.
+/// The build-scratch pages that no recording holds.
 pub(crate) struct BuildScratchPool<D: Device> {
     /// Set and cleared under the lock: most programs have none.
     has_some: AtomicBool,
@@ -168,7 +167,7 @@ pub(crate) struct BuildScratchPool<D: Device> {
 
 struct PoolState<D: Device> {
     pages: ThreadPages<D>,
-    /// Bytes that pages are to have from now on; 0 before the first.
+    /// Size of new pages in bytes; 0 before the first.
     size: u64,
     #[expect(
         clippy::vec_box,
@@ -189,9 +188,8 @@ impl<D: Device> BuildScratchPool<D> {
         self.state.lock().empty.pop().unwrap_or_else(|| Box::new(BuildPages::new()))
     }
 
-    /// A page of at least `needed` bytes that was used before and that nothing uses any more; `Err` with the bytes
-    /// that a new one should have where there is none. They grow where a recording has filled a page
-    /// (`is_further`), and where a build needs more, and not with the number of recordings in flight.
+    /// A free page of at least `needed` bytes; `Err` with the size of a new page if there is none. The size grows where a
+    /// recording has filled a page (`is_further`), and where a build needs more, not with the number of recordings in flight.
     pub(crate) fn page_for(
         &self,
         context: &Context<D>,
@@ -215,13 +213,13 @@ impl<D: Device> BuildScratchPool<D> {
             }
         };
         drop(state);
-        // Nothing uses them.
+        // Not in use.
         small.into_iter().for_each(|page| page.release_noted(context));
         found.ok_or(size)
     }
 
-    /// Takes the pages of a recording that was submitted, as `submission`, or discarded. Those
-    /// that are larger than usual, or smaller than pages have become, are given back.
+    /// Takes the pages of a recording, submitted as `submission`, or discarded. Frees pages that are larger than usual, or
+    /// smaller than new pages.
     pub(crate) fn put_back(
         &self,
         mut builds: Box<BuildPages<D>>,
@@ -263,18 +261,18 @@ impl<D: Device> BuildScratchPool<D> {
         gone.release(context);
     }
 
-    /// Gives back the pages that no recording has taken for the configured frames.
+    /// Frees the pages that no recording has taken for the configured number of frames.
     pub(crate) fn end_frame(&self, context: &Context<D>) {
         let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
         self.give_up(context, |pages, gone| pages.end_frame(oldest, context, gone));
     }
 
-    /// Gives back the pages that nothing uses any more.
+    /// Frees the pages that are not in use.
     pub(crate) fn release_free(&self, context: &Context<D>) {
         self.give_up(context, |pages, gone| pages.clear_free(context, gone));
     }
 
-    /// Gives all pages back.
+    /// Frees all pages.
     pub(crate) fn release_all(&self, context: &Context<D>) {
         self.give_up(context, |pages, gone| pages.clear(gone));
     }

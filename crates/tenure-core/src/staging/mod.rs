@@ -1,5 +1,4 @@
-//! The pages of mapped memory behind what a frame sends to the GPU and what comes back, the frames of upload rings, and how
-//! texels lie in staging memory.
+//! Mapped memory for transfers in both directions: pages, frames of upload rings, and the layout of texels in staging memory.
 
 mod build_pages;
 mod page;

@@ -1,4 +1,4 @@
-//! Pages: mapped ranges that are filled from front to back, and those of one recording.
+//! Pages: mapped ranges that are filled from front to back, and the pages of one recording.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,40 +13,39 @@ use crate::resource::{Tracked, place_page};
 use crate::time::{Stamp, SyncPoint};
 use crate::{BufferDesc, Error};
 
-/// The last number given to a page.
+/// The last page id.
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 
-/// A mapped range of a buffer that only pages share, or a buffer of its own where the policy or the fallback
-/// chain says so.
+/// A mapped range of a buffer shared by pages, or a buffer of its own where the policy or the fallback chain requires it.
 ///
-/// It is no handle: whoever holds it gives it back with [`release`](Self::release).
+/// A page is not a handle: its holder frees it with [`release`](Self::release).
 pub(crate) struct Page<D: Device> {
     backing: Backing<D>,
-    /// A number that no other page of this process has.
+    /// Id, unique in the process.
     id: u64,
     size: u64,
-    /// Byte of the API buffer at which it begins.
+    /// Offset in the API buffer, in bytes.
     base: u64,
-    /// The GPU address of its first byte.
+    /// GPU address of its first byte.
     address: Option<u64>,
     born: Stamp,
-    /// It is filled from front to back, and may be again.
+    /// True for a page that is filled from front to back, and may be filled again.
     pub(super) is_common: bool,
-    /// Its uses, as reported by the holders that have let go of it.
+    /// Its uses, as reported by former holders.
     uses: Mutex<Uses>,
 }
 
-/// The uses of a page that its holder lets go of.
+/// The uses of a page, as reported by a holder that releases it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Uses {
-    /// These submissions, and no recording that is open.
+    /// These submissions, and no open recording.
     Submitted(SyncPoint),
-    /// Recordings that are open, perhaps.
+    /// Possibly open recordings.
     Recordings,
 }
 
 impl Uses {
-    /// None.
+    /// No use.
     pub(crate) const NONE: Self = Self::Submitted(SyncPoint::NONE);
 
     fn merge(&mut self, other: Self) {
@@ -58,7 +57,7 @@ impl Uses {
 }
 
 impl<D: Device> Page<D> {
-    /// A page as `desc` says; of mapped memory.
+    /// A page with this description, in mapped memory.
     pub(crate) fn new(context: &Context<D>, room: &dyn MakeRoom, desc: &BufferDesc) -> Result<Self, Error> {
         let backing = place_page(context, room, desc)?;
         let base = backing.location.offset();
@@ -80,7 +79,7 @@ impl<D: Device> Page<D> {
         self.id
     }
 
-    /// Bytes.
+    /// Size in bytes.
     pub(crate) const fn size(&self) -> u64 {
         self.size
     }
@@ -89,12 +88,12 @@ impl<D: Device> Page<D> {
         &self.backing.api_resource.object
     }
 
-    /// Byte of the API buffer at which the page begins.
+    /// Offset of the page in the API buffer, in bytes.
     pub(crate) const fn base(&self) -> u64 {
         self.base
     }
 
-    /// The GPU address of the page's first byte, where the API has such.
+    /// GPU address of its first byte, where the API has addresses.
     pub(crate) const fn address(&self) -> Option<u64> {
         self.address
     }
@@ -120,40 +119,40 @@ impl<D: Device> Page<D> {
         }
     }
 
-    /// What no page answers: its memory is of a use that is mapped.
+    /// The error for a page without a mapping, which cannot happen: page memory is always mapped.
     #[cold]
     #[inline(never)]
     fn not_mapped(&self, offset: u64) -> DeviceError {
         DeviceError::invalid_call("pages are mapped", offset, self.size)
     }
 
-    /// A share in the API buffer, by which states are followed.
+    /// A reference to the API buffer, by which states are tracked.
     pub(crate) fn tracked(&self) -> Tracked<D> {
         Tracked(self.backing.api_resource.clone())
     }
 
-    /// What it must outlive, if nothing more is recorded with it.
+    /// The submissions that it must outlive, if no further commands are recorded with it.
     pub(super) fn needs(&self, context: &Context<D>) -> SyncPoint {
         context.clock.submissions().since(self.born)
     }
 
-    /// Notes the uses of one holder.
+    /// Records the uses of one holder.
     pub(super) fn note_uses(&self, uses: Uses) {
         self.uses.lock().merge(uses);
     }
 
-    /// Takes the uses that were noted since the page was last taken.
+    /// Takes the uses recorded since the page was last taken.
     pub(super) fn take_uses(&mut self) -> Uses {
         std::mem::replace(self.uses.get_mut(), Uses::NONE)
     }
 
-    /// Gives it back once `point` is complete: the caller knows all its uses.
+    /// Frees the page once `point` is complete, which must cover all its uses.
     pub(super) fn release_after(self, context: &Context<D>, point: SyncPoint) {
         let bytes = self.backing.location.reserved();
         context.release_after(Retired::from(self.backing), point, bytes);
     }
 
-    /// Gives it back after these uses.
+    /// Frees the page after these uses.
     pub(super) fn release_used(self, context: &Context<D>, uses: Uses) {
         match uses {
             Uses::Submitted(point) => self.release_after(context, point),
@@ -161,26 +160,26 @@ impl<D: Device> Page<D> {
         }
     }
 
-    /// Gives it back after the uses that were noted.
+    /// Frees the page after its recorded uses.
     pub(super) fn release_noted(mut self, context: &Context<D>) {
         let uses = self.take_uses();
         self.release_used(context, uses);
     }
 
-    /// Gives it back once no recording and no GPU work can use it any more.
+    /// Frees the page once no recording and no GPU work can use it.
     pub(crate) fn release(self, context: &Context<D>) {
         let bytes = self.backing.location.reserved();
         context.release(Retired::from(self.backing), self.born, bytes);
     }
 }
 
-/// The pages that a recording fills. The current one may have begun with an earlier recording.
+/// The pages filled by a recording. An earlier recording may have begun to fill the current one.
 pub(crate) struct Pages<D: Device> {
-    /// The index of the pages in the [pool](super::PagePool) that they go back to.
+    /// Index of the thread pages in the [pool](super::PagePool) that they return to.
     thread_pages: usize,
     pages: AppendList<Box<Page<D>>>,
     current: Cell<usize>,
-    /// The next free byte of the current page, and its end; both 0 while there is none.
+    /// The next free byte of the current page, and its end; both 0 without a current page.
     next: Cell<u64>,
     end: Cell<u64>,
 }
@@ -200,13 +199,13 @@ impl<D: Device> Pages<D> {
         self.thread_pages
     }
 
-    /// Lets them go back to the pages of another thread.
+    /// Makes them return to the pages of another thread.
     pub(super) const fn move_to(&mut self, thread_pages: usize) {
         self.thread_pages = thread_pages;
     }
 
-    /// The next bytes of the current page at a multiple of `align`, a power of two: the page's
-    /// index, and the offset in it.
+    /// The next bytes of the current page at a multiple of `align`, a power of two. Returns the page's index, and the offset in
+    /// the page.
     #[inline]
     pub(crate) fn bump(&self, size: u64, align: u64) -> Option<(usize, u64)> {
         let offset = self.next.get().checked_add(align - 1)? & !(align - 1);
@@ -220,8 +219,7 @@ impl<D: Device> Pages<D> {
         self.pages.get(index).map(|page| &**page)
     }
 
-    /// Takes a page in, of which the first `used` bytes are given out and the rest is to be filled
-    /// from here on. Its index.
+    /// Adds a page with its first `used` bytes allocated; the rest is filled next. Returns its index.
     pub(crate) fn begin(&self, mut page: Box<Page<D>>, used: u64) -> (usize, &Page<D>) {
         page.is_common = true;
         self.end.set(page.size());
@@ -231,13 +229,13 @@ impl<D: Device> Pages<D> {
         (index, page)
     }
 
-    /// Takes a page in that is full from the beginning. Its index.
+    /// Adds a page that is full from the beginning. Returns its index.
     pub(crate) fn keep(&self, page: Box<Page<D>>) -> (usize, &Page<D>) {
         (self.pages.len(), self.pages.push(page))
     }
 
-    /// The recording was submitted, as `submission`, or discarded: gives back every page that was made for one thing, and
-    /// makes the current one the first.
+    /// Ends the recording, submitted as `submission`, or discarded: frees every page made for a single allocation, and makes
+    /// the current page the first.
     pub(super) fn end_recording(&mut self, context: &Context<D>, submission: SyncPoint) {
         if self.next == self.end {
             // It is full, too.
@@ -259,18 +257,18 @@ impl<D: Device> Pages<D> {
         }
     }
 
-    /// Hands out the full pages of a recording that is over. The iterator must run to its end.
+    /// Takes out the full pages of an ended recording. The iterator must run to its end.
     pub(super) fn take_filled(&mut self) -> impl Iterator<Item = Box<Page<D>>> {
         let kept = self.kept();
         self.pages.drain(kept)
     }
 
-    /// How many pages stay when the recording is over: the current one, if there is one.
+    /// Number of pages kept at the end of the recording: the current one, if any.
     fn kept(&self) -> usize {
         usize::from(self.end.get() > 0).min(self.pages.len())
     }
 
-    /// Gives back every page, after the recordings that have ended.
+    /// Frees all pages, after the recordings that have ended.
     pub(super) fn release(mut self, context: &Context<D>) {
         self.pages.drain(0).for_each(|page| page.release_noted(context));
     }

@@ -11,16 +11,16 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::time::SyncPoint;
 
-/// Threads are told apart up to this number, modulo it.
+/// Threads are distinguished by their number modulo this.
 const THREADS: usize = 16;
 
-/// On cache lines of its own, so that threads do not slow each other.
+/// On separate cache lines, so that threads do not slow each other down.
 #[repr(align(128))]
 struct PaddedThreadPages<D: Device>(Mutex<ThreadPages<D>>);
 
-/// Pages that no recording holds, apart for each thread: a thread gets those back that it has filled before,
-/// which may still be in its cache, and contends with no other thread. If it has none, it takes another
-/// thread's, so that no memory is allocated while any page is free.
+/// Pages that no recording holds, separate for each thread: a thread gets back the pages that it filled before, which may still
+/// be in its cache, without contention. A thread without pages takes another thread's, so that no memory is allocated while any
+/// page is free.
 pub(crate) struct PagePool<D: Device> {
     threads: [PaddedThreadPages<D>; THREADS],
     /// A bit for each index of `threads` that may have pages; set and cleared under its lock.
@@ -48,8 +48,8 @@ impl<D: Device> PagePool<D> {
         pages
     }
 
-    /// A page that was filled before and that nothing uses any more; of the thread `own`, if it has one. Asks the
-    /// driver how far the GPU is where there is none as far as is known.
+    /// A full page that is no longer in use; from the thread `own`, if it has one. Queries the progress of the GPU if none is
+    /// known to be free.
     pub(crate) fn take_free(&self, own: usize, context: &Context<D>) -> Option<Box<Page<D>>> {
         let find = || {
             let page = self.threads[own].0.lock().take_free(context);
@@ -62,7 +62,7 @@ impl<D: Device> PagePool<D> {
         })
     }
 
-    /// The pages of other threads, where there may be any and their lock is free.
+    /// The pages of other threads that may have any, as far as their locks are free.
     fn of_others(&self, own: usize) -> impl Iterator<Item = MutexGuard<'_, ThreadPages<D>>> {
         let others = self.stocked().filter(move |thread_pages| *thread_pages != own);
         others.filter_map(|thread_pages| self.threads[thread_pages].0.try_lock())
@@ -74,7 +74,7 @@ impl<D: Device> PagePool<D> {
         (0..THREADS).filter(move |thread_pages| stocked & (1 << thread_pages) != 0)
     }
 
-    /// Takes the pages of a recording that was submitted, as `submission`, or discarded.
+    /// Takes the pages of a recording, submitted as `submission`, or discarded.
     pub(crate) fn put_back(&self, mut pages: Box<Pages<D>>, context: &Context<D>, submission: SyncPoint) {
         pages.end_recording(context, submission);
         let number = pages.thread_pages();
@@ -91,8 +91,8 @@ impl<D: Device> PagePool<D> {
         }
     }
 
-    /// Gives back the pages that no recording has taken for the configured frames. Cost: those, and the
-    /// pages that were filled since the last time.
+    /// Frees the pages that no recording has taken for the configured number of frames. Cost: O(freed pages + pages filled
+    /// since the last call).
     pub(crate) fn end_frame(&self, context: &Context<D>) {
         let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
         let mut gone = Gone::new();
@@ -106,14 +106,14 @@ impl<D: Device> PagePool<D> {
         gone.release(context);
     }
 
-    /// Gives back the full pages that nothing uses any more.
+    /// Frees the full pages that are not in use.
     pub(crate) fn release_free(&self, context: &Context<D>) {
         let mut gone = Gone::new();
         self.stocked().for_each(|number| self.threads[number].0.lock().clear_free(context, &mut gone));
         gone.release(context);
     }
 
-    /// Gives all pages back.
+    /// Frees all pages.
     pub(crate) fn release_all(&self, context: &Context<D>) {
         let mut gone = Gone::new();
         self.stocked().for_each(|number| self.threads[number].0.lock().clear(&mut gone));
@@ -121,22 +121,22 @@ impl<D: Device> PagePool<D> {
     }
 }
 
-/// A page or pages, and the frame in which a recording last had them.
+/// A page or pages, and the frame in which a recording last held them.
 struct Since<T> {
     frame: u64,
     what: T,
 }
 
-/// The pages of one thread that no recording holds: partly filled ones, which the next recording goes on with,
-/// and full ones, which wait for the submissions of the recordings that filled them.
+/// The pages of one thread that no recording holds: partly filled ones, which the next recording continues to fill, and full
+/// ones, which wait for the submissions of the recordings that filled them.
 ///
-/// Each list is in the order in which the pages came: those at the front, or at the bottom, are the oldest.
+/// Each list is in the order of arrival: the pages at the front, or at the bottom, are the oldest.
 pub(super) struct ThreadPages<D: Device> {
     /// The last used on top.
     begun: Vec<Since<Box<Pages<D>>>>,
     /// Full, with the sync point that they must outlive.
     pending: VecDeque<Since<(Box<Page<D>>, SyncPoint)>>,
-    /// Nothing uses them, the last used on top.
+    /// Not in use, the last used on top.
     free: Vec<Since<Box<Page<D>>>>,
 }
 
@@ -157,14 +157,14 @@ impl<D: Device> ThreadPages<D> {
         self.begun.push(Since { frame: context.current_frame(), what });
     }
 
-    /// A full page that nothing uses any more.
+    /// A full page that is no longer in use.
     pub(super) fn take_free(&mut self, context: &Context<D>) -> Option<Box<Page<D>>> {
         self.find_free(context);
         self.free.pop().map(|free| free.what)
     }
 
-    /// Takes a full page of a recording that was submitted, as `last`, or discarded. Recordings have a page one after the
-    /// other, so that no recording that is open uses it.
+    /// Takes a full page of a recording, submitted as `last`, or discarded. A page belongs to one recording at a time, so that
+    /// no open recording uses it.
     pub(super) fn put_filled(&mut self, mut page: Box<Page<D>>, context: &Context<D>, last: SyncPoint) {
         page.note_uses(Uses::Submitted(last));
         let point = match page.take_uses() {
@@ -174,8 +174,8 @@ impl<D: Device> ThreadPages<D> {
         self.pending.push_back(Since { frame: context.current_frame(), what: (page, point) });
     }
 
-    /// Finds the pages whose sync points are complete. A page that waits for a slow queue may delay the pages behind
-    /// it, at most for the time that idle pages are kept.
+    /// Collects the pages with complete sync points. A page that waits for a slow queue may delay the pages behind it, at most
+    /// for the time that idle pages are kept.
     fn find_free(&mut self, context: &Context<D>) {
         let completed = context.clock.completed();
         while self.pending.front().is_some_and(|pending| pending.what.1.is_covered_by(&completed))
@@ -185,7 +185,7 @@ impl<D: Device> ThreadPages<D> {
         }
     }
 
-    /// Gives up the pages that no recording has had since the frame `oldest`.
+    /// Removes the pages that no recording has held since the frame `oldest`.
     pub(super) fn end_frame(&mut self, oldest: u64, context: &Context<D>, gone: &mut Gone<D>) {
         self.find_free(context);
         let begun = self.begun.partition_point(|begun| begun.frame < oldest);
@@ -199,13 +199,13 @@ impl<D: Device> ThreadPages<D> {
         }
     }
 
-    /// Gives up the full pages that nothing uses any more.
+    /// Removes the full pages that are not in use.
     pub(super) fn clear_free(&mut self, context: &Context<D>, gone: &mut Gone<D>) {
         self.find_free(context);
         gone.filled.extend(self.free.drain(..).map(|free| *free.what));
     }
 
-    /// Gives up all pages.
+    /// Removes all pages.
     pub(super) fn clear(&mut self, gone: &mut Gone<D>) {
         gone.begun.extend(self.begun.drain(..).map(|begun| *begun.what));
         self.pending.drain(..).for_each(|pending| gone.take_pending(pending.what));
@@ -213,8 +213,7 @@ impl<D: Device> ThreadPages<D> {
     }
 }
 
-/// Pages that were given up under a lock, to be released without it: once the manager is gone, a release may
-/// run the program's code.
+/// Pages removed under a lock, to be freed without it: after the end of the manager, freeing a page may run the program's code.
 pub(super) struct Gone<D: Device> {
     begun: Vec<Pages<D>>,
     filled: Vec<Page<D>>,

@@ -9,48 +9,47 @@ use tenure_suballoc::Ring;
 
 use crate::time::{Clock, Recordings, Stamp, SyncPoint};
 
-/// A frame of a ring: what was allocated between two closes.
+/// A frame of a ring: the allocations between two closes.
 #[derive(Debug)]
 struct Mark {
     /// The newest recording that may use its bytes.
     tag: u64,
-    /// When its first byte may have been given out: submissions before that do not use it.
+    /// Stamp of its first allocation: earlier submissions do not use it.
     opened: Stamp,
-    /// What must be complete before its bytes may be overwritten; known once no recording that may
-    /// use them is open.
+    /// Must be complete before its bytes may be overwritten; known once no open recording may use them.
     point: Option<SyncPoint>,
 }
 
-/// What keeps the oldest bytes of a full ring from being overwritten.
+/// The obstacle to overwriting the oldest bytes of a full ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Oldest {
-    /// The GPU: this must be complete.
+    /// The GPU: this sync point must be complete.
     Submitted(SyncPoint),
     /// A recording that is still open.
     Recording,
 }
 
-/// What an [`UploadRing`](crate::UploadRing) has been through. Bytes.
+/// Statistics of an [`UploadRing`](crate::UploadRing). Bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RingStats {
     /// Its size.
     pub capacity: u64,
-    /// Held by frames now, with padding and what was skipped at the end.
+    /// Held by frames now, with padding and the bytes skipped at the end.
     pub used: u64,
-    /// The most ever held at once.
+    /// Peak of `used`.
     pub peak_used: u64,
     /// Frames that hold bytes now, besides the one being recorded.
     pub frames: u64,
-    /// Allocations ever made, those with a buffer of their own included.
+    /// Allocations ever made, including dedicated ones.
     pub allocations: u64,
-    /// Bytes ever allocated, likewise.
+    /// Bytes ever allocated, including dedicated ones.
     pub bytes: u64,
-    /// Times that an allocation had to wait for a frame.
+    /// Number of waits of allocations for a frame.
     pub waits: u64,
     /// Nanoseconds spent in those waits.
     pub waited_ns: u64,
-    /// Allocations that were too large and got a buffer of their own.
+    /// Allocations that were too large for the ring and got a dedicated buffer.
     pub dedicated: u64,
 }
 
@@ -61,7 +60,7 @@ pub(crate) struct RingFrames {
     /// A mark for each closed frame of the ring. The first `dated` marks have sync points.
     marks: VecDeque<Mark>,
     dated: usize,
-    /// When the frame that is open began.
+    /// Stamp of the beginning of the open frame.
     opened: Stamp,
     pub(crate) stats: RingStats,
 }
@@ -82,7 +81,7 @@ impl RingFrames {
         Some(offset)
     }
 
-    /// Ends the frame that is open, and frees those that the GPU is known to be done with.
+    /// Closes the open frame, and frees the frames that the GPU is known to have finished.
     pub(crate) fn close(&mut self, recordings: &Recordings, clock: &Clock) {
         let (tag, next) = (recordings.newest(), clock.stamp());
         if self.ring.close(()) > 0 {
@@ -92,7 +91,7 @@ impl RingFrames {
         self.free(recordings, clock);
     }
 
-    /// Frees the frames that the GPU is known to be done with.
+    /// Frees the frames that the GPU is known to have finished.
     pub(crate) fn free(&mut self, recordings: &Recordings, clock: &Clock) {
         self.date(recordings, clock);
         let (marks, completed) = (&mut self.marks, clock.completed());
@@ -102,11 +101,11 @@ impl RingFrames {
         self.dated -= before - marks.len();
     }
 
-    /// Sets the sync points of frames that no open recording can use any more. Tags rise, so these are the oldest
-    /// frames without a sync point.
+    /// Sets the sync points of frames that no open recording can use any more. Tags increase, so these are the oldest frames
+    /// without a sync point.
     fn date(&mut self, recordings: &Recordings, clock: &Clock) {
-        // The order matters: what is older than `oldest_open` was submitted before that was read,
-        // so the serials, read later, include it.
+        // The order matters: recordings older than `oldest_open` were submitted before that was read, so the serials, read
+        // later, include them.
         let oldest_open = recordings.oldest_open();
         while let Some(undated) = self.marks.get_mut(self.dated)
             && undated.tag < oldest_open
@@ -116,11 +115,11 @@ impl RingFrames {
         }
     }
 
-    /// What to wait for before anything more can be freed.
+    /// The condition for freeing more frames.
     pub(crate) fn oldest(&self) -> Oldest {
         match self.marks.front().and_then(|mark| mark.point) {
             Some(point) => Oldest::Submitted(point),
-            // Nothing is closed, or what is may still be used.
+            // No frame is closed, or open recordings may use the oldest one.
             None => Oldest::Recording,
         }
     }
@@ -130,10 +129,10 @@ impl RingFrames {
     }
 }
 
-/// The rings of a manager, for the end of frames.
+/// The rings of a manager, closed at the end of frames.
 #[derive(Default)]
 pub(crate) struct Rings {
-    /// Set and cleared under the lock: many programs have none, and each purge asks.
+    /// Set and cleared under the lock: many programs have no ring, and each purge asks.
     has_some: AtomicBool,
     rings: Mutex<Vec<Weak<Mutex<RingFrames>>>>,
 }
@@ -149,7 +148,7 @@ impl Rings {
         self.has_some.store(true, Ordering::Release);
     }
 
-    /// Ends a frame of every ring. Cost: the rings.
+    /// Ends a frame of every ring. Cost: O(rings).
     pub(crate) fn close(&self, recordings: &Recordings, clock: &Clock) {
         if !self.has_some.load(Ordering::Acquire) {
             return;

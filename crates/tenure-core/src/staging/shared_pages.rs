@@ -1,4 +1,4 @@
-//! Pages of mapped memory that the copies of all threads share.
+//! Pages of mapped memory for the copies of all threads.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,17 +13,16 @@ use crate::memory::{AllocationFlags, MakeRoom};
 use crate::time::SyncPoint;
 use crate::{BufferDesc, Config, Error, MemoryUse};
 
-/// Bytes; of a page: whole blocks of every format begin at a multiple of it, as does everything else
-/// that is copied.
+/// Alignment of a page in bytes: whole blocks of every format, and all other copied data, begin at a multiple of it.
 const PAGE_ALIGNMENT: u64 = 256;
 
-/// Bytes of the first page: the least that the configuration allows.
+/// Size of the first page in bytes: the smallest size that the configuration allows.
 pub(crate) const FIRST_PAGE: u64 = 64 << 10;
 
-/// Bytes of a page, to be copied from or to.
+/// A range of a page, to be copied from or to.
 pub(crate) struct Part<D: Device> {
     pub(crate) page: Arc<Page<D>>,
-    /// In the page.
+    /// Offset in the page.
     pub(crate) offset: u64,
 }
 
@@ -36,13 +35,13 @@ impl<D: Device> Part<D> {
         self.page.read(self.offset + offset, out)
     }
 
-    /// Byte of the API buffer at which it begins.
+    /// Offset in the API buffer, in bytes.
     pub(crate) fn start(&self) -> u64 {
         self.page.base() + self.offset
     }
 }
 
-/// What pages are for.
+/// The purpose of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Copies read them.
@@ -51,7 +50,7 @@ pub(crate) enum Purpose {
     Readbacks,
 }
 
-/// A page that is being given out.
+/// The page that allocations are made from.
 struct Current<D: Device> {
     page: Arc<Page<D>>,
     next: u64,
@@ -59,12 +58,12 @@ struct Current<D: Device> {
     frame: u64,
 }
 
-/// A page that nobody holds, for the next time that one is full.
+/// An unused page, kept until the current one is full.
 struct Spare<D: Device> {
     page: Page<D>,
     /// The newest recording that may use it.
     tag: u64,
-    /// What it must outlive; known once no recording that may use it is open.
+    /// Must be complete before its reuse; known once no open recording may use it.
     point: Option<SyncPoint>,
 }
 
@@ -80,25 +79,25 @@ impl<D: Device> Spare<D> {
 struct State<D: Device> {
     current: Option<Current<D>>,
     spare: Option<Spare<D>>,
-    /// Bytes of the last page that was made, which pages are to have from now on; 0 before the first.
+    /// Size of the last created page in bytes, the size of new pages; 0 before the first.
     size: u64,
-    /// Pages that are shared and not given back: the current one, full ones that are used, the spare one.
+    /// Number of shared pages: the current one, full ones in use, the spare one.
     alive: u32,
 }
 
-/// Where uploads and readbacks find their bytes: a bump through pages; what takes half a page of the configured
-/// size or more has one to itself. Whoever lets go of a page last gives it back.
+/// Memory of uploads and readbacks: a bump through pages; an allocation of half the configured page size or more has a page of
+/// its own. The last holder of a page frees it.
 ///
-/// The first page is small. Two take turns; where both are in use, a third one is twice as large, up to the configured
-/// size: so that they come to be as large as the traffic needs, and no larger. Where there is no memory for that, a page is
-/// as small as it can be.
+/// The first page is small. Two pages alternate; when both are in use, a third one of twice the size is created, up to the
+/// configured size: so pages become as large as the traffic needs, and no larger. When memory is too short for that, a page is
+/// as small as possible.
 ///
-/// One page that was let go of is kept as long as pages are in use: it takes turns with the current
-/// one where a page lasts for many frames, so that its memory does not come and go.
+/// One free page is kept while pages are in use: it alternates with the current one where a page lasts for many frames, so that
+/// its memory is not freed and allocated repeatedly.
 pub(crate) struct SharedPages<D: Device> {
     purpose: Purpose,
     state: Mutex<State<D>>,
-    /// Held while a page is made; taken before the state.
+    /// Held while a page is created; locked before the state.
     growing: Mutex<()>,
 }
 
@@ -108,7 +107,7 @@ impl<D: Device> SharedPages<D> {
         Self { purpose, state: Mutex::new(state), growing: Mutex::new(()) }
     }
 
-    /// Bytes of the largest page.
+    /// Size of the largest page in bytes.
     const fn page_size(&self, config: &Config) -> u64 {
         match self.purpose {
             Purpose::Uploads => config.staging.upload_page,
@@ -127,7 +126,7 @@ impl<D: Device> SharedPages<D> {
     ) -> Result<Part<D>, Error> {
         if size < self.page_size(&context.config) / 2 {
             match self.share(context, room, size, align) {
-                // Without the lock, so that others do not wait, too.
+                // Without the lock, so that other threads do not wait, too.
                 Err(Error::OutOfMemory(_)) if !flags.contains(AllocationFlags::NEVER_WAIT) => {}
                 shared => return shared,
             }
@@ -136,7 +135,7 @@ impl<D: Device> SharedPages<D> {
         Ok(Part { page, offset: 0 })
     }
 
-    /// Bytes of a page that is shared, without a wait for memory.
+    /// A range of a shared page, without a wait for memory.
     fn share(
         &self,
         context: &Context<D>,
@@ -149,13 +148,13 @@ impl<D: Device> SharedPages<D> {
         if let Some(part) = self.bump(size, align, frame) {
             return Ok(part);
         }
-        // One thread makes a page; the others wait, and take from it. The state is not locked: where memory is
-        // short, these pages are asked to give some back.
+        // One thread creates a page; the others wait, and allocate from it. The state is not locked: when memory is short,
+        // these pages are asked to free some.
         let _growing = self.growing.lock();
         if let Some(part) = self.bump(size, align, frame) {
             return Ok(part);
         }
-        // A program without frames may do nothing else by which pages come back.
+        // In a program without frames, nothing else may return pages.
         context.reclaim();
         let (spare, wanted) = {
             let mut state = self.state.lock();
@@ -191,7 +190,7 @@ impl<D: Device> SharedPages<D> {
         Ok(part)
     }
 
-    /// Bytes of the current page, if it has room.
+    /// A range of the current page, if it has room.
     fn bump(&self, size: u64, align: u64, frame: u64) -> Option<Part<D>> {
         let mut state = self.state.lock();
         let current = state.current.as_mut()?;
@@ -200,7 +199,7 @@ impl<D: Device> SharedPages<D> {
         Some(Part { page: current.page.clone(), offset })
     }
 
-    /// Lets go of a share in a page; the last one gives it back, or keeps it as the spare one. Each holder reports its uses, so
+    /// Releases a reference to a page; the last one frees it, or keeps it as the spare one. Each holder reports its uses, so
     /// that the page does not wait for other open recordings.
     pub(crate) fn let_go(&self, context: &Context<D>, page: Arc<Page<D>>, uses: Uses) {
         page.note_uses(uses);
@@ -222,12 +221,12 @@ impl<D: Device> SharedPages<D> {
         page.release_used(context, uses);
     }
 
-    /// Finds out what the spare page must outlive, and gives the pages back if nothing was taken from
-    /// them for the configured frames.
+    /// Determines the sync point of the spare page, and frees the pages if nothing was allocated from them for the configured
+    /// number of frames.
     pub(crate) fn end_frame(&self, context: &Context<D>) {
         let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
         let mut state = self.state.lock();
-        // As soon as can be: the later, the more submissions it would have to outlive for nothing.
+        // As soon as possible: later, it would cover more submissions than necessary.
         state.date_spare(context);
         let is_idle = state.current.as_ref().is_some_and(|current| current.frame < oldest);
         drop(state);
@@ -236,7 +235,7 @@ impl<D: Device> SharedPages<D> {
         }
     }
 
-    /// Gives the pages back that nobody holds.
+    /// Frees the pages without holders.
     pub(crate) fn release(&self, context: &Context<D>) {
         let (current, spare) = {
             let mut state = self.state.lock();
@@ -276,10 +275,10 @@ impl<D: Device> SharedPages<D> {
 }
 
 impl<D: Device> State<D> {
-    /// Finds what the spare page must outlive, once no recording that may use it is open.
+    /// Determines the sync point of the spare page, once no open recording may use it.
     fn date_spare(&mut self, context: &Context<D>) {
-        // The order matters: what is older than `oldest_open` was submitted before that was read,
-        // so the serials, read later, include it.
+        // The order matters: recordings older than `oldest_open` were submitted before that was read, so the serials, read
+        // later, include them.
         if let Some(spare) = &mut self.spare
             && spare.point.is_none()
             && spare.tag < context.recordings.oldest_open()
@@ -288,7 +287,7 @@ impl<D: Device> State<D> {
         }
     }
 
-    /// Bytes of a new page, of which `size` are needed.
+    /// Size of a new page in bytes, for an allocation of `size`.
     fn next_size(&self, size: u64, largest: u64) -> u64 {
         let grown = if self.alive < 2 { self.size } else { self.size * 2 };
         let grown = grown.max(FIRST_PAGE);
@@ -296,7 +295,7 @@ impl<D: Device> State<D> {
         grown.max(size.next_power_of_two()).min(largest)
     }
 
-    /// The spare page, if it is smaller than pages are now.
+    /// The spare page, if it is smaller than new pages.
     fn take_outgrown(&mut self) -> Option<Spare<D>> {
         let size = self.size;
         let spare = self.spare.take_if(|spare| spare.page.size() < size)?;
@@ -304,7 +303,7 @@ impl<D: Device> State<D> {
         Some(spare)
     }
 
-    /// The spare page, if it has `size` bytes and no recording and no GPU work can use it any more.
+    /// The spare page, if it has `size` bytes and no recording and no GPU work can use it.
     fn take_spare(&mut self, context: &Context<D>, size: u64) -> Option<Page<D>> {
         self.date_spare(context);
         let is_done = |spare: &mut Spare<D>| {

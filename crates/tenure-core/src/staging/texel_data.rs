@@ -1,4 +1,4 @@
-//! Texels as the program has them, and as copies want them.
+//! Layouts of texels, in the program's memory and in staging memory.
 
 use crate::device::{Block, BufferLayout, DeviceError};
 
@@ -40,7 +40,7 @@ impl<'a> TexelData<'a> {
     }
 }
 
-/// A box of texels in rows.
+/// The layout of a box of texels in rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Footprint {
     /// Bytes of one row of blocks, without padding.
@@ -51,15 +51,15 @@ pub(crate) struct Footprint {
     pub(crate) rows: u32,
     /// Slices.
     pub(crate) slices: u32,
-    /// Bytes from the first to the last.
+    /// Bytes from the first to the last row, with padding between them.
     pub(crate) size: u64,
 }
 
 impl Footprint {
-    /// The box of such blocks with rows at multiples of `pitch` bytes and no other padding.
+    /// The layout of a box with rows at multiples of `pitch` bytes and no other padding.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] for more bytes than can be counted.
+    /// [`DeviceError::InvalidCall`] if the size overflows.
     pub(crate) fn new(block: Block, extent: [u32; 3], pitch: u64) -> Result<Self, DeviceError> {
         let [width, height, slices] = extent;
         let too_large =
@@ -76,11 +76,11 @@ impl Footprint {
 
     /// Bytes without padding.
     pub(crate) const fn tight(&self) -> u64 {
-        // No more than with padding, which was counted.
+        // At most the padded size, which does not overflow.
         self.row.saturating_mul(self.rows as u64).saturating_mul(self.slices as u64)
     }
 
-    /// Reads texels out row by row, without padding.
+    /// Copies the texels out row by row, without padding.
     pub(crate) fn drain(
         &self,
         out: &mut [u8],
@@ -100,8 +100,8 @@ impl Footprint {
         Ok(())
     }
 
-    /// Writes texels from another layout, which holds them all: in one piece where rows and slices
-    /// lie alike, else row by row.
+    /// Copies texels in from another layout with the same rows and slices: in one piece where both layouts match, else row by
+    /// row.
     pub(crate) fn fill(
         &self,
         from: BufferLayout,
@@ -123,7 +123,7 @@ impl Footprint {
     }
 }
 
-/// Some of the program's bytes.
+/// A checked range of the program's bytes.
 fn part(bytes: &[u8], offset: u64, size: u64) -> Result<&[u8], DeviceError> {
     let limit = bytes.len() as u64;
     let range = usize::try_from(offset).ok().zip(usize::try_from(size).ok());

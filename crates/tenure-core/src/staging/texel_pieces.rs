@@ -1,18 +1,18 @@
-//! Regions of textures that are copied in pieces.
+//! Division of texture regions into pieces.
 
 use super::Footprint;
 use crate::device::{Block, DeviceError, TextureInfo, TextureRegion};
 
-/// The part of a region that has not been copied yet. Pieces are the whole region, whole slices, or rows of blocks of one
-/// slice, so that their bytes follow one another.
+/// The rest of a region that is not yet copied. A piece is the whole region, whole slices, or rows of blocks of one slice, so
+/// that its bytes are contiguous.
 pub(crate) struct TexelPieces {
     region: TextureRegion,
     block: Block,
-    /// Of the whole region.
+    /// Layout of the whole region.
     rows: Footprint,
-    /// Depth and stencil are copied a whole mip at a time.
+    /// False for depth and stencil, which are copied a whole mip at a time.
     is_divisible: bool,
-    /// Where the next piece begins: slices, and rows of blocks.
+    /// Begin of the next piece: slice, and row of blocks.
     slice: u32,
     row: u32,
 }
@@ -22,23 +22,23 @@ pub(crate) struct TexelPieces {
 pub(crate) struct TexelPiece {
     pub(crate) region: TextureRegion,
     pub(crate) rows: Footprint,
-    /// The slice and the row of blocks of the region at which it begins.
+    /// Its first slice and row of blocks in the region.
     pub(crate) slice: u32,
     pub(crate) row: u32,
 }
 
 impl TexelPieces {
-    /// All of a region that was checked, with rows at multiples of `pitch` bytes.
+    /// All of a checked region, with rows at multiples of `pitch` bytes.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] for more bytes than can be counted.
+    /// [`DeviceError::InvalidCall`] if the size overflows.
     pub(crate) fn new(info: &TextureInfo, region: TextureRegion, pitch: u64) -> Result<Self, DeviceError> {
         let block = region.block(info.format);
         let rows = Footprint::new(block, region.extent, pitch)?;
         Ok(Self { region, block, rows, is_divisible: !info.format.is_depth(), slice: 0, row: 0 })
     }
 
-    /// How the whole region lies.
+    /// Layout of the whole region.
     pub(crate) const fn all(&self) -> &Footprint {
         &self.rows
     }
@@ -47,7 +47,8 @@ impl TexelPieces {
         self.slice >= self.rows.slices
     }
 
-    /// The next piece: all of it in at most `whole` bytes, or at most `part` bytes of it, but a row of blocks at least.
+    /// The next piece: the whole region if it has at most `whole` bytes, or at most `part` bytes of it, but at least a row of
+    /// blocks.
     pub(crate) fn next(&self, whole: u64, part: u64) -> TexelPiece {
         let Self { region, block, rows, slice, row, .. } = *self;
         let is_untouched = slice == 0 && row == 0;
@@ -75,7 +76,7 @@ impl TexelPieces {
         TexelPiece { region: piece, rows: Footprint { rows: count, slices, size, ..rows }, slice, row }
     }
 
-    /// A piece was copied.
+    /// Advances past a copied piece.
     pub(crate) const fn advance(&mut self, piece: &TexelPiece) {
         self.row = piece.row + piece.rows.rows;
         if self.row == self.rows.rows {

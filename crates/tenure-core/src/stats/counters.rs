@@ -1,4 +1,4 @@
-//! Counters that are always on.
+//! Permanent counters.
 
 use std::sync::atomic::Ordering;
 
@@ -10,44 +10,44 @@ use crate::memory::{Class, PoolKind, ShardTotals, Shards};
 use crate::query::{GpuTime, QueryStore};
 use crate::transient_heaps::{TransientStats, Transients};
 
-/// One pool in numbers. Bytes.
+/// Statistics of one pool. Bytes.
 ///
-/// `reserved` adds up over all pools. `used`, `requested` and `allocations` do so without
-/// [`PoolKind::SmallBufferSlots`]: what that pool gives out are the blocks of [`PoolKind::SmallBuffers`].
+/// `reserved` adds up over all pools. `used`, `requested` and `allocations` do so without [`PoolKind::SmallBufferSlots`]: the
+/// allocations of that pool are the blocks of [`PoolKind::SmallBuffers`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PoolStats {
-    /// What it is for.
+    /// Its purpose.
     pub kind: PoolKind,
     /// The memory type of its heaps.
     pub memory_type: u8,
     /// Shards that threads have divided it into (see [`PoolConfig::shards`](crate::PoolConfig::shards)).
     pub shards: u32,
-    /// What the pool divides: its blocks. While nothing is created or given back on another thread at this
-    /// moment, that is `reserved` and `borrowed` together.
+    /// Bytes of its blocks. While no other thread creates or releases at this moment, that is `reserved` and `borrowed`
+    /// together.
     pub capacity: u64,
-    /// Taken from the driver: the blocks that are not borrowed, each from when it is made until it is
-    /// destroyed. So the sum over all pools is [`MemoryParts::pools`], always.
+    /// Taken from the driver: the blocks that are not borrowed, each from its creation until its destruction. The sum over all
+    /// pools always is [`MemoryParts::pools`].
     pub reserved: u64,
-    /// Bytes of blocks that lie in heaps of another pool, which has reserved them: those of
-    /// [`PoolKind::SmallBuffers`] lie in heaps of [`PoolKind::SmallBufferSlots`], where they are `used`.
+    /// Bytes of blocks that lie in heaps of another pool, which has reserved them: the blocks of [`PoolKind::SmallBuffers`] lie
+    /// in heaps of [`PoolKind::SmallBufferSlots`], where they are `used`.
     pub borrowed: u64,
-    /// Given out.
+    /// Allocated.
     pub used: u64,
-    /// Asked for by what was given out; the rest of `used` is waste by alignment and rounding.
+    /// Requested by the allocations; the rest of `used` is waste by alignment and rounding.
     pub requested: u64,
-    /// Skipped in front of what was given out, for its alignment.
+    /// Skipped in front of allocations, for their alignment.
     pub alignment_waste: u64,
-    /// Live ranges.
+    /// Live allocations.
     pub allocations: u64,
-    /// The most ever given out at once. Where threads have divided the pool, their peaks together, which
-    /// need not have been at the same time.
+    /// Peak of `used`. For a pool divided into shards, the sum of the shards' peaks, which may have occurred at different
+    /// times.
     pub peak_used: u64,
-    /// The most ever reserved at once.
+    /// Peak of `reserved`.
     pub peak_reserved: u64,
-    /// The largest free range; what is free beyond it is fragmented.
+    /// The largest free range; free bytes beyond it are fragmented.
     pub largest_free: u64,
 }
 
@@ -73,7 +73,7 @@ impl PoolStats {
         }
     }
 
-    /// Bytes given out beyond what was asked for, by rounding up.
+    /// Bytes allocated beyond the requests, by rounding up.
     #[must_use]
     pub const fn rounding_waste(&self) -> u64 {
         self.used.saturating_sub(self.requested).saturating_sub(self.alignment_waste)
@@ -86,17 +86,16 @@ impl PoolStats {
     }
 }
 
-/// What the memory that is taken from the driver is for. Bytes; each byte is in one part, from when the
-/// driver has given it until it is given back. What was dropped and is still in use by the GPU counts where it
-/// did before. The parts are complete: a program that adds them up is not to miss one, so that a further part
-/// would be a breaking change.
+/// The driver's memory by purpose. Bytes; each byte is in one part, from its allocation by the driver until it is freed.
+/// Dropped resources that the GPU still uses stay in their part. The list of parts is complete, and programs may sum it up, so
+/// a further part would be a breaking change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryParts {
     /// Blocks of pools: the sum of [`PoolStats::reserved`] over [`Stats::pools`].
     pub pools: u64,
-    /// Buffers and textures with memory of their own, but for transient ones; those among them that a
+    /// Buffers and textures with memory of their own, except transient ones; also resources that a
     /// [`PageAllocator`](crate::PageAllocator) could not place in a page.
     pub committed: u64,
     /// Pages of [page allocators](crate::PageAllocator).
@@ -112,7 +111,7 @@ impl MemoryParts {
         self.pools + self.committed + self.pages + self.transient
     }
 
-    /// Those of two memories together.
+    /// The sums of both.
     pub(super) const fn with(self, other: Self) -> Self {
         Self {
             pools: self.pools + other.pools,
@@ -123,7 +122,7 @@ impl MemoryParts {
     }
 }
 
-/// What happened in one frame, from the end of the one before to its own.
+/// The work of one frame, from the end of the previous frame to its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -137,27 +136,27 @@ pub struct FrameStats {
     pub destroyed: u64,
     /// Memory allocations made by the driver.
     pub driver_allocations: u64,
-    /// Things released that nothing used any more.
+    /// Objects released from the release queue.
     pub released: u64,
-    /// Nanoseconds that the beginning of frames waited for the GPU.
+    /// Nanoseconds that beginning frames waited for the GPU.
     pub waited_ns: u64,
 }
 
-/// The totals at the end of the last frame, to tell what the next one adds.
+/// The totals at the end of the last frame, from which the counts of the next one are computed.
 #[derive(Debug, Default)]
 pub(crate) struct FrameMeter {
-    /// Totals, in the fields of a frame's own numbers.
+    /// Totals, in the fields of the per-frame counts.
     totals: FrameStats,
     last: FrameStats,
 }
 
 impl FrameMeter {
-    /// What happened in the frame that ended last.
+    /// The counts of the last ended frame.
     pub(crate) const fn last(&self) -> FrameStats {
         self.last
     }
 
-    /// A frame has ended.
+    /// Ends a frame.
     pub(crate) fn end_frame<D: Device>(&mut self, number: u64, context: &Context<D>) {
         let objects = context.pools.objects.counts();
         let now = FrameStats {
@@ -180,7 +179,7 @@ impl FrameMeter {
     }
 }
 
-/// What the numbers of a manager are read from.
+/// The sources of the statistics of a manager.
 pub(crate) struct StatsSources<'a, D: Device> {
     pub(crate) context: &'a Context<D>,
     pub(crate) lists: &'a ListPool<D>,
@@ -190,7 +189,7 @@ pub(crate) struct StatsSources<'a, D: Device> {
     pub(crate) last_frame: FrameStats,
 }
 
-/// The state of a [`Gpu`](crate::Gpu) in numbers.
+/// Statistics of a [`Gpu`](crate::Gpu).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -198,23 +197,23 @@ pub(crate) struct StatsSources<'a, D: Device> {
 pub struct Stats {
     /// Frames begun.
     pub frames: u64,
-    /// Times that a frame had to wait for the GPU.
+    /// Number of waits of frames for the GPU.
     pub frame_waits: u64,
     /// Nanoseconds spent in those waits.
     pub frame_wait_ns: u64,
     /// Bytes taken from the driver: heaps and committed resources. The sum of [`reserved_by`](Self::reserved_by).
     pub reserved: u64,
-    /// What they are for.
+    /// These bytes by purpose.
     pub reserved_by: MemoryParts,
-    /// The most bytes ever taken at once.
+    /// Peak of `reserved`.
     pub peak_reserved: u64,
-    /// Heaps alive: of pools, page allocators and transient resources.
+    /// Live heaps: of pools, page allocators and transient resources.
     pub heaps: u64,
-    /// Committed API resources alive: the program's, transient ones, and the blocks of pools that are buffers. Their
-    /// bytes are in several parts of [`reserved_by`](Self::reserved_by).
+    /// Live committed API resources: the program's, transient ones, and the blocks of pools that are buffers. Their bytes are
+    /// in several parts of [`reserved_by`](Self::reserved_by).
     pub committed_resources: u64,
-    /// Bytes of textures whose memory is allocated lazily ([`LocationKind::Memoryless`](crate::LocationKind::Memoryless)):
-    /// the driver takes it once something is stored there, so it is no part of [`reserved`](Self::reserved).
+    /// Bytes of textures with lazily allocated memory ([`LocationKind::Memoryless`](crate::LocationKind::Memoryless)): the
+    /// driver allocates it on the first store, so it is not part of [`reserved`](Self::reserved).
     pub memoryless: u64,
     /// Memory allocations ever made by the driver.
     pub driver_allocations: u64,
@@ -228,28 +227,25 @@ pub struct Stats {
     pub lists_created: u64,
     /// Heaps of queries ever created.
     pub query_heaps_created: u64,
-    /// Live handles. Transient resources that wait for who acquires them, and the views that are kept with
-    /// them, are none: see [`TransientStats::cached`].
+    /// Live handles, without cached transient resources and their views: see [`TransientStats::cached`].
     pub live_objects: u64,
-    /// Things dropped that wait for recordings or the GPU.
+    /// Dropped objects that wait for recordings or the GPU.
     pub pending_releases: u64,
-    /// Bytes those hold.
+    /// Bytes of these objects.
     pub pending_bytes: u64,
-    /// Things ever released.
+    /// Objects ever released.
     pub released: u64,
-    /// Recordings open now.
+    /// Open recordings.
     pub open_recordings: u64,
-    /// What happened in the frame that ended last.
+    /// Counts of the last ended frame.
     pub last_frame: FrameStats,
-    /// GPU times of named scopes that arrived in the frame that ended last: those of submissions that the
-    /// manager knew to be complete at its end and not before. That is some frames after they were recorded:
-    /// [`GpuTime::frame`] says which. Each is in the statistics of one frame; where there are no frames, of one
-    /// [`purge`](crate::Gpu::purge).
+    /// GPU times of named scopes that arrived in the last ended frame: of the submissions that the manager first knew to be
+    /// complete at its end. These were recorded some frames earlier, as [`GpuTime::frame`] says. Each time is in the statistics
+    /// of one frame; in programs without frames, of one [`purge`](crate::Gpu::purge).
     pub gpu_times: Vec<GpuTime>,
-    /// GPU times that were given up so far: of more than 1,024 recordings that were not complete, or 16,384
-    /// times in one frame.
+    /// GPU times discarded so far: beyond 1,024 incomplete recordings, or 16,384 times in one frame.
     pub gpu_times_lost: u64,
-    /// Each pool that was ever needed, in the order of need.
+    /// Each pool ever created, in the order of creation.
     pub pools: Vec<PoolStats>,
     /// Descriptors.
     pub descriptors: DescriptorStats,
@@ -258,8 +254,8 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// API objects ever created: heaps, resources, command lists, heaps of queries, and what descriptors are in. In
-    /// steady state a frame adds none.
+    /// API objects ever created: heaps, resources, command lists, query heaps, and the API objects of descriptors
+    /// ([`DescriptorStats::objects_created`]). A frame in steady state adds none.
     #[must_use]
     pub const fn objects_created(&self) -> u64 {
         self.heaps_created

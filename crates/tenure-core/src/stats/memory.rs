@@ -1,46 +1,44 @@
-//! The memory heaps of a device: what is granted, what is used, and for what.
+//! The memory heaps of a device: budget, and usage by purpose.
 
 use super::MemoryParts;
 use crate::context::Context;
 use crate::device::{Device, HeapBudget, MemoryTypeId, Residency};
 use crate::memory::{Class, Levels, PoolKind, PoolShard, Pressure};
 
-/// One memory heap: what the operating system grants of it, and what is used. Bytes.
+/// One memory heap: its budget and its usage. Bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HeapMemory {
-    /// All there is.
+    /// Total size.
     pub size: u64,
-    /// It is local to the GPU.
+    /// True for memory local to the GPU.
     pub device_local: bool,
-    /// It is the [window](crate::device::MemoryHeap::is_window) through which the CPU sees a part of a card's memory.
+    /// True for the [window](crate::device::MemoryHeap::is_window) through which the CPU accesses a part of a card's memory.
     pub is_window: bool,
-    /// What the operating system grants the process now; `None` when nobody knows.
+    /// Budget that the operating system grants the process now; `None` if unknown.
     pub budget: Option<u64>,
-    /// What the process uses: as the operating system said last, with what the manager has taken and given back since.
-    /// Where nobody knows, what the manager has.
+    /// Usage of the process: the last value of the operating system, plus the manager's changes since. Where the operating
+    /// system reports none, the manager's usage.
     pub usage: u64,
-    /// The most that the manager takes: see [`Gpu::set_memory_cap`](crate::Gpu::set_memory_cap).
+    /// Cap of the manager's usage: see [`Gpu::set_memory_cap`](crate::Gpu::set_memory_cap).
     pub cap: Option<u64>,
-    /// What may still be taken before the usage exceeds the budget or the manager its cap; `None` when there is
-    /// neither. What is free within
-    /// blocks, or in blocks that are idle, comes on top.
+    /// Bytes that may be taken before the usage exceeds the budget or the manager's usage the cap; `None` without both. Free
+    /// ranges in blocks, and idle blocks, come on top.
     pub headroom: Option<u64>,
-    /// How near the usage is to the budget, or what the manager has to its cap, whichever is nearer.
+    /// Level of the usage against the budget, or of the manager's usage against its cap, whichever is nearer.
     pub pressure: Pressure,
-    /// What the manager has, by what it is for.
+    /// The manager's usage, by purpose.
     pub ours: MemoryParts,
-    /// Of [`MemoryParts::pools`], what is given out, or was dropped and waits for the GPU. The rest is free for what
-    /// goes to the same pool.
+    /// The part of [`MemoryParts::pools`] that is allocated, or was dropped and waits for the GPU. The rest is free for
+    /// allocations from the same pool.
     pub used: u64,
-    /// Of [`MemoryParts::pools`], the bytes of blocks that are empty. They are given back some frames later, at once by
+    /// The part of [`MemoryParts::pools`] in empty blocks. They are freed some frames later, at once by
     /// [`Gpu::trim`](crate::Gpu::trim), and before an allocation exceeds the budget.
     pub idle: u64,
-    /// Of [`ours`](Self::ours), the bytes of blocks that are evicted. Where a program decides what is resident they
-    /// are no part of [`usage`](Self::usage) and count against no cap; where the driver does, they have a low
-    /// priority.
+    /// The part of [`ours`](Self::ours) in evicted blocks. Where the program decides about residency they are not part of
+    /// [`usage`](Self::usage) and do not count against the cap; where the driver decides, they have a low priority.
     pub evicted: u64,
 }
 
@@ -52,11 +50,11 @@ pub struct HeapMemory {
 pub struct TypeMemory {
     /// The index of its heap.
     pub heap: usize,
-    /// What the manager has of it, by what it is for.
+    /// The manager's usage, by purpose.
     pub ours: MemoryParts,
 }
 
-/// The memory of a device: what [`Gpu::memory`](crate::Gpu::memory) returns.
+/// The memory of a device, as returned by [`Gpu::memory`](crate::Gpu::memory).
 ///
 /// The parts are complete: the sums of `ours` over all heaps, and over all types, are each
 /// [`Stats::reserved`](crate::Stats::reserved) while nothing is created or given back on another thread.
@@ -69,19 +67,19 @@ pub struct MemoryReport {
     pub heaps: Vec<HeapMemory>,
     /// Each memory type, by its index.
     pub types: Vec<TypeMemory>,
-    /// Bytes, in all heaps, of what was dropped and waits for recordings or the GPU.
+    /// Bytes, in all heaps, of dropped objects that wait for recordings or the GPU.
     pub pending_bytes: u64,
 }
 
 impl MemoryReport {
-    /// The heap that what the GPU alone uses goes to: the largest that is local to it. `None` on a device that has none.
+    /// The heap for GPU-only resources: the largest that is local to the GPU. `None` on a device without one.
     #[must_use]
     pub fn device_local(&self) -> Option<&HeapMemory> {
-        // Of equal ones the first, as in the order of memory types.
+        // Of equal heaps the first, as in the order of memory types.
         self.heaps.iter().rev().filter(|heap| heap.device_local).max_by_key(|heap| heap.size)
     }
 
-    /// The highest level of the heaps that are local to the GPU, but for a window.
+    /// The highest level of the heaps that are local to the GPU, except for a window.
     #[must_use]
     pub fn pressure(&self) -> Pressure {
         let heaps = self.heaps.iter().filter(|heap| heap.device_local && !heap.is_window);
@@ -118,7 +116,7 @@ impl MemoryReport {
             let Some(of_type) = types.get_mut(usize::from(memory.0)) else { return };
             of_type.ours.pools += reserved;
             let Some(heap) = heaps.get_mut(of_type.heap) else { return };
-            // What is given out of the heaps of slots are blocks of another pool.
+            // Allocations from the heaps of slots are blocks of another pool.
             if kind != PoolKind::SmallBufferSlots {
                 heap.used += shards.totals().pool.used;
             }
@@ -129,7 +127,7 @@ impl MemoryReport {
                 heap.ours = heap.ours.with(found.ours);
             }
         }
-        // Where the driver decides, what is evicted has a low priority, and is taken all the same.
+        // Where the driver decides about residency, evicted blocks have a low priority, but stay allocated.
         let leaves = properties.residency == Residency::Explicit;
         for heap in &mut heaps {
             let resident = heap.ours.total().saturating_sub(if leaves { heap.evicted } else { 0 });
@@ -143,7 +141,7 @@ impl MemoryReport {
     }
 }
 
-/// What there is of each memory type, but for pools.
+/// The manager's usage of each memory type, without pools.
 fn type_memories<D: Device>(context: &Context<D>) -> Vec<TypeMemory> {
     let objects = &context.pools.objects;
     let types = context.device().properties().memory_types.iter();
@@ -160,7 +158,7 @@ fn type_memories<D: Device>(context: &Context<D>) -> Vec<TypeMemory> {
     (0_u8..).zip(types).map(of_type).collect()
 }
 
-/// A memory heap's level of pressure has changed. Bytes.
+/// A change of a memory heap's level of pressure. Bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PressureChange {
@@ -168,12 +166,12 @@ pub struct PressureChange {
     pub heap: usize,
     /// The heap is local to the GPU.
     pub device_local: bool,
-    /// The level at the end of the frame before.
+    /// The level at the end of the previous frame.
     pub before: Pressure,
     /// The level now.
     pub now: Pressure,
-    /// What the operating system grants; the program's [cap](crate::Gpu::set_memory_cap) where that is nearer.
+    /// The budget of the operating system; the program's [cap](crate::Gpu::set_memory_cap) where that is nearer.
     pub budget: u64,
-    /// What the process uses; where the cap is nearer, what the manager has.
+    /// The usage of the process; where the cap is nearer, the manager's usage.
     pub usage: u64,
 }

@@ -1,4 +1,4 @@
-//! Seeing what happens: counters that are always on, and a walk on demand.
+//! Statistics: permanent counters, and detailed reports on demand.
 
 mod counters;
 mod memory;

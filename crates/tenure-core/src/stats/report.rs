@@ -1,4 +1,4 @@
-//! A walk over everything.
+//! Detailed reports.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ use crate::time::{HeldItems, Holder};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct BlockReport {
-    /// Its number in the pool, which [`LiveObject::block`] names. A later block may have it again.
+    /// Its number in the pool, as in [`LiveObject::block`]. Numbers are reused for later blocks.
     pub number: usize,
-    /// Taken from the driver, or borrowed from another pool.
+    /// Size, taken from the driver or borrowed from another pool.
     pub size: u64,
-    /// Given out, or lent to a shard, which may have it in hand.
+    /// Allocated, or lent to a shard, which may hold it as its reserve.
     pub used: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct BlockReport {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PoolReport {
-    /// In numbers.
+    /// Its statistics.
     pub stats: PoolStats,
     /// Its blocks.
     pub blocks: Vec<BlockReport>,
@@ -50,52 +50,52 @@ impl PoolReport {
     }
 }
 
-/// A handle that lives.
+/// A live handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LiveObject {
-    /// A number that no other object has while this one lives, and the same in every report of the manager: objects of two
-    /// reports are the same if their ids are. A resource keeps it where it is moved. A later object has it again once this one
-    /// was dropped, but not before 2²⁴ others were created.
+    /// Id of the object, unique among live objects and the same in every report of the manager: objects of two reports with
+    /// equal ids are the same object. A resource keeps its id when it moves. The id of a dropped object is not reused before
+    /// 2²⁴ others were created.
     pub id: u64,
     /// Its name; empty when it has none.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ObjectKind,
-    /// Bytes asked for.
+    /// Requested bytes.
     pub bytes: u64,
     /// The frame in which it was created.
     pub frame: u64,
     /// The [tag](crate::BufferDesc::tag) of its description; empty when it has none.
     pub tag: String,
-    /// Where its bytes are; `None` for what has no memory of its own, such as views. The following fields say more.
+    /// Kind of memory; `None` for objects without memory of their own, such as views. The following fields give details.
     pub location: Option<LocationKind>,
     /// The memory type, where the manager took the memory.
     pub memory_type: Option<u8>,
     /// The memory heap of that type.
     pub heap: Option<usize>,
-    /// What the pool is for that it is in.
+    /// The purpose of its pool.
     pub pool: Option<PoolKind>,
-    /// The index of that pool in [`Report::pools`]: several are for the same, and differ in what may share a block.
+    /// The index of that pool in [`Report::pools`]: several pools serve one purpose, for resources that cannot share a block.
     pub pool_index: Option<usize>,
-    /// The [number](BlockReport::number) of the pool's block that it is in.
+    /// The [number](BlockReport::number) of its block in the pool.
     pub block: Option<usize>,
-    /// The byte of the block or page at which it begins.
+    /// Offset in the block or page, in bytes.
     pub offset: Option<u64>,
-    /// The frame in which its handle was dropped, of what lives on because of its views.
+    /// The frame in which its handle was dropped, if its views keep it alive.
     pub dropped: Option<u64>,
-    /// The names of the views that keep it. Tables and sets keep views whose handles were dropped.
+    /// The names of the views that keep it alive. Tables and sets keep views whose handles were dropped.
     pub kept_by: Vec<String>,
-    /// What keeps it from moving; `None` for what does not move: it was not created as
-    /// [movable](crate::BufferDesc::movable), or has memory of its own that suits it.
+    /// State of a movable resource; `None` for resources that do not move: created without
+    /// [movable](crate::BufferDesc::movable), or with memory of their own that suits them.
     pub movable: Option<MovableReport>,
-    /// Where it was created, when [`Config::leak_backtraces`](crate::Config::leak_backtraces) is on.
+    /// Backtrace of its creation, when [`Config::leak_backtraces`](crate::Config::leak_backtraces) is on.
     pub backtrace: Option<String>,
 }
 
-/// A recording that is open, and what that costs.
+/// An open recording, with its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -105,33 +105,33 @@ pub struct OpenRecordingReport {
     pub name: String,
     /// Frames since it was opened.
     pub age: u64,
-    /// Bytes dropped since it was opened, which it holds back.
+    /// Bytes dropped since it was opened, whose release it holds back.
     pub held_back: u64,
 }
 
-/// What keeps dropped objects from being given back.
+/// The reason why dropped objects are not released yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum HolderKind {
-    /// Recordings that are open: see [`Report::open_recordings`].
+    /// Open recordings: see [`Report::open_recordings`].
     OpenRecordings,
     /// A submission that the GPU has not completed.
     Submission,
-    /// Nothing that is known: they were dropped, or a recording was submitted, since the manager last looked, as it does
-    /// when a frame begins and with [`Gpu::purge`](crate::Gpu::purge).
+    /// None known: the objects were dropped, or a recording was submitted, since the manager last checked, as it does when a
+    /// frame begins and with [`Gpu::purge`](crate::Gpu::purge).
     NextPurge,
 }
 
-/// Dropped objects that wait for the same.
+/// Dropped objects blocked by the same holder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HeldReport {
-    /// What they wait for.
+    /// The holder.
     pub holder: HolderKind,
     /// The [number](crate::QueueId) of the submission's queue.
     pub queue: Option<u8>,
@@ -139,14 +139,14 @@ pub struct HeldReport {
     pub serial: Option<u64>,
     /// The newest submission of that queue that is known to be complete.
     pub completed: Option<u64>,
-    /// How many objects those are.
+    /// Number of these objects.
     pub objects: u64,
-    /// Bytes that they hold.
+    /// Bytes of these objects.
     pub bytes: u64,
 }
 
 impl HeldReport {
-    /// Who holds what, open recordings first, then by queue and serial.
+    /// The held objects by holder: open recordings first, then by queue and serial.
     fn collect<D: Device>(context: &Context<D>) -> Vec<Self> {
         let completed = context.clock.completed();
         let report = |HeldItems { holder, count, bytes, .. }: HeldItems| {
@@ -168,7 +168,7 @@ impl HeldReport {
     }
 }
 
-/// Everything there is to see. With the feature `serde` it can be written as JSON; the schema is
+/// The complete state of a manager. With the feature `serde` it can be written as JSON; the schema is
 /// `schemas/report.schema.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -183,18 +183,17 @@ pub struct Report {
     pub backend: String,
     /// The counters.
     pub stats: Stats,
-    /// Each memory heap: what is granted, what is used, and for what.
+    /// Each memory heap: budget, and usage by purpose.
     pub memory: MemoryReport,
     /// Each pool, block by block.
     pub pools: Vec<PoolReport>,
-    /// Live handles, by name; with what is kept for whoever acquires transient resources, which
-    /// [`Stats::live_objects`] does not count.
+    /// Live handles, by name; with the cached transient resources, which [`Stats::live_objects`] does not count.
     pub objects: Vec<LiveObject>,
-    /// What lives, by tag, in alphabetical order. What has no tag is under the empty one.
+    /// Live objects by tag, in alphabetical order. Objects without a tag are under the empty one.
     pub tags: Vec<TagReport>,
     /// Open recordings, oldest first.
     pub open_recordings: Vec<OpenRecordingReport>,
-    /// What was dropped and not given back yet, by what it waits for.
+    /// Dropped objects that are not released yet, by holder.
     pub held: Vec<HeldReport>,
 }
 
@@ -227,11 +226,11 @@ impl Report {
 }
 
 impl LiveObject {
-    /// All of them, by name.
+    /// All live objects, by name.
     fn collect<D: Device>(context: &Context<D>) -> Vec<Self> {
         let mut objects = Vec::new();
         context.registry.for_each(|slot, record| objects.push((slot, Self::of(slot, record), record.place)));
-        // Only now: the pools have locks of their own.
+        // After the walk: the pools have locks of their own.
         let movables = MovableReport::collect(context);
         let mut views = views_of_dropped(&objects);
         let find = |(slot, object, place): (RecordSlot, Self, RecordedLocation)| Self {
@@ -244,7 +243,7 @@ impl LiveObject {
         objects
     }
 
-    /// Without its place.
+    /// The object without its location.
     fn of(slot: RecordSlot, record: &Record) -> Self {
         let Leak { name, kind, bytes, frame, backtrace } = Leak::of(record);
         Self {
@@ -320,7 +319,7 @@ fn views_of_dropped(
     views
 }
 
-/// What lives under one tag.
+/// Live objects of one tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -330,7 +329,7 @@ pub struct TagReport {
     pub tag: String,
     /// Live objects.
     pub objects: u64,
-    /// Bytes asked for by them.
+    /// Bytes requested by them.
     pub bytes: u64,
 }
 

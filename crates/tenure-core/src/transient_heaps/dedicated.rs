@@ -74,7 +74,7 @@ impl<D: Device> Dedicated<D> {
                 memory_use: MemoryUse::GpuOnly,
                 is_filled: false,
                 owner: MemoryOwner::Transient,
-                // Whoever holds the lock of the transient heaps does not wait for the GPU.
+                // A thread that holds the lock of the transient heaps must not wait for the GPU.
                 flags: AllocationFlags::NEVER_WAIT,
                 traits: BlockTraits::default(),
                 name,
@@ -92,8 +92,8 @@ impl<D: Device> Dedicated<D> {
         Ok(Acquired { key: self.entries.insert(entry), object, is_new: true })
     }
 
-    /// Destroys the resources that this frame has not used, unless the program alternates between them; those that the GPU
-    /// has finished with go at once.
+    /// Destroys the resources that this frame has not used, unless the program alternates between them; resources that the GPU
+    /// has finished with are freed at once.
     fn supersede(&mut self, context: &Context<D>, requester: Requester<'_>, frame: u64) {
         let superseded = &mut self.superseded;
         let before = self.entries.len();

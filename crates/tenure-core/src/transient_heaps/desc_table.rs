@@ -36,9 +36,9 @@ pub(crate) struct Description {
     pub(crate) desc: ResourceDesc,
     pub(crate) needs: Requirements,
     pub(crate) tenants: Tenants,
-    /// Its memory is allocated lazily: it takes none as long as nothing is stored there, so it shares none.
+    /// True for lazily allocated memory: it takes none until a store, so it shares none.
     pub(crate) is_memoryless: bool,
-    /// Bytes; of the heap that it is placed in.
+    /// Alignment of its heap in bytes.
     pub(crate) heap_alignment: u64,
 }
 

@@ -20,8 +20,8 @@ use crate::permit::OwnPermit as _;
 use crate::time::Recordings;
 use crate::{Buffer, Error, Name, Texture};
 
-/// The two kinds of transient resources. They share no heaps: a handle that a program keeps would hold back the heap of a
-/// whole graph.
+/// The two kinds of transient resources. They share no heaps: a handle kept by a program would otherwise hold back the heap of
+/// a whole graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Road {
     Graph,
@@ -41,7 +41,7 @@ pub(crate) struct Requester<'a> {
 }
 
 impl Requester<'_> {
-    /// Whether one of these recordings is open, other than the one that asks.
+    /// Whether one of these recordings is open, other than the requesting one.
     pub(crate) fn is_blocked_by(&self, users: Users) -> bool {
         match users {
             Users::UpTo(newest) => newest >= self.oldest_other,
@@ -96,7 +96,7 @@ impl<D: Device> Entry<D> {
     fn users(&self, recordings: &Recordings) -> Option<Users> {
         let acquired_by = self.object.aliased_range().map_or(0, |aliased_range| aliased_range.acquired_by());
         match self.object.is_recorded() {
-            // No other may have used it before that one is submitted.
+            // No other recording may have used it before that one is submitted.
             _ if recordings.is_open(acquired_by) => Some(Users::One(acquired_by)),
             true => Some(Users::UpTo(recordings.newest())),
             false => None,
@@ -104,7 +104,7 @@ impl<D: Device> Entry<D> {
     }
 }
 
-/// A resource that was acquired: the key of its entry, and whether it was created for that.
+/// An acquired resource: the key of its entry, and whether it was created for this request.
 pub(crate) struct Acquired<D: Device> {
     pub(crate) key: usize,
     pub(crate) object: Object<D>,
@@ -117,7 +117,7 @@ pub(crate) struct Heap<D: Device> {
     share: Arc<SharedHeap<D>>,
     pub(crate) memory: MemoryTypeId,
     pub(crate) tenants: Tenants,
-    /// Bytes; of the heap itself.
+    /// Alignment of the heap in bytes.
     pub(crate) alignment: u64,
     pub(crate) used: UsedRanges,
     owners: Owners,
@@ -215,7 +215,7 @@ impl<D: Device> Heap<D> {
         unused.map(|(_, entry)| 1 + entry.object.views()).sum()
     }
 
-    /// Whether resources of this description can be placed in it.
+    /// Whether resources of this description can be placed in the heap.
     pub(crate) fn suits(&self, description: &Description) -> bool {
         crate::memory::allows(description.needs.memory_types, self.memory)
             && self.tenants == description.tenants
@@ -340,7 +340,7 @@ impl<D: Device> Heap<D> {
         }
     }
 
-    /// Gives a resource back, which the recordings that are open may still use.
+    /// Gives a resource back, which the open recordings may still use.
     pub(crate) fn release(&mut self, key: usize, recordings: &Recordings, frame: u64) {
         if let Some(entry) = self.entries.get_mut(key) {
             entry.is_in_use = false;

@@ -1,9 +1,8 @@
 //! Placement hints: a plan of the last frame, offered to the next.
 //!
-//! Acquiring pass by pass does not tell ahead which resources will be needed; but consecutive frames resemble
-//! each other. What one frame acquired, when, and how long it kept it is planned as if it were a graph, and
-//! the next frame is offered those offsets, in that order. A hint is taken only if its bytes are free at that
-//! time, so a frame that turns out different is merely placed by first fit.
+//! Acquisitions pass by pass do not announce future resources; but consecutive frames resemble each other. The acquisitions of
+//! one frame, with their lifetimes, are planned like a graph, and the next frame gets these offsets as hints, in the same
+//! order. A hint is taken only if its bytes are free at that time, so a different frame is merely placed by first fit.
 //!
 //! A frame that differs from the one before is planned into the existing heaps. After two equal frames, if a plan into new
 //! heaps takes less memory than the heaps in use, the third frame creates the new heaps.
@@ -24,7 +23,7 @@ struct Acquisition {
     description: DescriptionId,
     size: u64,
     alignment: u64,
-    /// Of the heap itself.
+    /// Alignment of the heap in bytes.
     heap_alignment: u64,
     class: HeapClass,
     offset: HeapOffset,
@@ -32,7 +31,7 @@ struct Acquisition {
     recording: u64,
     /// The number of acquires and drops in the frame when it was acquired.
     first: u64,
-    /// The same when its bytes were available to others again; `None` if that was not within the frame.
+    /// The same when its bytes became available to other resources; `None` if that was not within the frame.
     last: Option<u64>,
 }
 
@@ -67,7 +66,7 @@ pub(crate) struct HeapLimit {
     pub(crate) most: u64,
     /// Sizes are multiples of this.
     pub(crate) alignment: u64,
-    /// Where no more than this is reserved, new heaps are not worth their creation.
+    /// Up to this reserved size, new heaps are not worth their creation.
     pub(crate) small: u64,
 }
 
@@ -79,7 +78,7 @@ pub(crate) struct NewHeap {
     pub(crate) alignment: u64,
 }
 
-/// Where a hint leads.
+/// The target of a hint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hint {
     pub(crate) heap: HintedHeap,
@@ -94,13 +93,13 @@ pub(crate) enum HintedHeap {
     New(usize),
 }
 
-/// The acquisitions of the current frame, and the hints made from those of the last.
+/// The acquisitions of the current frame, and the hints from the acquisitions of the last one.
 #[derive(Debug, Default)]
 pub(crate) struct Hints {
     frame: u64,
     events: u64,
     current: Vec<Acquisition>,
-    /// More was acquired than is noted.
+    /// True when more was acquired than is recorded.
     has_overflowed: bool,
     /// The acquisitions of the frame that hints were made from.
     previous: Vec<Acquisition>,
@@ -108,9 +107,9 @@ pub(crate) struct Hints {
     hinted: Vec<Hint>,
     /// The heaps that were made by a plan.
     made: Vec<u64>,
-    /// The heaps that hints lead to and that are not there yet.
+    /// New heaps that hints refer to and that do not exist yet.
     new_heaps: Vec<NewHeap>,
-    /// Frames like `previous` have been planned into fewer heaps, or need none.
+    /// True when frames like `previous` have been planned into fewer heaps, or need none.
     is_merged: bool,
     /// Frames like `previous` in a row, since the last one that was planned into smaller heaps.
     alike: u64,
@@ -128,7 +127,7 @@ pub(crate) struct AcquisitionId {
 impl Hints {
     /// The hint for a resource of this description. Hints before it that the frame skipped are given up.
     pub(crate) fn next(&mut self, description: DescriptionId) -> Option<Hint> {
-        /// How many acquisitions a frame may skip and still count as similar to the last.
+        /// Maximum number of acquisitions that a frame similar to the last one may skip.
         const MAX_SKIPPED: usize = 8;
         let ahead = self.previous.get(self.next..)?.iter().take(MAX_SKIPPED);
         let at = self.next + ahead.into_iter().position(|previous| previous.description == description)?;
@@ -136,8 +135,8 @@ impl Hints {
         self.hinted.get(at).copied()
     }
 
-    /// Notes an acquisition. A frame with more of them than renderers have is not planned; nor is what a
-    /// program acquires that has no frames.
+    /// Records an acquisition. Frames with more acquisitions than any renderer makes are not planned, nor are programs without
+    /// frames.
     pub(crate) fn acquired(
         &mut self,
         description: &Description,
@@ -189,12 +188,12 @@ impl Hints {
         self.events
     }
 
-    /// The heap that is planned, by its index.
+    /// The planned heap with this index.
     pub(crate) fn new_heap(&self, index: usize) -> Option<NewHeap> {
         self.new_heaps.get(index).copied()
     }
 
-    /// The heap that was planned is there; `None` where there is no memory for it.
+    /// Records the creation of the planned heap; `None` if memory was too short for it.
     pub(crate) fn note_made(&mut self, index: usize, heap: Option<u64>) {
         match heap {
             Some(heap) => {
@@ -206,8 +205,8 @@ impl Hints {
         }
     }
 
-    /// Ends the frame, and plans it for the next one: into the heaps that are there if it differs from the frame before
-    /// it, and if it does not, once into new heaps.
+    /// Ends the frame, and plans it for the next one: into the existing heaps if it differs from the previous frame; otherwise
+    /// once into new heaps.
     pub(crate) fn end_frame(
         &mut self,
         heaps: impl Iterator<Item = HeapInfo>,
@@ -260,7 +259,7 @@ impl Hints {
         all.map(|(index, _)| index).collect()
     }
 
-    /// Offsets that take fewer bytes than those of the current frame; `None` if the gain is too small.
+    /// Offsets that take fewer bytes than the offsets of the current frame; `None` if the gain is too small.
     fn planned(&self, heaps: &[HeapInfo]) -> Option<Vec<Hint>> {
         let mut hints = self.hints_as_placed();
         let (before, before_heaps) = (self.footprint(&hints), reserved(heaps, &hints));
@@ -281,8 +280,8 @@ impl Hints {
         gains.then_some(hints)
     }
 
-    /// A plan into new heaps for the classes where these are smaller than the heaps of the current frame; `None` without such
-    /// classes. Unless `shrinks`, only for classes with first-fit heaps.
+    /// A plan into new heaps for the classes whose new heaps are smaller than the heaps of the current frame; `None` without
+    /// such classes. Unless `shrinks`, only for classes with first-fit heaps.
     fn merged(
         &self,
         heaps: &[HeapInfo],
@@ -318,7 +317,7 @@ impl Hints {
         (!new_heaps.is_empty()).then_some((hints, new_heaps))
     }
 
-    /// Plans acquisitions into a heap of this size, and returns those that do not fit.
+    /// Plans acquisitions into a heap of this size, and returns the acquisitions that do not fit.
     fn plan_heap(
         &self,
         all: Vec<usize>,
@@ -365,12 +364,12 @@ impl From<HeapOffset> for Hint {
     }
 }
 
-/// The heaps that hints lead to.
+/// The heaps that hints refer to.
 fn used_heaps<'a>(heaps: &'a [HeapInfo], hints: &'a [Hint]) -> impl Iterator<Item = &'a HeapInfo> {
     heaps.iter().filter(|heap| hints.iter().any(|hint| hint.heap == HintedHeap::Known(heap.heap)))
 }
 
-/// Their bytes.
+/// Bytes of these heaps.
 fn reserved(heaps: &[HeapInfo], hints: &[Hint]) -> u64 {
     used_heaps(heaps, hints).map(|heap| heap.size).sum()
 }

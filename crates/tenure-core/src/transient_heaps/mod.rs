@@ -25,7 +25,7 @@ pub(crate) use prepare::Prepared;
 
 use graph::Origin;
 
-/// Transient resources in numbers: what exists now, and what happened since the start. Sizes in bytes.
+/// Statistics of transient resources: the current state, and totals since the start. Sizes in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -40,7 +40,7 @@ pub struct TransientStats {
     /// In the last frame, the end of the highest range used in each heap, added over all heaps: the bytes that
     /// heaps of exactly the right sizes would take.
     pub footprint: u64,
-    /// Bytes of all resources acquired in the last frame: what they would take if none shared memory.
+    /// Bytes of all resources acquired in the last frame: their memory if none shared any.
     pub requested: u64,
     /// API resources kept in caches for the next frames.
     pub cached: u64,
@@ -48,7 +48,7 @@ pub struct TransientStats {
     pub acquired: u64,
     /// API resources ever created for acquired resources.
     pub created: u64,
-    /// Of [`created`](Self::created), those with an equal one at another offset in the cache: the cost of moving.
+    /// The part of [`created`](Self::created) with an equal resource at another offset in the cache: the cost of moving.
     pub remade: u64,
     /// API resources ever evicted from caches because they were no longer acquired.
     pub evicted: u64,

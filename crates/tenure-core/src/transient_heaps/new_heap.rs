@@ -14,9 +14,9 @@ use crate::memory::{
 };
 
 impl<D: Device> State<D> {
-    /// Creates a heap: of the best size, or where the driver refuses that of a half, a quarter or an eighth, if
-    /// that is enough. The GPU writes what is placed in it, so that it goes to other memory than the preferred only
-    /// in the last attempt, where the driver has refused everything else. Returns its index.
+    /// Creates a heap: of the best size, or where the driver refuses it, of a half, a quarter or an eighth, if that is enough.
+    /// The GPU writes resources in it, so that memory other than the preferred one is used only in the last attempt, where the
+    /// driver has refused everything else. Returns its index.
     pub(crate) fn add_heap(
         &mut self,
         context: &Arc<Context<D>>,
@@ -28,7 +28,7 @@ impl<D: Device> State<D> {
         context.clock.check().map_err(|source| Error::device(name, source))?;
         let is_last = attempt == Attempt::Last && !request.is_trial;
         let spill = if is_last { Spill::AfterRefusal } else { Spill::Never };
-        // Whoever holds the lock of the transient heaps does not wait for the GPU.
+        // A thread that holds the lock of the transient heaps must not wait for the GPU.
         let rules = ShortageRules { spill, may_exceed_budget: !request.is_trial, may_wait: false };
         let order = context.pools.order(MemoryUse::GpuOnly);
         let wanted = Wanted::new(order, request.memory_types, request.least);
@@ -40,7 +40,7 @@ impl<D: Device> State<D> {
             };
         let HeapRequest { least, alignment, .. } = *request;
         Err(match failure {
-            // More is tried.
+            // Another attempt follows.
             AllocationFailure::Short { class, answers } if !is_last => {
                 Error::OutOfMemory(Box::new(context.shortage(name, least, alignment, class, answers)))
             }
@@ -49,7 +49,7 @@ impl<D: Device> State<D> {
     }
 }
 
-/// What errors and messages call the heaps of a request.
+/// The name of the heaps of a request in errors and messages.
 fn class_of(request: &HeapRequest) -> impl Fn(MemoryTypeId) -> Class + Copy {
     let category = request.tenants.category;
     move |memory| Class::new(memory, category, PoolKind::Transient, BlockTraits::default())
@@ -81,7 +81,7 @@ impl<D: Device> Fallback for Steps<'_, D> {
     type Found = usize;
     type Error = DeviceError;
 
-    /// Heaps that were there have been looked at before.
+    /// Existing heaps have been searched before.
     fn existing_block(&mut self, _: MemoryTypeId, _: Round) -> Result<Option<usize>, DeviceError> {
         Ok(None)
     }

@@ -23,7 +23,7 @@ mod private {
         Buffer, BufferViewDesc, DescriptorService, Device, Error, MakeRoom, Texture, TextureViewDesc, View,
     };
 
-    /// Where views are created.
+    /// The arguments for the creation of views.
     pub struct Views<'a, D: Device> {
         pub(crate) service: &'a Arc<DescriptorService<D>>,
         pub(crate) room: &'a dyn MakeRoom,
@@ -58,7 +58,7 @@ impl<D: Device> TransientResource<D> for Buffer<D> {
 
 /// An API resource and its views, each created once.
 pub(crate) struct Cached<D: Device, R: TransientResource<D>> {
-    /// The first of a list, at whose end any thread may add one.
+    /// The head of a list to which any thread may append.
     views: NextView<D, R>,
     pub(crate) resource: R,
 }
@@ -90,7 +90,7 @@ impl<D: Device, R: TransientResource<D>> Cached<D, R> {
                 Some(other) => place = &other.next,
                 None => {
                     let view = self.resource.create_view(private::Views { service, room }, desc)?;
-                    // Another thread may come first, with this description or another.
+                    // Another thread may be first, with this description or another.
                     place.get_or_init(|| {
                         Box::new(CachedView { desc: desc.clone(), view, next: OnceLock::new() })
                     });
@@ -139,7 +139,7 @@ impl<D: Device> Object<D> {
         }
     }
 
-    /// How many views are kept with it.
+    /// Number of views kept with it.
     pub(crate) fn views(&self) -> usize {
         match self {
             Self::Texture(texture) => texture.view_count(),
@@ -160,7 +160,7 @@ impl<D: Device> Object<D> {
         handles == 1 && !self.is_recorded()
     }
 
-    /// Whether a recording that is open has used it.
+    /// Whether an open recording has used it.
     pub(crate) fn is_recorded(&self) -> bool {
         Arc::strong_count(self.api_resource()) > 1
     }

@@ -1,4 +1,4 @@
-//! Acquiring pass by pass: where a resource goes, by the plan of the frame before or by first fit, and the heaps for that.
+//! Acquisition pass by pass: placement by the plan of the previous frame or by first fit, and heaps for it.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl<D: Device> Inner<D> {
         }
     }
 
-    /// Acquires the lowest free bytes of the oldest heap that has some, or else those of a new heap.
+    /// Acquires the lowest free bytes of the oldest heap that has enough, or else bytes of a new heap.
     fn acquire(
         &self,
         room: &dyn MakeRoom,
@@ -193,7 +193,7 @@ impl<D: Device> State<D> {
             return;
         }
         let frame = self.frame;
-        // The largest first, so that the fewest go.
+        // The largest first, so that as few as possible are destroyed.
         self.heaps.sort_by_key(|heap| std::cmp::Reverse(heap.size()));
         let is_superseded = |heap: &mut Heap<D>| {
             let goes = reserved > most

@@ -1,4 +1,4 @@
-//! The transient heaps of a manager: where resources are acquired from, and when heaps are evicted.
+//! The transient heaps of a manager: acquisition of resources, and eviction of heaps.
 
 use std::sync::Arc;
 
@@ -100,8 +100,8 @@ impl<D: Device> Inner<D> {
         Self { state: Mutex::new(state), context }
     }
 
-    /// Where memory is short, tries again once everything is given back that nothing uses, and once what the GPU
-    /// uses was waited for. Nobody else waits meanwhile: the lock is not held.
+    /// When memory is short, retries after all unused memory was freed, and after a wait for memory that the GPU uses. Other
+    /// threads do not wait meanwhile: the lock is not held.
     pub(crate) fn try_twice<T>(
         &self,
         room: &dyn MakeRoom,
@@ -134,8 +134,8 @@ impl<D: Device> Inner<D> {
         }
     }
 
-    /// A purge ends a frame for a program that has no frames: one that has submitted since the last purge, and
-    /// neither begun nor ended a frame. A purge without a submission in between is only a wait.
+    /// In a program without frames, a purge ends a frame if there were submissions since the last purge. A purge without
+    /// submissions in between is only a wait.
     pub(crate) fn end_purge(&self) {
         let (frame, is_open) = {
             let pacer = self.context.pacer.lock();
@@ -148,7 +148,7 @@ impl<D: Device> Inner<D> {
         }
     }
 
-    /// Ends a frame: resources and heaps that were not used for long are destroyed.
+    /// Ends a frame: destroys resources and heaps that were unused for long.
     pub(crate) fn end_frame(&self) {
         let config = &self.context.config;
         let state = &mut *self.state.lock();
@@ -186,8 +186,8 @@ impl<D: Device> Inner<D> {
         has_trimmed
     }
 
-    /// Ends the manager: destroys everything but acquired resources, which stay until they are dropped. Nothing
-    /// is acquired from now on, so that nothing is cached again.
+    /// Ends the manager: destroys everything but acquired resources, which stay until they are dropped. Later acquisitions are
+    /// refused, so that nothing is cached again.
     pub(crate) fn close(&self) {
         let (heaps, dedicated) = {
             let state = &mut *self.state.lock();
@@ -198,8 +198,7 @@ impl<D: Device> Inner<D> {
         drop(dedicated);
     }
 
-    /// The number of cached resources that are not acquired, and of their views: they are handles, but not the
-    /// program's.
+    /// The number of cached resources that are not acquired, and of their views: these handles do not belong to the program.
     pub(crate) fn unused_objects(&self) -> u64 {
         let state = self.state.lock();
         let unused =
@@ -213,7 +212,7 @@ impl<D: Device> Inner<D> {
 }
 
 impl<D: Device> State<D> {
-    /// Refuses what may not be acquired after the shutdown.
+    /// Refuses acquisitions after the shutdown.
     pub(crate) fn check_open(&self) -> Result<(), Error> {
         if self.is_closed { Err(Error::ShutDown) } else { Ok(()) }
     }
@@ -223,7 +222,7 @@ impl<D: Device> State<D> {
         self.requested = self.requested.saturating_add(bytes);
     }
 
-    /// Acquires at an offset that is free.
+    /// Acquires a resource at a free offset.
     pub(crate) fn acquire_in(
         &mut self,
         context: &Arc<Context<D>>,
@@ -276,8 +275,8 @@ impl<D: Device> State<D> {
         self.heaps.len() - 1
     }
 
-    /// Destroys resources that were not used for `latency` frames. Returns the heaps that were not, and heaps of graphs much
-    /// larger than the graphs needed.
+    /// Destroys resources that were unused for `latency` frames. Returns the heaps unused for that long, and heaps of graphs
+    /// much larger than the graphs needed.
     fn evict(&mut self, context: &Context<D>, latency: u64, capacity: usize) -> Vec<Heap<D>> {
         let (recordings, frame) = (&context.recordings, self.frame);
         let is_unused = |heap: &mut Heap<D>| {
@@ -302,7 +301,7 @@ impl<D: Device> State<D> {
         }
     }
 
-    /// Removes and returns every heap that is not in use, and was not since the given frame.
+    /// Removes and returns every unused heap that was last used in the given frame or before.
     fn trim(&mut self, context: &Context<D>, since: u64) -> Vec<Heap<D>> {
         let is_unused = |heap: &mut Heap<D>| heap.last_used <= since && heap.is_idle(&context.recordings);
         let retired: Vec<_> = self.heaps.extract_if(.., is_unused).collect();
@@ -310,7 +309,7 @@ impl<D: Device> State<D> {
         retired
     }
 
-    /// Destroys replaced heaps; those that the GPU has finished with go at once.
+    /// Destroys replaced heaps; heaps that the GPU has finished with are freed at once.
     pub(crate) fn replace(&mut self, context: &Context<D>, heaps: Vec<Heap<D>>) {
         if !heaps.is_empty() {
             self.stats.evicted += heaps.iter().map(|heap| heap.cached() as u64).sum::<u64>();
@@ -331,11 +330,11 @@ impl<D: Device> State<D> {
     }
 }
 
-/// Which transient heaps that are not in use are given back when memory is short.
+/// Selects which idle heaps a shortage may free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdleHeaps {
-    /// Those that were used neither in this frame nor in the one before. To give back others would make a program
-    /// whose memory is short create them anew in each frame.
+    /// Heaps that were used neither in this frame nor in the previous one. If others were freed, a program with little memory
+    /// would create them anew in each frame.
     NotUsedLately,
     /// All of them, where a request would fail otherwise.
     All,
@@ -344,9 +343,9 @@ pub(crate) enum IdleHeaps {
 /// The tries of a request for transient memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    /// Nothing waits for the GPU, nothing goes to other memory, and the program is not told of a failure.
+    /// No wait for the GPU, no use of other memory, and no report of a failure to the program.
     First,
-    /// After everything was given back that can be.
+    /// After everything possible was freed.
     Last,
 }
 
@@ -355,10 +354,10 @@ pub(crate) struct HeapRequest {
     pub(crate) tenants: Tenants,
     pub(crate) memory_types: u32,
     pub(crate) alignment: u64,
-    /// The smallest size that is enough.
+    /// The smallest sufficient size.
     pub(crate) least: u64,
     pub(crate) best: u64,
-    /// Nothing is destroyed to make room for it, and a refusal is not reported to the program.
+    /// True if no memory may be freed for it, and a refusal is not reported to the program.
     pub(crate) is_trial: bool,
     pub(crate) road: Road,
 }
@@ -387,7 +386,7 @@ pub(crate) fn queue_kind<D: Device>(context: &Context<D>, queue: QueueId) -> cra
     queues.get(queue.index()).map_or(crate::device::QueueKind::Graphics, |queue| queue.kind)
 }
 
-/// What shares its memory with other resources over time shares it with nobody else.
+/// Aliased memory must not be shared with other devices or processes.
 pub(crate) fn check_usage(name: &Name, usage: Usage) -> Result<(), Error> {
     match usage.contains(Usage::SHARED) {
         true => Err(Error::Transient { name: name.clone(), rule: TransientRule::Shared }),

@@ -1,4 +1,4 @@
-//! Preparing a graph to run: its plan, and the heaps of the plan.
+//! Preparation of a graph for execution: its plan, and the heaps of the plan.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{Error, Name};
 /// A compiled graph, with the descriptions and memory requirements of its resources.
 pub(crate) struct Prepared {
     pub(crate) compiled: Arc<Compiled>,
-    /// By resource; `None` for one that no pass uses.
+    /// By resource; `None` for unused ones.
     pub(crate) descriptions: Vec<Option<Arc<Description>>>,
 }
 
@@ -135,8 +135,8 @@ impl<D: Device> State<D> {
         }
     }
 
-    /// Limits heaps to half the size of one that the driver refused, so that graphs are planned again; false
-    /// when a resource needs so large a heap.
+    /// Limits heaps to half the size of the refused one, so that graphs are planned again; false when a resource needs a heap
+    /// of that size.
     fn shrink(&mut self, plan: &HeapPlan, prepared: &Prepared) -> bool {
         let compiled = &prepared.compiled;
         let needs = compiled.graph().each_resource().filter_map(|(id, _)| compiled.need(id));
@@ -151,8 +151,7 @@ impl<D: Device> State<D> {
         is_smaller
     }
 
-    /// Where the last shortage is long enough ago, forgets plans for small heaps, so that those graphs are
-    /// planned again.
+    /// If the last shortage is long enough ago, discards plans for small heaps, so that those graphs are planned again.
     fn begin_trials(&mut self) {
         for (number, class) in (0..).zip(&mut self.classes) {
             if class.begin_trial(self.frame) {
@@ -162,7 +161,7 @@ impl<D: Device> State<D> {
         }
     }
 
-    /// Notes that a heap was refused; true when it was the trial of a larger one, and is planned smaller again.
+    /// Records the refusal of a heap; true if it was the trial of a larger one, so that graphs are planned smaller again.
     fn end_trial(&mut self, plan: &HeapPlan) -> bool {
         let Some(class) = self.classes.get_mut(plan.class as usize) else { return false };
         let was_trial = class.note_refused(plan.size, self.frame);
@@ -173,7 +172,7 @@ impl<D: Device> State<D> {
         was_trial
     }
 
-    /// Forgets the plans with a heap that is larger than `limit`.
+    /// Discards the plans with a heap larger than `limit`.
     fn forget_larger(&mut self, class: u32, limit: u64) {
         let is_larger = |heap: &HeapPlan| heap.class == class && heap.size > limit;
         self.plans.retain(|compiled| !compiled.heaps().iter().any(is_larger));
@@ -214,8 +213,8 @@ impl<D: Device> State<D> {
         Ok(claimed)
     }
 
-    /// The smallest idle heap that is large enough; else a new one; else any that is large enough. Where graphs run at the
-    /// same time, one that needs little leaves heaps to the others that are much too large for it.
+    /// The smallest idle heap that is large enough; else a new one; else any that is large enough. If graphs run at the same
+    /// time, a small graph leaves heaps that are much too large for it to the others.
     ///
     /// The plan cannot use heaps smaller than `smallest`.
     fn claim_heap(
@@ -244,8 +243,8 @@ impl<D: Device> State<D> {
         Ok(heap.id)
     }
 
-    /// A new heap for a plan, in place of the idle ones that are too small for it. Those go first, so that the GPU's
-    /// memory does not hold both where it has finished with them.
+    /// A new heap for a plan, in place of the idle ones that are too small for it. Those are destroyed first, so that memory
+    /// does not hold both where the GPU has finished with them.
     fn add_planned_heap(
         &mut self,
         context: &Arc<Context<D>>,

@@ -1,10 +1,10 @@
-//! Classes of heaps for graphs: how large they may be planned while memory is short, when larger ones are tried again, and
-//! how they are shared.
+//! Classes of heaps for graphs: their maximum planned size while memory is short, the time of the next larger trial, and their
+//! sharing.
 
 use super::desc_table::Tenants;
 use crate::device::{MemoryTypeId, Properties};
 
-/// The number of frames after which a heap as large as before is tried for the first time.
+/// The number of frames before the first trial of a heap of the earlier size.
 const FIRST_WAIT: u64 = 64;
 /// Graphs count as running at the same time for this number of frames after two did.
 const SHARED_FOR: u64 = 64;
@@ -19,18 +19,18 @@ pub(crate) struct HeapClass {
     /// Bytes of the largest heap that the device allows.
     largest: u64,
     shortage: Option<Shortage>,
-    /// The last frame in which a graph needed a heap that another one had at the same time.
+    /// The last frame in which a graph needed a heap that another one used at the same time.
     shared: Option<u64>,
     /// The last frame in which a larger heap replaced others.
     grown: Option<u64>,
 }
 
-/// A heap was refused for lack of memory.
+/// A refusal of a heap for lack of memory.
 #[derive(Clone, Copy, Debug)]
 struct Shortage {
-    /// Heaps are planned no larger than this, in bytes.
+    /// Maximum planned size of heaps, in bytes.
     limit: u64,
-    /// Frames from one trial of larger ones to the next.
+    /// Frames between trials of larger heaps.
     wait: u64,
     /// The frame of the next trial.
     next_trial: u64,
@@ -50,7 +50,7 @@ impl HeapClass {
         self.largest
     }
 
-    /// Heaps are planned no larger than this, in bytes, unless a resource is larger by itself.
+    /// Maximum planned size of heaps in bytes, except for a larger single resource.
     pub(crate) fn preferred(&self) -> u64 {
         let limit =
             self.shortage.filter(|shortage| !shortage.is_trial_running).map(|shortage| shortage.limit);
@@ -72,7 +72,7 @@ impl HeapClass {
         due.map(|shortage| shortage.is_trial_running = true).is_some()
     }
 
-    /// Whether a heap of that size is a trial: nothing should be destroyed to make room for it.
+    /// Whether a heap of that size is a trial: no memory should be freed for it.
     pub(crate) fn is_trial(&self, size: u64) -> bool {
         self.shortage.is_some_and(|shortage| shortage.is_trial_running && size > shortage.limit)
     }
@@ -95,7 +95,7 @@ impl HeapClass {
         is_trial
     }
 
-    /// Notes that a graph needs a heap which another one has at the same time.
+    /// Records that a graph needs a heap that another one uses at the same time.
     pub(crate) fn note_shared(&mut self, frame: u64) {
         self.shared = Some(frame);
     }
@@ -111,7 +111,7 @@ impl HeapClass {
         last.is_some_and(|last| frame.saturating_sub(last) <= latency)
     }
 
-    /// Memory may have been given back: larger heaps are tried as soon as they are needed.
+    /// Schedules a trial on the next need, since memory may have been freed.
     pub(crate) fn retry_soon(&mut self) {
         if let Some(shortage) = &mut self.shortage {
             (shortage.wait, shortage.next_trial) = (FIRST_WAIT, 0);

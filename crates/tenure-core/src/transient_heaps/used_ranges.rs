@@ -1,11 +1,11 @@
-//! Which ranges of a heap are in use, and which can be acquired again.
+//! Ranges of a heap in use, and ranges that can be acquired again.
 //!
-//! A range that was given back may still be used by recordings that are open. A recording that is submitted after
-//! all of those can take it: one that asks after they have ended, or the only one of them that is still open.
+//! Open recordings may still use a range that was given back. Only a recording submitted after all of them can take it: one
+//! that acquires after they have ended, or the only one of them that is still open.
 
 use std::ops::Range;
 
-/// The recordings that may use bytes that were given back, as long as they are open.
+/// The recordings that may use bytes that were given back, while they are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Users {
     /// The recording with this number.
@@ -32,17 +32,17 @@ struct Dropped {
     users: Users,
 }
 
-/// The ranges of a heap that are in use.
+/// The ranges of a heap in use.
 ///
-/// First fit, as in the transient allocators of engines that have no graph: O(ranges) for each search, and a
-/// frame has some dozens.
+/// First fit, as in the transient allocators of engines without a graph: O(ranges) for each search, and a frame has some
+/// dozens.
 #[derive(Debug, Default)]
 pub(crate) struct UsedRanges {
     /// In order of address; none overlaps another.
     live: Vec<Range<u64>>,
     /// In order of address; they may overlap each other, and live ranges acquired since.
     dropped: Vec<Dropped>,
-    /// The number of dropped ranges at which those without effect are removed next.
+    /// The number of dropped ranges at which ranges without effect are removed next.
     next_sweep: usize,
 }
 
@@ -50,8 +50,8 @@ pub(crate) struct UsedRanges {
 const MIN_SWEEP: usize = 32;
 
 impl UsedRanges {
-    /// The lowest offset at which `size` bytes are free. `blocks` tells which users are open, other than the
-    /// recording that asks.
+    /// The lowest offset at which `size` bytes are free. `blocks` reports whether any of the users is open, other than the
+    /// requesting recording.
     pub(crate) fn first_fit(
         &self,
         size: u64,
@@ -80,7 +80,7 @@ impl UsedRanges {
         }
     }
 
-    /// True when no recording but the one that asks can use any byte of the range.
+    /// True when no recording but the requesting one can use any byte of the range.
     pub(crate) fn is_free(&self, range: &Range<u64>, blocks: impl Fn(Users) -> bool) -> bool {
         let first = self.live.partition_point(|live| live.end <= range.start);
         let is_live = self.live.get(first).is_some_and(|live| live.start < range.end);
@@ -94,8 +94,8 @@ impl UsedRanges {
         self.live.insert(at, range);
     }
 
-    /// Gives a range back that `users` may use, `None` for no recording; `is_over` tells which users have all
-    /// ended. O(ranges).
+    /// Gives a range back that `users` may use, `None` for no recording; `is_over` reports whether all of the users have ended.
+    /// O(ranges).
     pub(crate) fn drop_range(
         &mut self,
         range: &Range<u64>,
@@ -127,7 +127,7 @@ impl UsedRanges {
         }
     }
 
-    /// Removes the dropped ranges that no open recording can use; `is_over` tells which users have all ended.
+    /// Removes the dropped ranges that no open recording can use; `is_over` reports whether all of the users have ended.
     pub(crate) fn forget(&mut self, is_over: impl Fn(Users) -> bool) {
         self.dropped.retain(|dropped| !is_over(dropped.users));
     }
@@ -161,9 +161,9 @@ mod tests {
         let mut used = UsedRanges::default();
         used.take(0..100);
         used.drop_range(&(0..100), Some(Users::UpTo(7)), before(7));
-        // Recording 7 asks, and nothing older is open.
+        // Recording 7 acquires, and no older one is open.
         assert_eq!(used.first_fit(100, 1, 200, from(8)), Some(0));
-        // Recording 8 asks while 7 is open.
+        // Recording 8 acquires while 7 is open.
         assert_eq!(used.first_fit(100, 1, 200, from(7)), Some(100));
         assert!(!used.is_free(&(99..120), from(7)) && used.is_free(&(99..120), from(8)));
         used.forget(before(8));
@@ -178,7 +178,7 @@ mod tests {
         assert!(used.is_empty());
     }
 
-    /// The users of a dropped range that lies inside another one, and whether that stands for both.
+    /// The users of a dropped range inside another one, and whether the outer range covers both.
     #[test]
     fn a_range_replaces_one_inside_it_whose_users_are_among_its_own() {
         for (inside, outside, replaces) in [

@@ -1,4 +1,4 @@
-//! Uploads that are submitted together, and who wants to know when.
+//! Batches of uploads, and the handle of an upload.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,16 +7,16 @@ use crate::Error;
 use crate::device::Device;
 use crate::time::{RecordingId, SyncPoint};
 
-/// What became of a batch: what must be complete before it is, or why it was not submitted.
+/// The outcome of a batch: the sync point that completes it, or the error that prevented its submission.
 #[derive(Debug, Default)]
 pub(super) struct BatchState {
     outcome: OnceLock<Result<SyncPoint, Error>>,
-    /// The batches of an upload that is in several; none for a batch itself.
+    /// The batches of an upload that is in several; empty for a batch itself.
     batches: Vec<Arc<Self>>,
 }
 
 impl BatchState {
-    /// Said once, by whoever takes the batch.
+    /// Sets the outcome. Called once, by the thread that took the batch.
     pub(super) fn settle(&self, outcome: Result<SyncPoint, Error>) {
         let settled = self.outcome.set(outcome);
         debug_assert!(settled.is_ok(), "a batch is submitted or given up once");
@@ -43,17 +43,16 @@ impl BatchState {
     }
 }
 
-/// Copies that will be submitted together. It counts as an open recording, so that what they go to
-/// may be dropped.
+/// Copies to be submitted together. A batch counts as an open recording, so that its destinations may be dropped.
 pub(super) struct Batch<D: Device> {
     pub(super) state: Arc<BatchState>,
     pub(super) recording: RecordingId,
     pub(super) copies: Vec<Copy<D>>,
-    /// Copies ever pushed.
+    /// Number of copies ever pushed.
     pub(super) pushed: usize,
     /// Bytes staged.
     pub(super) bytes: u64,
-    /// What was submitted of it so far.
+    /// Covers the copies that were submitted so far.
     pub(super) point: SyncPoint,
 }
 
@@ -72,8 +71,8 @@ impl<D: Device> Batch<D> {
         self.copies.push(copy);
     }
 
-    /// Takes the copies of a queue to the first resource out, if nobody can read any more what they write: the program has
-    /// dropped it, and only the release queue and these copies still hold it.
+    /// Takes out the copies of a queue to the first resource, if no one can read the result: the program has dropped the
+    /// resource, and only the release queue and these copies still hold it.
     pub(super) fn take_unread(&mut self, on_graphics: bool) -> Vec<Copy<D>> {
         let Some(first) = self.first_copies(on_graphics, 1).next() else { return Vec::new() };
         let (cell, resource) = (first.cell(), &first.to.0);
@@ -84,7 +83,7 @@ impl<D: Device> Batch<D> {
         self.copies.extract_if(.., |copy| copy.cell() == cell).collect()
     }
 
-    /// Of its copies, which are sorted, those of a queue to the first so many resources.
+    /// The copies of a queue to the first `resources` resources. The copies must be sorted.
     pub(super) fn first_copies(
         &self,
         on_graphics: bool,
@@ -98,17 +97,17 @@ impl<D: Device> Batch<D> {
     }
 }
 
-/// An upload on its way: from [`Gpu::upload`](crate::Gpu::upload). Dropping it changes nothing.
+/// An upload on its way: from [`Gpu::upload`](crate::Gpu::upload). Dropping it has no effect.
 ///
-/// Whatever is submitted later finds what was uploaded, without asking.
+/// Every later submission sees the uploaded data, without a wait by the program.
 #[derive(Clone, Debug)]
 pub struct Upload {
-    /// `None`: the bytes are there.
+    /// `None`: the upload is complete.
     batch: Option<Arc<BatchState>>,
 }
 
 impl Upload {
-    /// Nothing has to be waited for.
+    /// A complete upload.
     pub(super) const DONE: Self = Self { batch: None };
 
     pub(super) const fn of(batch: Arc<BatchState>) -> Self {
@@ -128,14 +127,14 @@ impl Upload {
         }
     }
 
-    /// What must be complete before the bytes are there; `None` while that is not known, because
-    /// the upload waits to be submitted with others, or when it could not be.
+    /// The sync point that completes the upload; `None` while the upload waits to be submitted with others, or when its
+    /// submission failed.
     #[must_use]
     pub fn sync_point(&self) -> Option<SyncPoint> {
         self.outcome().and_then(|outcome| outcome.as_ref().ok()).copied()
     }
 
-    /// Why it could not be submitted, if that is so: the device is lost, or refused for good.
+    /// The error of its submission, if that failed: the device is lost, or has refused it for good.
     #[must_use]
     pub fn error(&self) -> Option<&Error> {
         self.outcome().and_then(|outcome| outcome.as_ref().err())

@@ -10,29 +10,29 @@ use crate::resource::Tracked;
 use crate::staging::{Page, Part};
 use crate::state::StateError;
 
-/// Where a copy goes.
+/// The destination of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// Bytes of an API buffer.
     Bytes { offset: u64, size: u64 },
-    /// Texels of an API texture, in rows of so many bytes and slices of so many rows.
+    /// Texels of an API texture, in rows of `row_pitch` bytes and slices of `rows` rows.
     Texels { region: TextureRegion, row_pitch: u64, rows: u32, subresource: u32 },
 }
 
 /// A copy out of a page.
 pub(super) struct Copy<D: Device> {
     pub(super) page: Arc<Page<D>>,
-    /// Byte of the page.
+    /// Offset in the page, in bytes.
     pub(super) from: u64,
     pub(super) to: Tracked<D>,
     pub(super) target: Target,
-    /// Only graphics queues can, or it comes after such a one.
+    /// Needs a graphics queue, or follows a copy to the same resource that does.
     pub(super) on_graphics: bool,
-    /// How many copies of its batch come before it, one after the other, because they write the same.
+    /// Number of copies of its batch that must run before it, one after the other, because they write the same bytes or texels.
     pub(super) layer: usize,
-    /// Its place among those of its batch.
+    /// Its index in its batch.
     pub(super) number: usize,
-    /// What it goes to stays where it is until it is submitted.
+    /// Keeps the destination from moving until the copy is submitted.
     _holds: Vec<PlaceHold<D>>,
 }
 
@@ -55,7 +55,7 @@ impl<D: Device> Copy<D> {
         self.to.as_ref().id()
     }
 
-    /// Takes in a copy that begins where this one ends, on both sides.
+    /// Merges a copy that continues this one, in source and destination.
     pub(super) fn merge(&mut self, next: &Self) -> bool {
         let (Target::Bytes { offset, size }, Target::Bytes { offset: next_offset, size: more }) =
             (&mut self.target, next.target)
@@ -70,7 +70,7 @@ impl<D: Device> Copy<D> {
         is_adjacent && is_same
     }
 
-    /// Notes what it uses.
+    /// Declares the uses of the copy.
     pub(super) fn require(&self, open: &mut Open<D>) -> Result<(), StateError> {
         let part = match self.target {
             Target::Bytes { .. } => Subresource::All,
@@ -96,7 +96,7 @@ impl<D: Device> Copy<D> {
         }
     }
 
-    /// Where the bytes that it writes begin and end.
+    /// Begin and end of the bytes that it writes.
     fn bytes(&self) -> Option<(u64, u64)> {
         match self.target {
             Target::Bytes { offset, size } => Some((offset, offset + size)),
@@ -104,7 +104,7 @@ impl<D: Device> Copy<D> {
         }
     }
 
-    /// Adds the texels that it writes, slice by slice.
+    /// Adds the texels that it writes, one span per slice.
     fn add_spans(&self, spans: &mut Vec<Span>) {
         let Target::Texels { region, subresource: part, .. } = self.target else { return };
         let ([x, y, z], [width, height, depth]) = (region.origin, region.extent);
@@ -117,24 +117,24 @@ impl<D: Device> Copy<D> {
 struct Span {
     part: u32,
     slice: u32,
-    /// From the first to behind the last.
+    /// From the first to one past the last.
     x: (u32, u32),
     y: (u32, u32),
 }
 
-/// Finds out which copies of a batch depend on each other; memory is kept from batch to batch.
+/// Finds the dependencies between the copies of a batch. Its memory is reused from batch to batch.
 #[derive(Default)]
 pub(super) struct Sorter {
-    /// Where bytes begin and end.
+    /// Begin and end of the written bytes.
     bytes: Vec<(u64, u64)>,
     spans: Vec<Span>,
-    /// Subresources in which copies overlap, with the number of their copies so far.
+    /// Subresources with overlapping copies, with the number of their copies so far.
     overlapping: Vec<(u32, usize)>,
 }
 
 impl Sorter {
-    /// Sorts copies by where they go, and by number among those of one resource; says of each
-    /// resource which queue takes its copies, and of each copy how many come before it.
+    /// Sorts copies by destination, and by index within one resource; sets the queue of the copies of each resource, and the
+    /// number of copies before each copy.
     ///
     /// O(n log n) for n copies to buffers and n slices of copies to textures.
     pub(super) fn sort<D: Device>(&mut self, copies: &mut [Copy<D>]) {
@@ -152,7 +152,7 @@ impl Sorter {
         }
     }
 
-    /// Copies to a buffer: each is ordered after the copies that it overlaps.
+    /// Copies to a buffer: each comes after the copies that it overlaps.
     fn order_bytes<D: Device>(&mut self, group: &mut [Copy<D>]) {
         self.bytes.clear();
         self.bytes.extend(group.iter().filter_map(Copy::bytes));
@@ -166,7 +166,7 @@ impl Sorter {
         }
     }
 
-    /// Copies to a texture: where any two to a subresource overlap, all to that one are in order.
+    /// Copies to a texture: if any two copies to a subresource overlap, all copies to it are in order.
     fn order_texels<D: Device>(&mut self, group: &mut [Copy<D>]) {
         self.spans.clear();
         group.iter().for_each(|copy| copy.add_spans(&mut self.spans));
@@ -189,10 +189,10 @@ impl Sorter {
     }
 }
 
-/// Whether any two spans of a slice overlap, which are sorted by where they begin along x: a sweep. Those that it has found do
-/// not overlap along y, so that a new one has to be compared with its neighbours alone.
+/// Whether any two spans of a slice overlap. The spans are sorted by their begin along x, for a sweep. The active spans do not
+/// overlap along y, so that a new span is compared with its neighbours only.
 fn has_overlaps(slice: &[Span]) -> bool {
-    // By where they begin along y; some may have ended along x.
+    // Keyed by their begin along y; some may have ended along x.
     let mut active = BTreeMap::new();
     for span in slice {
         while let Some((&start, &(end, right))) = active.range(..span.y.1).next_back() {
@@ -209,13 +209,12 @@ fn has_overlaps(slice: &[Span]) -> bool {
     false
 }
 
-/// Ranges of bytes that copies have written, by where they begin: where each ends, and how many copies came before the one
-/// that wrote it last.
+/// Byte ranges that copies have written, keyed by their begin: the end, and the number of copies before the last writer.
 #[derive(Default)]
 struct Written(BTreeMap<u64, (u64, usize)>);
 
 impl Written {
-    /// A copy writes bytes. How many copies, one after the other, come before it.
+    /// Notes a write of a copy. Returns the number of copies, one after the other, before it.
     fn write(&mut self, (start, end): (u64, u64)) -> usize {
         let mut layer = 0;
         while let Some((&from, &(to, before))) = self.0.range(..end).next_back() {

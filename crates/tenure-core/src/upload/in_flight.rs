@@ -18,16 +18,15 @@ use crate::{Awaited, Error};
 /// Batches that were submitted.
 #[derive(Default)]
 pub(super) struct InFlight {
-    /// Batches in the order of their submission: the sync point after which their staging memory is free, and their
-    /// bytes.
+    /// Batches in the order of their submission: the sync point that frees their staging memory, and their bytes.
     batches: Mutex<VecDeque<(SyncPoint, u64)>>,
-    /// Bytes of pieces that have room, and are in no batch yet.
+    /// Bytes reserved by pieces that are in no batch yet.
     promised: AtomicU64,
     waits: Repeated,
 }
 
 impl InFlight {
-    /// A batch was submitted. Forgets earlier ones that are complete.
+    /// Adds a submitted batch. Removes earlier ones that are complete.
     pub(super) fn add(&self, completed: &SyncPoint, point: SyncPoint, bytes: u64) {
         let mut batches = self.batches.lock();
         while batches.front().is_some_and(|(point, _)| point.is_covered_by(completed)) {
@@ -40,7 +39,7 @@ impl InFlight {
         self.promised.fetch_add(size, Ordering::Relaxed);
     }
 
-    /// So many promised bytes are in a batch, or not needed.
+    /// Gives up `size` reserved bytes: they are in a batch, or not needed.
     pub(super) fn redeem(&self, size: u64) {
         self.promised.fetch_sub(size, Ordering::Relaxed);
     }
@@ -64,8 +63,8 @@ impl InFlight {
 }
 
 impl<D: Device> Uploads<D> {
-    /// Waits until `size` more bytes fit into the configured limit, and promises them to the caller. Does not wait
-    /// when nothing is staged, or inside of the program's own submission, where nothing can be submitted.
+    /// Waits until `size` more bytes fit into the configured limit, and reserves them for the caller. Does not wait when
+    /// nothing is staged, or inside an external submission, where nothing can be submitted.
     ///
     /// Several threads whose pieces are in no batch yet exceed the limit together, by a piece each at most.
     pub(super) fn wait_for_room(&self, context: &Context<D>, size: u64) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! Uploads that the CPU writes to where they stay.
+//! Uploads that the CPU writes directly to the destination.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use crate::staging::Footprint;
 use crate::state::StateCell;
 use crate::time::SyncPoint;
 
-/// Writes so far.
+/// Writes in place so far.
 #[derive(Debug, Default)]
 pub(super) struct InPlaceCounters {
     uploads: AtomicU64,
@@ -35,12 +35,12 @@ impl InPlaceCounters {
     }
 }
 
-/// Writes bytes, which the buffer has, into place if the policy says so and the GPU cannot be using the buffer: no command
-/// can name it yet, or all that was submitted is complete. What is submitted later sees the bytes, as it would see those of
-/// a copy. False where the bytes must be staged, also for the error that the staging finds.
+/// Writes bytes in place if the policy allows it and the GPU cannot be using the buffer: no command can name it yet, or all
+/// submissions are complete. The caller has checked the range. Later submissions see the bytes as they would see copied
+/// bytes. False where the bytes must be staged, also when staging will report an error.
 ///
-/// A buffer that any command could name counts as used by all of them: draws need not say which buffers they use.
-/// Recordings that are open do not matter: whether their copies or those of the CPU come first, they are submitted later.
+/// A buffer that any command could name counts as used by all of them: draws need not say which buffers they use. Open
+/// recordings do not matter: they are submitted later than the write, as they would be later than a copy.
 pub(super) fn write_in_place<D: Device>(
     context: &Arc<Context<D>>,
     buffer: &Buffer<D>,
@@ -61,7 +61,7 @@ pub(super) fn write_in_place<D: Device>(
         let is_allowed = config.uploads && size <= config.max_upload;
         is_allowed.then(|| write_if_idle(context, uploads, write)).flatten()
     } else {
-        // Another thread may be writing it, and staging waits for that.
+        // Another thread may be writing it; staging waits for that thread.
         config.initial_data.then(|| buffer.inner.while_unnamed(write)).flatten()
     };
     match written {
@@ -74,8 +74,8 @@ pub(super) fn write_in_place<D: Device>(
     }
 }
 
-/// Writes texels, which the texture has, into place, as [`write_in_place`] writes bytes. False where they must be staged,
-/// also after a failed write, whose regions staging writes anew.
+/// Writes texels in place, as [`write_in_place`] writes bytes. The caller has checked the region. False where they must be
+/// staged, also after a failed write, whose regions staging writes anew.
 pub(super) fn write_texels_in_place<D: Device>(
     context: &Arc<Context<D>>,
     texture: &Texture<D>,
@@ -115,8 +115,8 @@ fn texel_bytes(info: &TextureInfo, write: &TextureWrite<'_>) -> u64 {
     tight.map_or(u64::MAX, |footprint| footprint.tight())
 }
 
-/// Writes texels of a texture that no other thread writes, and the GPU does not use, and notes the state that they are
-/// in. `None` where their state is none in which the CPU may write.
+/// Writes texels of a texture that no other thread writes and the GPU does not use, and records their new state. `None` if the
+/// CPU may not write in their current state.
 fn write_texels<D: Device>(
     device: &D,
     (object, cell, states): (&D::Resource, &StateCell, State),
@@ -132,7 +132,7 @@ fn write_texels<D: Device>(
     }
     let written = device.write_texture(Permit::own(), object, (before, after), writes);
     if written.is_ok() && before.is_empty() {
-        // The next queue to use it has nothing to wait for.
+        // The next queue that uses it need not wait.
         let declare = |part| cell.declare(part, after, &SyncPoint::NONE, None);
         match writes.len() == cell.subresources() as usize {
             true => declare(Subresource::All),
@@ -142,13 +142,13 @@ fn write_texels<D: Device>(
     Some(written)
 }
 
-/// Writes while the GPU has nothing to do, and no earlier upload has still to be copied.
+/// Writes while the GPU is idle and no earlier upload is pending.
 fn write_if_idle<D: Device, T>(
     context: &Context<D>,
     uploads: &Uploads<D>,
     write: impl FnOnce() -> T,
 ) -> Option<T> {
-    // What another thread stages from now on comes after this, although it is older: neither was before the other.
+    // An upload that another thread stages from now on may overwrite this one: the two calls are unordered.
     if uploads.is_pending() {
         return None;
     }

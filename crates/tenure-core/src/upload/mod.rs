@@ -1,4 +1,4 @@
-//! Uploads: bytes and texels of the program on their way to buffers and textures.
+//! Uploads: bytes and texels of the program, copied to buffers and textures.
 
 mod batch;
 mod copies;

@@ -21,11 +21,11 @@ struct Pieces<'a, D: Device> {
     uploads: &'a Uploads<D>,
     context: &'a Arc<Context<D>>,
     room: &'a dyn MakeRoom,
-    /// Bytes above which a piece is divided: less where memory was short.
+    /// Size in bytes above which a piece is divided; reduced when memory is short.
     most: u64,
     /// It may wait for the GPU.
     waits: bool,
-    /// Bytes that were promised to the piece that is being staged.
+    /// Bytes reserved for the piece that is being staged.
     promised: u64,
     /// The batches that hold its pieces.
     batches: Vec<Arc<BatchState>>,
@@ -74,7 +74,7 @@ impl<'a, D: Device> Pieces<'a, D> {
         }
     }
 
-    /// The promised bytes are in a batch, or not needed.
+    /// Gives up the reserved bytes: they are in a batch, or not needed.
     fn redeem(&mut self) {
         self.uploads.in_flight.redeem(std::mem::take(&mut self.promised));
     }
@@ -103,8 +103,7 @@ impl<'a, D: Device> Pieces<'a, D> {
         Ok(())
     }
 
-    /// Submits pending uploads. When memory is short, and inside of the program's own submission, they stay pending,
-    /// like small uploads.
+    /// Submits pending uploads. When memory is short, and inside an external submission, they stay pending, like small uploads.
     fn flush(&self) -> Result<(), Error> {
         if Clock::check_outside().is_err() {
             return Ok(());
@@ -120,7 +119,7 @@ impl<'a, D: Device> Pieces<'a, D> {
         }
     }
 
-    /// All pieces were pushed. Where they are in several batches, the last one is submitted, too.
+    /// Ends the upload after its last piece. If the pieces are in several batches, submits the last batch, too.
     fn end(mut self) -> Result<Upload, Error> {
         if let [_, _, ..] = &*self.batches {
             self.flush()?;
@@ -137,7 +136,7 @@ impl<D: Device> Drop for Pieces<'_, D> {
 }
 
 impl<D: Device> Uploads<D> {
-    /// Stages bytes for a buffer that has them, piece by piece.
+    /// Stages bytes for a buffer, piece by piece. The caller has checked the range.
     #[cold]
     pub(super) fn upload_in_pieces(
         &self,
@@ -151,7 +150,7 @@ impl<D: Device> Uploads<D> {
         let part = largest_piece(context);
         while !bytes.is_empty() {
             let (staged, size) = pieces.stage(BYTE_ALIGNMENT, |most| {
-                // Less than a page would need as much memory.
+                // A smaller size would still need a whole page.
                 let size = most.max(FIRST_PAGE).min(part);
                 let size = usize::try_from(size).unwrap_or(usize::MAX).min(bytes.len());
                 (size, size as u64)
@@ -171,8 +170,8 @@ impl<D: Device> Uploads<D> {
         pieces.end()
     }
 
-    /// Stages texels of subresources, piece by piece. A subresource that is whole can be copied by any queue, so that one is
-    /// divided only where it is larger than all that may be staged, or memory is short.
+    /// Stages texels of subresources, piece by piece. Any queue can copy a whole subresource, so one is divided only where it
+    /// is larger than the limit of staged bytes, or memory is short.
     #[cold]
     pub(super) fn upload_texels_in_pieces(
         &self,

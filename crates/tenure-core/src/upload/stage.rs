@@ -1,4 +1,4 @@
-//! From bytes and texels of the program to copies that wait for their batch.
+//! Staging: turns bytes and texels of the program into copies of a batch.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::resource::{Buffer, Texture, Tracked, Used};
 use crate::staging::{Footprint, Part, TexelData, TexelPiece};
 use crate::{Error, Name, TransientRule};
 
-/// Bytes; of staged buffer data, so that what follows one another merges.
+/// Alignment of staged buffer data in bytes, so that consecutive copies merge.
 pub(super) const BYTE_ALIGNMENT: u64 = 4;
 
 impl<D: Device> Uploads<D> {
@@ -51,7 +51,7 @@ impl<D: Device> Uploads<D> {
         self.upload_in_pieces(context, room, buffer, (offset, bytes), flags)
     }
 
-    /// The copy of bytes to a buffer, from where they are staged.
+    /// The copy of staged bytes to a buffer.
     pub(super) fn fill_bytes(
         &self,
         context: &Arc<Context<D>>,
@@ -97,9 +97,9 @@ impl<D: Device> Uploads<D> {
         self.upload_texels_in_pieces(context, room, texture, &[texels], AllocationFlags::empty())
     }
 
-    /// Writes texels in place, or stages them, for every subresource of a texture, in the order mip by mip, layer by layer; then,
-    /// where the format has stencil, for that of every subresource.
-    /// When any is wrong, nothing is uploaded.
+    /// Writes texels in place, or stages them, for every subresource of a texture, in the order mip by mip, layer by layer;
+    /// then, where the format has stencil, for the stencil of every subresource. If any of them is invalid, nothing is
+    /// uploaded.
     pub(crate) fn upload_all(
         &self,
         context: &Arc<Context<D>>,
@@ -144,7 +144,7 @@ impl<D: Device> Uploads<D> {
         self.upload_texels_in_pieces(context, room, texture, &texels, flags)
     }
 
-    /// The copies of all of the texels; none is left where one of them fails.
+    /// The copies of all texels; when one fails, none is made.
     fn stage_together(
         &self,
         context: &Arc<Context<D>>,
@@ -178,15 +178,15 @@ impl<D: Device> Uploads<D> {
     ) -> Upload {
         let (batch, pending) = self.push(context, copies, (1, bytes));
         if pending >= context.config.staging.max_pending {
-            // Refused for lack of memory it stays pending, and whoever submits next is told; what was
-            // refused for good is told to whoever waits for it.
+            // After a refusal for lack of memory the copies stay pending, and the next submission reports it; any other error
+            // is reported to the caller that waits for the upload.
             let _told_later = self.flush(context);
             context.reclaim();
         }
         Upload::of(batch)
     }
 
-    /// The copy of texels to a texture, from where they are staged.
+    /// The copy of staged texels to a texture.
     pub(super) fn fill_texels(
         &self,
         context: &Arc<Context<D>>,
@@ -204,19 +204,19 @@ impl<D: Device> Uploads<D> {
         let subresource = subresource_index(texture, region);
         let target = Target::Texels { region, row_pitch: rows.row_pitch, rows: rows.rows, subresource };
         let is_whole = region.origin == [0; 3] && region.extent == info.mip_extent(region.mip);
-        // Queues for copies alone may copy in coarse steps, and never depth.
+        // Copy queues may copy in coarse steps only, and never depth.
         let on_graphics = !self.has_copy_queue() || info.format.is_depth() || !is_whole;
         Ok(Copy::new(staged, to, target, on_graphics))
     }
 }
 
-/// Texels of the program that were checked: where they go, and how they lie there and in its memory.
+/// Checked texels of the program: their destination, and their layout in staging memory and in the program's memory.
 #[derive(Clone, Copy)]
 pub(super) struct Texels<'a> {
     pub(super) region: TextureRegion,
     pub(super) from: BufferLayout,
     pub(super) bytes: &'a [u8],
-    /// As they are staged.
+    /// Their layout in staging memory.
     pub(super) rows: Footprint,
 }
 
@@ -235,7 +235,7 @@ impl<'a> Texels<'a> {
         Ok(Self { region, from, bytes: data.bytes, rows })
     }
 
-    /// A piece of them. `None` where they are fewer than that.
+    /// A piece of the texels. `None` when it is outside of them.
     pub(super) fn piece(&self, piece: &TexelPiece) -> Option<Self> {
         let row = u64::from(piece.slice) * u64::from(self.from.rows) + u64::from(piece.row);
         let start = usize::try_from(row.checked_mul(self.from.row_pitch)?).ok()?;
@@ -248,7 +248,7 @@ impl<'a> Texels<'a> {
     }
 }
 
-/// Bytes of the largest piece of an upload that is divided, and of the largest upload that never is where there is memory.
+/// Bytes of the largest piece of a divided upload; an upload up to this size is not divided unless memory is short.
 pub(super) fn largest_piece<D: Device>(context: &Context<D>) -> u64 {
     context.config.staging.max_pending / 4
 }
@@ -283,7 +283,7 @@ pub(super) fn subresource<D: Device>(texture: &Texture<D>, region: TextureRegion
     Subresource::One(subresource_index(texture, region))
 }
 
-/// What an upload goes to, if it may.
+/// The destination of an upload, if it may be one.
 pub(super) fn destination<'a, D: Device>(
     context: &Arc<Context<D>>,
     resource: impl Into<Used<'a, D>>,
@@ -304,8 +304,8 @@ pub(super) fn destination<'a, D: Device>(
     }
 }
 
-/// The write in place of texels that could as well be staged; `None` for what the staging refuses, and where the rows do
-/// not lie as the device wants them.
+/// The in-place write of texels that could also be staged; `None` where staging would refuse them, or where the layout of the
+/// rows is not the device's.
 fn texture_write<'a, D: Device>(
     context: &Context<D>,
     texture: &Texture<D>,
@@ -322,7 +322,7 @@ fn texture_write<'a, D: Device>(
     is_whole.then_some(TextureWrite { region, row_pitch, rows, bytes: data.bytes })
 }
 
-/// How the program's texels lie, if there are enough.
+/// The layout of the program's texels, if there are enough.
 fn source_layout(
     name: &Name,
     block: Block,

@@ -21,7 +21,7 @@ use crate::{Error, Name, Queue};
 
 pub(super) const NAME: &str = "uploads";
 
-/// What uploads came to. Bytes.
+/// Cumulative upload statistics. Bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UploadStats {
@@ -29,9 +29,9 @@ pub struct UploadStats {
     pub uploads: u64,
     /// Bytes ever staged for them, with the padding of rows.
     pub bytes: u64,
-    /// Those of them that the CPU wrote into place: see [`InPlaceConfig`](crate::InPlaceConfig).
+    /// Uploads that the CPU wrote in place: see [`InPlaceConfig`](crate::InPlaceConfig).
     pub in_place: u64,
-    /// Their bytes.
+    /// Bytes of the uploads in place.
     pub in_place_bytes: u64,
     /// Copies ever recorded for them.
     pub copies: u64,
@@ -41,18 +41,18 @@ pub struct UploadStats {
     pub pending_bytes: u64,
 }
 
-/// What the next submission takes.
+/// The open batch, and totals.
 struct Opened<D: Device> {
     batch: Option<Batch<D>>,
-    /// A vector for a later batch.
+    /// A vector for the next batch.
     spare: Vec<Copy<D>>,
     uploads: u64,
     bytes: u64,
 }
 
-/// Whoever holds it submits batches: one after the other, in the order in which they were opened.
+/// The lock of submissions: its holder submits batches one after the other, in the order in which they were opened.
 struct Submitter<D: Device> {
-    /// A batch that the driver had no memory for.
+    /// A batch whose submission failed for lack of memory.
     stuck: Option<Batch<D>>,
     sorter: Sorter,
 }
@@ -65,7 +65,7 @@ pub(crate) struct Uploads<D: Device> {
     submitter: Mutex<Submitter<D>>,
     /// Batches that wait to be submitted.
     pending: AtomicUsize,
-    /// Bytes of the batch that is stuck: to be read while others submit.
+    /// Bytes of the stuck batch, readable while another thread submits.
     stuck_bytes: AtomicU64,
     /// Covers every submission made for uploads.
     newest: Mutex<SyncPoint>,
@@ -74,7 +74,7 @@ pub(crate) struct Uploads<D: Device> {
     submissions: AtomicU64,
     given_up: Repeated,
     pub(super) in_place: InPlaceCounters,
-    /// The queue for copies alone, where there is one.
+    /// The copy queue, where there is one.
     copy: Option<QueueId>,
     graphics: QueueId,
 }
@@ -106,7 +106,7 @@ impl<D: Device> Uploads<D> {
         self.copy.is_some()
     }
 
-    /// Bytes to fill for one upload, without a wait for memory: [pieces](Self::upload_in_pieces) wait, where they may.
+    /// Staging memory for one upload, without a wait: [divided uploads](Self::upload_in_pieces) wait, where they may.
     pub(super) fn stage(
         &self,
         context: &Context<D>,
@@ -117,13 +117,13 @@ impl<D: Device> Uploads<D> {
         self.staging.reserve(context, room, size, align, AllocationFlags::NEVER_WAIT)
     }
 
-    /// Gives up what was staged.
+    /// Frees staging memory that is not used.
     pub(super) fn unstage(&self, context: &Context<D>, staged: Part<D>) {
         self.staging.let_go(context, staged.page, Uses::NONE);
     }
 
-    /// Adds copies to the open batch. They hold `bytes` bytes and begin `uploads` uploads. Returns the batch and its
-    /// bytes.
+    /// Adds copies to the open batch, with their staged bytes and the number of uploads that begin with them. Returns the batch
+    /// and its bytes.
     pub(super) fn push(
         &self,
         context: &Context<D>,
@@ -150,17 +150,17 @@ impl<D: Device> Uploads<D> {
         self.pending.load(Ordering::Acquire) > 0
     }
 
-    /// Submits what is pending. What covers all that was submitted so far.
+    /// Submits the pending uploads. Returns a sync point that covers all uploads submitted so far.
     ///
     /// # Errors
-    /// A shortage, or a call inside of the program's own submission, after which the rest stays pending; anything
-    /// else, after which what was pending is given up.
+    /// A shortage, or a call inside an external submission: the rest stays pending. After any other error the pending uploads
+    /// are discarded.
     pub(crate) fn flush(&self, context: &Context<D>) -> Result<SyncPoint, Error> {
         Clock::check_outside()?;
         self.flush_as(context, &mut self.submitter.lock())
     }
 
-    /// As [`flush`](Self::flush), unless that is under way: on this thread, too, when what it creates finds memory
+    /// As [`flush`](Self::flush), unless a flush is running, possibly on this thread, when its own allocations find memory
     /// short.
     pub(crate) fn try_flush(&self, context: &Context<D>) -> Result<(), Error> {
         Clock::check_outside()?;
@@ -171,7 +171,7 @@ impl<D: Device> Uploads<D> {
     }
 
     fn flush_as(&self, context: &Context<D>, submitter: &mut Submitter<D>) -> Result<SyncPoint, Error> {
-        // The one that is stuck, and the one that is open.
+        // First the stuck batch, then the open one.
         for _ in 0..2 {
             let next = submitter.stuck.take().or_else(|| self.opened.lock().batch.take());
             self.stuck_bytes.store(0, Ordering::Relaxed);
@@ -196,9 +196,9 @@ impl<D: Device> Uploads<D> {
         Ok(*self.newest.lock())
     }
 
-    /// Submits the copies of a batch, those of any queue first: of one resource, none comes before
-    /// one that only a graphics queue can make. Where what they go to cannot be resident at once, those to some
-    /// resources come first, and then the others.
+    /// Submits the copies of a batch, the ones for any queue first: within one resource, none of these precedes a copy that
+    /// needs a graphics queue. If the destinations cannot all be resident at once, the resources are submitted in several
+    /// steps.
     fn submit(&self, context: &Context<D>, batch: &mut Batch<D>, sorter: &mut Sorter) -> Result<(), Error> {
         sorter.sort(&mut batch.copies);
         for on_graphics in [false, true] {
@@ -222,7 +222,7 @@ impl<D: Device> Uploads<D> {
         Ok(())
     }
 
-    /// So many copies of a queue were submitted, the first ones of the batch.
+    /// Notes the submission of the first `count` copies of a queue.
     fn note_submitted(
         &self,
         context: &Context<D>,
@@ -242,8 +242,8 @@ impl<D: Device> Uploads<D> {
         }
     }
 
-    /// Gives up the copies of a queue to the first resource if nobody can read what they write. Otherwise a block that
-    /// never fits would hold back everything that is uploaded after it, even when the program has dropped it.
+    /// Discards the copies of a queue to the first resource if no one can read the result. Otherwise a block that never fits
+    /// would hold back all later uploads, even after the program has dropped the resource.
     fn drop_unread(&self, context: &Context<D>, batch: &mut Batch<D>, on_graphics: bool) -> bool {
         let unread = batch.take_unread(on_graphics);
         let is_any = !unread.is_empty();
@@ -281,21 +281,21 @@ impl<D: Device> Uploads<D> {
         self.end(context, batch);
     }
 
-    /// A batch is submitted or given up: from now on nothing is held back for it.
+    /// Ends a batch that was submitted or given up, and everything that was held back for it.
     fn end(&self, context: &Context<D>, batch: Batch<D>) {
         context.recordings.close(batch.recording);
         self.opened.lock().spare = batch.copies;
         self.pending.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// The device is lost, or the manager ends: nothing is submitted any more.
+    /// Discards all pending uploads, with this error: the device is lost, or the manager ends.
     pub(crate) fn give_up_all(&self, context: &Context<D>, error: &Error) {
         if !self.is_pending() {
             return;
         }
         let mut submitter = match Clock::check_outside() {
             Ok(()) => self.submitter.lock(),
-            // A thread that submits may wait for the queue, which this thread holds. A later call gives up the rest.
+            // A submitting thread may wait for the queue that this thread holds. A later call discards the rest.
             Err(_) => match self.submitter.try_lock() {
                 Some(submitter) => submitter,
                 None => return,
@@ -308,12 +308,12 @@ impl<D: Device> Uploads<D> {
         }
     }
 
-    /// Gives staging memory back that nobody has used for the configured frames.
+    /// Frees the staging memory that was idle for the configured number of frames.
     pub(crate) fn end_frame(&self, context: &Context<D>) {
         self.staging.end_frame(context);
     }
 
-    /// Gives all staging memory back.
+    /// Frees all staging memory.
     pub(crate) fn release(&self, context: &Context<D>) {
         self.staging.release(context);
     }
@@ -339,9 +339,9 @@ impl<D: Device> Uploads<D> {
         self.stuck_bytes.load(Ordering::Relaxed) + opened
     }
 
-    /// Promises bytes to a piece, unless more than `limit` would be staged then, and not copied by the GPU as far as is known.
+    /// Reserves bytes for a piece, unless the staged bytes that the GPU has not copied, as far as known, would exceed `limit`.
     pub(super) fn try_promise(&self, context: &Context<D>, size: u64, limit: u64) -> bool {
-        // While nobody submits, every batch is either pending or in flight.
+        // Under this lock, every batch is either pending or in flight.
         let _submitter = self.submitter.lock();
         let in_flight = self.in_flight.bytes(&context.clock.completed());
         let staged = self.in_flight.promised() + self.pending_bytes() + in_flight;
@@ -353,8 +353,8 @@ impl<D: Device> Uploads<D> {
     }
 }
 
-/// Records copies: at once those that come after none of the others, with all barriers in front of them, then those that
-/// come after those, and so on.
+/// Records copies layer by layer: first the copies with none before them, with all barriers in front of them, then the copies
+/// that depend on these, and so on.
 fn record<'a, D: Device, I: Iterator<Item = &'a Copy<D>>>(
     open: &mut Open<D>,
     copies: impl Fn() -> I,
@@ -376,8 +376,8 @@ fn record_layer<'a, D: Device, I: Iterator<Item = &'a Copy<D>>>(
     Ok(())
 }
 
-/// Half as many resources as copies go to, if those are in several blocks that may be evicted: where all of them cannot
-/// be resident at once, some of them may.
+/// Half the number of destination resources, if they are in several evictable blocks: when not all of them can be resident at
+/// once, some may be. `None` if a division does not help.
 fn fewer_resources<'a, D: Device>(copies: impl Iterator<Item = &'a Copy<D>> + Clone) -> Option<usize> {
     let blocks = || copies.clone().map(|copy| copy.to.0.block);
     let evictable = blocks().flatten().next()?;
@@ -386,7 +386,7 @@ fn fewer_resources<'a, D: Device>(copies: impl Iterator<Item = &'a Copy<D>> + Cl
     blocks().any(|block| block != Some(evictable)).then_some(resources / 2).filter(|fewer| *fewer > 0)
 }
 
-/// True when a later try may do.
+/// True for errors after which a later try may succeed.
 pub(super) fn is_shortage(error: &Error) -> bool {
     matches!(error, Error::Device { source, .. } if DeviceError::is_shortage(source))
 }

@@ -12,7 +12,7 @@ pub(super) unsafe fn copy(to: *mut u8, from: *const u8, count: usize) {
     let (mut to, mut from) = (to, from);
     let mut words = count & !31;
     if words > 0 {
-        // SAFETY: the caller gives so many bytes of both; the loop counts them down to nothing.
+        // SAFETY: the caller provides `count` bytes of both; the loop counts them down to zero.
         unsafe {
             asm!(
                 "2:",
@@ -31,7 +31,7 @@ pub(super) unsafe fn copy(to: *mut u8, from: *const u8, count: usize) {
     }
     let mut bytes = count & 31;
     if bytes > 0 {
-        // SAFETY: as above, with what is left.
+        // SAFETY: as above, for the remaining bytes.
         unsafe {
             asm!(
                 "2:",

@@ -1,14 +1,13 @@
-//! Copies to and from memory that other threads, and the GPU, may touch at the same time.
+//! Copies to and from memory that other threads, and the GPU, may access at the same time.
 //!
-//! `memcpy` is no such copy: two threads on the same bytes, one of which writes, are a data race, which
-//! is undefined behaviour in Rust. Here each byte is copied as if by a relaxed atomic access, so that
-//! threads that meet leave, or see, a mixture of bytes and nothing worse.
+//! `memcpy` is not suitable: two threads that access the same bytes, one of them writing, are a data race, which is undefined
+//! behaviour in Rust. Here each byte is copied as if by a relaxed atomic access, so that concurrent accesses leave, or see, at
+//! worst a mixture of bytes.
 //!
-//! The portable form copies byte by byte, because accesses of different sizes to the same atomic may
-//! not meet. Compilers do not make wider ones of it; so on x86-64 and aarch64 the copy is a loop in
-//! assembly, which moves the same bytes once each, in ascending order, and which the compiler knows
-//! nothing about but that it may read and write memory. Miri and ThreadSanitizer, which do not see
-//! into assembly, get the portable form (`--cfg tenure_portable_copies` for the latter).
+//! The portable form copies byte by byte, because atomic accesses of different sizes to the same memory must not be mixed.
+//! Compilers do not combine them into wider ones; so on x86-64 and aarch64 the copy is a loop in assembly, which copies each
+//! byte once, in ascending order, and which the compiler only knows to read and write memory. Miri and ThreadSanitizer, which
+//! cannot analyse assembly, use the portable form (`--cfg tenure_portable_copies` for the latter).
 #![expect(unsafe_code, reason = "the boundary to mapped memory")]
 
 #[cfg(all(target_arch = "aarch64", not(any(miri, tenure_portable_copies))))]
@@ -20,27 +19,27 @@ mod machine;
 
 use core::ptr::NonNull;
 
-/// Copies bytes to mapped memory, in ascending order and as wide as the machine goes, which suits
-/// write-combined memory.
+/// Copies bytes to mapped memory, in ascending order and with the widest accesses of the machine, which suits write-combined
+/// memory.
 ///
 /// # Safety
-/// As many bytes from `to` on are valid for writes during the call, and none of them is behind a Rust
-/// reference. Other threads may access them by [`read_bytes`] and [`write_bytes`] at the same time, and
-/// so may the GPU; not by ordinary accesses.
+/// `bytes.len()` bytes from `to` on must be valid for writes during the call, and none of them may be behind a Rust reference.
+/// Other threads may access them by [`read_bytes`] and [`write_bytes`] at the same time, and so may the GPU; ordinary accesses
+/// must not.
 #[inline]
 pub unsafe fn write_bytes(to: NonNull<u8>, bytes: &[u8]) {
-    // SAFETY: the caller answers for `to`, and `bytes` is a slice.
+    // SAFETY: the caller guarantees `to`, and `bytes` is a slice.
     unsafe { machine::write(to.as_ptr(), bytes.as_ptr(), bytes.len()) };
 }
 
 /// Copies bytes from mapped memory.
 ///
 /// # Safety
-/// As many bytes from `from` on as `out` has are valid for reads during the call, and initialised. Others
-/// access them as for [`write_bytes`].
+/// `out.len()` bytes from `from` on must be valid for reads during the call, and initialised. For other accesses see
+/// [`write_bytes`].
 #[inline]
 pub unsafe fn read_bytes(from: NonNull<u8>, out: &mut [u8]) {
-    // SAFETY: the caller answers for `from`, and `out` is a slice.
+    // SAFETY: the caller guarantees `from`, and `out` is a slice.
     unsafe { machine::read(out.as_mut_ptr(), from.as_ptr(), out.len()) };
 }
 
@@ -53,7 +52,7 @@ mod machine {
     /// As [`write_bytes`](super::write_bytes).
     pub(super) unsafe fn write(to: *mut u8, from: *const u8, count: usize) {
         for index in 0..count {
-            // SAFETY: the caller gives so many bytes of both; those of `to` are accessed atomically alone.
+            // SAFETY: the caller provides `count` bytes of both; the bytes of `to` are only accessed atomically.
             unsafe { AtomicU8::from_ptr(to.add(index)).store(*from.add(index), Ordering::Relaxed) };
         }
     }
@@ -75,8 +74,8 @@ mod tests {
 
     const ROOM: usize = 5000;
 
-    /// Every size around the steps of the loops, at all distances from an aligned address: what is
-    /// inside is copied, what is outside stays.
+    /// All sizes around the steps of the loops, at all distances from an aligned address: bytes inside are copied, bytes
+    /// outside stay.
     #[test]
     fn copies_are_those_of_a_slice() {
         let source: Vec<u8> = (0..ROOM).map(|index| index as u8 ^ (index >> 8) as u8).collect();
@@ -99,19 +98,19 @@ mod tests {
         }
     }
 
-    /// Threads that write and read the same bytes see bytes that were written, in any mixture. Under
-    /// miri and ThreadSanitizer, which report each data race, this is the proof that there is none.
+    /// Threads that write and read the same bytes see written bytes, in any mixture. Under Miri and ThreadSanitizer, which
+    /// report each data race, this proves that there is none.
     #[test]
     fn threads_may_meet() {
         let mapped: Vec<AtomicU8> = (0..200).map(|_| AtomicU8::new(0)).collect();
         let rounds = if cfg!(miri) { 3 } else { 2000 };
-        // SAFETY: the tests stay inside.
+        // SAFETY: the tests stay inside of the vector.
         let at = |shift: usize| unsafe { NonNull::from(mapped.as_slice()).cast::<u8>().add(shift) };
         std::thread::scope(|threads| {
             for (byte, shift) in [(1, 0), (2, 3), (3, 8)] {
                 threads.spawn(move || {
                     for _ in 0..rounds {
-                        // SAFETY: inside the bytes, which are atomic.
+                        // SAFETY: inside of the bytes, which are atomic.
                         unsafe { write_bytes(at(shift), &[byte; 150]) };
                     }
                 });

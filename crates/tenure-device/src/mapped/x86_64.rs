@@ -1,4 +1,4 @@
-//! For x86-64: 64 bytes at a time, with AVX where the processor has it, and its own copy for what is long.
+//! For x86-64: 64 bytes at a time, with AVX if available, and `rep movsb` for long copies.
 
 use core::arch::asm;
 use std::arch::is_x86_feature_detected;
@@ -6,10 +6,10 @@ use std::arch::is_x86_feature_detected;
 pub(super) use copy as read;
 pub(super) use copy as write;
 
-/// From here on the processor's own copy is the fastest; C libraries choose it from about here, too.
+/// Minimum length for `rep movsb`, which is fastest from here on; C libraries switch at about the same length.
 const LONG: usize = 2048;
 
-/// From here on wider registers are worth asking whether the processor has them.
+/// Minimum length for the check for wider registers to pay off.
 const WIDE: usize = 128;
 
 /// # Safety
@@ -23,23 +23,23 @@ pub(super) unsafe fn copy(to: *mut u8, from: *const u8, count: usize) {
     }
     let blocks = count & 64;
     if blocks > 0 {
-        // SAFETY: the caller gives so many bytes of both.
+        // SAFETY: the caller provides at least `blocks` bytes of both.
         unsafe { copy_blocks(to, from, blocks) };
     }
     if count > blocks {
-        // SAFETY: less than 64 bytes are left of both.
+        // SAFETY: less than 64 bytes of both are left.
         unsafe { rest(to.add(blocks), from.add(blocks), count - blocks) };
     }
 }
 
-/// Apart from [`copy`], so that this one stays small where it is inlined.
+/// Separate from [`copy`], so that `copy` stays small where it is inlined.
 ///
 /// # Safety
-/// As [`copy`]; there are at least 64 bytes.
+/// As [`copy`]; `count` is at least 64.
 #[inline(never)]
 unsafe fn copy_many(to: *mut u8, from: *const u8, count: usize) {
     if count >= LONG {
-        // SAFETY: the caller gives so many bytes of both. The direction flag is clear, as the ABI has it.
+        // SAFETY: the caller provides `count` bytes of both. The direction flag is clear, as the ABI requires.
         unsafe {
             asm!("rep movsb", inout("rcx") count => _, inout("rdi") to => _, inout("rsi") from => _,
                 options(nostack, preserves_flags));
@@ -48,25 +48,25 @@ unsafe fn copy_many(to: *mut u8, from: *const u8, count: usize) {
     }
     let blocks = count & !63;
     if is_x86_feature_detected!("avx") {
-        // SAFETY: the processor has AVX, and the caller gives so many bytes of both.
+        // SAFETY: the processor has AVX, and the caller provides at least `blocks` bytes of both.
         unsafe { copy_blocks_wide(to, from, blocks) };
     } else {
         // SAFETY: as above.
         unsafe { copy_blocks(to, from, blocks) };
     }
     if count > blocks {
-        // SAFETY: less than 64 bytes are left of both.
+        // SAFETY: less than 64 bytes of both are left.
         unsafe { rest(to.add(blocks), from.add(blocks), count - blocks) };
     }
 }
 
-/// `bytes` in blocks of 64, by registers of 16.
+/// Copies `bytes` in blocks of 64, with 16-byte registers.
 ///
 /// # Safety
 /// As [`copy`]; `bytes` is a multiple of 64, and not 0.
 #[inline]
 unsafe fn copy_blocks(to: *mut u8, from: *const u8, bytes: usize) {
-    // SAFETY: the loop ends at `end`, which is at most `bytes` on. Neither pointer wraps.
+    // SAFETY: the loop ends at `end`, at most `bytes` further on. Neither pointer wraps.
     unsafe {
         asm!(
             "2:",
@@ -94,13 +94,13 @@ unsafe fn copy_blocks(to: *mut u8, from: *const u8, bytes: usize) {
     }
 }
 
-/// The same by registers of 32.
+/// As [`copy_blocks`], with 32-byte registers.
 ///
 /// # Safety
 /// As [`copy_blocks`], on a processor with AVX.
 #[target_feature(enable = "avx")]
 unsafe fn copy_blocks_wide(to: *mut u8, from: *const u8, bytes: usize) {
-    // SAFETY: as in `copy_blocks`. The upper halves of the registers are cleared, as the ABI asks for.
+    // SAFETY: as in `copy_blocks`. The upper halves of the registers are cleared, as the ABI requires.
     unsafe {
         asm!(
             "2:",
@@ -123,7 +123,7 @@ unsafe fn copy_blocks_wide(to: *mut u8, from: *const u8, bytes: usize) {
     }
 }
 
-/// Less than 64 bytes: a move for each bit of `count`.
+/// Copies less than 64 bytes: one move for each bit of `count`.
 ///
 /// # Safety
 /// As [`copy`].
@@ -132,7 +132,7 @@ unsafe fn rest(mut to: *mut u8, mut from: *const u8, count: usize) {
     macro_rules! step {
         ($bytes:literal, $class:ident, $load:literal, $store:literal) => {
             if count & $bytes != 0 {
-                // SAFETY: the bits of `count` above this one are copied, so that this many bytes are left.
+                // SAFETY: the higher bits of `count` are already copied, so that at least `$bytes` bytes are left.
                 unsafe {
                     asm!($load, $store, part = out($class) _, from = in(reg) from, to = in(reg) to,
                         options(nostack, preserves_flags));
@@ -142,7 +142,7 @@ unsafe fn rest(mut to: *mut u8, mut from: *const u8, count: usize) {
         };
     }
     for _ in 0..count / 16 {
-        // SAFETY: so many blocks of 16 bytes are left.
+        // SAFETY: at least this many blocks of 16 bytes are left.
         unsafe {
             asm!("movups {part}, [{from}]", "movups [{to}], {part}", part = out(xmm_reg) _,
                 from = in(reg) from, to = in(reg) to, options(nostack, preserves_flags));

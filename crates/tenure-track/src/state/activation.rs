@@ -1,4 +1,4 @@
-//! Resources that take over bytes which others had: aliasing barriers and their scopes.
+//! Activation of resources in memory of other resources: aliasing barriers and their scopes.
 
 use super::batch::Ready;
 use super::cell::{Part, Parts};
@@ -12,54 +12,50 @@ use crate::device::{QueueId, State, StateModel, Subresource};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Activation {
     pub(super) entry: usize,
-    /// The number of the previous owner, while there is only one.
+    /// Index of the previous owner, if there is exactly one.
     before: Option<usize>,
     from: State,
-    /// The states that the barriers led to by which the previous owners got the bytes.
+    /// The states after the aliasing barriers that activated the previous owners.
     led: State,
 }
 
 impl Activation {
-    /// The uses that the barrier names. What was done before the previous owners got the bytes is in
-    /// order by their barriers; but synchronization validation on Vulkan does not follow such a chain through a
-    /// barrier on one image, and so the barrier leads on from where theirs led.
+    /// The uses named by the barrier. Uses before the activation of the previous owners are ordered by their own aliasing
+    /// barriers; but Vulkan's synchronization validation does not follow such a chain through a barrier on one image, so the
+    /// barrier also names the states after theirs.
     fn named(&self) -> State {
         if self.from.is_empty() { State::COMMON } else { self.from | self.led }
     }
 }
 
 impl<H: Clone + AsRef<StateCell>> Tracker<H> {
-    /// The recordings are for this queue. What others did with bytes that change hands is then left
-    /// out of the barriers: it is waited for.
+    /// Sets the queue of the recordings. Uses of memory on other queues are then left out of the aliasing barriers, because the
+    /// submission waits for them.
     #[must_use]
     pub const fn on(mut self, queue: QueueId) -> Self {
         self.queue = Some(queue);
         self
     }
 
-    /// From here on `resource` has bytes that `previous_owners` had, and `others`, no longer known, used in
-    /// those states; its contents are undefined. To be called before the first
-    /// [`require`](Self::require) for the first command that uses it so.
+    /// Activates `resource` in bytes of `previous_owners`, and of `others`, the states in which unknown former owners used the
+    /// bytes; its contents are undefined. Must precede the first [`require`](Self::require) of the first command that uses it.
     ///
-    /// * The next flush hands out one [`StateBarrier::Aliasing`](super::StateBarrier::Aliasing) in
-    ///   front of all else. It names how the previous owners have used the bytes since they were last put in
-    ///   order, on this recording's queue (see [`on`](Self::on)); on [`StateModel::Explicit`], if
-    ///   there is any such use, also what the barriers led to by which they had them; and what is requested of `resource`
-    ///   until that flush: when that is not a request for every subresource, all that its usage and
-    ///   the queue allow.
-    /// * On [`StateModel::Explicit`] all subresources are in [`State::COMMON`], as if new. On
-    ///   [`StateModel::Promotion`] they stay what they are, and those of a [target](StateCell::with_initialization)
-    ///   are initialized by the barrier before their next use. Either way no barrier in front of the
-    ///   recording touches what is not used before.
-    /// * The submission waits for what the previous owners did on other queues.
-    /// * What was requested of `resource` since the last flush is forgotten.
+    /// * The next flush returns one [`StateBarrier::Aliasing`](super::StateBarrier::Aliasing) before all other barriers. It
+    ///   names the uses of the bytes by the previous owners since the last ordering barrier, on this recording's queue (see
+    ///   [`on`](Self::on)); on [`StateModel::Explicit`], if there is any such use, also the states after their own aliasing
+    ///   barriers; and the states requested of `resource` until that flush: unless every subresource is requested, all states
+    ///   allowed by its usage and the queue.
+    /// * On [`StateModel::Explicit`] all subresources are in [`State::COMMON`], as if new. On [`StateModel::Promotion`] they
+    ///   keep their states, and the subresources of a [target](StateCell::with_initialization) are initialized by the barrier
+    ///   before their next use. Either way no barrier in front of the recording affects a subresource that was not used before.
+    /// * The submission waits for the uses by previous owners on other queues.
+    /// * Requests for `resource` since the last flush are discarded.
     ///
-    /// `resource` must not be in use by another recording that is not submitted yet, and
-    /// [`StateCell::may_activate_on`] must hold. On [`StateModel::Promotion`] its state is taken from
-    /// the submissions so far; should another be submitted in between, barriers go in front of the
-    /// recording after all. It may be activated again in the same recording, used or not.
+    /// `resource` must not be in use by another recording that is not submitted yet, and [`StateCell::may_activate_on`] must
+    /// hold. On [`StateModel::Promotion`] its state is taken from the submissions so far; if another one is submitted in
+    /// between, barriers go in front of the recording after all. It may be activated again in the same recording, used or not.
     ///
-    /// O(previous owners), and O(subresources) where those of a resource or of a previous owner differ.
+    /// O(previous owners), and O(subresources) for a resource or a previous owner with different states of subresources.
     pub fn activate(&mut self, resource: &H, previous_owners: &[H], others: State) {
         let cell = resource.as_ref();
         let from = previous_owners
@@ -82,7 +78,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         }
     }
 
-    /// How a resource was used on this queue since it was last put in order.
+    /// The uses of a resource on this queue since the last barrier that orders them.
     fn uses_of(&self, cell: &StateCell) -> State {
         let rules = Rules::of(self.model, cell, self.kind);
         let known = State::allowed_on(self.kind);
@@ -95,7 +91,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         let submitted = cell.lock();
         let parts = submitted.parts.as_slice();
         let Some((index, entry)) = found else { return parts.iter().map(earlier).collect() };
-        // Taken over itself, and given away again before anything was done with it.
+        // Activated itself, and replaced before any use.
         let pending = self.activations.iter().find(|activation| activation.entry == index);
         let mut all = pending.map_or(State::COMMON, |activation| activation.from);
         let uses = entry.parts(&self.spill).unwrap_or(std::slice::from_ref(&entry.whole));
@@ -106,17 +102,17 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             if now.used && !now.continues() {
                 continue;
             }
-            // While one of the two stands for all, it does for each of the other.
+            // If one of the two is common to all subresources, it applies to each of the other.
             let parts =
                 if whole || parts.len() == 1 { parts } else { parts.get(index..=index).unwrap_or(&[]) };
-            // Reads that the first use does not add to are ordered by a barrier before the recording.
+            // A barrier before the recording orders reads that the first use does not extend.
             let stays = |state: &State| !now.used || self.queue.is_none() || rules.merges(*state, now.first);
             all |= parts.iter().map(earlier).filter(stays).collect::<State>();
         }
         all
     }
 
-    /// Where the aliasing barrier led by which a resource had its bytes, on this queue.
+    /// The states after the aliasing barrier that activated a resource, on this queue.
     fn led_to(&self, cell: &StateCell) -> State {
         if self.model == StateModel::Promotion {
             return State::COMMON;
@@ -129,7 +125,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         here.unwrap_or_else(earlier)
     }
 
-    /// Puts the aliasing barriers in front of the batch.
+    /// Puts the aliasing barriers at the beginning of the batch.
     pub(super) fn flush_activations(&mut self) {
         for activation in self.activations.drain(..) {
             let Activation { entry: index, before, from, .. } = activation;
@@ -138,7 +134,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             let rules = Rules::of(self.model, cell, self.kind);
             let on_queue = State::allowed_on(self.kind);
             let allowed = cell.allowed() & on_queue;
-            // Never empty: should it not be used at all, the next to have the bytes come after these.
+            // Never empty: if the resource is not used at all, the next owner of the bytes is ordered after these states.
             let possible = if allowed.is_empty() { on_queue } else { allowed };
             let count = cell.count();
             let uses = match entry.parts.filter(|_| entry.split) {
@@ -157,10 +153,10 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
 }
 
 impl<H: AsRef<StateCell>> Entry<H> {
-    /// Takes over bytes with all subresources.
+    /// Activates all subresources.
     fn take_over(&mut self, rules: Rules, batch: u32, spill: &mut Vec<PartUse>) {
         let clock = Clock { batch, barrier: self.barrier };
-        // What a subresource that is not used yet will be in when the recording begins.
+        // The state of unused subresources at the beginning of the recording.
         let found = match rules.model {
             StateModel::Explicit => Parts::Whole(State::COMMON),
             StateModel::Promotion => self.cell().lock().parts.map(|part| part.settled_after(rules).state),

@@ -4,52 +4,52 @@ use smallvec::SmallVec;
 
 use crate::device::{Barrier, CommandList, Device, QueueTransfer, State, Subresource};
 
-/// A [`Barrier`] before the handle of its resource is looked through.
+/// A [`Barrier`] with the caller's handle in place of the device's resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateBarrier<H> {
-    /// A change of state. `before` equals `after` where Vulkan orders two writes of one kind.
+    /// A change of state. `before` equals `after` where Vulkan needs an order between two writes of one kind.
     Transition {
         /// The resource.
         resource: H,
-        /// Which part of it.
+        /// The part of it.
         subresource: Subresource,
-        /// How it was used.
+        /// State before.
         before: State,
-        /// How it will be used.
+        /// State after.
         after: State,
-        /// The change of owner, if any.
+        /// The ownership transfer, if any.
         transfer: Option<QueueTransfer>,
     },
-    /// A change of state of a render target or depth buffer that is new, or has new memory: from `before` to
-    /// `discarded_in`, if that is another state, a [`discard`](CommandList::discard), and on to `after`, likewise. See
+    /// A change of state of a render target or depth buffer that is new, or has new memory: a transition from `before` to
+    /// `discarded_in`, unless they are equal, a [`discard`](CommandList::discard), and a transition to `after`, likewise. See
     /// [`StateCell::with_initialization`](super::StateCell::with_initialization).
     Initialize {
         /// The resource.
         resource: H,
-        /// Which part of it.
+        /// The part of it.
         subresource: Subresource,
-        /// The state it is in.
+        /// State before.
         before: State,
         /// The state in which the queue discards it.
         discarded_in: State,
-        /// How it will be used.
+        /// State after.
         after: State,
     },
-    /// Unordered accesses before it are done before those after it.
+    /// Orders unordered accesses before it and after it.
     Unordered {
         /// The resource.
         resource: H,
     },
-    /// From here on the resource has bytes that others had, with undefined contents; see
+    /// Makes the resource the owner of bytes of other resources, with undefined contents; see
     /// [`Tracker::activate`](super::Tracker::activate).
     Aliasing {
-        /// The resource that had them, if it was one alone.
+        /// The previous owner, if there is exactly one.
         before: Option<H>,
-        /// The resource that has them now.
+        /// The new owner.
         resource: H,
-        /// How they were used on this queue since they were last put in order. Empty: not at all.
+        /// The uses of the bytes on this queue since the last barrier that orders them. Empty: no use.
         from: State,
-        /// How the resource is used next.
+        /// The next use of the resource.
         to: State,
     },
 }
@@ -100,14 +100,14 @@ struct Discard<'a, D: Device> {
     after: State,
 }
 
-/// Records barriers in a command list, and the discards of those that initialize; `object` finds the device's resource
-/// in a handle. Allocates for more than 16 of them alone.
+/// Records barriers in a command list, with the discards of initializations; `object` returns the device's resource of a
+/// handle. Allocates only for more than 16 barriers.
 pub fn record<'a, D: Device, H>(
     list: &mut D::List,
     barriers: impl Iterator<Item = StateBarrier<H>>,
     object: impl Fn(H) -> &'a D::Resource,
 ) {
-    // Made where it stays: it is large.
+    // Constructed in place: it is large.
     let mut in_api: SmallVec<[Barrier<'a, D>; 16]> = SmallVec::new();
     let mut discards: SmallVec<[Discard<'a, D>; 2]> = SmallVec::new();
     let transition = |resource, subresource, before, after| Barrier::Transition {

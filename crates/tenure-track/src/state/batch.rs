@@ -1,10 +1,10 @@
-//! The barriers that a flush hands out.
+//! The barriers returned by a flush.
 
 use super::recorded::Entry;
 use super::{StateBarrier, StateCell};
 use crate::device::{QueueKind, State, Subresource};
 
-/// A barrier, by the number of its resource's entry.
+/// A barrier, by the index of its resource's entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Ready {
     Transition {

@@ -1,4 +1,4 @@
-//! The state of one API resource as the submissions so far leave it.
+//! The state of one API resource after the submissions so far.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,39 +13,38 @@ use crate::device::{
 };
 use crate::time::SyncPoint;
 
-/// The most subresources a cell tells apart: more than any API offers (16 mips of 2048 layers with
-/// two planes), and a bound on what splitting a state may allocate.
+/// Maximum number of tracked subresources: more than any API allows (16 mips of 2048 layers with two planes), and a bound on
+/// the allocation for separate states.
 pub const MAX_SUBRESOURCES: u32 = 1 << 16;
 
-/// The last identity given to a cell.
+/// The last id of a cell.
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 
-/// What one subresource is after the submissions so far.
+/// The state of one subresource after the submissions so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) state: State,
     /// Reached without a barrier: more reads are free.
     pub(super) promoted: bool,
-    /// On `Explicit`, the states in which the owner has used it since its last barrier.
+    /// On `Explicit`: the states in which the owner has used it since its last barrier.
     pub(super) open: State,
-    /// On `Explicit`, the states in which each other queue has read since; such a queue saw all
-    /// there is to see when it waited for `at`.
+    /// On `Explicit`: the states in which each other queue has read since; waiting for `at` made all writes visible to such a
+    /// queue.
     pub(super) reads: [State; MAX_QUEUES],
-    /// Equal to the owner's count in `epochs` while unordered accesses are not yet followed by a
-    /// barrier; 0: there are none.
+    /// Equal to the owner's count in `epochs` while no barrier follows the last unordered accesses; 0: none.
     pub(super) unordered: u32,
-    /// The submission that brought about `state`; its queue owns the contents.
+    /// The submission that led to `state`; its queue owns the contents.
     pub(super) at: Option<QueueSerial>,
-    /// On `Promotion`: that was on a copy queue.
+    /// On `Promotion`: that submission was on a copy queue.
     pub(super) copied: bool,
-    /// A target that was not discarded since it was created or had new memory, and not written either.
+    /// True for a target that was neither discarded nor written since it was created or had new memory.
     pub(super) uninitialized: bool,
 }
 
 impl Part {
     pub(super) const NO_READS: [State; MAX_QUEUES] = [State::COMMON; MAX_QUEUES];
 
-    /// Brought into a state, and not used since.
+    /// In a state, and not used since.
     pub(super) const fn in_state(state: State, at: Option<QueueSerial>) -> Self {
         Self {
             state,
@@ -61,12 +60,12 @@ impl Part {
 
     /// The part as a later submission finds it, after D3D12's decay.
     ///
-    /// What does not matter any more is forgotten, so that parts that mean the same are equal.
+    /// Irrelevant fields are reset, so that equivalent parts are equal.
     pub(super) fn settled(self, rules: Rules, submission: QueueSerial) -> Self {
         if self.at == Some(submission) { self } else { self.settled_after(rules) }
     }
 
-    /// The part as every submission after the last that used it finds it.
+    /// The part as any submission after its last use finds it.
     pub(super) fn settled_after(mut self, rules: Rules) -> Self {
         let Some(at) = self.at else { return self };
         self.at = Some(QueueSerial { serial: 0, ..at });
@@ -85,11 +84,11 @@ impl Part {
         self
     }
 
-    /// On `Explicit`, how a queue has used the part since its last barrier, as far as the submissions
-    /// so far go. Without a queue: how any of them has.
+    /// On `Explicit`: the uses of the part on a queue since its last barrier, in the submissions so far. Without a queue: the
+    /// uses on all queues.
     pub(super) fn open_on(&self, queue: Option<QueueId>) -> State {
         let owner = self.at.map(|at| at.queue);
-        // A barrier made for another queue leads to the state, and nothing of the owner's came after it.
+        // A barrier made for another queue leads to the state, and the owner has not used the part since.
         let owned = if self.open.is_empty() { self.state } else { self.open };
         match queue {
             Some(_) if queue == owner => owned,
@@ -99,24 +98,24 @@ impl Part {
     }
 }
 
-/// What the submissions so far left behind.
+/// The state of all subresources after the submissions so far.
 #[derive(Clone, Debug)]
 pub(super) struct Submitted {
     pub(super) parts: Parts<Part>,
-    /// Per queue, the count of its unordered barriers on the whole resource. Never 0.
+    /// Per queue, the number of its unordered barriers on the whole resource. Never 0.
     pub(super) epochs: [u32; MAX_QUEUES],
-    /// Where the last aliasing barrier for the resource leads, and on which queue.
+    /// The queue of the last aliasing barrier for the resource, and the states after it.
     pub(super) led: Option<(QueueId, State)>,
     /// Per queue, the last submission that used any part.
     pub(super) uses: [u64; MAX_QUEUES],
     /// Per queue, the last submission that wrote or moved any part.
     pub(super) changes: [u64; MAX_QUEUES],
-    /// What a queue has released and the other one has not acquired, because its submission was
-    /// refused. Nearly always empty.
+    /// Transfers released by one queue and not acquired by the other, because the acquiring submission was refused. Nearly
+    /// always empty.
     pub(super) released: Vec<Released>,
 }
 
-/// The half of a transfer between queue families that was submitted.
+/// The submitted half of a transfer between queue families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Released {
     pub(super) subresource: Subresource,
@@ -125,14 +124,13 @@ pub(super) struct Released {
     pub(super) transfer: QueueTransfer,
 }
 
-/// The usage state of one API resource; every sub-range of a pooled buffer shares its buffer's.
+/// The usage state of one API resource; all ranges of a pooled buffer share the state of their buffer.
 ///
-/// The resource keeps it for life. [`Tracker`](super::Tracker)s know it while commands are
-/// recorded, [`resolve`](super::resolve) brings it up to date when they are submitted.
+/// The resource keeps it for its lifetime. [`Tracker`](super::Tracker)s refer to it while commands are recorded,
+/// [`resolve`](super::resolve) updates it when they are submitted.
 ///
-/// One state stands for the whole resource as long as all subresources agree. Thread-safe; a
-/// small lock is taken by `resolve` and by the getters of submitted state, while recording only by
-/// [`Tracker::activate`](super::Tracker::activate).
+/// One state applies to the whole resource as long as all subresources agree. Thread-safe; `resolve` and the getters of the
+/// submitted state take a small lock; during recording, only [`Tracker::activate`](super::Tracker::activate) does.
 #[derive(Debug)]
 pub struct StateCell {
     id: u64,
@@ -152,22 +150,21 @@ const fn is_target(usage: Usage) -> bool {
     usage.intersects(Usage::RENDER_TARGET.union(Usage::DEPTH_STENCIL))
 }
 
-/// What the device has to do with the states of a resource.
+/// The device's rules for the states of a resource.
 #[derive(Clone, Copy)]
 struct DeviceRules {
     api: Api,
     reads_are_copied: bool,
     needs_initialization: bool,
-    /// What it may enter beside the states of its usage.
+    /// States that it may enter beside the states of its usage.
     also_allowed: State,
 }
 
 impl StateCell {
     /// The cell of a resource just created in state `initial`.
     ///
-    /// `subresources` is taken to be in `1..=`[`MAX_SUBRESOURCES`]; those beyond are not tracked
-    /// and asking for them is an error. [`State::COMMON`] as the initial state means on
-    /// [`StateModel::Explicit`] that a texture has no contents.
+    /// `subresources` is clamped to `1..=`[`MAX_SUBRESOURCES`]; further subresources are not tracked, and their use is an
+    /// error. [`State::COMMON`] as the initial state means on [`StateModel::Explicit`] that a texture has no contents.
     ///
     /// ```
     /// use tenure::state::{ResourceKind, StateCell};
@@ -188,7 +185,7 @@ impl StateCell {
         Self::with_rules(kind, subresources, usage, initial, rules)
     }
 
-    /// Inlined, so that it is made where it stays: it is large.
+    /// Inlined, so that it is constructed in place: it is large.
     #[inline(always)]
     fn with_rules(
         kind: ResourceKind,
@@ -225,9 +222,9 @@ impl StateCell {
         Self::new(ResourceKind::of(desc), desc.subresources(), desc.usage(), initial)
     }
 
-    /// The cell of a resource on a device: as [`for_resource`](Self::for_resource), with what the device's API and
-    /// features ask for ([`with_layouts_of`](Self::with_layouts_of), [`with_copied_reads`](Self::with_copied_reads),
-    /// for one `is_new` [`with_initialization`](Self::with_initialization)).
+    /// The cell of a resource on a device: as [`for_resource`](Self::for_resource), with the rules for the device's API and
+    /// features ([`with_layouts_of`](Self::with_layouts_of), [`with_copied_reads`](Self::with_copied_reads), with `is_new` also
+    /// [`with_initialization`](Self::with_initialization)).
     #[inline(always)]
     #[doc(hidden)]
     #[must_use]
@@ -238,19 +235,19 @@ impl StateCell {
         let reads_are_copied = is_copied && kind == ResourceKind::Texture;
         let api = properties.api;
         let is_shared = usage.contains(Usage::SHARED);
-        // A peer gets a texture in the state of swap chains, which is `COMMON`.
+        // A peer gets a texture in the state of swap-chain images, which is `COMMON`.
         let also_allowed = if is_shared && api == Api::Direct3D12 { State::PRESENT } else { State::empty() };
-        // Shared resources are created zeroed, and a peer may have written them.
+        // Shared resources are zeroed at creation, and a peer may have written them.
         let needs_initialization =
             is_new && !is_shared && properties.state_model == StateModel::Promotion && is_target(usage);
         let rules = DeviceRules { api, reads_are_copied, needs_initialization, also_allowed };
         Self::with_rules(kind, desc.subresources(), usage, initial, rules)
     }
 
-    /// The cell of a new render target or depth buffer on a device that asks for a discard, a clear or a copy before
-    /// any other use of it, and again whenever it has [taken over](super::Tracker::activate) memory: on
-    /// [`StateModel::Promotion`], each subresource is [initialized](super::StateBarrier::Initialize) before its first
-    /// use, on every queue that can. Of no effect on what is no target.
+    /// The cell of a new render target or depth buffer on a device that requires a discard, a clear or a copy before any other
+    /// use of it, and again after each [activation](super::Tracker::activate) in new memory: on [`StateModel::Promotion`], each
+    /// subresource is [initialized](super::StateBarrier::Initialize) before its first use, on every queue that can discard it.
+    /// No effect on other resources.
     #[must_use]
     pub fn with_initialization(mut self) -> Self {
         self.needs_initialization = self.allowed.intersects(State::RENDER_TARGET | State::DEPTH_WRITE);
@@ -260,77 +257,75 @@ impl StateCell {
         self
     }
 
-    /// True for one made [`with_initialization`](Self::with_initialization).
+    /// True after [`with_initialization`](Self::with_initialization).
     pub(super) const fn needs_initialization(&self) -> bool {
         self.needs_initialization
     }
 
-    /// The state in which such a queue discards it, if it can.
+    /// The state in which a queue of this kind discards it; `None` if it cannot.
     pub(super) fn discarded_in(&self, queue: QueueKind) -> Option<State> {
         State::discarded_in(self.allowed, queue)
     }
 
-    /// The cell of a texture on a device with
-    /// [`Features::COPY_SRC_WITH_READS`](crate::device::Features::COPY_SRC_WITH_READS): what shaders
-    /// read is asked for in [`State::COPY_SRC`], too, and never promoted. Of no effect on buffers and
-    /// on [`StateModel::Explicit`].
+    /// The cell of a texture on a device with [`Features::COPY_SRC_WITH_READS`](crate::device::Features::COPY_SRC_WITH_READS):
+    /// shader reads are requested together with [`State::COPY_SRC`], and are never promoted. No effect on buffers and on
+    /// [`StateModel::Explicit`].
     #[must_use]
     pub const fn with_copied_reads(mut self) -> Self {
         self.reads_are_copied = matches!(self.kind, ResourceKind::Texture);
         self
     }
 
-    /// True for one made [`with_copied_reads`](Self::with_copied_reads).
+    /// True after [`with_copied_reads`](Self::with_copied_reads).
     pub(super) const fn reads_are_copied(&self) -> bool {
         self.reads_are_copied
     }
 
-    /// The cell of a resource on a device of that API, whose layouts its texture is in on
-    /// [`StateModel::Explicit`]: Vulkan's [`Layout`](super::Layout)s, as without this, or Direct3D 12's
-    /// [`D3d12Layout`](super::D3d12Layout)s.
+    /// The cell of a resource on a device of that API, whose texture layouts apply on [`StateModel::Explicit`]: Vulkan's
+    /// [`Layout`](super::Layout)s, the default, or Direct3D 12's [`D3d12Layout`](super::D3d12Layout)s.
     #[must_use]
     pub const fn with_layouts_of(mut self, api: Api) -> Self {
         self.layouts = api;
         self
     }
 
-    /// Whose layouts it is in.
+    /// The API of its layouts.
     pub(super) const fn layouts(&self) -> Api {
         self.layouts
     }
 
-    /// A number that no other cell of this process has.
+    /// Id, unique in the process.
     #[must_use]
     pub const fn id(&self) -> u64 {
         self.id
     }
 
-    /// Which rules the resource follows.
+    /// The kind of resource, which selects the rules.
     #[must_use]
     pub const fn kind(&self) -> ResourceKind {
         self.kind
     }
 
-    /// How many subresources are told apart.
+    /// Number of tracked subresources.
     #[must_use]
     pub const fn subresources(&self) -> u32 {
         self.subresources
     }
 
-    /// The states that the resource's usage allows.
+    /// The states allowed by the resource's usage.
     #[must_use]
     pub const fn allowed(&self) -> State {
         self.allowed
     }
 
-    /// The state it was created in.
+    /// The initial state.
     #[must_use]
     pub const fn initial(&self) -> State {
         self.initial
     }
 
-    /// The state that the last resolved submission leaves a subresource in, before any decay;
-    /// `None` when there is no such subresource. Takes the lock.
+    /// The state of a subresource after the last resolved submission, before any decay; `None` when there is no such
+    /// subresource. Takes the lock.
     #[must_use]
     pub fn submitted(&self, subresource: u32) -> Option<State> {
         self.part(subresource).map(|part| part.state)
@@ -345,17 +340,17 @@ impl StateCell {
             .map(|part| part.settled_after(Rules::of(model, self, QueueKind::Graphics)).state)
     }
 
-    /// The queue that owns the contents of a subresource: the one that last changed it, or first
-    /// used it. `None` when it was never used, has decayed or does not exist. Takes the lock.
+    /// The queue that owns the contents of a subresource: the last one to change it, or the first to use it. `None` when it was
+    /// never used, has decayed or does not exist. Takes the lock.
     #[must_use]
     pub fn owner(&self, subresource: u32) -> Option<QueueId> {
         self.part(subresource).and_then(|part| part.at).map(|at| at.queue)
     }
 
-    /// True when a recording for such a queue may [activate](super::Tracker::activate) the resource: on
-    /// [`StateModel::Promotion`] all transitions of what takes over bytes are recorded after it has
-    /// them, and so on that queue, which must know the states that the submissions so far leave it
-    /// in. O(subresources whose state is told apart). Takes the lock.
+    /// True when a recording for such a queue may [activate](super::Tracker::activate) the resource. On
+    /// [`StateModel::Promotion`] all transitions of an activated resource are recorded after the activation, so on that queue,
+    /// which must support the states of the resource after the submissions so far. O(subresources with separate states). Takes
+    /// the lock.
     ///
     /// ```
     /// use tenure::device::StateModel;
@@ -374,7 +369,7 @@ impl StateCell {
             return true;
         }
         let rules = Rules::of(model, self, kind);
-        // Copy queues find everything in `COMMON`.
+        // Copy queues find every resource in `COMMON`.
         let known = if kind == QueueKind::Copy { State::COMMON } else { State::allowed_on(kind) };
         let parts = &self.lock().parts;
         parts.as_slice().iter().all(|part| known.contains(part.settled_after(rules).state))
@@ -390,7 +385,7 @@ impl StateCell {
         point
     }
 
-    /// True while one state stands for all subresources. Takes the lock.
+    /// True while one state applies to all subresources. Takes the lock.
     #[must_use]
     pub fn is_uniform(&self) -> bool {
         matches!(self.submitted.lock().parts, Parts::Whole(_))
@@ -409,12 +404,12 @@ impl StateCell {
         &self.hints
     }
 
-    /// How many subresources, as a length.
+    /// The number of subresources, as a length.
     pub(super) const fn count(&self) -> usize {
         self.subresources as usize
     }
 
-    /// Checks a use against everything that does not depend on earlier uses.
+    /// Checks a use against all rules that do not depend on earlier uses.
     #[doc(hidden)]
     pub fn check(
         &self,
@@ -437,7 +432,7 @@ impl StateCell {
         }
     }
 
-    /// Checks a state that a resource is said to be in, by no matter which queue.
+    /// Checks a declared state of a resource, independent of the queue.
     #[inline]
     #[doc(hidden)]
     pub fn check_declared(&self, subresource: Subresource, state: State) -> Result<(), StateError> {
@@ -458,9 +453,9 @@ impl StateCell {
         (state == fixed) != (self.initial == fixed)
     }
 
-    /// The state in which the next submission finds a subresource, if the CPU may write it in that state while no queue
-    /// has anything to do. `None` while a queue has released some of the resource to another one, or there is no such
-    /// subresource. Takes the lock.
+    /// The state in which the next submission finds a subresource, if the CPU may write it in that state while all queues are
+    /// idle. `None` while a queue has released some of the resource to another one, or if there is no such subresource. Takes
+    /// the lock.
     #[doc(hidden)]
     #[must_use]
     pub fn state_to_write(&self, subresource: u32) -> Option<State> {
@@ -468,8 +463,8 @@ impl StateCell {
         self.submitted(subresource).filter(|_| is_handed_over)
     }
 
-    /// The program itself has brought a part into `state`, by the submissions `at`: the queue of the last
-    /// of them owns it. With none, whatever queue uses it next need not wait for another to hand it over.
+    /// Declares that the program itself has brought a part into `state`, by the submissions `at`: the queue of the last one
+    /// becomes its owner. Without submissions, the next queue that uses it need not wait for a transfer from another one.
     #[doc(hidden)]
     pub fn declare(
         &self,
@@ -480,12 +475,12 @@ impl StateCell {
     ) {
         self.set(subresource, |_| Part::in_state(state, owner));
         let submitted = &mut *self.lock();
-        // What is open there was between other states.
+        // The uses before the declaration belong to transitions between other states.
         submitted.released.clear();
         at.iter().for_each(|at| submitted.count(at));
     }
 
-    /// Notes a transition that another submission makes.
+    /// Records a transition by another submission.
     pub(super) fn note(&self, subresource: Subresource, state: State, at: QueueSerial) {
         self.set(subresource, |part| Part {
             uninitialized: part.uninitialized,
@@ -506,14 +501,14 @@ impl StateCell {
         }
     }
 
-    /// Notes that a submission has released a part of it, and that nobody has acquired that.
+    /// Records that a submission has released a part, which no queue has acquired yet.
     pub(super) fn note_released(&self, released: Released, at: QueueSerial) {
         let submitted = &mut *self.lock();
         submitted.released.push(released);
         submitted.count(at);
     }
 
-    /// Notes that what was released is acquired now.
+    /// Records that a released part was acquired.
     pub(super) fn note_acquired(&self, subresource: Subresource, state: State, at: QueueSerial) {
         self.lock().released.retain(|released| released.subresource != subresource);
         self.note(subresource, state, at);
@@ -521,7 +516,7 @@ impl StateCell {
 }
 
 impl Submitted {
-    /// Counts a submission that moved a part.
+    /// Counts a submission with a transition of a part.
     fn count(&mut self, at: QueueSerial) {
         for serials in [&mut self.uses, &mut self.changes] {
             if let Some(last) = serials.get_mut(at.queue.index()) {
@@ -531,12 +526,12 @@ impl Submitted {
     }
 }
 
-/// The values of all subresources of a resource: one while they agree, one each when they do not.
+/// The values of all subresources of a resource: a common value, or one for each.
 #[derive(Clone, Debug)]
 pub(super) enum Parts<T> {
-    /// All agree.
+    /// All are equal.
     Whole(T),
-    /// One each.
+    /// One for each.
     Each(Box<[T]>),
 }
 
@@ -549,7 +544,7 @@ impl<T: Copy + PartialEq> Parts<T> {
         }
     }
 
-    /// What becomes of the values. Allocates when they differ.
+    /// Maps the values. Allocates when they differ.
     pub(super) fn map<U: Copy + PartialEq>(&self, change: impl Fn(T) -> U) -> Parts<U> {
         match self {
             Self::Whole(value) => Parts::Whole(change(*value)),
@@ -561,7 +556,7 @@ impl<T: Copy + PartialEq> Parts<T> {
         }
     }
 
-    /// The one value of all, or one each.
+    /// The common value, or all values.
     pub(super) fn as_slice(&self) -> &[T] {
         match self {
             Self::Whole(value) => std::slice::from_ref(value),
@@ -569,7 +564,7 @@ impl<T: Copy + PartialEq> Parts<T> {
         }
     }
 
-    /// The values one by one, made so if need be. O(`count`) when they agreed so far.
+    /// The individual values, created if necessary. O(`count`) if they were equal.
     pub(super) fn split(&mut self, count: usize) -> &mut [T] {
         if let Self::Whole(value) = *self {
             *self = Self::Each(vec![value; count].into_boxed_slice());
@@ -580,8 +575,7 @@ impl<T: Copy + PartialEq> Parts<T> {
         }
     }
 
-    /// Goes back to one value if all agree once `settle` has brought them up to date. Stops at
-    /// the first that differs.
+    /// Returns to a common value if all values are equal after `settle`. Stops at the first different one.
     pub(super) fn collapse(&mut self, settle: impl Fn(T) -> T) {
         let Self::Each(values) = self else { return };
         let Some(first) = values.first().map(|value| settle(*value)) else { return };

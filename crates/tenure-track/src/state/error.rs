@@ -1,121 +1,120 @@
-//! What can be wrong with a wanted state.
+//! Errors of requested states.
 
 use crate::device::{QueueId, QueueKind, QueueSerial, State};
 
-/// Why a use was not tracked or a recording not resolved. Nothing has changed when it is returned.
+/// Error of a request, or of a recording's resolution. Nothing has changed when it is returned.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
     /// A write state, or the acceleration structure state, together with another state.
     #[error("the states {state} cannot be combined: a write state stands alone")]
     InvalidCombination {
-        /// The states asked for.
+        /// The requested states.
         state: State,
     },
-    /// A state that the usage the resource was created with rules out.
+    /// A state that the resource's usage does not allow.
     #[error("the usage of the resource allows the states {allowed}, not {state}")]
     NotAllowedForUsage {
-        /// The states asked for.
+        /// The requested states.
         state: State,
-        /// The states its usage allows.
+        /// The states allowed by its usage.
         allowed: State,
     },
     /// A state that the recording's kind of queue cannot use.
     #[error("a {kind:?} queue can use the states {allowed}, not {state}")]
     NotAllowedOnQueue {
-        /// The states asked for.
+        /// The requested states.
         state: State,
-        /// The states the queue can use.
+        /// The states that the queue can use.
         allowed: State,
-        /// The kind of queue that the recording is for.
+        /// The kind of the recording's queue.
         kind: QueueKind,
     },
-    /// D3D12 creates an acceleration structure's buffer in its state and never changes it, and
-    /// brings no other buffer into it.
+    /// D3D12 creates the buffer of an acceleration structure in its final state, and allows no other buffer to enter that
+    /// state.
     #[error(
         "the resource was created in {initial} and cannot be used in {state}: the state of an acceleration structure is fixed"
     )]
     Fixed {
-        /// The states asked for.
+        /// The requested states.
         state: State,
         /// The state that the resource was created in.
         initial: State,
     },
-    /// [`State::COMMON`] where states are explicit: there it is the state of what was never used, and
-    /// nothing can be brought into it. A texture that something else is to use, a swap chain for one, is
-    /// brought into the state in which that expects it.
+    /// [`State::COMMON`] on explicit models: there it is the state of a resource that was never used, and no resource can be
+    /// brought into it. Bring a texture for other users, such as a swap chain, into the state that they expect.
     #[error(
         "COMMON is the state of what was never used here, and nothing is brought into it: name the use that comes next"
     )]
     NotToCommon,
-    /// A queue has released the resource to the family of another, which was refused the submission
-    /// that acquires it: see [`unfinished`](super::unfinished).
+    /// A queue has released the resource to another family, whose acquiring submission was refused: see
+    /// [`unfinished`](super::unfinished).
     #[error("released to queue {}, which has not acquired it yet: submit what acquires it there first", to.0)]
     Released {
-        /// The queue that is to acquire it.
+        /// The queue that has not acquired it yet.
         to: QueueId,
     },
     /// A subresource that the resource does not have.
     #[error("subresource {subresource} does not exist: the resource has {count}")]
     OutOfRange {
-        /// The subresource asked for.
+        /// The requested subresource.
         subresource: u32,
-        /// How many there are.
+        /// Number of subresources.
         count: u32,
     },
-    /// The recording ends with barriers that no one has taken; see [`Tracker::flush`](super::Tracker::flush).
+    /// The recording ends with barriers that were not flushed; see [`Tracker::flush`](super::Tracker::flush).
     #[error("{pending} barriers are not recorded: call barriers() after the last use_resource()")]
     Unflushed {
-        /// How many barriers are pending, at most.
+        /// Maximum number of pending barriers.
         pending: usize,
     },
     /// A queue that the device does not have.
     #[error("queue {} does not exist: the device has {count}", queue.0)]
     UnknownQueue {
-        /// The queue asked for.
+        /// The requested queue.
         queue: QueueId,
-        /// How many queues there are.
+        /// Number of queues.
         count: usize,
     },
     /// A recording for one kind of queue is resolved for a queue of another kind.
     #[error("recorded for a {recorded:?} queue, and submitted to a {actual:?} queue")]
     WrongQueue {
-        /// The kind of queue it was recorded for.
+        /// The kind of queue of the recording.
         recorded: QueueKind,
-        /// The kind of the queue it is submitted to.
+        /// The kind of the queue of the submission.
         actual: QueueKind,
     },
-    /// Vulkan has no image layout in which a texture is read in all of these ways: descriptors and copies
-    /// name the layouts of shader reads and of copies.
+    /// Vulkan has no image layout for all of these reads of a texture together: descriptors and copies name the layouts of
+    /// shader reads and of copies.
     #[error(
         "a texture has no layout for {state} at once on Vulkan: use it in one of the states, record the command, then use it in the other"
     )]
     NoCommonLayout {
-        /// The states asked for.
+        /// The requested states.
         state: State,
     },
-    /// The state of a buffer that shares its API buffer, and so its state, with others is declared.
+    /// The state of a buffer was declared that shares its API buffer, and thereby its state, with others.
     #[error(
         "a buffer whose state the program declares must have an API buffer of its own: BufferDesc::own_resource"
     )]
     Shared,
-    /// A resource is handed to a peer, or taken from it, whose memory is not shared.
+    /// A resource without shared memory was released to a peer, or acquired from one.
     #[error("its memory is not shared with anyone: BufferDesc::shared, TextureDesc::shared")]
     NotShared,
-    /// A resource is taken from a peer by a recording that has used it already.
+    /// A resource was acquired from a peer by a recording that has used it already.
     #[error("a recording takes a resource from a peer before it uses it, and this one has used it already")]
     UsedBeforeAcquired,
-    /// A resource is in a state that no queue of the device can take it out of.
+    /// No queue of the device can move the resource out of its state.
     #[error("no queue can move a resource out of {state}")]
     NoCapableQueue {
         /// The state.
         state: State,
     },
-    /// Another queue has to change a resource that this submission already uses. Submit what was
-    /// resolved so far and resolve the recording again for the next submission.
+    /// Another queue would have to change a resource that this submission already uses. Submit the recordings resolved so far,
+    /// then resolve the recording again for the next submission.
     #[error("submission {} of queue {} has to be cut: another queue must change a resource it already uses", submission.serial, submission.queue.0)]
     SplitSubmission {
-        /// The submission that cannot take the recording.
+        /// The submission that cannot include the recording.
         submission: QueueSerial,
     },
 }

@@ -1,22 +1,21 @@
-//! What has to be submitted so that a recording finds its resources as it expects them.
+//! The submissions needed before a recording, so that its resources are in the expected states.
 
 use super::cell::{Part, Parts, Released, Submitted};
 use super::{Recorded, StateBarrier, StateCell};
 use crate::device::{MAX_QUEUES, QueueId, QueueSerial};
 
-/// The submissions of other queues that one has to wait for.
+/// The submissions of other queues that a submission must wait for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits([u64; MAX_QUEUES]);
 
 impl Waits {
-    /// True when there is nothing to wait for.
+    /// True without waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|serial| *serial == 0)
     }
 
-    /// At most one serial for each queue, as [`Device::submit`](crate::device::Device::submit)
-    /// takes them.
+    /// At most one serial for each queue, as [`Device::submit`](crate::device::Device::submit) takes them.
     pub fn iter(&self) -> impl Iterator<Item = QueueSerial> + '_ {
         (0u8..)
             .zip(self.0)
@@ -24,7 +23,7 @@ impl Waits {
             .map(|(queue, serial)| QueueSerial { queue: QueueId(queue), serial })
     }
 
-    /// Also waits for the given submissions, except those of the queue that waits.
+    /// Adds waits for the given submissions, except on the waiting queue itself.
     pub(super) fn add(&mut self, serials: &[u64; MAX_QUEUES], waiting: QueueId) {
         for (index, (mine, other)) in self.0.iter_mut().zip(serials).enumerate() {
             if index != waiting.index() {
@@ -34,18 +33,18 @@ impl Waits {
     }
 }
 
-/// Barriers that another queue has to execute before the submission.
+/// Barriers that another queue must execute before the submission.
 #[derive(Clone, Debug)]
 pub struct Elsewhere<H> {
     /// The queue to submit them to.
     pub queue: QueueId,
-    /// What that submission has to wait for.
+    /// The waits of that submission.
     pub waits: Waits,
     /// The barriers; in no particular order.
     pub barriers: Vec<StateBarrier<H>>,
 }
 
-/// What has to be submitted with a recording; filled by [`resolve`](super::resolve).
+/// Work to submit with a recording; filled by [`resolve`](super::resolve).
 ///
 /// In this order:
 /// 1. for each of [`elsewhere`](Self::elsewhere): wait for its `waits`, submit its barriers to
@@ -58,19 +57,19 @@ pub struct Fixups<H> {
     pub elsewhere: Vec<Elsewhere<H>>,
     /// Barriers right before the recording, on its queue; in no particular order.
     pub here: Vec<StateBarrier<H>>,
-    /// The submissions that use the same resources and have to be complete before this one:
-    /// for what is only read, those that changed the resource; for what is written or moved, all
-    /// that used it. Kept for whole resources, so that subresources may wait for each other.
+    /// The submissions of the same resources that must be complete before this one: for resources that are only read, the
+    /// submissions that changed them; for written or moved resources, all that used them. Tracked for whole resources, so that
+    /// subresources may wait for each other.
     pub waits: Waits,
-    /// The submitted states before, for [`undo`](Self::undo), by the numbers of the recording's entries.
+    /// The earlier submitted states, for [`undo`](Self::undo), by the indices of the recording's entries.
     before: Vec<(usize, Submitted)>,
-    /// The same of resources of which one state stands for all.
+    /// The same for resources with a common state of all subresources.
     before_whole: Vec<(usize, WholeBefore)>,
-    /// Something was released without being acquired, at some time.
+    /// True if a released part was ever left without an acquire.
     has_released: bool,
 }
 
-/// What a submission to one queue changes of a resource of which one state stands for all.
+/// The fields of a resource with a common state that a submission to one queue changes.
 #[derive(Clone, Copy, Debug)]
 struct WholeBefore {
     part: Part,
@@ -106,7 +105,7 @@ impl WholeBefore {
 }
 
 impl<H> Fixups<H> {
-    /// Nothing to do.
+    /// No work.
     #[must_use]
     pub const fn new() -> Self {
         let waits = Waits([0; MAX_QUEUES]);
@@ -120,20 +119,20 @@ impl<H> Fixups<H> {
         }
     }
 
-    /// True when there is no barrier and nothing to wait for.
+    /// True without barriers and waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.elsewhere.is_empty() && self.here.is_empty() && self.waits.is_empty()
     }
 
-    /// False: [`unfinished`](super::unfinished) finds nothing, because [`undo`](Self::undo) has never
-    /// left a transfer half done.
+    /// False if [`unfinished`](super::unfinished) finds nothing, because [`undo`](Self::undo) has never left an incomplete
+    /// transfer.
     #[must_use]
     pub const fn has_released(&self) -> bool {
         self.has_released
     }
 
-    /// Forgets what is to be submitted and keeps the memory.
+    /// Removes all work and keeps the memory.
     pub fn clear(&mut self) {
         self.elsewhere.clear();
         self.here.clear();
@@ -142,12 +141,12 @@ impl<H> Fixups<H> {
         self.waits = Waits::default();
     }
 
-    /// Keeps what a resource was before.
+    /// Saves the earlier state of a resource.
     pub(super) fn note_before(&mut self, entry: usize, submitted: &Submitted) {
         self.before.push((entry, submitted.clone()));
     }
 
-    /// The same where one state, `part`, stands for all, and nothing changes but that and what is counted for `queue`.
+    /// Saves the earlier state of a resource with a common state, `part`, if only that and the counts of `queue` change.
     pub(super) fn note_before_whole(
         &mut self,
         entry: usize,
@@ -158,7 +157,7 @@ impl<H> Fixups<H> {
         self.before_whole.push((entry, WholeBefore::of(queue, submitted, part)));
     }
 
-    /// The barriers for one other queue, begun if need be.
+    /// The barriers for another queue, added if necessary.
     pub(super) fn on(&mut self, queue: QueueId) -> Option<&mut Elsewhere<H>> {
         let found = self.elsewhere.iter().position(|other| other.queue == queue);
         let index = found.unwrap_or(self.elsewhere.len());
@@ -176,12 +175,11 @@ impl<H> Default for Fixups<H> {
 }
 
 impl<H: AsRef<StateCell>> Fixups<H> {
-    /// Takes back what [`resolve`](super::resolve) noted, because the driver refused the
-    /// submission. `submitted` are the submissions of the first of
-    /// [`elsewhere`](Self::elsewhere): what they do stays noted, for it will be executed. What they
-    /// release has to be acquired before it is used again: see [`unfinished`](super::unfinished).
+    /// Undoes the changes of [`resolve`](super::resolve), because the driver refused the submission. `submitted` are the
+    /// submissions of the first of [`elsewhere`](Self::elsewhere): their changes are kept, since they will be executed. Parts
+    /// released by them must be acquired before further use: see [`unfinished`](super::unfinished).
     ///
-    /// Under the same lock as `resolve` of the same recording, before anything else is resolved.
+    /// Call it under the same lock as `resolve` of the same recording, before any other `resolve`.
     pub fn undo(&mut self, recorded: &Recorded<H>, submitted: &[QueueSerial]) {
         for (entry, before) in self.before.drain(..) {
             if let Some(entry) = recorded.entries.get(entry) {

@@ -1,14 +1,13 @@
-//! The layouts of textures that states mean, where states are explicit.
+//! Texture layouts of states, on APIs with explicit states.
 //!
-//! The backends translate these tables, so two states have one layout here exactly when they do there.
+//! The backends translate these tables, so two states have one layout here exactly when they have one in the API.
 
 use crate::device::State;
 
-/// The image layout that a state means on Vulkan.
+/// Vulkan's image layout of a state.
 ///
-/// A use finds its texture in exactly the layout of the state it asked for, so that descriptors
-/// can be written before anything is recorded. Read states of different layouts are therefore
-/// never merged, but a caller may ask for their combination.
+/// A use finds its texture in exactly the layout of its requested state, so that descriptors can be written before commands are
+/// recorded. Therefore read states of different layouts are never merged; a caller may request their combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// `UNDEFINED`: never used.
@@ -68,10 +67,10 @@ impl Layout {
     }
 }
 
-/// The layout that a state means on Direct3D 12 with enhanced barriers.
+/// The layout of a state on Direct3D 12 with enhanced barriers.
 ///
-/// What shaders read and copies use is in the one layout that every kind of queue can use, so it goes
-/// from queue to queue without a barrier.
+/// Shader reads and copies have one common layout that every kind of queue can use, so such textures move between queues
+/// without a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum D3d12Layout {
     /// `UNDEFINED`: no contents.
@@ -84,13 +83,13 @@ pub enum D3d12Layout {
     UnorderedAccess,
     /// `DEPTH_STENCIL_WRITE`.
     DepthWrite,
-    /// `DEPTH_STENCIL_READ`: depth that is tested against and nothing else.
+    /// `DEPTH_STENCIL_READ`: depth for tests only.
     DepthRead,
     /// `RESOLVE_SOURCE`.
     ResolveSrc,
     /// `RESOLVE_DEST`.
     ResolveDst,
-    /// `DIRECT_QUEUE_GENERIC_READ`: other combinations of reads. Graphics queues alone can use it.
+    /// `DIRECT_QUEUE_GENERIC_READ`: other combinations of reads. Only graphics queues can use it.
     GenericRead,
 }
 
@@ -136,7 +135,7 @@ mod tests {
     use super::{D3d12Layout, Layout};
     use crate::device::State;
 
-    /// What is merged because it has one layout stays in that layout.
+    /// States merged because of a common layout stay in that layout.
     #[test]
     fn reads_of_one_layout_have_it_together() {
         let alone = State::WRITES | State::ACCELERATION_STRUCTURE | State::PRESENT;

@@ -1,17 +1,17 @@
-//! Usage states: which barriers to record so that every use finds its resource in the right state.
+//! Usage states: the barriers that bring every resource into the right state for each use.
 //!
-//! Recordings are made on many threads and submitted later, in another order. What a resource
-//! will have been before a recording is not known while it is made. So there are two levels:
+//! Recordings are made on many threads and submitted later, in another order. The state of a resource before a recording is not
+//! known while the recording is made. So there are two levels:
 //!
-//! * A [`Tracker`] follows one recording. The first use of each subresource is only noted;
-//!   between later uses it finds the barriers, batched and folded, as they are recorded.
-//! * [`resolve`] joins a closed recording to what was submitted before, which a [`StateCell`] in
-//!   each API resource remembers. It finds the barriers in front of the recording, those which
-//!   only another queue may execute, and what has to be waited for.
+//! * A [`Tracker`] tracks one recording. The first use of each subresource is only stored; between later uses it finds the
+//!   barriers, batched and folded, as they are recorded.
+//! * [`resolve`] connects a closed recording to the submissions before it, whose final states are stored in a [`StateCell`] in
+//!   each API resource. It finds the barriers in front of the recording, the barriers that only another queue may execute, and
+//!   the submissions to wait for.
 //!
 //! # Rules
 //!
-//! Between two uses on one queue ([`StateModel`] is the API's part in it):
+//! Between two uses on one queue (a [`StateModel`] represents the API):
 //!
 //! | is → wanted | `Promotion` (D3D12) | `Explicit` (Vulkan) |
 //! | --- | --- | --- |
@@ -25,55 +25,52 @@
 //! | unordered → unordered | unordered barrier | unordered barrier |
 //! | other write → same write | nothing | transition into the same state |
 //!
-//! The last two lines hold for uses that depend on each other; uses declared as overlapping need
-//! nothing. The wider read needs a barrier on Vulkan because the write before it was made visible
-//! to the narrower reads only.
+//! The last two lines apply to uses that depend on each other; uses declared as overlapping need no barrier. The wider read
+//! needs a barrier on Vulkan because the write before it was made visible to the narrower reads only.
 //!
 //! Between submissions and queues:
 //!
-//! * **D3D12.** States are the device's, whatever the queue. When a submission ends, memory is in
-//!   order without any barrier, and `COMMON` again are: buffers, what a copy queue used, and
-//!   textures that were only read after a promotion. Copy queues share `COMMON` and nothing else
-//!   with other queues; a compute queue leaves a state that it may not name to a queue that may, even
-//!   one that contains what it wants: to it there are no pixel shaders.
-//! * **Vulkan.** Waiting for another queue makes everything visible, so between queues of one
-//!   family only layouts are changed. A texture's contents belong to a family: another one takes
-//!   them over with a release and an acquire. Buffers have no layout to hand over, and devices
-//!   create them for all families at once: one buffer is often shared by many ranges. Hazards within a queue are closed by barriers on that queue,
-//!   even where a detour over another queue would order them.
-//! * **D3D12 with enhanced barriers.** As Vulkan, with [its own layouts](D3d12Layout) and one family for
-//!   all queues: what shaders read and copies use is in one layout that all queues share, so reads on
-//!   alternating queues need nothing. A queue that does not know the state has another one change the layout. Reads
-//!   asked for by one command are taken together whatever their layouts, for one serves all reads.
-//! * **Both.** A recording that leaves the state it begins with finds exactly that state; one that
-//!   only reads is content with more. `COMMON` on Vulkan is only ever the state of what was never
-//!   used: as `before` it means `UNDEFINED`, and asking for it is an error.
+//! * **D3D12.** States belong to the device, not to a queue. The end of a submission orders all memory accesses without a
+//!   barrier, and returns to `COMMON`: buffers, resources used on a copy queue, and textures that were only read after a
+//!   promotion. Copy queues share only `COMMON` with other queues. A compute queue leaves transitions from a state that it does
+//!   not support to a queue that supports it, even if the state contains the wanted one: pixel-shader states do not exist on
+//!   compute queues.
+//! * **Vulkan.** Waiting for another queue makes all writes visible, so between queues of one family only layouts change. A
+//!   texture's contents belong to a family: another one takes them over with a release and an acquire. Buffers have no layout
+//!   to transfer, and devices create them for all families at once: one buffer is often shared by many ranges. Hazards within a
+//!   queue are resolved by barriers on that queue, even where a wait through another queue would order them.
+//! * **D3D12 with enhanced barriers.** As Vulkan, with [its own layouts](D3d12Layout) and one family for all queues: shader
+//!   reads and copies have one layout that all queues share, so reads on alternating queues need no barrier. A queue that does
+//!   not support the state lets another one change the layout. Reads requested by one command are combined regardless of their
+//!   layouts, because one layout serves all reads.
+//! * **Both.** A recording that leaves its first state begins in exactly that state; a recording that only reads may begin in a
+//!   wider one. `COMMON` on Vulkan is only the state of resources that were never used: as `before` it means `UNDEFINED`, and
+//!   requesting it is an error.
 //!
 //! # Targets without contents
 //!
-//! Direct3D 12 keeps compression data beside render targets and depth buffers. Enhanced barriers set it up as they leave
-//! `COMMON`; with `Promotion` no barrier does, and drawing over all of the target does not either. So the first use of
-//! each subresource of a [target](StateCell::with_initialization), and the first after it has taken over memory, comes
-//! after an [`Initialize`](StateBarrier::Initialize) in place of a transition. Copy queues, and compute queues without
-//! unordered access to it, cannot discard; the first write there is taken to be a copy to the whole subresource.
+//! Direct3D 12 keeps compression data beside render targets and depth buffers. Enhanced barriers set it up with the transition
+//! from `COMMON`; with `Promotion` no barrier does, and drawing over the whole target does not either. So the first use of each
+//! subresource of a [target](StateCell::with_initialization), and the first after an activation in new memory, comes after an
+//! [`Initialize`](StateBarrier::Initialize) in place of a transition. Copy queues, and compute queues without unordered access
+//! to it, cannot discard; there the first write is assumed to be a copy to the whole subresource.
 //!
-//! # Bytes that change hands
+//! # Aliased memory
 //!
-//! Resources that share memory use it one after the other. A resource that gets bytes of previous owners
-//! is [activated](Tracker::activate): one aliasing barrier, then the first use.
+//! Resources that share memory use it one after the other. A resource that takes over bytes of previous owners is
+//! [activated](Tracker::activate): one aliasing barrier, then the first use.
 //!
 //! | | `Promotion` (D3D12) | `Explicit` (Vulkan) |
 //! | --- | --- | --- |
-//! | the resource is in | the state it was left in | `COMMON`, owned by no queue family |
+//! | the resource is in | its last state | `COMMON`, owned by no queue family |
 //! | its first transition | in the recording, after the aliasing barrier | the same; none for buffers |
-//! | the barrier comes after | what the previous owners did in the recording | that, and what they did before on this queue |
-//! | and before | what is requested with it | the same, or all that may be, unless that is for every subresource |
+//! | the barrier comes after | the uses of the previous owners in the recording | these, and their earlier uses on this queue |
+//! | and before | the requested uses | the same, or all possible uses unless every subresource is requested |
 //! | previous owners on other queues | are waited for | are waited for |
 //!
-//! Nothing goes in front of the recording: there the bytes are still another's.
+//! No barrier goes in front of the recording: the bytes still belong to another resource there.
 //!
-//! All of this is for resources whose uses the tracker is told of; a request is a promise that
-//! the next command makes the use.
+//! These rules apply to resources whose uses are reported to the tracker; after a request the next command must make the use.
 //!
 //! # Example
 //!
@@ -91,7 +88,7 @@
 //!
 //! let mut tracker = Tracker::new(StateModel::Promotion, QueueKind::Graphics);
 //! tracker.require(&shadow, Subresource::All, State::DEPTH_WRITE)?;
-//! assert_eq!(tracker.flush().len(), 0); // not known yet what it was
+//! assert_eq!(tracker.flush().len(), 0); // its earlier state is not known yet
 //! // … draw the casters …
 //! tracker.require(&shadow, Subresource::All, State::PIXEL_SHADER)?;
 //! for barrier in tracker.flush() {

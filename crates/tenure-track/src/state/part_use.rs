@@ -1,10 +1,10 @@
-//! What one recording does with one subresource.
+//! The uses of one subresource in one recording.
 
 use super::ResourceKind;
 use super::rules::{Rules, Step, is_read, is_unordered};
 use crate::device::{State, StateModel};
 
-/// A barrier that the next flush hands out.
+/// A barrier to be returned by the next flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pending {
     /// None.
@@ -17,46 +17,46 @@ pub(super) enum Pending {
     Unordered,
 }
 
-/// Where in a recording a use is, as far as unordered barriers are concerned.
+/// The position of a use in a recording, for unordered barriers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
-    /// The batch of barriers that comes before the next command, counted from 1.
+    /// The batch of barriers before the next command, counted from 1.
     pub(super) batch: u32,
-    /// The last batch with an unordered barrier on the resource; 0: none yet.
+    /// The last batch with an unordered barrier on the resource; 0: none.
     pub(super) barrier: u32,
 }
 
-/// The uses of one subresource up to some point of a recording.
+/// The uses of one subresource up to a point of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Uses {
     /// False: not used in this recording.
     pub(super) used: bool,
-    /// The state that the recording expects to begin with.
+    /// The expected state at the beginning of the recording.
     pub(super) first: State,
-    /// The first use depends on what earlier recordings did in the same state.
+    /// True if the first use depends on earlier recordings' uses in the same state.
     pub(super) ordered: bool,
-    /// The recording has left `first`.
+    /// True after the recording has left `first`.
     pub(super) left: bool,
-    /// A barrier of the recording names `first` as what it was.
+    /// True if a barrier of the recording names `first` as the state before it.
     exact: bool,
-    /// Nothing is expected, because the first thing done was to take over other resources' bytes (on
-    /// `Explicit` alone), or to take the resource from a peer.
+    /// True if no state is expected, because the subresource was first activated in new memory (on `Explicit` only), or
+    /// acquired from a peer.
     pub(super) fresh: bool,
-    /// Other resources' bytes were taken over, or a peer had the resource: contents changed.
+    /// True if the contents changed by an activation, or in the hands of a peer.
     taken: bool,
-    /// On `Promotion`: other resources' bytes were taken over before the first use.
+    /// On `Promotion`: true if the activation came before the first use.
     pub(super) begins_taken: bool,
-    /// A discard or a write came since the recording began, or since the bytes were taken over; or it needs none.
+    /// True after a discard or a write since the beginning of the recording, or since the activation; or if it needs none.
     pub(super) initialized: bool,
-    /// The state now. On `Explicit`, `COMMON` from the taking over to the next use.
+    /// The current state. On `Explicit`, `COMMON` from an activation to the next use.
     pub(super) current: State,
-    /// `current` was reached without a barrier since `COMMON`.
+    /// True if `current` was reached without a barrier since `COMMON`.
     pub(super) promoted: bool,
-    /// The states used since the last barrier; where nothing was, those that the barrier leads to.
+    /// The states used since the last barrier; without a use, the states after that barrier.
     pub(super) open: State,
     /// The batch of barriers before the first use.
     since: u32,
-    /// The batch of barriers before the last unordered access; 0: there was none.
+    /// The batch of barriers before the last unordered access; 0: none.
     unordered: u32,
 }
 
@@ -78,11 +78,11 @@ impl Uses {
         unordered: 0,
     };
 
-    /// Adds one more use. Returns the barrier before it.
+    /// Adds a use. Returns the barrier before it.
     #[inline(always)]
     fn add(&mut self, rules: Rules, wanted: State, ordered: bool, clock: Clock) -> Pending {
         if !self.used {
-            // An unordered barrier recorded for other subresources holds for all.
+            // An unordered barrier recorded for other subresources affects all.
             let ordered = ordered && !(is_unordered(wanted) && clock.barrier > 0);
             let unordered = if is_unordered(wanted) { clock.batch } else { 0 };
             let first = Self { used: true, first: wanted, current: wanted, ordered, ..Self::NONE };
@@ -110,8 +110,8 @@ impl Uses {
             self.unordered = clock.batch;
         }
         if self.awaits_use(rules) {
-            // The aliasing barrier leads to the first use; only a layout is still to be changed. When
-            // it came earlier it leads to all uses that there may be.
+            // The aliasing barrier leads to the first use; only the layout may need a change. An earlier aliasing barrier leads
+            // to all possible uses.
             self.promoted = rules.kind == ResourceKind::Buffer && !self.open.is_empty();
             (self.current, self.open) = (wanted, wanted);
             return if rules.promotes(wanted) { Pending::No } else { Pending::Transition };
@@ -138,15 +138,15 @@ impl Uses {
         }
     }
 
-    /// The state becomes another one.
+    /// Changes the current state.
     fn leave(&mut self, current: State, promoted: bool) {
         self.exact |= !self.left;
         self.left = true;
         (self.current, self.promoted) = (current, promoted);
     }
 
-    /// After other resources' bytes were taken over. `found` is the state that the subresource is in
-    /// on `Promotion` when the recording has not used it yet.
+    /// The uses after an activation. `found` is the state of the subresource on `Promotion` if the recording has not used it
+    /// yet.
     fn taken_over(self, rules: Rules, found: State) -> Self {
         let initialized = !rules.needs_initialization;
         match rules.model {
@@ -163,7 +163,7 @@ impl Uses {
                 ..self
             },
             StateModel::Promotion if self.used => Self { taken: true, initialized, unordered: 0, ..self },
-            // With `first` named no transition is put in front of the recording.
+            // With `first` set to its state, no transition is put in front of the recording.
             StateModel::Promotion => Self {
                 used: true,
                 first: found,
@@ -178,22 +178,22 @@ impl Uses {
         }
     }
 
-    /// True between taking over other resources' bytes and the first use of them.
+    /// True between an activation and the first use.
     fn awaits_use(&self, rules: Rules) -> bool {
         rules.model == StateModel::Explicit && self.used && self.current.is_empty()
     }
 
-    /// True when the first use needs exactly the state it asked for, not one that contains it.
+    /// True when the first use needs exactly its requested state, not a wider one.
     pub(super) const fn is_exact(&self) -> bool {
         self.exact || self.first.is_empty()
     }
 
-    /// True when the recording changes the subresource for others: it writes, or moves it.
+    /// True when the recording changes the subresource for other recordings: writes or transitions it.
     pub(super) const fn changes(&self) -> bool {
         self.left || self.taken || !is_read(self.first)
     }
 
-    /// True when other resources' bytes were taken over in it, or a peer had the resource.
+    /// True when it was activated, or in the hands of a peer.
     pub(super) const fn is_taken(&self) -> bool {
         self.taken
     }
@@ -208,7 +208,7 @@ impl Uses {
         self.unordered != 0 && self.unordered >= barrier
     }
 
-    /// Without the times that no later barrier depends on.
+    /// The uses without batch numbers that no later barrier depends on.
     fn key(&self, clock: Clock) -> Self {
         Self {
             since: if self.since == clock.batch { self.since } else { 0 },
@@ -218,16 +218,16 @@ impl Uses {
     }
 }
 
-/// The uses of one subresource, before and after the requests since the last flush. All that is
-/// requested between two flushes is for one command, so each request starts anew from `base`.
+/// The uses of one subresource, before and after the requests since the last flush. All requests between two flushes belong to
+/// one command, so each request starts from `base` again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartUse {
-    /// As the last command left it.
+    /// The uses after the last command.
     base: Uses,
-    /// As the next command finds it.
+    /// The uses including the requests for the next command.
     pub(super) now: Uses,
     pub(super) pending: Pending,
-    /// What was requested in `batch`, and whether any of it was ordered.
+    /// The states requested in `batch`, and whether any request was ordered.
     asked: State,
     ordered: bool,
     batch: u32,
@@ -244,7 +244,7 @@ impl PartUse {
         batch: 0,
     };
 
-    /// Notes a request. Inlined where there is one use for all, which is most of what is recorded.
+    /// Adds a request. Inlined for the most frequent case, one use for all subresources.
     #[inline(always)]
     pub(super) fn require(&mut self, rules: Rules, wanted: State, ordered: bool, clock: Clock) {
         if self.batch == clock.batch {
@@ -258,7 +258,7 @@ impl PartUse {
         self.pending = self.now.add(rules, self.asked, self.ordered, clock);
     }
 
-    /// A subresource that a peer has left in `state`, taken from it in front of all uses.
+    /// A subresource acquired from a peer in `state`, before all uses.
     pub(super) fn acquired(state: State, batch: u32) -> Self {
         let now = Uses {
             used: true,
@@ -275,7 +275,7 @@ impl PartUse {
         Self { base: now, now, batch, ..Self::UNUSED }
     }
 
-    /// A peer has it after this recording, and may do anything: all that used it comes before.
+    /// Releases it to a peer, which may use it in any way: after all earlier uses.
     pub(super) fn release(&mut self, batch: u32) {
         if self.now.used {
             (self.base.taken, self.now.taken) = (true, true);
@@ -285,30 +285,29 @@ impl PartUse {
         }
     }
 
-    /// Notes that other resources' bytes are taken over. What was requested since the last flush is
-    /// forgotten: no command has come in between.
+    /// Activates it in memory of other resources. Requests since the last flush are discarded: there was no command in between.
     pub(super) fn take_over(&mut self, rules: Rules, found: State, clock: Clock) {
         let base = if self.batch == clock.batch { self.base } else { self.now };
         let base = base.taken_over(rules, found);
         *self = Self { base, now: base, batch: clock.batch, ..Self::UNUSED };
     }
 
-    /// What was requested for the batch; nothing is `COMMON`.
+    /// The states requested for the batch; `COMMON` for none.
     pub(super) fn asked_in(&self, batch: u32) -> State {
         if self.batch == batch { self.asked } else { State::COMMON }
     }
 
-    /// An aliasing barrier between such uses has been handed out.
+    /// Notes that an aliasing barrier between these states was flushed.
     pub(super) fn aliased(&mut self, rules: Rules, from: State, to: State) {
         if self.now.awaits_use(rules) {
             self.now.open = to;
         } else if from.is_empty() && rules.kind == ResourceKind::Buffer {
-            // Nothing was in the way.
+            // There were no earlier uses to order.
             self.now.promoted = rules.model == StateModel::Explicit || self.now.promoted;
         }
     }
 
-    /// The transition that is pending, if it is one: the states before and after, and whether it discards.
+    /// The pending transition, if any: the states before and after, and whether it discards.
     pub(super) fn transition(&self) -> Option<(State, State, bool)> {
         let discards = match self.pending {
             Pending::Transition => false,
@@ -318,20 +317,20 @@ impl PartUse {
         Some((self.base.current, self.now.current, discards))
     }
 
-    /// What was pending has been handed out.
+    /// Marks the pending barrier as flushed.
     pub(super) const fn flushed(&mut self) {
         self.pending = Pending::No;
     }
 
-    /// An unordered barrier on the resource is in the batch: it also orders what came before the
-    /// recording, for subresources first used after this batch.
+    /// Notes an unordered barrier on the resource in the batch: it also orders accesses before the recording, for subresources
+    /// first used after this batch.
     pub(super) fn covered_by(&mut self, batch: u32) {
         if self.now.since == batch && !self.now.left && is_unordered(self.now.first) {
             self.now.ordered = false;
         }
     }
 
-    /// The one use that stands for all of these, if they agree in all that still matters.
+    /// The common use of these parts, if they agree in all relevant fields.
     pub(super) fn common(parts: &[Self], clock: Clock) -> Option<Self> {
         let [first, rest @ ..] = parts else { return None };
         let key = first.key(clock);

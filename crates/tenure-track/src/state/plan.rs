@@ -1,4 +1,4 @@
-//! What one subresource needs so that a recording finds it as expected.
+//! The barrier that one subresource needs before a recording.
 
 use super::cell::Part;
 use super::part_use::Uses;
@@ -6,38 +6,38 @@ use super::rules::{Rules, Step, is_unordered};
 use super::{ResourceKind, StateError};
 use crate::device::{QueueId, QueueKind, QueueProperties, QueueSerial, State, StateModel};
 
-/// Where a transition is executed.
+/// The queue that executes a transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BarrierPosition {
     /// In front of the recording.
     Here,
-    /// On another queue, first.
+    /// On another queue, before the submission.
     Elsewhere(QueueId),
     /// Released by that queue, acquired in front of the recording.
     Handover(QueueId),
 }
 
-/// What has to happen before the recording.
+/// The step before the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plan {
-    /// Nothing; the state stays.
+    /// None; the state stays.
     Keep,
-    /// Nothing; the state becomes this one by itself.
+    /// None; the state changes to this one implicitly.
     Free(State),
     /// An unordered barrier.
     Unordered,
-    /// A transition. `discarded`: in front of the recording, and on the way the contents are discarded in that state.
+    /// A transition. `discarded`: executed in front of the recording, with a discard in that state in between.
     Transition { position: BarrierPosition, before: State, after: State, discarded: Option<State> },
 }
 
 impl Plan {
-    /// True for a transition on whose way the contents are discarded.
+    /// True for a transition with a discard.
     const fn discards(&self) -> bool {
         matches!(self, Self::Transition { discarded: Some(_), .. })
     }
 }
 
-/// A submission in the making, seen by one resource.
+/// A submission in progress, as seen by one resource.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context<'a> {
     pub(super) rules: Rules,
@@ -45,12 +45,12 @@ pub(super) struct Context<'a> {
     pub(super) queues: &'a [QueueProperties],
     /// The kind of the submission's queue.
     pub(super) kind: QueueKind,
-    /// The count of the queue's unordered barriers on the resource.
+    /// The number of the queue's unordered barriers on the resource.
     pub(super) epoch: u32,
 }
 
 impl Context<'_> {
-    /// What `part`, already settled, needs before `wanted`.
+    /// The step that `part`, already settled, needs before `wanted`.
     pub(super) fn plan(&self, part: &Part, wanted: &Uses) -> Result<Plan, StateError> {
         if wanted.fresh {
             return Ok(Plan::Keep);
@@ -61,8 +61,8 @@ impl Context<'_> {
         }
     }
 
-    /// D3D12: states are global, memory is ordered between submissions, and copy queues share
-    /// `COMMON` and nothing else with the other queues.
+    /// D3D12: states are global, memory is ordered between submissions, and copy queues share only `COMMON` with the other
+    /// queues.
     fn plan_promotion(&self, part: &Part, wanted: &Uses) -> Result<Plan, StateError> {
         let same_submission = part.at == Some(self.submission);
         if self.kind == QueueKind::Copy && !same_submission && !part.state.is_empty() {
@@ -76,11 +76,11 @@ impl Context<'_> {
             });
         }
         let before = part.state;
-        // A resource that takes over bytes as the recording begins had another owner before.
+        // A resource that is activated at the beginning of the recording had another owner before.
         let is_new = part.uninitialized && !wanted.begins_taken;
         let discarded = self.rules.discarded_in.filter(|_| is_new);
         if !self.may_name(before) {
-            // Not even what the state contains may be used here, and what it would grow to neither.
+            // The queue supports neither a part of the state nor a wider state.
             let after = wanted.first;
             let queue = self.capable(part, before | after, |queue| queue.kind != QueueKind::Copy)?;
             let position = BarrierPosition::Elsewhere(queue);
@@ -100,11 +100,10 @@ impl Context<'_> {
         })
     }
 
-    /// Vulkan: memory is ordered by barriers within a queue and by waiting between queues, and
-    /// contents belong to a queue family.
+    /// Vulkan: memory is ordered by barriers within a queue and by waits between queues, and contents belong to a queue family.
     fn plan_explicit(&self, part: &Part, wanted: &Uses) -> Result<Plan, StateError> {
         let before = self.found_by_this_queue(part);
-        // What is undefined needs no handing over.
+        // Undefined contents need no transfer.
         let owner = part.at.filter(|_| !part.state.is_empty()).map(|at| at.queue);
         if let Some(owner) = owner.filter(|owner| self.is_handed_over_from(*owner)) {
             let position = BarrierPosition::Handover(owner);
@@ -112,8 +111,7 @@ impl Context<'_> {
             return Ok(Plan::Transition { position, before, after, discarded: None });
         }
         let step = if self.is_fresh(part) {
-            // Nothing was used, or waiting for the other queue made everything visible: only the
-            // layout may be wrong.
+            // No earlier use, or the wait for the other queue made all writes visible: only the layout may differ.
             match wanted.first {
                 first if self.rules.same_layout(part.state, first) => Step::Free(first),
                 first => Step::Transition(first),
@@ -139,7 +137,7 @@ impl Context<'_> {
         Ok(Plan::Transition { position, before, after: wanted.first, discarded: None })
     }
 
-    /// The step of the rules, made exact where the recording names the state it begins with.
+    /// The step of the rules, made exact if the recording names its first state.
     fn step(&self, part: &Part, from: State, promoted: bool, wanted: &Uses) -> Step {
         let to = wanted.first;
         let unsettled = !is_unordered(to) || part.unordered == self.epoch;
@@ -147,15 +145,15 @@ impl Context<'_> {
         let differs = match (step, self.rules.model) {
             (Step::Transition(state), _) | (Step::Free(state), StateModel::Promotion) => state != to,
             (Step::Keep, StateModel::Promotion) => from != to,
-            // The barrier that leaves `to` has to come after the reads that no barrier followed.
+            // The barrier that leaves `to` must come after the reads that no barrier has followed.
             (Step::Keep | Step::Free(_), StateModel::Explicit) => !to.contains(self.open(part)),
             (Step::Unordered, _) => false,
         };
         if wanted.is_exact() && differs { Step::Transition(to) } else { step }
     }
 
-    /// How this queue used the part since the last barrier. Not at all while it is undefined: what is
-    /// open then was other resources'.
+    /// The uses of the part on this queue since the last barrier. None while it is undefined: earlier uses belong to other
+    /// resources.
     fn open(&self, part: &Part) -> State {
         match part.state.is_empty() {
             true => State::COMMON,
@@ -164,23 +162,22 @@ impl Context<'_> {
         }
     }
 
-    /// True when the submission's queue may move resources out of `state`.
+    /// True when the submission's queue supports transitions from `state`.
     const fn may_name(&self, state: State) -> bool {
         State::allowed_on(self.kind).contains(state)
     }
 
-    /// The state as far as the submission's own queue is concerned.
+    /// The state from the point of view of the submission's queue.
     fn found_by_this_queue(&self, part: &Part) -> State {
         if self.is_reader(part) { self.own_reads(part) } else { part.state }
     }
 
-    /// True when the queue has only read since another one brought about the state.
+    /// True when the queue has only read since another one led to the state.
     fn is_reader(&self, part: &Part) -> bool {
         self.is_foreign(part) && !self.own_reads(part).is_empty()
     }
 
-    /// True when the queue has not touched the part since another one brought about the state,
-    /// or none has.
+    /// True when the queue has not used the part since another one led to the state, or no queue has.
     fn is_fresh(&self, part: &Part) -> bool {
         part.at.is_none() || (self.is_foreign(part) && self.own_reads(part).is_empty())
     }
@@ -193,8 +190,8 @@ impl Context<'_> {
         part.reads.get(self.submission.queue.index()).copied().unwrap_or_default()
     }
 
-    /// True when contents that `queue` owns must be released there and acquired here: those of
-    /// textures, whose layout belongs to a queue family. Buffers are shared by all families.
+    /// True when contents owned by `queue` must be released there and acquired here: contents of textures, whose layout belongs
+    /// to a queue family. Buffers are shared by all families.
     fn is_handed_over_from(&self, queue: QueueId) -> bool {
         let (from, to) = (self.family(queue), self.family(self.submission.queue));
         self.rules.kind == ResourceKind::Texture && from.is_some() && from != to
@@ -204,7 +201,7 @@ impl Context<'_> {
         self.queues.get(queue.index()).map(|queue| queue.family)
     }
 
-    /// A queue that may name `states`: the owner, else one of this family, else any.
+    /// A queue that supports `states`: the owner, else one of this family, else any.
     fn capable(
         &self,
         part: &Part,
@@ -222,7 +219,7 @@ impl Context<'_> {
             .ok_or(StateError::NoCapableQueue { state: part.state })
     }
 
-    /// True when, with this plan, the recording writes or moves the part.
+    /// True when, with this plan, the recording writes or transitions the part.
     pub(super) fn changes(&self, plan: Plan, wanted: &Uses) -> bool {
         let moved = match plan {
             Plan::Transition { position: BarrierPosition::Here, before, after, .. } => {
@@ -234,7 +231,7 @@ impl Context<'_> {
         moved || wanted.changes()
     }
 
-    /// The part after the submission, which [changes](Self::changes) it or not. `unordered` is what becomes of
+    /// The part after the submission, which [changes](Self::changes) it or not. `unordered` is the new value of
     /// [`Part::unordered`].
     pub(super) fn after(
         &self,
@@ -269,7 +266,7 @@ impl Context<'_> {
         Part { state, promoted, open, reads, unordered, at: Some(self.submission), copied, uninitialized }
     }
 
-    /// How the recording leaves [`Part::open`].
+    /// The value of [`Part::open`] after the recording.
     fn left_open(&self, part: &Part, plan: Plan, wanted: &Uses) -> State {
         match plan {
             _ if self.rules.model == StateModel::Promotion => State::COMMON,
@@ -286,7 +283,7 @@ impl Context<'_> {
         part
     }
 
-    /// The state that the recording leaves, and whether no barrier led there.
+    /// The state after the recording, and whether it was reached without a barrier.
     fn left_in(&self, part: &Part, plan: Plan, wanted: &Uses) -> (State, bool) {
         if wanted.left {
             return (wanted.current, wanted.promoted);

@@ -1,4 +1,4 @@
-//! What a recording does to the state of its resources.
+//! The uses of resources in a recording.
 
 use super::StateCell;
 use super::part_use::PartUse;
@@ -8,16 +8,16 @@ use crate::device::{QueueKind, State, StateModel, Subresource};
 #[derive(Clone, Debug)]
 pub(super) struct Entry<H> {
     pub(super) resource: H,
-    /// What happens to all subresources, unless `split`.
+    /// The use of all subresources, unless `split`.
     pub(super) whole: PartUse,
     pub(super) split: bool,
-    /// Where the subresources' own uses begin, once they were needed.
+    /// Index of the subresources' separate uses, once they were needed.
     pub(super) parts: Option<usize>,
-    /// How many subresources have something pending.
+    /// Number of subresources with a pending barrier.
     pub(super) pending: usize,
     /// The last batch with an unordered barrier on this resource; 0: none.
     pub(super) barrier: u32,
-    /// Where the last aliasing barrier for this resource leads, if there is one.
+    /// The states after the last aliasing barrier for this resource, if there is one.
     pub(super) led: Option<State>,
 }
 
@@ -26,37 +26,37 @@ impl<H: AsRef<StateCell>> Entry<H> {
         self.resource.as_ref()
     }
 
-    /// The uses of the subresources, or `None` while one stands for all.
+    /// The separate uses of the subresources; `None` for one common use.
     pub(super) fn parts<'a>(&self, spill: &'a [PartUse]) -> Option<&'a [PartUse]> {
         let start = self.parts.filter(|_| self.split)?;
         spill.get(start..start + self.cell().count())
     }
 }
 
-/// A closed recording: how it found and how it leaves each subresource that it used.
+/// A closed recording: the first and the last state of each subresource in use.
 ///
-/// May be [`resolve`](super::resolve)d any number of times, once for each submission; only once
-/// when bytes were taken over in it. Holds a handle of every resource it used or took bytes from.
+/// May be [`resolve`](super::resolve)d any number of times, once for each submission; only once with activations. Holds a
+/// handle of every resource it uses, and of the previous owners of activated memory.
 #[derive(Clone, Debug)]
 pub struct Recorded<H> {
     pub(super) entries: Vec<Entry<H>>,
     pub(super) spill: Vec<PartUse>,
-    /// The resources whose bytes were taken over, whose uses on other queues are waited for.
+    /// The previous owners of activated memory, whose uses on other queues are waited for.
     pub(super) previous_owners: Vec<H>,
     pub(super) model: StateModel,
     pub(super) kind: QueueKind,
 }
 
-/// How a recording uses one subresource, or all.
+/// The use of one subresource, or of all, in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedUse<'a, H> {
     /// The resource.
     pub resource: &'a H,
-    /// Which part of it.
+    /// The part of it.
     pub subresource: Subresource,
-    /// The state it has to be in before the recording.
+    /// The required state before the recording.
     pub first: State,
-    /// The state that the recording leaves it in.
+    /// The state after the recording.
     pub last: State,
 }
 

@@ -1,4 +1,4 @@
-//! Joining a recording to what was submitted before it.
+//! Connection of a recording to the submissions before it.
 
 use parking_lot::MutexGuard;
 
@@ -9,18 +9,17 @@ use super::recorded::Entry;
 use super::{Elsewhere, Fixups, Recorded, StateBarrier, StateCell, StateError, Waits};
 use crate::device::{MAX_QUEUES, QueueProperties, QueueSerial, QueueTransfer, State, Subresource};
 
-/// Says what has to be submitted so that `recorded` finds its resources as it expects them, and
-/// takes its last states as the resources' submitted states.
+/// Finds the work to submit so that the resources of `recorded` are in their expected states, and stores its last states as the
+/// resources' submitted states.
 ///
-/// Calls are made in the order of submission, one at a time, under the caller's lock. It is taken before
-/// [`Clock::submit`](crate::time::Clock::submit), within which this is called with the serial, and held until the driver has
-/// answered; the [crate's documentation](crate#several-queues) has an example. Several
-/// recordings may be resolved for one `submission` (serials begin at 1); on
-/// [`StateModel::Promotion`](crate::device::StateModel::Promotion) nothing decays between them.
-/// `queues` are those of the device, always the same.
+/// Calls must be made in the order of submission, one at a time, under the caller's lock: locked before
+/// [`Clock::submit`](crate::time::Clock::submit), which calls this with the serial, until the driver has returned. The
+/// [crate's documentation](crate#several-queues) has an example. Several recordings may be resolved for one `submission` (serials
+/// begin at 1); on [`StateModel::Promotion`](crate::device::StateModel::Promotion) there is no decay between them. `queues` are
+/// the queues of the device, always the same.
 ///
-/// O(subresources whose state is told apart, and resources whose bytes were taken over); allocates only while `fixups` grows, when another
-/// queue is needed, and when subresources begin to differ.
+/// O(subresources with separate states + previous owners of activated memory); allocates only while `fixups` grows, when
+/// another queue is needed, and when subresources begin to differ.
 ///
 /// # Errors
 /// [`StateError::UnknownQueue`], [`StateError::WrongQueue`], [`StateError::NoCapableQueue`],
@@ -53,12 +52,12 @@ pub fn resolve<H: Clone + AsRef<StateCell>>(
     Ok(())
 }
 
-/// One resource of a recording on its way to a queue.
+/// One resource of a recording during its resolution.
 struct Resolution<'a, H> {
-    /// The number of the entry.
+    /// The index of the entry.
     index: usize,
     entry: &'a Entry<H>,
-    /// The uses of the subresources, or `None` while one stands for all.
+    /// The separate uses of the subresources; `None` for one common use.
     uses: Option<&'a [PartUse]>,
     context: Context<'a>,
     submitted: MutexGuard<'a, Submitted>,
@@ -83,8 +82,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         Self { index, entry, uses: entry.parts(&recorded.spill), context, submitted }
     }
 
-    /// Brings the resource's submitted state up to date, and writes down what has to be submitted for that. What it
-    /// changes before it fails is taken back by [`Fixups::undo`].
+    /// Updates the resource's submitted state, and adds the necessary work. [`Fixups::undo`] undoes its changes after an error.
     fn apply(&mut self, recorded: &Recorded<H>, fixups: &mut Fixups<H>) -> Result<(), StateError> {
         match (self.uses, &self.submitted.parts) {
             (None, Parts::Whole(part)) if self.submitted.released.is_empty() && self.entry.led.is_none() => {
@@ -98,7 +96,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         }
     }
 
-    /// Where one use and one state stand for all of the resource.
+    /// The case of one common use and one common state.
     fn apply_whole(&mut self, part: Part, fixups: &mut Fixups<H>) -> Result<(), StateError> {
         let (entry, wanted, queue) = (self.entry, &self.entry.whole.now, self.context.submission.queue);
         let settled = self.settle(part);
@@ -122,7 +120,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         Ok(())
     }
 
-    /// Finds what would fail, before anything is changed.
+    /// Finds errors before any change.
     fn check(&self, recorded: &Recorded<H>) -> Result<(), StateError> {
         if let Some(released) = self.submitted.released.first()
             && self.entry.uses_contents(recorded)
@@ -146,7 +144,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         }
     }
 
-    /// What each subresource that is told apart needs.
+    /// The plan of each subresource with a separate state or use.
     fn plans(&self) -> impl Iterator<Item = Result<Plan, StateError>> {
         let whole = self.uses.is_none() && matches!(self.submitted.parts, Parts::Whole(_));
         let count = if whole { 1 } else { self.entry.cell().count() };
@@ -180,7 +178,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
             *part = context.after(settled, plan, wanted, (changes_part, unordered));
             Ok(())
         })?;
-        // What takes over bytes has nothing to acquire.
+        // An activated resource needs no acquire.
         self.submitted.released.clear();
         if let Some(to) = entry.led {
             self.submitted.led = Some((context.submission.queue, to));
@@ -203,12 +201,12 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         self.context.epoch = next_epoch(self.context.epoch);
     }
 
-    /// The count of unordered barriers after the recording, whose own are on all of the resource as well.
+    /// The number of unordered barriers after the recording, whose own barriers affect the whole resource as well.
     const fn epoch_after(&self) -> u32 {
         if self.entry.barrier > 0 { next_epoch(self.context.epoch) } else { self.context.epoch }
     }
 
-    /// Waits for the other queues' uses and counts this one.
+    /// Adds waits for the other queues' uses and counts this one.
     fn wait(&mut self, changes: bool, fixups: &mut Fixups<H>) {
         let Submitted { uses, changes: changed, .. } = &mut *self.submitted;
         let id = self.entry.cell().id();
@@ -236,7 +234,7 @@ const fn next_epoch(epoch: u32) -> u32 {
     }
 }
 
-/// Goes through the subresources that are used and told apart.
+/// Visits the used subresources with separate states or uses.
 fn for_each<H: AsRef<StateCell>>(
     entry: &Entry<H>,
     uses: Option<&[PartUse]>,
@@ -256,7 +254,7 @@ fn for_each<H: AsRef<StateCell>>(
     }
 }
 
-/// Writes a transition down for the queues that execute it.
+/// Adds a transition for the queues that execute it.
 fn emit<H: Clone>(
     entry: &Entry<H>,
     subresource: Subresource,
@@ -288,7 +286,7 @@ fn emit<H: Clone>(
     }
 }
 
-/// Puts one barrier in position of those on every subresource of the last resource, if they agree.
+/// Replaces barriers on every subresource of the last resource by one, if they agree.
 fn merge<H: AsRef<StateCell>>(barriers: &mut Vec<StateBarrier<H>>, cell: &StateCell) {
     let count = cell.count();
     let Some(tail) = barriers.len().checked_sub(count).filter(|_| count > 1) else { return };
@@ -323,15 +321,13 @@ fn moves<H: AsRef<StateCell>>(
     }
 }
 
-/// The second halves of transfers that a recording has to find made: what it uses was released by
-/// one queue, and the submission by which another would have acquired it was refused.
+/// The missing acquires of transfers that a recording depends on: one queue has released a resource, and the submission with
+/// the acquire on the other queue was refused.
 ///
-/// Before [`resolve`], and under the same lock: for each, wait for its waits, submit
-/// its barriers to its queue, and call [`Elsewhere::acquired`]. What takes over other resources' bytes
-/// needs none: its contents are undefined.
+/// Call it before [`resolve`], under the same lock. For each result: wait for its waits, submit its barriers to its queue, and
+/// call [`Elsewhere::acquired`]. An activated resource needs none: its contents are undefined.
 ///
-/// O(resources of the recording). Allocates only where there are any; there are none as long as
-/// [`Fixups::has_released`] is false.
+/// O(resources of the recording). Allocates only for a result; there is none while [`Fixups::has_released`] is false.
 #[must_use]
 pub fn unfinished<H: Clone + AsRef<StateCell>>(recorded: &Recorded<H>) -> Vec<Elsewhere<H>> {
     let mut all: Vec<Elsewhere<H>> = Vec::new();
@@ -359,7 +355,7 @@ pub fn unfinished<H: Clone + AsRef<StateCell>>(recorded: &Recorded<H>) -> Vec<El
 }
 
 impl<H: AsRef<StateCell>> Entry<H> {
-    /// True when the recording needs what is in the resource before it.
+    /// True when the recording needs the earlier contents of the resource.
     pub(super) fn uses_contents(&self, recorded: &Recorded<H>) -> bool {
         let uses = self.parts(&recorded.spill).unwrap_or(std::slice::from_ref(&self.whole));
         uses.iter().any(|part| part.now.used && !part.now.fresh)
@@ -367,7 +363,7 @@ impl<H: AsRef<StateCell>> Entry<H> {
 }
 
 impl<H: AsRef<StateCell>> Elsewhere<H> {
-    /// Notes that these barriers, from [`unfinished`], are submitted.
+    /// Records the submission of these barriers, from [`unfinished`].
     pub fn acquired(&self, at: QueueSerial) {
         for barrier in &self.barriers {
             if let StateBarrier::Transition { resource, subresource, after, .. } = barrier {

@@ -1,10 +1,10 @@
-//! The rules of the two kinds of API, as one function from "is" and "wanted" to "do".
-//! The table is in the documentation of [`state`](super).
+//! The rules of the two kinds of API, as one function from the current and the wanted state to a step. The table is in the
+//! documentation of [`state`](super).
 
 use super::{D3d12Layout, Layout, StateCell};
 use crate::device::{Api, QueueKind, ResourceDesc, State, StateModel};
 
-/// Which rules a resource follows.
+/// The kind of a resource, which selects its rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResourceKind {
     /// No layout; decays to `COMMON` after each submission on D3D12.
@@ -23,18 +23,16 @@ impl ResourceKind {
     }
 }
 
-/// The textures' states that D3D12 reaches from `COMMON` without a barrier.
+/// The states that D3D12's textures reach from `COMMON` without a barrier.
 const PROMOTED_TEXTURE: State = State::SHADER_READ.union(State::COPY_SRC).union(State::COPY_DST);
 
-/// States ordered by unordered barriers; builds of acceleration structures write in a state that
-/// otherwise only reads.
+/// States ordered by unordered barriers; builds of acceleration structures write in a state that is otherwise read-only.
 const UNORDERED: State = State::UNORDERED_ACCESS.union(State::ACCELERATION_STRUCTURE);
 
-/// States that stand alone: those in which the GPU may write, and the one of presentation, which is outside
-/// of what queues order.
+/// Exclusive states: states with GPU writes, and the state of presentation, which queues do not order.
 const EXCLUSIVE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE).union(State::PRESENT);
 
-/// True for states that stand alone.
+/// True for exclusive states.
 pub(super) const fn is_exclusive(state: State) -> bool {
     state.intersects(EXCLUSIVE)
 }
@@ -49,17 +47,17 @@ pub(super) const fn is_read(state: State) -> bool {
     !state.is_empty() && !is_exclusive(state)
 }
 
-/// True for what one use may ask for.
+/// True for states that one use may request.
 pub(super) const fn is_valid(state: State) -> bool {
     !is_exclusive(state) || state.bits().count_ones() == 1
 }
 
-/// What has to happen before a use.
+/// The step before a use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Nothing; the state stays.
+    /// None; the state stays.
     Keep,
-    /// Nothing; the state becomes this one by itself.
+    /// None; the state changes to this one implicitly.
     Free(State),
     /// An unordered barrier.
     Unordered,
@@ -72,13 +70,13 @@ pub(super) enum Step {
 pub(super) struct Rules {
     pub(super) model: StateModel,
     pub(super) kind: ResourceKind,
-    /// Whose layouts textures are in, on `Explicit`.
+    /// The API whose texture layouts apply, on `Explicit`.
     layouts: Api,
-    /// Reads by shaders take a barrier that names the source of copies, too.
+    /// True if shader reads need a barrier to `COPY_SRC`, too.
     pub(super) reads_are_copied: bool,
-    /// A target that has new memory is discarded before it is used.
+    /// True for a target that must be discarded in new memory before its use.
     pub(super) needs_initialization: bool,
-    /// The state in which the queue does so; none where it cannot, or need not.
+    /// The state in which the queue discards it; `None` if it cannot, or need not.
     pub(super) discarded_in: Option<State>,
 }
 
@@ -94,7 +92,7 @@ impl Rules {
         Self { model, kind, layouts, reads_are_copied, needs_initialization, discarded_in }
     }
 
-    /// The state that is asked for where a use wants `state`.
+    /// The state to request for a use in `state`.
     pub(super) const fn named(self, state: State) -> State {
         if self.reads_are_copied && state.intersects(State::SHADER_READ) {
             state.union(State::COPY_SRC)
@@ -103,7 +101,7 @@ impl Rules {
         }
     }
 
-    /// What a use in state `to` needs after one in state `from`.
+    /// The step that a use in state `to` needs after one in state `from`.
     ///
     /// `promoted`: further reads are free, because `from` was reached without a barrier.
     /// `ordered`: the use depends on the earlier one.
@@ -139,7 +137,7 @@ impl Rules {
         }
     }
 
-    /// True when a resource that is in no state reaches `to` without a barrier.
+    /// True when a resource in `COMMON` reaches `to` without a barrier.
     pub(super) const fn promotes(self, to: State) -> bool {
         match (self.model, self.kind) {
             (_, ResourceKind::Buffer) => true,
@@ -156,21 +154,21 @@ impl Rules {
         matches!(self.model, StateModel::Explicit) || self.promotes(union)
     }
 
-    /// True when two uses, one after the other, are reads that one state serves.
+    /// True when two consecutive uses are reads that one state serves.
     pub(super) fn merges(self, one: State, other: State) -> bool {
         is_read(one)
             && is_read(other)
             && (self.model == StateModel::Promotion || self.same_layout(one, other))
     }
 
-    /// True when two uses by one command are reads that one state serves. No descriptor of Direct3D 12
-    /// names a layout, so there that is true of all reads.
+    /// True when two uses by one command are reads that one state serves. Descriptors of Direct3D 12 name no layouts, so this
+    /// holds there for all reads.
     pub(super) fn combines(self, one: State, other: State) -> bool {
         let any_layout = self.layouts == Api::Direct3D12 && is_read(one) && is_read(other);
         any_layout || self.merges(one, other)
     }
 
-    /// True when going from one state to the other leaves the layout as it is.
+    /// True when a change between the two states keeps the layout.
     pub(super) fn same_layout(self, one: State, other: State) -> bool {
         match (self.kind, self.layouts) {
             (ResourceKind::Buffer, _) => true,

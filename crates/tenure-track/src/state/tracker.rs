@@ -1,4 +1,4 @@
-//! What one recording does to the state of its resources, while it is recorded.
+//! The uses of resources in one recording, during recording.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -11,40 +11,39 @@ use super::rules::Rules;
 use super::{StateCell, StateError};
 use crate::device::{QueueId, QueueKind, State, StateModel, Subresource};
 
-/// Follows the states of resources through one recording and says which barriers to record.
+/// Tracks the states of resources through one recording and finds the barriers to record.
 ///
-/// Before each command: one [`require`](Self::require) for each resource the command uses, then
-/// one [`flush`](Self::flush). What the resources were before the recording is not known yet;
-/// their first uses are therefore only noted, for [`resolve`](super::resolve).
+/// Before each command: one [`require`](Self::require) for each resource of the command, then one [`flush`](Self::flush). The
+/// states of the resources before the recording are not known yet; their first uses are therefore only stored, for
+/// [`resolve`](super::resolve).
 ///
-/// * Requests for one subresource between two flushes fold: of `A → B → C` remains `A → C`, of
-///   `A → B → A` nothing. Reads among them are taken together, else the last request counts.
-/// * A request must be followed by a command that makes the use: on D3D12 it is the use that
-///   promotes.
-/// * On [`StateModel::Explicit`], [`State::COMMON`] is refused: it is the state of what was never
-///   used, or has taken over other resources' bytes.
+/// * Requests for one subresource between two flushes are folded: `A → B → C` becomes `A → C`, and `A → B → A` becomes nothing.
+///   Reads among them are combined, else the last request counts.
+/// * After a request, a command must make the use: on D3D12 the use itself promotes.
+/// * On [`StateModel::Explicit`], [`State::COMMON`] is refused: it is the state of resources that were never used, or were
+///   activated in memory of other resources.
 ///
-/// A request takes O(1) for a subresource or a whole resource whose subresources agree, O(count)
-/// for all of a resource whose subresources differ. Nothing is hashed as long as at most eight
-/// trackers are live, nothing allocated once it has seen its largest recording.
+/// A request takes O(1) for a subresource or a whole resource whose subresources agree, O(count) for a whole resource whose
+/// subresources differ. There is no hashing as long as at most eight trackers are live, and no allocation after its largest
+/// recording.
 ///
 /// One thread at a time; many trackers may use the same resources at once.
 #[derive(Debug)]
 pub struct Tracker<H> {
     pub(super) model: StateModel,
     pub(super) kind: QueueKind,
-    /// The queue, if it is known.
+    /// The queue, if known.
     pub(super) queue: Option<QueueId>,
     slot: Option<Slot>,
-    /// Finds entries by the cell's identity when there is no slot.
+    /// Finds entries by the cell's id when there is no slot.
     map: HashMap<u64, usize>,
     pub(super) entries: Vec<Entry<H>>,
     pub(super) spill: Vec<PartUse>,
-    /// Resources whose bytes were taken over, to be waited for.
+    /// Previous owners of activated memory, to be waited for.
     pub(super) previous_owners: Vec<H>,
     /// The aliasing barriers of the next batch.
     pub(super) activations: Vec<Activation>,
-    /// Entries and subresources in which something may be pending.
+    /// Entries and subresources with possibly pending barriers.
     pending: Vec<(usize, Subresource)>,
     pub(super) ready: Vec<Ready>,
     /// The number of the next batch of barriers, from 1.
@@ -77,12 +76,11 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         self.kind
     }
 
-    /// The next command uses a resource in `state`, after and depending on its earlier uses.
+    /// Requests a use of a resource in `state` by the next command, after and depending on its earlier uses.
     ///
     /// # Errors
-    /// [`StateError::OutOfRange`], [`StateError::InvalidCombination`],
-    /// [`StateError::NotAllowedForUsage`], [`StateError::NotAllowedOnQueue`],
-    /// [`StateError::Fixed`], [`StateError::NotToCommon`]; then the request is as if never made.
+    /// [`StateError::OutOfRange`], [`StateError::InvalidCombination`], [`StateError::NotAllowedForUsage`],
+    /// [`StateError::NotAllowedOnQueue`], [`StateError::Fixed`], [`StateError::NotToCommon`]; the request has no effect then.
     pub fn require(
         &mut self,
         resource: &H,
@@ -94,9 +92,8 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         Ok(())
     }
 
-    /// As [`require`](Self::require), but the command does not depend on the uses in the same
-    /// state right before: copies to other bytes, dispatches that write elsewhere, traces that
-    /// only read. Nothing is recorded between those.
+    /// As [`require`](Self::require), but the command does not depend on the preceding uses in the same state: copies to other
+    /// bytes, dispatches that write elsewhere, traces that only read. No barrier is recorded between such uses.
     ///
     /// # Errors
     /// As [`require`](Self::require).
@@ -111,8 +108,8 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         Ok(())
     }
 
-    /// From here on `resource` is in `state`, in which a peer has left all of it; what earlier recordings did with it
-    /// is waited for, and says nothing about its state. [`State::COMMON`] where states do not tell (buffers on
+    /// Acquires a whole resource from a peer, which has left it in `state`; the submission waits for uses in earlier
+    /// recordings, which say nothing about its state. Pass [`State::COMMON`] for resources without tracked states (buffers on
     /// Direct3D 12).
     ///
     /// # Errors
@@ -133,9 +130,8 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         Ok(())
     }
 
-    /// After this recording a peer has all of `resource`, in the state that was [required](Self::require) last: the
-    /// submission waits for all that has used it, also for what has only read it. To be called after the
-    /// [`flush`](Self::flush) for that.
+    /// Releases a whole resource to a peer after this recording, in the last [required](Self::require) state: the submission
+    /// waits for all earlier uses, also reads. Must follow the [`flush`](Self::flush) for that state.
     pub fn release(&mut self, resource: &H) {
         let index = self.find_or_insert(resource.as_ref(), || resource.clone());
         let batch = self.batch;
@@ -144,10 +140,10 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         }
     }
 
-    /// The barriers to record before the next command, aliasing barriers first. All of them are taken,
-    /// whether or not the iterator is run to its end.
+    /// The barriers to record before the next command, aliasing barriers first. All of them are taken, even if the iterator is
+    /// not run to its end.
     ///
-    /// O(requests since the last flush), and O(subresources) for what was activated.
+    /// O(requests since the last flush), and O(subresources) for activated resources.
     pub fn flush(&mut self) -> Flush<'_, H> {
         self.ready.clear();
         if !self.activations.is_empty() {
@@ -184,7 +180,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         Ok(Recorded { entries, spill, previous_owners, model: self.model, kind: self.kind })
     }
 
-    /// Forgets the recording, which is not going to be submitted.
+    /// Discards the recording, which will not be submitted.
     pub fn reset(&mut self) {
         self.entries.clear();
         self.spill.clear();
@@ -195,8 +191,8 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         self.batch = 1;
     }
 
-    /// Takes back the memory of a recording that is not going to be submitted again. Of no use,
-    /// and without effect, in the middle of the next recording.
+    /// Takes back the memory of a recording that will not be submitted again. Has no effect in the middle of the next
+    /// recording.
     pub fn recycle(&mut self, recorded: Recorded<H>) {
         if self.entries.is_empty() {
             self.entries = recorded.entries;
@@ -206,7 +202,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         }
     }
 
-    /// Notes a request that was [checked](Self::check). `resource` makes a handle of it, for the first request.
+    /// Adds a [checked](Self::check) request. `resource` creates a handle, for the first request.
     ///
     /// `ordered`: the command depends on the uses in the same state right before.
     #[inline]
@@ -234,7 +230,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         }
     }
 
-    /// What [`require`](Self::require) would refuse. Nothing is noted. O(1).
+    /// Returns the error of [`require`](Self::require), without a request. O(1).
     ///
     /// # Errors
     /// As [`require`](Self::require).
@@ -254,7 +250,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         cell.check(subresource, state, self.model, self.kind)
     }
 
-    /// Whether barriers of this resource are still to be recorded: for its uses, or because it has taken over memory.
+    /// Whether barriers of this resource are pending: for its uses, or because of an activation.
     /// O([activations](Self::activate) since the last flush).
     pub fn is_pending(&self, resource: &H) -> bool {
         let Some(index) = self.find(resource.as_ref()) else { return false };
@@ -262,7 +258,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             || self.activations.iter().any(|activation| activation.entry == index)
     }
 
-    /// Where the resource's entry is, if it has one.
+    /// The index of the resource's entry, if it has one.
     #[inline]
     pub(super) fn find(&self, cell: &StateCell) -> Option<usize> {
         let found = match &self.slot {
@@ -273,7 +269,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         found.filter(is_here)
     }
 
-    /// Where the resource's entry is.
+    /// The index of the resource's entry, added if necessary.
     #[inline]
     pub(super) fn find_or_insert(&mut self, cell: &StateCell, resource: impl FnOnce() -> H) -> usize {
         self.find(cell).unwrap_or_else(|| self.insert(resource(), cell))
@@ -301,7 +297,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
 }
 
 impl<H: AsRef<StateCell>> Entry<H> {
-    /// Notes a request for all subresources, for which one use stands. True if this has made something pending.
+    /// Adds a request for all subresources, with one common use. True if a barrier became pending.
     #[inline]
     fn require_whole(&mut self, rules: Rules, state: State, ordered: bool, batch: u32) -> bool {
         let was_pending = self.pending > 0;
@@ -311,7 +307,7 @@ impl<H: AsRef<StateCell>> Entry<H> {
         is_pending && !was_pending
     }
 
-    /// Notes a request for all or one of the subresources. True if this has made something pending.
+    /// Adds a request for all or one of the subresources. True if a barrier became pending.
     fn require(
         &mut self,
         subresource: Subresource,
@@ -334,7 +330,7 @@ impl<H: AsRef<StateCell>> Entry<H> {
         added
     }
 
-    /// Applies a change to all or one of the subresources and keeps count of what is pending.
+    /// Applies a change to all or one of the subresources and updates the number of pending barriers.
     pub(super) fn update(
         &mut self,
         subresource: Subresource,
@@ -368,7 +364,7 @@ impl<H: AsRef<StateCell>> Entry<H> {
         }
     }
 
-    /// The subresources' own uses, made from the common one if need be.
+    /// The separate uses of the subresources, created from the common one if necessary.
     fn split<'a>(&mut self, spill: &'a mut Vec<PartUse>) -> &'a mut [PartUse] {
         let count = self.cell().count();
         let start = *self.parts.get_or_insert_with(|| {
@@ -384,7 +380,7 @@ impl<H: AsRef<StateCell>> Entry<H> {
         parts
     }
 
-    /// Goes back to one use for all if they agree.
+    /// Returns to one common use if all agree.
     pub(super) fn collapse(&mut self, spill: &[PartUse], clock: Clock) {
         if let Some(whole) = self.parts(spill).and_then(|parts| PartUse::common(parts, clock)) {
             self.whole = whole;
@@ -392,7 +388,7 @@ impl<H: AsRef<StateCell>> Entry<H> {
         }
     }
 
-    /// Moves what is pending for a request into the batch.
+    /// Moves the pending barriers of a request into the batch.
     fn flush_parts(
         &mut self,
         index: usize,
@@ -411,7 +407,7 @@ impl<H: AsRef<StateCell>> Entry<H> {
         }
     }
 
-    /// Moves what is pending for all subresources, for which one use stands, into the batch.
+    /// Moves the pending barrier of all subresources, with one common use, into the batch.
     #[inline]
     fn flush_whole(&mut self, index: usize, batch: u32, ready: &mut Vec<Ready>) {
         if let Some(states) = self.whole.transition() {
@@ -423,7 +419,7 @@ impl<H: AsRef<StateCell>> Entry<H> {
         self.pending = 0;
     }
 
-    /// One transition for the whole resource if the same is pending for every subresource.
+    /// Adds one transition for the whole resource if the same is pending for every subresource.
     fn flush_agreeing(&mut self, index: usize, spill: &mut [PartUse], ready: &mut Vec<Ready>) {
         let count = self.cell().count();
         if self.pending < count {
@@ -441,7 +437,7 @@ impl<H: AsRef<StateCell>> Entry<H> {
         ready.push(Ready::Transition { entry: index, subresource: Subresource::All, states });
     }
 
-    /// Moves what is pending for one subresource into the batch.
+    /// Moves the pending barrier of one subresource into the batch.
     fn flush_one(
         &mut self,
         index: usize,
@@ -465,7 +461,7 @@ impl<H: AsRef<StateCell>> Entry<H> {
         }
     }
 
-    /// Puts an unordered barrier into the batch, where there is none yet. True if it has.
+    /// Adds an unordered barrier to the batch, unless there is one. True if added.
     fn order(&mut self, index: usize, batch: u32, ready: &mut Vec<Ready>) -> bool {
         let is_new = self.barrier != batch;
         if is_new {
@@ -476,19 +472,18 @@ impl<H: AsRef<StateCell>> Entry<H> {
     }
 }
 
-/// Trackers that can be live at once without a map.
+/// Number of trackers that can be live at once without a map.
 const SLOTS: usize = 8;
 
 /// Bit *i* is set while slot *i* is held.
 static HELD_SLOTS: AtomicU8 = AtomicU8::new(0);
 
-/// A slot of a live tracker, given back when it is dropped.
+/// A slot of a live tracker, freed when it is dropped.
 ///
-/// Slots let a tracker find a resource without hashing. Each cell has a number for each slot: the index at
-/// which the tracker in that slot keeps the resource. The number may be left over from an earlier recording,
-/// so the tracker believes it only when it really finds the resource there (Briggs and Torczon's sparse set).
-/// No other tracker writes the numbers of a slot while its tracker lives, so a resource that is not found there
-/// is not in the tracker. Trackers without a slot use a map.
+/// Slots let a tracker find a resource without hashing. Each cell stores a number for each slot: the index at which the tracker
+/// in that slot keeps the resource. The number may be left over from an earlier recording, so the tracker verifies that the
+/// resource is really there (Briggs and Torczon's sparse set). No other tracker writes the numbers of a slot during the
+/// lifetime of its tracker, so a resource that is not found there is not in the tracker. Trackers without a slot use a map.
 #[derive(Debug)]
 struct Slot(usize);
 
@@ -508,19 +503,19 @@ impl Drop for Slot {
     }
 }
 
-/// The numbers of one cell, one for each slot.
+/// The index hints of one cell, one for each slot.
 #[derive(Debug, Default)]
 pub(super) struct Hints([AtomicU32; SLOTS]);
 
 impl Hints {
-    /// The index at which the slot's tracker last kept the resource.
+    /// The last index of the resource in the slot's tracker.
     fn get(&self, slot: &Slot) -> usize {
         self.0[slot.0].load(Ordering::Relaxed) as usize
     }
 
-    /// Notes the index at which the slot's tracker keeps the resource.
+    /// Sets the index of the resource in the slot's tracker.
     fn set(&self, slot: &Slot, index: usize) {
-        // An index beyond 32 bits needs 2^32 live resources; its hint is never believed.
+        // An index beyond 32 bits needs 2^32 live resources; its hint is never valid.
         self.0[slot.0].store(u32::try_from(index).unwrap_or(u32::MAX), Ordering::Relaxed);
     }
 }

@@ -1,4 +1,4 @@
-//! The submission clock: which serials each queue has been given, and which it has completed.
+//! The submission clock: the submitted and completed serials of each queue.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -12,13 +12,13 @@ use crate::device::{CallRule, Device, DeviceError, MAX_QUEUES, QueueId, QueueSer
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering};
 
 thread_local! {
-    /// The thread runs the program's own code inside a submission.
+    /// True while the thread runs the program's own code inside a submission.
     static IN_EXTERNAL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A moment in the order of all submissions on all queues; taken when an object is created.
+/// A position in the order of all submissions on all queues; taken when an object is created.
 ///
-/// A queue that has submitted nothing since then cannot be using the object.
+/// A queue without later submissions cannot be using the object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(u64);
 
@@ -53,7 +53,7 @@ impl Submissions {
 
 #[derive(Debug)]
 struct QueueClock {
-    /// Held over increment, submit and signal, so that serials reach the driver in order.
+    /// Locked across increment, submit and signal, so that serials reach the driver in order.
     order: Mutex<()>,
     submitted: AtomicU64,
     /// The newest serial that a poll or a wait has found complete.
@@ -74,19 +74,19 @@ pub struct Clock {
     queues: Vec<QueueClock>,
     stamps: AtomicU64,
     lost: OnceLock<String>,
-    /// Something has become complete, or the device was lost, since somebody last asked.
+    /// True if a submission became complete, or the device was lost, since the last call of `take_news`.
     has_news: AtomicBool,
 }
 
 impl Clock {
-    /// A clock for `queues` new queues, at most [`MAX_QUEUES`] of which are kept.
+    /// A clock for `queues` new queues, limited to [`MAX_QUEUES`].
     #[must_use]
     pub fn new(queues: usize) -> Self {
         Self::starting_at(&[0; MAX_QUEUES][..queues.min(MAX_QUEUES)])
     }
 
-    /// A clock for queues that were used before: `completed` is the number of submissions of each queue,
-    /// all of which are complete. At most [`MAX_QUEUES`] queues are kept.
+    /// A clock for queues that were used before: `completed` is the number of submissions of each queue, which must all be
+    /// complete. At most [`MAX_QUEUES`] queues are kept.
     #[must_use]
     pub fn starting_at(completed: &[u64]) -> Self {
         let queue = |completed: &u64| QueueClock {
@@ -104,7 +104,7 @@ impl Clock {
         }
     }
 
-    /// A number that no other clock of the process has.
+    /// Id, unique in the process.
     #[must_use]
     pub const fn id(&self) -> u32 {
         self.id.get()
@@ -123,14 +123,14 @@ impl Clock {
         Stamp(self.stamps.load(Ordering::Acquire))
     }
 
-    /// When the newest submission to a queue was made.
+    /// The stamp of the newest submission to a queue.
     #[doc(hidden)]
     #[must_use]
     pub fn newest(&self, queue: QueueId) -> u64 {
         self.queues.get(queue.index()).map_or(0, |clock| clock.stamp.load(Ordering::Acquire))
     }
 
-    /// Takes the queue's next serial and lets `submit` hand the work to the driver with it.
+    /// Takes the queue's next serial and calls `submit` to submit the work with it.
     ///
     /// The queue's lock is held meanwhile. `submit` may call this again for another queue, if all callers that do so hold one
     /// lock of their own around both calls.
@@ -157,8 +157,8 @@ impl Clock {
         Ok(QueueSerial { queue, serial })
     }
 
-    /// Runs `write` if the GPU is through with all that was submitted to any queue, and lets nothing be submitted
-    /// meanwhile. `None`, without a wait, if it is not, or somebody is just submitting.
+    /// Runs `write` if all submissions to all queues are complete, and blocks submissions meanwhile. `None`, without a wait, if
+    /// the GPU is not idle, or another thread is submitting.
     #[doc(hidden)]
     pub fn while_idle<D: Device, T>(&self, device: &D, write: impl FnOnce() -> T) -> Option<T> {
         let orders: Option<SmallVec<[_; MAX_QUEUES]>> =
@@ -168,8 +168,8 @@ impl Clock {
         (self.incomplete() == 0).then(write)
     }
 
-    /// Refuses what submits inside of the program's own submission. Called before any lock is taken that others
-    /// hold while they submit: this thread has the queue's, for which they wait.
+    /// Refuses submissions inside an external submission. Must be called before taking any lock that other threads hold while
+    /// they submit: this thread holds the queue's lock, for which they wait.
     #[doc(hidden)]
     pub fn check_outside() -> Result<(), DeviceError> {
         match IN_EXTERNAL.get() {
@@ -239,7 +239,7 @@ impl Clock {
         point
     }
 
-    /// Asks the driver which serials each queue has completed. Never blocks. Without a [`Device`] of tenure, an engine calls
+    /// Queries the driver for the completed serials of each queue. Never blocks. Without a [`Device`] of tenure, an engine calls
     /// [`note_completed`](Self::note_completed), and [`note_loss`](Self::note_loss) for a lost device.
     ///
     /// # Errors
@@ -266,15 +266,15 @@ impl Clock {
         }
     }
 
-    /// Whether anything has become complete, or the device was lost, since this was last asked. What was noted before is
-    /// then seen by the caller.
+    /// Whether a submission became complete, or the device was lost, since the last call. Synchronizes with the store, so that
+    /// the caller sees everything noted before.
     #[inline]
     #[doc(hidden)]
     pub fn take_news(&self) -> bool {
         self.has_news.load(Ordering::Relaxed) && self.has_news.swap(false, Ordering::Acquire)
     }
 
-    /// Blocks until `point` is complete or `timeout` is over; true when it is complete. Without a [`Device`] of tenure, an engine
+    /// Blocks until `point` is complete or `timeout` expires; true when it is complete. Without a [`Device`] of tenure, an engine
     /// waits for its own fence and calls [`note_completed`](Self::note_completed).
     ///
     /// # Errors
@@ -342,10 +342,10 @@ impl Clock {
         }
     }
 
-    /// Returns a driver's answer unchanged, and notes the loss of the device if that is the answer.
+    /// Returns a driver's result unchanged, and records a loss of the device.
     ///
     /// # Errors
-    /// The answer's own error.
+    /// The error of the result.
     pub fn note_loss<T>(&self, answer: Result<T, DeviceError>) -> Result<T, DeviceError> {
         if let Err(DeviceError::Lost { reason }) = &answer {
             // The first reason stays: later calls only repeat it in other words.

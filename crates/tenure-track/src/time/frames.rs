@@ -4,18 +4,18 @@ use std::collections::VecDeque;
 
 use super::SyncPoint;
 
-/// Why a frame cannot begin yet.
+/// The reason why a frame cannot begin yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackPressure {
     /// The GPU is too far behind: this sync point must be complete first.
     Behind(SyncPoint),
-    /// So many frames have begun and not ended. Waiting for the GPU does not help: one of them must end first.
+    /// This number of frames have begun and not ended. Waiting for the GPU does not help: one of them must end first.
     Open(u32),
 }
 
-/// Counts the frames in flight, and says what a new frame must wait for.
+/// Counts the frames in flight, and determines the wait before a new frame.
 ///
-/// It only keeps count: the caller polls and waits. All calls are O(1) amortised.
+/// It only counts: the caller polls and waits. All calls are O(1) amortised.
 #[derive(Debug, Default)]
 pub struct FramePacer {
     in_flight: VecDeque<SyncPoint>,
@@ -32,7 +32,7 @@ impl FramePacer {
         Self { in_flight: VecDeque::new(), open: 0, limit: limit.max(1), current: 0 }
     }
 
-    /// The number of the frame that began last; 0 before the first.
+    /// The number of the last begun frame; 0 before the first.
     #[must_use]
     pub const fn current(&self) -> u64 {
         self.current
@@ -50,14 +50,14 @@ impl FramePacer {
         self.in_flight.len()
     }
 
-    /// Forgets the frames that are complete.
+    /// Removes the complete frames.
     pub fn note_completed(&mut self, completed: &SyncPoint) {
         while self.in_flight.front().is_some_and(|frame| frame.is_covered_by(completed)) {
             self.in_flight.pop_front();
         }
     }
 
-    /// Begins a frame and gives its number, from 1.
+    /// Begins a frame. Returns its number, from 1.
     ///
     /// # Errors
     /// The reason why no frame can begin yet; then none has begun.

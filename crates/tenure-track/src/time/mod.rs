@@ -1,5 +1,5 @@
-//! The order of work on the GPU: queues, serials, sync points, recordings, frames, and the release of
-//! objects that nothing uses any more.
+//! The order of GPU work: queues, serials, sync points, recordings, frames, and the release of objects that are no longer in
+//! use.
 //!
 //! Usable by itself: an engine with its own memory management can use [`Clock`], [`Recordings`]
 //! and [`ReleaseQueue`] without the rest of tenure. The release queue takes items of any type.

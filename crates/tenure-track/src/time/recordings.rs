@@ -6,7 +6,7 @@ use std::fmt;
 use crate::Name;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
-/// The number of a recording, rising from 1 in the order in which recordings are opened.
+/// The number of a recording, increasing from 1 in the order in which recordings are opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordingId(pub(super) u64);
 
@@ -43,7 +43,7 @@ pub struct OpenRecording {
     pub frame: u64,
 }
 
-/// Frames after which an open recording is taken to be forgotten.
+/// Frames after which an open recording counts as forgotten.
 const FORGOTTEN_AFTER: u64 = 30;
 
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ struct Registry {
     open: VecDeque<OpenRecording>,
     /// The number of the newest recording ever opened.
     newest: u64,
-    /// The newest recording that the log has warned of as forgotten.
+    /// The newest recording for which the log has a warning.
     warned: u64,
 }
 
@@ -62,8 +62,7 @@ impl Registry {
         self.open.binary_search_by_key(&number, |open| open.id.0).ok()
     }
 
-    /// The number of the oldest open recording after the first `skipped`; higher than that of the newest when there is
-    /// none.
+    /// The number of the oldest open recording after the first `skipped`; higher than the newest number if there is none.
     fn oldest_after(&self, skipped: usize) -> u64 {
         self.open.get(skipped).map_or(self.newest + 1, |open| open.id.0)
     }
@@ -71,13 +70,12 @@ impl Registry {
 
 /// The register of open recordings.
 ///
-/// A dropped object may still be used by the recordings that are open at that moment. No recording that is
-/// opened later can use it, since that takes a handle. So the release queue notes [`newest`](Self::newest)
-/// with a dropped object; once [`oldest_open`](Self::oldest_open) is higher, each recording that may use
-/// the object has been submitted or discarded.
+/// A dropped object may still be used by the recordings open at that moment. Recordings opened later cannot use it, since a use
+/// needs a handle. So the release queue stores [`newest`](Self::newest) with a dropped object; once
+/// [`oldest_open`](Self::oldest_open) is higher, each recording that may use the object has been submitted or discarded.
 ///
-/// Opening and closing a recording take a lock each; reading `newest` and `oldest_open` takes none. The register holds the
-/// open recordings alone, so that it does not grow while one of them stays open.
+/// Opening and closing a recording take a lock each; reading `newest` and `oldest_open` takes none. The register contains only
+/// the open recordings, so that it does not grow while one of them stays open.
 #[derive(Debug)]
 pub struct Recordings {
     registry: Mutex<Registry>,
@@ -119,7 +117,7 @@ impl Recordings {
         drop(closed);
     }
 
-    /// The number of the newest recording ever opened; 0 when there was none.
+    /// The number of the newest recording ever opened; 0 before the first.
     #[inline]
     #[must_use]
     pub fn newest(&self) -> u64 {
@@ -133,8 +131,7 @@ impl Recordings {
         self.oldest_open.load(Ordering::Acquire)
     }
 
-    /// The number of the oldest open recording other than `id`; higher than that of the newest when there is
-    /// none.
+    /// The number of the oldest open recording other than `id`; higher than the newest number if there is none.
     #[doc(hidden)]
     #[must_use]
     pub fn oldest_open_but(&self, id: RecordingId) -> u64 {
@@ -150,7 +147,7 @@ impl Recordings {
         self.registry.lock().position(number).is_some()
     }
 
-    /// The name of a recording that is open.
+    /// The name of an open recording.
     #[doc(hidden)]
     #[must_use]
     pub fn name(&self, id: RecordingId) -> Option<Name> {
@@ -158,15 +155,14 @@ impl Recordings {
         registry.position(id.0).map(|position| registry.open[position].name.clone())
     }
 
-    /// The recording that has been open for longest.
+    /// The oldest open recording.
     #[must_use]
     pub fn oldest(&self) -> Option<OpenRecording> {
         self.registry.lock().open.front().cloned()
     }
 
-    /// Warns once, by name, of a recording that has been open for [`FORGOTTEN_AFTER`] frames: nothing that was
-    /// dropped since can be released. Only the oldest recording is checked, so that the cost does not depend on
-    /// the number of open recordings.
+    /// Warns once, by name, of a recording that has been open for [`FORGOTTEN_AFTER`] frames: no object dropped since can be
+    /// released. Checks only the oldest recording, so that the cost does not depend on the number of open recordings.
     #[doc(hidden)]
     pub fn warn_of_forgotten(&self, frame: u64) {
         let mut registry = self.registry.lock();

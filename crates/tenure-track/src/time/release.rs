@@ -1,4 +1,4 @@
-//! The release queue: keeps dropped items until the GPU is done with them.
+//! The release queue: keeps dropped items until the GPU has finished with them.
 
 mod batches;
 mod holds;
@@ -14,18 +14,18 @@ pub use holds::{HeldItems, Holder};
 use stages::{PendingPerQueue, ResolvedBatch, ResolvingWaits, Waiting};
 
 #[doc(hidden)]
-/// Batches that a purge hands out. One for each lane of the inbox needs no allocation.
+/// Batches returned by a purge. One for each lane of the inbox needs no allocation.
 pub type Batches<T> = SmallVec<[Batch<T>; 16]>;
 
-/// An item to be released, and the facts that decide when.
+/// An item to be released, with the data that determines when.
 #[derive(Debug)]
 struct Entry<T> {
     item: T,
     /// The number of the newest recording that may use the item; 0 if none may.
     tag: u64,
-    /// When the item was created: earlier submissions do not use it.
+    /// Stamp of the item's creation: earlier submissions do not use it.
     born: Stamp,
-    /// Memory that the item holds, for statistics.
+    /// Bytes of memory held by the item, for statistics.
     bytes: u64,
 }
 
@@ -35,7 +35,7 @@ struct Entry<T> {
 pub struct ReleaseStats {
     /// Entries ever pushed.
     pub pushed: u64,
-    /// Entries ever handed out for destruction.
+    /// Entries ever released.
     pub released: u64,
     /// Bytes held by entries that are still queued.
     pub pending_bytes: u64,
@@ -86,32 +86,31 @@ impl<T> Stages<T> {
     }
 }
 
-/// Keeps dropped items until nothing can use them any more.
+/// Keeps dropped items until they are no longer in use.
 ///
-/// # What it is good at
-/// Dropping is one short push from any thread. A purge touches only the items that were dropped since the
-/// last purge and those that it releases, however many others live or wait. An item that waits for a slow
-/// queue delays no other item. The downside: an item waits for each queue that has submitted anything since
-/// the item was created, even if that queue never used it, because the program does not say which queues use
-/// an item.
+/// # When to use it
+/// Dropping is one short push from any thread. A purge processes only the items dropped since the last purge and the items it
+/// releases, independent of the number of live or waiting items. An item that waits for a slow queue delays no other item. The
+/// downside: an item waits for each queue with submissions since the item's creation, even if that queue never used it, because
+/// the program does not report which queues use an item.
 ///
 /// # Algorithm
-/// 1. [`push`](Self::push) notes the newest open recording and puts the entry into one of several
-///    inboxes, so that threads rarely contend.
-/// 2. A purge empties the inboxes. An entry whose recordings are all closed is *resolved*: it must
-///    outlive the newest submission of each queue that has submitted since the item was created.
-///    The other entries wait, sorted by their newest recording.
-/// 3. Resolved entries that must outlive the same submissions form a batch. It waits for the first queue
-///    that is not far enough, in a heap of that queue ordered by serial. When the serial completes, the
-///    batch moves on to the next such queue or is released: at most one move for each queue.
+/// 1. [`push`](Self::push) stores the newest open recording with the entry and puts it into one of several inboxes, so that
+///    threads rarely contend.
+/// 2. A purge empties the inboxes. An entry whose recordings are all closed is *resolved*: it must outlive the newest
+///    submission of each queue that has submitted since the item was created. The other entries wait, sorted by their newest
+///    recording.
+/// 3. Resolved entries that must outlive the same submissions form a batch. It waits for the first queue that has not completed
+///    its serial, in a heap of that queue ordered by serial. When the serial completes, the batch moves on to the next such
+///    queue or is released: at most one move for each queue.
 ///
 /// # Efficiency
 /// `push`: O(1), an uncontended lock, no allocation in steady state. Purge: O(dropped + released)
 /// plus O(log batches) for each batch.
 ///
 /// # Origin
-/// The two stages of waiting are Diligent Engine's, whose purge stops at the oldest entry. Resolving by open
-/// recordings is epoch-based reclamation (Fraser, 2004) with recordings as the critical sections.
+/// The two stages of waiting are Diligent Engine's, whose purge stops at the oldest entry. Resolving by open recordings is
+/// epoch-based reclamation (Fraser, 2004) with recordings as the critical sections.
 #[derive(Debug)]
 pub struct ReleaseQueue<T> {
     inbox: Inbox<T>,
@@ -143,26 +142,25 @@ impl<T> ReleaseQueue<T> {
         }
     }
 
-    /// Queues an item that only the recordings open now and earlier submissions can use. `born` is when it
-    /// was created, `bytes` the memory that it holds.
+    /// Queues an item that only the recordings open now and earlier submissions can use. `born` is the stamp of its creation,
+    /// `bytes` the memory it holds.
     #[inline]
     pub fn push(&self, recordings: &Recordings, item: T, born: Stamp, bytes: u64) {
         self.inbox.push(Entry { item, tag: recordings.newest(), born, bytes });
     }
 
-    /// Queues an item that nothing on the GPU can use, because it was never handed to a recording or a
-    /// submission, and its GPU address or descriptor never became known: the next purge hands it out, whatever
-    /// recordings are open and whatever is in flight. `bytes` is the memory that it holds.
+    /// Queues an item without any use on the GPU: it was never passed to a recording or a submission, and its GPU address or
+    /// descriptor was never exposed. The next purge releases it, independent of open recordings and submissions in flight.
+    /// `bytes` is the memory it holds.
     ///
-    /// The item must not be handed out at the same time on another thread: all earlier uses are then known
-    /// to the thread that drops it.
+    /// The item must not be passed to a recording on another thread at the same time: the dropping thread must know all earlier
+    /// uses.
     #[inline]
     pub fn push_unused(&self, item: T, bytes: u64) {
         self.inbox.push(Entry { item, tag: 0, born: Stamp::LAST, bytes });
     }
 
-    /// Queues an item that must outlive `point` and nothing else: the caller knows all its uses. `bytes` is
-    /// the memory that it holds.
+    /// Queues an item that must outlive only `point`, which must cover all its uses. `bytes` is the memory it holds.
     pub fn push_after(&self, item: T, point: SyncPoint, bytes: u64) {
         let entry = Entry { item, tag: 0, born: Stamp::default(), bytes };
         let mut explicit = self.explicit.lock();
@@ -171,8 +169,8 @@ impl<T> ReleaseQueue<T> {
         explicit.entries.push((entry, point));
     }
 
-    /// Moves exactly those items into `ready` that nothing can use any more, as far as `clock` knows; poll
-    /// it first. Several threads may purge at once.
+    /// Moves exactly the items that are no longer in use, according to `clock`, into `ready`; poll the clock first. Several
+    /// threads may purge at once.
     pub fn purge(&self, recordings: &Recordings, clock: &Clock, ready: &mut Vec<T>) {
         let stages = &mut *self.stages.lock();
         let mut batches = Batches::new();
@@ -183,14 +181,13 @@ impl<T> ReleaseQueue<T> {
         }
     }
 
-    /// As [`purge`](Self::purge), in whole batches; give them to [`recycle`](Self::recycle) when they are
-    /// empty.
+    /// As [`purge`](Self::purge), in whole batches; return them to [`recycle`](Self::recycle) when they are empty.
     #[doc(hidden)]
     pub fn purge_batches(&self, recordings: &Recordings, clock: &Clock, ready: &mut Batches<T>) {
         self.purge_stages(&mut self.stages.lock(), recordings, clock, ready);
     }
 
-    /// Keeps empty batches for items that are dropped later.
+    /// Keeps empty batches for later items.
     #[doc(hidden)]
     pub fn recycle(&self, batches: &mut Batches<T>) {
         let stages = &mut *self.stages.lock();
@@ -205,8 +202,8 @@ impl<T> ReleaseQueue<T> {
         ready: &mut Batches<T>,
     ) {
         let Stages { waiting, pending, resolving_waits, spares, .. } = stages;
-        // The order matters: a recording older than `oldest_open` was submitted before `oldest_open` was
-        // read, so the serials, which are read later, include its submission.
+        // The order matters: a recording older than `oldest_open` was submitted before `oldest_open` was read, so the serials,
+        // which are read later, include its submission.
         let oldest_open = recordings.oldest_open();
         resolving_waits.take_waiting(waiting, oldest_open);
         self.inbox.drain(spares, |batch, spares| resolving_waits.sort(batch, oldest_open, waiting, spares));
@@ -221,7 +218,7 @@ impl<T> ReleaseQueue<T> {
         stages.note_released(&ready[before..]);
     }
 
-    /// Moves everything into `ready`, in the order of a purge that finds all submissions complete.
+    /// Moves all items into `ready`, in the order of a purge that finds all submissions complete.
     ///
     /// # Errors
     /// [`NotIdle`] unless the device is lost or `clock` knows every submission to be complete and
@@ -278,8 +275,8 @@ impl<T> ReleaseQueue<T> {
         ReleaseStats { pushed, released: stages.released, pending_bytes: bytes - stages.released_bytes }
     }
 
-    /// The bytes that each open recording keeps from being released: those dropped since it was opened.
-    /// Cost: proportional to the entries that wait for recordings.
+    /// The bytes that each open recording holds back: of the items dropped since it was opened. Cost: proportional to the
+    /// entries that wait for recordings.
     #[must_use]
     pub fn held_back(&self, recordings: &Recordings) -> Vec<(OpenRecording, u64)> {
         let stages = self.stages.lock();

@@ -1,11 +1,11 @@
-//! Sync points: the submissions that must be complete before something may happen.
+//! Sync points: sets of submissions to wait for.
 
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::device::{MAX_QUEUES, QueueId, QueueSerial};
 
-/// Identifies the clock that counted the serials of a sync point, as far as that is known.
+/// The clock that counted the serials of a sync point, if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ClockId(u32);
 
@@ -15,7 +15,7 @@ impl ClockId {
     /// Several clocks have counted the serials.
     const SEVERAL: Self = Self(u32::MAX);
 
-    /// An identity that no other clock has.
+    /// A unique id.
     pub(super) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -54,7 +54,7 @@ impl ClockId {
 #[derive(Clone, Copy, Debug)]
 pub struct SyncPoint {
     serials: [u64; MAX_QUEUES],
-    /// The clock that counted the serials. It does not matter for equality.
+    /// The clock that counted the serials. Ignored by equality.
     clock: ClockId,
 }
 
@@ -79,7 +79,7 @@ impl Hash for SyncPoint {
 }
 
 impl SyncPoint {
-    /// Nothing to wait for.
+    /// No submission.
     pub const NONE: Self = Self { serials: [0; MAX_QUEUES], clock: ClockId::UNKNOWN };
 
     /// One submission of one queue. A queue beyond [`MAX_QUEUES`] does not exist and is ignored.
@@ -98,7 +98,7 @@ impl SyncPoint {
         self.serials.get(queue.index()).copied().unwrap_or(0)
     }
 
-    /// Adds one submission to what must be complete.
+    /// Adds one submission.
     #[inline]
     pub fn require(&mut self, queue: QueueId, serial: u64) {
         if let Some(slot) = self.serials.get_mut(queue.index()) {
@@ -118,7 +118,7 @@ impl SyncPoint {
         self.clock != ClockId::UNKNOWN && self.clock != clock && self.serials != Self::NONE.serials
     }
 
-    /// Requires all that `other` requires, too.
+    /// Adds all submissions of `other`.
     #[inline]
     pub fn merge(&mut self, other: &Self) {
         if other.serials != Self::NONE.serials {
@@ -129,22 +129,22 @@ impl SyncPoint {
         }
     }
 
-    /// True when a wait for `other` is also a wait for this.
+    /// True when a wait for `other` also waits for this.
     #[inline]
     #[must_use]
     pub fn is_covered_by(&self, other: &Self) -> bool {
         self.serials.iter().zip(other.serials).all(|(mine, theirs)| *mine <= theirs)
     }
 
-    /// The serial of each queue, and the number of the clock that counted them: plain values for other languages. Give
-    /// both to [`from_raw`](Self::from_raw).
+    /// The serial of each queue, and the id of the clock that counted them: plain values for other languages. Pass both to
+    /// [`from_raw`](Self::from_raw).
     #[must_use]
     pub const fn to_raw(&self) -> ([u64; MAX_QUEUES], u32) {
         (self.serials, self.clock.0)
     }
 
-    /// A sync point from the values of [`to_raw`](Self::to_raw). Other values are safe: a wait for serials that
-    /// were never submitted, or that another clock has counted, is an error.
+    /// A sync point from the values of [`to_raw`](Self::to_raw). Other values are safe: waiting for serials that were never
+    /// submitted, or that another clock has counted, is an error.
     ///
     /// ```
     /// use tenure::{QueueId, SyncPoint};

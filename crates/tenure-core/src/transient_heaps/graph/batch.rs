@@ -1,8 +1,7 @@
-//! Which passes go into one recording, which other recordings it waits for, and what each pass acquires and
-//! discards.
+//! The division of passes into recordings, their waits for each other, and the acquires and discards of each pass.
 //!
-//! A queue's passes stay in one recording until something must happen between two of them: another
-//! queue waits for the first, the second waits for another queue, or the second is declared to begin a recording.
+//! A queue's passes stay in one recording until two of them must be separated: another queue waits for the first, the second
+//! waits for another queue, or the second is declared to begin a recording.
 
 use super::flow::{Flow, Grouped, writes};
 use super::order::join;
@@ -16,12 +15,11 @@ pub struct Batch {
     pub queue: QueueId,
     /// The passes, in the order in which they run.
     pub passes: Vec<PassId>,
-    /// The earlier batches of other queues that it must wait for, by index, without those that another wait
-    /// implies.
+    /// The earlier batches of other queues that it must wait for, by index, without waits implied by others.
     pub waits: Vec<usize>,
 }
 
-/// The batches in an order in which they can be submitted: that in which they end.
+/// The batches in an order in which they can be submitted: by their ends.
 pub(super) fn batches(graph: &Graph, queues: &[QueueId], dependencies: &Grouped<usize>) -> Vec<Batch> {
     let mut builder = BatchBuilder::default();
     for (pass, queue) in queues.iter().enumerate() {
@@ -33,13 +31,13 @@ pub(super) fn batches(graph: &Graph, queues: &[QueueId], dependencies: &Grouped<
     builder.finish()
 }
 
-/// For each queue, a number of its first batches: those that have ended.
+/// The number of ended batches of each queue, from the first one on.
 type Known = [usize; MAX_QUEUES];
 
 /// A batch that is being built. Drafts are numbered in the order in which they begin.
 struct BatchDraft {
     queue: QueueId,
-    /// How many batches of its queue come before.
+    /// Number of earlier batches of its queue.
     position: usize,
     passes: Vec<PassId>,
     /// The drafts that it waits for.
@@ -95,7 +93,7 @@ impl BatchBuilder {
         known
     }
 
-    /// The drafts that the next pass of a queue must wait for, and that no earlier wait implies.
+    /// The drafts that the next pass of a queue must wait for, without waits implied by earlier ones.
     fn missing(&self, queue: usize, dependencies: &[usize]) -> Vec<usize> {
         let known = self.known(queue);
         let mut newest: [Option<usize>; MAX_QUEUES] = [None; MAX_QUEUES];
@@ -129,7 +127,7 @@ impl BatchBuilder {
         self.open[own] = true;
     }
 
-    /// The next pass of a queue goes into a batch of its own.
+    /// Makes the next pass of a queue begin a new batch.
     fn cut(&mut self, queue: usize) {
         if self.open[queue] {
             self.end(queue);
@@ -165,11 +163,11 @@ impl BatchBuilder {
 /// The resources to acquire, discard or leave in `COMMON` around each pass.
 #[derive(Clone, Debug)]
 pub(super) struct Lists {
-    /// The resources that each pass is the first to use.
+    /// The resources first used by each pass.
     pub(super) acquires: Grouped<ResourceId>,
-    /// The resources that no pass uses after each pass, in the order of the batches.
+    /// The resources last used by each pass, in the order of the batches.
     pub(super) discards: Grouped<ResourceId>,
-    /// Of those, the ones that must be left in `COMMON`.
+    /// The subset of these that must be left in `COMMON`.
     pub(super) to_common: Grouped<ResourceId>,
 }
 
@@ -178,7 +176,7 @@ pub(super) struct Lists {
 struct Life {
     first: usize,
     last: usize,
-    /// The states that it may be in after the last use.
+    /// Its possible states after the last use.
     state: State,
 }
 
@@ -225,8 +223,8 @@ fn lifetimes(flow: &Flow, batches: &[Batch]) -> Vec<Option<Life>> {
     lifetimes
 }
 
-/// Whether the queue that acquires a texture can take it from the state in which it was left, on an API
-/// whose states are the device's. Buffers are in `COMMON` after each submission.
+/// Whether the acquiring queue can take a texture from its last state, on an API whose states belong to the device. Buffers are
+/// in `COMMON` after each submission.
 fn can_follow(flow: &Flow, lifetime: Life) -> bool {
     match flow.kinds[lifetime.first] {
         QueueKind::Copy => lifetime.state.is_empty(),

@@ -1,4 +1,4 @@
-//! Plans of the last graphs, kept for equal ones, reused for similar ones, and improved over time.
+//! A cache of plans: kept for equal graphs, reused for similar ones, and improved over time.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use super::pack::Address;
 use super::{Compiled, Graph, GraphError, Memory, Need, TransientDesc};
 use crate::device::Properties;
 
-/// How many plans to keep, and how hard to search.
+/// Size of the cache, and effort of searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlanOptions {
-    /// How many plans are kept; 0 counts as 1. Default 16.
+    /// Number of plans kept; 0 counts as 1. Default 16.
     pub plans: usize,
-    /// How many placements each layout method tries for a new graph, beyond a first plan. Default
-    /// 20,000; most frames need some hundreds at most.
+    /// Number of placements that each layout method tries for a new graph, beyond a first plan. Default 20,000; most frames
+    /// need some hundreds at most.
     pub nodes: u64,
-    /// How many placements to try at most each time a plan is requested again that is not proven optimal.
-    /// 0: none. Default 2,000.
+    /// Maximum number of placements to try each time a plan is requested again that is not proven optimal. 0: none. Default
+    /// 2,000.
     pub improve_nodes: u64,
 }
 
@@ -33,10 +33,10 @@ impl Default for PlanOptions {
 
 /// A cache of the plans of the last graphs.
 ///
-/// Equal graphs are planned once. A graph that has changed is planned with its resources where they were
-/// in the most similar plan, as far as that costs no more than one percent of the peak. Each time a plan
-/// is requested that is not proven optimal, a short search tries to improve it; a better plan is adopted if the
-/// peak falls by at least a 64th and 64 KiB, because resources that move must be created again.
+/// Equal graphs are planned once. A changed graph is planned with its resources at their places in the most similar plan, as
+/// far as that costs no more than one percent of the peak. Each request of a plan that is not proven optimal starts a short
+/// search for an improvement; a better plan is adopted if the peak falls by at least a 64th and 64 KiB, because resources that
+/// move must be created again.
 ///
 /// The plans depend only on the sequence of requested graphs.
 #[derive(Debug)]
@@ -53,30 +53,30 @@ struct Entry {
     search: ImprovementSearch,
 }
 
-/// A plan, and where it came from.
+/// A plan and its origin.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The plan.
     pub compiled: Arc<Compiled>,
-    /// Where it came from.
+    /// Its origin.
     pub origin: Origin,
 }
 
-/// Where a plan came from.
+/// The origin of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// From the cache: the same as the last time.
+    /// From the cache, unchanged.
     Cached,
-    /// It replaces one from the cache that was not as good.
+    /// A better plan than the cached one, which it replaces.
     Improved {
-        /// How many resources are not where they were.
+        /// Number of resources at another place.
         moved: usize,
     },
-    /// It was made now.
+    /// A new plan.
     Planned {
-        /// How many resources were in the most similar plan.
+        /// Number of its resources that were in the most similar plan.
         known: usize,
-        /// How many of them are not where they were.
+        /// Number of these at another place.
         moved: usize,
     },
 }
@@ -88,7 +88,7 @@ impl PlanCache {
         Self { options, entries: Vec::new() }
     }
 
-    /// How many plans there are.
+    /// Number of plans.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -100,23 +100,23 @@ impl PlanCache {
         self.entries.is_empty()
     }
 
-    /// Forgets the plans for which `keep` is false.
+    /// Removes the plans for which `keep` is false.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&Compiled) -> bool) {
         self.entries.retain(|entry| keep(&entry.compiled));
     }
 
-    /// Forgets all plans.
+    /// Removes all plans.
     pub fn clear(&mut self) {
         self.entries.clear();
     }
 
-    /// The plan of a graph. One of an equal graph is found without asking `memory` and, unless it is
-    /// improved, without allocating, in time linear in the declaration.
+    /// The plan of a graph. The plan of an equal graph is found without calls of `memory` and, unless it is improved, without
+    /// allocations, in time linear in the declaration.
     ///
-    /// All calls must mean the same device.
+    /// All calls must be for the same device.
     ///
     /// # Errors
-    /// What is wrong with the graph, or what `memory` says.
+    /// The error of an invalid graph, or of `memory`.
     pub fn get_or_plan<M: Memory>(
         &mut self,
         graph: &Graph,
@@ -183,8 +183,8 @@ fn hash_of(graph: &Graph) -> u64 {
     hasher.finish()
 }
 
-/// Where resources of the same name, description and class were in the plan of another graph. Of several that are
-/// declared alike, the first is matched with the first, and so on.
+/// The places of resources of the same name, description and class in the plan of another graph. Among equal declarations, the
+/// first is matched with the first, and so on.
 pub(super) fn places(
     descs: &[TransientDesc],
     needs: &[Option<Need>],
@@ -204,7 +204,7 @@ pub(super) fn places(
     descs.iter().zip(needs).map(find).collect()
 }
 
-/// How many resources that had an address have another one now.
+/// Number of resources that had an address and have another one now.
 pub(super) fn moved(previous: &[Option<Address>], layout: &Layout) -> usize {
     let is_moved = |(resource, address): (usize, &Option<Address>)| {
         address.is_some_and(|address| layout.address(resource).is_none_or(|(_, now)| now != address))
@@ -212,22 +212,21 @@ pub(super) fn moved(previous: &[Option<Address>], layout: &Layout) -> usize {
     previous.iter().enumerate().filter(|pair| is_moved(*pair)).count()
 }
 
-/// The gain for which resources are moved: one part in so many of the peak, and so many bytes.
+/// Minimum gain for which resources are moved: this fraction of the peak, and this number of bytes.
 const MIN_GAIN: (u64, u64) = (64, 64 << 10);
 
-/// After so many searches in a row without gain, no more are made.
+/// Maximum number of consecutive searches without gain.
 const MAX_FAILURES: u32 = 16;
 
-/// After so many searches without gain a search may use the whole budget; the one before it half of that, and so
-/// on.
+/// Number of searches without gain after which a search may use the whole budget; the one before uses half of it, and so on.
 const WARM_UP: u32 = 3;
 
 /// The searches for an improvement of a plan so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ImprovementSearch {
-    /// How many searches were made; the seed of the next.
+    /// Number of searches; the seed of the next one.
     searches: u64,
-    /// How many searches in a row gained nothing.
+    /// Number of consecutive searches without gain.
     failures: u32,
 }
 
@@ -235,7 +234,7 @@ pub(super) struct ImprovementSearch {
 #[derive(Debug)]
 pub(super) struct Improvement {
     pub(super) plan: BestLayout,
-    /// How many resources move, and must be created again.
+    /// Number of resources that move, and must be created again.
     pub(super) moved: usize,
 }
 
@@ -268,14 +267,14 @@ impl ImprovementSearch {
         Ok(Some(Improvement { plan: BestLayout { layout, ..plan.clone() }, moved }))
     }
 
-    /// The next layout method, in rotation, of those whose lower bound is no more than `most` bytes.
+    /// The next layout method, in rotation, with a lower bound of at most `most` bytes.
     fn next_method(&self, plan: &BestLayout, most: u64) -> Option<LayoutMethod> {
         let promising = || plan.methods.iter().filter(|(_, bound)| *bound <= most);
         let turn = self.searches.checked_rem(promising().count() as u64)?;
         promising().nth(usize::try_from(turn).ok()?).map(|(method, _)| *method)
     }
 
-    /// How many searches there were.
+    /// Number of searches.
     #[cfg(test)]
     pub(super) const fn searches(&self) -> u64 {
         self.searches

@@ -17,15 +17,15 @@ use super::{Graph, GraphError, HeapPlan, Memory, Need, PassId, Placement, Resour
 use crate::Name;
 use crate::device::{Properties, QueueId};
 
-/// How much higher a plan may be than the best one found, in thousandths, so that more resources stay
-/// where they were when a graph has changed. It is less than the gain for which
-/// [`PlanCache`](super::PlanCache) moves resources, so an improvement never undoes this.
+/// Tolerance of a plan above the best one found, in thousandths of the peak, so that more resources keep their places when a
+/// graph has changed. It is less than the gain for which [`PlanCache`](super::PlanCache) moves resources, so an improvement
+/// never undoes this.
 const STAY: u32 = 10;
 
 /// A graph compiled for a device: its passes in recordings, the acquires and discards around each, and where
 /// each resource is placed.
 ///
-/// Ids are those of the graph. An unknown id has no uses and no placement.
+/// Ids are the graph's. An unknown id has no uses and no placement.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     pub(super) analysis: Arc<Analysis>,
@@ -50,9 +50,9 @@ pub struct PassPlan<'c> {
     pub queue: QueueId,
     /// Its uses, each resource once.
     pub uses: &'c [PassUse],
-    /// The resources that it is the first to use, and must write.
+    /// The resources first used by it, which it must write.
     pub acquires: &'c [ResourceId],
-    /// The resources that are no longer used after it, in the order of the batches.
+    /// The resources no longer used after it, in the order of the batches.
     pub discards: &'c [ResourceId],
     /// Textures among [`discards`](Self::discards) to be left in `COMMON`, because the queue on which they are
     /// acquired cannot take them from the state of their last use.
@@ -62,7 +62,7 @@ pub struct PassPlan<'c> {
 impl Compiled {
     /// Compiles a graph.
     ///
-    /// `previous` tells where resources were, `nodes` how many placements each layout method tries.
+    /// `previous` are the earlier places of resources, `nodes` is the number of placements that each layout method tries.
     pub(super) fn new<M: Memory>(
         graph: &Graph,
         properties: &Properties,
@@ -122,7 +122,7 @@ impl Compiled {
         self.analysis.problem.needs.get(resource.index()).copied().flatten()
     }
 
-    /// Where a resource is placed; `None` for one that no pass uses.
+    /// The place of a resource; `None` for one that no pass uses.
     #[must_use]
     pub fn placement(&self, resource: ResourceId) -> Option<Placement> {
         self.plan.layout.places.get(resource.index()).copied().flatten()
@@ -159,8 +159,8 @@ impl Compiled {
         needs.fold(0, |sum, need| sum.saturating_add(need.size))
     }
 
-    /// For each resource the passes from its first use to behind its last, by index; `None` for one that
-    /// no pass uses. On one queue these are the lifetimes that were planned for.
+    /// The lifetime of each resource as a range of passes by index, first use to one past the last; `None` for one that no pass
+    /// uses. On one queue these are the lifetimes used for planning.
     #[must_use]
     pub fn lifetimes(&self) -> Vec<Option<Range<usize>>> {
         let Problem { flow, order, .. } = &self.analysis.problem;
@@ -168,7 +168,7 @@ impl Compiled {
         plain(flow, &declared)
     }
 
-    /// Whether one pass has ended before the other begins, whatever the GPU does in what time.
+    /// Whether one pass ends before the other begins, independent of the timing on the GPU.
     #[must_use]
     pub fn is_before(&self, one: PassId, other: PassId) -> bool {
         let order = &self.analysis.problem.order;

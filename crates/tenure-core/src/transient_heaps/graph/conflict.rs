@@ -1,8 +1,8 @@
 //! Placing resources of several queues by their exact conflicts, without intervals.
 //!
-//! Lifetimes that are extended to intervals overlap more than necessary: with two short resources on each of
-//! two queues that run side by side, a resource may conflict only with those of the other queue. Here two
-//! resources conflict if neither's uses have all ended before the other's begin.
+//! Lifetimes extended to intervals overlap more than necessary: with two short resources on each of two queues that run in
+//! parallel, a resource may conflict only with resources of the other queue. Here two resources conflict unless all uses of one
+//! end before the uses of the other begin.
 //!
 //! # Algorithm
 //! Local search over placement orders. Resources are placed in an order, each at the lowest offset that is free
@@ -22,10 +22,10 @@ use crate::device::MAX_QUEUES;
 /// More resources than this are not searched: the number of conflicts is quadratic.
 const MAX_RESOURCES: usize = 1024;
 
-/// After so many steps in a row without gain the search goes back to the best order.
+/// Number of consecutive steps without gain after which the search returns to the best order.
 const MAX_FAILURES: u32 = 24;
 
-/// For each resource, those that it must not share bytes with.
+/// The conflicts of each resource: resources that must not share bytes with it.
 pub(super) struct Conflicts(Vec<Vec<u32>>);
 
 /// The first and the last pass of a resource on each queue.
@@ -66,9 +66,9 @@ fn is_before(order: &Order, one: &Ends, other: &Ends) -> bool {
     other.iter().flatten().all(|(first, _)| lasts().all(|last| order.is_before(last, *first)))
 }
 
-/// Places items, each class for itself; `None` if a class needs more bytes than one of its heaps can have.
+/// Places items, separately for each class; `None` if a class needs more bytes than one of its heaps can have.
 ///
-/// `start` is where they are in another layout; items without an address, or in another heap, come last.
+/// `start` are their places in another layout; items without an address, or in another heap, come last.
 pub(super) fn pack_conflicts(
     pack_items: &[PackItem],
     conflicts: &Conflicts,

@@ -5,10 +5,10 @@ use std::hash::{Hash, Hasher};
 use crate::device::{BufferInfo, ResourceDesc, State, TextureKey, Usage};
 use crate::{BufferDesc, Name, Queue, TextureDesc};
 
-/// The passes of a frame in an order in which they can run, and the resources that live only there.
+/// The passes of a frame in a valid order of execution, and their transient resources.
 ///
-/// A plain value, independent of devices: it can be built anew each frame, cloned, and compared; two that are
-/// equal have the same plan. Errors are reported when it is compiled.
+/// A plain value, independent of devices: it can be built anew each frame, cloned, and compared; equal graphs have the same
+/// plan. Errors are reported when it is compiled.
 ///
 /// Passes on one queue run in the order of declaration. Between queues, a pass waits for an earlier
 /// one if both use a resource and one of them may write it, or if it is declared to run
@@ -45,9 +45,9 @@ pub struct Graph {
 pub(super) struct Pass {
     pub(super) queue: Queue,
     pub(super) name: Name,
-    /// It is the first of a recording.
+    /// True for the first pass of a recording.
     pub(super) is_first: bool,
-    /// The end of its uses in `Graph::uses`; they begin where those of the pass before end.
+    /// The end of its uses in `Graph::uses`; they begin at the end of the previous pass.
     uses_end: usize,
     /// The end of its declarations in `Graph::after`.
     after_end: usize,
@@ -80,7 +80,7 @@ impl Graph {
         self.resource(TransientDesc::Texture(desc))
     }
 
-    /// Declares a buffer in GPU-only memory. It is an API resource of its own, whatever the description says.
+    /// Declares a buffer in GPU-only memory. It is always a separate API resource, independent of the description.
     pub fn buffer(&mut self, desc: BufferDesc) -> ResourceId {
         self.resource(TransientDesc::Buffer(desc))
     }
@@ -131,14 +131,14 @@ impl Graph {
         self.resources.iter().enumerate().map(|(index, desc)| (ResourceId::new(index), desc))
     }
 
-    /// The uses of the pass of that index.
+    /// The uses of the pass with this index.
     pub(super) fn uses_of(&self, pass: usize) -> &[Use] {
         let start = self.before(pass).map_or(0, |before| before.uses_end);
         let end = self.passes.get(pass).map_or(start, |it| it.uses_end);
         self.uses.get(start..end).unwrap_or_default()
     }
 
-    /// The passes that the pass of that index is declared to run after.
+    /// The passes that the pass with this index is declared to run after.
     pub(super) fn after_of(&self, pass: usize) -> &[PassId] {
         let start = self.before(pass).map_or(0, |before| before.after_end);
         let end = self.passes.get(pass).map_or(start, |it| it.after_end);
@@ -150,7 +150,7 @@ impl Graph {
     }
 }
 
-/// Builder for the pass that was declared last.
+/// Builder for the last declared pass.
 #[derive(Debug)]
 pub struct PassBuilder<'g> {
     graph: &'g mut Graph,
@@ -159,12 +159,11 @@ pub struct PassBuilder<'g> {
 impl PassBuilder<'_> {
     /// Declares that the pass uses the whole resource in that state; it is transitioned before the pass.
     ///
-    /// One resource may be declared several times. If all states are reads in the same image layout, it is
-    /// transitioned to all of them. Otherwise (two subresources in different states, say) the pass itself
-    /// must ask for the states; at most one of them may write.
+    /// One resource may be declared several times. If all states are reads in the same image layout, it is transitioned to all
+    /// of them. Otherwise (two subresources in different states, for example) the pass itself must request the states; at most
+    /// one of them may write.
     ///
-    /// The pass must really use it: with Direct3D 12's legacy barriers, the use itself promotes a buffer to the
-    /// state.
+    /// The pass must really use it: with Direct3D 12's legacy barriers, the use itself promotes a buffer to the state.
     pub fn uses(self, resource: ResourceId, state: State) -> Self {
         self.graph.uses.push(Use { resource, state });
         if let Some(pass) = self.graph.passes.last_mut() {
@@ -182,11 +181,10 @@ impl PassBuilder<'_> {
         self
     }
 
-    /// Declares that the pass begins a recording: what earlier passes of its queue recorded is submitted
-    /// before. A wait for the program's own semaphore or fence
-    /// ([`Recording::wait_for_external`](crate::Recording::wait_for_external)), which delays all of a
-    /// recording, then delays this pass and what follows: in a frame, the pass that draws to the swap
-    /// chain's image and no other.
+    /// Declares that the pass begins a recording: earlier passes of its queue are submitted before it. A wait for an external
+    /// semaphore or fence ([`Recording::wait_for_external`](crate::Recording::wait_for_external)), which delays a whole
+    /// recording, then delays only this pass and later ones: in a frame, only the passes from the one that draws to the swap
+    /// chain's image.
     pub fn begins_recording(self) -> Self {
         if let Some(pass) = self.graph.passes.last_mut() {
             pass.is_first = true;
@@ -205,13 +203,13 @@ macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         ///
-        /// An index: valid for every graph with the same declarations in the same order. An index beyond those of
-        /// the graph is an error when the graph is compiled.
+        /// An index: valid for every graph with the same declarations in the same order. An index beyond the graph's
+        /// is an error when the graph is compiled.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(u32);
 
         impl $name {
-            /// The id of the index; beyond `u32::MAX` an id that no graph has.
+            /// The id with this index; beyond `u32::MAX` an id that no graph has.
             pub(super) fn new(index: usize) -> Self {
                 Self(u32::try_from(index).unwrap_or(u32::MAX))
             }
@@ -235,10 +233,10 @@ id! {
     ResourceId
 }
 
-/// A resource as a graph declares it.
+/// A declared resource of a graph.
 ///
-/// Two are equal if their descriptions and names are; clear values are compared bit by bit, so that a
-/// description always equals itself.
+/// Two are equal if their descriptions and names are; clear values are compared bit by bit, so that a description always equals
+/// itself.
 #[derive(Clone, Debug)]
 pub enum TransientDesc {
     /// A texture.
@@ -290,8 +288,8 @@ impl TransientDesc {
     }
 }
 
-/// What of a buffer's description holds for a transient buffer; its name and its tag, which only name it, do not
-/// count. What a request may not do, priority and eviction are those of the heap, for which no one resource decides.
+/// The fields of a buffer's description that apply to a transient buffer. Its name and tag do not affect a plan. Allocation
+/// flags, priority and eviction are properties of the heap, which no single resource determines.
 fn buffer_key(desc: &BufferDesc) -> impl Hash + Eq {
     let BufferDesc { size, usage, memory, stride, alignment, own_resource, .. } = desc;
     (*size, *usage, *memory, *stride, *alignment, *own_resource)

@@ -6,15 +6,15 @@ use crate::device::{MAX_QUEUES, Properties, QueueId, QueueKind, State, Usage};
 use crate::memory::MemoryUse;
 use crate::state::Layout;
 
-/// How a pass uses a resource, all its uses together.
+/// The combined uses of a resource in a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PassUse {
     /// The resource.
     pub resource: ResourceId,
     /// All states that the pass declared.
     pub states: State,
-    /// Whether the whole resource is transitioned to these states before the pass. If not, the states exclude
-    /// each other, and the pass itself asks for each of them.
+    /// Whether the whole resource is transitioned to these states before the pass. If not, the states exclude each other, and
+    /// the pass itself requests each of them.
     pub automatic: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) const fn writes(states: State) -> bool {
 }
 
 impl Flow {
-    /// The graph on a device, if nothing is wrong with it.
+    /// Checks a graph on a device and converts it.
     pub(super) fn new(graph: &Graph, properties: &Properties) -> Result<Self, GraphError> {
         graph.resources.iter().try_for_each(check_desc)?;
         let count = graph.passes.len();
@@ -210,7 +210,7 @@ fn check_use(graph: &Graph, pass: usize, one: Use, kind: QueueKind) -> Result<&T
 #[derive(Clone, Debug)]
 pub(super) struct Grouped<T> {
     items: Vec<T>,
-    /// Where each list ends.
+    /// The end of each list.
     ends: Vec<usize>,
 }
 

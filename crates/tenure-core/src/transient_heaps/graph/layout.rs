@@ -24,10 +24,10 @@ pub(super) struct Problem {
     pub(super) limits: Limits,
 }
 
-/// How lifetimes are turned into conflicts between resources. Every method gives valid layouts.
+/// Methods to derive conflicts between resources from lifetimes. Every method gives valid layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LayoutMethod {
-    /// Uses on all queues but `kept` are extended over the passes that may run meanwhile.
+    /// Uses on all queues except `kept` are extended over the passes that may run meanwhile.
     Extended {
         /// The queue whose uses are not extended.
         kept: usize,
@@ -37,11 +37,11 @@ pub(super) enum LayoutMethod {
         /// The queue whose uses are not extended.
         kept: usize,
     },
-    /// No extension: resources conflict if neither's uses have ended before the other's begin.
+    /// No extension: resources conflict unless all uses of one end before the uses of the other begin.
     Exact,
 }
 
-/// Where each resource is placed.
+/// The places of all resources.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     /// `None` for a resource that no pass uses.
@@ -69,8 +69,8 @@ pub(super) struct BestLayout {
 }
 
 impl Problem {
-    /// The interval methods that may differ, the most promising first: the queue with the most bytes in use keeps
-    /// its lifetimes; or another queue does; or the other queues' resources are nested.
+    /// The interval methods that may give different results, the most promising first: the queue with the most bytes in use
+    /// keeps its lifetimes; or another queue does; or the resources of the other queues are nested.
     fn methods(&self) -> Vec<LayoutMethod> {
         let queues = self.queues_by_bytes();
         let nested = queues.first().filter(|_| queues.len() > 1).map(|&kept| LayoutMethod::Nested { kept });
@@ -90,7 +90,7 @@ impl Problem {
         queues.into_iter().map(|(queue, _)| queue).collect()
     }
 
-    /// The layout with the lowest peak of all methods; of equal ones the first.
+    /// The layout with the lowest peak of all methods; among equal ones the first.
     pub(super) fn best(
         &self,
         previous: &[Option<Address>],
@@ -133,7 +133,7 @@ impl Problem {
         for times in times {
             let (_, mut pack_items) = self.pack_items(plain(&self.flow, &times), &[]);
             if self.may_divide() {
-                // Alignment may cost bytes in one heap that it does not cost in several.
+                // Alignment may waste bytes in one heap that several heaps do not waste.
                 pack_items.iter_mut().for_each(|item| item.alignment = 1);
             }
             let packed = pack(&pack_items, &Limits::new(), &Options::new().nodes(0))?;
@@ -181,8 +181,8 @@ impl Problem {
         Ok(Some(BoundedLayout { layout: self.assemble(&resources, &addresses), lower_bound }))
     }
 
-    /// A layout in which only resources conflict that may be in use at the same time; `None` if there are too many
-    /// resources, or a class does not fit into one heap. `start` is a valid layout.
+    /// A layout in which only resources conflict that may be in use at the same time; `None` if there are too many resources,
+    /// or a class does not fit into one heap. `start` is a valid layout.
     fn exact(&self, start: &[Option<Address>], options: &Options) -> Option<Layout> {
         let declared: Vec<usize> = (0..self.order.len()).collect();
         let (resources, pack_items) = self.pack_items(plain(&self.flow, &declared), &[]);
@@ -226,7 +226,7 @@ impl Problem {
         alone.fold(0, |sum, need| sum.saturating_add(need.size))
     }
 
-    /// The layout of these addresses: their heaps, and those of resources with dedicated memory.
+    /// The layout of these addresses: their heaps, and the heaps of resources with dedicated memory.
     fn assemble(&self, resources: &[usize], addresses: &[Address]) -> Layout {
         let mut address_of: Vec<Option<Address>> = vec![None; self.needs.len()];
         for (&resource, &address) in resources.iter().zip(addresses) {

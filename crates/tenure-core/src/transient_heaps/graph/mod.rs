@@ -1,15 +1,15 @@
 //! A frame's passes and the resources they use: declared, analysed and planned.
 //!
-//! A [`Graph`] says which passes there are, on which queues, and what they use in which states.
-//! [`PlanCache`] makes a [`Compiled`] of it, once for equal graphs, which says
+//! A [`Graph`] declares passes, their queues, and their uses of resources with states. [`PlanCache`] compiles it into a
+//! [`Compiled`], once for equal graphs, with
 //!
-//! * which passes go into one recording, and what recordings wait for ([`Batch`]);
-//! * what each pass acquires, how it uses it, and what it discards ([`PassPlan`]);
-//! * where each resource goes ([`Placement`]), such that no two share bytes that may be in use at the same
-//!   time, in as little memory as possible.
+//! * the division of passes into recordings, and their waits ([`Batch`]);
+//! * the acquires, uses and discards of each pass ([`PassPlan`]);
+//! * the place of each resource ([`Placement`]), such that no two share bytes that may be in use at the same time, in as little
+//!   memory as possible.
 //!
-//! Of the device, this module knows only its [`Properties`](crate::device::Properties) and the memory
-//! requirements that a [`Memory`] reports. It can be used with other executors than tenure's.
+//! This module depends on the device's [`Properties`](crate::device::Properties) and the memory requirements reported by a
+//! [`Memory`], and on nothing else of a device. It can be used with other executors than tenure's.
 //!
 //! ```
 //! use tenure::device::Device as _;
@@ -60,12 +60,12 @@
 //! | method | resources on the queue with the most bytes | resources on other queues |
 //! | --- | --- | --- |
 //! | extended | live from their first to their last pass | live through all passes that may run meanwhile |
-//! | extended, another queue kept | live through all passes that may run meanwhile | those of one queue live from their first to their last pass |
+//! | extended, another queue kept | live through all passes that may run meanwhile | resources of one queue live from their first to their last pass |
 //! | nested | live from their first to their last pass | share among themselves, in a block that lives through all passes that may run meanwhile |
 //! | exact | exclude only resources that may be in use at the same time | the same |
 //!
-//! The [lower bound](Compiled::lower_bound) comes from two schedules: every pass as early as it can run, or as
-//! late. Resources that live at the same time in one of them share bytes in no plan.
+//! The [lower bound](Compiled::lower_bound) is derived from two schedules: every pass as early as possible, or as late as
+//! possible. Resources that are live at the same time in one of them cannot share bytes in any plan.
 
 mod batch;
 mod cache;

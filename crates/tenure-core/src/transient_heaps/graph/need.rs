@@ -12,7 +12,7 @@ pub struct Need {
     /// Alignment of the heap that it is placed in, in bytes; a power of two. More than `alignment` for multisampled
     /// textures on Direct3D 12: see [`Properties::heap_alignment_for`](crate::device::Properties::heap_alignment_for).
     pub heap_alignment: u64,
-    /// Resources of one class may share a heap; those of class [`ALONE`](Self::ALONE) share with none.
+    /// Resources of one class may share a heap; resources of class [`ALONE`](Self::ALONE) share with none.
     pub class: u32,
 }
 
@@ -23,7 +23,7 @@ impl Need {
 
 /// A source of memory requirements. It is asked when a graph is planned, not when a plan is found in the cache.
 pub trait Memory {
-    /// Why requirements are not available.
+    /// The error of a query.
     type Error: From<GraphError>;
 
     /// The requirements of a resource.
@@ -43,25 +43,24 @@ pub trait Memory {
     }
 }
 
-/// Where a resource goes.
+/// The place of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Placement {
     /// Index of the heap, in [`Compiled::heaps`](super::Compiled::heaps).
     pub heap: usize,
-    /// Byte of the heap at which it begins.
+    /// Offset in the heap, in bytes.
     pub offset: u64,
 }
 
 /// An address space that a plan needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HeapPlan {
-    /// The class of everything in it. In one of [`Need::ALONE`] there is one resource.
+    /// The class of all resources in it. A heap of [`Need::ALONE`] has one resource.
     pub class: u32,
-    /// Which of its class it is, from 0; among those of [`Need::ALONE`], the index of its resource.
+    /// Its index among the heaps of its class; for [`Need::ALONE`], the index of its resource.
     pub ordinal: usize,
     /// The highest end of a resource, in bytes.
     pub size: u64,
-    /// The alignment that the heap must have, in bytes: the largest that a resource in it needs of its offset or
-    /// of its heap.
+    /// Required alignment of the heap, in bytes: the maximum of the offset and heap alignments of its resources.
     pub alignment: u64,
 }

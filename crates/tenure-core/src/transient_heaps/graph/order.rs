@@ -1,4 +1,4 @@
-//! The order of passes: dependencies, which pass has ended before which begins, and lifetimes by that order.
+//! The order of passes: dependencies, precedence, and lifetimes derived from them.
 //!
 //! Passes on one queue run one after the other, so the passes that have ended before a pass begins are, for
 //! each queue, a number of its first passes: a vector clock. So the order takes memory linear in the passes,
@@ -6,11 +6,10 @@
 //!
 //! # Lifetimes
 //!
-//! Lifetimes are intervals of passes in the order of declaration. Two resources may share bytes if every use of
-//! the one has ended before the first use of the other begins. For passes that may run at the same time, the
-//! order of declaration does not tell that. So the uses on all queues but one are extended over all passes that
-//! may run meanwhile: of two uses that may be at the same time, at least one is on a queue that is extended,
-//! and its interval contains the other. Resources whose intervals do not overlap may then share.
+//! Lifetimes are intervals of passes in the order of declaration. Two resources may share bytes if all uses of one end before
+//! the first use of the other begins. For passes that may run at the same time, the order of declaration does not imply that.
+//! So the uses on all queues except one are extended over all passes that may run meanwhile: of two simultaneous uses, at least
+//! one is on an extended queue, and its interval contains the other. Resources whose intervals do not overlap may then share.
 
 use core::ops::Range;
 
@@ -29,9 +28,9 @@ pub(super) struct Order {
 #[derive(Clone, Debug)]
 struct PassPosition {
     queue: usize,
-    /// How many passes of its queue come before.
+    /// Number of earlier passes on its queue.
     position: usize,
-    /// How many passes of each queue come before.
+    /// Number of earlier passes on each queue.
     before: [usize; MAX_QUEUES],
 }
 
@@ -93,8 +92,7 @@ impl Order {
         runs.fold((pass, pass), |(first, last), run| (first.min(run.0), last.max(run.1)))
     }
 
-    /// For each pass the length of the longest chain of passes before it: passes with equal numbers may
-    /// run at the same time.
+    /// The length of the longest chain of passes before each pass: passes with equal numbers may run at the same time.
     pub(super) fn earliest(&self) -> Vec<usize> {
         let mut levels = vec![0; self.len()];
         for pass in 0..self.len() {
@@ -103,7 +101,7 @@ impl Order {
         levels
     }
 
-    /// The same from the end: for each pass the latest level at which no chain becomes longer than the longest.
+    /// The same from the end: the latest level of each pass at which no chain becomes longer than the longest.
     pub(super) fn latest(&self) -> Vec<usize> {
         let height = self.earliest().into_iter().max().unwrap_or(0);
         let mut levels = vec![height; self.len()];
@@ -123,16 +121,16 @@ impl Order {
     }
 }
 
-/// The passes before either of two.
+/// The union of the passes before either of two.
 pub(super) fn join(one: &mut [usize; MAX_QUEUES], other: &[usize; MAX_QUEUES]) {
     for (one, other) in one.iter_mut().zip(other) {
         *one = (*one).max(*other);
     }
 }
 
-/// The earlier passes that each pass depends on directly. Passes on one queue follow each other anyway.
+/// The direct dependencies of each pass on earlier ones. Passes on one queue follow each other anyway.
 ///
-/// A read depends on the write before it, a write on the reads since the write before it and on that one.
+/// A read depends on the write before it, a write on the reads since the previous write and on that write.
 pub(super) fn dependencies(flow: &Flow) -> Grouped<usize> {
     let mut resources = vec![LastUses::default(); flow.resources];
     let mut found = Grouped::new();
@@ -171,15 +169,15 @@ pub(super) fn extended(flow: &Flow, order: &Order, kept: usize) -> Vec<Option<Ra
     spans(flow, |pass| if order.queue(pass) == kept { (pass, pass) } else { order.concurrent(pass) })
 }
 
-/// The lifetime of each resource from its first use to its last, each pass being at its time.
+/// The lifetime of each resource from its first use to its last, with each pass at its time in `times`.
 ///
-/// If every pass is at a later time than those before it, resources that overlap can never share bytes: of two
-/// that can, one has its last use at an earlier time than the other its first.
+/// If every pass has a later time than the passes before it, resources that overlap can never share bytes: of two resources
+/// that can, one has its last use at an earlier time than the first use of the other.
 pub(super) fn plain(flow: &Flow, times: &[usize]) -> Vec<Option<Range<usize>>> {
     spans(flow, |pass| (times[pass], times[pass]))
 }
 
-/// For each resource, from the earliest start to behind the latest end of its passes' extents.
+/// The range of each resource from the earliest start to one past the latest end of its passes' extents.
 fn spans(flow: &Flow, extent: impl Fn(usize) -> (usize, usize)) -> Vec<Option<Range<usize>>> {
     let mut lifetimes: Vec<Option<Range<usize>>> = vec![None; flow.resources];
     for (pass, uses) in flow.uses.iter().enumerate() {

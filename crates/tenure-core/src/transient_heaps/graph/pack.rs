@@ -1,11 +1,11 @@
-//! Offsets by intervals, in as many address spaces as the limits on their sizes need.
+//! Offsets by intervals, in as many address spaces as the size limits require.
 //!
 //! # Nesting
 //!
-//! Extended over the passes that may run on the main queue meanwhile, the resources of another queue's chain of
-//! passes all overlap, though many of them never live at the same time. [`pack_nested`] places those that overlap
-//! among themselves first, by the order of their own passes. The result is one block, which lives as long as any
-//! of them, and is placed with the other resources.
+//! Extended over the passes that may run on the main queue meanwhile, the resources of another queue's chain of passes all
+//! overlap, though many of them are never live at the same time. [`pack_nested`] first places overlapping ones among
+//! themselves, by the order of their own passes. The result is one block, which is live as long as any of them, and is placed
+//! with the other resources.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub(super) struct Address {
     pub(super) offset: u64,
 }
 
-/// Where items are placed.
+/// The places of items.
 #[derive(Clone, Debug)]
 pub(super) struct Packed {
     pub(super) addresses: Vec<Address>,
@@ -44,8 +44,8 @@ pub(super) type Limits = BTreeMap<u32, u64>;
 
 /// Places the items. No item may be larger than the limit of its class.
 ///
-/// Items that end above the limit are moved to another address space of the same class, and all are planned again,
-/// then without regard to their previous addresses: no heap should be added just to keep those.
+/// Items that end above the limit are moved to another address space of the same class, and all are planned again, now without
+/// regard to their previous addresses: no heap should be added just to keep those.
 pub(super) fn pack(pack_items: &[PackItem], limits: &Limits, options: &Options) -> Result<Packed, PlanError> {
     let mut spaces = Spaces::default();
     let mut space_of_item: Vec<usize> = pack_items.iter().map(|item| spaces.of(item.class, 0)).collect();
@@ -117,7 +117,7 @@ pub(super) struct QueueLifetime {
     pub(super) lifetime: Range<usize>,
 }
 
-/// Places the items, those of one queue as blocks where that saves bytes.
+/// Places the items, with items of one queue combined into blocks where that saves bytes.
 pub(super) fn pack_nested(
     pack_items: &[PackItem],
     queue_lifetimes: &[Option<QueueLifetime>],

@@ -4,18 +4,18 @@ use super::Entry;
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 use crate::time::{Stamp, Submissions, SyncPoint};
 
-/// Lanes of an [`Inbox`]: so many that the threads of a usual program rarely contend for one.
+/// Number of lanes of an [`Inbox`]: enough that threads rarely contend for one.
 #[cfg(not(loom))]
 const LANES: usize = 16;
-/// Model checking explores each order of each lock, so there are few.
+/// Model checking explores all orders of all locks, so there is only one.
 #[cfg(loom)]
 const LANES: usize = 1;
 
-/// Empty batches beyond this many are freed.
+/// Maximum number of empty batches kept.
 const MAX_SPARE_BATCHES: usize = 64;
 
-/// Entries, with bounds on their tags and creation times. A batch goes as a whole from the lane that it was
-/// filled in to the point where its items are freed, so that entries are seldom moved one by one.
+/// Entries, with bounds on their tags and creation stamps. A batch moves as a whole from the lane in which it was filled to the
+/// release of its items, so that entries are rarely moved individually.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Batch<T> {
@@ -23,7 +23,7 @@ pub struct Batch<T> {
     /// The lowest and the highest tag of an entry.
     oldest_tag: u64,
     newest_tag: u64,
-    /// The earliest and the latest creation of an item.
+    /// The earliest and the latest stamp of an item's creation.
     oldest: Stamp,
     newest: Stamp,
     bytes: u64,
@@ -48,7 +48,7 @@ impl<T> Batch<T> {
         Self { lane: Some(lane as u8), ..Self::new() }
     }
 
-    /// The same capacity, for another lane.
+    /// Reuses the capacity for another lane.
     fn into_lane(self, lane: usize) -> Self {
         debug_assert!(self.is_empty(), "a batch with entries stays in its lane");
         Self { entries: self.entries, ..Self::of_lane(lane) }
@@ -77,31 +77,31 @@ impl<T> Batch<T> {
         self.newest_tag
     }
 
-    /// The tag of all entries, if they have the same.
+    /// The tag of all entries, if it is the same.
     pub(super) fn common_tag(&self) -> Option<u64> {
         (self.oldest_tag == self.newest_tag).then_some(self.newest_tag)
     }
 
-    /// The sync point that each of the items must outlive, if it is the same for all.
+    /// The sync point that all items must outlive, if it is the same.
     pub(super) fn common_need(&self, submitted: &Submissions) -> Option<SyncPoint> {
         let need = submitted.since(self.oldest);
-        // Needs are monotonic in creation time: equal needs of the first and the last are those of all.
+        // Needs are monotonic in the creation stamp: if the needs of the first and the last item are equal, all are.
         (need == submitted.since(self.newest)).then_some(need)
     }
 
-    /// Bytes that the items hold.
+    /// Bytes held by the items.
     pub(super) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Hands out every entry. The batch is then empty and keeps its capacity.
+    /// Takes out every entry. The batch is then empty and keeps its capacity.
     pub(super) fn take_entries(&mut self, take: impl FnMut(Entry<T>)) {
         let mut entries = std::mem::take(&mut self.entries);
         entries.drain(..).for_each(take);
         *self = Self { entries, lane: self.lane, ..Self::new() };
     }
 
-    /// Hands out every item. The batch is then empty and keeps its capacity.
+    /// Takes out every item. The batch is then empty and keeps its capacity.
     pub fn take_items(&mut self, mut take: impl FnMut(T)) {
         self.take_entries(|entry| take(entry.item));
     }
@@ -113,7 +113,7 @@ impl<T> Batch<T> {
         *self = Self { entries, lane: self.lane, ..Self::new() };
     }
 
-    /// Hands out the items that `is_wanted`. The batch's bounds and bytes stay as they were.
+    /// Takes out the items for which `is_wanted` is true. The batch's bounds and bytes stay unchanged.
     pub fn extract(&mut self, is_wanted: impl Fn(&T) -> bool, mut take: impl FnMut(T)) {
         let wanted = self.entries.extract_if(.., |entry| is_wanted(&entry.item));
         wanted.for_each(|entry| take(entry.item));
@@ -127,8 +127,8 @@ impl<T> Batch<T> {
 
 /// Empty batches, kept for their capacity.
 ///
-/// Each lane gets back the batches that its own threads have filled. If another thread filled them, each
-/// purge would move their memory from one processor's cache to another's.
+/// Each lane gets back the batches filled by its own threads. Otherwise each purge would move their memory from one processor's
+/// cache to another's.
 #[derive(Debug)]
 pub(super) struct SpareBatches<T> {
     of_lanes: [Vec<Batch<T>>; LANES],
@@ -168,7 +168,7 @@ impl<T> SpareBatches<T> {
     }
 }
 
-/// What the lock of a lane guards.
+/// The data guarded by the lock of a lane.
 #[derive(Debug)]
 struct LaneContents<T> {
     batch: Batch<T>,
@@ -179,14 +179,13 @@ struct LaneContents<T> {
 
 /// Whether the lane has any entries; set and cleared under the lane's lock.
 ///
-/// The flag has cache lines of its own: a purge reads the flag of each lane, and would otherwise take the
-/// cache line of the lock from a thread that has pushed nothing since the last purge.
+/// The flag is on separate cache lines: a purge reads the flag of each lane, and would otherwise take the cache line of the
+/// lock from a thread that has pushed nothing since the last purge.
 #[derive(Debug)]
 #[repr(align(128))]
 struct HasEntries(AtomicBool);
 
-/// One lane of an [`Inbox`], on cache lines of its own, so that threads in neighbouring lanes do not slow
-/// each other.
+/// One lane of an [`Inbox`], on separate cache lines, so that threads in neighbouring lanes do not slow each other down.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Lane<T> {
@@ -223,8 +222,8 @@ impl<T> Lane<T> {
     }
 }
 
-/// Where entries are pushed: several lanes, each a batch behind its own lock. A thread uses one lane as long
-/// as no other thread has locked it.
+/// The inbox of pushed entries: several lanes, each a batch behind its own lock. A thread uses one lane as long as no other
+/// thread has locked it.
 #[derive(Debug)]
 pub(super) struct Inbox<T> {
     lanes: [Lane<T>; LANES],
@@ -245,7 +244,7 @@ impl<T> Inbox<T> {
         }
     }
 
-    /// Pushes into another lane that is not locked; if all are, waits for the thread's own.
+    /// Pushes into another unlocked lane; if all are locked, waits for the thread's own lane.
     #[cold]
     fn push_elsewhere(&self, own: usize, entry: Entry<T>) {
         let mut others = (1..LANES).map(|step| &self.lanes[(own + step) % LANES]);
@@ -257,8 +256,8 @@ impl<T> Inbox<T> {
         lane.push(contents, entry);
     }
 
-    /// Hands out the batch of each lane that has entries, and puts a spare batch in its place. An entry that
-    /// is pushed during the call may or may not be handed out.
+    /// Takes out the batch of each lane with entries, and puts a spare batch in its place. An entry pushed during the call may
+    /// or may not be included.
     pub(super) fn drain(
         &self,
         spares: &mut SpareBatches<T>,

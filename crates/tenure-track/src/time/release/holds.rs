@@ -1,4 +1,4 @@
-//! What dropped items wait for.
+//! The holders of dropped items.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use super::{Entry, ReleaseQueue};
 use crate::device::QueueSerial;
 use crate::time::Recordings;
 
-/// What keeps dropped items from being released.
+/// The reason why dropped items are not released yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Holder {
-    /// Recordings that are open: they may use the items.
+    /// Open recordings, which may use the items.
     OpenRecordings,
     /// A queue, until it has completed this submission. Other queues may follow.
     Submission(QueueSerial),
-    /// Nothing that is known: the items were dropped, or a recording was closed, since the last purge.
+    /// None known: the items were dropped, or a recording was closed, since the last purge.
     NextPurge,
 }
 
@@ -23,11 +23,11 @@ pub enum Holder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HeldItems {
-    /// What they wait for.
+    /// Their holder.
     pub holder: Holder,
-    /// How many items those are.
+    /// Number of these items.
     pub count: u64,
-    /// Memory that they hold.
+    /// Bytes of memory held by them.
     pub bytes: u64,
 }
 
@@ -41,13 +41,13 @@ impl Sums {
         *sum = (sum.0 + count, sum.1 + bytes);
     }
 
-    /// An entry that no purge has seen.
+    /// Adds an entry that no purge has processed.
     pub(super) fn add_new<T>(&mut self, entry: &Entry<T>, oldest_open: u64) {
         self.add(by_tag(entry.tag, oldest_open), 1, entry.bytes);
     }
 }
 
-/// What holds entries of this tag that wait for recordings.
+/// The holder of entries of this tag that wait for recordings.
 const fn by_tag(tag: u64, oldest_open: u64) -> Holder {
     if tag < oldest_open { Holder::NextPurge } else { Holder::OpenRecordings }
 }
@@ -59,9 +59,9 @@ impl<T> Waiting<T> {
 }
 
 impl<T> ReleaseQueue<T> {
-    /// What the dropped items wait for: open recordings first, then submissions by queue and serial. While no other
-    /// thread drops or purges, the counts and bytes add up to [`stats`](Self::stats). Cost: proportional to the items
-    /// that were dropped since the last purge, and to the batches that wait.
+    /// The dropped items by holder: open recordings first, then submissions by queue and serial. While no other thread drops or
+    /// purges, the counts and bytes add up to [`stats`](Self::stats). Cost: proportional to the items dropped since the last
+    /// purge, and to the waiting batches.
     ///
     /// ```
     /// use tenure::time::{Clock, Holder, Recordings, ReleaseQueue};
@@ -82,7 +82,7 @@ impl<T> ReleaseQueue<T> {
             sums.add(at.map_or(Holder::NextPurge, Holder::Submission), batch.len() as u64, batch.bytes());
         });
         self.inbox.each(|entry| sums.add_new(entry, oldest_open));
-        // Submissions are looked at by purges alone.
+        // Only purges check submissions.
         self.explicit
             .lock()
             .entries

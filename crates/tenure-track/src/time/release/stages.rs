@@ -16,8 +16,8 @@ struct Group<T> {
     batch: Batch<T>,
 }
 
-/// The first stage: entries that an open recording may use. The groups are sorted by tag. Tags rise with
-/// time, so that a new group nearly always belongs at the end.
+/// The first stage: entries that an open recording may use. The groups are sorted by tag. Tags increase with time, so that a
+/// new group nearly always belongs at the end.
 #[derive(Debug)]
 pub(super) struct Waiting<T> {
     groups: VecDeque<Group<T>>,
@@ -78,7 +78,7 @@ impl<T> Waiting<T> {
         self.groups.iter().for_each(|group| visit(group.tag, &group.batch));
     }
 
-    /// Hands out everything.
+    /// Takes out all batches.
     pub(super) fn take_all(&mut self, mut take: impl FnMut(Batch<T>)) {
         self.groups.drain(..).for_each(|group| take(group.batch));
     }
@@ -98,14 +98,14 @@ impl<T> ResolvedBatch<T> {
     }
 }
 
-/// The second stage: finds the sync point that each entry must outlive. It is empty between purges; its
-/// vectors are kept for their capacity.
+/// The second stage: finds the sync point that each entry must outlive. It is empty between purges; its vectors are kept for
+/// their capacity.
 #[derive(Debug)]
 pub(super) struct ResolvingWaits<T> {
     /// Entries that no open recording can use.
     due: Vec<Batch<T>>,
-    /// The entries of batches that need several sync points, in one batch for each of these. There are at
-    /// most two to the number of queues, and hardly ever more than two.
+    /// The entries of batches that need several sync points, in one batch for each sync point. There are at most two to the
+    /// power of the number of queues, and hardly ever more than two.
     batches: Vec<ResolvedBatch<T>>,
 }
 
@@ -119,7 +119,7 @@ impl<T> ResolvingWaits<T> {
         waiting.take_before(oldest_open, &mut self.due);
     }
 
-    /// Takes entries from an inbox. Those that an open recording may use go to `waiting`.
+    /// Takes entries from an inbox. Entries that an open recording may use go to `waiting`.
     pub(super) fn sort(
         &mut self,
         batch: Batch<T>,
@@ -141,10 +141,10 @@ impl<T> ResolvingWaits<T> {
         if due.is_empty() { spares.put(due) } else { self.due.push(due) }
     }
 
-    /// Finds the sync points of the entries that are due, and moves these to `pending`.
+    /// Finds the sync points of the due entries, and moves the entries to `pending`.
     ///
-    /// The clock is read only here, after the entries were taken, so that it includes all that was submitted
-    /// before an entry was dropped.
+    /// The clock is read only here, after the entries were taken, so that it includes all submissions made before an entry was
+    /// dropped.
     pub(super) fn finish(
         &mut self,
         pending: &mut PendingPerQueue<T>,
@@ -207,7 +207,7 @@ impl<T> Ord for PendingBatch<T> {
     }
 }
 
-/// The last stage: one heap of batches for each queue, and the batches that wait for no queue at all.
+/// The last stage: one heap of batches for each queue, and the batches that wait for no queue.
 #[derive(Debug)]
 pub(super) struct PendingPerQueue<T> {
     queues: [BinaryHeap<Reverse<PendingBatch<T>>>; MAX_QUEUES],
@@ -220,12 +220,12 @@ impl<T> PendingPerQueue<T> {
         Self { queues: std::array::from_fn(|_| BinaryHeap::new()), free: Vec::new(), arrivals: 0 }
     }
 
-    /// Lets a batch wait for the first queue of its sync point.
+    /// Adds a batch, to wait for the first queue of its sync point.
     pub(super) fn insert(&mut self, batch: ResolvedBatch<T>) {
         self.insert_beyond(batch, &SyncPoint::NONE);
     }
 
-    /// Lets a batch wait for the first queue of its sync point that has not completed its serial.
+    /// Adds a batch, to wait for the first queue of its sync point that has not completed its serial.
     fn insert_beyond(&mut self, batch: ResolvedBatch<T>, completed: &SyncPoint) {
         let needed = batch.point.iter().find(|at| at.serial > completed.serial(at.queue));
         let Some(at) = needed else {
@@ -237,7 +237,7 @@ impl<T> PendingPerQueue<T> {
         self.queues[at.queue.index()].push(Reverse(pending));
     }
 
-    /// Hands out each batch whose sync point is complete.
+    /// Takes out each batch whose sync point is complete.
     pub(super) fn take_complete(&mut self, completed: &SyncPoint, mut take: impl FnMut(Batch<T>)) {
         for (id, queue) in (0_u8..).zip(0..MAX_QUEUES) {
             let reached = completed.serial(QueueId(id));
@@ -260,7 +260,7 @@ impl<T> PendingPerQueue<T> {
         self.free.iter().for_each(|batch| visit(None, &batch.batch));
     }
 
-    /// Hands out everything.
+    /// Takes out all batches.
     pub(super) fn take_all(&mut self, mut take: impl FnMut(Batch<T>)) {
         let pending =
             self.queues.iter_mut().flat_map(BinaryHeap::drain).map(|Reverse(pending)| pending.batch);

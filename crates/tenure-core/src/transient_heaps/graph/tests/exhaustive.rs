@@ -5,8 +5,8 @@ use crate::device::State;
 use crate::transient_heaps::graph::Need;
 use crate::transient_heaps::graph::pack::Limits;
 
-/// A chain on queue 0 and one on queue 1, which begins after one pass of the first chain, or at once,
-/// and which another pass waits for, or none.
+/// A chain on queue 0 and one on queue 1. The second begins after a pass of the first, or at once; a later pass of the first
+/// waits for it, or none does.
 fn forks(graphics: usize, compute: usize) -> Vec<PlainGraph> {
     let mut graphs = Vec::new();
     for fork in 0..=graphics {
@@ -59,7 +59,7 @@ fn with_uses(graph: &PlainGraph, sets: &[usize], first: State) -> PlainGraph {
     graph
 }
 
-/// Checks all graphs with so many passes and resources; returns how many.
+/// Checks all graphs with this number of passes and resources. Returns the number of graphs.
 fn check(graphics: usize, compute: usize, resources: usize) -> usize {
     let mut checked = 0;
     let passes = graphics + compute;
@@ -67,7 +67,7 @@ fn check(graphics: usize, compute: usize, resources: usize) -> usize {
     for graph in forks(graphics, compute) {
         for sets in &sets {
             let sets: Vec<usize> = sets.iter().map(|set| set + 1).collect();
-            // Only reads: no order but that of the passes. A write first: what a declaration asks for.
+            // Only reads: no order other than that of the passes. A write first: as declarations require.
             for first in [State::NON_PIXEL_SHADER, State::UNORDERED_ACCESS] {
                 with_uses(&graph, &sets, first).check_all(&Limits::new());
                 checked += 1;
