@@ -1,4 +1,4 @@
-//! What the fallback chain must not exceed, and what was taken from the driver so far.
+//! The limits of the fallback chain, and a count of the memory taken from the driver.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -19,8 +19,8 @@ use crate::{Growth, HeapBudget, HeapDesc, HeapDevice, HeapDeviceError, HeapPrope
 /// The limits of a device's memory, and how much of them is used: bytes of each memory heap's budget, and
 /// allocations.
 ///
-/// The operating system is asked for budgets only when that may matter: when an eighth of what was free is
-/// taken, when a request seems to exceed the budget, and after [`expire_budgets`](Self::expire_budgets).
+/// The operating system is queried for budgets only when the answer may matter: after an eighth of the free bytes
+/// has been taken, when a request seems to exceed the budget, and after [`expire_budgets`](Self::expire_budgets).
 ///
 /// Any thread may use it; every call is O(1) but for the question to the operating system.
 ///
@@ -62,7 +62,7 @@ pub struct MemoryLimits {
 }
 
 impl MemoryLimits {
-    /// The limits of a device from which nothing was taken.
+    /// The limits of a device without allocations.
     #[must_use]
     pub fn new(properties: &HeapProperties) -> Self {
         Self {
@@ -103,8 +103,8 @@ impl MemoryLimits {
         }
     }
 
-    /// Memory that the program has was evicted: it takes nothing of its heap until it is resident again, and counts
-    /// against no cap. It is one allocation all the same.
+    /// Notes that an allocation was evicted: it takes nothing of its heap until it is resident again, and counts
+    /// against no cap. It still counts as one allocation.
     ///
     /// ```
     /// # use tenure_heap::{HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryType, MemoryTypeId};
@@ -126,7 +126,7 @@ impl MemoryLimits {
     pub fn note_evicted(&self, memory: MemoryTypeId, bytes: u64) {
         if let Some((_, heap)) = self.heap(memory) {
             heap.give_back(bytes);
-            // What was granted before is out of date.
+            // The last budget is out of date.
             heap.expire_budget();
         }
     }
@@ -138,14 +138,14 @@ impl MemoryLimits {
         }
     }
 
-    /// Bytes that are taken of a memory heap; 0 if there is no such heap.
+    /// Bytes taken from a memory heap; 0 if there is no such heap.
     #[must_use]
     pub fn taken(&self, heap: usize) -> u64 {
         self.heaps.get(heap).map_or(0, HeapState::taken)
     }
 
-    /// Sets the most bytes that may be taken of a memory heap, by its index, whatever the operating system grants;
-    /// `None` for no such cap. What was taken before stays. False where there is no such heap.
+    /// Caps the bytes taken from a memory heap, by its index, independently of the operating system's budget;
+    /// `None` removes the cap. Existing allocations stay. False if there is no such heap.
     ///
     /// ```
     /// # use tenure_heap::{HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryType, MemoryTypeId, Round};
@@ -176,13 +176,13 @@ impl MemoryLimits {
         self.heaps.get(heap)?.cap()
     }
 
-    /// Allocations that live.
+    /// The number of live allocations.
     #[must_use]
     pub fn allocations(&self) -> u64 {
         self.allocations.load(Ordering::Relaxed)
     }
 
-    /// Allocations that were ever made.
+    /// The total number of allocations made.
     #[must_use]
     pub fn allocations_made(&self) -> u64 {
         self.allocations_made.load(Ordering::Relaxed)
@@ -194,8 +194,8 @@ impl MemoryLimits {
         &self.memory
     }
 
-    /// Whether more than three quarters of the allocations that the device allows are in use (the limit of VMA,
-    /// too): what need not have an allocation of its own had better share one.
+    /// Whether more than three quarters of the device's allocations are in use (VMA has the same limit). Requests
+    /// that do not need a dedicated allocation should then share one.
     #[must_use]
     pub fn is_near_max_allocations(&self) -> bool {
         self.allocations().saturating_mul(4) > self.max_allocations.saturating_mul(3)
@@ -223,9 +223,9 @@ impl MemoryLimits {
         make: impl FnOnce(&D, &HeapDesc) -> Result<D::Heap, D::Error>,
     ) -> Result<D::Heap, D::Error> {
         let heap = make(device, desc)?;
-        // Nobody has the heap yet.
+        // The heap has no owner yet.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| device.set_name(&heap, name))) {
-            // The first panic is the one that is passed on.
+            // The first panic is passed on.
             run_caught(|| device.destroy_heap(heap));
             resume_unwind(panic);
         }
@@ -239,17 +239,17 @@ impl MemoryLimits {
         device.destroy_heap(heap);
     }
 
-    /// Asks the operating system for each budget again before it next matters. For the end of a frame or of a
-    /// call: other programs take memory, too.
+    /// Makes the next use of each budget query the operating system again. For the end of a frame or of a call,
+    /// because other programs take memory, too.
     pub fn expire_budgets(&self) {
         for heap in &self.heaps {
             heap.expire_budget();
         }
     }
 
-    /// Whether so many bytes of a memory type may be asked for: never more than the memory has or the
-    /// [cap](Self::set_cap) leaves, nor, in the first round, more than the operating system grants. `budget` asks it;
-    /// with an empty answer everything is granted.
+    /// Whether `bytes` of a memory type may be requested: never more than the memory has or the
+    /// [cap](Self::set_cap) leaves, nor, in the first round, more than the operating system's budget. `budget`
+    /// queries it; an empty answer grants everything.
     pub fn allows(
         &self,
         memory: MemoryTypeId,
@@ -264,8 +264,8 @@ impl MemoryLimits {
         self.is_granted(heap, round, || heap.ever_with(bytes), budget)
     }
 
-    /// Whether what was ever taken of a heap may come to so much in this round; asks for the budgets where that is not
-    /// known.
+    /// Whether the cumulative bytes taken of a heap may grow to this value in this round; queries the budgets if
+    /// that is unknown.
     fn is_granted(
         &self,
         heap: &HeapState,
@@ -280,7 +280,7 @@ impl MemoryLimits {
             })
     }
 
-    /// Asks for the budgets of all heaps.
+    /// Queries the budgets of all heaps.
     #[cold]
     fn refresh(&self, budget: impl FnOnce() -> Vec<HeapBudget>) {
         let before: Vec<Before> = self.heaps.iter().map(HeapState::before).collect();
@@ -290,8 +290,8 @@ impl MemoryLimits {
         }
     }
 
-    /// As [`allows`](Self::allows); where it is true, the bytes count as taken from here on, until the driver has
-    /// [given](Self::note_allocation) them or they are [given up](HeapState::cancel).
+    /// As [`allows`](Self::allows); if true, the bytes count as taken until the driver has
+    /// [given](Self::note_allocation) them or the reservation is [cancelled](HeapState::cancel).
     fn reserve(
         &self,
         memory: MemoryTypeId,
@@ -308,9 +308,9 @@ impl MemoryLimits {
         is_granted
     }
 
-    /// Has `make` take memory of its own from the driver, and [count](Self::note_allocation) it, if the limits
-    /// [allow](Self::allows) it, and it is no more than the device's largest heap. Threads that do so at once exceed
-    /// nothing together.
+    /// Has `make` create a dedicated driver allocation, and [counts](Self::note_allocation) it, if the limits
+    /// [allow](Self::allows) it and it is at most the device's largest heap. Concurrent callers cannot exceed a
+    /// limit together.
     ///
     /// # Errors
     /// A shortage, or that of `make`.
@@ -341,7 +341,7 @@ impl MemoryLimits {
         budget: impl Fn() -> Vec<HeapBudget>,
         mut make: impl FnMut(u64) -> Result<T, E>,
     ) -> Result<(T, u64), E> {
-        // What it comes to when no size is allowed.
+        // The error if no size is allowed.
         let mut refusal = None;
         for size in sizes {
             if !self.reserve(memory, size, round, &budget) {
@@ -376,7 +376,7 @@ impl MemoryLimits {
     }
 }
 
-/// Calls something when it is dropped, also by a panic.
+/// Calls a function when it is dropped, also during a panic.
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
@@ -437,7 +437,7 @@ mod tests {
         assert_eq!(asked.get(), before + 1);
     }
 
-    /// Memory is evicted when less is granted than before: what was granted then is not taken after that.
+    /// Memory is evicted when the budget has shrunk, so the earlier budget must not be used afterwards.
     #[test]
     fn what_was_granted_before_an_eviction_is_asked_for_again() {
         let (limits, granted) = (limits(), Cell::new(9000));
@@ -450,8 +450,8 @@ mod tests {
         assert!(limits.allows(MEMORY, 100, Round::WithinBudget, budget));
     }
 
-    /// Threads that ask the driver at once exceed neither the cap nor the budget together, and a request that comes to
-    /// nothing leaves nothing behind.
+    /// Concurrent callers cannot exceed the cap or the budget together, and a failed request leaves no
+    /// reservation.
     #[test]
     fn what_threads_take_at_once_exceeds_nothing() {
         use std::sync::atomic::{AtomicU64, Ordering};
@@ -467,7 +467,7 @@ mod tests {
             let most = if round == Round::WhateverBudget { cap } else { granted };
             let (usage, peak) = (AtomicU64::new(0), AtomicU64::new(0));
             let at_once = std::sync::Barrier::new(8);
-            // As a driver does: counted when it is given, and reported from then on.
+            // As in a driver: counted when it is allocated, and reported from then on.
             let budget = || vec![HeapBudget { budget: granted, usage: usage.load(Ordering::SeqCst) }];
             let work = &|thread: u64| {
                 for step in 0..400 {
@@ -540,7 +540,7 @@ mod tests {
     }
 }
 
-/// Every interleaving of two threads that ask the driver at once.
+/// Every interleaving of two concurrent requests to the driver.
 #[cfg(all(test, loom))]
 mod models {
     use loom::sync::Arc;
@@ -551,7 +551,7 @@ mod models {
     use crate::{HeapError, MemoryFlags, MemoryHeap, MemoryType};
 
     const MEMORY: MemoryTypeId = MemoryTypeId(0);
-    /// What each thread asks for: one may have it, and two may not.
+    /// The bytes that each thread requests: enough for one thread, but not for two.
     const BYTES: u64 = 60;
     const MOST: u64 = 100;
 
@@ -567,14 +567,14 @@ mod models {
         })
     }
 
-    /// Two threads ask for memory in a round; the driver refuses one of them where `refuses` says so. Returns how many
-    /// were given it.
+    /// Two threads request memory in a round; the driver refuses one of them if `refuses`. Returns the number of
+    /// successes.
     fn ask_at_once(limits: MemoryLimits, round: Round, refuses: bool) -> u64 {
         let (limits, usage) = (Arc::new(limits), Arc::new(AtomicU64::new(0)));
         let asker = |is_refused: bool| {
             let (limits, usage) = (limits.clone(), usage.clone());
             move || {
-                // As a driver does: it is in the usage that is reported before it is counted.
+                // As in a driver: the allocation is in the reported usage before it is counted.
                 let budget = || vec![HeapBudget { budget: MOST, usage: usage.load(Ordering::SeqCst) }];
                 let make = || {
                     if is_refused {

@@ -54,7 +54,7 @@ impl Name {
         }
     }
 
-    /// The text if it is a literal, for what must be `Copy`.
+    /// The text if it is a literal, for `Copy` types.
     #[must_use]
     pub const fn as_static(&self) -> Option<&'static str> {
         match &self.0 {

@@ -83,21 +83,21 @@ pub enum CsvReason {
     NotANumber {
         /// Its column.
         column: &'static str,
-        /// What it holds.
+        /// The field's text.
         field: String,
     },
     /// The number is less than 0.
     Negative {
         /// Its column.
         column: &'static str,
-        /// What it holds.
+        /// The field's text.
         field: String,
     },
     /// The number is larger than the column takes.
     TooLarge {
         /// Its column.
         column: &'static str,
-        /// What it holds.
+        /// The field's text.
         field: String,
     },
     /// The lifetime of the item is empty.
@@ -302,7 +302,7 @@ fn number(column: &'static str, field: &str) -> Result<u64, CsvReason> {
 /// Writes the items with their offsets, as `id,lower,upper,size,offset`.
 ///
 /// # Errors
-/// Those of the sink.
+/// The sink's errors.
 pub fn write(mut sink: impl Write, table: &Table, offsets: &[u64]) -> io::Result<()> {
     writeln!(sink, "id,lower,upper,size,offset")?;
     for ((item, id), offset) in table.items.iter().zip(&table.ids).zip(offsets) {

@@ -68,7 +68,7 @@ impl Problem {
         parts
     }
 
-    /// A part without items, none of which will be padded by more than `padding` bytes.
+    /// A part without items, whose items will be padded by at most `padding` bytes each.
     fn empty_part(&self, range: &Range<u32>, padding: u64) -> Part {
         let load = self.load[range.start as usize..range.end as usize].to_vec();
         let most = load.iter().copied().max().unwrap_or(0) * self.unit;

@@ -1,4 +1,4 @@
-//! A plan: the offsets of all items, and what they come to.
+//! A plan: the offsets of all items, and its statistics.
 
 use crate::Item;
 

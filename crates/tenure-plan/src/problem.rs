@@ -52,8 +52,8 @@ impl Pin {
 }
 
 impl Problem {
-    /// The problem of the items at the indices `origin`, none of which is empty. `pinned` gives the fixed offset of
-    /// the k-th of them.
+    /// The problem of the items at the indices `origin`, which must not be empty items. `pinned` gives the fixed
+    /// offset of the k-th of them.
     pub(crate) fn new(items: &[Item], origin: &[u32], pinned: impl Fn(usize) -> Option<u64>) -> Self {
         let all: Vec<&Item> = origin.iter().map(|&at| &items[at as usize]).collect();
         let sections = sections(&all);

@@ -4,7 +4,7 @@
 //! both. Those sets, in order of time, are the *sections*; an item covers a range of them. There are
 //! at most as many as items, and in a frame about half as many.
 //!
-//! *Size.* Sizes are counted in the largest unit of which all offsets can be assumed to be multiples.
+//! *Size.* Sizes are counted in the largest unit such that all offsets can be assumed to be multiples of it.
 
 use crate::Item;
 

@@ -11,10 +11,10 @@ use crate::skyline::FEW;
 use crate::solve::{ClassPlanner, Effort};
 use crate::{Item, Options, Plan, Stability};
 
-/// After so many rounds of unpinning all items are unpinned.
+/// After this number of rounds of unpinning, all items are unpinned.
 const ROUNDS: usize = 12;
 
-/// Offsets that move fewer items than those of the plan, and are low enough.
+/// Offsets that move fewer items than the plan's, and are low enough.
 pub(crate) fn keep_previous(
     items: &[Item],
     plan: &Plan,

@@ -16,7 +16,7 @@ pub(crate) enum Coding {
     Delta,
 }
 
-/// One column. Its numbers are `unit` times what is stored.
+/// One column. Its numbers are the stored ones times `unit`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Column {
     pub(crate) name: String,
@@ -87,7 +87,7 @@ fn push(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-/// Reading what was packed, as the page's script does.
+/// Unpacks columns as the page's script does.
 #[cfg(test)]
 pub(crate) mod reading {
     use std::io::{self, Read};

@@ -63,13 +63,13 @@ pub struct Heap {
 /// A pool: blocks of one kind in one memory type.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Pool {
-    /// What it is for.
+    /// Its purpose.
     pub kind: String,
     /// Its memory type.
     pub memory_type: u8,
     /// The index of its memory heap.
     pub heap: usize,
-    /// What it gives out are the blocks of another pool.
+    /// Its allocations are the blocks of another pool.
     pub holds_blocks: bool,
 }
 
@@ -95,7 +95,7 @@ pub struct Object {
     pub name: u32,
     /// The number of its tag.
     pub tag: u32,
-    /// The number of what it is.
+    /// The index of its kind.
     pub kind: u32,
     /// The number of how it is placed.
     pub location: u32,
@@ -109,12 +109,12 @@ pub struct Object {
     pub offset: u64,
     /// Bytes asked for.
     pub size: u64,
-    /// Bytes taken, with what is added for alignment and by rounding.
+    /// Allocated bytes, with alignment padding and rounding.
     pub reserved: u64,
     /// The frame in which it was created.
     pub frame: u64,
-    /// The index of what it was before it was moved here: an object that moves is one for each place, and that of its first
-    /// place is its origin. `None` where it was created.
+    /// The index of its first entry if it was moved here: a moved object has one entry for each place. `None` for
+    /// the first entry.
     pub origin: Option<u32>,
     /// When it was created here or moved here.
     pub born: Clock,
@@ -129,9 +129,9 @@ pub struct Object {
 pub struct Totals {
     /// Taken from the driver.
     pub reserved: u64,
-    /// Live handles.
+    /// Bytes of these objects.
     pub live_objects: u64,
-    /// What was dropped and waits for recordings or the GPU.
+    /// Dropped objects that wait for recordings or the GPU.
     pub pending_releases: u64,
     /// Bytes that those hold.
     pub pending_bytes: u64,
@@ -146,7 +146,7 @@ pub struct Totals {
 /// A memory heap at the end of a frame. Bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeapSample {
-    /// What the operating system grants; `None` when nobody knows.
+    /// The operating system's budget; `None` if unknown.
     pub budget: Option<u64>,
     /// What the process uses.
     pub usage: u64,
@@ -158,7 +158,7 @@ pub struct HeapSample {
     pub pages: u64,
     /// Transient heaps.
     pub transient: u64,
-    /// Of `pools`, what is given out or waits for release.
+    /// The part of `pools` that is allocated or waits for release.
     pub used: u64,
     /// Of `pools`, empty blocks that are kept.
     pub idle: u64,
@@ -169,11 +169,11 @@ pub struct HeapSample {
 pub struct PoolSample {
     /// Its blocks.
     pub capacity: u64,
-    /// Of these, what was taken from the driver.
+    /// The part taken from the driver.
     pub reserved: u64,
     /// Given out.
     pub used: u64,
-    /// Asked for by what was given out.
+    /// Requested bytes of the allocations.
     pub requested: u64,
     /// Skipped for alignment.
     pub alignment_waste: u64,
@@ -200,7 +200,7 @@ pub struct Hold {
     pub age: u64,
 }
 
-/// Bytes of a block that are given out to what is not among the objects: what the manager itself needs.
+/// Bytes of a block that are allocated to something other than the objects: the manager's own allocations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OtherUse {
     /// The index of the block.
@@ -261,7 +261,7 @@ pub struct TransientPlan {
 /// The memory of a program over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
-    /// What it is of, for the page's heading.
+    /// The subject of the history, for the page's heading.
     pub title: String,
     /// The adapter.
     pub device: String,

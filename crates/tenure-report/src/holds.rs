@@ -1,10 +1,10 @@
-//! What was dropped and may still be in use, and what it waits for.
+//! Dropped objects that may still be in use, and their holders.
 
 use std::collections::BTreeMap;
 
 use crate::history::Hold;
 
-/// The newest submission: what is dropped by then waits for it at most.
+/// The newest submission so far: objects dropped so far wait for it at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Newest {
     /// The number of what the queue is called.

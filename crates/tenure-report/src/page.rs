@@ -23,11 +23,11 @@ const SCRIPTS: [&str; 6] = [
 ];
 
 impl History {
-    /// Writes the page. What is in the history is in compressed data alone, so that no name is ever read as markup;
+    /// Writes the page. The history is embedded as compressed data only, so that no name is ever read as markup;
     /// the page's policy permits no network, and no script and no style but its own.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// The sink's errors.
     pub fn write_html(&self, sink: &mut impl Write) -> io::Result<()> {
         let script = format!("\"use strict\";\n{}", SCRIPTS.concat());
         let data = STANDARD.encode(encode(self)?);

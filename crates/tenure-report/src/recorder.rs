@@ -107,12 +107,12 @@ impl HistoryRecorder {
         }
     }
 
-    /// Tags what has none, by what `tag` says of it. For recordings, which have no tags.
+    /// Tags the untagged allocations with the result of `tag`. For recordings, which have no tags.
     pub fn tag_with(&self, tag: fn(&RecordedAllocation) -> &'static str) {
         self.state.lock().tag = Some(tag);
     }
 
-    /// What was taken down until the end of the last frame. Later events are ignored.
+    /// The history up to the end of the last frame. Later events are ignored.
     #[must_use]
     pub fn finish(&self, title: &str) -> History {
         let ended = State { is_finished: true, ..State::default() };
@@ -157,7 +157,7 @@ impl Recorder for Hook {
     }
 }
 
-/// What is known of a block while it is there.
+/// The state of a live block.
 #[derive(Debug)]
 struct LiveBlock {
     /// Its index in the history.
@@ -166,7 +166,7 @@ struct LiveBlock {
     taken: u64,
     /// Bytes given out besides.
     other: u64,
-    /// The number of the last frame in which it was seen, to find those that are gone.
+    /// The number of the last frame that contained it, to find removed blocks.
     seen: usize,
 }
 
@@ -185,7 +185,7 @@ struct State {
     pending: FxHashMap<u64, RecordedAllocation>,
     /// Index and key of what lives, by id.
     live: FxHashMap<u64, (u32, u64)>,
-    /// What was placed and not released, by key, with its id.
+    /// Allocations that were placed and not released, by key, with their ids.
     placed: FxHashMap<u64, (u32, u64)>,
     blocks: FxHashMap<(u32, u32), LiveBlock>,
     waiting: Waiting,
@@ -248,7 +248,7 @@ impl State {
         Some(index)
     }
 
-    /// An object is in another place from now on. What it leaves waits for the GPU.
+    /// Moves an object to another place. Its old place waits for the GPU.
     fn relocate(&mut self, from: u64, to: &RecordedPlace) {
         let Some(&(before, id)) = self.placed.get(&from) else { return };
         let Some(&object) = self.history.objects.get(before as usize) else { return };
@@ -352,7 +352,7 @@ impl State {
 
     fn note_blocks(&mut self, pool: u32, report: &PoolReport) {
         let frame = self.history.frames.len();
-        // What is given out of the heaps of slots are blocks of another pool.
+        // The allocations in the heaps of slots are blocks of another pool.
         let is_apart =
             report.stats.kind == PoolKind::SmallBufferSlots || self.has_objects_alone(pool, report);
         for found in &report.blocks {
@@ -379,7 +379,7 @@ impl State {
         }
     }
 
-    /// Whether all that a pool has given out are objects, with what was skipped in front of them for their alignment.
+    /// Whether all allocations of a pool are objects, with their alignment padding.
     fn has_objects_alone(&self, pool: u32, report: &PoolReport) -> bool {
         let taken = |found: &tenure_core::BlockReport| {
             let number = u32::try_from(found.number).ok()?;
@@ -389,7 +389,8 @@ impl State {
         report.stats.used <= taken.saturating_add(report.stats.alignment_waste)
     }
 
-    /// A block is gone, and another one has its number. What was created since the last frame is in the new one.
+    /// Replaces a removed block by a new one with the same number. Objects created since the last frame are in
+    /// the new one.
     fn renew(&mut self, key: (u32, u32), size: u64) {
         let Some(old) = self.blocks.remove(&key) else { return };
         let since = self.history.frames.last().map_or(0, |frame| frame.at);

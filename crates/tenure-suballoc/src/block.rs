@@ -95,9 +95,10 @@ pub trait BlockSuballocator {
     /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
     fn free(&mut self, handle: Handle) -> Result<BlockFreed, FreeError>;
 
-    /// Allocates what is free in a block, each free range as one allocation: nothing is placed in the block until these
-    /// are freed, while other allocations can still be freed. To empty a block on purpose, without a check in
-    /// `allocate`; what is freed after this call is free to be allocated again, and another call fills that, too.
+    /// Allocates all free bytes of a block, each free range as one allocation: nothing is placed in the block
+    /// until these are freed, while other allocations can still be freed. For emptying a block on purpose,
+    /// without a check in `allocate`. Bytes freed after this call can be allocated again, and another call fills
+    /// them, too.
     ///
     /// Looks at `most` pieces, in use or free, in order of their offsets, and appends them to `pieces`. The first is the
     /// one behind the allocation `after`, or behind the beginning of the block if that is `None`, or not allocated in
@@ -124,9 +125,8 @@ pub trait BlockSuballocator {
         pieces: &mut Vec<FilledPiece<BlockAllocation>>,
     ) -> bool;
 
-    /// Frees all allocations. The blocks stay, and run empty now. The handles are refused from then on, as those
-    /// of what was freed before; the metadata keeps its memory. O(blocks, and pieces that there have been
-    /// at once).
+    /// Frees all allocations. The blocks stay, and are empty from now on. All earlier handles are refused from
+    /// then on; the metadata keeps its memory. O(blocks, and the peak number of pieces).
     fn clear(&mut self);
 
     /// What a handle names, as [`allocate`](Self::allocate) returned it; `None` when it was freed, or
@@ -203,9 +203,9 @@ pub trait BlockSuballocator {
     /// empty, or was added, does not count. O(empty blocks).
     fn end_frame(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>);
 
-    /// As [`end_frame`](Self::end_frame), in the middle of a frame, which goes on, and only until the removed blocks have a
-    /// capacity of at least `bytes`. Those that were empty for longest go first, and of these the smallest. Returns their
-    /// capacity. O(n log n) in the empty blocks.
+    /// As [`end_frame`](Self::end_frame), but in the middle of a frame, which continues, and only until the
+    /// removed blocks have a capacity of at least `bytes`. Removes the blocks that were empty for longest first;
+    /// on a tie the smallest. Returns their capacity. O(n log n) in the empty blocks.
     fn retire_idle(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64;
 
     /// Removes all empty blocks now and appends them to `retired`. If that would leave none at all,

@@ -156,8 +156,8 @@ impl BlockTable {
         self.frame += 1;
     }
 
-    /// Removes blocks that have been empty for `idle_frames` until they have `bytes` or more; returns how many they have.
-    /// Those that were empty for longest go first, and of these the smallest, so that few bytes too many go.
+    /// Removes blocks that have been empty for `idle_frames` until they have `bytes` or more; returns their
+    /// capacity. The longest empty go first; on a tie the smallest, so that few excess bytes are removed.
     pub(crate) fn retire_idle(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
         let before = retired.len();
         let old = |id: &BlockId| self.idle_age(*id) >= u64::from(idle_frames);
@@ -169,7 +169,7 @@ impl BlockTable {
             && let Some(&id) = retired.get(gone)
         {
             removed = removed.saturating_add(self.block_capacity(id).unwrap_or(0));
-            // What is idle is empty.
+            // Idle blocks are empty.
             let _removed = self.remove(id);
             gone += 1;
         }

@@ -247,7 +247,7 @@ impl<A: Suballocator> BlockSuballocator for Growing<A> {
         self.table.free_bytes()
     }
 
-    /// O(blocks), to find those of the last bucket, and what each of them takes.
+    /// O(blocks): it searches the blocks of the last bucket, plus the cost of `largest_free` for each.
     fn largest_free(&self) -> u64 {
         let blocks = self.buckets.last().filter_map(|id| self.block(BlockId(id)));
         blocks.map(A::largest_free).max().unwrap_or(0)

@@ -37,8 +37,8 @@ impl From<BlockId> for u32 {
 /// The value itself is opaque, and is the one thing that two equal runs need not agree on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle {
-    /// Block and slot. Two words, and not four halves, because this is what a handle is copied by:
-    /// reading as one what has just been written as two makes a processor wait.
+    /// Block and slot. Two words instead of four halves, because a handle is copied in words: reading a word that
+    /// was just written as two halves stalls the processor.
     place: u64,
     /// Owner and tag.
     proof: NonZeroU64,

@@ -14,7 +14,7 @@
 //! | [`GeneralBlocks`] | everything else, in blocks that come and go | O(1) |
 //! | [`Growing`] | any of them, in blocks that come and go | as the one inside |
 //!
-//! Allocators of one range implement [`Suballocator`], those of many blocks [`BlockSuballocator`].
+//! Allocators of one range implement [`Suballocator`], allocators of many blocks [`BlockSuballocator`].
 //!
 //! # Promises
 //! - *No input is a bug.* Sizes, alignments and capacities may be anything up to `u64::MAX`: what

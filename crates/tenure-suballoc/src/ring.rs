@@ -12,14 +12,13 @@ use crate::suballocator::{align_up, check_request};
 /// for data that lives for a few frames: uploads, dynamic vertices.
 ///
 /// # Algorithm
-/// Allocations move a head round the range; the oldest byte in use is the tail. What is allocated
-/// between two calls of [`close`](Self::close) is a frame, and carries a mark, such as the sync
-/// point after which the GPU no longer reads it. [`release_while`](Self::release_while) frees
-/// frames from the oldest on. A range never wraps across the end: the bytes skipped there belong to
-/// the frame that skipped them, as padding does. A count of the bytes in use tells a full ring from
-/// an empty one; when the ring runs empty it starts again at 0, where the free space is one range.
-/// While the free range at the head lasts, an allocation moves the head and nothing else: counts are
-/// taken from it when they are asked for, and settled when the head comes to the end of that range.
+/// Allocations move a head round the range; the oldest byte in use is the tail. The allocations between two calls
+/// of [`close`](Self::close) are a frame, and carry a mark, such as the sync point after which the GPU no longer
+/// reads them. [`release_while`](Self::release_while) frees frames from the oldest on. A range never wraps across
+/// the end: the bytes skipped there belong to the frame that skipped them, as padding does. A count of the bytes
+/// in use distinguishes a full ring from an empty one; an empty ring starts again at 0, where the free space is
+/// one range. While the free range at the head lasts, an allocation only moves the head: counts are computed from
+/// it on demand, and settled when the head reaches the end of that range.
 ///
 /// # Efficiency
 /// `allocate` and `close` are O(1) (`close` amortised: the queue of frames may grow), releasing is
@@ -53,7 +52,7 @@ pub struct Ring<M> {
     settled: u64,
     /// Bytes from tail to head, with all that was skipped.
     used: u64,
-    /// Those of `used` that belong to no closed frame yet.
+    /// The part of `used` that belongs to no closed frame yet.
     open: u64,
     frames: VecDeque<Frame<M>>,
 }
@@ -109,7 +108,7 @@ impl<M> Ring<M> {
         Some(candidate.offset)
     }
 
-    /// Takes into account what has been allocated since the last time.
+    /// Adds the allocations since the last call to the counts.
     fn settle(&mut self) {
         self.used = self.used();
         self.open = self.open_bytes();
@@ -236,7 +235,7 @@ impl<M> Ring<M> {
         self.used + (self.head - self.settled)
     }
 
-    /// Those of [`used`](Self::used) that belong to the open frame.
+    /// The part of [`used`](Self::used) that belongs to the open frame.
     #[must_use]
     pub const fn open_bytes(&self) -> u64 {
         self.open + (self.head - self.settled)

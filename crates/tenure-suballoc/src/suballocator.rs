@@ -34,7 +34,7 @@ pub struct Freed {
 /// [`BlockSuballocator::fill_block`](crate::BlockSuballocator::fill_block).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilledPiece<A> {
-    /// What is allocated there.
+    /// The allocation.
     pub range: A,
     /// It was free, and is allocated since this call.
     pub was_free: bool,
@@ -57,8 +57,9 @@ pub trait Suballocator {
     /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
     fn free(&mut self, handle: Handle) -> Result<Freed, FreeError>;
 
-    /// Allocates what is free, each free range as one allocation: nothing is placed here until these are freed, while
-    /// other allocations can still be freed. To empty a range on purpose, without a check in `allocate`.
+    /// Allocates all free bytes, each free range as one allocation: nothing is placed here until these are freed,
+    /// while other allocations can still be freed. For emptying a range on purpose, without a check in
+    /// `allocate`.
     ///
     /// Looks at `most` pieces, in use or free, in order of their offsets, and appends them to `pieces`. The first is the
     /// one behind the allocation `after`, or behind the beginning if that is `None` or not allocated. True when none is
@@ -83,9 +84,9 @@ pub trait Suballocator {
     fn fill(&mut self, after: Option<Handle>, most: usize, pieces: &mut Vec<FilledPiece<Allocation>>)
     -> bool;
 
-    /// Frees all allocations. Their handles are refused from then on, as those of what was freed before. The
-    /// metadata keeps its memory. Costs what [`allocations`](Self::allocations) and
-    /// [`holes`](Self::holes) do, and reads all metadata there has been.
+    /// Frees all allocations. All earlier handles are refused from then on. The metadata keeps its memory. Costs
+    /// as much as [`allocations`](Self::allocations) and [`holes`](Self::holes), and reads all metadata ever
+    /// used.
     ///
     /// ```
     /// use tenure_suballoc::{FreeError, General, Suballocator};

@@ -5,8 +5,7 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 #[cfg(not(all(test, loom)))]
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that are taken from the driver, and the most that ever were at once. Every change is O(1), from any
-/// thread.
+/// The bytes taken from the driver, and their peak. Every change is O(1), from any thread.
 ///
 /// ```
 /// let counter = tenure_heap::MemoryCounter::default();
@@ -39,19 +38,19 @@ impl MemoryCounter {
         self.now.load(Ordering::Relaxed)
     }
 
-    /// The most bytes that there ever were.
+    /// The peak in bytes.
     #[must_use]
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// Whether there would be more than there ever were with so many bytes more.
+    /// Whether `bytes` more would set a new peak.
     #[must_use]
     pub fn is_peak(&self, bytes: u64) -> bool {
         self.over_peak(bytes) > 0
     }
 
-    /// How many more than ever there would be with so many bytes more.
+    /// The bytes by which `bytes` more would exceed the peak.
     #[must_use]
     pub fn over_peak(&self, bytes: u64) -> u64 {
         self.now().saturating_add(bytes).saturating_sub(self.peak())

@@ -1,4 +1,4 @@
-//! Why pools were not made, no range was found, or none given back.
+//! Errors of creating pools, and of allocating and freeing ranges.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub enum InvalidSetup {
     OutOfRange {
         /// The field.
         field: &'static str,
-        /// What it was set to.
+        /// The configured value.
         value: u64,
         /// The smallest value allowed.
         min: u64,
@@ -25,7 +25,7 @@ pub enum InvalidSetup {
     NotPowerOfTwo {
         /// The field.
         field: &'static str,
-        /// What it was set to.
+        /// The configured value.
         value: u64,
     },
     /// The device's properties contradict themselves.
@@ -85,7 +85,7 @@ pub enum MemoryError<E> {
     OutOfMemory {
         /// The name of the range.
         name: Name,
-        /// Bytes asked for.
+        /// Requested bytes.
         size: u64,
         /// Bytes.
         alignment: u64,
@@ -93,7 +93,7 @@ pub enum MemoryError<E> {
         memory: MemoryTypeId,
         /// Bytes.
         largest_free: u64,
-        /// What each step was answered.
+        /// The refusal of each step.
         answers: Vec<Answer<E>>,
     },
     /// The driver refused for another reason.

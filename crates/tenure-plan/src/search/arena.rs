@@ -309,8 +309,8 @@ impl<T: Unit> Arena<T> {
         }
     }
 
-    /// Raises items that overlap the sections `[s, e)` to `top`. Those that rise are no longer postponed. Returns the
-    /// range of sections that changed.
+    /// Raises items that overlap the sections `[s, e)` to `top`. Raised items are no longer postponed. Returns
+    /// the range of sections that changed.
     fn raise(&mut self, items: usize, (s, e): (T, T), top: T, domain: &Domain<T>) -> (T, T) {
         let (mut from, mut to) = (s, e);
         let low = &mut self.low[items..];

@@ -33,12 +33,12 @@ pub(super) struct Placements<T> {
     trail: Vec<Raise>,
     /// For each item, the latest entry of the trail about it.
     raised: Vec<u32>,
-    /// For each item, those that it overlaps.
+    /// For each item, the items that it overlaps.
     neighbours: Sets,
 }
 
-/// For each item, those that it overlaps in time: those that begin before it ends, without those that end before it
-/// begins.
+/// For each item, the items that overlap it in time: all that begin before it ends, without the ones that end
+/// before it begins.
 fn neighbours(problem: &Problem) -> Sets {
     let (n, sections) = (problem.len(), problem.sections());
     let mut begun = Sets::new(n, sections + 1);

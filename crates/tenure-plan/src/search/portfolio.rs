@@ -207,8 +207,8 @@ impl Overlaps {
         counts
     }
 
-    /// How many items overlap this one, itself included: those that begin before it ends, less those
-    /// that end before it begins.
+    /// The number of items that overlap this one, itself included: the number that begin before it ends, less the
+    /// number that end before it begins.
     fn of<T: Unit>(&self, view: View<'_, T>, k: usize) -> u64 {
         let range = view.range(k);
         self.begun[range.end] - self.ended[range.start]
@@ -225,7 +225,7 @@ pub(crate) struct StopCondition<'a> {
 }
 
 impl StopCondition<'_> {
-    /// Whether a search that has tried so many placements can stop.
+    /// Whether a search that has tried `nodes` placements can stop.
     pub(crate) fn is_over(&self, nodes: u64) -> bool {
         let is_beaten = |fewest_nodes: &AtomicU64| fewest_nodes.load(Ordering::Relaxed) < nodes;
         self.fewest_nodes.is_some_and(is_beaten) || is_past(self.deadline)

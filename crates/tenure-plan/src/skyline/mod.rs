@@ -53,7 +53,7 @@ trait Unplaced {
     fn remove(&mut self, rank: u32) -> u32;
 }
 
-/// What is done with a segment.
+/// The next action for a segment.
 enum Next {
     /// The item is placed in it.
     Item(u32),

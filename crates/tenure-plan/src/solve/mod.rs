@@ -20,7 +20,7 @@ const REORDERED_PASSES: usize = 8;
 const PLACED_AGAIN_ABOVE: [u64; 8] = [4, 5, 6, 7, 8, 9, 10, 11];
 /// The number of those passes that belong to the first plan.
 const FREE_REORDERED_PASSES: usize = 6;
-/// Up to so many items alive at a time, on average, a problem is sparse.
+/// A problem is sparse up to this average number of items alive at a time.
 const SPARSE: u64 = 64;
 
 /// The options that concern the improvement of a class.
@@ -99,8 +99,8 @@ impl ClassPlanner {
         }
     }
 
-    /// Places the upper items again, in the order for what is left to place above the lower ones: what stayed empty
-    /// below counts there. Half of the items take less than half of the time of a pass.
+    /// Places the upper items again, in an order that suits the items left to place above the lower ones: it
+    /// counts the bytes left empty below. Half of the items take less than half of the time of a pass.
     fn upper_again(&mut self, goal: u64, budget: &mut Budget) {
         let (problem, keys) = (&self.problem, orders(&self.problem)[0]);
         for sixteenths in PLACED_AGAIN_ABOVE {

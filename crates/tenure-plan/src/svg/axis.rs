@@ -12,7 +12,7 @@ const KIB: Unit = Unit { name: "KiB", bytes: 1 << 10 };
 const BYTE: Unit = Unit { name: "bytes", bytes: 1 };
 
 impl Unit {
-    /// MiB, and less for what is smaller.
+    /// MiB, or a smaller unit for smaller peaks.
     pub(super) const fn of(peak: u64) -> Self {
         match peak {
             0..4096 => BYTE,

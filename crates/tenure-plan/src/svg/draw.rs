@@ -12,14 +12,14 @@ use super::{KindNumbers, Picture};
 /// text that is legible on them in black.
 const COLOURS: [&str; 8] =
     ["#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#7aa0d8", "#bbbbbb"];
-/// Of what has no kind, where others have one.
+/// The colour of items without a kind, if others have one.
 const NO_KIND: &str = "#ffffff";
 /// KindNumbers in the legend; those beyond share an entry.
 const LEGEND: usize = 24;
 /// The largest picture without a tooltip for each item.
 const TOOLTIPS: usize = 100_000;
 
-/// What is drawn on.
+/// The output of the drawing functions.
 pub(super) struct Canvas<'a, W> {
     pub(super) sink: W,
     pub(super) picture: &'a Picture<'a>,

@@ -97,7 +97,7 @@ impl Layout {
         picture.passes.range(self.earliest..self.latest).any(|(_, pass)| !pass.name.is_empty())
     }
 
-    /// Every so many passes have a label.
+    /// The number of passes from one label to the next.
     pub(super) fn label_step(&self) -> u64 {
         ((LABELLED / self.across).ceil() as u64).max(1)
     }

@@ -18,8 +18,8 @@ use layout::Layout;
 
 /// A picture of items at their offsets.
 ///
-/// Times are the numbers of passes. Items of different classes are drawn in spaces of their own, one above the other.
-/// What is missing is left out: without names, rectangles have no labels; without kinds there is no legend, and
+/// Times are the numbers of passes. Items of different classes are drawn in separate spaces, one above the other.
+/// Missing data is left out: without names, rectangles have no labels; without kinds there is no legend, and
 /// neighbours have different colours.
 ///
 /// Names may hold anything: they are escaped, and cut where there is no room for them.
@@ -125,7 +125,7 @@ impl<'a> Picture<'a> {
     /// Writes the picture, as SVG. O(items), and O(1) passes are labelled.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// The sink's errors.
     pub fn write(&self, sink: impl Write) -> io::Result<()> {
         let layout = Layout::of(self);
         let mut canvas = Canvas { sink, picture: self, layout: &layout };

@@ -1,4 +1,4 @@
-//! What is read of a report: see `schemas/report.schema.json`.
+//! The fields read of a report: see `schemas/report.schema.json`.
 
 use serde::Deserialize;
 

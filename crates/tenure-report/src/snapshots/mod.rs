@@ -33,7 +33,7 @@ pub enum SnapshotError {
     Line {
         /// The line; the first is 1.
         line: u64,
-        /// What is wrong.
+        /// The parser's error.
         error: serde_json::Error,
     },
     /// A line has more than 2^30 bytes.
@@ -55,9 +55,10 @@ pub enum SnapshotError {
 
 /// Reads snapshots: a `Report` in JSON a line, in the order of time. Empty lines are ignored.
 ///
-/// An object is the same in two snapshots when its id, name, kind, size, tag and frame of creation are; where its place is
-/// another one, it has moved. Without ids, as in reports of older versions, its place must be the same. Where the number of
-/// frames falls, another program begins, whose pools are taken for those of the first. What was created and dropped between two snapshots is in neither.
+/// Two objects of successive snapshots are the same if id, name, kind, size, tag and frame of creation are equal;
+/// if the place differs, the object has moved. Without ids, as in reports of older versions, the place must be
+/// the same. If the number of frames falls, another program begins, and its pools are matched with those of the
+/// first. Objects that were created and dropped between two snapshots do not appear.
 ///
 /// # Errors
 /// [`SnapshotError`] for the first line that is no report.
@@ -131,7 +132,7 @@ impl Identity {
 #[derive(Default)]
 struct Reader {
     history: History,
-    /// The objects of the last snapshot, by what they are recognised by; equal ones in a row.
+    /// The objects of the last snapshot, by identity; equal ones in a row.
     live: FxHashMap<Identity, Vec<u32>>,
     /// The blocks of the last snapshot, by pool and number.
     blocks: FxHashMap<(u32, u32), u32>,
@@ -261,7 +262,7 @@ impl Reader {
             before.into_iter().flat_map(|(identity, all)| all.into_iter().map(move |it| (identity, it)));
         let left: Vec<_> = left.collect();
         self.end(left.iter().map(|(_, index)| *index), at);
-        // Of those that are not where they were, some are elsewhere.
+        // Some of the objects missing at their old place have moved elsewhere.
         let mut moved: FxHashMap<Identity, Vec<u32>> = FxHashMap::default();
         for (identity, index) in left {
             identity.without_place().into_iter().for_each(|it| moved.entry(it).or_default().push(index));

@@ -27,10 +27,10 @@ use crate::{
 /// anyway, the allocator takes the one in the block with the lower number, so that the higher blocks run empty.
 ///
 /// # Efficiency
-/// `allocate`, `free`, `add_block`: O(1) (the last amortised). `largest_free`: as that of `General`.
-/// Removing a block is O(1) while anything is allocated; when nothing is, it gives back the metadata
-/// beyond what is [reserved](Self::reserve), in O(most pieces at once so far). `trim` does the same then;
-/// while something is allocated, it gives back the metadata behind that of the last piece.
+/// `allocate`, `free`, `add_block`: O(1) (the last amortised). `largest_free`: as in `General`. Removing a block
+/// is O(1) while anything is allocated; otherwise it frees the metadata beyond the [reserved](Self::reserve)
+/// part, in O(peak number of pieces). `trim` does the same then; while anything is allocated, it frees the
+/// metadata behind that of the last piece.
 ///
 /// # What is guaranteed
 /// As for `General`: a request fails only when no hole of any block has `size + align - granule`

@@ -33,12 +33,12 @@ use crate::{
 /// looked at when there is no sure class, or, instead of the two heads, when the padding might be
 /// more than 1/8 of the request.
 ///
-/// *Split.* What an aligned allocation leaves before and behind it becomes a hole, unless it is at
-/// most 1/32 of the request: then the allocation takes it, because such slivers cost more time and
-/// metadata than they are worth. `Allocation::size` and `padding` say what was taken.
+/// *Split.* The bytes before and behind an aligned allocation become holes, unless they are at most 1/32 of the
+/// request: the allocation then takes them, because such slivers cost more time and metadata than they are worth.
+/// `Allocation::size` and `padding` include them.
 ///
-/// *Free.* A piece has links to its neighbours by address; those that are holes merge with it. The merged hole
-/// keeps the older hole's position in the list if the class is the same.
+/// *Free.* A piece has links to its neighbours by address; free neighbours merge with it. The merged hole keeps
+/// the older hole's position in the list if the class is the same.
 ///
 /// # Efficiency
 /// Allocating and freeing are O(1): at most a dozen holes looked at, at most two merges. 32 bytes for
@@ -117,9 +117,9 @@ impl General {
         self.ranges.slab.reserve(allocations.saturating_mul(2));
     }
 
-    /// Gives back metadata: all but the lists (a word for each size class) if nothing is allocated; otherwise
-    /// the nodes behind that of the last piece, because handles name slots, which cannot move. What was
-    /// [reserved](Self::reserve) is given back, too.
+    /// Frees metadata: all but the lists (a word for each size class) if nothing is allocated; otherwise only the
+    /// nodes behind that of the last piece, because handles name slots, which cannot move.
+    /// [Reserved](Self::reserve) metadata is freed, too.
     ///
     /// So it gives back much after a program has freed its latest allocations, and little after it has freed
     /// scattered ones. O(most pieces at once so far).

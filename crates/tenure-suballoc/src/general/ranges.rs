@@ -45,7 +45,7 @@ impl Ranges {
         anchor
     }
 
-    /// Removes all ranges, each of which must be one hole, and gives back the memory of all nodes but `kept`.
+    /// Removes all ranges, and frees the memory of all nodes but `kept`. Each range must be one hole.
     pub(super) fn clear(&mut self, kept: usize) {
         self.slab.clear(kept);
         self.free_units = 0;

@@ -20,7 +20,7 @@ pub(super) struct Slab {
     used: ClassBits,
     /// First of the vacant slots, chained by `list_next`.
     vacant: u32,
-    /// The tag of a slot that has never been used: above those of slots that were given back.
+    /// The tag of never used slots: above the tags of freed slots.
     fresh_tag: u32,
 }
 
@@ -45,8 +45,8 @@ impl Slab {
         }
     }
 
-    /// Removes all pieces, none of which may be in use, and gives back the memory of all nodes but `kept`. New
-    /// tags begin above the old ones, so that no old handle becomes valid again.
+    /// Removes all pieces, and frees the memory of all nodes but `kept`. No piece may be in use. New tags begin
+    /// above the old ones, so that no old handle becomes valid again.
     pub(super) fn clear(&mut self, kept: usize) {
         let tags = self.nodes.iter().skip(SPECIAL as usize).map(|node| node.tag & !1);
         self.fresh_tag = tags.fold(self.fresh_tag, u32::max);
