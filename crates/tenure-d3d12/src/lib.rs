@@ -27,31 +27,30 @@
 //!
 //! # Checks
 //!
-//! Runtimes let calls pass that are wrong: a texture in a heap for buffers, a misaligned offset, a
-//! heap larger than the memory, a copy that leaves its buffer. All of these are refused before
-//! they reach the runtime, in release builds too, as [`InvalidCall`], [`InvalidDesc`],
-//! [`Unsupported`] or a shortage; those of recording come out of `close`. What is checked is what
-//! tenure calls: commands of the program's own, recorded through `raw()`, are the debug layer's
-//! business (`Options::validation`).
+//! Runtimes accept invalid calls: a texture in a heap for buffers, a misaligned offset, a heap larger than the
+//! memory, a copy that leaves its buffer. All of these are refused before they reach the runtime, in release
+//! builds too, as [`InvalidCall`], [`InvalidDesc`], [`Unsupported`] or a shortage; `close` returns the errors of
+//! recording. Only tenure's calls are checked: the program's own commands, recorded through `raw()`, are left to
+//! the debug layer (`Options::validation`).
 //!
 //! # Faults of drivers
 //!
-//! [`drivers`] lists those that are known, and what is done about each: such resources require
-//! memory of their own, which is zeroed, or are created without their clear value, or with layers to
-//! spare. `Device::workarounds` tells which are met, `Options::driver_faults` which are avoided.
+//! [`drivers`] lists the known ones with their workarounds: affected resources require dedicated memory, which is
+//! zeroed, or are created without their clear value, or with extra layers. `Device::workarounds` returns the
+//! faults of this driver, `Options::driver_faults` selects the faults to work around.
 //!
 //! # Descriptors
 //!
-//! Heaps of descriptors are `ID3D12DescriptorHeap`s, and each view is checked before it is made: its
-//! range and alignment, its subresources and shape, the usage and the formats of what it shows. What
-//! Vulkan has in a set of its own is not here: `create_set_layout` is `Unsupported`.
+//! Heaps of descriptors are `ID3D12DescriptorHeap`s, and each view is checked before it is made: its range and
+//! alignment, its subresources and shape, the usage and the formats of the resource. Vulkan's descriptor sets do
+//! not exist here: `create_set_layout` is `Unsupported`.
 //!
-//! A view of one layer, or one cube, that is not the first is an array of one; shaders read it as
-//! `Texture2D` or `TextureCube` all the same. Stencil is read as the first component, as on Vulkan,
-//! and as the second, as Direct3D has it. A sampler of an anisotropy above 1 is linear throughout.
-//! Direct3D 12 has null descriptors of views alone, each of a kind of its own: a freed one is that of
-//! what was there. All tiers of resource binding have heaps of 1,000,000 views and 2,048 samplers; on
-//! the first two, tables of the program's root signatures must not reach beyond what was made.
+//! A view of one layer, or one cube, that is not the first is an array of one; shaders can nevertheless read it
+//! as `Texture2D` or `TextureCube`. Stencil is read as the first component, as on Vulkan, and as the second, as
+//! Direct3D has it. A sampler of an anisotropy above 1 is linear throughout. Direct3D 12 has null descriptors of
+//! views only, each of a kind of its own: a freed descriptor becomes a null descriptor of its last kind. All
+//! tiers of resource binding have heaps of 1,000,000 views and 2,048 samplers; on the first two, tables of the
+//! program's root signatures must not extend beyond the written descriptors.
 //!
 //! # Lifetimes
 //!

@@ -61,7 +61,7 @@ pub enum CreateError {
         /// Adapters there are.
         found: usize,
     },
-    /// The device lacks a function of what is said to be enabled.
+    /// The device lacks a function of an extension or version that is enabled.
     #[error("the device does not have {function}: the version or the features given are not those enabled")]
     NoFunction {
         /// Its name in the core.
@@ -84,10 +84,10 @@ pub enum CreateError {
     Failed {
         /// The call.
         call: &'static str,
-        /// What it returned.
+        /// The result that it returned.
         result: vk::Result,
     },
-    /// What was to be wrapped is not what tenure can work with.
+    /// tenure cannot work with the wrapped device.
     #[error("cannot wrap the device: {rule} ({value})")]
     InvalidRaw {
         /// The rule that is broken.

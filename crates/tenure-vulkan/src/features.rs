@@ -103,10 +103,10 @@ bitflags! {
         /// [`Properties::residency`](tenure_core::device::Properties::residency) is
         /// [`Priorities`](tenure_core::device::Residency::Priorities); else the driver alone decides what stays.
         const PAGEABLE_MEMORY = 1 << 17;
-        /// Descriptors of which each is of one of several types (`VK_EXT_mutable_descriptor_type`, or
-        /// `VK_VALVE_mutable_descriptor_type`), with [`DESCRIPTOR_INDEXING`](Self::DESCRIPTOR_INDEXING): a heap of
-        /// views that shaders index is one array, as on Direct3D 12. Else it has an array for each of six
-        /// types, and an index takes a descriptor in each.
+        /// Descriptors that can each be one of several types (`VK_EXT_mutable_descriptor_type`, or
+        /// `VK_VALVE_mutable_descriptor_type`), with [`DESCRIPTOR_INDEXING`](Self::DESCRIPTOR_INDEXING): a
+        /// shader-visible heap of views is one array, as on Direct3D 12. Without them it has an array for each of
+        /// six types, and an index takes a descriptor in each.
         const MUTABLE_DESCRIPTORS = 1 << 18;
         /// Heaps that shaders index are buffers (`VK_EXT_descriptor_buffer`), with
         /// [`Options::descriptor_buffers`](crate::Options::descriptor_buffers), [`BUFFER_DEVICE_ADDRESS`](Self::BUFFER_DEVICE_ADDRESS),
@@ -138,10 +138,11 @@ bitflags! {
 }
 
 impl OptionalFeatures {
-    /// Without what lacks something that it needs: acceleration structures need addresses of buffers, rays
-    /// acceleration structures, priorities that change those of allocations, mutable descriptors
-    /// descriptor indexing, descriptor buffers that, addresses and synchronization2, and what is shared what it is
-    /// shared by.
+    /// Removes features with an unmet requirement: acceleration structures need buffer device addresses, ray
+    /// tracing needs acceleration structures, changing priorities need allocation priorities, mutable descriptors
+    /// need descriptor indexing, descriptor buffers need descriptor indexing, addresses and synchronization2,
+    /// DMA-BUFs and foreign queue families need memory of file descriptors, and shared semaphores need timeline
+    /// semaphores.
     pub(crate) fn without_unmet(self) -> Self {
         // What others need is before them.
         const NEEDED: [(OptionalFeatures, OptionalFeatures); 7] = [
@@ -172,7 +173,7 @@ impl OptionalFeatures {
 
 type Features = vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>;
 
-/// What a device can do of what every device can do that is not a portability subset.
+/// The optional capabilities of a portability subset; other devices have all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "the API's")]
 pub(crate) struct Portability {
@@ -198,7 +199,7 @@ impl Portability {
         reinterpretation: true,
     };
 
-    /// By what is enabled of the subset's features.
+    /// Reads the enabled features of the subset.
     pub(crate) fn of(enabled: &Features) -> Self {
         let on = |feature: vk::Bool32| feature == vk::TRUE;
         Self {

@@ -1,8 +1,8 @@
 //! Vulkan behind tenure's device contract.
 //!
-//! [`Device`] is the contract ([`tenure_core::device::Device`]) on any GPU with Vulkan 1.1 or newer. It
-//! makes instance, device and queues from nothing ([`Device::create`], [`adapters`]), or wraps those
-//! of an engine and destroys nothing of theirs ([`Device::from_raw`]).
+//! [`Device`] implements the contract ([`tenure_core::device::Device`]) on any GPU with Vulkan 1.1 or newer. It
+//! creates instance, device and queues itself ([`Device::create`], [`adapters`]), or wraps an engine's and never
+//! destroys them ([`Device::from_raw`]).
 //!
 //! ```no_run
 //! use tenure_core::device::Usage;
@@ -50,13 +50,13 @@
 //!
 //! # Queues
 //!
-//! The first queue can do everything; one that only computes and one that only copies are used where
-//! there are families for them. Each is a `VkQueue` under a lock of its own: a program that submits to
-//! one does so by [`Gpu::submit_external`](tenure_core::Gpu::submit_external), and uses it otherwise inside
-//! [`Device::with_queue`]. A submission signals the queue's timeline semaphore with
-//! its serial. Without timeline semaphores, the submission waited for is followed by an empty batch
-//! that signals a binary semaphore; only what was submitted can be waited for then, and work of an
-//! engine's on these queues must not wait for the CPU.
+//! The first queue can do everything; a compute queue and a copy queue are used if the device has families for
+//! them. Each is a `VkQueue` under a lock of its own: a program that submits to one does so by
+//! [`Gpu::submit_external`](tenure_core::Gpu::submit_external), and otherwise uses it inside
+//! [`Device::with_queue`]. A submission signals the queue's timeline semaphore with its serial. Without timeline
+//! semaphores, a submission that another one waits for is followed by an empty batch that signals a binary
+//! semaphore; only submitted serials can be waited for then, and an engine's work on these queues must not wait
+//! for the CPU.
 //!
 //! # Resources
 //!
@@ -66,19 +66,18 @@
 //! [`TextureInfo::view_formats`](tenure_core::device::TextureInfo::view_formats) makes formats
 //! mutable and, where only a view's format allows a use, extends the usage.
 //!
-//! `bufferImageGranularity` is padding up to 1 KiB; where it is more, heaps are for buffers or for
-//! textures. Before anything reaches the driver it is checked, in release builds too: offsets,
-//! ranges, memory types, categories, formats and extents, what commands touch, the order of serials.
-//! What is wrong is a [`DeviceError`](tenure_core::device::DeviceError), with the rule and the numbers.
+//! `bufferImageGranularity` is padding up to 1 KiB; if it is larger, heaps are for buffers or for textures. Every
+//! call is checked before it reaches the driver, in release builds too: offsets, ranges, memory types,
+//! categories, formats and extents, the bytes that commands touch, the order of serials. An invalid call returns
+//! a [`DeviceError`](tenure_core::device::DeviceError) with the rule and the numbers.
 //!
 //! Copies move one aspect at a time: a region names depth or stencil.
 //!
 //! # Memory
 //!
-//! A `VkDeviceMemory` is mapped once, as a whole, when something in it is first mapped. Mappings
-//! flush and invalidate memory that is not coherent, in whole atoms. Lists end with a barrier that
-//! shows the CPU what they copied to mapped memory, and all that was recorded through
-//! [`List::command_buffer`].
+//! A `VkDeviceMemory` is mapped once, as a whole, when something in it is first mapped. Mappings flush and
+//! invalidate non-coherent memory, in whole atoms. Lists end with a barrier that makes their copies to mapped
+//! memory, and everything recorded through [`List::command_buffer`], visible to the CPU.
 //!
 //! Dropping an object without `destroy_*` leaks it, as far as Vulkan is concerned: the GPU might
 //! still use it. Memory is freed when the heap or resource that it is for is destroyed, but never
@@ -113,12 +112,11 @@
 //!
 //! # Descriptors
 //!
-//! A [`DescriptorHeap`] that shaders do not see holds `VkImageView`s, `VkBufferView`s, `VkSampler`s and
-//! ranges of buffers; an engine gets at each by its index, for attachments for example. One that
-//! shaders see is a single descriptor set; all stages see it, and it may be written while it is bound
-//! and in use elsewhere. With [`OptionalFeatures::MUTABLE_DESCRIPTORS`] all views are in one array,
-//! and each index is one descriptor of whichever type was written to it; else there is an array for
-//! each type, and each index takes six descriptors:
+//! A [`DescriptorHeap`] that is not shader-visible holds `VkImageView`s, `VkBufferView`s, `VkSampler`s and ranges
+//! of buffers; an engine accesses each by its index, for attachments for example. A shader-visible one is a
+//! single descriptor set; all stages see it, and it may be written while it is bound and in use elsewhere. With
+//! [`OptionalFeatures::MUTABLE_DESCRIPTORS`] all views are in one array, and each index is one descriptor of the
+//! type last written to it; otherwise there is an array for each type, and each index takes six descriptors:
 //!
 //! | views | binding of [`DescriptorHeap::set`] | without mutable descriptors |
 //! | --- | --- | --- |
@@ -130,13 +128,12 @@
 //! | typed buffers that are written (storage texel buffers) | 0 | 5 |
 //! | samplers, in a heap of their own | 0 | 0 |
 //!
-//! [`DescriptorHeap::binding`] says which it is. A shader declares a variable for each type that it
-//! uses, with the bindings of the last column, and [`DescriptorHeap::renumber`] gives it those of the
-//! heap before its module is made: in Vulkan several variables may have one binding. A descriptor is
-//! found in the array of its kind at the index it has in the heap. To look at it as another type than
-//! was written is undefined, also after it was freed. A heap takes at
-//! most seven eighths of what the device allows in one stage, so that sets fit beside it; where a
-//! device indexes fewer uniform buffers than all else, constants are at the first indices only
+//! [`DescriptorHeap::binding`] returns it. A shader declares a variable for each type that it uses, with the
+//! bindings of the last column, and [`DescriptorHeap::renumber`] replaces them by the heap's before its module is
+//! made: in Vulkan several variables may have one binding. A descriptor is found in the array of its kind at its
+//! index in the heap. Accessing it as another type than was written is undefined, also after it was freed. A heap
+//! takes at most seven eighths of the device's limit for one stage, so that sets fit beside it; if a device
+//! indexes fewer uniform buffers than other descriptors, constants are at the first indices only
 //! ([`DescriptorHeap::constants`]).
 //!
 //! ## Descriptor buffers
@@ -182,8 +179,8 @@
 //! ([`SetLayout::from_raw`]). Of arrays in sets, only the elements that shaders use need be written;
 //! without descriptor indexing all of an array that a shader uses.
 //!
-//! Sampled textures are in one of the states for shaders, or those with `DEPTH_READ`; storage textures
-//! in `UNORDERED_ACCESS`. Volumes are targets as arrays of their slices.
+//! Sampled textures are in one of the states for shaders, or one with `DEPTH_READ`; storage textures in
+//! `UNORDERED_ACCESS`. Volumes are targets as arrays of their slices.
 //!
 //! # Reserved resources
 //!
@@ -201,12 +198,12 @@
 //!
 //! # Sharing
 //!
-//! `Sharing` exports and imports resources of
-//! [`Usage::SHARED`](tenure_core::device::Usage::SHARED) by file descriptors, each with an allocation dedicated to it, and
-//! timeline semaphores (Unix). They change hands by a transfer to and from `VK_QUEUE_FAMILY_EXTERNAL`, or, what is shared
-//! [across drivers](tenure_core::BufferDesc::shared_across_drivers), `VK_QUEUE_FAMILY_FOREIGN_EXT`. Another driver than the
-//! exporter's gets at a DMA-BUF in linear memory, so at buffers: images with format modifiers are not made.
-//! [`HostMemory`] makes a buffer of memory that the program has.
+//! `Sharing` exports and imports resources of [`Usage::SHARED`](tenure_core::device::Usage::SHARED) by file
+//! descriptors, each with a dedicated allocation, and timeline semaphores (Unix). Ownership is transferred to and
+//! from `VK_QUEUE_FAMILY_EXTERNAL`, or `VK_QUEUE_FAMILY_FOREIGN_EXT` for resources shared [across
+//! drivers](tenure_core::BufferDesc::shared_across_drivers). A driver other than the exporter's accesses a
+//! DMA-BUF in linear memory, so only buffers: images with format modifiers are not supported. [`HostMemory`]
+//! makes a buffer of the program's own memory.
 //!
 //! # Presentation
 //!

@@ -74,7 +74,7 @@ impl QueryHeap {
         self.pool
     }
 
-    /// What it was created as.
+    /// The description it was created with.
     #[must_use]
     pub const fn desc(&self) -> &QueryHeapDesc {
         &self.desc

@@ -1,4 +1,4 @@
-//! Sparse resources: how they are divided into tiles, where each lies, and what it is mapped to.
+//! Sparse resources: their tiles, the place of each, and their mappings.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) struct Sparse {
     pub(crate) tiling: Tiling,
     /// Bytes of the address space of sparse resources.
     pub(crate) bytes: u64,
-    /// What they are mapped to, by number, after all that was submitted; unmapped ones are not there.
+    /// The mappings of the tiles, by number, after all submissions; unmapped tiles have no entry.
     pub(crate) table: Mutex<HashMap<u64, Target>>,
 }
 
@@ -39,7 +39,7 @@ struct Tail {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Shape {
-    /// So many bytes, whole sparse blocks.
+    /// The size in bytes, whole sparse blocks.
     Buffer(u64),
     Image {
         info: TextureInfo,
@@ -47,8 +47,8 @@ enum Shape {
     },
 }
 
-/// The tiles of a reserved resource: those of each subresource in order, then, layer by layer,
-/// those of the packed mips.
+/// The tiles of a reserved resource: the tiles of each subresource in order, then the packed mips, layer by
+/// layer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tiling {
     pub(crate) layout: TileLayout,
@@ -311,7 +311,7 @@ mod tests {
         assert!(tiling.tiles(&region(3, [0; 3], [1, 1, 1])).is_err(), "only the first packed mip names them");
     }
 
-    /// Three tiles for two layers: two each, the last of which is nowhere.
+    /// Three tiles for two layers: two each, and the last one has no memory.
     #[test]
     fn layers_share_a_single_tail() {
         let single = vk::SparseImageFormatFlags::SINGLE_MIPTAIL;

@@ -282,8 +282,8 @@ impl QueueStages {
         } else {
             (output, target)
         };
-        // Builds read geometry, and write to scratch buffers, which are for unordered access; what was
-        // in those before is never read.
+        // Builds read geometry, and write to scratch buffers, which are for unordered access; old contents of
+        // scratch buffers are never read.
         let scratch = when(usage.intersects(Usage::UNORDERED_ACCESS), build);
         [
             (State::VERTEX_OR_CONSTANT, Stages::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ),
@@ -298,7 +298,7 @@ impl QueueStages {
             (State::INDIRECT, build, Access::INDIRECT_COMMAND_READ),
             (State::COPY_SRC, Stages::TRANSFER, Access::TRANSFER_READ),
             (State::RESOLVE_SRC, Stages::TRANSFER, Access::TRANSFER_READ),
-            // Attachments that are stored are written, also those that were only tested against.
+            // Store operations write attachments, even ones used for tests only.
             (State::DEPTH_READ, tests, depth_read | depth_write),
             // At the end of a render pass, depth and stencil are resolved where colours are.
             (State::DEPTH_READ, output, Access::COLOR_ATTACHMENT_READ),
@@ -424,7 +424,7 @@ mod tests {
                         let what = format!("{state:?} on {kind:?}: {found:?}");
                         assert!(allowed(flags).contains(found.stages), "{what}");
                         assert!(state.is_empty() || structures_missing || !found.stages.is_empty(), "{what}");
-                        // Only ray queries read structures in shaders other than those of ray tracing.
+                        // Except for ray tracing shaders, only ray queries read structures in shaders.
                         let reads = found.access.contains(Access::ACCELERATION_STRUCTURE_READ_KHR);
                         assert!(!reads || device.ray_queries || !found.stages.intersects(SHADERS), "{what}");
                         for (access, stages) in SUPPORTED {
@@ -467,7 +467,7 @@ mod tests {
         assert_eq!(read.access, tested | Access::COLOR_ATTACHMENT_READ);
     }
 
-    /// What is beyond bit 31 exists in synchronization2 only.
+    /// Stages and accesses beyond bit 31 exist in synchronization2 only.
     #[test]
     fn flags_fit_the_older_barriers() {
         for device in devices() {

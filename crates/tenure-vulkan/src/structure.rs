@@ -63,7 +63,7 @@ pub(crate) fn limits(handles: &Handles) -> (RayTracingLimits, u32) {
     if has_pipelines {
         properties = properties.push_next(&mut pipelines);
     }
-    // SAFETY: the structures in the chain belong to what is enabled.
+    // SAFETY: the structures in the chain belong to enabled features.
     unsafe { handles.instance.get_physical_device_properties2(handles.physical, &mut properties) };
     let traced = structures
         .max_per_stage_descriptor_acceleration_structures

@@ -14,7 +14,7 @@ use crate::queue::{Binds, Queues, Sync, Work};
 use crate::resource::{Object, Resource};
 use crate::sparse::{Sparse, Target, Tile, TilePart};
 
-/// The tiles that change, each once, and what they are mapped to then.
+/// The tiles that change, each once, and their new mappings.
 #[derive(Default)]
 struct Changes<'a> {
     list: Vec<Change<'a>>,
@@ -120,7 +120,7 @@ fn bytes_bind(offset: u64, size: u64, memory: vk::DeviceMemory, memory_offset: u
         .memory_offset(memory_offset)
 }
 
-/// Makes one of those that follow on each other, in the resource and in memory.
+/// Merges binds that are contiguous in the resource and in memory.
 fn join(binds: &mut Vec<vk::SparseMemoryBind>) {
     binds.sort_unstable_by_key(|bind| bind.resource_offset);
     binds.dedup_by(|next, last| {

@@ -62,7 +62,7 @@ mod tests {
     /// Each use adds something of its own, so that no combination loses one.
     #[test]
     fn every_use_is_carried_over() {
-        // What is presented or shared needs no usage of its own.
+        // Presentation and sharing need no usage flags.
         let bare = Usage::PRESENT | Usage::SHARING;
         assert!(image_usage(bare).is_empty() && buffer_usage(bare, false, true).is_empty());
         for usage in Usage::all().difference(bare).iter() {

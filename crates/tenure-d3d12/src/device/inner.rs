@@ -74,7 +74,7 @@ pub(crate) struct Inner {
     pub(crate) interfaces: Interfaces,
     pub(crate) caps: Caps,
     pub(crate) formats: FormatSupport,
-    /// How textures are created, and what they need.
+    /// The creation descriptions of textures, and their requirements.
     pub(crate) textures: TextureCache<(Described, Requirements)>,
     pub(crate) properties: Properties,
     pub(crate) workarounds: Workarounds,
@@ -90,7 +90,7 @@ pub(crate) struct Inner {
     pub(crate) events: Events,
 }
 
-/// What [`Inner`] is made of, apart from what it makes itself.
+/// The parameters of a new [`Inner`].
 pub(crate) struct Parts {
     pub(crate) raw: ID3D12Device,
     pub(crate) interfaces: Interfaces,

@@ -78,9 +78,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// Wraps a device of the program's own. The queues are those that tenure is to submit to, a
-    /// direct one first; the program may submit to them, too. Each gets a fence that counts
-    /// tenure's submissions.
+    /// Wraps a device of the program's own. `queues` are the queues for tenure's submissions, a direct one first;
+    /// the program may submit to them, too. Each gets a fence that counts tenure's submissions.
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`] when a queue is another device's or for video, the first is not
@@ -232,8 +231,8 @@ impl Device {
         self.inner.messages.is_watched()
     }
 
-    /// Hands the debug layer's messages to where they go, up to now. Calls of tenure do so
-    /// themselves; this is for those of the program's own.
+    /// Delivers the debug layer's messages so far to their sink. Calls of tenure do so themselves; this is for
+    /// the program's own calls.
     pub fn deliver_messages(&self) {
         self.inner.messages.deliver();
     }

@@ -134,7 +134,7 @@ impl QueryHeap {
         }
     }
 
-    /// What it was created as.
+    /// The description it was created with.
     #[must_use]
     pub const fn desc(&self) -> &QueryHeapDesc {
         &self.desc

@@ -67,7 +67,7 @@ impl Queue {
 type Waits<'a> = SmallVec<[(&'a ID3D12Fence, u64); MAX_QUEUES]>;
 
 impl Inner {
-    /// Runs `enqueue` on a queue after what is waited for, and signals `signal` behind it.
+    /// Runs `enqueue` on a queue after its waits, and then signals `signal`.
     pub(crate) fn in_order(
         &self,
         id: QueueId,
@@ -89,8 +89,8 @@ impl Inner {
         self.signal(id, sync.signal)
     }
 
-    /// Makes what is submitted to a queue from now on, as submission `signal`, wait for serials of others.
-    /// Returns the serial that the queue has completed.
+    /// Makes later submissions to a queue, as submission `signal`, wait for serials of others. Returns the serial
+    /// that the queue has completed.
     pub(crate) fn begin(&self, id: QueueId, waits: &[QueueSerial], signal: u64) -> Result<u64, DeviceError> {
         let queue = self.queue(id)?;
         let completed = self.reached(queue)?;

@@ -15,7 +15,7 @@ use crate::device::external::ExternalFence;
 use crate::device::inner::{Inner, made};
 use crate::device::resource::object::{Memory, Resource};
 
-/// Which adapter a device is on (its LUID): what is shared is opened on the same one.
+/// The adapter of a device (its LUID): shared resources are opened on the same adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AdapterId(pub u64);
 
@@ -28,8 +28,8 @@ impl fmt::Display for AdapterId {
 /// A handle to a resource or a fence, and where it can be opened.
 #[derive(Debug)]
 pub struct Exported {
-    /// The handle. It keeps what it is a handle to, and is closed when it is dropped. `DuplicateHandle` gives it to another
-    /// process.
+    /// The handle. It keeps its object alive, and is closed when it is dropped. `DuplicateHandle` gives it to
+    /// another process.
     pub handle: OwnedHandle,
     /// The adapter of the device that made it.
     pub adapter: AdapterId,
@@ -207,7 +207,7 @@ fn open_resource(
 }
 
 impl Device {
-    /// The adapter that it is on: what it exports can be imported by devices on the same one.
+    /// Its adapter: devices on the same one can import its exports.
     #[must_use]
     pub fn adapter_id(&self) -> AdapterId {
         self.inner.adapter_id()
@@ -272,8 +272,8 @@ impl Inner {
 
 /// A fence that two processes share: made by [`Sharing`]. Recordings wait for its [values](Self::at) and signal them.
 ///
-/// Work that waits for a value which the other process never signals, because it has ended, waits for good, and so does what
-/// is submitted after it: [`signal`](Self::signal) ends that.
+/// Work that waits for a value which the other process never signals, because it has ended, waits forever, and so
+/// do later submissions: [`signal`](Self::signal) ends the wait.
 #[derive(Clone)]
 pub struct SharedFence {
     fence: ID3D12Fence,

@@ -1,13 +1,13 @@
-//! Drivers with known faults, and what is done about each.
+//! Drivers with known faults, and their workarounds.
 //!
 //! [`TABLE`] has a row for each fault: the adapters, driver versions and builds of Windows that have
 //! it, the resources that it concerns, and the [`Actions`] that avoid it, with a source that anybody
 //! can check. Adapters are told apart by vendor and device number and the driver's version, never by
 //! their name, which drivers translate, shorten and leave garbage behind.
 //!
-//! [`Workarounds::of`] chooses the rows for an adapter, [`Workarounds::actions`] says what a resource
-//! needs. Neither asks the driver, so both can be tested for adapters that nobody has at hand;
-//! `Options::driver_faults` has a device behave as on any of them.
+//! [`Workarounds::of`] chooses the rows for an adapter, [`Workarounds::actions`] returns the workarounds for a
+//! resource. Neither calls the driver, so both can be tested without the adapters; `Options::driver_faults` makes
+//! a device behave as on any of them.
 //!
 //! To add a row, append it to the table; the tests of this module ask for a source and an action.
 
@@ -100,12 +100,12 @@ pub enum Resources {
 }
 
 bitflags! {
-    /// What is done to a resource because of a driver.
+    /// The workarounds applied to a resource because of a driver.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Actions: u32 {
         /// It gets memory of its own: it requires to be dedicated, wherever it is created.
         const COMMIT = 1 << 0;
-        /// Memory that is its own is zeroed, although nobody asked for that.
+        /// Its dedicated memory is zeroed, even if that was not requested.
         const ZERO = 1 << 1;
         /// It is created without its clear value.
         const NO_CLEAR_VALUE = 1 << 2;
@@ -136,9 +136,9 @@ pub struct Fault {
     pub drivers: Drivers,
     /// The first build of Windows on which it shows; 0: all.
     pub windows_from: u32,
-    /// What it concerns.
+    /// The affected resources.
     pub resources: Resources,
-    /// What is done.
+    /// The workarounds.
     pub actions: Actions,
     /// What goes wrong.
     pub fault: &'static str,
@@ -147,7 +147,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// True where the adapter has it. What is not known of the adapter is taken to be wrong.
+    /// True if the adapter has it. Unknown properties of the adapter are assumed to be faulty.
     #[must_use]
     pub fn is_on(&self, adapter: &AdapterId) -> bool {
         let order = |driver: DriverVersion| driver.order(self.vendor);
@@ -206,7 +206,7 @@ impl Resources {
 pub struct Workarounds(Vec<&'static Fault>);
 
 impl Workarounds {
-    /// Those of the table that the adapter has. O(rows).
+    /// The faults in the table that the adapter has. O(rows).
     #[must_use]
     pub fn of(adapter: &AdapterId) -> Self {
         Self(TABLE.iter().filter(|fault| fault.is_on(adapter)).collect())
@@ -218,7 +218,7 @@ impl Workarounds {
         &self.0
     }
 
-    /// What is done to a resource. O(faults of the adapter).
+    /// The workarounds for a resource. O(faults of the adapter).
     #[must_use]
     pub fn actions(&self, desc: &ResourceDesc) -> Actions {
         let concerned = self.0.iter().filter(|fault| fault.resources.has(desc));

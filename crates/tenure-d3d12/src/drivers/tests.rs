@@ -1,4 +1,4 @@
-//! Each row on invented adapters: those that have the fault, and their neighbours.
+//! Each row on invented adapters: ones that have the fault, and their neighbours.
 
 use tenure_core::TextureDesc;
 use tenure_core::device::{BufferInfo, Format, ResourceDesc, TextureInfo, Usage};
@@ -89,7 +89,7 @@ fn older_intel_commits_what_is_written_and_zeroes_textures() {
             assert_eq!(actions(&intel(*device)), expected, "{device:#x}");
         }
     }
-    // Skylake places what is written, but for depth that is uploaded to.
+    // Skylake places written resources, except depth that is uploaded to.
     assert_eq!(actions(&intel(0x1912)), [NONE, ZERO, ZERO, ZERO, ZERO, BOTH | LAYERS]);
     assert_eq!(actions(&intel(0x1616)), [NONE; 6], "Broadwell");
     let volume = TextureDesc::d3(8, 8, 8, Format::Rgba8Unorm, Usage::COPY_DST).info;

@@ -28,7 +28,7 @@ const MOST_FENCES: usize = 64;
 struct Presents {
     /// What the presentation of each image waits for.
     rendered: Vec<vk::Semaphore>,
-    /// Those that may be signalled while nothing waits for them.
+    /// Semaphores that may be signalled while no submission waits for them.
     abandoned: Vec<vk::Semaphore>,
     /// Of presentations that may not be over, the oldest first.
     fences: VecDeque<vk::Fence>,
@@ -102,7 +102,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Gives an image something else to wait for; what it was before.
+    /// Replaces the semaphore that the presentation of an image waits for, and returns the old one.
     pub(crate) fn replace_rendered(&self, index: usize) -> Result<vk::Semaphore, DeviceError> {
         let fresh = self.queues.take_semaphore()?;
         let presents = &mut *self.presents.lock();

@@ -1,4 +1,4 @@
-//! Surfaces that live as long as what is presented to them.
+//! Surfaces that outlive their swap chains.
 
 use core::ffi::CStr;
 use std::sync::Arc;

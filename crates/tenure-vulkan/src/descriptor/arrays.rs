@@ -173,7 +173,7 @@ pub(super) struct Indexed {
     pub(super) arrays: Arrays,
     pub(super) layout: vk::DescriptorSetLayout,
     pub(super) storage: Storage,
-    /// What was last written to each mutable descriptor, where it may be made null again.
+    /// The last kind written to each mutable descriptor, if it may be made null again.
     pub(super) kinds: LastKinds,
 }
 
@@ -200,7 +200,7 @@ impl LastKinds {
     pub(super) fn note(&self, index: u32, kind: BindingKind) {
         let place = RESOURCES.iter().position(|known| *known == kind);
         if let (Some(last), Some(place)) = (self.0.get(index as usize), place) {
-            // Whoever clears it was told by whoever wrote it that it was written.
+            // Relaxed: the thread that clears it was synchronised with the writer by the caller.
             last.store(place as u8 + 1, Ordering::Relaxed);
         }
     }
@@ -294,7 +294,7 @@ pub(crate) const WITHOUT_CONSTANTS: [BindingKind; 5] =
 /// What a heap of samplers holds.
 pub(crate) const SAMPLERS: [BindingKind; 1] = [BindingKind::Sampler];
 
-/// The binding of a kind in a heap with an array for each; 0 for what is in sets alone.
+/// The binding of a kind in a heap with an array for each; 0 for kinds that only sets have.
 pub(crate) const fn heap_binding(kind: BindingKind) -> u32 {
     match kind {
         BindingKind::Texture
@@ -318,7 +318,7 @@ pub(crate) const fn heap_kind(kind: BindingKind) -> DescriptorKind {
     }
 }
 
-/// True for what has an array in a heap that shaders see.
+/// True for kinds with an array in shader-visible heaps.
 pub(crate) const fn is_in_heaps(kind: BindingKind) -> bool {
     !kind.is_for_sets_alone() && !matches!(kind, BindingKind::AccelerationStructure)
 }

@@ -148,7 +148,7 @@ impl DescriptorBuffer {
     /// Writes a descriptor.
     ///
     /// # Safety
-    /// What it names is alive, and no other code uses this element of the array.
+    /// The described resource is alive, and no other code uses this element of the array.
     pub(super) unsafe fn write(
         &self,
         descriptors: &Descriptors,
@@ -196,7 +196,7 @@ impl DescriptorBuffer {
             // Heaps hold none.
             (Value::Structure(_), _) => return,
         };
-        // SAFETY: the caller promises what is needed; what the data points to lives until the call returns.
+        // SAFETY: as the caller promises; the data and its pointers live until the call returns.
         unsafe { self.put(descriptors, (array, element), written.kind, data) };
     }
 
@@ -240,8 +240,8 @@ impl DescriptorBuffer {
             return;
         }
         let info = vk::DescriptorGetInfoEXT { ty: vk_type(kind), data, ..Default::default() };
-        // SAFETY: the bytes are inside the buffer, which is mapped as long as it lives, and nobody else uses them,
-        // says the caller. They are as many as a descriptor of the kind has.
+        // SAFETY: the bytes are inside the buffer, which is mapped for its whole lifetime, and the caller
+        // promises that no other code uses them. Their number is the size of a descriptor of the kind.
         unsafe {
             let bytes = self.mapped.get().as_ptr().add(at as usize);
             functions.get_descriptor(&info, core::slice::from_raw_parts_mut(bytes, size as usize));

@@ -1,4 +1,4 @@
-//! Heaps of descriptors: those that shaders do not see, and those that they index.
+//! Heaps of descriptors: for the CPU only, and shader-visible ones, which shaders index.
 
 use core::fmt;
 use std::ffi::CString;
@@ -70,7 +70,7 @@ impl Descriptors {
 }
 
 impl DescriptorHeap {
-    /// What it holds.
+    /// The kind of its descriptors.
     #[must_use]
     pub const fn kind(&self) -> DescriptorKind {
         self.kind
@@ -105,7 +105,7 @@ impl DescriptorHeap {
         self.descriptor_buffer().map(|buffer| buffer.size)
     }
 
-    /// Where the GPU finds it, and what it is for: for a program that binds it itself.
+    /// The address and usage of its buffer, for a program that binds it itself.
     #[must_use]
     pub fn buffer_binding(&self) -> Option<vk::DescriptorBufferBindingInfoEXT<'static>> {
         self.descriptor_buffer().map(DescriptorBuffer::binding)
@@ -125,8 +125,8 @@ impl DescriptorHeap {
         self.indexed().map(|indexed| indexed.layout)
     }
 
-    /// The binding of the array in which shaders find descriptors of a kind; `None` for what is not in the
-    /// heap, and where shaders do not see it.
+    /// The binding of the array in which shaders find descriptors of a kind; `None` for kinds that are not in the
+    /// heap, and if it is not shader-visible.
     ///
     /// With [mutable descriptors](crate::OptionalFeatures::MUTABLE_DESCRIPTORS) that is 0 for all views, but 2
     /// for constants where the heap has [fewer of them](Self::constants). Without them it is 0 for sampled images, 1 for
@@ -166,9 +166,9 @@ impl DescriptorHeap {
     /// ```
     ///
     /// # Errors
-    /// [`DeviceError::InvalidDesc`] for what is not SPIR-V in this machine's byte order, for a binding of the set
-    /// which no heap or this one does not have, for decoration groups, which nothing has written for years, and
-    /// where shaders do not see the heap. Then nothing was changed.
+    /// [`DeviceError::InvalidDesc`] if the words are not SPIR-V in this machine's byte order, for a binding of
+    /// the set that this heap or every heap lacks, for decoration groups, which no compiler has written for
+    /// years, and if the heap is not shader-visible. Nothing was changed then.
     pub fn renumber(&self, spirv: &mut [u32], set: u32) -> Result<(), DeviceError> {
         let hidden =
             DeviceError::invalid_desc("shader_visible", 0_u32, Allowed::Rule("a heap that shaders see"));
@@ -321,8 +321,8 @@ impl DescriptorHeap {
             match &indexed.storage {
                 Storage::Set { set, .. } => {
                     let target = WriteTarget { set: *set, binding: array.binding, element };
-                    // SAFETY: the set is alive and has an array of this kind, of which the index is a part;
-                    // by the contract no other code uses it there, and what is written is alive.
+                    // SAFETY: the set is alive and has an array of this kind, and the index is within it; by the
+                    // contract no other code uses it there, and the written resource is alive.
                     unsafe { writer.write(target, written) };
                 }
                 // SAFETY: the same of the buffer.
@@ -347,7 +347,7 @@ impl DescriptorHeap {
         indexed.arrays.of(kind).ok_or(DeviceError::invalid_value(CallRule::InSetsAlone, kind))
     }
 
-    /// Clears indices: destroys what was made there, or makes it null when `is_poisoned`.
+    /// Clears indices: destroys the objects made there, or makes the descriptors null if `is_poisoned`.
     pub(crate) fn clear(&self, first: u32, count: u32, is_poisoned: bool) {
         let end = first.saturating_add(count).min(self.count);
         match &self.content {
@@ -365,7 +365,7 @@ impl DescriptorHeap {
         }
     }
 
-    /// Makes descriptors of an array null: mutable ones as what they were written last.
+    /// Makes descriptors of an array null: mutable ones with the kind last written to them.
     fn make_null(&self, indexed: &Indexed, array: Array, [first, end]: [u32; 2]) {
         let write = |kind, element, count| {
             // SAFETY: null descriptors are enabled; set or buffer are alive, the indices are inside the array, whose

@@ -99,9 +99,9 @@ impl DescriptorTables {
         }
     }
 
-    /// Heaps that shaders see are buffers, and there are no sets. `is_robust`: accesses of buffers are checked.
-    /// `stages`: those that the device has. Layouts for buffers are not updated after they are bound, so `limits` hold for
-    /// them.
+    /// Stores shader-visible heaps in buffers; there are no sets. `is_robust`: accesses of buffers are checked.
+    /// `stages`: the stages of the device. Layouts for buffers are not updated after they are bound, so `limits`
+    /// apply to them.
     pub(crate) fn use_buffers(
         &mut self,
         limits: &vk::PhysicalDeviceLimits,
@@ -141,7 +141,7 @@ impl DescriptorTables {
         self.sizes = Some(sizes);
     }
 
-    /// What a heap of so many indices that shaders see consists of.
+    /// The arrays of a shader-visible heap of `count` indices.
     pub(super) fn arrays(&self, kind: DescriptorKind, count: u32) -> Arrays {
         let arrays = Arrays::new(kind, count, self.visible_constants, self.is_mutable);
         if self.sizes.is_some() { arrays.in_buffer(self.stages) } else { arrays }
@@ -180,7 +180,7 @@ impl DescriptorTables {
     }
 }
 
-/// The limits of layouts that are not updated after they are bound, as those of such that are.
+/// The limits of layouts that are not updated after bind, in the structure for layouts that are.
 fn plain(limits: &vk::PhysicalDeviceLimits) -> Indexing<'static> {
     Indexing {
         max_update_after_bind_descriptors_in_all_pools: u32::MAX,
@@ -208,9 +208,9 @@ const fn share(limit: u32) -> u32 {
     limit - limit / 8
 }
 
-/// What a heap of views has room for. Arrays of each type are of the same length, and count together with
-/// others. Of mutable descriptors each counts once, as what it is; beside them there may be an array of
-/// constants, where a device has much fewer.
+/// The maximum number of descriptors in a heap of views. Arrays of each type have the same length, and count
+/// together with others. Each mutable descriptor counts once, as its current kind; beside them there may be an
+/// array of constants, if a device has much fewer.
 fn most_resources(found: &Indexing<'_>, constants: u32, is_mutable: bool) -> u32 {
     let (images, texels, all) = if is_mutable { (1, 1, 1) } else { (2, 2, RESOURCES.len() as u32) };
     let most = [

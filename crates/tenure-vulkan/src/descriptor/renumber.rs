@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tenure_core::device::{Allowed, DeviceError};
 
-// What is looked at, by the specification of SPIR-V.
+// The numbers of SPIR-V that are parsed, from its specification.
 const MAGIC: u32 = 0x0723_0203;
 const HEADER: usize = 5;
 const OP_FUNCTION: u32 = 54;

@@ -163,7 +163,7 @@ impl Descriptors {
     }
 }
 
-/// What a pool for so many sets has to hold.
+/// The descriptors that a pool for `sets` sets must hold.
 fn pool_sizes(bindings: &[SetBinding], sets: u32) -> Result<Vec<vk::DescriptorPoolSize>, DeviceError> {
     let mut sizes = Vec::new();
     for kind in BindingKind::ALL {
@@ -240,8 +240,8 @@ impl SetBlock {
         for write in writes {
             let written = self.resolve(write)?;
             let target = WriteTarget { set, binding: write.binding, element: write.element };
-            // SAFETY: the set is alive, and its layout has such a descriptor there; by the contract
-            // no other code uses the set, and what is written is alive.
+            // SAFETY: the set is alive, and its layout has such a descriptor there; by the contract no other code
+            // uses the set, and the written resource is alive.
             unsafe { writer.write(target, written) };
         }
         writer.finish();
@@ -310,7 +310,7 @@ impl<'a> Writer<'a> {
         self.batch.push((target, written));
     }
 
-    /// Writes what is left.
+    /// Writes the pending rest.
     pub(super) fn finish(mut self) {
         self.flush();
     }
@@ -341,7 +341,7 @@ impl<'a> Writer<'a> {
             })
             .collect();
         if !writes.is_empty() {
-            // SAFETY: the caller of `write` promised what is needed of each.
+            // SAFETY: the caller of `write` promised the requirements of each.
             unsafe { self.descriptors.api.device.update_descriptor_sets(&writes, &[]) };
         }
         drop(writes);

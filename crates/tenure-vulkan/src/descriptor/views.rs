@@ -29,7 +29,7 @@ pub(crate) enum Value {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Texels {
     pub(crate) view: vk::BufferView,
-    /// What is in view, for descriptors that are addresses.
+    /// The viewed bytes, for descriptors that are addresses.
     pub(crate) bytes: vk::DescriptorBufferInfo,
     pub(crate) format: vk::Format,
 }
@@ -57,7 +57,7 @@ impl Slot {
         matches!(self, Self::Nothing)
     }
 
-    /// Destroys what was made for it. The GPU is done with it, says the caller.
+    /// Destroys its Vulkan objects. The caller promises that the GPU no longer uses them.
     pub(crate) fn destroy(self, descriptors: &Descriptors) {
         let device = &descriptors.api.device;
         match self {
@@ -260,7 +260,7 @@ impl Descriptors {
                 Allowed::Rule("a multiple of 4, and not 0"),
             ));
         }
-        // The format is checked first: of those that buffers do not have, elements mean nothing.
+        // The format is checked first: elements mean nothing in formats that buffers do not have.
         let format = match elements {
             Elements::Typed(format) => Some(self.texel_format(format, kind)?),
             Elements::Raw | Elements::Structured(_) => None,

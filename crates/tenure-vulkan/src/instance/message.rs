@@ -10,7 +10,7 @@ use ash::vk;
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// For those who debug the layers.
+    /// For developers of the layers.
     Verbose,
     /// For information.
     Info,
@@ -31,7 +31,7 @@ impl Severity {
     }
 }
 
-/// What it is about.
+/// The subject of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MessageKind {
     /// Neither of the others.
@@ -57,7 +57,7 @@ impl MessageKind {
 pub struct Message {
     /// How bad it is.
     pub severity: Severity,
-    /// What it is about.
+    /// Its subject.
     pub kind: MessageKind,
     /// The name of the rule, such as `VUID-vkAllocateMemory-maxMemoryAllocationCount-04101`.
     pub id: String,
@@ -120,8 +120,8 @@ pub(crate) fn messenger_info(sink: &MessageSink) -> vk::DebugUtilsMessengerCreat
 /// The callback of the messenger.
 ///
 /// # Safety
-/// As Vulkan promises: `data` and what it points to are valid during the call, and `user` is what
-/// the messenger was created with.
+/// As Vulkan promises: `data` and its pointers are valid during the call, and `user` is the pointer given to the
+/// messenger.
 unsafe extern "system" fn receive(
     severity: vk::DebugUtilsMessageSeverityFlagsEXT,
     kinds: vk::DebugUtilsMessageTypeFlagsEXT,

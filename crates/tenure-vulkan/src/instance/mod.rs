@@ -215,7 +215,7 @@ impl Plan {
         let (layers, extensions) = (pointers(&self.layers), pointers(&self.extensions));
         let application =
             vk::ApplicationInfo::default().engine_name(c"tenure").api_version(version.to_packed());
-        // What is wrong with the instance itself is said before and after its messenger's life.
+        // Messages about the instance itself come before and after its messenger exists.
         let mut messenger = messenger_info(sink);
         let mut checks = vk::ValidationFeaturesEXT::default().enabled_validation_features(&self.checks);
         let mut info = vk::InstanceCreateInfo::default()

@@ -32,7 +32,7 @@ impl Validation {
     pub const OFF: Self = Self { enabled: false, synchronization: false, best_practices: false };
     /// The layer's own checks.
     pub const CORE: Self = Self { enabled: true, ..Self::OFF };
-    /// And those of synchronization.
+    /// Core and synchronization validation.
     pub const SYNCHRONIZATION: Self = Self { synchronization: true, ..Self::CORE };
 }
 
@@ -62,9 +62,9 @@ pub struct Options {
     pub own_queues: Vec<OwnQueues>,
     /// The newest version of Vulkan to use. *Default*: 1.3.
     pub api_version: ApiVersion,
-    /// Features of Vulkan 1.0 to enable where they are there, beyond what tenure needs.
-    /// *Default*: those that drawing commonly uses (compressed textures, cube arrays, anisotropy,
-    /// indirect draws). Not used with wrapped devices.
+    /// Features of Vulkan 1.0 to enable if available, beyond tenure's requirements. *Default*: the features that
+    /// renderers commonly use (compressed textures, cube arrays, anisotropy, indirect draws). Not used with
+    /// wrapped devices.
     pub features: vk::PhysicalDeviceFeatures,
     /// Extensions of the instance to enable, which must be there. Not used with wrapped instances.
     pub instance_extensions: Vec<CString>,
@@ -123,7 +123,7 @@ impl Options {
         Self { sink: Some(MessageSink::new(sink)), ..self }
     }
 
-    /// Uses at most so many queues; at least one.
+    /// Limits the number of queues; at least one is used.
     #[must_use]
     pub fn max_queues(self, max_queues: usize) -> Self {
         Self { max_queues, ..self }

@@ -8,8 +8,8 @@ use ash::vk;
 use crate::error::CreateError;
 use crate::features::{ApiVersion, OptionalFeatures, Portability};
 
-/// Functions that are called by pointer, by what has to be enabled for them. Each is found by the first of its names that
-/// the device knows: the core's and the extension's.
+/// Functions that are called by pointer, by the feature that they need. Each is found by the first of its names
+/// that the device has: the core's and the extension's.
 macro_rules! calls {
     ($(
         $(#[$attribute:meta])*
@@ -104,7 +104,7 @@ const CORE: &[&CStr] = &[
     c"vkGetDescriptorSetLayoutSupport",
 ];
 
-/// Functions that are called through `ash`, by what has to be enabled for them.
+/// Functions that are called through `ash`, by the feature that they need.
 const CALLED: [(OptionalFeatures, &[&CStr]); 4] = [
     (OptionalFeatures::empty(), CORE),
     (OptionalFeatures::DEBUG_NAMES, &[c"vkSetDebugUtilsObjectNameEXT"]),
@@ -129,16 +129,16 @@ const CALLED: [(OptionalFeatures, &[&CStr]); 4] = [
     ),
 ];
 
-/// A device and what is used of it. Functions that are `None` are not used.
+/// A device with its functions and features. Functions that are `None` are not used.
 pub(crate) struct Api {
     pub(crate) entry: Option<ash::Entry>,
     pub(crate) instance: ash::Instance,
     pub(crate) physical: vk::PhysicalDevice,
     pub(crate) device: ash::Device,
     pub(crate) version: ApiVersion,
-    /// What is used.
+    /// The features in use.
     pub(crate) enabled: OptionalFeatures,
-    /// What is enabled of Vulkan 1.0's features.
+    /// The enabled features of Vulkan 1.0.
     pub(crate) features: vk::PhysicalDeviceFeatures,
     /// The device extensions that are enabled.
     pub(crate) extensions: Vec<CString>,
@@ -169,7 +169,7 @@ pub(crate) struct Handles {
     pub(crate) enabled: OptionalFeatures,
     pub(crate) features: vk::PhysicalDeviceFeatures,
     pub(crate) extensions: Vec<CString>,
-    /// What is enabled of descriptor indexing.
+    /// The enabled features of descriptor indexing.
     pub(crate) indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
     pub(crate) portability: Portability,
     /// Families of queues that are not tenure's, but use its buffers.
@@ -177,7 +177,7 @@ pub(crate) struct Handles {
 }
 
 impl Api {
-    /// Finds the functions of what is enabled.
+    /// Loads the functions of the enabled features.
     pub(crate) fn new(handles: Handles) -> Result<Self, CreateError> {
         for (_, names) in CALLED.iter().filter(|(feature, _)| handles.enabled.contains(*feature)) {
             names.iter().try_for_each(|name| handles.function(&[name]).map(drop))?;

@@ -145,7 +145,7 @@ impl Tables {
         let heap_alignment = padding.max(atom).max(256);
         let shader_alignment =
             limits.min_storage_buffer_offset_alignment.max(limits.min_texel_buffer_offset_alignment);
-        // What is best for copies is advice; where it goes too far it is not taken.
+        // The driver's optimal copy alignments are advice; excessive values are clamped.
         let advised = |value: u64, least: u64| power_of_two(value).clamp(least, 512);
         let name = properties.device_name_as_c_str().unwrap_or_default().to_string_lossy();
         let is_shared = [vk::PhysicalDeviceType::INTEGRATED_GPU, vk::PhysicalDeviceType::CPU];

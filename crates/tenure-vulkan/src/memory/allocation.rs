@@ -35,9 +35,9 @@ impl Address {
 
 /// A `VkDeviceMemory`: a heap, or what a committed resource lives in.
 ///
-/// Memories by the heap, what is placed in it, its tiles and all mappings. It is freed when the last
-/// of them is gone, once the contract has it destroyed: at that very moment when the contract is
-/// kept, and never under a mapping.
+/// Kept alive by the heap, the resources placed in it, its tiles and all mappings. Once the contract has
+/// destroyed it, it is freed when the last of them is dropped: immediately if the caller keeps the contract, and
+/// never under a mapping.
 pub(crate) struct Memory {
     owner: Arc<Memories>,
     pub(crate) handle: vk::DeviceMemory,
@@ -46,8 +46,8 @@ pub(crate) struct Memory {
     pub(crate) kind: MemoryTypeId,
     /// tenure allocated it, or was given it.
     is_ours: bool,
-    /// How many of its bytes count as taken from the device, if it is one of the device's allocations. What was
-    /// imported is no new memory.
+    /// The bytes that count as taken from the device, if it is one of the device's allocations. Imported memory
+    /// does not count.
     counted: Option<u64>,
     /// The types of handles by which it can be exported.
     #[cfg(unix)]
@@ -146,8 +146,8 @@ impl Memories {
             Some(Import::Fd(fd, _)) => info.push_next(fd),
             Some(Import::Host(host, _)) => info.push_next(host),
         };
-        // SAFETY: the memory type exists, the structures in the chain belong to what is enabled. Whoever imports
-        // answers for the handle.
+        // SAFETY: the memory type exists, the structures in the chain belong to enabled features. The importer
+        // promises that the handle is valid.
         match unsafe { self.api.device.allocate_memory(&info, None) } {
             Ok(handle) => Ok(Arc::new(Memory {
                 owner: self.clone(),

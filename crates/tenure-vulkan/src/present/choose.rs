@@ -1,4 +1,4 @@
-//! What a swap chain is made with: what was asked for, as far as the surface has it.
+//! The parameters of a swap chain: the requested ones, as far as the surface supports them.
 
 use ash::vk;
 use tenure_core::device::{Format, Usage};

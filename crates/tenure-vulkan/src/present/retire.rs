@@ -197,7 +197,7 @@ impl Swapchain {
         }
     }
 
-    /// Gives back what is proven not to be in use any more. Never waits.
+    /// Frees objects that are proven to be no longer in use. Never waits.
     pub(super) fn collect(&mut self) -> Result<(), Error> {
         let completed = self.gpu.completed()?;
         let queues = self.gpu.device().queues();
@@ -234,7 +234,7 @@ impl Swapchain {
             are_signalled &= retired.chain.wait_fences(longest.saturating_sub(begun.elapsed()))?;
         }
         if !are_signalled {
-            // Tenure's own work is done: what is left are presentations.
+            // Tenure's own work is done: only presentations are left.
             for (queue, _) in queues.list.iter().zip(&self.can_present).filter(|(_, can)| **can) {
                 // SAFETY: this thread alone uses the queue.
                 let idle = queue.with(|queue| unsafe { queues.api.device.queue_wait_idle(queue) });
@@ -338,7 +338,7 @@ impl Waited {
         self.0.push_back((semaphore, point));
     }
 
-    /// Gives back those whose submissions are complete.
+    /// Frees the semaphores whose submissions are complete.
     pub(super) fn collect(&mut self, queues: &Queues, completed: &SyncPoint) {
         while let Some((semaphore, point)) = self.0.front() {
             if !point.is_covered_by(completed) {

@@ -257,8 +257,8 @@ impl Swapchain {
     /// An image to draw to. `None`: the window is minimised, or [is outdated](Self::is_outdated) so that nothing can
     /// be shown.
     ///
-    /// Waits for one for as long as [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout) says. An image that was dropped without being
-    /// presented is handed out again, with what was drawn to it.
+    /// Waits for an image for at most [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout). An image that
+    /// was dropped without being presented is handed out again, with its contents.
     ///
     /// # Errors
     /// [`SwapchainRule::OneAtATime`] while the program has one, [`SwapchainRule::WindowLost`];
@@ -454,8 +454,9 @@ impl Swapchain {
     ///
     /// # Errors
     /// [`SwapchainRule::ImageHeld`] while the program has an image, or a recording that uses it is open;
-    /// [`Error::Timeout`] when several chains were replaced and the GPU does not finish with them;
-    /// those of [`new`](Self::new). After one that is not the program's mistake there may be no images; it can be called again.
+    /// [`Error::Timeout`] when several chains were replaced and the GPU does not finish with them; and the errors
+    /// of [`new`](Self::new). After an error that is not the program's mistake there may be no images; it can be
+    /// called again.
     pub fn resize(&mut self, size: [u32; 2]) -> Result<(), Error> {
         self.alive()?;
         self.collect()?;

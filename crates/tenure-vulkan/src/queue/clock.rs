@@ -84,8 +84,8 @@ impl Queue {
         call(*handle)
     }
 
-    /// Of the stages of a semaphore those that the queue's family has, as far as stages that draw to the images of
-    /// swap chains go.
+    /// The stages of a semaphore that the queue's family has, considering only stages that draw to the images of
+    /// swap chains.
     pub(super) fn known(&self, stages: vk::PipelineStageFlags2) -> vk::PipelineStageFlags2 {
         use vk::PipelineStageFlags2 as Stages;
         let drawing = [
@@ -252,7 +252,7 @@ impl Queues {
         waits.iter().filter_map(point)
     }
 
-    /// Makes what is submitted to the queue from now on, before submission `signal`, come after `waits`.
+    /// Makes later submissions to the queue, before submission `signal`, wait for `waits`.
     pub(super) fn hold_timeline(
         &self,
         (queue, timeline): (QueueId, &Timeline),

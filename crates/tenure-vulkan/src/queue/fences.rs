@@ -25,7 +25,7 @@ struct InFlight {
     serial: u64,
     /// Queues with threads that wait for it; the last to let go returns it.
     fence: Arc<vk::Fence>,
-    /// Those that it waited for; free when it is complete.
+    /// The semaphores that it waited for; free when it is complete.
     waited: Semaphores,
 }
 
@@ -145,7 +145,7 @@ impl Queues {
         self.after_bridges(&waits, |waited| self.execute_after((queue, fences), work, waited, sync))
     }
 
-    /// Makes what is submitted to the queue from now on, before submission `signal`, come after `waits`.
+    /// Makes later submissions to the queue, before submission `signal`, wait for `waits`.
     pub(super) fn hold_with_fence(
         &self,
         (queue, fences): (QueueId, &Fences),
@@ -300,10 +300,9 @@ impl Queues {
     }
 }
 
-// Fences and binary semaphores that are used again and again: those of presentations, and of submissions where there are
-// no timeline semaphores.
+// Reused fences and binary semaphores: of presentations, and of submissions without timeline semaphores.
 
-/// Those that nothing uses.
+/// The unused ones.
 #[derive(Default)]
 pub(crate) struct SyncPool {
     /// May be signalled.
@@ -336,11 +335,11 @@ impl SyncPool {
     /// Destroys all. Everything else that was taken from here was returned.
     pub(crate) fn destroy(&mut self, device: &ash::Device) {
         for fence in self.fences.get_mut().drain(..).chain(self.lost_fences.get_mut().drain(..)) {
-            // SAFETY: it is ours, and nothing uses what is in the pool.
+            // SAFETY: it is ours, and objects in the pool are not in use.
             unsafe { device.destroy_fence(fence, None) };
         }
         for semaphore in self.semaphores.get_mut().drain(..) {
-            // SAFETY: it is ours, and nothing uses what is in the pool.
+            // SAFETY: it is ours, and objects in the pool are not in use.
             unsafe { device.destroy_semaphore(semaphore, None) };
         }
     }
@@ -355,7 +354,7 @@ impl Queues {
             let made = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) };
             return made.map_err(|result| self.error("vkCreateFence", result));
         };
-        // SAFETY: it is ours, and nothing uses what was in the pool.
+        // SAFETY: it is ours, and objects taken from the pool are not in use.
         match unsafe { device.reset_fences(&[fence]) } {
             Ok(()) => Ok(fence),
             Err(result) => {

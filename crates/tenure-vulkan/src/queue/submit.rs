@@ -10,7 +10,7 @@ use super::Queues;
 use super::clock::{Clock, Queue};
 use crate::error::unsupported;
 
-/// What a submission waits for, and what it signals.
+/// The waits and signals of a submission.
 #[derive(Clone, Copy)]
 pub(crate) struct Sync<'a> {
     pub(crate) waits: &'a [QueueSerial],
@@ -112,7 +112,7 @@ impl SemaphorePoint {
 
 pub(crate) type SemaphorePoints = SmallVec<[SemaphorePoint; 8]>;
 
-/// What is submitted at once.
+/// The content of one submission.
 pub(crate) struct Batch<'a> {
     pub(crate) work: Work<'a>,
     pub(crate) waits: SemaphorePoints,
@@ -178,8 +178,8 @@ impl Queues {
             .command_buffer_infos(&buffers)
             .signal_semaphore_infos(&signals);
         let result = queue.with(|handle| {
-            // SAFETY: all handles are of this device; the queue is used by this thread alone;
-            // `info` and what it points to live until the call returns.
+            // SAFETY: all handles are of this device; the queue is used by this thread alone; `info` and its
+            // pointers live until the call returns.
             unsafe { submit(handle, 1, &raw const info, batch.fence) }
         });
         self.check("vkQueueSubmit2", result)
@@ -296,9 +296,9 @@ impl ExternalSemaphore {
         Self { semaphore, value: Some(value), stages: vk::PipelineStageFlags2::ALL_COMMANDS }
     }
 
-    /// With the stages that wait for it, and those that are done when it is signalled; at first all.
-    /// Barriers of tenure's around states other than `PRESENT` do not name them: choose stages
-    /// that include those of the uses that are to wait. None, and on a device without synchronization2 those
+    /// Sets the stages that wait for it, and the stages that must be done when it is signalled; initially all.
+    /// Tenure's barriers around states other than `PRESENT` do not name them: choose stages that include the
+    /// stages of the uses that are to wait. Empty stages, and on a device without synchronization2 the stages
     /// that came with it, mean all.
     #[must_use]
     pub const fn at_stages(self, stages: vk::PipelineStageFlags2) -> Self {
@@ -363,7 +363,7 @@ impl Queues {
         match sent {
             Ok(()) => Ok(answer),
             Err(lost @ DeviceError::Lost { .. }) => Err(lost),
-            // What was submitted would never be known to be complete.
+            // The completion of this submission could never be detected.
             Err(error) => {
                 Err(self.lose(format!("the program's own submission could not be counted: {error}")))
             }

@@ -54,7 +54,7 @@ pub(crate) fn halves(from: Half, to: Half) -> [Half; 2] {
     [if from.stages.is_empty() { fresh } else { from.writes() }, to]
 }
 
-/// Barriers recorded at once, none of which depends on another of them.
+/// Barriers recorded at once; they must not depend on each other.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) memory: SmallVec<[vk::MemoryBarrier2<'static>; 2]>,
@@ -87,7 +87,7 @@ impl Batch {
         });
     }
 
-    /// What was written so is there for the CPU, once the submission is complete.
+    /// Makes the writes in these states visible to the CPU once the submission is complete.
     pub(crate) fn push_host_reads(&mut self, written: StateUse) {
         let from = Half::of(written).writes();
         if !from.stages.is_empty() {
@@ -233,11 +233,11 @@ fn older_image(barrier: &vk::ImageMemoryBarrier2<'static>) -> vk::ImageMemoryBar
 
 // Memory that changes hands in one batch of barriers.
 //
-// Where the first transition of an image that takes over memory is in the batch, its own barrier
-// waits for the previous owners of the memory: the change of layout comes after them. That is not enough,
-// because an image barrier makes only writes through that image available, and synchronization
-// validation takes its execution dependency, too, to be for that image alone. So all that take over
-// memory share one memory barrier, which is as narrow as what they do.
+// If the batch contains the first transition of an image that takes over memory, its own barrier waits for the
+// previous owners of the memory: the layout change comes after them. That is not enough, because an image barrier
+// makes only writes through that image available, and synchronization validation also takes its execution
+// dependency to be for that image alone. So all resources that take over memory share one memory barrier, limited
+// to their stages and accesses.
 
 /// A resource that takes over memory.
 struct Takeover {

@@ -1,4 +1,4 @@
-//! What is wrong with a copy by itself: the checks made while recording.
+//! Checks of a copy while recording, independent of the resources' states.
 
 use ash::vk;
 use smallvec::SmallVec;

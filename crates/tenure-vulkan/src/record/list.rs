@@ -33,8 +33,8 @@ enum Phase {
 /// [`Device::destroy_list`](tenure_core::device::Device::destroy_list). Dropping it without that
 /// leaks both.
 ///
-/// Copies are recorded for textures in exactly the states `COPY_SRC` and `COPY_DST`: their layouts
-/// go with them. What is wrong with a command comes out of [`close`](tenure_core::device::CommandList::close).
+/// Copies are recorded for textures in exactly the states `COPY_SRC` and `COPY_DST`: their layouts correspond to
+/// these. [`close`](tenure_core::device::CommandList::close) returns the error of an invalid command.
 pub struct List {
     pub(crate) queues: Arc<Queues>,
     pub(super) resources: Arc<Resources>,

@@ -188,8 +188,8 @@ impl List {
         }
     }
 
-    /// What is discarded is a texture that the queue can write; there is nothing to record, because
-    /// contents are given up by leaving `COMMON`.
+    /// Checks that the discarded resource is a texture that the queue can write; no command is needed, because
+    /// leaving `COMMON` discards the contents.
     pub(super) fn check_discard(
         &self,
         resource: &Resource,
@@ -212,8 +212,8 @@ impl List {
                 .memory_barriers(&batch.memory)
                 .buffer_memory_barriers(&batch.buffers)
                 .image_memory_barriers(&batch.images);
-            // SAFETY: the command buffer is open and used by this thread alone; the resources are
-            // alive, and stages and accesses are those that the queue knows.
+            // SAFETY: the command buffer is open and used by this thread alone; the resources are alive, and the
+            // queue supports the stages and accesses.
             unsafe { (calls.barrier)(self.buffer, &raw const info) };
             return;
         }
@@ -230,7 +230,7 @@ impl List {
         written.iter().try_for_each(|state| check::state(self.kind, state))
     }
 
-    /// Lets the CPU see what was written in these states, by anything that was created for them.
+    /// The barrier that makes writes in these states visible to the CPU, for resources of any usage.
     pub(super) fn host_barrier(&self, written: State) -> Batch {
         let mut batch = Batch::default();
         batch.push_host_reads(self.stages.of(written, Usage::all()));

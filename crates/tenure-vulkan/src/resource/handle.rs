@@ -137,7 +137,7 @@ impl Resource {
         }
     }
 
-    /// What it was created as.
+    /// The description it was created with.
     #[must_use]
     pub const fn desc(&self) -> &ResourceDesc {
         &self.desc

@@ -119,7 +119,7 @@ impl Resources {
         };
         let transitions: SmallVec<[_; 16]> = writes.iter().map(transition).collect();
         let count = u32::try_from(transitions.len()).unwrap_or(u32::MAX);
-        // SAFETY: as for the copy; the layout is one of those that the device has named for it.
+        // SAFETY: as for the copy; the device lists the layout among the supported ones.
         let result = unsafe { (calls.transition)(self.api.handle(), count, transitions.as_ptr()) };
         self.check("vkTransitionImageLayout", result)
     }

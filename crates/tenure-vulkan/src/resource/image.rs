@@ -18,7 +18,7 @@ use crate::format::{component_bits, samples, to_vk_format};
 use crate::memory::HandleTypes;
 use crate::usage::image_usage;
 
-/// What is asked about.
+/// The parameters of a format query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Question {
     format: vk::Format,
@@ -148,8 +148,8 @@ impl Resources {
         Ok(found.is_some_and(|found| found.is_optimal))
     }
 
-    /// Reads how to create a texture with plain memory, and what it needs of that: worked out once for
-    /// each description, because a driver may make an image to see what it needs.
+    /// Reads how to create a texture with plain memory, and its memory requirements: computed once for each
+    /// description, because a driver may create an image to find its requirements.
     pub(crate) fn known_image<T>(
         &self,
         info: &TextureInfo,
@@ -321,9 +321,9 @@ impl Resources {
     }
 }
 
-/// What `vkGetPhysicalDeviceImageFormatProperties` refuses as a whole.
+/// The message if `vkGetPhysicalDeviceImageFormatProperties` refuses the image as a whole.
 const NO_SUCH_IMAGE: &str = "textures of this usage and dimension";
-/// What it says of sample counts.
+/// The rule if it refuses the sample count.
 const NO_SUCH_COUNT: &str = "a sample count that the device has for this format and usage";
 
 /// Views that D3D12 makes of any texture: cubes of square arrays, slices of volumes as targets.

@@ -140,12 +140,12 @@ impl Resources {
         let device = &self.api.device;
         match object {
             Object::Buffer(buffer) => {
-                // SAFETY: the buffer is new, and what it needs of the memory was checked.
+                // SAFETY: the buffer is new, and its memory requirements were checked.
                 let bound = unsafe { device.bind_buffer_memory(buffer, memory.handle, offset) };
                 bound.map_err(|result| self.error("vkBindBufferMemory", result))
             }
             Object::Image(image) => {
-                // SAFETY: the image is new, and what it needs of the memory was checked.
+                // SAFETY: the image is new, and its memory requirements were checked.
                 let bound = unsafe { device.bind_image_memory(image, memory.handle, offset) };
                 bound.map_err(|result| self.error("vkBindImageMemory", result))
             }

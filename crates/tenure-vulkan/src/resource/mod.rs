@@ -1,4 +1,4 @@
-//! Buffers and textures: what they need of memory, how they are made, and what the CPU writes to them.
+//! Buffers and textures: memory requirements, creation, and writes by the CPU.
 
 mod handle;
 mod host_copy;
@@ -20,7 +20,7 @@ pub(crate) use object::{Object, Plan};
 use crate::loaded::{Loaded, part_of_device};
 use crate::memory::Memories;
 
-/// The buffers and textures of a device: what is known of them before they are made, and what all of them share.
+/// The buffers and textures of a device: their cached requirements and shared state.
 pub(crate) struct Resources {
     loaded: Arc<Loaded>,
     pub(crate) memory: Arc<Memories>,

@@ -219,10 +219,10 @@ impl Drop for Bare<'_> {
     }
 }
 
-/// What is to be done with the memory of a resource.
+/// How the memory of a resource is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handles {
-    /// It is nobody else's.
+    /// It is not shared.
     None,
     /// It is exported, by whatever handles that is possible.
     Exported,

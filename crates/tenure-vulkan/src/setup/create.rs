@@ -94,7 +94,7 @@ pub(crate) unsafe fn create(
 
 fn own_queues(device: &ash::Device, planned: &[Planned]) -> Vec<OwnQueue> {
     let own = planned.iter().flat_map(Planned::own).map(|(family, index)| OwnQueue {
-        // SAFETY: the device was created with so many queues of this family.
+        // SAFETY: the device was created with more than `index` queues of this family.
         queue: unsafe { device.get_device_queue(family, index) },
         family,
         index,
@@ -113,7 +113,7 @@ pub(crate) fn family_of(families: &[Family], family: u32) -> Family {
     })
 }
 
-/// What is offered and asked for, in a version that may be older than the device's.
+/// The features both supported and requested, for a version that may be older than the device's.
 pub(super) fn wanted(support: &Support, options: &Options, version: ApiVersion) -> OptionalFeatures {
     let too_new = versioned().difference(support.offered_in(version));
     let mut enabled = (support.optional & options.usable()).difference(too_new);
@@ -278,7 +278,7 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> (Tables, DescriptorTable
     if has_buffers {
         properties = properties.push_next(&mut buffers);
     }
-    // SAFETY: the structures in the chain belong to Vulkan 1.1 and to what is enabled.
+    // SAFETY: the structures in the chain belong to Vulkan 1.1 and to enabled features.
     unsafe { instance.get_physical_device_properties2(*physical, &mut properties) };
     let properties = properties.properties;
     // SAFETY: the physical device is one of the instance's.
@@ -298,7 +298,7 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> (Tables, DescriptorTable
     }
     descriptors.cut(maintenance3.max_per_set_descriptors, |layout| {
         let mut support = vk::DescriptorSetLayoutSupport::default();
-        // SAFETY: the layout is valid, and made of what is enabled.
+        // SAFETY: the layout is valid, and uses enabled features only.
         unsafe { handles.device.get_descriptor_set_layout_support(layout, &mut support) };
         support.supported == vk::TRUE
     });
@@ -345,15 +345,15 @@ impl Device {
         unsafe { Self::create_on_with(adapter, options, vk::PhysicalDeviceFeatures2::default()) }
     }
 
-    /// As [`create`](Self::create), with features of the program's own enabled as well: all that are on in the
-    /// chain, Vulkan 1.0's among them. The device must have them; those of [`Options::features`] it may lack.
+    /// As [`create`](Self::create), but also enables the program's own features: all that are set in the chain,
+    /// including Vulkan 1.0's. The device must support them; it may lack features of [`Options::features`].
     ///
     /// The chain is copied, and never written to. What tenure needs is switched on beside it: in the program's
     /// structure where the chain has one for the feature, also in that of a whole version of Vulkan, which may have
     /// no smaller one beside it.
     ///
-    /// Structures that [`ash`] does not know are linked as they are. They are at the end of the chain, behind all
-    /// others, as `push_next` leaves what was pushed first.
+    /// Structures that [`ash`] does not know are linked unchanged. They must be at the end of the chain, behind
+    /// all others; `push_next` leaves the first pushed structure there.
     ///
     /// What [`Options::without`] names and the chain switches on is enabled for the program, and not used by tenure:
     /// [`optional_features`](Self::optional_features) does not name it.
@@ -371,11 +371,11 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`CreateError`]; [`CreateError::NoFeature`] names a feature that the device does not have, but for those of
-    /// structures that `ash` does not know, where it is [`CreateError::Failed`];
-    /// [`CreateError::InvalidFeatures`] for a chain that Vulkan forbids (a structure twice, or of a newer version than
-    /// [`Options::api_version`] allows, or that of a whole version beside a part of it), or with an unknown structure
-    /// before a known one.
+    /// [`CreateError`]; [`CreateError::NoFeature`] names a feature that the device does not have, except for
+    /// structures that `ash` does not know, which give [`CreateError::Failed`]; [`CreateError::InvalidFeatures`]
+    /// for a chain that Vulkan forbids (a structure twice, a structure of a newer version than
+    /// [`Options::api_version`] allows, or a version's structure beside a part of it), or with an unknown
+    /// structure before a known one.
     ///
     /// # Safety
     /// The pointers of the chain are valid during the call. What its features need is enabled: each other, and the

@@ -1,4 +1,4 @@
-//! Which queues of a device are used, and those of the program beside them.
+//! The choice of tenure's queues of a device, and the program's own queues.
 
 use ash::vk;
 use tenure_core::device::{MAX_QUEUES, QueueKind};
@@ -84,7 +84,7 @@ impl Planned {
     }
 }
 
-/// The queues to create of each family: one for each that tenure chose, and those of the program.
+/// The queues to create of each family: tenure's chosen ones, and the program's.
 pub(super) fn plan(
     families: &[Family],
     chosen: &[(QueueKind, u32)],

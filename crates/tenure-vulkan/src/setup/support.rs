@@ -85,7 +85,7 @@ macro_rules! chained {
                 $(self.$field.$switch = vk::Bool32::from(wanted.contains(OptionalFeatures::$feature));)*
             }
 
-            /// Those of `asked` that are switched on; what has no switch stays.
+            /// The features of `asked` whose switch is on, or that have no switch.
             pub(super) fn granted(&self, mut asked: OptionalFeatures) -> OptionalFeatures {
                 $(if self.$field.$switch == vk::FALSE {
                     asked.remove(OptionalFeatures::$feature);
@@ -292,7 +292,7 @@ impl Support {
         Ok(support)
     }
 
-    /// Of the features in the table, those that a version and the extensions allow to ask for.
+    /// The features in the table that a version and the extensions allow.
     pub(crate) fn offered_in(&self, version: ApiVersion) -> OptionalFeatures {
         offered(version, |name| self.has_extension(name))
     }
@@ -330,7 +330,7 @@ impl Support {
     }
 }
 
-/// Those of the Vulkan 1.0 features in both sets.
+/// The Vulkan 1.0 features in both sets.
 pub(crate) fn both(
     wanted: &vk::PhysicalDeviceFeatures,
     offered: &vk::PhysicalDeviceFeatures,

@@ -1,4 +1,4 @@
-//! The program's own memory as a buffer: what is read there needs no copy.
+//! The program's own memory as a buffer, readable by the GPU without a copy.
 
 use core::any::Any;
 use core::fmt;
@@ -71,8 +71,8 @@ impl HostMemory {
     /// Memory that the GPU only reads.
     ///
     /// # Safety
-    /// The bytes are mapped, at least for reading, and stay so until `owner` is dropped. Nobody changes them while a
-    /// submission reads them.
+    /// The bytes are mapped, at least for reading, and stay mapped until `owner` is dropped. They must not change
+    /// while a submission reads them.
     #[must_use]
     pub unsafe fn read_only(address: NonNull<u8>, size: usize, owner: impl Any + Send + Sync) -> Self {
         Self { address, size, is_writable: false, owner: Arc::new(owner) }
@@ -90,8 +90,8 @@ impl HostMemory {
     ///
     /// # Errors
     /// [`ShareError::Unaligned`], [`ShareError::TooSmall`], [`ShareError::MemoryType`]; [`ShareError::Device`]:
-    /// `Unsupported` without [`EXTERNAL_MEMORY_HOST`](OptionalFeatures::EXTERNAL_MEMORY_HOST), for a description
-    /// that is not of a buffer of the GPU alone, or one that writes what is only read, and when the driver refuses;
+    /// `Unsupported` without [`EXTERNAL_MEMORY_HOST`](OptionalFeatures::EXTERNAL_MEMORY_HOST), if the description
+    /// is not of a GPU-only buffer, or writes read-only memory, and when the driver refuses;
     /// [`ShareError::Manager`]. The memory comes back in the error.
     pub fn import(self, gpu: &Gpu<Device>, desc: &BufferDesc) -> Result<Buffer<Device>, RejectedMemory> {
         let import = || {
@@ -146,7 +146,7 @@ impl fmt::Debug for HostMemory {
 pub struct RejectedMemory {
     /// Why.
     pub error: Box<ShareError>,
-    /// What was to be imported.
+    /// The memory of the failed import.
     pub memory: HostMemory,
 }
 
@@ -199,7 +199,7 @@ impl Resources {
         }
         let plan = self.plan_import(desc, HOST)?;
         let mut found = vk::MemoryHostPointerPropertiesEXT::default();
-        // SAFETY: the bytes are mapped, as whoever made `memory` has promised.
+        // SAFETY: the bytes are mapped, as the creator of `memory` has promised.
         let result = unsafe { (calls.properties)(self.api.handle(), HOST, address.cast(), &raw mut found) };
         self.check("vkGetMemoryHostPointerPropertiesEXT", result)?;
         let info =

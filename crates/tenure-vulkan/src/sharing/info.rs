@@ -164,9 +164,9 @@ pub enum ShareError {
         "the exported resource was created with {exporter:016x}, and the description gives {importer:016x}: size, format, usage or features differ"
     )]
     OtherDescription {
-        /// The hash of what it was created with.
+        /// The hash of the description it was created with.
         exporter: u64,
-        /// The hash of what it would be created with here.
+        /// The hash of the description it would be created with here.
         importer: u64,
     },
     /// The memory is smaller than the resource needs.
@@ -205,10 +205,10 @@ pub enum ShareError {
     /// The operating system did not copy the file descriptor.
     #[error("the file descriptor cannot be copied: {reason}")]
     Descriptor {
-        /// What it said.
+        /// The operating system's message.
         reason: String,
     },
-    /// The device refused, or lacks what is needed.
+    /// The device refused, or lacks a required feature.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// The manager refused.

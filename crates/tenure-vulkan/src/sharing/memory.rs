@@ -33,7 +33,7 @@ pub struct Exported {
 pub struct ImportError {
     /// Why.
     pub error: ShareError,
-    /// What was to be imported.
+    /// The handle of the failed import.
     pub handle: OwnedFd,
 }
 
@@ -154,8 +154,8 @@ pub trait Sharing {
     /// A timeline semaphore that another process exported.
     ///
     /// # Errors
-    /// [`ShareError::OtherDevice`], and those of [`create_shared_semaphore`](Self::create_shared_semaphore). The handle
-    /// comes back in the error.
+    /// [`ShareError::OtherDevice`], and the errors of [`create_shared_semaphore`](Self::create_shared_semaphore).
+    /// The handle comes back in the error.
     ///
     /// # Safety
     /// The handle is one that [`SharedSemaphore::export`] gave, with these `ids`.
@@ -300,7 +300,7 @@ impl Resources {
             return Err(ShareError::OtherDescription { exporter: info.created_with, importer });
         }
         let found = self.types_of_handle(calls, handle, info)?;
-        // The driver closes what it has imported.
+        // The driver closes an imported handle.
         let copy = handle.try_clone();
         let copy = copy.map_err(|error| ShareError::Descriptor { reason: error.to_string() })?;
         let fd = vk::ImportMemoryFdInfoKHR::default().handle_type(info.kind.vk()).fd(copy.as_raw_fd());

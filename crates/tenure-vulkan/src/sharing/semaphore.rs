@@ -19,12 +19,12 @@ use crate::queue::{ExternalSemaphore, nanoseconds};
 const OPAQUE_FD: vk::ExternalSemaphoreHandleTypeFlags = vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD;
 
 /// A timeline semaphore that two processes share: made by [`Sharing`](super::Sharing). Recordings wait for its
-/// [values](Self::at) and signal them. It lives until the GPU is done with what was submitted when it was dropped; the
-/// other process keeps its own share.
+/// [values](Self::at) and signal them. After it is dropped it is destroyed when the GPU has completed everything
+/// submitted by then; the other process keeps its own handle.
 ///
-/// Work that waits for a value which the other process never signals, because it has ended, waits for good, and so does
-/// what is submitted after it. [`wait`](Self::wait) with a limit before the submission finds that out in time; afterwards
-/// [`signal`](Self::signal) ends it.
+/// Work that waits for a value which the other process never signals, because it has ended, waits forever, and so
+/// do later submissions. [`wait`](Self::wait) with a limit before the submission detects this in time; afterwards
+/// [`signal`](Self::signal) ends the wait.
 pub struct SharedSemaphore {
     owned: Deferred<Device, OwnedSemaphore>,
 }
@@ -58,7 +58,8 @@ impl Loaded {
             .push_next(&mut timeline);
         let mut found = vk::ExternalSemaphoreProperties::default();
         let (instance, physical) = (&self.api.instance, self.api.physical);
-        // SAFETY: the physical device is one of the instance's, and the structure in the chain is of what is enabled.
+        // SAFETY: the physical device belongs to the instance, and the structure in the chain to an enabled
+        // feature.
         unsafe { instance.get_physical_device_external_semaphore_properties(physical, &info, &mut found) };
         match found.external_semaphore_features.contains(wanted) {
             true => Ok(()),
@@ -79,7 +80,7 @@ impl Loaded {
         if is_exported {
             info = info.push_next(&mut export);
         }
-        // SAFETY: the structures in the chain are of what is enabled.
+        // SAFETY: the structures in the chain belong to enabled features.
         let made = unsafe { self.api.device.create_semaphore(&info, None) };
         let raw = made.map_err(|result| self.error("vkCreateSemaphore", result))?;
         Ok(OwnedSemaphore { loaded: self.clone(), raw })
@@ -108,7 +109,7 @@ impl SharedSemaphore {
         loaded.check_ids(*ids)?;
         let (_, calls) = loaded.semaphore_calls()?;
         let owned = loaded.make_semaphore(0, false)?;
-        // The driver closes what it has imported.
+        // The driver closes an imported handle.
         let copy = handle.try_clone();
         let copy = copy.map_err(|error| ShareError::Descriptor { reason: error.to_string() })?;
         let info = vk::ImportSemaphoreFdInfoKHR::default()
@@ -194,7 +195,7 @@ impl SharedSemaphore {
     /// [`DeviceError::Lost`]; a shortage.
     ///
     /// # Safety
-    /// As [`at`](Self::at): it is more than the value that it has, and less than those of pending signals.
+    /// As [`at`](Self::at): `value` is more than the current value, and less than the values of pending signals.
     pub unsafe fn signal(&self, value: u64) -> Result<(), DeviceError> {
         let loaded = &self.owned.loaded;
         loaded.alive()?;

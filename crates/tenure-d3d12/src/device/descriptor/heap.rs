@@ -27,9 +27,9 @@ pub(crate) const fn heap_type(kind: DescriptorKind) -> D3D12_DESCRIPTOR_HEAP_TYP
 
 /// Descriptors in a row: an `ID3D12DescriptorHeap`.
 ///
-/// The heap, or two of them, that shaders see is set by
-/// [`set_descriptor_heaps`](tenure_core::device::CommandList::set_descriptor_heaps); the program binds
-/// tables from indices of it, and targets from indices of those that shaders do not see:
+/// One or two shader-visible heaps are set by
+/// [`set_descriptor_heaps`](tenure_core::device::CommandList::set_descriptor_heaps); the program binds tables
+/// from indices of these, and targets from indices of heaps that are not shader-visible:
 ///
 /// ```no_run
 /// use tenure_d3d12::{DescriptorHeap, List};
@@ -69,7 +69,7 @@ impl DescriptorHeap {
         &self.raw
     }
 
-    /// What it was created as.
+    /// The description it was created with.
     #[must_use]
     pub const fn desc(&self) -> &DescriptorHeapDesc {
         &self.desc
@@ -130,7 +130,7 @@ impl std::fmt::Debug for DescriptorHeap {
     }
 }
 
-/// The contents of a new heap; `None` when there is no memory for so many.
+/// The contents of a new heap of `count` descriptors; `None` if the host is out of memory.
 fn nothing(count: u32) -> Option<Box<[AtomicU8]>> {
     let count = usize::try_from(count).ok()?;
     let mut contents = Vec::new();

@@ -15,7 +15,7 @@ use crate::device::descriptor::sampler::sampler;
 use crate::device::inner::Inner;
 use crate::device::resource::object::Resource;
 
-/// Descriptors copied by one call at most; so many need no memory.
+/// The most descriptors copied by one call; this number fits on the stack.
 const AT_ONCE: usize = 16;
 
 /// Copies to neighbouring indices that are one call.
@@ -112,7 +112,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Where a descriptor to copy is, and what it is.
+    /// The handle and content of a descriptor to copy.
     fn copied(
         &self,
         to: &DescriptorHeap,
@@ -237,8 +237,8 @@ impl Inner {
         let end = first.saturating_add(count).min(heap.desc.count);
         for index in first..end {
             if let Some(at) = heap.cpu_handle(index).filter(|_| is_poisoned) {
-                // SAFETY: the handle is of a live heap of this device. That it is in nobody else's hands,
-                // the GPU's included, is what the contract asks of the caller: it frees the index.
+                // SAFETY: the handle is of a live heap of this device. By the contract the caller frees the
+                // index, so no other code and no work of the GPU uses it.
                 unsafe { heap.content(index).write_null(&self.raw, at) };
             }
             heap.set_content(index, Content::Nothing);

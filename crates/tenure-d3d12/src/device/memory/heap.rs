@@ -13,7 +13,8 @@ use windows::Win32::Graphics::Dxgi::{
 use crate::device::error::Asked;
 use crate::device::inner::Inner;
 
-/// The heap itself. What is placed in it keeps it, so that it goes last whatever the order.
+/// The heap itself. Resources placed in it hold a reference, so that it is destroyed after them in any order of
+/// drops.
 pub(crate) struct HeapCore {
     pub(crate) raw: ID3D12Heap,
     pub(crate) desc: HeapDesc,
@@ -64,7 +65,7 @@ impl Heap {
         &self.core.raw
     }
 
-    /// What it was created as.
+    /// The description it was created with.
     #[must_use]
     pub fn desc(&self) -> &HeapDesc {
         &self.core.desc

@@ -111,8 +111,8 @@ impl tenure_core::device::Mapping for Mapping {
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let range = self.range(offset, bytes.len())?;
         let start = self.start.map_or_else(|| self.begin(&NOTHING), Ok)?;
-        // SAFETY: so many bytes of the buffer, which is mapped, begin there. Nobody holds a reference
-        // into mapped memory, and all others copy as this does.
+        // SAFETY: this number of bytes of the buffer, which is mapped, begins there. No references into mapped
+        // memory exist, and all other code copies as this does.
         unsafe { mapped::write_bytes(start.add(range.Begin), bytes) };
         if self.start.is_none() {
             self.end(&range);

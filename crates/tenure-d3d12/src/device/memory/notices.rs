@@ -1,4 +1,4 @@
-//! What Windows says about memory without being asked, and what it is told.
+//! Notifications of Windows about memory, and the replies.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl Drop for BudgetEvent {
     }
 }
 
-/// What was asked for and not taken yet.
+/// A pending trim request.
 type Asked = Arc<Mutex<Option<TrimRequest>>>;
 
 /// Who listens, by the number that callbacks are given: a callback may run while its listener goes. Wrappers of one
@@ -93,7 +93,7 @@ impl Device15 {
         let mut found = core::ptr::null_mut();
         // SAFETY: the interface is alive; the pointers are to what outlives the call.
         unsafe { device.query(&raw const DEVICE15, &raw mut found) }.ok().ok()?;
-        // SAFETY: what was answered is that interface, which extends this one, with a reference of its own.
+        // SAFETY: the returned pointer is that interface, which extends this one, with a reference of its own.
         (!found.is_null()).then(|| Self(unsafe { ID3D12Device14::from_raw(found) }))
     }
 
@@ -166,7 +166,7 @@ impl Drop for TrimListener {
     }
 }
 
-/// Called on any thread of the system's. Notes what is asked for, for the end of the frame.
+/// Called on any thread of the system's. Notes the request for the end of the frame.
 unsafe extern "system" fn on_trim(notification: *const Notification) {
     // SAFETY: the runtime passes a structure that is valid during the call.
     let Some(Notification { context, flags, bytes }) = (unsafe { notification.as_ref() }) else { return };

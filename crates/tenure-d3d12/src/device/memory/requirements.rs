@@ -78,10 +78,10 @@ fn check_extent(properties: &Properties, info: &TextureInfo) -> Result<(), Devic
     Ok(())
 }
 
-/// Where a buffer may begin by what it is used as: a driver's tight alignment, 8 B at the least, does
-/// not know. Views of constants and acceleration structures begin at 256 B, raw views at 16 B. Where
-/// rays are traced, what shaders write may be the scratch memory of a build, at 256 B, and what they
-/// read a shader table, at 64 B.
+/// The offset alignment of a buffer by its usage: a driver's tight alignment, at least 8 B, does not consider it.
+/// Views of constants and acceleration structures begin at 256 B, raw views at 16 B. If the device traces rays,
+/// buffers that shaders write may be scratch memory of a build, at 256 B, and buffers that they read may be a
+/// shader table, at 64 B.
 const fn alignment_by_use(caps: &Caps, usage: Usage) -> u64 {
     const WIDEST: u32 = D3D12_RAYTRACING_ACCELERATION_STRUCTURE_BYTE_ALIGNMENT;
     let is_scratch = caps.acceleration_structures && usage.contains(Usage::UNORDERED_ACCESS);
@@ -241,9 +241,9 @@ impl Inner {
         described: &mut Described,
         info: &TextureInfo,
     ) -> Result<D3D12_RESOURCE_ALLOCATION_INFO, DeviceError> {
-        // A tight alignment is the driver's own. Runtimes before Agility SDK 1.619.4 refuse an alignment
-        // beside it, and later ones take it as the least: none is asked for. What it comes to has a
-        // floor for textures as for buffers, 8 B placed and 4 KiB committed.
+        // A tight alignment is the driver's own. Runtimes before Agility SDK 1.619.4 refuse an alignment beside
+        // it, and later ones take it as the minimum: none is set. It has a minimum for textures as for buffers, 8
+        // B placed and 4 KiB committed.
         let has_small = info.samples == 1 || self.caps.small_multisampled;
         let is_asked = self.caps.small_textures && has_small && !self.caps.tight_alignment;
         if let Some(small) = small_alignment(info).filter(|_| is_asked) {
@@ -266,8 +266,8 @@ impl Inner {
         if let (false, Some(device)) = (castable.is_empty(), &self.interfaces.device12) {
             let count = u32::try_from(castable.len()).unwrap_or(u32::MAX);
             let formats = castable.as_ptr();
-            // SAFETY: one description, one count and one pointer to as many formats, all of which
-            // outlive the call.
+            // SAFETY: one description, one count and one pointer to that number of formats, all of which outlive
+            // the call.
             return unsafe {
                 device.GetResourceAllocationInfo3(
                     0,

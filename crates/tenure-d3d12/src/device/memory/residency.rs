@@ -36,10 +36,10 @@ pub(crate) struct Paging {
     order: Mutex<()>,
 }
 
-/// The priority to set on what may have had another one. Windows gives a high one to what is created
-/// as a target or for unordered access, and orders those by their size, in 10 MB, in the lowest 16
-/// bits; heaps for everything, whose flags do not tell, get the same here. (Microsoft's "Residency",
-/// "Default priority algorithm".)
+/// The priority to set on an object that may have had another one. Windows gives a high one to targets and
+/// unordered access resources, and orders these by size, in steps of 10 MB, in the lowest 16 bits; heaps for all
+/// resources, whose flags do not show their content, get the same here. (Microsoft's "Residency", "Default
+/// priority algorithm".)
 pub(crate) fn residency_priority(priority: Priority, size: u64) -> D3D12_RESIDENCY_PRIORITY {
     const STEP: u64 = 10 << 20;
     match priority {
@@ -114,8 +114,8 @@ impl Inner {
         let _in_order = paging.order.lock();
         let fence = self.paging_fence()?;
         let value = paging.newest.load(Ordering::Acquire).saturating_add(1);
-        // Beyond the budget, too: a submission that is larger than the budget has to run all the same,
-        // and whoever calls has evicted what it could before. With `DENY_OVERBUDGET` it would fail.
+        // Beyond the budget, too: a submission that is larger than the budget has to run nevertheless, and the
+        // caller has already evicted everything it could. With `DENY_OVERBUDGET` it would fail.
         // SAFETY: the objects and the fence are alive and of this device.
         unsafe { device.EnqueueMakeResident(D3D12_RESIDENCY_FLAG_NONE, objects, fence, value) }
             .map_err(|error| self.fail(&error, asked))?;
@@ -183,7 +183,7 @@ impl Inner {
         Ok((self.value_of(fence)? < point.0).then_some(fence))
     }
 
-    /// Makes what is submitted to a queue from now on wait for a paging point.
+    /// Makes later submissions to a queue wait for a paging point.
     pub(crate) fn wait_paging(
         &self,
         queue: &Queue,

@@ -253,8 +253,8 @@ pub(crate) fn subresources(
     Ok(())
 }
 
-/// Copies a whole subresource, of which each plane is one of its own. Where the device has no planes, the first
-/// is depth and stencil at once.
+/// Copies a whole subresource; each of its planes is a subresource of the API. If the device has no planes, the
+/// first is depth and stencil at once.
 fn one_subresource(list: &List, (src, dst): (&Resource, &Resource), info: &TextureInfo, index: u32) {
     let planes = if list.device.caps.stencil_copies { info.format.planes().len() } else { 1 };
     for plane in (0_u32..).take(planes) {

@@ -37,9 +37,8 @@ enum Phase {
 
 /// A command allocator with the list recorded from it.
 ///
-/// What is wrong with a command of tenure's is found when it is recorded, by checks of our own,
-/// and comes out of [`close`](CommandList::close); such a command never reaches the driver.
-/// Through [`raw`](Self::raw) the program records its own.
+/// Tenure's commands are checked when they are recorded, and [`close`](CommandList::close) returns the error; an
+/// invalid command never reaches the driver. Through [`raw`](Self::raw) the program records its own commands.
 pub struct List {
     pub(crate) raw: ID3D12GraphicsCommandList,
     /// The same list, where it takes enhanced barriers.
@@ -208,8 +207,8 @@ impl CommandList<Device> for List {
             return Err(DeviceError::broken_rule(CallRule::BegunSound));
         }
         self.phase = Phase::Broken;
-        // SAFETY: both are alive; the caller has made sure that the GPU is done with what was
-        // recorded from the allocator, and the list, its only one, is closed.
+        // SAFETY: both are alive; the caller has made sure that the GPU has completed the commands recorded from
+        // the allocator, and the list, its only one, is closed.
         let begun =
             unsafe { self.allocator.Reset().and_then(|()| self.raw.Reset(&self.allocator, NO_STATE)) };
         begun.map_err(|error| self.device.fail(&error, Asked::Object("ID3D12GraphicsCommandList::Reset")))?;

@@ -65,7 +65,7 @@ fn own_category(desc: &ResourceDesc) -> HeapCategory {
     }
 }
 
-/// The only state that the heap type or the usage allows, or that of what was never used.
+/// The only state that the heap type or the usage allows, or the state of an unused resource.
 const fn initial_state(desc: &ResourceDesc, memory: MemoryTypeId) -> D3D12_RESOURCE_STATES {
     match memory {
         UPLOAD => D3D12_RESOURCE_STATE_GENERIC_READ,

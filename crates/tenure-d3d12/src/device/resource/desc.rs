@@ -66,7 +66,8 @@ impl Described {
 
 /// Describes a resource; it has passed the device's limits.
 ///
-/// The driver's faults are worked around here, so that what it is asked about is what is created.
+/// Applies the workarounds for driver faults, so that requirements are queried for the description that is
+/// created.
 pub(crate) fn describe(
     caps: &Caps,
     workarounds: &Workarounds,
@@ -80,7 +81,7 @@ pub(crate) fn describe(
     work_around(workarounds.actions(desc), desc, &mut described)?;
     let is_shared = desc.usage().contains(Usage::SHARED);
     if is_shared {
-        // Other processes do not see what was in the memory before.
+        // Zeroed, so that other processes do not see the old contents of the memory.
         described.committed = D3D12_HEAP_FLAG_SHARED;
         described.requires_dedicated = true;
     }
@@ -167,8 +168,8 @@ fn texture_flags(usage: Usage) -> D3D12_RESOURCE_FLAGS {
 
 /// The format to create a texture with, and those to cast it to.
 ///
-/// Depth that shaders read is typeless, since no view reads a depth format; so is what is viewed
-/// in other formats, unless the device takes a list of them.
+/// Depth that shaders read is typeless, since no view reads a depth format; textures viewed in other formats are
+/// typeless, too, unless the device accepts a list of formats.
 fn texture_format(
     caps: &Caps,
     info: &TextureInfo,
@@ -293,7 +294,7 @@ mod tests {
         // An adapter that nothing is known against.
         let plain = described(0x1414, 0x8c, depth(Usage::COPY_DST));
         assert!(plain.clear.is_some() && !plain.requires_dedicated && !is_zeroed(&plain));
-        // Gen 12: no clear value, and what is copied to is clean memory of its own.
+        // Gen 12: no clear value, and copy destinations get zeroed memory of their own.
         let made = described(INTEL, 0x4680, depth(Usage::empty()));
         assert!(made.clear.is_none() && !made.requires_dedicated && !is_zeroed(&made));
         let made = described(INTEL, 0x4680, depth(Usage::COPY_DST));

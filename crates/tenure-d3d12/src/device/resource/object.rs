@@ -80,8 +80,8 @@ impl Resource {
         Self { raw, memory, desc, memory_type, address, device: Arc::clone(device) }
     }
 
-    /// Wraps a resource of the program's own, for tenure to use, or to adopt
-    /// (`Gpu::adopt_buffer`, `Gpu::adopt_texture`). `desc` says what it is.
+    /// Wraps a resource of the program's own, for use with tenure, or for adoption (`Gpu::adopt_buffer`,
+    /// `Gpu::adopt_texture`). `desc` describes it.
     ///
     /// The wrapper holds a reference of its own and releases it when it is destroyed: the program
     /// may keep or release its own as it likes.
@@ -103,7 +103,7 @@ impl Resource {
     pub fn from_raw(device: &Device, raw: ID3D12Resource, desc: ResourceDesc) -> Result<Self, DeviceError> {
         match &desc {
             ResourceDesc::Buffer(_) => desc.validate()?,
-            // The images of a swap chain are presented, and nobody can create one.
+            // Images of a swap chain are presented, and cannot be created.
             ResourceDesc::Texture(info) => info.validate()?,
         }
         let mut owner: Option<ID3D12Device> = None;
@@ -138,7 +138,7 @@ impl Resource {
         &self.raw
     }
 
-    /// What it was created as.
+    /// The description it was created with.
     #[must_use]
     pub const fn desc(&self) -> &ResourceDesc {
         &self.desc

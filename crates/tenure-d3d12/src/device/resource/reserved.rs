@@ -267,8 +267,8 @@ fn apply(queue: &ID3D12CommandQueue, change: &Change<'_>) {
         _ => (None, D3D12_TILE_RANGE_FLAG_NULL, 0),
     };
     let tiles = size.NumTiles;
-    // SAFETY: the resource is alive, reserved and of this device; one region and one range, both
-    // inside what they address, and all pointers are to data that outlives the call.
+    // SAFETY: the resource is alive, reserved and of this device; one region and one range, both inside the
+    // resource and the heap, and all pointers are to data that outlives the call.
     unsafe {
         queue.UpdateTileMappings(
             *resource,

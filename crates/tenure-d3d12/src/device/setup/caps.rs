@@ -67,7 +67,7 @@ impl Interfaces {
     }
 }
 
-/// What is offered and not switched off.
+/// The features that are supported and not disabled.
 #[derive(Clone, Debug)]
 pub(crate) struct Caps {
     pub(crate) heap_tier_2: bool,
@@ -123,15 +123,15 @@ pub(crate) const NOTHING: Caps = Caps {
 
 /// Asks for one feature; `None` where the runtime does not know it.
 fn query<T: Default>(device: &ID3D12Device, feature: D3D12_FEATURE) -> Option<T> {
-    // SAFETY: the structures asked for here hold numbers only, and are those of their features: the
-    // runtime checks the size.
+    // SAFETY: the structures used here contain only numbers, and belong to their features: the runtime checks the
+    // size.
     unsafe { ask(device, feature, T::default()) }
 }
 
 /// Asks for one feature with a question in its structure.
 ///
 /// # Safety
-/// `T` is the structure of the feature, and what it points to is alive.
+/// `T` is the structure of the feature, and its pointers are valid.
 pub(crate) unsafe fn ask<T>(device: &ID3D12Device, feature: D3D12_FEATURE, mut data: T) -> Option<T> {
     let size = u32::try_from(size_of::<T>()).ok()?;
     // SAFETY: `data` is a live local of the size given; the rest is the caller's promise.

@@ -15,8 +15,7 @@ use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT_UNKNOWN;
 use crate::device::format::to_dxgi_format;
 use crate::device::setup::caps::ask;
 
-/// What was asked before. The driver's answers do not change, so threads that ask at the same
-/// moment write the same.
+/// The driver's earlier answers. They do not change, so concurrent queries write the same values.
 pub(crate) struct FormatSupport {
     /// `D3D12_FORMAT_SUPPORT1` of each format with [`ASKED`]; 0: not asked yet.
     support: [AtomicU32; Format::ALL.len()],
@@ -111,7 +110,7 @@ impl FormatSupport {
         is_missing.then_some("unordered access to buffers")
     }
 
-    /// True when textures of the format can have so many samples, a power of two up to 16.
+    /// True if textures of the format can have `samples` samples, a power of two up to 16.
     pub(crate) fn has_samples(&self, device: &ID3D12Device, format: Format, samples: u32) -> bool {
         let Some(slot) = self.samples.get(format as usize) else { return false };
         let shift = samples.max(1).ilog2().min(15) * 2;

@@ -45,7 +45,7 @@ pub struct Message {
     pub severity: Severity,
     /// Its number, `D3D12_MESSAGE_ID`.
     pub id: i32,
-    /// What it says.
+    /// The message's text.
     pub text: String,
 }
 
@@ -72,7 +72,7 @@ fn try_enable() -> bool {
     true
 }
 
-/// After so many messages the queue is emptied: one that comes at that moment is lost.
+/// The queue is emptied after this number of messages; a message that arrives at that moment is lost.
 const KEPT: u64 = 4096;
 
 /// Stored messages, from the oldest on.
@@ -173,7 +173,7 @@ impl SharedQueue {
     }
 }
 
-/// The messages of one device, and those of others on its adapter.
+/// The messages of one device, and of others on its adapter.
 pub(crate) struct Messages {
     shared: Option<Arc<SharedQueue>>,
     id: u64,
@@ -192,7 +192,7 @@ impl Messages {
         self.shared.is_some()
     }
 
-    /// Hands out what was said since the last call.
+    /// Delivers the messages since the last call.
     #[inline]
     pub(crate) fn deliver(&self) {
         if let Some(shared) = &self.shared {

@@ -6,13 +6,12 @@ use crate::drivers::AdapterId;
 /// Which faults of drivers are worked around.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DriverFaults {
-    /// Those that the table has for the adapter.
+    /// The faults of the adapter in the table.
     #[default]
     Table,
     /// None.
     Ignored,
-    /// Those that the table has for this adapter, whatever the device is on: for tests of what a
-    /// program meets there.
+    /// The faults of this adapter in the table, on any device: for tests of a program's behaviour there.
     Of(AdapterId),
 }
 
@@ -58,8 +57,8 @@ pub struct Options {
     /// Resources and fences shared with other processes and APIs: see [`Sharing`](crate::Sharing). Off: such resources are
     /// `Unsupported`. *Default*: on.
     pub shared_memory: bool,
-    /// Which faults of drivers are worked around. *Default*: those that the table of
-    /// [`drivers`](crate::drivers) has for the adapter.
+    /// The driver faults to work around. *Default*: the faults that the table of [`drivers`](crate::drivers)
+    /// lists for the adapter.
     pub driver_faults: DriverFaults,
     /// Create reserved resources although the device reports no tiled resources: for tests of the
     /// code path on implementations that take the calls all the same. *Default*: off.

@@ -1,4 +1,4 @@
-//! The DXGI swap chain and what is called on it.
+//! The DXGI swap chain and its calls.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -105,8 +105,8 @@ impl Swapchain {
     ///
     /// The formats are those of the flip model: 8-bit RGBA and BGRA, [`Format::Rgb10A2Unorm`] and
     /// [`Format::Rgba16Float`]; `None` is [`Format::Bgra8Srgb`]. [`PresentMode::Immediate`] needs a system that
-    /// allows tearing, and [`PresentMode::FifoRelaxed`] is [`PresentMode::Fifo`]. As many images may wait to be
-    /// shown as [frames are in flight](tenure_core::FrameConfig::in_flight).
+    /// allows tearing, and [`PresentMode::FifoRelaxed`] is [`PresentMode::Fifo`]. The number of images waiting to
+    /// be shown is at most the number of [frames in flight](tenure_core::FrameConfig::in_flight).
     ///
     /// # Errors
     /// [`Error::Swapchain`]: [`SwapchainRule::WindowLost`] for a window that is gone or has a swap chain,
@@ -165,7 +165,7 @@ impl Swapchain {
             image.arm(None, None);
             self.acquired = Some(index);
         } else if image.progress().finished.is_some() {
-            // What is drawn to it now leaves it in another state.
+            // New drawing leaves it in another state.
             image.rearm(None);
         }
         Ok(Some(SwapchainImage::new(Arc::clone(image))))

@@ -121,7 +121,7 @@ fn buffer_usage(usage: Usage) -> DXGI_USAGE {
     flags
 }
 
-/// DXGI does not say what is wrong with a size.
+/// Checks the size, because DXGI does not report the reason of a refusal.
 pub(super) fn check_size(desc: &SwapchainDesc, size: [u32; 2]) -> Result<(), Error> {
     let most = D3D12_REQ_TEXTURE2D_U_OR_V_DIMENSION;
     match size.into_iter().find(|side| *side > most) {

@@ -31,7 +31,7 @@ struct Block {
     flags: [vk::Bool32; MOST],
 }
 
-/// A structure of a chain: what is known of it, and a copy.
+/// A copy of a structure of a chain, with its description.
 #[derive(Clone, Copy)]
 struct Linked {
     structure: &'static Structure,
@@ -56,7 +56,8 @@ impl Linked {
     unsafe fn copied(structure: &'static Structure, at: *const vk::BaseInStructure<'_>) -> Self {
         let mut link = Self::empty(structure);
         let from = at.cast::<u8>().wrapping_add(core::mem::offset_of!(Block, flags)).cast::<vk::Bool32>();
-        // SAFETY: by the table the structure has so many flags there, and no copy has room for fewer.
+        // SAFETY: by the table the structure has this number of flags there, and every copy has space for at
+        // least as many.
         unsafe { ptr::copy_nonoverlapping(from, link.block.flags.as_mut_ptr(), structure.features.len()) };
         link
     }
@@ -93,7 +94,7 @@ impl Chain {
             let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
             match known(kind) {
                 Some(structure) => {
-                    // SAFETY: the type says what is there.
+                    // SAFETY: the type identifies the structure.
                     chain.push(unsafe { Linked::copied(structure, next) })?;
                 }
                 None if chain.rest.is_null() => chain.rest = next.cast_mut().cast(),
@@ -201,8 +202,8 @@ impl Chain {
         let links = self.links.iter().map(|link| Linked::empty(link.structure)).collect();
         let mut offered = Self { links, rest: ptr::null_mut() };
         let head = offered.link().cast::<vk::PhysicalDeviceFeatures2<'_>>();
-        // SAFETY: the chain is of copies with room for what is written. A driver passes over structures that it
-        // does not know.
+        // SAFETY: the chain consists of copies with space for all fields. A driver skips structures that it does
+        // not know.
         unsafe { (instance.fp_v1_1().get_physical_device_features2)(physical, head) };
         match self.missing(&offered) {
             None => Ok(()),
@@ -222,7 +223,7 @@ impl Chain {
         })
     }
 
-    /// Adds the structures of `own`, or what is on in them where the chain has a place for it.
+    /// Adds the structures of `own`, or only their enabled features if the chain already has a place for them.
     pub(super) fn add(&mut self, own: &Self) {
         for link in &own.links {
             let kind = link.structure.kind;

@@ -1,10 +1,10 @@
 //! Memory that changes hands.
 //!
-//! "Resource Aliasing" of the specification, in two calls. The first has global barriers: they flush
-//! what others wrote to the memory, and order the uses of what has no transition of its own. The
-//! second has the textures' first transitions, from undefined contents. A barrier that discards must
-//! not be combined with one that flushes the same memory: textures that follow writes are discarded
-//! by a command of its own, all others by their transition.
+//! "Resource Aliasing" of the specification, in two calls. The first has global barriers: they flush the writes
+//! of the previous owners of the memory, and order the uses of resources without a transition of their own. The
+//! second has the textures' first transitions, from undefined contents. A barrier that discards must not be
+//! combined with one that flushes the same memory: textures whose memory was written before are discarded by a
+//! separate command, all others by their transition.
 
 use smallvec::SmallVec;
 use tenure_core::device::State;
@@ -67,7 +67,7 @@ impl<K> Takeover<K> {
     }
 }
 
-/// The resources that take over memory in a list: all of a call, and of the calls before it those
+/// The resources that take over memory in a list: all resources of this call, and the resources of earlier calls
 /// that still have subresources without a transition.
 pub(crate) struct Takeovers<K>(SmallVec<[Takeover<K>; 4]>);
 
@@ -85,9 +85,9 @@ impl<K> Takeovers<K> {
 }
 
 impl<K: PartialEq> Takeovers<K> {
-    /// A resource with so many subresources that have transitions (none: a buffer) takes over memory
-    /// that was used in the states `from`, and is used in `to` next, or in any where that is empty. In
-    /// the same list it was used in the states `own`, if in any.
+    /// Adds a resource that takes over memory used in the states `from`. `subresources` is the number that have
+    /// transitions (0 for a buffer). Its next use is in `to`, or in any state if that is empty. `own`: the states
+    /// in which it was used before in the same list, if any.
     pub(super) fn add(
         &mut self,
         stage: Stage,
@@ -119,15 +119,15 @@ impl<K: PartialEq> Takeovers<K> {
         });
     }
 
-    /// A transition from `COMMON` of so many subresources; what it comes after, if the resource takes
-    /// over memory.
+    /// Notes a transition from `COMMON` of `subresources` subresources; returns the scope that it follows, if the
+    /// resource takes over memory.
     pub(super) fn transition(&mut self, resource: &K, subresources: u32) -> Option<Follows> {
         let flushed = self.flush().map(|(_, to)| to.sync);
         let takeover = self.0.iter_mut().find(|takeover| takeover.resource == *resource)?;
         takeover.left = takeover.left.saturating_sub(subresources);
         let is_flushed = takeover.is_flushed();
         let sync = match flushed {
-            // What it waits for contains what the global barrier before it leads to.
+            // Its wait contains the scope after the earlier global barrier.
             _ if takeover.is_earlier && takeover.from.sync != D3D12_BARRIER_SYNC_NONE => takeover.to.sync,
             Some(flushed) if is_flushed => flushed,
             _ => takeover.from.sync,
@@ -141,8 +141,8 @@ impl<K: PartialEq> Takeovers<K> {
         self.combined(|takeover| takeover.is_flushed())
     }
 
-    /// The global barriers of this call, to be executed before its transitions: one that flushes what
-    /// was written, and one for what was read and is not ordered by transitions.
+    /// The global barriers of this call, to be executed before its transitions: one that flushes writes, and one
+    /// for reads that no transition orders.
     pub(super) fn globals(&self) -> impl Iterator<Item = D3D12_GLOBAL_BARRIER> {
         let is_open = |takeover: &Takeover<K>| {
             let is_used = takeover.from.sync != D3D12_BARRIER_SYNC_NONE;
@@ -162,7 +162,7 @@ impl<K: PartialEq> Takeovers<K> {
         scopes.reduce(|one, other| (union(one.0, other.0), union(one.1, other.1)))
     }
 
-    /// The call is recorded: what has had all of its transitions is forgotten.
+    /// Ends a call: removes the resources whose transitions are complete.
     pub(super) fn end_call(&mut self) {
         self.0.retain(|takeover| takeover.left > 0);
         self.0.iter_mut().for_each(|takeover| takeover.is_earlier = true);

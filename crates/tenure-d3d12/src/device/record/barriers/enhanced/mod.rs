@@ -120,7 +120,7 @@ struct Translated<'a> {
     /// Flushes, and orders uses of memory that changes hands; before all else.
     before: Groups,
     barriers: Groups,
-    /// What is discarded by a command after the barriers.
+    /// The subresources that a command after the barriers discards.
     discards: SmallVec<[(&'a Resource, Subresource); 2]>,
     /// After the discards: to other states than those in which textures are discarded.
     after: Groups,

@@ -13,7 +13,7 @@ use windows::Win32::Graphics::Direct3D12::{
 use super::super::discard::is_recorded;
 use super::scope::{Scope, Stage};
 
-/// The layout of a texture in a state. Empty: `UNDEFINED`, for what has no contents.
+/// The layout of a texture in a state. An empty state is `UNDEFINED`, for a texture without contents.
 ///
 /// ```no_run
 /// use tenure_core::device::State;

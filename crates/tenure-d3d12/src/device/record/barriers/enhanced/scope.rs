@@ -93,8 +93,8 @@ impl Stage {
         if state.is_empty() { NO_USE } else { Scope { sync, access } }
     }
 
-    /// Every write that the queue can make, at any stage. "Common" as what was before means the same,
-    /// but the debug layer warns of it.
+    /// Every write that the queue can make, at any stage. "Common" as the access before means the same, but the
+    /// debug layer warns of it.
     pub(super) fn any_write(self) -> Scope {
         let writes = State::WRITES | State::ACCELERATION_STRUCTURE;
         let traced = if self.is_traced { writes } else { State::WRITES };
