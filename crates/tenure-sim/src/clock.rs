@@ -1,4 +1,4 @@
-//! Vector clocks: which submissions of which queues are known to be done. And the clock of timestamps.
+//! Vector clocks of the completed submissions of each queue, and the clock of timestamps.
 //!
 //! Mattern's and Fidge's vector time (1988), one component a queue. Within a queue submissions
 //! run in order, so one number stands for all up to it.
@@ -30,14 +30,14 @@ impl Clock {
             .find_map(|((mine, done), queue)| (mine > done).then_some((QueueId(queue), *mine)))
     }
 
-    /// What is known when both are known.
+    /// The union of both.
     pub(crate) fn join(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
             *mine = (*mine).max(*theirs);
         }
     }
 
-    /// What is known in either case; `except` is left alone.
+    /// The intersection of both; `except` is left alone.
     pub(crate) fn meet(&mut self, other: &Self, except: QueueId) {
         for (queue, (mine, theirs)) in self.0.iter_mut().zip(&other.0).enumerate() {
             if queue != except.index() {

@@ -71,9 +71,9 @@ pub(crate) enum Command {
         span: Span,
         state: State,
     },
-    /// The copies that follow may read what was never written.
+    /// Later copies may read bytes that were never written.
     KeepUnwritten,
-    /// The CPU sees what was written in these states.
+    /// Makes writes in these states visible to the CPU.
     MakeVisible {
         written: State,
     },
@@ -243,8 +243,8 @@ impl Command {
         }
     }
 
-    /// Calls `visit` with each part of a resource whose bytes it reads or writes, those of acceleration structures
-    /// included. A barrier touches none.
+    /// Calls `visit` with each part of a resource that it reads or writes, including acceleration structures. A
+    /// barrier touches none.
     pub(crate) fn touches(&self, mut visit: impl FnMut(&Arc<ResourceState>, Span)) {
         self.accesses(|resource, span, _| visit(resource, span));
         self.structures(|structure| visit(structure.resource(), structure.span()));

@@ -110,7 +110,7 @@ impl Shared {
         Ok(Requirements { prefers_dedicated, requires_dedicated, memory_types, ..needs })
     }
 
-    /// The memory types that can be shared: on Direct3D 12 those that the CPU does not see.
+    /// The memory types that can be shared: on Direct3D 12 the ones that are not host-visible.
     fn shareable_types(&self) -> u32 {
         let is_d3d12 = self.is_d3d12();
         memory_types(&self.properties, |flags| !is_d3d12 || !flags.contains(MemoryFlags::HOST_VISIBLE))
@@ -131,7 +131,7 @@ impl Shared {
         Layout::linear(desc).ok_or_else(too_large)
     }
 
-    /// Creates what is described by `created`, and has it be what is described by `desc`.
+    /// Creates a resource by the description `created`, and reports `desc` as its description.
     pub(crate) fn create_committed(
         &self,
         created: &ResourceDesc,
@@ -270,8 +270,8 @@ impl Shared {
         ))
     }
 
-    /// The memory types that tiles can be mapped to. Of those that a resource of the description can be placed in these
-    /// are the device's own that the CPU does not see, as on Direct3D 12 and with NVIDIA's driver for Vulkan.
+    /// The memory types that tiles can be mapped to: among the types that the resource can be placed in, the
+    /// device-local ones that are not host-visible, as on Direct3D 12 and with NVIDIA's driver for Vulkan.
     pub(crate) fn tile_types(&self, desc: &ResourceDesc) -> Result<u32, DeviceError> {
         let placed = self.requirements_of(&least(desc))?.memory_types;
         let is_local = |flags: MemoryFlags| flags.contains(MemoryFlags::DEVICE_LOCAL);
@@ -308,7 +308,7 @@ impl Shared {
             Memory::Placed { tenant, .. } => Arc::clone(&tenant.states),
             _ => Arc::new(Mutex::new(States::new(&self.properties, desc, flags))),
         };
-        // Those of swap chains are initialised, and so are those that another device has had.
+        // Images of swap chains count as initialised, and so do resources that another device has had.
         let is_target = desc.usage().intersects(Usage::RENDER_TARGET | Usage::DEPTH_STENCIL)
             && !desc.usage().contains(Usage::PRESENT)
             && sharing.is_none()

@@ -290,7 +290,7 @@ fn copy(src: &Memory, src_offset: u64, dst: &Memory, dst_offset: u64, size: u64)
     }
 }
 
-/// Copies the bytes of some ranges to those of others, in their order, until either end.
+/// Copies the bytes of the ranges `from` to the ranges `to`, in order, until either end.
 fn copy_ranges((src, from): (&Memory, Ranges), (dst, to): (&Memory, Ranges)) {
     let (mut from, mut to) = (from.into_iter(), to.into_iter());
     let (mut read, mut write) = (0..0, 0..0);

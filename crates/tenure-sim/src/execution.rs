@@ -42,7 +42,7 @@ pub(crate) struct Execution<'a> {
     pub(crate) queue: QueueId,
     pub(crate) serial: u64,
     pub(crate) point: ExecutionPoint,
-    /// What is ordered before this submission.
+    /// The submissions ordered before this one.
     pub(crate) clock: Clock,
     /// What everybody is ordered after.
     pub(crate) floor: Clock,
@@ -54,7 +54,7 @@ pub(crate) struct Execution<'a> {
     pub(crate) counters: [u64; QueryKind::STATISTICS],
     /// The descriptor heaps that the list has set, by number: of resources, of samplers.
     pub(crate) heaps: [Option<u64>; 2],
-    /// Copies of the list may read what was never written.
+    /// Copies of the list may read bytes that were never written.
     pub(crate) keeps_unwritten: bool,
     /// To decay at the end.
     touched: Vec<Arc<ResourceState>>,

@@ -105,9 +105,9 @@ pub(crate) struct FaultState {
 pub enum BarrierChange {
     /// It has no effect.
     Lost,
-    /// A transition names this as the state before. An unordered barrier stays what it is.
+    /// A transition names this as the state before. An unordered barrier is unchanged.
     Before(State),
-    /// A transition leads to this state. An unordered barrier stays what it is.
+    /// A transition leads to this state. An unordered barrier is unchanged.
     After(State),
 }
 

@@ -9,9 +9,9 @@ use crate::hazard::HazardKind;
 use crate::points::{ExternalPoint, FenceState, Progress};
 use crate::timeline::Queues;
 
-/// A fence or semaphore of the program's own, for tests of what it shares with tenure: Direct3D 12's fence
-/// or Vulkan's timeline semaphore ([`Device::create_fence`](crate::Device::create_fence)), or a binary
-/// semaphore ([`Device::create_semaphore`](crate::Device::create_semaphore)).
+/// A fence or semaphore of the program's own, for tests of synchronisation with tenure: Direct3D 12's fence or
+/// Vulkan's timeline semaphore ([`Device::create_fence`](crate::Device::create_fence)), or a binary semaphore
+/// ([`Device::create_semaphore`](crate::Device::create_semaphore)).
 ///
 /// The device notes as a [`Hazard`](crate::Hazard) a point that is waited for and never reached, one that is
 /// signalled twice, and a fence that is destroyed while a submission that uses it was not seen complete.
@@ -26,7 +26,7 @@ impl Fence {
         Self { queues: Arc::clone(queues), state: FenceState::new(queues, name, progress) }
     }
 
-    /// Notes that other devices may know it from now on; what they share.
+    /// Notes that other devices may use it from now on; returns the shared state.
     pub(crate) fn share(&self) -> &Arc<Mutex<Progress>> {
         let progress = &self.state.progress;
         progress.lock().note_shared();

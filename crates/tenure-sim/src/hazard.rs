@@ -82,7 +82,7 @@ pub enum HazardKind {
     QueueRace,
     /// A descriptor is used that was never written, or was freed, or whose resource is destroyed.
     DeadDescriptor,
-    /// A descriptor is used as what it is not.
+    /// A descriptor is used as another kind.
     WrongDescriptor,
     /// A descriptor, or on Vulkan a set or a view, was overwritten or freed while the CPU had not
     /// seen a submission complete that reads it; or a set was changed after it was recorded.
@@ -201,14 +201,14 @@ impl fmt::Display for Origin {
 
 /// One mistake that a real driver would have let pass.
 ///
-/// `Display` gives one line: the kind, the objects by name, what is wrong, and the call.
+/// `Display` gives one line: the kind, the objects by name, the fault, and the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hazard {
     /// What kind of mistake.
     pub kind: HazardKind,
     /// The objects involved, the offender first: `texture 'bloom' (#7)`.
     pub objects: Vec<String>,
-    /// What is wrong, with the numbers.
+    /// The fault, with the numbers.
     pub detail: String,
     /// The call that caused it.
     pub origin: Origin,

@@ -57,7 +57,7 @@ pub enum Step {
         /// The subresources, as indices.
         subresources: Range<u32>,
     },
-    /// What was written in these states becomes visible to the CPU.
+    /// Writes in these states become visible to the CPU.
     MakeVisible {
         /// The states.
         written: State,

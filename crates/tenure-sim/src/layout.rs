@@ -163,7 +163,7 @@ impl Layout {
         }
     }
 
-    /// Bytes of a mip before its stencil, if that is what is meant.
+    /// Bytes of a mip before its stencil, if the region is stencil; otherwise 0.
     fn plane_base(&self, region: &TextureRegion) -> u64 {
         match (region.plane, self.texture()) {
             (Plane::Stencil, Some(info)) => plane_bytes(info, region.mip, Plane::First).unwrap_or(0),
@@ -251,7 +251,7 @@ fn plane_bytes(info: &TextureInfo, mip: u32, plane: Plane) -> Option<u64> {
         .checked_mul(u64::from(info.samples))
 }
 
-/// Bytes of a tile of so many blocks across and down before its stencil, if that is the plane.
+/// Bytes of a tile of `across` by `down` blocks before its stencil, if that is the plane; otherwise 0.
 fn tile_plane_base(info: &TextureInfo, [across, down]: [u64; 2], plane: Plane) -> u64 {
     match (plane, info.format.plane_block(Plane::First)) {
         (Plane::Stencil, Some(block)) => across * down * u64::from(block.bytes),

@@ -1,9 +1,8 @@
 //! A simulated GPU that finds the memory hazards no driver reports.
 //!
-//! [`Device`] is a complete device behind tenure's contract
-//! ([`tenure_core::device::Device`]), in software, with no GPU, no driver and no `unsafe`. It moves
-//! real bytes, its queues run behind the CPU as far as you choose, and it checks each use of each
-//! byte against what was promised for it.
+//! [`Device`] is a complete device behind tenure's contract ([`tenure_core::device::Device`]), in software, with
+//! no GPU, no driver and no `unsafe`. It copies real bytes, its queues run behind the CPU by a configurable lag,
+//! and it checks each use of each byte against the contract.
 //!
 //! # Use it in your engine's CI
 //!
@@ -158,35 +157,34 @@
 //! **Races** are found by vector clocks, so it does not matter which queue happened to run first. A
 //! transition that changes a layout or a legacy state counts as a write of a texture's bytes.
 //!
-//! **Descriptors** are those of the API that the profile has: `d3d12` profiles have heaps, `vulkan`
-//! ones sets, and but for `vulkan-mobile` heaps that are updated after they are bound. A list uses
-//! them by [`List::use_descriptor`], [`List::read_descriptor`] and [`List::sample_descriptor`],
-//! which touch what is in view and nothing else. What is in a heap that shaders see is read when the
-//! command runs; a set stays as it was recorded. A copy of a descriptor is one of its own on Direct3D
-//! 12; on Vulkan it refers to the view it was made from, unless that is a plain range of bytes.
-//! Descriptors keep nothing alive.
+//! **Descriptors** follow the API of the profile: `d3d12` profiles have heaps, `vulkan` ones sets, and all but
+//! `vulkan-mobile` heaps that are updated after they are bound. A list uses them by [`List::use_descriptor`],
+//! [`List::read_descriptor`] and [`List::sample_descriptor`], which touch only the viewed bytes. The content of a
+//! shader-visible heap is read when the command runs; a set stays as it was recorded. A copy of a descriptor is
+//! independent on Direct3D 12; on Vulkan it refers to the original view, unless that is a plain range of bytes.
+//! Descriptors do not keep resources alive.
 //!
 //! **Queries**: all queues share one clock, which each command advances, and whose counter soon begins again at 0
 //! on the profile with few bits (`vulkan-mobile`). Each use of a target counts as a draw of one sample, each
 //! unordered access as a dispatch. Vulkan's queues for copies alone have no timestamps.
 //!
-//! **Acceleration structures** are built by an invented command, [`List::build_acceleration_structure`], which
-//! says what the result refers to and how large it is when compacted, and read by [`List::trace_rays`] with
-//! all that they refer to. Builds and copies come after what was done with the same bytes, reads after what
-//! wrote them, by a barrier; so does a build after another with the same scratch memory.
+//! **Acceleration structures** are built by an invented command, [`List::build_acceleration_structure`], with the
+//! structures that the result refers to and its compacted size, and read by [`List::trace_rays`], including every
+//! structure they refer to. Builds and copies must be ordered after earlier uses of the same bytes, reads after
+//! the writes, by a barrier; so must a build after another with the same scratch memory.
 //!
 //! # Paging
 //!
-//! With [`Options::paging`] the device pages the memory that is local to it. A block is a heap or a committed
-//! resource. It is resident when it is made; on `d3d12` profiles the program makes it resident and evicts it
-//! (`Device::make_resident`, `Device::evict`), counted as Direct3D 12 does, and each submission waits for the paging
-//! point of what it uses. Where more is resident than the budget grants, the operating system moves blocks out:
-//! of the lowest priority first, of those what was used least recently, and none that work in flight uses. What a
-//! submission uses of these is brought back if there is room, in place of what has no higher priority, and read over
-//! the link if not; both cost time. The budget follows [`Paging::script`], and the usage that
-//! [`budget`](tenure_core::device::Device::budget) reports is what is resident. All that counts is in
-//! [`Device::paging_stats`], to the byte: also what was brought in with a block and nothing used. Blocks may together be
-//! as large as all memory heaps are.
+//! With [`Options::paging`] the device pages its local memory. A block is a heap or a committed resource. It is
+//! resident when it is made; on `d3d12` profiles the program makes it resident and evicts it
+//! (`Device::make_resident`, `Device::evict`), counted as in Direct3D 12, and each submission waits for the
+//! paging point of its blocks. If more is resident than the budget grants, the operating system demotes blocks:
+//! the lowest priority first, the least recently used first within it, and none that work in flight uses. A
+//! submission's demoted blocks are brought back if there is space, in place of blocks of at most the same
+//! priority, and otherwise read over the link; both cost time. The budget follows [`Paging::script`], and the
+//! usage that [`budget`](tenure_core::device::Device::budget) reports is the resident bytes.
+//! [`Device::paging_stats`] counts all of this to the byte, including bytes that were brought in with a block but
+//! not used. The blocks' total may be as large as all memory heaps together.
 //!
 //! Without it memory over the budget works as any other, and memory over the heap's size is refused. The heaps behind
 //! tiles count as used only by the submissions that map them.
@@ -208,10 +206,10 @@
 //!
 //! # Cost
 //!
-//! A mapped write checks the bounds, a few counters, and copies; the history of a byte is looked up
-//! only while something in flight uses that buffer. Executing a command is O(log n) in the ranges
-//! in flight. Queues share one lock; resources, heaps and logs have their own.
-//! [`Device::calls`] counts driver calls and what they would have cost by a model ([`Costs`]).
+//! A mapped write checks the bounds, a few counters, and copies; the history of a byte is looked up only while
+//! work in flight uses that buffer. Executing a command is O(log n) in the ranges in flight. Queues share one
+//! lock; resources, heaps and logs have their own. [`Device::calls`] counts driver calls and their cost by a
+//! model ([`Costs`]).
 
 #![warn(missing_debug_implementations)]
 #![forbid(unsafe_code)]

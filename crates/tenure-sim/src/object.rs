@@ -81,7 +81,7 @@ impl fmt::Display for Label {
 pub struct LiveObject {
     /// Its number, in order of creation.
     pub id: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: ObjectKind,
     /// Its name, as given by `set_name`.
     pub name: Option<String>,

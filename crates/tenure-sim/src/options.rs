@@ -102,7 +102,7 @@ pub struct Options {
     /// The CPU writes texels where they stay, as with `VK_EXT_host_image_copy`. On Vulkan profiles. *Default*: as
     /// the profile says.
     pub texture_writes: Option<bool>,
-    /// What it offers of descriptors. *Default*: as the profile says.
+    /// The descriptor limits. *Default*: the profile's.
     pub descriptors: Option<DescriptorLimits>,
     /// How memory is paged. *Default*: it is not, and memory over the budget works as any other.
     pub paging: Option<Paging>,

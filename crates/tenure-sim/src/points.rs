@@ -23,7 +23,8 @@ pub(crate) struct Progress {
     value: u64,
     /// The largest value that a submission, or the CPU, is known to signal.
     promised: u64,
-    /// The values reached, with what is ordered before them on the device of that number.
+    /// The values reached, each with the number of the signalling device and the submissions there that are
+    /// ordered before it.
     reached: VecDeque<(u64, u64, Clock)>,
     /// Of a binary semaphore, the waits submitted.
     waits: u64,
@@ -53,7 +54,7 @@ impl Progress {
         self.is_shared = true;
     }
 
-    /// What was to signal it never happens.
+    /// Cancels the pending signals, which will never happen.
     pub(crate) fn forget_promises(&mut self) {
         self.promised = self.value;
     }
@@ -82,8 +83,8 @@ impl FenceState {
         progress.is_shared || progress.promised.max(progress.value) >= value
     }
 
-    /// What is ordered before a value that is reached. Another device that has signalled it may have waited for all
-    /// that this one had signalled before.
+    /// The submissions ordered before a reached value. Another device that has signalled it may have waited for
+    /// all earlier signals of this device.
     pub(crate) fn clock_at(&self, value: u64) -> Clock {
         let progress = self.progress.lock();
         let mut known = Clock::default();
@@ -182,7 +183,7 @@ impl Shared {
         true
     }
 
-    /// Notes that a submission waits for points; those of binary semaphores get the number of their signal.
+    /// Notes that a submission waits for points; points of binary semaphores get the number of their signal.
     pub(crate) fn note_external_waits(
         &self,
         at: QueueSerial,

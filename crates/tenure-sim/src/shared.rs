@@ -165,7 +165,7 @@ impl Shared {
         }
     }
 
-    /// A range of GPU addresses that nobody else has; a gap of a page follows it.
+    /// Allocates a unique range of GPU addresses; a gap of a page follows it.
     pub(crate) fn addresses(&self, size: u64, alignment: u64) -> Result<u64, DeviceError> {
         const GUARD: u64 = 64 << 10;
         let place = |next: u64| {

@@ -112,16 +112,16 @@ impl Device {
         Ok(made)
     }
 
-    /// A fence that another device made, in this one's own words: both see its value rise, whoever signals it.
+    /// Imports a fence of another device: both see its value rise, whichever device signals it.
     #[must_use]
     pub fn import_fence(&self, fence: &SharedFence, name: &str) -> Fence {
         self.queues().fences.note(&fence.0);
         Fence::new(self.queues(), name, &fence.0)
     }
 
-    /// Plays the end of the device's process, at any moment: what is in flight never happens, its fences stay at the
-    /// values they have, and the memory that it had acquired is anybody's. Its handles are gone: nothing that it made
-    /// counts as a leak. What other devices share with it lives on.
+    /// Simulates the end of the device's process, at any moment: work in flight never happens, its fences stay at
+    /// their values, and the memory that it had acquired becomes available to every device. Its handles are
+    /// closed: its objects do not count as leaks. Resources shared with other devices stay alive.
     ///
     /// From here on each of its own calls answers [`DeviceError::Lost`].
     pub fn end_process(&self) {
@@ -148,8 +148,8 @@ impl SharedHandle {
 }
 
 impl Fence {
-    /// A handle to it, for [`Device::import_fence`]. Of a binary semaphore only one device may use what is shared at a
-    /// time.
+    /// A handle to it, for [`Device::import_fence`]. A shared binary semaphore may be used by only one device at
+    /// a time.
     #[must_use]
     pub fn export(&self) -> SharedFence {
         SharedFence(Arc::clone(self.share()))

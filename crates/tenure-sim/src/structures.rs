@@ -1,4 +1,4 @@
-//! Acceleration structures: what a build, a copy and a trace do with them, and what is wrong with that.
+//! Acceleration structures: the execution and checks of builds, copies and traces.
 //!
 //! There is no geometry. A build notes how many bytes its result has and which structures it refers to, a
 //! trace reads them all.
@@ -197,7 +197,7 @@ impl Execution<'_> {
         }
     }
 
-    /// Reads a structure; what it holds, unless it is gone or not built.
+    /// Reads a structure; returns its content, or `None` if it is destroyed or not built.
     fn read_structure(&mut self, structure: &Arc<StructureState>) -> Option<Content> {
         if !self.access_structure(structure, false) {
             return None;

@@ -56,7 +56,7 @@ costs! {
     submit = 5_000;
     /// An update of tile mappings.
     update_tiles = 10_000;
-    /// Making blocks resident or evicting them, before what is moved, or changing the priority of one.
+    /// Making blocks resident or evicting them, without the transfers, or changing the priority of one.
     residency = 10_000;
     /// A heap of descriptors, a set layout, or a block of sets: making or destroying it.
     descriptor_heap = 20_000;

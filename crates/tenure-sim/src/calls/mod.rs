@@ -1,4 +1,4 @@
-//! How often each driver call was made, and what it would have cost.
+//! The number of driver calls of each kind, and their modelled cost.
 
 mod costs;
 

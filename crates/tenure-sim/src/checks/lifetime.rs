@@ -1,4 +1,4 @@
-//! Nothing uses what is destroyed.
+//! Checks that destroyed objects are not used.
 
 use std::sync::Arc;
 

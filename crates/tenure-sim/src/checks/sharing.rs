@@ -12,7 +12,7 @@ use crate::resource::ResourceState;
 use crate::states::Role;
 
 impl Execution<'_> {
-    /// The device has what it uses.
+    /// Checks that the device holds the shared resource that it uses.
     pub(super) fn check_held(&self, resource: &ResourceState) {
         if let Some(sharing) = &resource.sharing {
             self.report_handover(resource, sharing.check_use(resource.device));

@@ -72,8 +72,8 @@ impl Shared {
         races
     }
 
-    /// What is wrong with an access by the CPU to `piece` of a memory, the bytes `range` of its resource,
-    /// where a write takes whole atoms of so many bytes along.
+    /// The conflict of an access by the CPU to `piece` of a memory, the bytes `range` of its resource, if any; a
+    /// write includes whole atoms of `atom` bytes.
     fn cpu_conflict(
         &self,
         store: &Store,
@@ -137,7 +137,8 @@ impl Shared {
         }
     }
 
-    /// The CPU reads what it sees. `is_known`: it has written these bytes itself, or was told about them.
+    /// Checks that the bytes read by the CPU are visible to it. `is_known`: the CPU wrote these bytes itself, or
+    /// a barrier made them visible.
     fn check_visible(&self, resource: &ResourceState, range: Range<u64>, is_known: bool, call: &'static str) {
         let mut hidden = resource.hidden.lock();
         let found = if is_known { None } else { hidden.first(&self.host_barriers, &range) };

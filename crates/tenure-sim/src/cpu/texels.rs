@@ -16,7 +16,7 @@ use crate::shared::Shared;
 
 const CALL: &str = "write_texture";
 
-/// Those whose layouts a driver names that writes texels as the GPU has them.
+/// The states whose layouts a driver lists that writes texels in the GPU's own format.
 const STATES: State = State::SHADER_READ
     .union(State::COPY_SRC)
     .union(State::RESOLVE_SRC)

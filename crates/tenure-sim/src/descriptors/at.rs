@@ -94,7 +94,7 @@ impl At {
         }
     }
 
-    /// What is there now.
+    /// The current content of the slot.
     pub(crate) fn slot(&self) -> Slot {
         match &self.slots {
             Slots::Heap(heap) => heap.slot(self.index),
@@ -103,12 +103,12 @@ impl At {
         }
     }
 
-    /// What it says now.
+    /// The resource or sampler that it currently describes.
     pub(crate) fn what(&self) -> Option<What> {
         self.read(&self.slot())
     }
 
-    /// What it says when this is there; nothing when its offset leads out of the buffer.
+    /// The resource or sampler described by this content; `None` if its offset leads out of the buffer.
     pub(crate) fn read(&self, slot: &Slot) -> Option<What> {
         match slot.what()? {
             What::Buffer { resource, view } => {

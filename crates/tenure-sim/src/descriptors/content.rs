@@ -212,7 +212,7 @@ impl Slot {
         !matches!(self, Self::Empty | Self::Freed(_))
     }
 
-    /// What was made for it elsewhere.
+    /// The separately created contents that it refers to.
     pub(crate) fn contents(&self) -> impl Iterator<Item = &Arc<Content>> {
         let (first, second) = match self {
             Self::Empty | Self::Freed(_) | Self::Constants { .. } | Self::Structure(_) => (None, None),
@@ -222,7 +222,7 @@ impl Slot {
         first.into_iter().chain(second)
     }
 
-    /// What it says; of a combined sampler its texture.
+    /// The resource or sampler that it describes; of a combined sampler its texture.
     pub(crate) fn what(&self) -> Option<What> {
         match self {
             Self::Empty | Self::Freed(_) => None,

@@ -61,7 +61,7 @@ impl LayoutState {
 /// One set of a block.
 pub(crate) struct Set {
     pub(crate) slots: Vec<Slot>,
-    /// Counts what was done to it: what was recorded before is void.
+    /// The number of changes: lists recorded with an earlier version are invalid.
     pub(crate) version: u64,
     /// The newest submissions that read it.
     pub(crate) reads: Clock,
@@ -77,7 +77,7 @@ pub(crate) struct SetBlockState {
 }
 
 impl SetBlockState {
-    /// What is at a place of a set, and the set's version.
+    /// The slot at a place of a set, and the set's version.
     pub(crate) fn slot(&self, set: u32, place: u32) -> (Slot, u64) {
         let sets = self.sets.lock();
         let Some(set) = sets.get(set as usize) else { return (Slot::Empty, 0) };

@@ -55,8 +55,8 @@ impl Execution<'_> {
         }
     }
 
-    /// Reads the beginning of what a descriptor shows, and writes it down: zeros for what is not
-    /// there.
+    /// Reads the start of the described bytes, and writes it to a buffer: zeros where there is no descriptor or
+    /// no resource.
     pub(crate) fn read_descriptor(
         &mut self,
         at: &At,
@@ -180,7 +180,7 @@ impl Execution<'_> {
         Some(what)
     }
 
-    /// There is no descriptor, or what it shows is not there.
+    /// Reports a missing descriptor, or a missing resource behind it.
     fn nothing(&self, at: &At, slot: &Slot) {
         let detail = match slot {
             Slot::Freed(name) => format!("{at} was freed by '{name}'"),

@@ -1,4 +1,4 @@
-//! What is wrong with a view by itself.
+//! Checks of a view by itself.
 
 use tenure_core::device::{
     Allowed, BufferAccess, BufferView, CallRule, DeviceError, Dimension, Elements, Format, MemoryFlags,

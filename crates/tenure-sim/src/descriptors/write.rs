@@ -104,7 +104,7 @@ impl Shared {
             if matches!(content.what, What::Sampler(_)) {
                 self.samplers.fetch_sub(1, Ordering::Relaxed);
             }
-            // On Direct3D 12 nobody needs the original any more.
+            // On Direct3D 12 the original is no longer needed.
             if !self.is_d3d12() && content.destroy() {
                 used = used.or_else(|| Some((index, content.last_use.first_after(&self.observed)?)));
             }

@@ -111,7 +111,7 @@ impl Faults {
         self.queues.faults.fence_delay.store(ticks, Ordering::Relaxed);
     }
 
-    /// Removes the device now: what is in flight never completes, waits end, every call answers
+    /// Removes the device now: submissions in flight never complete, waits end, every call returns
     /// [`DeviceError::Lost`](tenure_core::device::DeviceError::Lost) with `reason`, and `destroy_*` still frees.
     pub fn remove(&self, reason: &str) {
         self.queues.lose(reason);

@@ -28,7 +28,7 @@ use crate::timeline::Queues;
 
 /// A GPU in software. Clones are handles to the same device, which any thread may use.
 ///
-/// See the [crate documentation](crate) for what it does and what it checks.
+/// See the [crate documentation](crate) for its behaviour and checks.
 #[derive(Clone)]
 pub struct Device {
     queues: Arc<Queues>,
@@ -60,7 +60,7 @@ impl Device {
         self.queues.hazards.snapshot()
     }
 
-    /// Empties the log of hazards and returns what was in it.
+    /// Empties the log of hazards and returns its content.
     #[must_use]
     pub fn take_hazards(&self) -> Vec<Hazard> {
         self.queues.hazards.take()

@@ -46,10 +46,10 @@ const BROKEN: CallRule = CallRule::BegunSound;
 
 /// A command allocator with its list.
 ///
-/// Beyond the contract it records what an engine would draw with: uses of resources in given
-/// states, clears, fills, and checks of bytes on the GPU's side of time. What is wrong with a
-/// command by itself (a range outside its resource, a state the queue does not know) comes out of
-/// [`close`](tenure_core::device::CommandList::close); what is wrong with it at its moment is a [`Hazard`](crate::Hazard).
+/// Beyond the contract it records commands in place of an engine's drawing: uses of resources in given states,
+/// clears, fills, and checks of bytes on the GPU timeline. [`close`](tenure_core::device::CommandList::close)
+/// returns the error of an invalid command (a range outside its resource, a state the queue does not know); an
+/// error that depends on the moment of execution is a [`Hazard`](crate::Hazard).
 pub struct List {
     pub(crate) queues: Arc<Queues>,
     pub(crate) state: Arc<ListState>,
@@ -75,7 +75,7 @@ impl List {
         std::ptr::eq(Arc::as_ptr(&self.queues), queues)
     }
 
-    /// What was recorded, once it is closed.
+    /// The recorded commands, once it is closed.
     pub(crate) fn closed(&self) -> Option<Arc<Vec<Command>>> {
         (self.phase == Phase::Closed).then(|| Arc::clone(&self.recorded.borrow().commands))
     }
@@ -152,8 +152,8 @@ impl List {
 
     /// A draw or dispatch that accesses `size` bytes of a buffer in `state`.
     ///
-    /// Read states read all of it, write states write all of it; unordered access does both to
-    /// the eyes of the barrier and race checks and initialises what it touches. No byte changes.
+    /// Read states read all of it, write states write all of it; for the barrier and race checks unordered access
+    /// does both, and it initialises the touched bytes. No byte changes.
     pub fn use_buffer(&self, resource: &Resource, offset: u64, size: u64, state: State) {
         let command = record::buffer_span(resource, offset, size)
             .and_then(|span| check::state(self.kind, state).map(|()| span))
@@ -177,19 +177,18 @@ impl List {
     /// A draw or dispatch that accesses, in `state`, all that a descriptor shows when the command
     /// runs: the bytes or the subresources of its view. See [`use_buffer`](Self::use_buffer).
     ///
-    /// The state says what the descriptor is taken for: `VERTEX_OR_CONSTANT` for constants, shader
-    /// reads for what is read, `UNORDERED_ACCESS` for what may be written, the states of targets for
-    /// theirs, and `COMMON` for samplers. Targets are found in the heap that shaders do not see, and
-    /// are taken as they are now.
+    /// The state implies the kind of descriptor: `VERTEX_OR_CONSTANT` for constants, shader reads for read-only
+    /// views, `UNORDERED_ACCESS` for writable ones, the target states for targets, and `COMMON` for samplers.
+    /// Targets are found in the heap that is not shader-visible, and are read at the time of the call.
     pub fn use_descriptor(&self, at: DescriptorAt<'_>, state: State) {
         let command = self.shader_state(state).and_then(|()| At::record(&self.queues.properties, at));
         self.record(command.map(|at| Command::UseDescriptor { at, state }));
     }
 
-    /// A dispatch that reads, in `state`, the first `size` bytes that a descriptor shows and writes
-    /// them to a buffer, which is in `UNORDERED_ACCESS`. Of a typed buffer or a texture it is the
-    /// first texel, or block of texels, of the first mip and layer in view, again and again. What is
-    /// not in view, or not there, reads as zero. At most 4,096 bytes.
+    /// A dispatch that reads, in `state`, the first `size` bytes that a descriptor shows and writes them to a
+    /// buffer, which is in `UNORDERED_ACCESS`. For a typed buffer or a texture it repeats the first texel, or
+    /// block of texels, of the first viewed mip and layer. Bytes outside the view, or without a resource, read as
+    /// zero. At most 4,096 bytes.
     pub fn read_descriptor(
         &self,
         at: DescriptorAt<'_>,
@@ -210,10 +209,10 @@ impl List {
         self.record(command);
     }
 
-    /// A dispatch that samples a texture, in `state`, in the middle of the first mip and layer in
-    /// view, with a sampler's filter for texels larger than pixels. Writes the four channels, a byte
-    /// each in an `Rgba8Unorm` texture, as four words of 32 bits to a buffer, which is in
-    /// `UNORDERED_ACCESS`; what is not there is zero.
+    /// A dispatch that samples a texture, in `state`, in the middle of the first viewed mip and layer, with a
+    /// sampler's filter for texels larger than pixels. Writes the four channels, a byte each in an `Rgba8Unorm`
+    /// texture, as four words of 32 bits to a buffer, which is in `UNORDERED_ACCESS`; missing resources give
+    /// zero.
     pub fn sample_descriptor(
         &self,
         sampler: DescriptorAt<'_>,
@@ -354,7 +353,7 @@ impl List {
         if is_part { Ok(()) } else { Err(refused()) }
     }
 
-    /// What is shared goes to a peer or comes from one, as a whole.
+    /// Checks that a shared resource goes to a peer, or comes from one, as a whole.
     fn check_peer(
         &self,
         resource: &Resource,

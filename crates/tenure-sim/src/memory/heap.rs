@@ -34,7 +34,7 @@ impl Store {
         Self::over(Arc::new(Bytes::new(size, fill)))
     }
 
-    /// Memory that is there, of which this device has done nothing so far.
+    /// Existing memory that this device has not accessed yet.
     pub(crate) fn over(bytes: Arc<Bytes>) -> Self {
         Self { bytes, history: Mutex::default(), submitted: Mutex::default() }
     }
@@ -109,7 +109,7 @@ struct Placed {
     is_structure: Option<bool>,
 }
 
-/// The state of a heap, shared with what is placed in it.
+/// The state of a heap, shared with its placed resources.
 pub(crate) struct HeapState {
     pub(crate) label: Arc<Label>,
     pub(crate) desc: HeapDesc,

@@ -1,4 +1,4 @@
-//! Memory: heaps and what is placed in them, tiles, memory shared with other devices, and which bytes were written.
+//! Memory: heaps and their placed resources, tiles, memory shared with other devices, and the written bytes.
 
 mod bytes;
 mod heap;

@@ -13,13 +13,13 @@ use super::Written;
 enum Holder {
     /// The device of that number.
     Device(u64),
-    /// Whoever takes it next: it was handed over in that state.
+    /// The next device to acquire it: it was released in that state.
     Released(State),
-    /// Its process has ended: whoever takes it next, in any state.
+    /// Its process has ended: any device may acquire it, in any state.
     Nobody,
 }
 
-/// What is wrong about who uses a shared resource.
+/// A violation of the ownership of a shared resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Handover {
     #[error("used while a peer has it, or before it was acquired from one")]
@@ -52,7 +52,7 @@ impl SharedMemory {
         }
     }
 
-    /// The device hands it over. What it does not have it takes from nobody, so that no peer is found to be wrong for it.
+    /// Releases it from a device. Fails if the device does not hold it, so that a peer is not blamed for that.
     pub(crate) fn release(&self, device: u64, state: State) -> Result<(), Handover> {
         let holder = &mut *self.holder.lock();
         if *holder != Holder::Device(device) {

@@ -25,7 +25,7 @@ pub(crate) struct Totals {
     pub(crate) peak: u64,
 }
 
-/// Driver memory: what is granted, what is taken.
+/// The driver memory granted and taken.
 pub(crate) struct DriverMemory(Mutex<State>);
 
 impl DriverMemory {

@@ -1,4 +1,4 @@
-//! What is resident, and what the operating system does about it.
+//! The resident blocks, and the paging of the operating system.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -174,8 +174,8 @@ impl Pager {
         }
     }
 
-    /// A submission has run; its queue has waited for the points up to `paged`. What is wrong is answered for each
-    /// block that was not usable.
+    /// Ends a submission whose queue has waited for the points up to `paged`. Returns a finding for each block
+    /// that was not usable.
     pub(crate) fn ran(&self, uses: &[BlockUse], paged: u64) -> Vec<Found> {
         let state = &mut *self.state.lock();
         state.stats.submissions += 1;
@@ -201,7 +201,7 @@ impl Pager {
         }
         let took = u128::from(self.options.per_submission) + (state.stats.stalled - stalled);
         pass(state, took);
-        // What was in flight until now may go.
+        // Blocks that were in flight until now may be demoted.
         (0..self.is_paged.len()).for_each(|heap| self.demote_excess(state, heap));
         wrong
     }

@@ -30,7 +30,7 @@ impl Pager {
         newest
     }
 
-    /// Bytes of those of the blocks that are evicted.
+    /// The total bytes of the evicted ones among the blocks.
     pub(crate) fn missing(&self, blocks: impl Iterator<Item = u64>) -> u64 {
         let state = self.state.lock();
         let evicted = blocks.filter_map(|id| state.blocks.get(&id)).filter(|block| block.count == 0);
@@ -47,7 +47,7 @@ impl Pager {
         }
     }
 
-    /// Evicts blocks once; those that are evicted already.
+    /// Evicts blocks once; returns the blocks that were already evicted.
     pub(crate) fn evict(&self, blocks: &[u64]) -> Vec<Arc<Label>> {
         let state = &mut *self.state.lock();
         let mut wrong = Vec::new();
@@ -91,8 +91,9 @@ impl Pager {
         state.stats.stalled += u128::from(self.options.per_block) + self.options.transfer(block.size);
     }
 
-    /// The operating system moves blocks out until no more is resident than it grants: of the lowest priority first,
-    /// of those what was used least recently, and none that a submission in flight uses. Not before its delay is over.
+    /// Demotes blocks until no more is resident than the operating system grants: the lowest priority first, the
+    /// least recently used first within it, and none that a submission in flight uses. Only after its delay is
+    /// over.
     pub(super) fn demote_excess(&self, state: &mut State, heap: usize) {
         let budget = state.budgets[heap];
         if budget == 0 || !self.is_paged[heap] || state.stats.segments[heap].resident <= budget {

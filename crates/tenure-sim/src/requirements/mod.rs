@@ -132,7 +132,7 @@ fn d3d12_buffer_types(properties: &Properties, usage: Usage) -> u32 {
     })
 }
 
-/// Where what is in a buffer may begin, by its usage; `least` for all.
+/// The offset alignment of a buffer's content, by its usage; at least `least`.
 fn by_use(properties: &Properties, usage: Usage, least: u64) -> u64 {
     let uses = [
         (Usage::CONSTANT, properties.constant_alignment),

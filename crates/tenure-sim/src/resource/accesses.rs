@@ -31,7 +31,7 @@ impl Unordered {
         self.last = None;
     }
 
-    /// A barrier on these bytes; `is_end`: what it comes after is in order with all accesses after it.
+    /// A barrier on these bytes; `is_end`: its earlier accesses are then ordered before all later ones.
     pub(crate) fn barrier(&mut self, ranges: &Ranges, (before, after): (State, State), is_end: bool) {
         let (is_after_uses, is_after_led) = (before.intersects(self.states), before.intersects(self.reach));
         for range in ranges {

@@ -31,7 +31,7 @@ pub(crate) struct ResourceState {
     pub(crate) written: Arc<Written>,
     /// Which bytes of a target may be written, where that takes an initialisation.
     pub(crate) initialized: Option<Written>,
-    /// What it shares with other devices.
+    /// The memory shared with other devices.
     pub(crate) sharing: Option<Arc<SharedMemory>>,
     /// The number of the device that made it.
     pub(crate) device: u64,

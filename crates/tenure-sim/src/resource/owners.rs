@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 
 use super::ResourceState;
 
-/// The names that were given to ranges of a buffer. A name stays after its object is gone, until another
-/// object gets bytes of the range: what is found wrong with freed bytes names the object that had them last.
+/// The names given to ranges of a buffer. A name stays after its object is destroyed, until another object gets
+/// bytes of the range: a hazard on freed bytes names the object that had them last.
 #[derive(Default)]
 pub(crate) struct Owners {
     /// By first byte: the end, and the name.

@@ -1,10 +1,9 @@
 //! Explicit barriers: which accesses of a queue a barrier comes after, and which uses see them.
 //!
-//! The scopes of Vulkan's synchronization chapter, by states instead of stages: a barrier from
-//! `before` comes after the accesses in those states and after those that earlier barriers lead to
-//! them (a dependency chain); what it comes after is seen by the uses in `after`. Reads need no
-//! order among themselves. Direct3D 12 has the same rules within one submission, whose end orders
-//! everything.
+//! The scopes of Vulkan's synchronization chapter, by states instead of stages: a barrier from `before` comes
+//! after the accesses in those states and after the accesses that earlier barriers lead to them (a dependency
+//! chain); these are then visible to the uses in `after`. Reads need no order among themselves. Direct3D 12 has
+//! the same rules within one submission; the end of a submission orders everything.
 //!
 //! What other queues did is for the race check: a queue that waited for it sees it.
 
@@ -29,11 +28,11 @@ struct Access {
 #[derive(Clone, Copy)]
 pub(crate) struct Known {
     pub(crate) at: QueueSerial,
-    /// What the queue's submissions up to this one wrote is seen without a barrier: on Direct3D 12 all but
-    /// the current one, on Vulkan those that it heard of through the semaphores of other queues.
+    /// The queue's submissions up to this one are visible without a barrier: on Direct3D 12 all but the current
+    /// one, on Vulkan the ones it waited for, directly or not, through the semaphores of other queues.
     pub(crate) visible: u64,
-    /// The queue's submissions up to this one are over, and their writes available: those, and those that
-    /// the CPU has seen complete.
+    /// The queue's submissions up to this one are complete, and their writes available: the visible ones, and the
+    /// ones that the CPU has seen complete.
     pub(crate) over: u64,
 }
 

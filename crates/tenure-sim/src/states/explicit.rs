@@ -111,7 +111,7 @@ impl Explicit {
         self.layout.is_some_and(|layout| before.is_empty() || layout != layout.of(after))
     }
 
-    /// The CPU writes it while no queue has anything to do with it. What was in `COMMON` no queue has had since.
+    /// A write by the CPU while no queue uses it. No queue has accessed its content since it was in `COMMON`.
     pub(crate) fn write_by_cpu(&mut self, (before, after): (State, State)) -> Result<(), Wrong> {
         let placed = self.check_before(before).map_err(|_| Wrong::Written { is: self.state, before });
         if before.is_empty() {

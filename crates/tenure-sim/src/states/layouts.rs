@@ -80,9 +80,9 @@ impl Layout {
         }
     }
 
-    /// True when a use finds what it needs. On Vulkan, descriptors and copies name the layout of their own
-    /// state; those of depth are made for the one that serves tests and shaders. `is` is where the last
-    /// barrier led.
+    /// True if a use finds its layout. On Vulkan, descriptors and copies name the layout of their own state;
+    /// depth descriptors are made for the layout that serves tests and shaders. `is` is the state after the last
+    /// barrier.
     pub(super) fn serves(self, is: State, wanted: State) -> bool {
         match self {
             Self::Vulkan(layout) => {
@@ -94,7 +94,7 @@ impl Layout {
         }
     }
 
-    /// True when queues of that kind can use what is in it.
+    /// True if queues of that kind can use resources in it.
     pub(super) fn is_known_to(self, kind: QueueKind) -> bool {
         match self {
             Self::Vulkan(_) => true,

@@ -1,13 +1,12 @@
 //! Direct3D 12's legacy states: promotion and decay.
 //!
-//! From `COMMON`, buffers are promoted to any state and textures to shader reads and copies; reads
-//! promoted add up; when the submission completes, buffers, what was promoted to reads, and
-//! everything on a copy queue decay to `COMMON`.
+//! From `COMMON`, buffers are promoted to any state and textures to shader reads and copies; promoted reads add
+//! up; when the submission completes, buffers, textures promoted to reads, and all resources on a copy queue
+//! decay to `COMMON`.
 //!
-//! A queue uses and leaves only what is in states that it knows: copy queues share `COMMON` and nothing
-//! else with other queues, and for a compute queue pixel shaders do not exist, not even beside other
-//! readers (Microsoft's specification of enhanced barriers, "Compute Queues and
-//! `D3D12_RESOURCE_STATE_PIXEL_SHADER_RESOURCE`").
+//! A queue uses and leaves resources only in states that it knows: copy queues share only `COMMON` with other
+//! queues, and for a compute queue pixel shaders do not exist, not even beside other readers (Microsoft's
+//! specification of enhanced barriers, "Compute Queues and `D3D12_RESOURCE_STATE_PIXEL_SHADER_RESOURCE`").
 
 use tenure_core::device::{QueueKind, QueueSerial, State};
 

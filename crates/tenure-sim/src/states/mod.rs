@@ -1,7 +1,7 @@
-//! States of resources: what use is legal now, and what it changes.
+//! States of resources: the legal uses, and their effect on the state.
 //!
-//! [`legacy`] has the rules of `Promotion`, [`explicit`] those of
-//! `Explicit`. What Direct3D 12 fixes for good, memory or usage, no barrier changes under either.
+//! [`legacy`] has the rules of `Promotion`, [`explicit`] the rules of `Explicit`. States that Direct3D 12 fixes
+//! by memory or usage cannot be changed by a barrier under either.
 
 mod accesses;
 mod explicit;

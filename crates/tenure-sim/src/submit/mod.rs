@@ -58,7 +58,7 @@ impl Queues {
         Ok(recorded)
     }
 
-    /// Notes that a submission uses lists, and what they use.
+    /// Notes that a submission uses lists and their objects.
     fn note_lists(&self, at: QueueSerial, lists: &[&List], recorded: &[Recorded]) {
         for (list, recorded) in lists.iter().zip(recorded) {
             list.note_submitted();
@@ -95,8 +95,8 @@ impl Queues {
         }
     }
 
-    /// Notes that a submission reads a descriptor. A set is recorded as it is then: to change it
-    /// makes void what was recorded with it.
+    /// Notes that a submission reads a descriptor. A set is recorded with its current content: a later change
+    /// invalidates the lists recorded with it.
     fn note_read(&self, queue: QueueId, serial: u64, at: &At) {
         if !at.note(queue, serial, &self.observed) {
             let detail = format!("{at} is used by what was recorded before the set was changed");

@@ -31,9 +31,9 @@ pub enum SwapchainEvent {
 /// ([`tenure_core::present::Swapchain`]). It hands out its images in turn; a [script](Self::script) plays window
 /// events.
 ///
-/// Presenting is a read of the image. On Vulkan's profiles something beside the queues makes it, after the
-/// semaphore that the frame signals and before the one that the next acquisition hands out: a frame that
-/// waits for neither, or presents what it has not written, is a [hazard](crate::Hazard). On Direct3D
+/// Presenting is a read of the image. On Vulkan's profiles the presentation engine makes it, beside the queues,
+/// after the semaphore that the frame signals and before the one that the next acquisition hands out: a frame
+/// that waits for neither, or presents an image it has not written, is a [hazard](crate::Hazard). On Direct3D
 /// 12's profiles the graphics queue makes it.
 ///
 /// Drop it before the [`Gpu`] is shut down.
@@ -213,9 +213,9 @@ impl Swapchain {
     /// Presents an image that a recording which was submitted has finished.
     ///
     /// # Errors
-    /// [`Error::Swapchain`] for one that is not finished, which is handed out again, that another swap chain
-    /// handed out, or that a queue has finished which [cannot present](Self::can_present_on), and when the window
-    /// goes; those of [`Gpu::submit_external`].
+    /// [`Error::Swapchain`] for an image that is not finished, which is handed out again, that another swap chain
+    /// handed out, or that was finished by a queue that [cannot present](Self::can_present_on), and when the
+    /// window is gone; and the errors of [`Gpu::submit_external`].
     pub fn present(&mut self, image: SwapchainImage<Device>) -> Result<(), Error> {
         self.alive()?;
         let is_current = |current: &Current| Arc::ptr_eq(image.shared(), &self.images[current.index]);
@@ -276,7 +276,7 @@ impl Swapchain {
         let images = self.images.iter().map(|image| image.texture().raw().state.clone()).collect::<Vec<_>>();
         let was_outdated = std::mem::replace(&mut self.is_outdated, true);
         self.let_go();
-        // Vulkan: what is held keeps the swap chain before.
+        // Vulkan: a held image keeps the old swap chain alive.
         if !self.is_vulkan() {
             let timeout = self.gpu.config().frames.timeout;
             if !await_release(&self.gpu, timeout, || images.iter().all(|image| image.label.is_destroyed()))? {
@@ -395,7 +395,7 @@ impl Swapchain {
         Ok(())
     }
 
-    /// A semaphore that is signalled when what was presented before is read.
+    /// A semaphore that is signalled when the previous presentation has read the image.
     fn acquire_semaphore(&mut self) -> Result<Fence, Error> {
         let completed = self.gpu.completed()?;
         self.signalled.retain(|(_, point)| !point.is_covered_by(&completed));
@@ -413,7 +413,7 @@ impl Swapchain {
     /// Lets go of all images, when the GPU and the window are done with them.
     fn let_go(&mut self) {
         let timeout = self.gpu.config().frames.shutdown_timeout;
-        // When the device is lost, or does not finish, what it uses is left to deferred release.
+        // When the device is lost, or does not finish, deferred release frees its resources.
         let _is_idle = self.gpu.wait(&self.gpu.submitted(), timeout);
         self.queues().settle_presents();
         self.current = None;

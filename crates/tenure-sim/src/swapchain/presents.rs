@@ -102,7 +102,7 @@ impl Queues {
         self.changed.notify_all();
     }
 
-    /// The CPU learns what was shown, as by the fences of presents.
+    /// Notes for the CPU which images were shown, as by the fences of presents.
     pub(super) fn settle_presents(&self) {
         let mut timeline = self.timeline.lock();
         let QueueSerial { queue, serial } = timeline.next_present();

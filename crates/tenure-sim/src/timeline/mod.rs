@@ -64,8 +64,8 @@ struct Queue {
     pending: VecDeque<Submission>,
     submitted: u64,
     completed: u64,
-    /// What is ordered before the end of the newest completed submission, and of those before it
-    /// that may still be asked about.
+    /// The submissions ordered before the end of the newest completed submission. `clocks`: the same for earlier
+    /// ones that may still be queried.
     clock: Clock,
     clocks: VecDeque<(u64, Clock)>,
     /// The newest of its own submissions that the queues knew for which it has waited: what those did
@@ -83,7 +83,7 @@ pub(crate) struct Timeline {
     now: u64,
     lag: Lag,
     rng: Rng,
-    /// Those of the device, and then what shows images of swap chains on Vulkan.
+    /// The queues of the device; on Vulkan followed by the presentation engine.
     queues: Vec<Queue>,
     /// The paging points that are not reached, and when they are.
     paging: VecDeque<(u64, u64)>,
@@ -110,7 +110,7 @@ impl Timeline {
         Self { now: 0, lag, rng: Rng::new(seed), queues, paging: VecDeque::new(), paging_reached: 0 }
     }
 
-    /// Drops what is in flight: the device is lost and it never happens.
+    /// Drops the submissions in flight: the device is lost and they never complete.
     pub(crate) fn abandon(&mut self) {
         for queue in &mut self.queues {
             queue.pending.clear();
@@ -284,8 +284,8 @@ impl Timeline {
         })
     }
 
-    /// The queue whose oldest submission is due first among those that wait for nothing; of
-    /// equals the first. This order is what makes runs repeat.
+    /// The queue whose oldest submission is due first among the submissions with no pending wait; on a tie the
+    /// first queue. This order makes runs repeatable.
     fn next_ready(&self) -> Option<(u64, usize)> {
         (0..self.queues.len())
             .filter(|&index| self.is_ready(index))

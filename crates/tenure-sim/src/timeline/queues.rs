@@ -146,7 +146,7 @@ impl Queues {
                     return Ok(false);
                 }
                 let late = match (deadline, !self.fences.is_empty()) {
-                    // Nobody says here that another device has signalled a fence.
+                    // Signals of a fence by another device do not wake this wait.
                     (deadline, true) => {
                         let slice = Instant::now() + PEER_SLICE;
                         let until = deadline.map_or(slice, |deadline| deadline.min(slice));

@@ -23,7 +23,7 @@ fn place(resource: &ResourceState) -> Option<(u64, u64)> {
 }
 
 impl Shared {
-    /// What is granted and used of each memory heap.
+    /// The budget and usage of each memory heap.
     pub(crate) fn budgets(&self) -> Vec<HeapBudget> {
         self.pager.as_ref().map_or_else(|| self.memory.budgets(), Pager::budgets)
     }
