@@ -22,7 +22,7 @@ use crate::{
     MemoryBlockReport, Result,
 };
 
-/// Pools, with what is to be said about them.
+/// Pools, with the data for reports about them.
 pub(crate) struct Engine<D: HeapDevice<Error = HeapError>> {
     pools: HeapPools<D>,
     debug: AllocatorDebugSettings,

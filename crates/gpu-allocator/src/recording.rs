@@ -1,9 +1,9 @@
 //! Recordings of what a program allocates, for `tenure replay`.
 //!
-//! Where the environment variable `TENURE_TRACE` names a file, each allocator writes what is asked of it
-//! there: lines of text in the format of tenure's traces. A second allocator of the process, as of a
-//! program with two devices, writes to the same name with a number before the extension: `run.csv`,
-//! `run.2.csv`. There is no presenting at this level, so recordings have no frames.
+//! If the environment variable `TENURE_TRACE` names a file, each allocator writes its requests there: lines of
+//! text in the format of tenure's traces. A second allocator of the process, as in a program with two devices,
+//! writes to the same name with a number before the extension: `run.csv`, `run.2.csv`. There is no presenting at
+//! this level, so recordings have no frames.
 
 use std::collections::BTreeMap;
 use std::fs::File;

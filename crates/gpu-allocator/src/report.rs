@@ -60,7 +60,7 @@ impl fmt::Debug for AllocatorReport {
     }
 }
 
-/// Bytes in the largest unit of which there is one.
+/// Bytes in the largest unit with a value of at least 1.
 pub(crate) struct Bytes(pub(crate) u64);
 
 impl fmt::Display for Bytes {

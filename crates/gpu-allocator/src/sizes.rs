@@ -9,8 +9,8 @@ const MOST: u64 = 256 * MIB;
 /// Bounds for the blocks that allocations share, for memory that the CPU does not see (device) and that
 /// it maps (host). Sizes are clamped to 4 to 256 MiB and rounded up to multiples of 4 MiB.
 ///
-/// A pool begins with blocks of a 64th of the minimum, grows with what it holds, and stops at the
-/// maximum. Larger requests get memory of their own.
+/// A pool begins with blocks of a 64th of the minimum, grows with its capacity, and stops at the maximum. Larger
+/// requests get dedicated memory.
 ///
 /// ```
 /// use gpu_allocator::AllocationSizes;

@@ -197,7 +197,7 @@ pub(crate) enum DeviceKind {
     D3d12,
 }
 
-/// The choice of an adapter: by its number among those of its API, or by a part of its name.
+/// The choice of an adapter: by its number within its API, or by a part of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Pick {
     Number(usize),

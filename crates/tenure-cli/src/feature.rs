@@ -56,7 +56,7 @@ impl Feature {
         }
     }
 
-    /// What is missing without it.
+    /// The missing part without it.
     const fn part(self) -> &'static str {
         match self {
             Self::D3d12 => "Direct3D 12",

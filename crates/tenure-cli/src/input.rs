@@ -28,7 +28,8 @@ pub(crate) enum PageSource {
     Snapshots(String, Box<dyn Read>),
 }
 
-/// Bytes by which it is told what an input holds: a block of zstd, which is decoded as a whole, and what is before it.
+/// Bytes used to detect the format of an input: a block of zstd, which is decoded as a whole, and the bytes
+/// before it.
 const HEAD: u64 = 256 << 10;
 
 /// U+FEFF in UTF-8.

@@ -1,4 +1,4 @@
-//! `tenure report`: what happens in a recording, for those who look at it.
+//! `tenure report`: the events of a recording, for human readers.
 
 use crate::args::ReportArgs;
 use crate::error::CliError;

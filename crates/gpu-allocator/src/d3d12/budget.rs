@@ -13,7 +13,7 @@ pub(super) struct Budget(IDXGIAdapter3);
 impl Budget {
     /// `None` where Windows does not say: before Windows 10, and for devices that no adapter of DXGI has.
     pub(super) fn of(device: &ID3D12Device) -> Option<Self> {
-        // SAFETY: plain questions; what they answer is owned.
+        // SAFETY: plain queries; their results are owned.
         let adapter = unsafe {
             let factory: IDXGIFactory4 = CreateDXGIFactory1().ok()?;
             factory.EnumAdapterByLuid(device.GetAdapterLuid()).ok()?

@@ -1,4 +1,4 @@
-//! What is asked for.
+//! The descriptions of allocators, allocations and resources.
 
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_BARRIER_LAYOUT, D3D12_CLEAR_VALUE, D3D12_HEAP_FLAGS, D3D12_HEAP_PROPERTIES, D3D12_RESOURCE_DESC,
@@ -55,9 +55,9 @@ pub struct ResourceCreateDesc<'a> {
     pub resource_desc: &'a D3D12_RESOURCE_DESC,
     /// Formats in which views may see it.
     pub castable_formats: &'a [DXGI_FORMAT],
-    /// What it is mostly cleared to.
+    /// Its most common clear value.
     pub clear_value: Option<&'a D3D12_CLEAR_VALUE>,
-    /// What it begins as.
+    /// Its initial state or layout.
     pub initial_state_or_layout: ResourceStateOrBarrierLayout,
     /// Committed or placed.
     pub resource_type: &'a ResourceType<'a>,
@@ -74,7 +74,7 @@ pub struct AllocationCreateDesc<'a> {
     pub size: u64,
     /// Bytes, as the device says.
     pub alignment: u64,
-    /// What is placed there.
+    /// The kind of resource to place there.
     pub resource_category: ResourceCategory,
 }
 
@@ -99,7 +99,7 @@ impl<'a> AllocationCreateDesc<'a> {
 pub struct AllocatorCreateDesc {
     /// The device.
     pub device: ID3D12DeviceVersion,
-    /// What is logged.
+    /// The log settings.
     pub debug_settings: AllocatorDebugSettings,
     /// Sizes of blocks.
     pub allocation_sizes: AllocationSizes,

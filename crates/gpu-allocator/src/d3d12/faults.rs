@@ -27,7 +27,7 @@ pub(super) struct Faults {
     alone: [bool; 3],
 }
 
-/// A resource with what is done because of the driver.
+/// A resource with the workarounds for the driver.
 pub(super) struct Treated {
     /// As it is to be created.
     pub(super) desc: D3D12_RESOURCE_DESC,
@@ -55,7 +55,7 @@ impl Treated {
 }
 
 impl Faults {
-    /// Those of the device's driver; none where DXGI does not know the adapter.
+    /// The faults of the device's driver; none if DXGI does not know the adapter.
     pub(super) fn of(device: &ID3D12Device) -> Self {
         Self::new(workarounds(device))
     }
@@ -72,13 +72,13 @@ impl Faults {
         Self { alone: [buffer, target || depth, other], workarounds }
     }
 
-    /// Whether what is placed in an allocation of this category may have to be alone in its heap. What it will be
-    /// is not known.
+    /// Whether resources in an allocation of this category may require a dedicated heap. The actual resource is
+    /// unknown here.
     pub(super) const fn wants_alone(&self, category: ResourceCategory) -> bool {
         self.alone[category as usize]
     }
 
-    /// What is done to a resource.
+    /// The workarounds for a resource.
     pub(super) fn treat(&self, desc: &D3D12_RESOURCE_DESC) -> Treated {
         if self.workarounds.faults().is_empty() {
             return Treated { desc: *desc, actions: Actions::empty() };
@@ -123,7 +123,7 @@ fn workarounds(device: &ID3D12Device) -> Arc<Workarounds> {
 
 /// What the table tells adapters apart by; `None` where DXGI does not know the adapter.
 pub(super) fn adapter(device: &ID3D12Device) -> Option<AdapterId> {
-    // SAFETY: plain questions; what they answer is owned, and the identifier outlives the call.
+    // SAFETY: plain queries; their results are owned, and the identifier outlives the call.
     let (adapter, version) = unsafe {
         let factory: IDXGIFactory4 = CreateDXGIFactory1().ok()?;
         let adapter: IDXGIAdapter1 = factory.EnumAdapterByLuid(device.GetAdapterLuid()).ok()?;

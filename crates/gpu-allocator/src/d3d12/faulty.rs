@@ -101,7 +101,7 @@ fn placed<'a>(resource_desc: &'a D3D12_RESOURCE_DESC, location: MemoryLocation) 
     }
 }
 
-/// Iris Xe: what was to be placed is committed, and allocations share no heap.
+/// Iris Xe: resources to be placed are committed, and allocations share no heap.
 #[test]
 fn what_must_not_be_placed_is_committed() {
     let mut allocator = allocator(0x46a6, NEWEST);

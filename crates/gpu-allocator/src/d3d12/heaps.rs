@@ -28,12 +28,12 @@ use crate::{AllocationError, MemoryLocation, Result};
 /// Bytes of the largest heap that is asked for; the runtime refuses earlier.
 const MAX_HEAP: u64 = 1 << 40;
 
-/// Memory types: what the GPU alone uses, what the CPU writes, what it reads.
+/// Memory types: for the GPU only, for writes by the CPU, for reads by the CPU.
 pub(super) const GPU_ONLY: MemoryTypeId = MemoryTypeId(0);
 const CPU_TO_GPU: MemoryTypeId = MemoryTypeId(1);
 const GPU_TO_CPU: MemoryTypeId = MemoryTypeId(2);
 
-/// A heap, and what it counts as.
+/// A heap, and the memory type and size that it counts with.
 pub(super) struct Heap {
     pub(super) raw: ID3D12Heap,
     memory: MemoryTypeId,

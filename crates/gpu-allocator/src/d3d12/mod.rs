@@ -61,7 +61,7 @@ impl Allocator {
         &self.device
     }
 
-    /// Asks the device what it is, and for no memory yet.
+    /// Queries the device, but does not allocate memory yet.
     ///
     /// # Errors
     /// [`AllocationError::Internal`] when the device does not answer.

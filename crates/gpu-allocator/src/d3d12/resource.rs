@@ -44,7 +44,7 @@ impl Resource {
     /// The resource itself.
     ///
     /// # Panics
-    /// Never: only [`Allocator::free_resource`] takes it out, and nobody has the rest afterwards.
+    /// Never: only [`Allocator::free_resource`] takes it out, and consumes the `Resource`.
     pub fn resource(&self) -> &ID3D12Resource {
         let Some(resource) = &self.resource else { unreachable!("freeing takes the whole") };
         resource
@@ -64,7 +64,7 @@ impl Drop for Resource {
     }
 }
 
-/// How to create a resource, by what it begins as and what the device can do.
+/// How to create a resource, by its initial state or layout and the device's version.
 enum Way<'a> {
     State(&'a ID3D12Device, D3D12_RESOURCE_STATES),
     Layout(&'a ID3D12Device10, D3D12_BARRIER_LAYOUT, Option<&'a [DXGI_FORMAT]>),
@@ -194,7 +194,7 @@ impl Allocator {
         let clear = pointer(desc.clear_value);
         let mut made: Option<ID3D12Resource> = None;
         let answer = match way(&self.device, desc)? {
-            // SAFETY: what is pointed to outlives the call.
+            // SAFETY: all pointers are to data that outlives the call.
             Way::State(device, state) => unsafe {
                 let raw: *const D3D12_RESOURCE_DESC = desc.resource_desc;
                 device.CreateCommittedResource(heap_properties, heap_flags, raw, state, clear, &mut made)
@@ -264,7 +264,7 @@ impl Allocator {
         let (heap, offset) = (unsafe { allocation.heap() }, allocation.offset());
         let mut made: Option<ID3D12Resource> = None;
         let answer = match way(&self.device, desc)? {
-            // SAFETY: what is pointed to outlives the call.
+            // SAFETY: all pointers are to data that outlives the call.
             Way::State(device, state) => unsafe {
                 let raw: *const D3D12_RESOURCE_DESC = desc.resource_desc;
                 device.CreatePlacedResource(heap, offset, raw, state, clear, &mut made)

@@ -107,7 +107,7 @@ impl Row<'_> {
         response
     }
 
-    /// The first allocation that ends after a byte, by its place among those of the block.
+    /// The first allocation that ends after a byte, by its index in the block.
     fn first_after(&self, byte: u64) -> usize {
         self.block.allocations.partition_point(|found| end(found) <= byte)
     }

@@ -38,7 +38,7 @@ impl BlockView {
 
 /// A memory type and its blocks.
 pub(crate) struct MemoryTypeView {
-    /// What it is, a line each.
+    /// Its properties, a line each.
     pub(crate) lines: Vec<String>,
     pub(crate) blocks: Vec<BlockView>,
 }

@@ -38,7 +38,7 @@ impl Default for ColorScheme {
     }
 }
 
-/// The visualizer of an API, whose `Allocator` says with `visualized` what it holds.
+/// The visualizer of an API, whose `Allocator` lists its content by `visualized`.
 macro_rules! allocator_visualizer {
     () => {
         /// Draws what an allocator holds with `egui`.

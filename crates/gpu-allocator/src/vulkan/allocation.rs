@@ -14,8 +14,8 @@ use super::heaps::{Address, Mapping};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MappedPtr(pub(super) NonNull<c_void>);
 
-// SAFETY: it is an address; what is done with the memory behind it from several threads is the business
-// of whoever does it, in unsafe code or through a unique reference to the allocation.
+// SAFETY: it is an address; concurrent access to the memory behind it needs unsafe code, or a unique reference to
+// the allocation, whose users must synchronise it.
 unsafe impl Send for MappedPtr {}
 // SAFETY: as above; sharing the address changes nothing.
 unsafe impl Sync for MappedPtr {}
@@ -65,7 +65,7 @@ impl Allocation {
     ) -> Self {
         let at_offset = |mapping: Mapping| {
             let offset = usize::try_from(range.offset()).ok()?;
-            // SAFETY: the range lies within the heap, all of which is mapped from `base` on.
+            // SAFETY: the range lies within the heap, which is mapped as a whole from `base` on.
             let address = unsafe { mapping.base.0.as_ptr().cast::<u8>().add(offset) };
             let address = NonNull::new(address.cast()).map(MappedPtr)?;
             Some(Mapped { address, _mapping: mapping })
@@ -140,8 +140,9 @@ impl Allocation {
     /// The allocation's bytes; `None` for memory that the CPU does not see.
     pub fn mapped_slice(&self) -> Option<&[u8]> {
         let size = usize::try_from(self.size).ok()?;
-        // SAFETY: so many bytes are mapped from there on for as long as the allocation lives, which the
-        // slice borrows and which keeps them mapped, whatever becomes of the allocator. What the GPU writes meanwhile is the caller's business, as in the original.
+        // SAFETY: this number of bytes is mapped from there on for the lifetime of the allocation, which the
+        // slice borrows and which keeps them mapped even if the allocator is dropped. As in the original, the
+        // caller must synchronise with writes of the GPU.
         self.address().map(|address| unsafe { core::slice::from_raw_parts(address.as_ptr().cast(), size) })
     }
 
@@ -184,8 +185,8 @@ unsafe impl presser::Slab for MappedAllocationSlab<'_> {
 
 /// # Panics
 /// For memory that is not mapped: see [`Allocation::try_as_mapped_slab`].
-// SAFETY: `size` bytes from the mapped address on belong to the allocation; what is not mapped, or larger
-// than `isize::MAX`, panics instead of answering.
+// SAFETY: `size` bytes from the mapped address on belong to the allocation; allocations that are not mapped, or
+// larger than `isize::MAX`, panic instead of answering.
 unsafe impl presser::Slab for Allocation {
     fn base_ptr(&self) -> *const u8 {
         self.slab_base()

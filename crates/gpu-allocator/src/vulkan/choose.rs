@@ -66,7 +66,7 @@ impl Chooser {
     }
 }
 
-/// Flags that a memory type has for a purpose that nobody asked for.
+/// Flags of memory types for special purposes, which must be requested explicitly.
 const SPECIAL: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
     vk::MemoryPropertyFlags::PROTECTED.as_raw()
         | vk::MemoryPropertyFlags::DEVICE_COHERENT_AMD.as_raw()
@@ -99,7 +99,7 @@ impl Orders {
         }
     }
 
-    /// Those that a resource allows, by its `memoryTypeBits`.
+    /// The memory types that a resource allows, by its `memoryTypeBits`.
     #[inline(always)]
     fn allowed<'a>(&'a self, location: MemoryLocation, bits: u32, room: &'a mut Types) -> &'a [MemoryTypeId] {
         let order = match location {
@@ -117,8 +117,8 @@ impl Orders {
     }
 }
 
-/// The memory types to try: those with all flags that are preferred, then those with all that are
-/// required; each in the driver's order, by which it ranks them.
+/// The memory types to try: first types with all preferred flags, then types with all required flags; each in the
+/// driver's order, by which it ranks them.
 ///
 /// The first is the one that the original would use, because programs predict it.
 fn order(types: &[vk::MemoryType], location: MemoryLocation) -> Order {

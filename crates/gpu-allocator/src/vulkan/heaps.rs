@@ -38,7 +38,8 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// Lets go; true when nobody else has one of this heap. Whatever others did with the memory has happened before then.
+    /// Drops it; true if it was the last mapping of this heap. All accesses through the other mappings happened
+    /// before then.
     fn let_go(self) -> bool {
         Arc::into_inner(self.users).is_some()
     }
@@ -155,7 +156,7 @@ impl Heaps {
         if let Some(owner) = &mut owner {
             info = info.push_next(owner);
         }
-        // SAFETY: the memory type is one of the device's, and what is chained outlives the call.
+        // SAFETY: the memory type is one of the device's, and the chained structures outlive the call.
         unsafe { self.device.allocate_memory(&info, None) }
             .map_err(|result| refusal("vkAllocateMemory", result, size, memory))
     }
@@ -176,7 +177,7 @@ impl Heaps {
                 Ok(Heap { address: Address { memory: taken, mapped: Some(mapping) }, kind, size })
             }
             Err(error) => {
-                // SAFETY: nobody has seen the memory. Freeing it unmaps it.
+                // SAFETY: the memory has not been used yet. Freeing it unmaps it.
                 unsafe { self.device.free_memory(taken, None) };
                 Err(error)
             }
@@ -187,7 +188,7 @@ impl Heaps {
     fn granted(&self) -> Vec<HeapBudget> {
         let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
         let mut memory = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
-        // SAFETY: the adapter offers Vulkan 1.1 and the extension, and what is chained outlives the call.
+        // SAFETY: the adapter supports Vulkan 1.1 and the extension, and the chained structures outlive the call.
         unsafe { self.instance.get_physical_device_memory_properties2(self.physical_device, &mut memory) };
         let counted = self.count.budget(&self.properties);
         let reported = budget.heap_budget.into_iter().zip(budget.heap_usage);

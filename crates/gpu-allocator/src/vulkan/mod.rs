@@ -52,7 +52,7 @@ pub struct AllocationCreateDesc<'a> {
     pub allocation_scheme: AllocationScheme,
 }
 
-/// An allocator that is wanted. What is named here outlives it.
+/// The description of an allocator. Its handles must outlive the allocator.
 pub struct AllocatorCreateDesc {
     /// The instance.
     pub instance: ash::Instance,
@@ -60,7 +60,7 @@ pub struct AllocatorCreateDesc {
     pub device: ash::Device,
     /// The device's adapter.
     pub physical_device: vk::PhysicalDevice,
-    /// What is logged.
+    /// The log settings.
     pub debug_settings: AllocatorDebugSettings,
     /// Buffers have addresses: the device has the feature `bufferDeviceAddress`.
     pub buffer_device_address: bool,

@@ -14,13 +14,13 @@ pub(crate) struct TuneArgs {
     /// The hardware that the simulated device imitates [default: d3d12-tier2]
     #[arg(long, value_name = "NAME", value_parser = profile)]
     pub(crate) profile: Option<sim::Profile>,
-    /// What is to become less
+    /// The quantity to minimise
     #[arg(long, value_enum, default_value_t = Goal::Balanced)]
     pub(crate) goal: Goal,
     /// A seed of the replays; can be repeated. One more, which the search does not see, checks the result
     #[arg(long = "seed", value_name = "S", default_values_t = [0, 1])]
     pub(crate) seeds: Vec<u64>,
-    /// Replays at most; those of the default, one a seed, are made in any case
+    /// The maximum number of replays; one of the default with each seed is always made
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) runs: u64,
     /// Seconds after which the search stops; the result then depends on the machine [default: no limit]

@@ -62,7 +62,7 @@ enum Unit {
 enum Better {
     Less,
     More,
-    /// It says what was run.
+    /// It describes the run.
     Neither,
 }
 
@@ -174,7 +174,7 @@ impl Figure {
         self.is_clock || is_driver_time && (a.has_measured_driver_time() || b.has_measured_driver_time())
     }
 
-    /// What the second run is; `None` for a figure of which no value is better.
+    /// The judgement of the second run; `None` for a figure without a better direction.
     pub(super) fn judge(&self, a: &Run, b: &Run) -> Option<Judgement> {
         self.judge_values((self.of)(a), (self.of)(b), self.is_clock(a, b))
     }

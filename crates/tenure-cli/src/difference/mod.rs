@@ -83,8 +83,8 @@ fn runs(args: &CompareArgs, file: &Path) -> Result<Vec<Run>, CliError> {
     }
 }
 
-/// Pairs of runs by the same strategy, each run once: those of the same recording, then the others in their order. Where
-/// there is one run each, these.
+/// Pairs of runs by the same strategy, each run once: first runs of the same recording, then the others in their
+/// order. If each side has one run, this pair.
 fn pairs<'a>(a: &'a [Run], b: &'a [Run]) -> Vec<(&'a Run, &'a Run)> {
     if let ([a], [b]) = (a, b) {
         return vec![(a, b)];

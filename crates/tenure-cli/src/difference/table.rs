@@ -51,7 +51,7 @@ fn in_words(a: &Run, b: &Run) -> String {
     )
 }
 
-/// Why figures may differ that say nothing of which run is better.
+/// Reasons for different figures other than one run being better.
 fn cautions(a: &Run, b: &Run) -> String {
     let mut cautions = String::new();
     if !a.has_work_of(b) {

@@ -14,7 +14,7 @@ pub(crate) fn progress(steps: u64, message: &'static str) -> ProgressBar {
     shown(ProgressBar::new(steps).with_style(style), message)
 }
 
-/// A sign, like a [progress bar](progress), that work goes on of which nobody knows how much is left.
+/// A spinner for work of unknown length, in the style of a [progress bar](progress).
 pub(crate) fn working(message: &'static str) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg:>10} {spinner} {elapsed}");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());

@@ -19,7 +19,7 @@ struct PoolCounter {
 }
 
 impl PoolCounters {
-    /// Writes what has changed; a pool that is new gets its tracks.
+    /// Writes the changes; a new pool gets its tracks.
     pub(super) fn show<W: Write>(
         &mut self,
         writer: &mut PacketWriter<W>,

@@ -82,7 +82,7 @@ pub struct InternedString {
 /// The beginning or end of a slice, or the value of a counter: `perfetto.protos.TrackEvent`.
 #[derive(Clone, PartialEq, Message)]
 pub struct TrackEvent {
-    /// What it is.
+    /// Its type.
     #[prost(enumeration = "TrackEventType", optional, tag = "9")]
     pub r#type: Option<i32>,
     /// The track.
@@ -176,7 +176,7 @@ pub struct ProcessDescriptor {
 /// A counter: `perfetto.protos.CounterDescriptor`.
 #[derive(Clone, PartialEq, Message)]
 pub struct CounterDescriptor {
-    /// What it counts.
+    /// The counted unit.
     #[prost(enumeration = "CounterUnit", optional, tag = "3")]
     pub unit: Option<i32>,
 }

@@ -34,7 +34,7 @@ pub(super) struct TraceRecorder<W> {
     frame: u64,
     waits: u64,
     moves: (u64, u64),
-    /// When the replay asked for what it may have to wait for.
+    /// When the replay started an operation that may wait.
     asked: u64,
     /// The first failure to write; nothing is written after it.
     failure: Option<io::Error>,
@@ -49,13 +49,13 @@ struct Tracks {
     pending: Track,
 }
 
-/// The counters of a memory heap, and what they show.
+/// The counters of a memory heap, and their values.
 struct HeapCounters {
     reserved_track: Track,
     live_track: Track,
     reserved: u64,
     live: u64,
-    /// What the track of `live` shows.
+    /// The value on the track of `live`.
     shown: u64,
 }
 
@@ -113,7 +113,7 @@ impl<W: Write> TraceRecorder<W> {
         })
     }
 
-    /// Writes what is still in memory, and returns the number of packets.
+    /// Writes the buffered rest, and returns the number of packets.
     ///
     /// # Errors
     /// The first failure to write.

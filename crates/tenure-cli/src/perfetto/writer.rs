@@ -50,7 +50,7 @@ impl<W: Write> PacketWriter<W> {
         self.packets
     }
 
-    /// Writes what is still in memory.
+    /// Writes the buffered rest.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         self.sink.flush()
     }

@@ -15,9 +15,9 @@ pub enum Moment<'a, D: Device> {
     Created {
         /// Its slot.
         slot: usize,
-        /// How many objects the replay has created or tried to create before.
+        /// The number of objects that the replay has created or tried to create before.
         earlier: usize,
-        /// What it is.
+        /// Its kind.
         what: What,
         /// Its name.
         name: &'a str,
@@ -58,7 +58,7 @@ pub trait Observer<D: Device> {
     fn observe(&mut self, gpu: &Gpu<D>, moment: Moment<'_, D>);
 }
 
-/// Nobody follows.
+/// The absence of an observer.
 pub(super) struct Unobserved;
 
 impl<D: Device> Observer<D> for Unobserved {

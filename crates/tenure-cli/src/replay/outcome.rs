@@ -40,7 +40,7 @@ pub struct Outcome {
     pub reserved_at_end_bytes: u64,
     /// Memory allocations that the driver ever made.
     pub driver_allocations: u64,
-    /// Those of them made in the second half of the frames.
+    /// The part of them made in the second half of the frames.
     pub steady_state_driver_allocations: u64,
     /// Heaps and resources that the driver ever created.
     pub driver_creates: u64,

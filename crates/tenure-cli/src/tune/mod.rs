@@ -1,8 +1,8 @@
 //! `tenure tune`: tries configurations on a recording, and recommends one.
 //!
-//! The search goes from the default to the best configuration that differs from the best one so far in one setting, until
-//! no such change helps. It is deterministic as long as no time limit ends it. A configuration is judged by replays with all
-//! seeds, and what is recommended has to be better with one more seed, too.
+//! The search starts at the default and moves to the best configuration that differs from the current best in one
+//! setting, until no such change helps. It is deterministic unless a time limit ends it. A configuration is
+//! judged by replays with all seeds, and the recommended one must also be better with one more seed.
 
 mod code;
 mod figures;

@@ -13,7 +13,7 @@ use super::settings::changes;
 use crate::output::printable;
 use crate::table::{count, mib, milliseconds};
 
-/// What is reported.
+/// The content of the report.
 pub(super) struct Report<'a> {
     pub(super) name: &'a str,
     pub(super) profile: &'a str,

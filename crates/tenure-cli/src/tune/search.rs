@@ -115,7 +115,7 @@ impl<'a> Search<'a> {
     /// Searches, beginning with `base`, which is the default of the result.
     ///
     /// # Errors
-    /// Those of replays of `base`; another configuration whose replay has no outcome is not recommended.
+    /// The errors of replays of `base`; another configuration whose replay fails is not recommended.
     pub(super) fn run(mut self, base: Config) -> Result<Found, CliError> {
         let replays = self.replays(&base)?;
         self.known.insert(values(&base), Some(1.0));
@@ -150,7 +150,7 @@ impl<'a> Search<'a> {
                 if self.is_over() {
                     return false;
                 }
-                // A change that no longer helps is undone: what was changed later may have taken its place.
+                // A change that no longer helps is undone: a later change may have replaced its effect.
                 let is_default = value == (setting.get)(&default.config);
                 let enough = if is_default { 0.0 } else { WORTH_TRYING };
                 if let Some(trial) = self.trial(config, default)

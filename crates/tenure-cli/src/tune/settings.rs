@@ -26,7 +26,7 @@ pub(super) struct Setting {
     pub(super) notation: Notation,
     pub(super) get: fn(&Config) -> u64,
     pub(super) set: fn(&mut Config, u64),
-    /// What is tried, beside the default. Nothing for what the program's arguments fix.
+    /// The values to try, in addition to the default. Empty for settings fixed by the program's arguments.
     pub(super) values: &'static [u64],
 }
 

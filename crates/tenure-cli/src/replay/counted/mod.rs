@@ -21,11 +21,10 @@ pub use list::List;
 
 /// A wrapper around any device that counts the memory allocations, the objects and the time of the driver.
 ///
-/// Every call is passed to the inner device unchanged. A heap counts with its size, a committed resource with what
-/// the device says it requires. The time is that of the calls about memory: creating, destroying
-/// and mapping heaps and resources, and asking what they require. Counting costs two readings of
-/// the clock and some relaxed atomic additions a call; any thread may call. Clones share the
-/// counters.
+/// Every call is passed to the inner device unchanged. A heap counts with its size, a committed resource with its
+/// required size. The time covers the calls about memory: creating, destroying and mapping heaps and resources,
+/// and querying requirements. Counting costs two readings of the clock and some relaxed atomic additions a call;
+/// any thread may call. Clones share the counters.
 ///
 /// ```
 /// use tenure::device::{Device, HeapCategory, HeapDesc, MemoryTypeId, Permit, Priority};
