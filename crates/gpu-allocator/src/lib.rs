@@ -21,12 +21,12 @@
 //!   begins with a 64th of the smallest and never exceeds the largest, but to stay below the device's
 //!   limit on allocations.
 //! * **Placement repeats**: the same calls give the same offsets.
-//! * * Freeing an allocation of another allocator is an error without side effects.
+//! * Freeing an allocation of another allocator is an error without side effects.
 //! * **Slices of mapped memory never dangle.** They borrow the allocation, which may outlive its allocator. The original
 //!   frees the memory then. Here mapped memory stays until the device is destroyed if allocations in it are still there
 //!   when the allocator is dropped; a warning in the log says so, beside the report of leaks.
 //!
-//! * * **Known faults of Direct3D 12 drivers are avoided**, by the table of `tenure_d3d12::drivers`, for the
+//! * **Known faults of Direct3D 12 drivers are avoided**, by the table of `tenure_d3d12::drivers`, for the
 //!   resources that this crate creates:
 //!
 //!   | the table says | `create_resource` | `allocate`, for resources that the program places |

@@ -191,11 +191,11 @@ pub trait Fallback {
 
 /// Tries the steps of a request until one finds memory:
 ///
-/// 1. 1. the preferred memory type and the types [alike](Fallback::is_alike), within the budget;
+/// 1. the preferred memory type and the types [alike](Fallback::is_alike), within the budget;
 /// 2. the same after unused memory was given back;
 /// 3. the other types within the budget, with [`Spill::BeforeBudget`];
 /// 4. the preferred ones beyond the budget;
-/// 5. 5. the same after a wait for the GPU;
+/// 5. the same after a wait for the GPU;
 /// 6. the other types, within the budget and beyond it, unless [`Spill::Never`] forbids.
 ///
 /// In each memory type a block that is there comes first, then a new one, then memory for the request alone.

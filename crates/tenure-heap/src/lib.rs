@@ -8,8 +8,8 @@
 //! that are buffers as well as heaps:
 //! * [`Pool`]: blocks that one suballocator divides; it keeps empty blocks for a while, and its own statistics.
 //! * [`Growth`]: how large the next block is.
-//! * * [`try_each_memory_type`]: the fallback chain, the order of attempts until memory is found.
-//! * * [`MemoryLimits`]: the limits of the chain: the budgets of the operating system, which only the last round
+//! * [`try_each_memory_type`]: the fallback chain, the order of attempts until memory is found.
+//! * [`MemoryLimits`]: the limits of the chain: the budgets of the operating system, which only the last round
 //!   may exceed, the device's largest heap and its number of allocations.
 //!
 //! # The fallback chain

@@ -34,14 +34,14 @@
 //! *Time* is divided into sections, the maximal sets of items that are alive together; *sizes* are counted
 //! in the largest unit that divides them all. Then:
 //!
-//! 1. 1. *One pass* of the skyline heuristic for strip packing (Burke, Kendall and Whitwell, 2004). The upper
+//! 1. *One pass* of the skyline heuristic for strip packing (Burke, Kendall and Whitwell, 2004). The upper
 //!    edge of the placed items is a row of plateaus. A plateau that is lower than its neighbours takes the first
 //!    item, in some order, that fits into it; if there is none, it rises to its lower neighbour. Two such
 //!    plateaus never compete for an item, so no queue is needed. A few hundred items are kept as bit sets, more
 //!    as points (start, end) in a k-d tree, in which the items within a plateau are a quadrant. O(n log n) in
 //!    practice, with memory linear in n. Among items of about the same priority, the coarsest alignment comes
 //!    first, as heights that suit it are rare.
-//! 2. 2. *More passes*: the first item that ended too high comes first in the next pass (squeaky wheel
+//! 2. *More passes*: the first item that ended too high comes first in the next pass (squeaky wheel
 //!    optimisation: Joslin and Clements, 1999). If up to 1,024 items differ in alignment, six of these passes
 //!    belong to the first plan. With more than 2,048 items only the upper ones are placed again, above eight
 //!    heights one after the other, in an order that suits the remaining items and counts the bytes left empty

@@ -66,7 +66,7 @@ impl Chooser {
     }
 }
 
-/// Flags of memory types for special purposes, which must be requested explicitly.
+/// Flags of memory types for special purposes, which are never chosen.
 const SPECIAL: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
     vk::MemoryPropertyFlags::PROTECTED.as_raw()
         | vk::MemoryPropertyFlags::DEVICE_COHERENT_AMD.as_raw()

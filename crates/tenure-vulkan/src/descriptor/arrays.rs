@@ -14,7 +14,7 @@ use super::buffer::DescriptorBuffer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Array {
     pub(super) binding: u32,
-    /// What its descriptors may be: with more than one kind, they are mutable.
+    /// The possible kinds of its descriptors: with more than one kind, they are mutable.
     pub(super) kinds: &'static [BindingKind],
     pub(super) length: u32,
 }
@@ -32,14 +32,14 @@ impl Array {
         self.only_kind().map_or(vk::DescriptorType::MUTABLE_EXT, vk_type)
     }
 
-    /// What a mutable descriptor may be; nothing for others.
+    /// The possible types of a mutable descriptor; empty for others.
     fn types(&self) -> SmallVec<[vk::DescriptorType; RESOURCES.len()]> {
         let kinds = if self.only_kind().is_some() { &[] } else { self.kinds };
         kinds.iter().map(|kind| vk_type(*kind)).collect()
     }
 }
 
-/// What a heap that shaders see consists of.
+/// The arrays of a shader-visible heap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrays {
     kind: DescriptorKind,
@@ -63,7 +63,7 @@ impl Arrays {
         Self { in_buffer: Some(stages), ..self }
     }
 
-    /// What each binding, and the whole layout, is made with.
+    /// The flags of each binding, and of the whole layout.
     fn flags(&self) -> (vk::DescriptorBindingFlags, vk::DescriptorSetLayoutCreateFlags) {
         use vk::DescriptorBindingFlags as Binding;
         if self.in_buffer.is_some() {
@@ -78,7 +78,7 @@ impl Arrays {
         self.kind
     }
 
-    /// How many there are.
+    /// Their number.
     pub(super) fn count(&self) -> u32 {
         self.iter().count() as u32
     }
@@ -110,7 +110,7 @@ impl Arrays {
         self.iter().find(|array| array.kinds.contains(&kind))
     }
 
-    /// Calls `run` with the layout of such a heap.
+    /// Calls `run` with the create info of the layout of such a heap.
     pub(super) fn with_layout<T>(&self, run: impl FnOnce(&vk::DescriptorSetLayoutCreateInfo<'_>) -> T) -> T {
         let (of_binding, of_layout) = self.flags();
         let flags = [of_binding; RESOURCES.len()];
@@ -151,7 +151,7 @@ impl Arrays {
         })
     }
 
-    /// Calls `run` with what the descriptors of each array may be, where there are mutable ones.
+    /// Calls `run` with the possible types of the descriptors of each array, if any are mutable.
     fn with_types<T>(
         &self,
         run: impl FnOnce(Option<&mut vk::MutableDescriptorTypeCreateInfoEXT<'_>>) -> T,
@@ -275,9 +275,9 @@ impl Descriptors {
     }
 }
 
-/// What a heap of views that shaders see holds: all in one array of mutable descriptors, or each kind in an
-/// array of its own, whose binding is its place here. A descriptor is at the same index in its array as in
-/// the heap.
+/// The content of a shader-visible heap of views: all in one array of mutable descriptors, or each kind in a
+/// separate array, whose binding is its index here. A descriptor is at the same index in its array as in the
+/// heap.
 pub(crate) const RESOURCES: [BindingKind; 6] = [
     BindingKind::Texture,
     BindingKind::StorageTexture,
@@ -291,7 +291,7 @@ pub(crate) const RESOURCES: [BindingKind; 6] = [
 pub(crate) const WITHOUT_CONSTANTS: [BindingKind; 5] =
     [RESOURCES[0], RESOURCES[1], RESOURCES[3], RESOURCES[4], RESOURCES[5]];
 
-/// What a heap of samplers holds.
+/// The content of a heap of samplers.
 pub(crate) const SAMPLERS: [BindingKind; 1] = [BindingKind::Sampler];
 
 /// The binding of a kind in a heap with an array for each; 0 for kinds that only sets have.

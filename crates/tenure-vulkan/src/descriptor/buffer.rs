@@ -27,7 +27,7 @@ pub(crate) struct DescriptorSizes {
 }
 
 impl DescriptorSizes {
-    /// `is_robust`: accesses of buffers are checked, for which some drivers need more.
+    /// `is_robust`: accesses of buffers are checked, which makes descriptors larger on some drivers.
     pub(super) fn new(found: &vk::PhysicalDeviceDescriptorBufferPropertiesEXT<'_>, is_robust: bool) -> Self {
         let either = |plain, robust| if is_robust { robust } else { plain };
         let size = |kind| match kind {
@@ -66,8 +66,8 @@ impl DescriptorSizes {
     }
 }
 
-/// The stages that the device has. Mesa's lavapipe (25.0) writes outside of its tables when a layout for descriptor
-/// buffers names stages that there are none of, as `VK_SHADER_STAGE_ALL` does.
+/// The stages of the device. Mesa's lavapipe (25.0) writes outside of its tables if a layout for descriptor
+/// buffers names missing stages, as `VK_SHADER_STAGE_ALL` does.
 pub(crate) fn stages(has_extension: impl Fn(&CStr) -> bool) -> vk::ShaderStageFlags {
     use vk::ShaderStageFlags as Stage;
     let mesh = Stage::TASK_EXT | Stage::MESH_EXT;
@@ -200,7 +200,7 @@ impl DescriptorBuffer {
         unsafe { self.put(descriptors, (array, element), written.kind, data) };
     }
 
-    /// Makes descriptors null; there are none for samplers.
+    /// Makes descriptors null; samplers have no null descriptors.
     ///
     /// # Safety
     /// Null descriptors are enabled, and no other code uses these elements of the array, which may be of the kind.
@@ -248,7 +248,7 @@ impl DescriptorBuffer {
         }
     }
 
-    /// What a command buffer is told of it.
+    /// The binding info for command buffers.
     pub(super) fn binding(&self) -> vk::DescriptorBufferBindingInfoEXT<'static> {
         vk::DescriptorBufferBindingInfoEXT::default().address(self.address).usage(self.usage)
     }
@@ -264,8 +264,8 @@ impl DescriptorBuffer {
 }
 
 impl Descriptors {
-    /// A buffer in memory of its own, which the CPU writes and the GPU sees without flushes: near the GPU if there is
-    /// any that the CPU sees.
+    /// A buffer with dedicated memory, which the CPU writes and the GPU sees without flushes: device-local if any
+    /// such memory is host-visible.
     fn create_mapped(
         &self,
         size: u64,
@@ -342,7 +342,7 @@ impl SpaceLimits {
     }
 }
 
-/// Bytes of the descriptor buffers that there are.
+/// The total bytes of the live descriptor buffers.
 #[derive(Debug, Default)]
 pub(crate) struct DescriptorSpace(Mutex<Taken>);
 
@@ -356,7 +356,7 @@ impl DescriptorSpace {
     /// Counts a buffer that is to be created.
     ///
     /// # Errors
-    /// The limit that it would exceed. A heap that goes gives room back, so it is a shortage.
+    /// The limit that it would exceed. Destroying a heap frees space, so it is a shortage.
     pub(super) fn take(
         &self,
         kind: DescriptorKind,
@@ -389,7 +389,7 @@ impl DescriptorSpace {
         Ok(())
     }
 
-    /// A buffer is gone, or was not created.
+    /// Returns the bytes of a buffer that was destroyed, or not created.
     pub(super) fn give_back(&self, kind: DescriptorKind, size: u64) {
         let mut taken = self.0.lock();
         let own = match kind {

@@ -1,4 +1,4 @@
-//! What a device offers of descriptors.
+//! A device's limits and properties of descriptors.
 
 use ash::vk;
 use tenure_core::device::{Allowed, BindingKind, DescriptorKind, DescriptorLimits, DeviceError, SetBinding};
@@ -35,7 +35,7 @@ const GROUPS: [&[BindingKind]; 9] = [
     ],
 ];
 
-/// The contract's limits, and what else is looked up often.
+/// The contract's limits, and other values that are often needed.
 #[derive(Clone, Debug)]
 pub(crate) struct DescriptorTables {
     pub(crate) contract: DescriptorLimits,
@@ -45,7 +45,7 @@ pub(crate) struct DescriptorTables {
     is_mutable: bool,
     /// Bytes of descriptors, where heaps that shaders see are buffers.
     pub(super) sizes: Option<DescriptorSizes>,
-    /// The stages that see those.
+    /// The stages that see the descriptors in buffers.
     stages: vk::ShaderStageFlags,
     /// Bytes.
     pub(crate) constant_alignment: u64,
@@ -57,8 +57,8 @@ pub(crate) struct DescriptorTables {
 }
 
 impl DescriptorTables {
-    /// `indexing`: its limits where it is used, and whether uniform buffers are part of it. `structures`: how many
-    /// acceleration structures a stage and a set may have.
+    /// `indexing`: its limits if it is used, and whether it includes uniform buffers. `structures`: the maximum
+    /// number of acceleration structures of a stage and of a set.
     pub(crate) fn new(
         limits: &vk::PhysicalDeviceLimits,
         features: &vk::PhysicalDeviceFeatures,
@@ -127,7 +127,8 @@ impl DescriptorTables {
         let samplers = found.max_sampler_descriptor_buffer_range;
         let (alone, constants) = (most(resources, stride), self.visible_constants);
         let room = if self.is_mutable && constants < alone.min(contract.visible_resources) {
-            // Either they have an array of their own in the same buffer, or there is one array, no longer than theirs.
+            // Constants have either a separate array in the same buffer, or the one array, which is then at most
+            // as long.
             let own = u64::from(constants) * sizes.of(BindingKind::Constants);
             most(resources.saturating_sub(own), stride).max(constants)
         } else {
@@ -203,7 +204,7 @@ fn plain(limits: &vk::PhysicalDeviceLimits) -> Indexing<'static> {
     }
 }
 
-/// What a heap may take of a limit: the rest is for a program's own sets beside it.
+/// The part of a limit that a heap may take: the rest is for a program's own sets beside it.
 const fn share(limit: u32) -> u32 {
     limit - limit / 8
 }
@@ -356,7 +357,7 @@ mod tests {
         assert_eq!(tables.contract.visible_samplers, 600);
     }
 
-    /// Buffers have no more room than their range, whatever the driver could index.
+    /// The range of a buffer limits its descriptors, even if the driver can index more.
     #[test]
     fn buffers_end_with_their_range() {
         let found = vk::PhysicalDeviceDescriptorBufferPropertiesEXT {

@@ -13,8 +13,8 @@ const OP_GROUP_DECORATE: u32 = 74;
 const BINDING: u32 = 33;
 const DESCRIPTOR_SET: u32 = 34;
 
-/// Replaces the binding of each variable of a descriptor set by what `replace` says; `None`: there is no such
-/// binding, which is an error. After an error nothing was changed.
+/// Replaces the binding of each variable of a descriptor set by the result of `replace`; `None` is an error:
+/// there is no such binding. After an error nothing was changed.
 pub(super) fn renumber(
     spirv: &mut [u32],
     set: u32,
@@ -85,7 +85,7 @@ mod tests {
         [4 << 16 | OP_DECORATE, id, decoration, value]
     }
 
-    /// A header, variables of sets with bindings, a function, and what looks like a decoration behind it.
+    /// A header, variables of sets with bindings, a function, and words behind it that look like a decoration.
     fn shader(variables: &[[u32; 3]]) -> Vec<u32> {
         let mut words = vec![MAGIC, 0x0001_0300, 0, 100, 0];
         for [id, set, binding] in variables {

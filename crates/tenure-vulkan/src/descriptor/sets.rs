@@ -21,8 +21,8 @@ const LAST_BINDING: u32 = u16::MAX as u32;
 /// [`Device::destroy_set_layout`](tenure_core::device::Device::destroy_set_layout). Dropping it
 /// without that leaks the API's layout.
 ///
-/// All shader stages see the bindings, but input attachments only pixel (fragment) shaders. Of arrays, where the
-/// device has descriptor indexing, only what shaders use has to be there.
+/// All shader stages see the bindings, except input attachments, which only pixel (fragment) shaders see. If the
+/// device has descriptor indexing, only the used elements of arrays must be written.
 pub struct SetLayout {
     owner: Arc<Descriptors>,
     layout: vk::DescriptorSetLayout,
@@ -80,7 +80,7 @@ impl Descriptors {
         Ok(SetLayout { owner: self.clone(), layout, bindings: bindings.into(), is_ours: true })
     }
 
-    /// With descriptor buffers there are no sets: a pipeline uses the ones or the others.
+    /// With descriptor buffers there are no sets: a pipeline uses either one or the other.
     fn has_sets(&self) -> Result<(), DeviceError> {
         if self.limits.contract.sets { Ok(()) } else { Err(unsupported("descriptor sets")) }
     }
@@ -105,7 +105,7 @@ impl SetLayout {
         self.layout
     }
 
-    /// What sets of it hold.
+    /// The bindings of its sets.
     #[must_use]
     pub fn bindings(&self) -> &[SetBinding] {
         &self.bindings
@@ -189,7 +189,7 @@ fn pool_sizes(bindings: &[SetBinding], sets: u32) -> Result<Vec<vk::DescriptorPo
 }
 
 impl SetBlock {
-    /// A set to bind; `None` beyond the last. Do not free or write it.
+    /// A set to bind; `None` past the end. Do not free or write it.
     #[must_use]
     pub fn set(&self, index: u32) -> Option<vk::DescriptorSet> {
         self.sets.get(usize::try_from(index).ok()?).copied()
@@ -207,7 +207,7 @@ impl SetBlock {
         self.pool
     }
 
-    /// What to write where, when the layout has such a descriptor there.
+    /// The descriptor to write, if the layout has a matching binding there.
     fn resolve(&self, write: &SetWrite<'_, impl Described>) -> Result<Written, DeviceError> {
         let binding = check::set_element(&self.bindings, write.binding, write.element)?;
         let written = self.owner.resolve(&write.source)?;
@@ -286,8 +286,7 @@ pub(super) struct WriteTarget {
     pub(super) element: u32,
 }
 
-/// Collects descriptors and writes them, as soon as there is a batch of them. Dropped before it is
-/// finished it writes no more.
+/// Collects descriptors and writes them in batches. Dropping it before it is finished discards the pending ones.
 pub(super) struct Writer<'a> {
     descriptors: &'a Descriptors,
     batch: SmallVec<[(WriteTarget, Written); BATCH]>,
@@ -357,8 +356,8 @@ fn to(target: WriteTarget, kind: BindingKind) -> vk::WriteDescriptorSet<'static>
         .descriptor_type(vk_type(kind))
 }
 
-/// Makes `count` descriptors from `target` on null descriptors; there are none for samplers, alone or
-/// combined, and input attachments.
+/// Makes `count` descriptors from `target` on null descriptors; samplers, alone or combined, and input
+/// attachments have none.
 ///
 /// # Safety
 /// Null descriptors are enabled. The set is alive, its layout has such descriptors there, and no

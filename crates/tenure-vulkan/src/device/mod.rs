@@ -38,7 +38,7 @@ pub struct Device {
     parts: Arc<Parts>,
 }
 
-/// The parts of a device. Each owns its state, and knows none that is after it here.
+/// The parts of a device. Each owns its state, and does not refer to later parts.
 struct Parts {
     manager_slot: ManagerSlot,
     loaded: Arc<Loaded>,
@@ -77,7 +77,7 @@ impl Device {
         &self.parts.descriptors
     }
 
-    /// The loader; `None` where a wrapped device came without.
+    /// The loader; `None` if a wrapped device was given without one.
     #[must_use]
     pub fn entry(&self) -> Option<&ash::Entry> {
         self.parts.loaded.api.entry.as_ref()
@@ -95,7 +95,7 @@ impl Device {
         self.parts.loaded.api.physical
     }
 
-    /// The device, to make with it what tenure does not: pipelines, views, samplers.
+    /// The device, for creating objects that tenure does not manage: pipelines, views, samplers.
     #[must_use]
     pub fn raw(&self) -> &ash::Device {
         &self.parts.loaded.api.device
@@ -131,7 +131,7 @@ impl Device {
         &self.parts.loaded.api.features
     }
 
-    /// A queue, to know it by; to submit to it there is [`with_queue`](Self::with_queue). `None` when
+    /// The handle of a queue, for identification; to submit to it use [`with_queue`](Self::with_queue). `None` if
     /// there is no such queue.
     #[must_use]
     pub fn queue(&self, queue: QueueId) -> Option<vk::Queue> {
@@ -178,9 +178,9 @@ impl Device {
         self.parts.queues.list.get(queue.index()).map(|queue| queue.with(run))
     }
 
-    /// What a state means to a barrier on a queue of this device; `None` when there is no such
-    /// queue. States that the queue does not know have no stages. The layout is that of textures that
-    /// are no depth targets: see [`Resource::layout_in`].
+    /// The meaning of a state for a barrier on a queue of this device; `None` if there is no such queue. States
+    /// that the queue does not know have no stages. The layout is that of textures without depth: see
+    /// [`Resource::layout_in`].
     #[must_use]
     pub fn stage_access_layout(&self, queue: QueueId, state: State) -> Option<StateUse> {
         let stages = &self.parts.queues.list.get(queue.index())?.stages;

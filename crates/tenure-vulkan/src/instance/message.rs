@@ -1,4 +1,4 @@
-//! What the validation layers and the driver say.
+//! Messages of the validation layers and the driver.
 
 use core::ffi::{CStr, c_void};
 use core::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-/// How bad it is.
+/// The severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// For developers of the layers.
@@ -55,7 +55,7 @@ impl MessageKind {
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// Its subject.
     pub kind: MessageKind,
@@ -63,7 +63,7 @@ pub struct Message {
     pub id: String,
     /// The text.
     pub text: String,
-    /// The names of the objects it is about, where they have names.
+    /// The names of the objects concerned, if they have names.
     pub objects: Vec<String>,
 }
 
@@ -105,7 +105,7 @@ impl fmt::Debug for MessageSink {
     }
 }
 
-/// What a messenger is created with. `sink` must live, at its address, as long as the messenger.
+/// The create info of a messenger. `sink` must outlive the messenger at the same address.
 pub(crate) fn messenger_info(sink: &MessageSink) -> vk::DebugUtilsMessengerCreateInfoEXT<'_> {
     use vk::{DebugUtilsMessageSeverityFlagsEXT as Severities, DebugUtilsMessageTypeFlagsEXT as Kinds};
     vk::DebugUtilsMessengerCreateInfoEXT {
@@ -133,7 +133,7 @@ unsafe extern "system" fn receive(
     if let (Some(data), Some(sink)) = (data, sink) {
         // SAFETY: the strings and the array of objects are valid during the call.
         let message = unsafe { read(severity, kinds, data) };
-        // A panic must not unwind into the driver; there is no caller to report it to.
+        // A panic must not unwind into the driver, and cannot be reported to a caller.
         let called = catch_unwind(AssertUnwindSafe(|| {
             let _swallowed = catch_unwind(AssertUnwindSafe(|| (sink.0)(&message)));
         }));

@@ -49,7 +49,7 @@ impl Validation {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What to use where it is there. *Default*: all.
+    /// The features to use if available. *Default*: all.
     pub optional: OptionalFeatures,
     /// *Default*: [`Validation::OFF`]. Wrapped instances are as their owner made them.
     pub validation: Validation,
@@ -70,7 +70,8 @@ pub struct Options {
     pub instance_extensions: Vec<CString>,
     /// Extensions of the device to enable, which must be there. Not used with wrapped devices.
     pub device_extensions: Vec<CString>,
-    /// Enable what a [`Swapchain`](crate::Swapchain) needs. *Default*: off. Not used with wrapped devices.
+    /// Enables the extensions that a [`Swapchain`](crate::Swapchain) needs. *Default*: off. Not used with wrapped
+    /// devices.
     pub presentation: bool,
     /// Make the heaps that shaders index buffers instead of descriptor sets, where the device can. *Default*: off.
     pub descriptor_buffers: bool,
@@ -143,8 +144,8 @@ impl Options {
         Self { api_version, ..self }
     }
 
-    /// Enables what a [`Swapchain`](crate::Swapchain) needs: of the instance `VK_KHR_surface` and the
-    /// extensions for surfaces of all window systems that are there, of the device `VK_KHR_swapchain`.
+    /// Enables the extensions that a [`Swapchain`](crate::Swapchain) needs: the instance's `VK_KHR_surface` and
+    /// the surface extensions of all available window systems, and the device's `VK_KHR_swapchain`.
     #[must_use]
     pub fn presentation(self, presentation: bool) -> Self {
         Self { presentation, ..self }
@@ -152,14 +153,14 @@ impl Options {
 
     /// Makes the heaps that shaders index buffers instead of descriptor sets, where the device has
     /// [`OptionalFeatures::DESCRIPTOR_BUFFERS`]: see
-    /// [descriptor buffers](crate#descriptor-buffers). A pipeline uses the one or the other: then the device has
+    /// [descriptor buffers](crate#descriptor-buffers). A pipeline uses either these or sets: then the device has
     /// no [sets](tenure_core::device::DescriptorLimits::sets).
     #[must_use]
     pub fn descriptor_buffers(self, descriptor_buffers: bool) -> Self {
         Self { descriptor_buffers, ..self }
     }
 
-    /// What may be used of what a device has.
+    /// The allowed optional features.
     pub(crate) fn usable(&self) -> OptionalFeatures {
         let buffers = OptionalFeatures::DESCRIPTOR_BUFFERS;
         if self.descriptor_buffers { self.optional } else { self.optional.difference(buffers) }
