@@ -102,13 +102,13 @@
 //! Shaders read depth targets in `DEPTH_STENCIL_READ_ONLY_OPTIMAL`, whether they are tested against at
 //! the same time or not: a descriptor is made before that is known. [`Resource::layout_in`] says so.
 //!
-//! To the API, a render pass that stores an attachment writes it, even one that it only tests against.
-//! Barriers out of `DEPTH_READ` take that into account. Between two uses that only read, however, there
-//! is no barrier: a pass whose depth is sampled at the same time, or by the next pass in the same
-//! states, ends with `VK_ATTACHMENT_STORE_OP_NONE`.
+//! To the API, a render pass that stores an attachment writes it, even if it only tests against it. Barriers out
+//! of `DEPTH_READ` cover that write. Between two uses that only read, however, there is no barrier: a pass whose
+//! depth is sampled at the same time, or by the next pass in the same states, must end with
+//! `VK_ATTACHMENT_STORE_OP_NONE`.
 //!
-//! Each queue names only the stages that its family has. [`Device::stage_access_layout`] tells an
-//! engine's own barriers the same.
+//! Each queue names only the stages that its family has. [`Device::stage_access_layout`] returns the same for an
+//! engine's own barriers.
 //!
 //! # Descriptors
 //!
@@ -138,21 +138,23 @@
 //!
 //! ## Descriptor buffers
 //!
-//! With [`Options::descriptor_buffers`], where the device has
-//! [`OptionalFeatures::DESCRIPTOR_BUFFERS`], a heap that shaders see is a buffer, as on Direct3D 12, and
-//! there are no sets: a pipeline is made for the ones or for the others. What changes for a program:
+//! With [`Options::descriptor_buffers`], if the device has [`OptionalFeatures::DESCRIPTOR_BUFFERS`], a
+//! shader-visible heap is a buffer, as on Direct3D 12, and there are no sets: a pipeline is made for either one
+//! or the other. Changes for a program:
 //!
 //! - Pipelines are made with `VK_PIPELINE_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`, from layouts of heaps
-//!   ([`DescriptorHeap::layout`]) and of its own with
+//!   ([`DescriptorHeap::layout`]) and the program's own layouts with
 //!   `VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`.
 //! - [`Commands::set_descriptor_heaps`](tenure_core::Commands::set_descriptor_heaps) binds the buffers: that of views is
 //!   number 0, that of samplers number 1. Then the program says at which set of its layout each is, by
 //!   `vkCmdSetDescriptorBufferOffsetsEXT` ([`Device::descriptor_buffers`]) with an offset of 0; again after
 //!   each `set_descriptor_heaps`, which makes Vulkan forget the offsets.
-//! - Tables are used as before, by index. [`DescriptorHeap::set`] is `None`, [`DescriptorHeap::raw_buffer`] is there.
-//! - The buffer has memory of its own, near the GPU where the CPU sees such memory.
-//! - All heaps together have the address space that the device names (`resourceDescriptorBufferAddressSpaceSize` and its
-//!   like). One that exceeds it is refused as a shortage, [`DeviceError::OutOfDeviceMemory`](tenure_core::DeviceError).
+//! - Tables are used as before, by index. [`DescriptorHeap::set`] is `None`, [`DescriptorHeap::raw_buffer`] is
+//!   `Some`.
+//! - The buffer has dedicated memory, device-local if such memory is host-visible.
+//! - All heaps together share the device's address space for descriptors
+//!   (`resourceDescriptorBufferAddressSpaceSize` and similar limits). A heap that exceeds it is refused as a
+//!   shortage, [`DeviceError::OutOfDeviceMemory`](tenure_core::DeviceError).
 //! - Layouts name the stages that the device has, and not `VK_SHADER_STAGE_ALL`.
 //! - Set layouts, input attachments and descriptors of buffers that a program made without
 //!   `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT` are `Unsupported`.
@@ -184,17 +186,17 @@
 //!
 //! # Reserved resources
 //!
-//! A reserved buffer has tiles of 64 KiB, or of a sparse block where that is larger; a texture has
-//! the tiles and the mip tail that its format has. Where layers share one tail, each gets its part of
-//! it, and all of it has to be mapped before any of it is used. Mappings change in the order of the
-//! queue's submissions, on whatever queue; they are made by the first queue that can, and semaphores
-//! keep the order. Which memory a tile is mapped to is remembered, so that mappings can be copied.
+//! A reserved buffer has tiles of 64 KiB, or of a sparse block if that is larger; a texture has the tiles and the
+//! mip tail of its format. If layers share one tail, each gets its part of it, and the whole tail has to be
+//! mapped before any part is used. Mappings change in the order of the queue's submissions, on any queue; the
+//! first capable queue makes the changes, and semaphores keep the order. The memory of each tile is recorded, so
+//! that mappings can be copied.
 //!
 //! # An engine's own resources
 //!
-//! [`Resource::from_raw_buffer`] and [`Resource::from_raw_image`] take in what an engine made itself,
-//! for [`Gpu::adopt_buffer`](tenure_core::Gpu::adopt_buffer) and its like; [`Ownership`] says who
-//! destroys it.
+//! [`Resource::from_raw_buffer`] and [`Resource::from_raw_image`] wrap an engine's own objects, for
+//! [`Gpu::adopt_buffer`](tenure_core::Gpu::adopt_buffer) and similar functions; [`Ownership`] decides whether
+//! tenure destroys them.
 //!
 //! # Sharing
 //!
@@ -207,17 +209,17 @@
 //!
 //! # Presentation
 //!
-//! [`Swapchain`] is over a surface of the program's, on a device made with [`Options::presentation`]. Where
-//! `VK_EXT_swapchain_maintenance1` is there, fences tell when a presentation is over; else an image that is acquired again
-//! does. `PRESENT` is the layout `PRESENT_SRC_KHR`; recordings wait for an image where they write colours, compute and copy.
+//! [`Swapchain`] is made for the program's surface, on a device created with [`Options::presentation`]. With
+//! `VK_EXT_swapchain_maintenance1`, fences signal the end of a presentation; without it, the end is detected when
+//! an image is acquired again. `PRESENT` is the layout `PRESENT_SRC_KHR`; recordings wait for an image at the
+//! stages of colour output, compute and copies.
 //!
 //! # When it goes wrong
 //!
-//! Refused memory, host memory, objects and address space are shortages. A lost device is remembered
-//! with the call that saw it first; from then on each call answers so, and none blocks. The end of a
-//! device waits for the GPU for ten seconds; a device that is not done then is left to the process. A
-//! device that tenure made waits besides, without a limit, for what others submitted to its queues;
-//! on one that was wrapped, its owner does.
+//! Refused memory, host memory, objects and address space are shortages. A device loss is recorded with the first
+//! call that reported it; later calls return the same error, and none blocks. Dropping the device waits for the
+//! GPU for up to ten seconds; a device that is still busy then is leaked. For a device that tenure made, it also
+//! waits, without a limit, for other submissions to its queues; for a wrapped device, that is its owner's task.
 
 #![warn(missing_debug_implementations)]
 

@@ -1,4 +1,4 @@
-//! What a state means to a barrier: pipeline stages, accesses, an image layout.
+//! The meaning of a state for a barrier: pipeline stages, accesses, an image layout.
 //!
 //! Only flags that exist since Vulkan 1.0, or came with the extension that makes them valid, are
 //! used: the same numbers mean the same in `vkCmdPipelineBarrier` and `vkCmdPipelineBarrier2`.
@@ -21,7 +21,7 @@ pub(crate) struct Half {
 }
 
 impl Half {
-    /// Orders without naming memory. The chain to a semaphore goes through all commands: it is
+    /// An execution dependency without memory accesses. The chain to a semaphore includes all commands: it is
     /// signalled after, and waited for before, all of them.
     pub(crate) const CHAIN: Self = Self { stages: Stages::ALL_COMMANDS, access: Access::empty() };
 
@@ -45,10 +45,10 @@ impl Half {
     }
 }
 
-/// The accesses that write, and the one that stands for all of them.
+/// The write accesses, and the one that includes all of them.
 const WRITES_OF_ANY: Access = Access::from_raw(WRITES.as_raw() | Access::MEMORY_WRITE.as_raw());
 
-/// The stages in which the shaders of a device run, besides fragment and compute shaders.
+/// The shader stages of a device, besides fragment and compute shaders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShaderStages {
     /// Shaders before rasterization.
@@ -82,7 +82,7 @@ impl ShaderStages {
 /// A use of a resource, as a barrier names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateUse {
-    /// The stages in which it happens.
+    /// The stages of the use.
     pub stages: vk::PipelineStageFlags2,
     /// How memory is accessed.
     pub access: vk::AccessFlags2,
@@ -90,8 +90,8 @@ pub struct StateUse {
     pub layout: vk::ImageLayout,
 }
 
-/// What a state means on a queue that can do everything, on a device without tessellation,
-/// geometry, mesh and ray tracing shaders. `COMMON` has no stages: nothing was done.
+/// The meaning of a state on a queue that supports everything, on a device without tessellation, geometry, mesh
+/// and ray tracing shaders. `COMMON` has no stages: there was no earlier use.
 ///
 /// ```
 /// use ash::vk;
@@ -152,7 +152,7 @@ const SHADERS: Stages = Stages::from_raw(
         | Stages::COMPUTE_SHADER.as_raw(),
 );
 
-/// What each bit of a state means, in the order of the bits.
+/// The meaning of each bit of a state, in the order of the bits.
 type Meanings = [(Stages, Access); State::all().bits().count_ones() as usize];
 
 /// Where the meaning of one bit is.
@@ -160,7 +160,7 @@ const fn index(bit: State) -> usize {
     bit.bits().trailing_zeros() as usize
 }
 
-/// What states mean on the queues of one family.
+/// The meanings of states on the queues of one family.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueStages {
     shaders: ShaderStages,
@@ -199,7 +199,7 @@ impl QueueStages {
         stages
     }
 
-    /// What a state means for a resource of that usage.
+    /// The meaning of a state for a resource of that usage.
     pub(crate) fn of(&self, state: State, usage: Usage) -> StateUse {
         let Half { stages, access } = self.half(state, usage);
         StateUse { stages, access, layout: image_layout(state, usage) }
@@ -232,8 +232,8 @@ impl QueueStages {
         found
     }
 
-    /// What a state means for resources whose usages are not known. `are_inputs`: they may be input attachments, which
-    /// render passes write where they store them.
+    /// The meaning of a state for resources of unknown usage. `are_inputs`: they may be input attachments, which
+    /// render passes write when they store them.
     pub(crate) fn half_of_unknown(&self, state: State, are_inputs: bool) -> Half {
         let half = self.half(state, Usage::UNORDERED_ACCESS);
         let inputs =
@@ -453,7 +453,7 @@ mod tests {
         assert_eq!(queue.of(State::COMMON, Usage::empty()).stages, Stages::empty());
     }
 
-    /// The specification's chapter on render passes: what attachments of depth go through.
+    /// The specification's chapter on render passes: the operations on depth attachments.
     #[test]
     fn attachments_of_depth_are_tested_stored_and_resolved() {
         let tests = Stages::EARLY_FRAGMENT_TESTS | Stages::LATE_FRAGMENT_TESTS;

@@ -1,4 +1,4 @@
-//! Acceleration structures, and what a device says about ray tracing.
+//! Acceleration structures, and a device's ray tracing limits.
 
 use core::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::features::OptionalFeatures;
 use crate::loaded::{Handles, Loaded, power_of_two};
 use crate::resource::Resource;
 
-/// What a device without them lacks.
+/// The missing feature of a device without them.
 pub(crate) const STRUCTURES: &str = "acceleration structures (VK_KHR_acceleration_structure)";
 
 /// An acceleration structure: a handle for
@@ -46,8 +46,8 @@ const fn structure_type(kind: AccelerationStructureKind) -> vk::AccelerationStru
     }
 }
 
-/// What the device says about memory for ray tracing, as far as it is enabled, and how many structures a shader
-/// stage and a set may have.
+/// The device's memory limits for ray tracing, for enabled features, and the number of structures for a shader
+/// stage and a set.
 pub(crate) fn limits(handles: &Handles) -> (RayTracingLimits, u32) {
     let defaults = RayTracingLimits::default();
     let (has_structures, has_pipelines) = (

@@ -1,4 +1,4 @@
-//! Changing what tiles are mapped to.
+//! Changes of tile mappings.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// What a tile is mapped to after the changes so far.
+    /// The mapping of a tile after the changes so far.
     fn get(&self, resource: &Resource, sparse: &Sparse, tile: u64) -> Option<Target> {
         let changed = self.index.get(&(resource.object, tile)).and_then(|index| self.list.get(*index));
         match changed {

@@ -51,7 +51,7 @@ calls! {
         barrier: PFN_vkCmdPipelineBarrier2 = c"vkCmdPipelineBarrier2" or c"vkCmdPipelineBarrier2KHR";
     }
 
-    /// The functions that ask for requirements without an object.
+    /// The functions for querying requirements without an object.
     RequirementCalls, MAINTENANCE4 {
         buffer: PFN_vkGetDeviceBufferMemoryRequirements =
             c"vkGetDeviceBufferMemoryRequirements" or c"vkGetDeviceBufferMemoryRequirementsKHR";
@@ -59,7 +59,7 @@ calls! {
             c"vkGetDeviceImageMemoryRequirements" or c"vkGetDeviceImageMemoryRequirementsKHR";
     }
 
-    /// The function that asks for addresses of buffers.
+    /// The function for querying addresses of buffers.
     AddressCalls, BUFFER_DEVICE_ADDRESS {
         get: PFN_vkGetBufferDeviceAddress = c"vkGetBufferDeviceAddress" or c"vkGetBufferDeviceAddressKHR";
     }
@@ -69,13 +69,13 @@ calls! {
         set: PFN_vkSetDeviceMemoryPriorityEXT = c"vkSetDeviceMemoryPriorityEXT";
     }
 
-    /// The functions by which the CPU writes images.
+    /// The functions for writing images by the CPU.
     HostImageCalls, HOST_IMAGE_COPY {
         copy: PFN_vkCopyMemoryToImageEXT = c"vkCopyMemoryToImage" or c"vkCopyMemoryToImageEXT";
         transition: PFN_vkTransitionImageLayoutEXT = c"vkTransitionImageLayout" or c"vkTransitionImageLayoutEXT";
     }
 
-    /// The function that asks about the program's memory.
+    /// The function for querying properties of the program's memory.
     HostPointerCalls, EXTERNAL_MEMORY_HOST {
         properties: PFN_vkGetMemoryHostPointerPropertiesEXT = c"vkGetMemoryHostPointerPropertiesEXT";
     }
@@ -159,7 +159,7 @@ pub(crate) struct Api {
     pub(crate) host_images: Option<HostImageCalls>,
 }
 
-/// What an [`Api`] is made from: everything but the functions.
+/// The parts of an [`Api`] without the functions.
 pub(crate) struct Handles {
     pub(crate) entry: Option<ash::Entry>,
     pub(crate) instance: ash::Instance,
@@ -231,7 +231,7 @@ impl Api {
 }
 
 impl Handles {
-    /// The first of the names by which the device has a function.
+    /// The first function that the device has among the names.
     fn function(&self, names: &[&'static CStr]) -> Result<unsafe extern "system" fn(), CreateError> {
         let find = |name: &&'static CStr| {
             // SAFETY: the device is one of the instance's; the name is a valid string.

@@ -1,4 +1,4 @@
-//! What a device is, in the contract's words.
+//! A device's properties in the contract's terms.
 
 use ash::vk;
 use tenure_core::device::{
@@ -15,7 +15,7 @@ const LARGEST_PADDING: u64 = 1 << 10;
 /// Bytes of a tile: the standard sparse block.
 pub(crate) const TILE: u64 = 64 << 10;
 
-/// What Vulkan says about a device.
+/// A device's properties as Vulkan reports them.
 pub(crate) struct Facts<'a> {
     pub(crate) properties: &'a vk::PhysicalDeviceProperties,
     pub(crate) descriptors: DescriptorLimits,
@@ -30,7 +30,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) enabled: OptionalFeatures,
 }
 
-/// The contract's properties, and what else is looked up often.
+/// The contract's properties, and other values that are often needed.
 #[derive(Debug)]
 pub(crate) struct Tables {
     pub(crate) properties: Properties,
@@ -125,7 +125,7 @@ fn features(
     features
 }
 
-/// Who decides what stays in the memory of the device.
+/// The control over residency in the device's memory.
 const fn residency(enabled: OptionalFeatures) -> Residency {
     if enabled.contains(OptionalFeatures::PAGEABLE_MEMORY) { Residency::Priorities } else { Residency::None }
 }

@@ -15,8 +15,8 @@ use super::allocation::{Address, Memory};
 /// A mapped buffer. Writes to non-coherent memory are flushed at once; reads are invalidated first, and so are
 /// the bytes that a flush includes beyond the written range.
 ///
-/// The memory belongs to the driver and the GPU: no Rust reference ever points into it. Threads
-/// that write the same bytes at once mix them, as the contract says.
+/// The memory belongs to the driver and the GPU: no Rust reference ever points into it. Concurrent writes to the
+/// same bytes mix, as in the contract.
 pub struct Mapping {
     memory: Arc<Memory>,
     /// Of byte 0 of the buffer.
@@ -60,7 +60,7 @@ impl Mapping {
         }
     }
 
-    /// The whole atoms around a range, for a flush or an invalidation; `None` when it needs none.
+    /// The whole atoms around a range, for a flush or an invalidation; `None` if the memory is coherent.
     fn atoms(&self, range: &Range<usize>) -> Option<vk::MappedMemoryRange<'static>> {
         if !self.needs_flushes {
             return None;
@@ -103,8 +103,8 @@ impl tenure_core::device::Mapping for Mapping {
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let range = self.range(offset, bytes.len())?;
         let _unflushed = self.needs_flushes.then(|| self.begin_write(&range)).transpose()?;
-        // SAFETY: the range is inside the mapping, which lives as long as `memory`; no reference points
-        // there, and all others copy as this does.
+        // SAFETY: the range is inside the mapping, which is valid until `memory` is dropped; no reference points
+        // there, and all other code copies as this does.
         unsafe { mapped::write_bytes(self.address.get().add(range.start), bytes) };
         let Some(atoms) = self.atoms(&range) else { return Ok(()) };
         let memories = self.memory.owner();
@@ -149,8 +149,8 @@ pub(crate) struct FlushRange {
     pub(crate) size: u64,
 }
 
-/// The smallest range of whole atoms around `size` bytes at `offset` of an allocation of
-/// `allocation` bytes, cut off at its end; `None` when there is nothing to do.
+/// The smallest range of whole atoms around `size` bytes at `offset` of an allocation of `allocation` bytes, cut
+/// off at its end; `None` if it is empty.
 ///
 /// The range to flush. `atom` is `nonCoherentAtomSize`, a power of two. Bytes outside the allocation are left
 /// out.
@@ -158,7 +158,7 @@ pub(crate) fn flush_range(offset: u64, size: u64, atom: u64, allocation: u64) ->
     let mask = atom.checked_sub(1)?;
     let start = offset & !mask;
     let end = offset.saturating_add(size);
-    // Rounding up past the largest number there is means the end of the allocation.
+    // An overflow on rounding up means the end of the allocation.
     let end = end.checked_add(mask).map_or(allocation, |end| (end & !mask).min(allocation));
     let is_empty = size == 0 || end <= start;
     (!is_empty).then(|| FlushRange { offset: start, size: end - start })
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// What the API asks of a range.
+    /// The API's rules for a range.
     #[test]
     fn ranges_are_valid() {
         for (offset, size, allocation) in [(5, 1, 100), (99, 1, 100), (64, 36, 100), (0, 100, 100)] {

@@ -28,20 +28,20 @@ const FENCE_WAIT: Duration = Duration::from_millis(500);
 /// The time after which a swap chain that is dropped looks again whether its images are given back.
 const RETRY: Duration = Duration::from_millis(1);
 
-/// What a chain is made with.
+/// The parameters of a chain.
 struct Plan {
     shape: Shape,
     mode: PresentMode,
 }
 
 impl Swapchain {
-    /// Makes a chain for the window as it is now, in place of the one that is there.
+    /// Makes a chain for the window's current state, in place of the old one.
     pub(super) fn rebuild(&mut self) -> Result<(), Error> {
         self.window = Window::Empty;
         if self.desc.is_empty() {
             return Ok(());
         }
-        // Also when something below fails: it is to be tried again.
+        // Set before anything can fail below, so that it is tried again.
         self.window = Window::Outdated;
         let Some(plan) = self.plan()? else { return Ok(()) };
         if self.retired.len() >= MOST_RETIRED {
@@ -50,7 +50,7 @@ impl Swapchain {
                 return Err(timed_out(timeout));
             }
         }
-        // A chain goes with its last image, and without frames nothing else gives images back.
+        // A chain is destroyed with its last image, and without frames nothing else frees images.
         self.gpu.purge()?;
         let old = self.current.take();
         let made = self.make(&plan, old.as_ref().map_or_else(Default::default, |old| old.chain.handle));
@@ -62,7 +62,7 @@ impl Swapchain {
         Ok(())
     }
 
-    /// `None`: the window has no area now.
+    /// `None`: the window has no area.
     fn plan(&self) -> Result<Option<Plan>, Error> {
         let (calls, physical, surface) = (&self.calls, self.queues().api.physical, self.surface);
         let capabilities = calls.capabilities(physical, surface);
@@ -180,8 +180,8 @@ impl Swapchain {
         let (waits, stages) = ([semaphore], [vk::PipelineStageFlags::ALL_COMMANDS]);
         let info = vk::SubmitInfo::default().wait_semaphores(&waits).wait_dst_stage_mask(&stages);
         let submitted = self.gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, |queue| {
-            // SAFETY: the semaphore is signalled, or its signal was submitted, and nothing else waits for it; this
-            // thread alone uses the queue.
+            // SAFETY: the semaphore is signalled, or its signal was submitted, and no other submission waits for
+            // it; this thread alone uses the queue.
             let submitted = unsafe { queues.api.device.queue_submit(queue, &[info], vk::Fence::null()) };
             submitted.map_err(|result| Error::from(queues.error("vkQueueSubmit", result)))
         });
@@ -245,8 +245,8 @@ impl Swapchain {
         Ok(true)
     }
 
-    /// Waits until the last images of the chains are given back: what the program submits and records meanwhile,
-    /// other threads' too, may hold them back.
+    /// Waits until the last images of the chains are freed: concurrent submissions and recordings of the program,
+    /// also in other threads, may delay that.
     fn await_destruction(&self, chains: &[Weak<Chain>], timeout: Duration) {
         let begun = Instant::now();
         loop {
@@ -278,7 +278,7 @@ impl Swapchain {
         let queues = self.queues().clone();
         self.waited.give_back(&queues);
         for semaphore in self.stray.drain(..) {
-            // SAFETY: nothing waits for it, and what signals it is done.
+            // SAFETY: no submission waits for it, and its signal is complete.
             unsafe { queues.api.device.destroy_semaphore(semaphore, None) };
         }
     }
@@ -298,7 +298,7 @@ impl Drop for Swapchain {
             let acquired = self.held.take().map(|held| held.acquired);
             self.current.iter().for_each(|current| current.chain.abandon(acquired));
         }
-        // What cannot be waited for is destroyed below.
+        // Chains that cannot be waited for are destroyed below.
         let _destroyed_below = self.let_go();
         if let Some(current) = self.current.take() {
             self.retire(current);
@@ -328,7 +328,7 @@ impl Drop for Swapchain {
     }
 }
 
-/// Semaphores that submissions wait for, until those are complete. Free ones are in the device's pool.
+/// Semaphores of pending waits. Free ones are in the device's pool.
 #[derive(Default)]
 pub(super) struct Waited(VecDeque<(vk::Semaphore, SyncPoint)>);
 

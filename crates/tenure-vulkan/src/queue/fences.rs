@@ -1,8 +1,8 @@
 //! Clocks that are fences, for devices without timeline semaphores.
 //!
-//! Each submission has a fence. Between queues, and between submissions and changes of tile
-//! mappings, there are binary semaphores: an empty batch on the queue waited for, the *bridge*,
-//! signals one after all that was submitted there.
+//! Each submission has a fence. Between queues, and between submissions and changes of tile mappings, there are
+//! binary semaphores: an empty batch on the queue waited for, the *bridge*, signals one after all earlier
+//! submissions there.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ fn release(submission: InFlight, pool: &SyncPool) {
     }
 }
 
-/// What a submission is about to wait for, still to be given back should it fail.
+/// The waits of a submission in progress, which are returned if it fails.
 struct Pending<'a> {
     fences: &'a Fences,
     bridge: Bridge,
@@ -126,7 +126,7 @@ impl Queues {
         }
     }
 
-    /// Submits on a queue whose clock is a fence for each submission.
+    /// Submits on a queue with a fence for each submission as its clock.
     pub(crate) fn execute_with_fence(
         &self,
         (queue, fences): (QueueId, &Fences),
@@ -177,8 +177,8 @@ impl Queues {
         })
     }
 
-    /// Runs `submit` with semaphores that are signalled when `waits` are complete, and keeps those for the
-    /// next submission if it fails.
+    /// Runs `submit` with semaphores that are signalled when `waits` are complete, and keeps them for the next
+    /// submission if it fails.
     fn after_bridges(
         &self,
         waits: &[QueueSerial],
@@ -209,7 +209,7 @@ impl Queues {
         Ok(())
     }
 
-    /// A semaphore that is signalled when a serial is complete; `None` when it is already.
+    /// A semaphore that is signalled when a serial is complete; `None` if it already is.
     fn bridge(&self, wait: QueueSerial) -> Result<Option<Pending<'_>>, DeviceError> {
         let Clock::Fences(fences) = &self.queue(wait.queue)?.clock else { return Ok(None) };
         if self.poll_fences(fences)? >= wait.serial {
@@ -332,7 +332,7 @@ impl SyncPool {
         self.semaphores.lock().extend(semaphores);
     }
 
-    /// Destroys all. Everything else that was taken from here was returned.
+    /// Destroys all. All objects taken from here have been returned.
     pub(crate) fn destroy(&mut self, device: &ash::Device) {
         for fence in self.fences.get_mut().drain(..).chain(self.lost_fences.get_mut().drain(..)) {
             // SAFETY: it is ours, and objects in the pool are not in use.

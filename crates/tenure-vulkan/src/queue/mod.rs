@@ -59,7 +59,7 @@ impl Queues {
                 }
                 Clock::Fences(fences) => self.drain_fences(fences, LAST_WAIT),
             };
-            // A lost device runs nothing any more; one that refuses for want of memory may.
+            // A lost device is idle; one that reports a shortage may still be busy.
             waited.unwrap_or_else(|error| matches!(error, DeviceError::Lost { .. }))
         })
     }

@@ -5,8 +5,8 @@ use tenure_core::{DescriptorSet, DescriptorTable, Descriptors, Sampler, Set, Vie
 
 use crate::device::Device;
 
-/// The API's handles of a [`View`], which is of a texture or of a buffer. Do not destroy them; they live as
-/// long as the view, and as the commands that were recorded with it.
+/// The API handles of a [`View`] of a texture or of a buffer. Do not destroy them; they stay valid until the view
+/// is dropped and the commands recorded with it are complete.
 ///
 /// ```
 /// use ash::vk;

@@ -28,7 +28,7 @@ pub(crate) fn check_usage(resource: &Resource, usage: Usage) -> Result<(), Devic
     Err(DeviceError::MissingUsage { needs: usage, has: resource.desc.usage() })
 }
 
-/// A checked copy between buffers; `None` when there is nothing to copy.
+/// A checked copy between buffers; `None` if it is empty.
 pub(crate) fn buffer_copy(
     loaded: &Loaded,
     (src, src_offset): (&Resource, u64),

@@ -11,7 +11,7 @@ use crate::resource::{Object, Resource};
 use crate::stages::Half;
 
 impl List {
-    /// Adds one barrier of the contract's to those recorded at once.
+    /// Adds one barrier of the contract to a batch.
     pub(super) fn add(
         &mut self,
         barrier: &Barrier<'_, impl Device<Resource = Resource>>,
@@ -36,7 +36,7 @@ impl List {
         }
     }
 
-    /// Notes what takes over memory; before anything else of the same batch is added.
+    /// Notes the resources that take over memory; before anything else is added to the same batch.
     pub(super) fn add_takeover(
         &mut self,
         barrier: &Barrier<'_, impl Device<Resource = Resource>>,
@@ -118,7 +118,7 @@ impl List {
         dependency(before, after, side)
     }
 
-    /// Which half of a transfer this queue records, if any; `None`: the other queue does it all.
+    /// The half of a transfer that this queue records; `None`: the other queue records all of it.
     fn side(
         &self,
         resource: &Resource,
@@ -145,7 +145,7 @@ impl List {
         check::state(destination.properties.kind, after)?;
         let families = [source.properties.family, destination.properties.family];
         match self.queue {
-            // Between queues of one family there is nothing to hand over: one of them does it.
+            // Queues of one family need no transfer: one of them records the transition.
             queue if queue == from && families[0] == families[1] => Ok(Some(Side::Alone)),
             queue if queue == from => Ok(Some(Side::Release(families))),
             queue if queue == to && families[0] == families[1] => Ok(None),
@@ -225,7 +225,7 @@ impl List {
         }
     }
 
-    /// The queue knows every state in which the CPU is told that something was written.
+    /// Checks that the queue knows every state whose writes become visible to the CPU.
     pub(super) fn check_written(&self, written: State) -> Result<(), DeviceError> {
         written.iter().try_for_each(|state| check::state(self.kind, state))
     }

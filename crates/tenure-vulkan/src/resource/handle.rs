@@ -17,7 +17,7 @@ use crate::stages::image_layout;
 
 /// Where a resource's bytes are.
 pub(crate) enum Backing {
-    /// In memory of its own, mostly from its beginning on.
+    /// In dedicated memory, usually at its start.
     Committed { memory: Arc<Memory>, offset: u64 },
     /// At an offset of a heap, or of memory that the program frees.
     Placed { memory: Arc<Memory>, offset: u64 },
@@ -85,8 +85,8 @@ impl Resource {
         }
     }
 
-    /// The memory it is bound to, and the byte where it begins there; `None` for a reserved
-    /// resource, and an adopted one whose memory is not known.
+    /// The memory it is bound to, and its offset there; `None` for a reserved resource, and an adopted one whose
+    /// memory is unknown.
     #[must_use]
     pub fn memory(&self) -> Option<(vk::DeviceMemory, u64)> {
         self.place().map(|(memory, offset)| (memory.handle, offset))
@@ -143,7 +143,7 @@ impl Resource {
         &self.desc
     }
 
-    /// An image of a swap chain, which lives until all of them are destroyed.
+    /// An image of a swap chain. It keeps the chain alive.
     pub(crate) fn of_swapchain(
         resources: &Arc<Resources>,
         chain: &Arc<Chain>,

@@ -26,7 +26,7 @@ pub(crate) struct Resources {
     pub(crate) memory: Arc<Memories>,
     support: ImageSupport,
     known: TextureCache<KnownImage>,
-    /// States whose layouts images may be in while the CPU writes them.
+    /// The states in whose layouts the CPU may write images.
     written_in: State,
     /// Bytes of the address space that all sparse resources have.
     sparse_bytes: AtomicU64,
@@ -48,7 +48,8 @@ impl Resources {
         }
     }
 
-    /// Whether any texture may be an input attachment. Code that records uses of one knows of its creation.
+    /// Whether any texture may be an input attachment. Code that records uses of one is synchronised with its
+    /// creation.
     pub(crate) fn has_input_attachments(&self) -> bool {
         self.has_input_attachments.load(Ordering::Relaxed)
     }

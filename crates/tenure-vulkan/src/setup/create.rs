@@ -32,7 +32,7 @@ pub(crate) struct QueueHandle {
 /// Makes a device on an adapter, with features of the program's own.
 ///
 /// # Safety
-/// What the chain points to is valid.
+/// The pointers of the chain are valid.
 pub(crate) unsafe fn create(
     adapter: &Adapter,
     options: &Options,
@@ -87,7 +87,7 @@ pub(crate) unsafe fn create(
     };
     let device = handles.device.clone();
     assemble(handles, queues, own_queues, Owner::Tenure(Arc::clone(instance))).inspect_err(|_| {
-        // SAFETY: it was just created, and nothing of it is left.
+        // SAFETY: it was just created, and none of its objects are left.
         unsafe { device.destroy_device(None) };
     })
 }
@@ -102,7 +102,7 @@ fn own_queues(device: &ash::Device, planned: &[Planned]) -> Vec<OwnQueue> {
     own.collect()
 }
 
-/// What a family can do; nothing, for one that does not exist.
+/// The capabilities of a family; none if it does not exist.
 pub(crate) fn family_of(families: &[Family], family: u32) -> Family {
     let found = usize::try_from(family).ok().and_then(|family| families.get(family)).copied();
     found.unwrap_or(Family {
@@ -135,7 +135,7 @@ pub(super) fn extensions(
     let swapchain = options.presentation.then_some(ash::khr::swapchain::NAME);
     for name in extensions_for(enabled, version).chain(portability).chain(swapchain) {
         let name = match maintenance {
-            // Of the same age as what the instance has.
+            // Either the KHR or the EXT extension, like the instance's.
             Some(maintenance) if name == ash::ext::swapchain_maintenance1::NAME => maintenance,
             _ => support.offered_name(name).unwrap_or(name),
         };
@@ -174,7 +174,7 @@ pub(super) fn features(
     both(&wanted, &support.features)
 }
 
-/// The program's chain, with what tenure enables.
+/// The program's chain, with tenure's features enabled.
 fn with_tenures(
     mut program: Chain,
     support: &Support,
@@ -207,8 +207,8 @@ fn create_device(
     let mut info =
         vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
     info.p_next = features.link();
-    // SAFETY: the physical device is one of the instance's; all that `info` points to lives until
-    // the call returns.
+    // SAFETY: the physical device belongs to the instance; all pointers in `info` are valid until the call
+    // returns.
     let device = unsafe { adapter.instance.raw.create_device(adapter.physical, &info, None) };
     device.map_err(CreateError::failed("vkCreateDevice"))
 }
@@ -321,7 +321,7 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> (Tables, DescriptorTable
 }
 
 impl Device {
-    /// Makes an instance, and a device on the adapter to prefer: a discrete GPU where there is one.
+    /// Makes an instance, and a device on the preferred adapter: a discrete GPU if there is one.
     ///
     /// ```no_run
     /// use tenure_core::{Config, Gpu};
@@ -341,22 +341,22 @@ impl Device {
     /// # Errors
     /// [`CreateError`].
     pub fn create_on(adapter: &Adapter, options: &Options) -> Result<Self, CreateError> {
-        // SAFETY: there is nothing in the chain.
+        // SAFETY: the chain is empty.
         unsafe { Self::create_on_with(adapter, options, vk::PhysicalDeviceFeatures2::default()) }
     }
 
     /// As [`create`](Self::create), but also enables the program's own features: all that are set in the chain,
     /// including Vulkan 1.0's. The device must support them; it may lack features of [`Options::features`].
     ///
-    /// The chain is copied, and never written to. What tenure needs is switched on beside it: in the program's
-    /// structure where the chain has one for the feature, also in that of a whole version of Vulkan, which may have
-    /// no smaller one beside it.
+    /// The chain is copied, and never written to. tenure's features are enabled in the copy: in the program's
+    /// structure if the chain has one for the feature, including a structure of a whole version of Vulkan, which
+    /// forbids the smaller ones beside it.
     ///
     /// Structures that [`ash`] does not know are linked unchanged. They must be at the end of the chain, behind
     /// all others; `push_next` leaves the first pushed structure there.
     ///
-    /// What [`Options::without`] names and the chain switches on is enabled for the program, and not used by tenure:
-    /// [`optional_features`](Self::optional_features) does not name it.
+    /// Features that the chain enables and [`Options::without`] names are enabled for the program, but not used
+    /// by tenure: they are not in [`optional_features`](Self::optional_features).
     ///
     /// ```no_run
     /// use ash::vk;
@@ -378,8 +378,8 @@ impl Device {
     /// structure before a known one.
     ///
     /// # Safety
-    /// The pointers of the chain are valid during the call. What its features need is enabled: each other, and the
-    /// extensions that they belong to, in [`Options::device_extensions`].
+    /// The pointers of the chain are valid during the call. The requirements of its features are enabled: other
+    /// features, and their extensions, in [`Options::device_extensions`].
     pub unsafe fn create_with(
         options: &Options,
         features: vk::PhysicalDeviceFeatures2<'_>,
@@ -406,7 +406,7 @@ impl Device {
 
     /// Wraps a device that the program made, and destroys nothing of the program's.
     ///
-    /// Its queues become tenure's to submit to: the program submits to them only inside
+    /// Its queues are then used for tenure's submissions: the program submits to them only inside
     /// [`Gpu::submit_external`](tenure_core::Gpu::submit_external), and uses them otherwise inside
     /// [`with_queue`](Self::with_queue).
     ///
@@ -417,11 +417,10 @@ impl Device {
     /// [`Options::without`] names it; [`CreateError::Failed`] when semaphores cannot be made.
     ///
     /// # Safety
-    /// What `raw` says is true: the objects belong together, and versions, features and extensions
-    /// are those they were created with. They live until this device, its clones and all that was
-    /// made with it are gone. Meanwhile the program uses the queues only inside
-    /// [`Gpu::submit_external`](tenure_core::Gpu::submit_external) or [`with_queue`](Self::with_queue).
-    /// `vkDeviceWaitIdle` uses all queues.
+    /// `raw` is correct: the objects belong together, and they were created with these versions, features and
+    /// extensions. They stay valid until this device, its clones and all objects made with it are dropped. Until
+    /// then the program uses the queues only inside [`Gpu::submit_external`](tenure_core::Gpu::submit_external)
+    /// or [`with_queue`](Self::with_queue). `vkDeviceWaitIdle` uses all queues.
     pub unsafe fn from_raw(raw: Raw, options: &Options) -> Result<Self, CreateError> {
         // SAFETY: the caller promises just this.
         unsafe { wrap(raw, options) }

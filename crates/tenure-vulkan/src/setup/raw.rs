@@ -24,7 +24,7 @@ pub struct RawQueue {
     pub queue: vk::Queue,
     /// Its family.
     pub family: u32,
-    /// What tenure may use it for; `None`: all that its family can do.
+    /// The kind of work for tenure; `None`: all that its family supports.
     pub kind: Option<QueueKind>,
 }
 
@@ -204,7 +204,7 @@ fn check_queues(
     Ok(handles)
 }
 
-/// What features need beside the extension that they are of: until a version includes it, or in all versions.
+/// Additional extensions that features need: until a version includes them, or in all versions.
 const ALSO: [(OptionalFeatures, Option<ApiVersion>, &CStr); 7] = [
     (OptionalFeatures::ACCELERATION_STRUCTURES, Some(ApiVersion::V1_2), ash::ext::descriptor_indexing::NAME),
     (OptionalFeatures::RAY_QUERIES, Some(ApiVersion::V1_2), ash::khr::spirv_1_4::NAME),
@@ -238,7 +238,7 @@ pub(super) fn check_extensions(
 mod tests {
     use super::*;
 
-    /// The extensions that are missing of what a feature needs, found one by one.
+    /// The missing extensions of a feature, looked up one by one.
     fn missing(feature: OptionalFeatures, version: ApiVersion) -> Vec<&'static str> {
         let mut enabled: Vec<CString> = Vec::new();
         let mut missing = Vec::new();

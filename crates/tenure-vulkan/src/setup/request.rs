@@ -1,4 +1,4 @@
-//! What a program that makes its device itself enables for tenure.
+//! The features and extensions that a program enables for tenure when it creates its device itself.
 
 use core::fmt;
 use std::ffi::CString;
@@ -13,8 +13,9 @@ use crate::features::ApiVersion;
 use crate::features::OptionalFeatures;
 use crate::instance::Options;
 
-/// What to enable on a device that the program makes itself, so that tenure can use all that the physical
-/// device has: extensions, Vulkan 1.0's features, and a chain of structures with the newer ones.
+/// The extensions and features to enable on a device that the program creates itself, so that tenure can use all
+/// capabilities of the physical device: extensions, Vulkan 1.0's features, and a chain of structures with the
+/// newer ones.
 ///
 /// The program adds its own features, and hands the device over with [`fill`](Self::fill) and
 /// [`Device::from_raw`](crate::Device::from_raw). Vulkan forbids two structures for the same features: if the
@@ -89,9 +90,8 @@ impl DeviceFeatures {
         &self.extensions
     }
 
-    /// What of tenure's optional features that enables. Of
-    /// [`DEBUG_NAMES`](OptionalFeatures::DEBUG_NAMES) the instance decides: remove it from [`Raw::enabled`] where
-    /// `VK_EXT_debug_utils` is not enabled.
+    /// The optional features of tenure that this enables. [`DEBUG_NAMES`](OptionalFeatures::DEBUG_NAMES) depends
+    /// on the instance: remove it from [`Raw::enabled`] if `VK_EXT_debug_utils` is not enabled.
     #[must_use]
     pub const fn enabled(&self) -> OptionalFeatures {
         self.enabled

@@ -78,15 +78,16 @@ impl HostMemory {
         Self { address, size, is_writable: false, owner: Arc::new(owner) }
     }
 
-    /// A buffer that begins at the first byte. What owns the memory is dropped when the buffer is, and the GPU is done
-    /// with it, where the values of [`Gpu::defer`] are: by the end of a frame or a purge.
+    /// Imports the memory as a buffer that begins at its first byte. The owner of the memory is dropped once the
+    /// buffer is dropped and the GPU no longer uses it, at the same points as values of [`Gpu::defer`]: at the
+    /// end of a frame or in a purge.
     ///
-    /// The program has its own pointer to the bytes: the buffer is of [`MemoryUse::GpuOnly`], and not mapped. Of memory
-    /// that is only read, it is no destination of copies either, whatever the description says. It is no new memory:
-    /// it counts in no budget, and is one of the adopted resources in reports.
+    /// The program has its own pointer to the bytes: the buffer is of [`MemoryUse::GpuOnly`], and not mapped.
+    /// Read-only memory cannot be a destination of copies, whatever the description requests. It is not new
+    /// memory: it counts in no budget, and is one of the adopted resources in reports.
     ///
-    /// A driver need not take every kind of memory. Where it refuses files, what comes back in the error is copied as
-    /// any other bytes.
+    /// A driver need not support every kind of memory. If it refuses files, copy the memory that comes back in
+    /// the error like any other bytes.
     ///
     /// # Errors
     /// [`ShareError::Unaligned`], [`ShareError::TooSmall`], [`ShareError::MemoryType`]; [`ShareError::Device`]:
@@ -163,8 +164,8 @@ impl std::error::Error for RejectedMemory {
 }
 
 impl Device {
-    /// What address and size of [`HostMemory`] have to be multiples of, in bytes; `None` where there is none
-    /// ([`OptionalFeatures::EXTERNAL_MEMORY_HOST`]).
+    /// The required alignment of address and size of [`HostMemory`], in bytes; `None` without
+    /// [`OptionalFeatures::EXTERNAL_MEMORY_HOST`].
     #[must_use]
     pub fn host_memory_alignment(&self) -> Option<u64> {
         self.resources().host_alignment()
@@ -219,7 +220,7 @@ impl Resources {
         })
     }
 
-    /// The memory types in which the GPU sees what the program writes through its own pointer.
+    /// The memory types in which the GPU sees the program's writes through its own pointer.
     fn coherent_types(&self) -> u32 {
         let types = &self.tables.properties.memory_types;
         let is_coherent = |flags: MemoryFlags| flags.contains(MemoryFlags::HOST_COHERENT);

@@ -48,7 +48,7 @@ impl Loaded {
         calls.ok_or_else(|| unsupported("shared timeline semaphores (VK_KHR_external_semaphore_fd)"))
     }
 
-    /// What the driver does with timeline semaphores of that handle.
+    /// Checks the driver's support of timeline semaphores of that handle type.
     fn check_semaphores(&self, wanted: vk::ExternalSemaphoreFeatureFlags) -> Result<(), DeviceError> {
         self.alive()?;
         self.semaphore_calls()?;
@@ -134,7 +134,7 @@ impl SharedSemaphore {
         let (_, calls) = loaded.semaphore_calls()?;
         let info = vk::SemaphoreGetFdInfoKHR::default().semaphore(self.owned.raw).handle_type(OPAQUE_FD);
         let mut fd = -1;
-        // SAFETY: the semaphore is alive, and was created to be exported by such a handle.
+        // SAFETY: the semaphore is alive, and was created for export by such a handle.
         let result = unsafe { (calls.get)(loaded.api.handle(), &raw const info, &raw mut fd) };
         loaded.check("vkGetSemaphoreFdKHR", result)?;
         // SAFETY: the driver has just made it, for the caller to close.
@@ -145,13 +145,13 @@ impl SharedSemaphore {
     /// [`signal_external`](tenure_core::Recording::signal_external).
     ///
     /// # Safety
-    /// The values that are signalled rise, in both processes together, and none is more than the device's
-    /// `maxTimelineSemaphoreValueDifference` away. The recording that gets the value was begun before this is dropped:
-    /// the value itself keeps nothing.
+    /// Signalled values increase, in both processes together, and none differs by more than the device's
+    /// `maxTimelineSemaphoreValueDifference`. The recording that gets the value was begun before this is dropped:
+    /// the value itself does not keep the semaphore alive.
     #[must_use]
     pub unsafe fn at(&self, value: u64) -> ExternalSemaphore {
-        // SAFETY: it lives until the GPU is done with all recordings that were begun before it is dropped; the rest the
-        // caller promises.
+        // SAFETY: it is destroyed only after all recordings begun before it is dropped are complete; the caller
+        // promises the rest.
         unsafe { ExternalSemaphore::timeline(self.owned.raw, value) }
     }
 
@@ -170,7 +170,8 @@ impl SharedSemaphore {
         Ok(value)
     }
 
-    /// Blocks until it has reached a value, for so long at most. `false`: it has not, and the other process may be gone.
+    /// Blocks until it has reached a value, or until the timeout. `false` after a timeout: the other process may
+    /// have ended.
     ///
     /// # Errors
     /// [`DeviceError::Lost`].
@@ -201,7 +202,7 @@ impl SharedSemaphore {
         loaded.alive()?;
         let (_, calls) = loaded.semaphore_calls()?;
         let info = vk::SemaphoreSignalInfo::default().semaphore(self.owned.raw).value(value);
-        // SAFETY: it is a timeline semaphore of the device; the value is in order, says the caller.
+        // SAFETY: it is a timeline semaphore of the device; the caller promises that the value is in order.
         let result = unsafe { (calls.signal)(loaded.api.handle(), &raw const info) };
         loaded.check("vkSignalSemaphore", result)
     }

@@ -1,4 +1,4 @@
-//! Chains of feature structures: the program's, with what tenure needs added.
+//! Chains of feature structures: the program's, with tenure's features added.
 
 mod known;
 #[cfg(test)]
@@ -16,13 +16,13 @@ use self::whole::{IMPLIED, since, whole_of};
 use crate::error::CreateError;
 use crate::features::ApiVersion;
 
-/// As many features as Vulkan 1.0 has, the most of any structure; even, for the size to have no padding.
+/// The number of features of Vulkan 1.0, the most of any structure; even, so that the size has no padding.
 const MOST: usize = 56;
 
 /// No chain is as long: Vulkan has fewer structures of features.
 const LONGEST: usize = 1024;
 
-/// A copy of a structure of features, with room for any.
+/// A copy of a structure of features, with space for any.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Block {
@@ -78,7 +78,7 @@ impl Chain {
     /// Copies a chain. Structures at its end that are not known stay where they are.
     ///
     /// # Safety
-    /// What the chain points to is valid, and so is the end as long as the copy is in use.
+    /// The pointers of the chain are valid, and its end stays valid while the copy is in use.
     pub(super) unsafe fn copied(features: &vk::PhysicalDeviceFeatures2<'_>) -> Result<Self, CreateError> {
         // SAFETY: it is the structure of that name.
         let head = unsafe { Linked::copied(&HEAD, ptr::from_ref(features).cast()) };
@@ -174,7 +174,7 @@ impl Chain {
         self.links.iter().position(|link| link.structure.kind == kind)
     }
 
-    /// Where a structure for a whole version is, none of its parts may be.
+    /// Checks that no part of a whole version's structure is beside it.
     fn check_wholes(&self) -> Result<(), CreateError> {
         for link in &self.links {
             let whole = whole_of(link.structure.kind).and_then(|whole| self.links.get(self.find(whole)?));
@@ -235,7 +235,7 @@ impl Chain {
         }
     }
 
-    /// Switches on what goes with extensions that are enabled.
+    /// Enables the features that enabled extensions imply.
     pub(super) fn add_implied(&mut self, extensions: &[CString]) {
         let enabled = |name| extensions.iter().any(|extension| extension.as_c_str() == name);
         for (_, whole, feature) in IMPLIED.into_iter().filter(|row| enabled(row.0)) {
@@ -244,7 +244,7 @@ impl Chain {
         }
     }
 
-    /// Links the copies, and the end that was not copied. Valid until the chain moves, changes or goes.
+    /// Links the copies, and the end that was not copied. Valid until the chain is moved, changed or dropped.
     pub(super) fn link(&mut self) -> *mut c_void {
         let mut next = self.rest;
         for link in self.links.iter_mut().rev() {
