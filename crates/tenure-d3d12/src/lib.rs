@@ -54,28 +54,27 @@
 //!
 //! # Lifetimes
 //!
-//! A placed resource holds on to its heap and is released before it, whatever the order in which
-//! the two are destroyed; `Device::live_objects` tells of a heap that went first. Objects hold on
-//! to their device.
+//! A placed resource keeps a reference to its heap and is released before it, in any order of destruction;
+//! `Device::live_objects` counts heaps that were destroyed first. Objects keep a reference to their device.
 //!
-//! The first call that meets a removed device remembers it with the reason in words: from then on
-//! every call answers [`Lost`], and none waits.
+//! The first call that detects a removed device records it with the reason as text: from then on every call
+//! returns [`Lost`], and none waits.
 //!
 //! # Barriers
 //!
 //! With resource states the device reports `StateModel::Promotion`, with enhanced barriers
-//! `StateModel::Explicit`; all queues are of one family. Textures that shaders read and copies use then
-//! stay in the layout `COMMON`, in which every queue uses them, and which is also what a swap chain presents:
-//! `to_barrier_layout` says which layout a state means. Before its first use on a queue that is no
-//! copy queue, a texture is discarded, which sets up its compression: with enhanced barriers by the flag of its first
+//! `StateModel::Explicit`; all queues belong to one family. Textures for shader reads and copies then stay in the
+//! layout `COMMON`, in which every queue uses them, and which is also the layout for presenting:
+//! `to_barrier_layout` returns the layout of a state. Before its first use on a queue other than a copy queue, a
+//! texture is discarded, which initialises its compression: with enhanced barriers by the flag of its first
 //! barrier or by a command, with resource states by a command, for render targets and depth buffers.
 //!
 //! # Swap chains
 //!
-//! `Swapchain` presents to a window: the flip model, with the waitable object, and tearing where it is asked for
-//! and allowed. Its buffers are adopted in the linear format, targets are views in the sRGB one, and `PRESENT` is
-//! `COMMON`. A buffer holds on to its chain, and a window has one chain at a time, which is checked before DXGI is
-//! called.
+//! `Swapchain` presents to a window: the flip model, with the waitable object, and tearing if requested and
+//! allowed. Its buffers are adopted in the linear format, targets are views in the sRGB one, and `PRESENT` is
+//! `COMMON`. A buffer keeps its chain alive, and a window has one chain at a time, which is checked before DXGI
+//! is called.
 //!
 //! # Sharing
 //!

@@ -1,9 +1,9 @@
-//! Copies of volumes whose slices lie further apart in the buffer than their rows need.
+//! Copies of volumes whose slice pitch is larger than their rows.
 //!
-//! The distance of slices is the height of a footprint. The runtime wants a buffer to hold all rows of that height in
-//! the last slice, too, although no copy reaches the rows after the texels
-//! (`D3D12_MESSAGE_ID_COPYTEXTUREREGION_INVALIDSRCPLACEMENT`; <https://crbug.com/dawn/1289>). For a buffer that ends
-//! before, the last slice is a copy of its own, whose footprint is no higher than its texels.
+//! The distance of slices is the height of a footprint. The runtime requires that a buffer contains all rows of
+//! that height in the last slice, too, although no copy reaches the rows after the texels
+//! (`D3D12_MESSAGE_ID_COPYTEXTUREREGION_INVALIDSRCPLACEMENT`; <https://crbug.com/dawn/1289>). For a buffer that
+//! ends before, the last slice is a separate copy, whose footprint is no higher than its texels.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub(crate) struct Slices {
 }
 
 impl Slices {
-    /// Bytes from the start of the footprint that the runtime wants the buffer to hold.
+    /// The bytes from the start of the footprint that the runtime requires in the buffer.
     fn bytes(&self, pitch: u64, row_bytes: u64) -> Option<u64> {
         let slices = u64::from(self.slices.end.saturating_sub(self.slices.start));
         let rows = slices.checked_mul(u64::from(self.rows))?;

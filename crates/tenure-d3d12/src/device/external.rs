@@ -111,7 +111,7 @@ impl Inner {
         for point in points {
             // SAFETY: as above.
             unsafe { queue.raw.Signal(&point.fence, point.value) }.map_err(|error| {
-                // The work was submitted, and what waits for this signal would wait for ever.
+                // The work was submitted, and waits for this signal would never end.
                 match self.fail(&error, Asked::Object("ID3D12CommandQueue::Signal")) {
                     lost @ DeviceError::Lost { .. } => lost,
                     _ => self.lose(format!("a fence could not be signalled ({})", code(error.code()))),

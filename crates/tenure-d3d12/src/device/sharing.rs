@@ -39,7 +39,7 @@ pub struct Exported {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub enum ShareError {
-    /// It is opened on the adapter that it was made on, and this is another one.
+    /// It was created on another adapter than the importer's.
     OtherAdapter {
         /// Where it was exported.
         exporter: AdapterId,
@@ -51,7 +51,7 @@ pub enum ShareError {
         /// Its usage.
         usage: Usage,
     },
-    /// The device refused, or the implementation has no such handles, as Wine's.
+    /// The device refused, or the implementation does not support such handles, as in Wine.
     Device(DeviceError),
     /// The manager refused.
     Manager(Error),
@@ -80,9 +80,10 @@ impl From<DeviceError> for ShareError {
 
 /// Buffers, textures and fences that other processes and APIs use, too.
 ///
-/// One side creates a resource as [shared](BufferDesc::shared), a committed one in a heap with `D3D12_HEAP_FLAG_SHARED`,
-/// and exports it. The other opens the handle and has a resource of its own in the same memory: an ordinary handle, adopted.
-/// The memory lives until the last side, and the last handle, has let go of it.
+/// One side creates a resource as [shared](BufferDesc::shared), a committed one in a heap with
+/// `D3D12_HEAP_FLAG_SHARED`, and exports it. The other opens the handle and has a resource of its own in the same
+/// memory: an ordinary handle, adopted. The memory is freed when the last side, and the last handle, has released
+/// it.
 ///
 /// Before the other side uses it, a recording [hands it over](tenure_core::Commands::release_to_peer), textures in
 /// `COMMON`; the other [takes it](tenure_core::Commands::acquire_from_peer). A [`SharedFence`] that one recording signals
@@ -95,8 +96,8 @@ pub trait Sharing {
     /// A handle to a buffer that was created [shared](BufferDesc::shared). Each call makes a new one.
     ///
     /// # Errors
-    /// [`ShareError::NotShared`]; [`ShareError::Device`] where the implementation has no such handles (`Unsupported`), for a
-    /// shortage, or a lost device.
+    /// [`ShareError::NotShared`]; [`ShareError::Device`] if the implementation does not support such handles
+    /// (`Unsupported`), for a shortage, or a lost device.
     fn export_buffer(&self, buffer: &Buffer<Device>) -> Result<Exported, ShareError>;
 
     /// A handle to a texture that was created [shared](TextureDesc::shared). Each call makes a new one.
@@ -109,7 +110,7 @@ pub trait Sharing {
     /// its first use. The handle stays the caller's, who may close it.
     ///
     /// # Errors
-    /// [`ShareError::OtherAdapter`]; [`ShareError::Device`] when it is not what `desc` says, or no handle to a
+    /// [`ShareError::OtherAdapter`]; [`ShareError::Device`] if it does not match `desc`, or is not a handle to a
     /// resource; [`ShareError::Manager`].
     fn import_buffer(
         &self,
@@ -138,7 +139,8 @@ pub trait Sharing {
     /// A fence that another process exported. The handle stays the caller's.
     ///
     /// # Errors
-    /// [`ShareError::OtherAdapter`]; [`ShareError::Device`] for a handle to something else, a shortage, or a lost device.
+    /// [`ShareError::OtherAdapter`]; [`ShareError::Device`] for a handle to another object, a shortage, or a lost
+    /// device.
     fn import_fence(&self, handle: BorrowedHandle<'_>, adapter: AdapterId)
     -> Result<SharedFence, ShareError>;
 }
@@ -242,8 +244,8 @@ impl Inner {
             _ => self.fail(error, Asked::Object(CALL)),
         };
         let object = object.cast::<ID3D12DeviceChild>().map_err(|error| fail(&error))?;
-        // SAFETY: the object is alive and was created to be shared; no attributes and no name are allowed, and the access is
-        // the one that the call takes.
+        // SAFETY: the object is alive and was created to be shared; attributes and name may be omitted, and the
+        // access is the only valid one.
         let made = unsafe { self.raw.CreateSharedHandle(&object, None, GENERIC_ALL.0, PCWSTR::null()) };
         let handle = made.map_err(|error| fail(&error))?;
         if handle.is_invalid() {
@@ -262,8 +264,8 @@ impl Inner {
             return Err(ShareError::OtherAdapter { exporter, importer });
         }
         let mut opened: Option<T> = None;
-        // SAFETY: the handle is open, the pointer is to a local that outlives the call, and the call checks what the handle is
-        // to.
+        // SAFETY: the handle is open, the pointer is to a local that outlives the call, and the call checks the
+        // type of the handle.
         unsafe { self.raw.OpenSharedHandle(HANDLE(handle.as_raw_handle()), &raw mut opened) }
             .map_err(|error| self.fail(&error, Asked::Object("OpenSharedHandle")))?;
         Ok(made(opened, "OpenSharedHandle opens what the handle is to")?)

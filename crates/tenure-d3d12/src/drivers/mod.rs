@@ -1,15 +1,15 @@
 //! Drivers with known faults, and their workarounds.
 //!
-//! [`TABLE`] has a row for each fault: the adapters, driver versions and builds of Windows that have
-//! it, the resources that it concerns, and the [`Actions`] that avoid it, with a source that anybody
-//! can check. Adapters are told apart by vendor and device number and the driver's version, never by
-//! their name, which drivers translate, shorten and leave garbage behind.
+//! [`TABLE`] has a row for each fault: the adapters, driver versions and builds of Windows that have it, the
+//! affected resources, and the [`Actions`] that avoid it, with a public source. Adapters are identified by vendor
+//! and device number and the driver's version, never by their name, which drivers translate, shorten and pad with
+//! garbage.
 //!
 //! [`Workarounds::of`] chooses the rows for an adapter, [`Workarounds::actions`] returns the workarounds for a
 //! resource. Neither calls the driver, so both can be tested without the adapters; `Options::driver_faults` makes
 //! a device behave as on any of them.
 //!
-//! To add a row, append it to the table; the tests of this module ask for a source and an action.
+//! To add a row, append it to the table; the tests of this module require a source and an action.
 
 mod layers;
 mod table;
@@ -35,8 +35,8 @@ impl fmt::Display for DriverVersion {
 }
 
 impl DriverVersion {
-    /// The number by which versions of a vendor are ordered. The first two of Intel's parts say which
-    /// Windows a driver is for; the same driver has others elsewhere
+    /// The key for ordering versions of a vendor. The first two of Intel's parts encode the Windows version; the
+    /// same driver has others elsewhere
     /// (<https://www.intel.com/content/www/us/en/support/articles/000005654/graphics.html>).
     fn order(self, vendor: u32) -> [u16; 4] {
         let [product, version, sub_version, build] = self.0;
@@ -44,17 +44,16 @@ impl DriverVersion {
     }
 }
 
-/// What faults are told apart by.
+/// The properties that identify faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AdapterId {
     /// PCI vendor number.
     pub vendor: u32,
     /// PCI device number.
     pub device: u32,
-    /// Of the display driver. `None` where Windows does not say: then every version is taken to be
-    /// there.
+    /// Of the display driver. `None` if Windows does not report it: then every version is assumed.
     pub driver: Option<DriverVersion>,
-    /// Of Windows, such as 22631. `None` where it is not known: then every build is taken to be there.
+    /// Of Windows, such as 22631. `None` if unknown: then every build is assumed.
     pub windows_build: Option<u32>,
 }
 
@@ -70,9 +69,9 @@ pub const NVIDIA: u32 = 0x10de;
 pub enum Drivers {
     /// All that are known.
     All,
-    /// Those before this version, which has it no more.
+    /// Versions before this one, which has the fix.
     Before(DriverVersion),
-    /// Those up to this version.
+    /// Versions up to this one.
     UpTo(DriverVersion),
     /// This version, which was the first to have it, and all later ones.
     From(DriverVersion),
@@ -103,16 +102,15 @@ bitflags! {
     /// The workarounds applied to a resource because of a driver.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Actions: u32 {
-        /// It gets memory of its own: it requires to be dedicated, wherever it is created.
+        /// It gets dedicated memory: its requirements demand it.
         const COMMIT = 1 << 0;
         /// Its dedicated memory is zeroed, even if that was not requested.
         const ZERO = 1 << 1;
         /// It is created without its clear value.
         const NO_CLEAR_VALUE = 1 << 2;
-        /// It is created with more layers than it has, which nothing uses: the driver reserves too
-        /// little memory.
+        /// It is created with extra layers, which are not used: the driver reserves too little memory.
         const SPARE_LAYERS = 1 << 3;
-        /// With resource states, what shaders read is in the state of a copy's source, too.
+        /// With resource states, resources that shaders read are in the state of a copy source, too.
         const COPY_SOURCE_TOO = 1 << 4;
         /// Views show stencil in all four components.
         const STENCIL_EVERYWHERE = 1 << 5;
@@ -140,9 +138,9 @@ pub struct Fault {
     pub resources: Resources,
     /// The workarounds.
     pub actions: Actions,
-    /// What goes wrong.
+    /// The symptom.
     pub fault: &'static str,
-    /// Where that is known from.
+    /// The source of this information.
     pub source: &'static str,
 }
 

@@ -15,7 +15,7 @@ const WORK: vk::QueueFlags = vk::QueueFlags::from_raw(
 const EVERYTHING: vk::QueueFlags =
     vk::QueueFlags::from_raw(vk::QueueFlags::GRAPHICS.as_raw() | vk::QueueFlags::COMPUTE.as_raw());
 
-/// The kind of queue that a family has; `None` for one that cannot even copy.
+/// The kind of queue of a family; `None` if it does not even support copies.
 pub(crate) fn kind(flags: vk::QueueFlags) -> Option<QueueKind> {
     if flags.contains(EVERYTHING) {
         Some(QueueKind::Graphics)
@@ -28,8 +28,8 @@ pub(crate) fn kind(flags: vk::QueueFlags) -> Option<QueueKind> {
     }
 }
 
-/// The queues to use, by family, at most `most` of them: one that can do everything, then one that
-/// only computes and copies, then one that only copies. `None` when nothing can do everything.
+/// The queues to use, by family, at most `most` of them: one with all capabilities, then one for compute and
+/// copies, then one for copies only. `None` if no queue has all capabilities.
 pub(crate) fn choose(families: &[Family], most: usize) -> Option<Vec<(QueueKind, u32)>> {
     let find = |accepts: &dyn Fn(vk::QueueFlags) -> bool| {
         (0_u32..)
@@ -60,9 +60,9 @@ fn extras(flags: vk::QueueFlags) -> u32 {
 /// A family of queues of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueFamily {
-    /// What its queues can do.
+    /// The capabilities of its queues.
     pub flags: vk::QueueFlags,
-    /// How many there are. Tenure uses the first of one to three families, by
+    /// Their number. Tenure uses the first of one to three families, by
     /// [`Options::max_queues`](crate::Options::max_queues).
     pub queues: u32,
 }

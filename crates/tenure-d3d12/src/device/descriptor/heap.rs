@@ -55,8 +55,7 @@ pub struct DescriptorHeap {
     first_gpu: u64,
     /// From one to the next.
     increment: u32,
-    /// What each index holds: copies of nothing are refused, and null descriptors are of the kind
-    /// that was there.
+    /// The content of each index: copies of empty indices are refused, and null descriptors have the last kind.
     contents: Box<[AtomicU8]>,
     /// Declared last: the device outlives all of its objects.
     pub(crate) device: Arc<Inner>,
@@ -82,8 +81,8 @@ impl DescriptorHeap {
         Some(D3D12_CPU_DESCRIPTOR_HANDLE { ptr: self.first_cpu.checked_add(distance)? })
     }
 
-    /// The descriptor as the start of a table, for `SetGraphicsRootDescriptorTable` and its like;
-    /// `None` beyond the heap, and in one that shaders do not see.
+    /// The descriptor as the start of a table, for `SetGraphicsRootDescriptorTable` and similar calls; `None`
+    /// beyond the heap, and if it is not shader-visible.
     #[must_use]
     pub fn gpu_handle(&self, index: u32) -> Option<D3D12_GPU_DESCRIPTOR_HANDLE> {
         let distance = self.distance(index).filter(|_| self.desc.shader_visible)?;
@@ -98,7 +97,7 @@ impl DescriptorHeap {
         self.contents.get(usize::try_from(index).ok()?)
     }
 
-    /// What an index holds.
+    /// The content of an index.
     pub(crate) fn content(&self, index: u32) -> Content {
         // The contract orders each read of an index after its write; this load need not.
         self.content_at(index).map_or(Content::Nothing, |at| Content::from_byte(at.load(Ordering::Relaxed)))

@@ -29,7 +29,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// # Safety
-    /// The source is of a live heap of the same device and kind that shaders do not see and holds a
+    /// The source is of a live heap of the same device and kind that is not shader-visible, and contains a
     /// descriptor; no thread writes it meanwhile. The indices are as for [`flush`](Self::flush).
     unsafe fn push(&mut self, source: D3D12_CPU_DESCRIPTOR_HANDLE) {
         self.sources.push(source);
@@ -93,9 +93,9 @@ impl Inner {
         check::descriptor_kind(descriptor.kind(), heap.desc.kind)?;
         heap.set_content(index, Content::Nothing);
         let content = match descriptor {
-            // SAFETY: the handle is of a live heap of this device and of the descriptor's kind, which
-            // shaders do not see. That no other thread writes or reads the index meanwhile is what the
-            // contract asks of the caller; so below.
+            // SAFETY: the handle is of a live heap of this device and of the descriptor's kind that is not
+            // shader-visible. By the contract no other thread writes or reads the index meanwhile; the same
+            // applies below.
             Descriptor::Buffer { resource, view } => unsafe { self.write_buffer(resource, view, at) }?,
             // SAFETY: as above.
             Descriptor::Texture { resource, view } => unsafe { self.write_texture(resource, view, at) }?,
@@ -166,13 +166,12 @@ impl Inner {
             return Err(DeviceError::broken_rule(CallRule::FilledVisible));
         }
         check::descriptors_inside(first, sources.len() as u64, heap.desc.count)?;
-        // All of them first: what fails changes nothing.
+        // All sources are checked first, so that a failure changes nothing.
         for source in sources {
             self.check_source(heap, source)?;
         }
-        // SAFETY: the sources were checked, and the indices are inside the heap. That no other thread
-        // writes them meanwhile, that no work in flight reads them, and that no thread writes the sources
-        // is what the contract asks of the caller.
+        // SAFETY: the sources were checked, and the indices are inside the heap. By the contract no other thread
+        // writes them meanwhile, no work in flight reads them, and no thread writes the sources.
         unsafe { self.fill(heap, first, sources) }
         self.messages.deliver();
         Ok(())

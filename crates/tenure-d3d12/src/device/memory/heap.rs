@@ -1,4 +1,4 @@
-//! Heaps, and what Windows grants and counts.
+//! Heaps, and Windows' budgets and usage.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ use crate::device::inner::Inner;
 pub(crate) struct HeapCore {
     pub(crate) raw: ID3D12Heap,
     pub(crate) desc: HeapDesc,
-    /// Resources placed in it that live.
+    /// Live resources placed in it.
     residents: AtomicU64,
     /// Declared last: the device outlives all of its objects.
     pub(crate) device: Arc<Inner>,
@@ -46,8 +46,7 @@ impl Drop for HeapCore {
 
 /// A block of device memory: an `ID3D12Heap`.
 ///
-/// Resources placed in it hold on to it: its memory goes back to Windows when it and all of them
-/// are gone.
+/// Resources placed in it keep a reference: its memory is freed when it and all of them are destroyed.
 pub struct Heap {
     pub(crate) core: Arc<HeapCore>,
 }

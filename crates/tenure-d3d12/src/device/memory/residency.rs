@@ -22,11 +22,10 @@ use crate::device::resource::object::Memory;
 
 type Block<'a> = MemoryBlock<'a, Device>;
 
-/// The objects of one call; all of them are asked for at once.
+/// The objects of one call, made resident together.
 type Pageables = SmallVec<[Option<ID3D12Pageable>; 8]>;
 
-/// The device's fence for paging. It is made when something is first made resident: most programs never
-/// need one.
+/// The device's paging fence. Created on the first use of residency: most programs never need one.
 #[derive(Default)]
 pub(crate) struct Paging {
     fence: OnceLock<ID3D12Fence>,
@@ -125,7 +124,7 @@ impl Inner {
         Ok(if is_reached { PagingPoint::RESIDENT } else { PagingPoint(value) })
     }
 
-    /// The fence for paging, made when it is first needed; under the lock of the order.
+    /// The paging fence, created on first use; under the lock of the order.
     fn paging_fence(&self) -> Result<&ID3D12Fence, DeviceError> {
         if let Some(fence) = self.paging.fence.get() {
             return Ok(fence);
@@ -163,7 +162,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Tells the driver a priority, where it takes any; a failure is ignored.
+    /// Hints a priority to the driver, if it supports any; a failure is ignored.
     pub(crate) fn hint(&self, pageable: ID3D12Pageable, priority: D3D12_RESIDENCY_PRIORITY) {
         let Some(device) = &self.interfaces.device1 else { return };
         let pageable = Some(pageable);
@@ -171,7 +170,7 @@ impl Inner {
         let _hinted = unsafe { device.SetResidencyPriority(1, &raw const pageable, &raw const priority) };
     }
 
-    /// The fence to wait for before work that needs a paging point; `None` where it is reached already.
+    /// The fence to wait for before work that needs a paging point; `None` if it is already reached.
     pub(crate) fn paging_wait(&self, point: PagingPoint) -> Result<Option<&ID3D12Fence>, DeviceError> {
         if point == PagingPoint::RESIDENT {
             return Ok(None);

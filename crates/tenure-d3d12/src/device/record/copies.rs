@@ -1,4 +1,4 @@
-//! Copies, held to what the API allows before they are recorded.
+//! Copies, checked against the API's rules before they are recorded.
 
 use tenure_core::device::{
     Block, BufferLayout, CallRule, DeviceError, Plane, Subresource, TextureInfo, TextureRegion, check,

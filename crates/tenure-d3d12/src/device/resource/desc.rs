@@ -85,7 +85,7 @@ pub(crate) fn describe(
         described.committed = D3D12_HEAP_FLAG_SHARED;
         described.requires_dedicated = true;
     }
-    // Who opens it may know of no such alignment.
+    // Importers may not support such alignment.
     if caps.tight_alignment && !is_shared {
         described.desc.Flags |= RESOURCE_FLAG_USE_TIGHT_ALIGNMENT;
     }
@@ -166,7 +166,7 @@ fn texture_flags(usage: Usage) -> D3D12_RESOURCE_FLAGS {
     flags
 }
 
-/// The format to create a texture with, and those to cast it to.
+/// The format to create a texture with, and the formats to cast it to.
 ///
 /// Depth that shaders read is typeless, since no view reads a depth format; textures viewed in other formats are
 /// typeless, too, unless the device accepts a list of formats.
@@ -226,7 +226,7 @@ fn texture(caps: &Caps, info: &TextureInfo) -> Result<Described, DeviceError> {
     })
 }
 
-/// A clear value has a format of its own, which is never typeless.
+/// A clear value has its own format, which is never typeless.
 fn clear(info: &TextureInfo, value: ClearValue) -> D3D12_CLEAR_VALUE {
     let value = match value {
         ClearValue::Color(color) => D3D12_CLEAR_VALUE_0 { Color: color },
@@ -247,7 +247,7 @@ mod tests {
     use crate::device::setup::caps::NOTHING;
     use crate::drivers::{AMD, AdapterId, DriverVersion, INTEL};
 
-    /// What would be created on an adapter with a driver of version 30 or so.
+    /// The creation description on an adapter with a driver of version 30 or so.
     fn described(vendor: u32, device: u32, info: TextureInfo) -> Described {
         let driver = Some(DriverVersion([30, 0, 100, 9864]));
         let id = AdapterId { vendor, device, driver, windows_build: Some(22_631) };

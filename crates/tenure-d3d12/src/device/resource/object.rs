@@ -83,12 +83,12 @@ impl Resource {
     /// Wraps a resource of the program's own, for use with tenure, or for adoption (`Gpu::adopt_buffer`,
     /// `Gpu::adopt_texture`). `desc` describes it.
     ///
-    /// The wrapper holds a reference of its own and releases it when it is destroyed: the program
-    /// may keep or release its own as it likes.
+    /// The wrapper holds its own reference and releases it when it is destroyed: the program may keep or release
+    /// its own.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] when the resource is another device's, [`DeviceError::InvalidDesc`]
-    /// when it is not what `desc` says.
+    /// [`DeviceError::InvalidCall`] if the resource is another device's, [`DeviceError::InvalidDesc`] if it does
+    /// not match `desc`.
     ///
     /// ```no_run
     /// use tenure_core::device::{BufferInfo, ResourceDesc, Usage};
@@ -144,7 +144,7 @@ impl Resource {
         &self.desc
     }
 
-    /// The heap that it is placed in.
+    /// Its heap, if it is placed.
     pub(crate) const fn heap(&self) -> Option<&Arc<HeapCore>> {
         match &self.memory {
             Memory::Placed(heap) => Some(heap),
@@ -152,7 +152,7 @@ impl Resource {
         }
     }
 
-    /// The texture that it is.
+    /// Its texture description.
     pub(crate) fn texture(&self) -> Result<&TextureInfo, DeviceError> {
         match &self.desc {
             ResourceDesc::Texture(info) => Ok(info),
@@ -160,7 +160,7 @@ impl Resource {
         }
     }
 
-    /// The buffer that it is.
+    /// Its buffer description.
     pub(crate) fn buffer(&self) -> Result<&BufferInfo, DeviceError> {
         match &self.desc {
             ResourceDesc::Buffer(info) => Ok(info),
@@ -196,7 +196,7 @@ pub(crate) fn is_same<A: Interface, B: Interface>(one: &A, other: &B) -> bool {
     one.is_some() && one == identity(other.cast())
 }
 
-/// Usages that must have been asked for when the resource was created.
+/// Checks the usages that require flags at creation.
 fn check_flags(usage: Usage, flags: D3D12_RESOURCE_FLAGS) -> Result<(), DeviceError> {
     for (needs, flag) in [
         (Usage::RENDER_TARGET, D3D12_RESOURCE_FLAG_ALLOW_RENDER_TARGET),

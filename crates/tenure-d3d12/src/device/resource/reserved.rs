@@ -28,7 +28,7 @@ const TILE: u64 = D3D12_TILED_RESOURCE_TILE_SIZE_IN_BYTES as u64;
 /// Tiles lie in default heaps alone.
 const TILE_TYPES: u32 = 1 << GPU_ONLY.0;
 
-/// The tier of tiled resources from which arrays may have mips smaller than a tile:
+/// The first tier of tiled resources that allows arrays with mips smaller than a tile:
 /// `D3D12_TILED_RESOURCES_TIER_4`.
 const ARRAYS_WITH_PACKED_MIPS: i32 = 4;
 
@@ -40,7 +40,7 @@ pub(crate) struct Tiling {
 }
 
 impl Tiling {
-    /// Tiles across, down and deep of what a region addresses: a subresource, or the packed mips.
+    /// Tiles across, down and deep of a subresource, or of the packed mips.
     fn extent(&self, subresource: u32) -> Option<[u32; 3]> {
         let layout = &self.layout;
         let standard = *layout.subresources.get(subresource as usize)?;
@@ -66,7 +66,7 @@ impl Tiling {
     }
 }
 
-/// How Direct3D addresses a region: boxes where there are rows, else runs of tiles.
+/// Direct3D's address of a region: boxes if there are rows, otherwise runs of tiles.
 fn address(region: &TileRegion, tiles: u32) -> (D3D12_TILED_RESOURCE_COORDINATE, D3D12_TILE_REGION_SIZE) {
     let [x, y, z] = region.origin;
     let [width, height, depth] = region.extent;
@@ -285,7 +285,7 @@ fn apply(queue: &ID3D12CommandQueue, change: &Change<'_>) {
     }
 }
 
-/// Asks how a reserved resource is tiled.
+/// Queries the tiling of a reserved resource.
 fn tiling(device: &ID3D12Device, raw: &ID3D12Resource, desc: &ResourceDesc) -> Result<Tiling, DeviceError> {
     match desc {
         ResourceDesc::Buffer(info) => {
@@ -314,8 +314,8 @@ fn texture_tiling(
     let mut packed = D3D12_PACKED_MIP_INFO::default();
     let mut shape = D3D12_TILE_SHAPE::default();
     let mut tilings = vec![D3D12_SUBRESOURCE_TILING::default(); subresources as usize];
-    // SAFETY: the resource is alive and reserved; the vector has room for the tilings that `count`
-    // asks for, and all pointers outlive the call.
+    // SAFETY: the resource is alive and reserved; the vector has space for the number of tilings in `count`, and
+    // all pointers outlive the call.
     unsafe {
         device.GetResourceTiling(
             raw,

@@ -15,7 +15,7 @@ pub enum DriverFaults {
     Of(AdapterId),
 }
 
-/// The settings of a device. What a device does not offer is not used, whatever they say.
+/// The settings of a device. Unsupported features are not used even if enabled here.
 ///
 /// ```no_run
 /// use tenure_d3d12::{Device, Options};
@@ -27,22 +27,21 @@ pub enum DriverFaults {
 /// ```
 #[derive(Clone)]
 pub struct Options {
-    /// Use WARP, the software adapter, even where there is hardware. For [`Device::create`] alone.
-    /// *Default*: off.
+    /// Use WARP, the software adapter, even if there is hardware. For [`Device::create`] only. *Default*: off.
     ///
     /// [`Device::create`]: crate::Device::create
     pub software: bool,
-    /// Enable the debug layer where it is installed, and hand its messages to
-    /// [`messages`](Self::messages). Windows then removes the devices that the process has without
-    /// it, so it belongs to the first one created. With a device of the program's own this only
-    /// collects what the program has enabled. *Default*: off.
+    /// Enable the debug layer if it is installed, and deliver its messages to [`messages`](Self::messages).
+    /// Windows then removes existing devices of the process without it, so enable it on the first one created.
+    /// With a device of the program's own this only collects messages that the program has enabled. *Default*:
+    /// off.
     pub validation: bool,
-    /// Where the debug layer's messages go. *Default*: `None`, to `tracing` events.
+    /// The receiver of the debug layer's messages. *Default*: `None`, for `tracing` events.
     pub messages: Option<MessageSink>,
     /// Heap tier 2 where the device has it: heaps for everything. Off: buffers, targets and other
     /// textures keep apart, as on tier 1. *Default*: on.
     pub heap_tier_2: bool,
-    /// Ask for the small alignment of textures (4 KiB; 64 KiB when multisampled). *Default*: on.
+    /// Request the small alignment of textures (4 KiB; 64 KiB when multisampled). *Default*: on.
     pub small_textures: bool,
     /// Tight alignment: buffers at 256 B or less instead of 64 KiB. *Default*: on.
     pub tight_alignment: bool,

@@ -36,7 +36,7 @@ pub(super) struct OcclusionEvent {
 }
 
 impl OcclusionEvent {
-    /// `None` where DXGI has no such event: Wine has none.
+    /// `None` if DXGI does not support the event, as in Wine.
     pub(super) fn new(factory: &IDXGIFactory4) -> Option<Self> {
         let event = Event::new().ok()?;
         // SAFETY: the factory is alive, and the event is open until it is unregistered.

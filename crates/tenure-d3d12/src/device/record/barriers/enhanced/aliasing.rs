@@ -15,7 +15,7 @@ use windows::Win32::Graphics::Direct3D12::{
 
 use super::scope::{NO_USE, Scope, Stage};
 
-/// Every use that may follow, whatever it is.
+/// Every possible later use.
 const ANY_USE: Scope = Scope { sync: D3D12_BARRIER_SYNC_ALL, access: D3D12_BARRIER_ACCESS_COMMON };
 
 /// States in which the GPU may write to memory: builds write acceleration structures.
@@ -37,7 +37,7 @@ fn union(one: Scope, other: Scope) -> Scope {
     Scope { sync, access }
 }
 
-/// What the first transition of a texture comes after.
+/// The scope that the first transition of a texture follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Follows {
     pub(super) sync: D3D12_BARRIER_SYNC,
@@ -45,7 +45,7 @@ pub(super) struct Follows {
     pub(super) is_flushed: bool,
 }
 
-/// A resource that takes over memory; `K` tells resources apart.
+/// A resource that takes over memory; `K` identifies it.
 struct Takeover<K> {
     resource: K,
     /// It has no transitions that could order it.
@@ -54,7 +54,7 @@ struct Takeover<K> {
     left: u32,
     from: Scope,
     to: Scope,
-    /// Stages of the uses that it may have had in the list before, when it had the memory then.
+    /// Stages of earlier uses in the same list, when the resource owned the memory before.
     own: D3D12_BARRIER_SYNC,
     writes: bool,
     /// The barrier was in an earlier call of the list.
@@ -99,7 +99,7 @@ impl<K: PartialEq> Takeovers<K> {
         let is = if (to & known).is_empty() { ANY_USE } else { stage.of(to & known) };
         let own = stage.of(own & known).sync;
         let writes = (from & known).intersects(WRITES);
-        // Of several barriers for it in this call all hold; what an earlier call said is over.
+        // Several barriers for it in this call are combined; barriers of an earlier call no longer apply.
         self.0.retain(|other| other.resource != resource || !other.is_earlier);
         if let Some(other) = self.0.iter_mut().find(|other| other.resource == resource) {
             (other.from, other.to) = (union(other.from, was), union(other.to, is));
@@ -132,11 +132,11 @@ impl<K: PartialEq> Takeovers<K> {
             Some(flushed) if is_flushed => flushed,
             _ => takeover.from.sync,
         };
-        // "Sequential Barriers": it contains what the barriers on the texture before led to.
+        // "Sequential Barriers": it contains the scope after the earlier barriers on the texture.
         Some(Follows { sync: sync | takeover.own, is_flushed })
     }
 
-    /// The scopes of the global barrier that flushes, if there is anything to flush in this call.
+    /// The scopes of the flushing global barrier, if this call needs one.
     fn flush(&self) -> Option<(Scope, Scope)> {
         self.combined(|takeover| takeover.is_flushed())
     }
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(order.AccessBefore, D3D12_BARRIER_ACCESS_SHADER_RESOURCE);
     }
 
-    /// "Sequential Barriers": what a texture waits for contains what its last barrier led to.
+    /// "Sequential Barriers": the sync before of a texture's barrier contains the sync after of its last barrier.
     #[test]
     fn a_texture_that_had_memory_before_waits_for_its_own_uses() {
         let mut takeovers = Takeovers::default();
@@ -237,7 +237,7 @@ mod tests {
         }
     }
 
-    /// A texture may take over what several had.
+    /// A texture may take over memory of several resources.
     #[test]
     fn barriers_for_one_texture_add_up() {
         let mut takeovers = Takeovers::default();
@@ -277,7 +277,7 @@ mod tests {
         assert_ne!(global.AccessBefore, D3D12_BARRIER_ACCESS_COMMON);
         assert!(global.AccessBefore.contains(D3D12_BARRIER_ACCESS_UNORDERED_ACCESS));
         assert_eq!(global.AccessAfter, D3D12_BARRIER_ACCESS_COMMON);
-        // A use that the queue cannot have made was another's, for which it has waited.
+        // A use that the queue does not support was made by another queue, for which it has waited.
         let mut copies = Takeovers::default();
         copies.add(
             COPY,
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(global.AccessBefore, D3D12_BARRIER_ACCESS_COPY_SOURCE);
     }
 
-    /// Subresources whose transition comes in a later call come after what the first call led to.
+    /// Subresources with a transition in a later call follow the scope after the first call.
     #[test]
     fn later_transitions_follow_the_earlier_call() {
         let mut takeovers = Takeovers::default();

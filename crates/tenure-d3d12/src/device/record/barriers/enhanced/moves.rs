@@ -1,4 +1,4 @@
-//! Transitions of textures: layouts, and what becomes of contents.
+//! Transitions of textures: layouts, and discards of contents.
 
 use tenure_core::device::{QueueKind, State, Usage};
 use tenure_core::state::D3d12Layout;
@@ -47,7 +47,7 @@ pub(super) struct Move {
     pub(super) discard: bool,
 }
 
-/// What a queue executes of a transition; `None`: nothing is to be done.
+/// The commands of a queue for a transition; `None` if none are needed.
 pub(super) fn texture_move(stage: Stage, before: State, after: State) -> Option<Move> {
     // Textures are created in `COMMON`, and a copy queue can neither leave it nor needs to.
     if stage.kind == QueueKind::Copy && before.is_empty() {
