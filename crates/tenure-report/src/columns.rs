@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Coding {
-    /// Each number as it is.
+    /// Each number unchanged.
     Plain,
     /// Each number less the one before it, with the sign in the lowest bit.
     Delta,
@@ -96,7 +96,7 @@ pub(crate) mod reading {
 
     use super::{Coding, Column};
 
-    /// What [`Columns::pack`] has packed: the header's text and the bytes of the columns.
+    /// Unpacks the result of [`Columns::pack`]: the header's text and the bytes of the columns.
     pub(crate) fn unpack(packed: &[u8]) -> io::Result<(Vec<u8>, Vec<u8>)> {
         let mut all = Vec::new();
         ZlibDecoder::new(packed).read_to_end(&mut all)?;
@@ -107,7 +107,7 @@ pub(crate) mod reading {
         Ok((header.to_vec(), columns.to_vec()))
     }
 
-    /// The numbers of a column; `None` when its bytes are cut off.
+    /// The numbers of a column; `None` if its bytes are truncated.
     pub(crate) fn decode(column: &Column, mut bytes: &[u8]) -> Option<Vec<u64>> {
         let mut values = Vec::new();
         let mut before = 0_u64;

@@ -7,9 +7,9 @@ use crate::history::Hold;
 /// The newest submission so far: objects dropped so far wait for it at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Newest {
-    /// The number of what the queue is called.
+    /// The index of the queue's name.
     pub(crate) queue: u32,
-    /// Its serial on the queue; `None` where several queues have work.
+    /// Its serial on the queue; `None` if several queues have work.
     pub(crate) serial: Option<u64>,
 }
 
@@ -21,7 +21,7 @@ struct Dropped {
     newest: Option<Newest>,
 }
 
-/// What waits, by the index of the frame in which it was dropped.
+/// The waiting objects, by the index of the frame in which they were dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting(BTreeMap<usize, Dropped>);
 
@@ -43,7 +43,8 @@ impl Waiting {
         }
     }
 
-    /// Who holds what at the end of a frame: the oldest first. `holder` is the number of what a queue is called.
+    /// The holders and held objects at the end of a frame: the oldest first. `holder` is the index of the name
+    /// for queues.
     pub(crate) fn at_end(&mut self, frame: usize, newest: Newest, holder: u32) -> Vec<Hold> {
         let hold = |(dropped_in, dropped): (&usize, &mut Dropped)| {
             let Newest { queue: name, serial } = *dropped.newest.get_or_insert(newest);

@@ -12,7 +12,7 @@ use crate::history::History;
 const TEMPLATE: &str = include_str!("../page/report.html");
 const STYLE: &str = include_str!("../page/report.css");
 
-/// The script, in the order in which its parts need each other.
+/// The scripts, in the order of their dependencies.
 const SCRIPTS: [&str; 6] = [
     include_str!("../page/data.js"),
     include_str!("../page/draw.js"),

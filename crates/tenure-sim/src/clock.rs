@@ -1,7 +1,7 @@
 //! Vector clocks of the completed submissions of each queue, and the clock of timestamps.
 //!
-//! Mattern's and Fidge's vector time (1988), one component a queue. Within a queue submissions
-//! run in order, so one number stands for all up to it.
+//! Vector time of Mattern and Fidge (1988), one component a queue. Within a queue submissions run in order, so
+//! one number includes all submissions up to it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,7 +21,7 @@ impl Clock {
         *component = (*component).max(serial);
     }
 
-    /// The first queue whose serial here is not in `done`.
+    /// The first queue with a serial here that is not in `done`.
     pub(crate) fn first_after(&self, done: &Self) -> Option<(QueueId, u64)> {
         self.0
             .iter()
@@ -47,7 +47,7 @@ impl Clock {
     }
 }
 
-/// A clock that any thread reads and raises: what the CPU has seen complete, or the last serials
+/// A clock that any thread reads and raises: the submissions that the CPU has seen complete, or the last serials
 /// that use an object.
 #[derive(Default)]
 pub(crate) struct SharedClock([AtomicU64; MAX_QUEUES]);
@@ -67,7 +67,7 @@ impl SharedClock {
         }
     }
 
-    /// The first queue whose serial here is not in `done`.
+    /// The first queue with a serial here that is not in `done`.
     pub(crate) fn first_after(&self, done: &Self) -> Option<(QueueId, u64)> {
         self.0.iter().zip(&done.0).zip(0_u8..).find_map(|((mine, done), queue)| {
             let serial = mine.load(Ordering::Acquire);

@@ -193,7 +193,7 @@ impl Shared {
         Ok(self.resource(label, desc, layout, memory, (flags, address), parts))
     }
 
-    /// A heap takes its own category, or everything where the device knows such heaps.
+    /// A heap accepts its own category, or all categories if the device supports such heaps.
     pub(crate) fn check_category(&self, desc: &ResourceDesc, heap: &HeapState) -> Result<(), DeviceError> {
         let apart =
             matches!(self.rules, Rules::D3d12 { tier1: true, .. } | Rules::Vulkan { split: true, .. });
@@ -351,8 +351,7 @@ impl Shared {
     }
 }
 
-/// A resource of the same kind that is not too large to be created otherwise: reserved buffers
-/// may be.
+/// The same resource, but of one byte for buffers: reserved buffers may be larger than any other.
 fn least(desc: &ResourceDesc) -> ResourceDesc {
     match desc {
         ResourceDesc::Buffer(info) => ResourceDesc::Buffer(BufferInfo { size: 1, usage: info.usage }),

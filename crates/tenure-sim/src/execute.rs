@@ -1,4 +1,4 @@
-//! What happens when a queue reaches a submission: the checks of each command, then its effect.
+//! Execution of a submission: the checks of each command, then its effect.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -201,7 +201,7 @@ impl Execution<'_> {
         let half = match transfer {
             Some(transfer) if family(transfer.from) == family(transfer.to) => {
                 if transfer.from != transfer.to && self.queue == transfer.to {
-                    // Within a family there is nothing to acquire: the first half did it all.
+                    // Within a family there is no acquire: the first half did all of it.
                     return;
                 }
                 None
@@ -240,7 +240,7 @@ impl Execution<'_> {
         }
     }
 
-    /// Changes tile mappings. What a newly mapped tile holds is whatever the heap holds.
+    /// Changes tile mappings. A newly mapped tile has the heap's current content.
     pub(crate) fn tiles(&mut self, change: &TileChange) {
         if !self.is_alive(&change.resource, true) {
             return;

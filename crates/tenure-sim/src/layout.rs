@@ -66,7 +66,7 @@ pub(crate) enum Layout {
     Tiled {
         info: TextureInfo,
         tiles: TileLayout,
-        /// First tile of each subresource; those packed share the first packed one's.
+        /// First tile of each subresource; packed subresources share that of the first packed one.
         bases: Vec<u64>,
         total: u64,
     },
@@ -224,7 +224,7 @@ impl Layout {
         }
     }
 
-    /// Where a mip begins whose rows simply follow one another.
+    /// The first byte of a mip, with rows without padding.
     fn plain_base(&self, region: &TextureRegion) -> u64 {
         match self {
             Self::Buffer { .. } => 0,

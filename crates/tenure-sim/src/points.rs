@@ -13,8 +13,8 @@ use crate::hazard::{Checks, HazardKind};
 use crate::object::{Label, ObjectKind};
 use crate::shared::Shared;
 
-/// Values whose clocks are kept: a submission that waits for an older one is ordered after more than it
-/// asked for.
+/// The number of values with clocks: a submission that waits for an older one is ordered after more than its wait
+/// requires.
 const KEPT: usize = 256;
 
 /// How far a fence is.
@@ -33,11 +33,11 @@ pub(crate) struct Progress {
     is_shared: bool,
 }
 
-/// What handles and submissions share of a fence.
+/// The state of a fence, shared by handles and submissions.
 pub(crate) struct FenceState {
     pub(crate) label: Arc<Label>,
     pub(crate) is_binary: bool,
-    /// The number of the device that it is of.
+    /// The number of its device.
     device: u64,
     /// Shared with other devices where the fence is.
     pub(crate) progress: Arc<Mutex<Progress>>,
@@ -49,7 +49,7 @@ impl Progress {
         Arc::new(Mutex::new(Self { is_binary, ..Self::default() }))
     }
 
-    /// Other devices may know it from now on.
+    /// Notes that other devices may use it from now on.
     pub(crate) fn note_shared(&mut self) {
         self.is_shared = true;
     }
@@ -123,11 +123,11 @@ impl fmt::Debug for ExternalPoint {
     }
 }
 
-/// Points, with the values that stand for a binary semaphore's signals.
+/// Points; for binary semaphores with the values of their signals.
 pub(crate) type Points = SmallVec<[ExternalPoint; 1]>;
 
 impl Shared {
-    /// Checks a signal that comes after those promised so far, and notes it.
+    /// Checks that a signal comes after the promised ones, and notes it.
     pub(crate) fn promise(&self, state: &FenceState, value: u64, call: &'static str) {
         let promised = {
             let progress = &mut *state.progress.lock();
@@ -194,7 +194,7 @@ impl Shared {
             if !point.state.is_binary {
                 return Some(point.clone());
             }
-            // Vulkan wants the signal of a binary semaphore submitted before the wait.
+            // Vulkan requires that the signal of a binary semaphore is submitted before the wait.
             let progress = &mut *point.state.progress.lock();
             if progress.waits < progress.promised {
                 progress.waits += 1;

@@ -1,4 +1,4 @@
-//! What all parts of one device share.
+//! The shared state of all parts of one device.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -48,15 +48,15 @@ pub(crate) struct Shared {
     pub(crate) pager: Option<Pager>,
     pub(crate) hazards: HazardLog,
     pub(crate) faults: FaultState,
-    /// What the CPU has seen complete, by polling or waiting.
+    /// The submissions that the CPU has seen complete, by polling or waiting.
     pub(crate) observed: SharedClock,
-    /// What the queues have made visible to the CPU.
+    /// The writes that the queues have made visible to the CPU.
     pub(crate) host_barriers: HostBarriers,
-    /// What timestamps show.
+    /// The clock of timestamps.
     pub(crate) query_clock: QueryClock,
-    /// What the operating system has said, and was told.
+    /// Notifications of the operating system, and the replies.
     pub(crate) notices: Notices,
-    /// Why the device is lost, once it is.
+    /// The reason of the device loss.
     pub(crate) lost: OnceLock<String>,
     next_address: AtomicU64,
 }

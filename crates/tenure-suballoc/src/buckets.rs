@@ -21,7 +21,7 @@ pub(crate) struct Buckets {
     sets: Vec<BitTree>,
     used: [u64; WORDS],
     bucket_of: Vec<u8>,
-    /// Blocks that the sets have room for.
+    /// The number of blocks that the sets have space for.
     room: u32,
 }
 

@@ -7,9 +7,9 @@ use crate::suballocator::{align_up, check_request};
 
 /// Hands out ranges round a ring and frees them frame by frame, in order.
 ///
-/// As fast as [`Linear`](crate::Linear), and space comes back without anything being freed by
-/// itself; its downside is the order: one frame that stays holds back all that came after it. Good
-/// for data that lives for a few frames: uploads, dynamic vertices.
+/// As fast as [`Linear`](crate::Linear), and space is reclaimed without individual frees; its downside is the
+/// order: one frame that stays blocks all later ones. Good for data with a lifetime of a few frames: uploads,
+/// dynamic vertices.
 ///
 /// # Algorithm
 /// Allocations move a head round the range; the oldest byte in use is the tail. The allocations between two calls
@@ -80,13 +80,13 @@ impl<M> Ring<M> {
 
     /// Allocates `size` bytes at a multiple of `align` for the open frame and returns the offset.
     ///
-    /// `None`, with the state unchanged, when it does not fit now, when `size` is zero or when
-    /// `align` is no power of two. A size up to the capacity always fits once all is released.
+    /// `None`, with the state unchanged, if it does not fit now, if `size` is zero or if `align` is not a power
+    /// of two. A size up to the capacity always fits once all is released.
     #[inline]
     pub fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
         let padding = self.head.wrapping_neg() & align.wrapping_sub(1);
         let room = self.limit - self.head;
-        // A size of zero is more than any room.
+        // A size of zero wraps to more than any free space.
         if align.is_power_of_two() && padding <= room && size.wrapping_sub(1) < room - padding {
             let offset = self.head + padding;
             self.head = offset + size;
@@ -130,8 +130,8 @@ impl<M> Ring<M> {
         };
     }
 
-    /// The position for an allocation: at the head, or else at the beginning of the range. The counts must be
-    /// settled.
+    /// The position for an allocation: at the head, or otherwise at the beginning of the range. The counts must
+    /// be settled.
     fn find(&self, size: u64, align: u64) -> Option<Candidate> {
         if let Some(offset) = align_up(self.head, align)
             && offset <= self.limit
@@ -148,7 +148,7 @@ impl<M> Ring<M> {
     /// Closes the open frame: all that was allocated since the last call is freed together, once
     /// [`release_while`](Self::release_while) accepts `mark`. Returns the bytes of the frame.
     ///
-    /// When nothing was allocated there is no frame to close: `mark` is dropped and the result is 0.
+    /// Without allocations since the last call there is no frame to close: `mark` is dropped and the result is 0.
     pub fn close(&mut self, mark: M) -> u64 {
         self.settle();
         let bytes = core::mem::take(&mut self.open);
@@ -158,8 +158,8 @@ impl<M> Ring<M> {
         bytes
     }
 
-    /// Frees closed frames from the oldest on, for as long as `done` says yes to their marks, and
-    /// returns the bytes freed. The open frame is never freed.
+    /// Frees closed frames from the oldest on, while `done` returns true for their marks, and returns the bytes
+    /// freed. The open frame is never freed.
     pub fn release_while(&mut self, mut done: impl FnMut(&M) -> bool) -> u64 {
         self.settle();
         let mut freed = 0;

@@ -19,7 +19,7 @@ impl Execution<'_> {
         }
     }
 
-    /// The resource goes to a peer, or comes from one, in `state`.
+    /// Transfers the resource to a peer, or from one, in `state`.
     pub(crate) fn change_hands(&mut self, resource: &Arc<ResourceState>, state: State, role: Role) {
         let Some(sharing) = &resource.sharing else { return };
         match role {
@@ -47,7 +47,7 @@ impl Execution<'_> {
         }
     }
 
-    /// It is in the state in which it is handed over, after all that was done with it.
+    /// Checks that it is in the state of its release, ordered after all earlier accesses.
     fn check_released(&mut self, resource: &Arc<ResourceState>, state: State) {
         self.touch(resource);
         let which = resource.layout.subresources(&Span::Subresource(Subresource::All));

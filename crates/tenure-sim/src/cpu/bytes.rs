@@ -55,12 +55,12 @@ impl Shared {
         // A flush takes the bytes of neighbours along.
         let atom = if write && resource.needs_flushes() { self.properties.non_coherent_atom } else { 1 };
         let last_use = resource.heap().filter(|_| atom > 1).map_or(&resource.last_use, |heap| &heap.last_use);
-        // Most writes go to memory that nothing in flight uses: a few loads tell.
+        // Most writes go to memory that no work in flight uses: a few loads detect that.
         if last_use.first_after(&self.observed).is_none() {
             return false;
         }
         let mut races = false;
-        // What can be mapped has no tiles, and so is in one piece.
+        // Mappable resources have no tiles, so they are in one piece.
         resource.memory.pieces(range.clone(), |store, piece| {
             let Some(store) = store else { return };
             if let Some(detail) = self.cpu_conflict(store, piece, &range, write, atom) {
@@ -125,7 +125,7 @@ impl Shared {
         }
     }
 
-    /// Notes what a submission will do to bytes that the CPU can see.
+    /// Notes the accesses of a submission to CPU-visible bytes.
     pub(crate) fn note_submitted(&self, resource: &ResourceState, ranges: &[Range<u64>], access: Access) {
         let observed = self.observed.load();
         for range in ranges {

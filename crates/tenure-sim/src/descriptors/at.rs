@@ -23,7 +23,7 @@ pub enum DescriptorAt<'a> {
     },
     /// In a set.
     Set {
-        /// The block that it is in.
+        /// Its block.
         block: &'a SetBlock,
         /// Its number there.
         set: u32,
@@ -32,10 +32,9 @@ pub enum DescriptorAt<'a> {
         /// Which descriptor of the binding.
         element: u32,
     },
-    /// Constants in a set, whose offset is given when the set is bound
-    /// ([`BindingKind::DynamicConstants`]).
+    /// Constants in a set with an offset that is given when the set is bound ([`BindingKind::DynamicConstants`]).
     Dynamic {
-        /// The block that it is in.
+        /// Its block.
         block: &'a SetBlock,
         /// Its number there.
         set: u32,
@@ -58,7 +57,7 @@ pub(crate) struct At {
     offset: u64,
 }
 
-/// What the descriptor is in.
+/// The storage of the descriptor.
 pub(crate) enum Slots {
     /// A heap that shaders see: the descriptor is read when the command runs.
     Heap(Arc<DescriptorHeapState>),
@@ -69,7 +68,7 @@ pub(crate) enum Slots {
 }
 
 impl At {
-    /// Checks that the descriptor exists, and for targets that there is one.
+    /// Checks that the descriptor exists, and that target slots are filled.
     pub(crate) fn record(properties: &Properties, at: DescriptorAt<'_>) -> Result<Self, DeviceError> {
         match at {
             DescriptorAt::Heap { heap, index } => {

@@ -54,7 +54,7 @@ impl DescriptorHeapState {
     }
 }
 
-/// Checks a heap against what the device has.
+/// Checks a heap against the device's limits.
 pub(crate) fn check_desc(limits: &DescriptorLimits, desc: &DescriptorHeapDesc) -> Result<(), DeviceError> {
     match limits.visible(desc.kind) {
         0 if desc.shader_visible && desc.kind.is_for_shaders() => {

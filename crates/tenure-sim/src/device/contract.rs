@@ -1,4 +1,4 @@
-//! The contract of devices. Each call is counted here, costs what the model says, and may fail on order.
+//! The contract of devices. Each call is counted here, has a modelled cost, and may fail by injection.
 
 use std::sync::Arc;
 use std::time::Duration;

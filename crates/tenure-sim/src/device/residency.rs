@@ -15,7 +15,7 @@ const UNSUPPORTED: DeviceError = DeviceError::Unsupported { feature: "residency"
 
 type Block<'a> = MemoryBlock<'a, Device>;
 
-/// The label of a block, and what uses it.
+/// The label of a block, and the clock of its uses.
 fn found<'a>(block: &Block<'a>) -> Result<(&'a Arc<Label>, &'a SharedClock), DeviceError> {
     match block {
         MemoryBlock::Heap(heap) => Ok((&heap.state.label, &heap.state.last_use)),

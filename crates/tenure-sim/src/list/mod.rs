@@ -25,7 +25,7 @@ use crate::queries::{QueryCommand, QueryHeap, QueryStep};
 use crate::resource::Resource;
 use crate::timeline::Queues;
 
-/// What submissions need to know of a list while it may be recorded anew.
+/// The state of a list that submissions need while it may be recorded anew.
 pub(crate) struct ListState {
     pub(crate) label: Arc<Label>,
     pub(crate) last_use: SharedClock,
@@ -237,9 +237,9 @@ impl List {
         check::state(self.kind, state)
     }
 
-    /// Clears subresources of a texture to a repeated `texel`: one byte, or as many as a block of
-    /// its format has. The texture is in the state of its target usage (`RENDER_TARGET`,
-    /// `DEPTH_WRITE`), or `COPY_DST`, or `UNORDERED_ACCESS`: the first that its usage allows.
+    /// Clears subresources of a texture to a repeated `texel`: one byte, or the bytes of a block of its format.
+    /// The texture is in the state of its target usage (`RENDER_TARGET`, `DEPTH_WRITE`), or `COPY_DST`, or
+    /// `UNORDERED_ACCESS`: the first that its usage allows.
     pub fn clear_texture(&self, resource: &Resource, subresource: Subresource, texel: &[u8]) {
         let command = record::clear(resource, subresource, texel).map(|()| Command::ClearTexture {
             resource: Arc::clone(&resource.state),
@@ -249,8 +249,7 @@ impl List {
         self.record(command);
     }
 
-    /// Sets bytes of a buffer, in state `COPY_DST` where its usage allows that and else in
-    /// `UNORDERED_ACCESS`.
+    /// Sets bytes of a buffer, in state `COPY_DST` if its usage allows that, otherwise in `UNORDERED_ACCESS`.
     pub fn fill_buffer(&self, resource: &Resource, offset: u64, size: u64, byte: u8) {
         let command = record::buffer_span(resource, offset, size).map(|_| Command::FillBuffer {
             resource: Arc::clone(&resource.state),

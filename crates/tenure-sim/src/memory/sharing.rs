@@ -32,7 +32,7 @@ pub(crate) enum Handover {
     OtherState { released: State },
 }
 
-/// Memory that resources of several devices have in common. It lives as long as one of them, or a handle.
+/// Memory shared by resources of several devices. It is freed with the last of them and the last handle.
 pub(crate) struct SharedMemory {
     bytes: Arc<Bytes>,
     written: Arc<Written>,

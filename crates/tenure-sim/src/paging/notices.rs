@@ -19,7 +19,7 @@ impl Notices {
         self.budget_changed.store(true, Ordering::Release);
     }
 
-    /// Whether a budget has changed since this was last asked.
+    /// Whether a budget has changed since the last call.
     pub(crate) fn take_budget(&self) -> bool {
         self.budget_changed.swap(false, Ordering::Acquire)
     }

@@ -13,7 +13,7 @@ use super::stats::{PagingStats, SegmentStats};
 use crate::interval::IntervalSet;
 use crate::object::Label;
 
-/// What a submission uses of a block.
+/// The uses of a block by a submission.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockUse {
     /// The number of the block.
@@ -34,7 +34,8 @@ pub(super) struct Block {
     pub(super) count: u32,
     /// It is in its own segment.
     pub(super) is_in: bool,
-    /// What submissions have touched since it was moved in; none where it has never left, or is not in.
+    /// The bytes that submissions have touched since it was moved in; `None` if it was never demoted, or is not
+    /// in.
     pub(super) touched: Option<IntervalSet>,
     /// The submission that used it last.
     pub(super) last_use: u64,
@@ -58,22 +59,22 @@ pub(super) struct State {
     pub(super) blocks: BTreeMap<u64, Block>,
     /// For each memory heap, bytes.
     pub(super) budgets: Vec<u64>,
-    /// For each memory heap, the submissions that had run when more became resident than is granted.
+    /// For each memory heap, the number of submissions run when the resident bytes began to exceed the budget.
     pub(super) over_since: Vec<Option<u64>>,
     pub(super) stats: PagingStats,
-    /// Changes of the script that have come to pass.
+    /// The number of applied changes of the script.
     changes: usize,
     /// The newest point that was answered.
     pub(super) newest_point: u64,
 }
 
-/// Residency and its costs. A lock of its own, under which no other is taken.
+/// Residency and its costs. It has its own lock; no other lock is taken while it is held.
 pub(crate) struct Pager {
     pub(super) options: Paging,
     heap_of_type: Vec<usize>,
     /// For each memory heap.
     pub(super) is_paged: Vec<bool>,
-    /// The script has changed a budget since this was last asked.
+    /// The script has changed a budget since the last call of `take_change`.
     has_changed: AtomicBool,
     pub(super) state: Mutex<State>,
 }
@@ -100,7 +101,7 @@ impl Pager {
         pager
     }
 
-    /// Whether the script has changed a budget since this was last asked.
+    /// Whether the script has changed a budget since the last call.
     pub(crate) fn take_change(&self) -> bool {
         self.has_changed.swap(false, Ordering::Acquire)
     }
@@ -128,7 +129,7 @@ impl Pager {
         }
     }
 
-    /// A block was made; it is resident.
+    /// Adds a new block, which is resident.
     pub(crate) fn created(&self, label: &Arc<Label>, memory: MemoryTypeId, size: u64, priority: Priority) {
         let Some(heap) = self.heap_of_type.get(usize::from(memory.0)).copied() else { return };
         let state = &mut *self.state.lock();
@@ -206,8 +207,8 @@ impl Pager {
         wrong
     }
 
-    /// The GPU uses a block: where the operating system has moved it out, it is brought back if there is room, and
-    /// read over the link if not.
+    /// Makes a block accessible to the GPU: a demoted block is brought back if there is space, and read over the
+    /// link if not.
     fn reach(&self, state: &mut State, used: &BlockUse) {
         let Some(block) = state.blocks.get(&used.block) else { return };
         if block.is_in || block.count == 0 {

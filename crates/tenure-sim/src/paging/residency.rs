@@ -37,7 +37,7 @@ impl Pager {
         evicted.map(|block| block.size).sum()
     }
 
-    /// The program has been told that blocks need not be waited for.
+    /// Notes that the program has learned that these blocks are resident, and need no wait.
     pub(crate) fn arrived(&self, blocks: &[u64]) {
         let mut state = self.state.lock();
         for id in blocks {
@@ -111,8 +111,8 @@ impl Pager {
         }
     }
 
-    /// Makes room for a block by moving out blocks of no higher priority that the submission that runs does not use.
-    /// False, and nothing is moved, where that is not enough.
+    /// Makes space for a block by demoting blocks of the same or a lower priority that the running submission
+    /// does not use. False, and no block is moved, if that is not enough.
     pub(super) fn make_room(&self, state: &mut State, heap: usize, size: u64, priority: Priority) -> bool {
         let (budget, resident) = (state.budgets[heap], state.stats.segments[heap].resident);
         if budget == 0 || !self.is_paged[heap] {
@@ -145,7 +145,7 @@ fn is_movable(block: &Block, heap: usize, highest: Priority, before: u64) -> boo
     block.heap == heap && block.is_in && is_idle && block.priority <= highest
 }
 
-/// What the operating system moves out next.
+/// The next block to demote.
 fn candidate(state: &State, heap: usize, highest: Priority, before: u64) -> Option<u64> {
     let movable = state.blocks.iter().filter(|(_, block)| is_movable(block, heap, highest, before));
     movable.min_by_key(|(id, block)| (block.priority, block.last_use, **id)).map(|(id, _)| *id)

@@ -1,4 +1,4 @@
-//! What pretends to be which hardware.
+//! The simulated hardware.
 
 mod d3d12;
 mod table;

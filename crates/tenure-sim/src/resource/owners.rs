@@ -16,7 +16,7 @@ use super::ResourceState;
 pub(crate) struct Owners {
     /// By first byte: the end, and the name.
     ranges: Mutex<BTreeMap<u64, (u64, Arc<str>)>>,
-    /// False as long as no range was ever named, so that programs without names pay a load.
+    /// False until a range is named, so that programs without names only pay a load.
     has_names: AtomicBool,
 }
 

@@ -5,7 +5,7 @@
 //! chain); these are then visible to the uses in `after`. Reads need no order among themselves. Direct3D 12 has
 //! the same rules within one submission; the end of a submission orders everything.
 //!
-//! What other queues did is for the race check: a queue that waited for it sees it.
+//! The race check covers accesses of other queues: a queue that waited for them sees them.
 
 use smallvec::SmallVec;
 use tenure_core::device::{QueueId, QueueSerial, State};
@@ -17,14 +17,14 @@ const EXCLUSIVE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Access {
     at: QueueSerial,
-    /// One bit; none for a barrier.
+    /// One bit; empty for a barrier.
     state: State,
     write: bool,
-    /// The states of its queue whose uses come after it and see it.
+    /// The states of its queue with uses that come after it and see it.
     reach: State,
 }
 
-/// What a queue knows to be done when it reaches a command.
+/// The work that a queue knows to be done when it reaches a command.
 #[derive(Clone, Copy)]
 pub(crate) struct Known {
     pub(crate) at: QueueSerial,
@@ -50,7 +50,7 @@ impl Access {
         self.at.queue != known.at.queue || self.at.serial <= done || self.reach.contains(state)
     }
 
-    /// What a barrier must name to come after it.
+    /// The states that a barrier must name to come after it.
     fn named(&self) -> State {
         if self.state.is_empty() { self.reach } else { self.state }
     }
@@ -78,7 +78,7 @@ impl Accesses {
             self.0.clear();
         }
         if unseen.is_some() {
-            // A mistake is reported once: from here on it is as if the barrier had been there.
+            // A mistake is reported once: from here on the barrier counts as present.
             self.barrier(known, State::all(), state);
         }
         for bit in state.iter() {
@@ -97,13 +97,13 @@ impl Accesses {
         }
     }
 
-    /// What the queue has done that a barrier from `before` does not come after, if anything.
+    /// The queue's accesses that a barrier from `before` does not come after, if any.
     pub(crate) fn left_open(&self, known: Known, before: State) -> Option<State> {
         let open = self.0.iter().filter(|access| !access.precedes(known, before));
         open.map(Access::named).reduce(State::union)
     }
 
-    /// A barrier after all there was, which writes: nothing is left but the barrier, and where it leads.
+    /// A barrier after all accesses, which writes: only the barrier and its state after remain.
     pub(crate) fn rewrite(&mut self, known: Known, after: State) {
         self.0.clear();
         self.0.push(Access { at: known.at, state: State::COMMON, write: true, reach: after });

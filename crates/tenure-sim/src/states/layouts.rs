@@ -18,12 +18,12 @@ pub(super) enum Enhanced {
     DirectQueueGenericRead,
 }
 
-/// What the layout that all queues know serves.
+/// The states that the layout known to all queues serves.
 const IN_COMMON: State =
     State::SHADER_READ.union(State::COPY_SRC).union(State::COPY_DST).union(State::PRESENT);
 
 impl Enhanced {
-    /// What each layout but `Undefined` serves.
+    /// The states that each layout but `Undefined` serves.
     const TABLE: [(Self, State); 8] = [
         (Self::Common, IN_COMMON),
         (Self::RenderTarget, State::RENDER_TARGET),
@@ -39,8 +39,8 @@ impl Enhanced {
         Self::TABLE.iter().any(|(layout, states)| *layout == self && states.contains(state))
     }
 
-    /// The layout that a barrier to or from a state names: the first in the table that serves it; depth
-    /// that is only tested against has one of its own.
+    /// The layout that a barrier to or from a state names: the first in the table that serves it; depth that is
+    /// only tested has its own.
     fn of(state: State) -> Self {
         if state.is_empty() {
             return Self::Undefined;

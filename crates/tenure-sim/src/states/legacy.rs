@@ -29,14 +29,14 @@ impl Legacy {
     pub(crate) fn use_as(&mut self, point: ExecutionPoint, buffer: bool, wanted: State) -> Result<(), Wrong> {
         let found = self.come_to(point).and_then(|()| self.promote(buffer, wanted));
         if found.is_err() {
-            // A mistake is reported once; from here on it is taken as put right.
+            // A mistake is reported once; from here on it counts as corrected.
             self.enter(wanted);
         }
         self.at = Some(point.at);
         found
     }
 
-    /// A read by shaders where the driver wants the source of copies named, too, by a barrier.
+    /// A read by shaders if the driver requires the copy source state, too, by a barrier.
     pub(crate) fn use_copied(&mut self, point: ExecutionPoint, wanted: State) -> Result<(), Wrong> {
         let (is, wanted) = (self.state, wanted | State::COPY_SRC);
         let is_there = if is.contains(wanted) { Ok(()) } else { Err(Wrong::Use { is, wanted }) };
@@ -79,7 +79,7 @@ impl Legacy {
         self.implied = false;
     }
 
-    /// The queue knows the state that it finds.
+    /// Checks that the queue knows the current state.
     fn come_to(&self, point: ExecutionPoint) -> Result<(), Wrong> {
         let is = self.state;
         let is_first = self.at != Some(point.at);

@@ -48,7 +48,7 @@ impl Queues {
         })
     }
 
-    /// What the lists hold, if they can be submitted to the queue.
+    /// The content of the lists, if they can be submitted to the queue.
     fn check_lists(&self, queue: QueueId, lists: &[&List]) -> Result<SmallVec<[Recorded; 2]>, DeviceError> {
         if lists.iter().any(|list| !list.is_from(self)) {
             return Err(DeviceError::broken_rule(CallRule::SameDevice));
@@ -67,7 +67,7 @@ impl Queues {
         }
     }
 
-    /// Notes on each object that a submission uses it, for the checks when it is destroyed or mapped.
+    /// Notes the submission on each object that it uses, for the checks when it is destroyed or mapped.
     fn note_uses(&self, queue: QueueId, serial: u64, commands: &[Command]) {
         if !self.checks.intersects(Checks::LIFETIME | Checks::MAPPING | Checks::DESCRIPTORS) {
             return;

@@ -53,7 +53,7 @@ impl NativeQueue<'_> {
         Ok(())
     }
 
-    /// Submits a read of a resource by which it is shown.
+    /// Submits the read of a resource for presenting it.
     pub(crate) fn show(&mut self, resource: &Resource, read: Recorded) {
         resource.state.last_use.raise(self.at.queue, self.at.serial);
         self.batches.push(Work::new(Job::Lists(smallvec![read]), SmallVec::new()));

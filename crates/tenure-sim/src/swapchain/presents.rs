@@ -1,4 +1,4 @@
-//! What shows images on the simulated device.
+//! The presentation engine of the simulated device.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::resource::Resource;
 use crate::submit::NativeQueue;
 use crate::timeline::{Job, Queues, Timeline, Work};
 
-/// The read by which an image is shown.
+/// The read for presenting an image.
 fn read(queues: &Queues, image: &Resource) -> Recorded {
     let label = queues.register.label(ObjectKind::List);
     label.set_name("presentation");

@@ -23,7 +23,7 @@ use crate::points::{ExternalPoint, Points};
 use crate::shared::Shared;
 use crate::states::ExecutionPoint;
 
-/// What a submission does.
+/// The work of a submission.
 pub(crate) enum Job {
     Lists(SmallVec<[Recorded; 2]>),
     Tiles(Vec<TileChange>),
@@ -54,7 +54,7 @@ struct Submission {
     serial: u64,
     work: Work,
     due: u64,
-    /// What the CPU had seen complete when it submitted.
+    /// The submissions that the CPU had seen complete when it submitted.
     observed: Clock,
 }
 
@@ -68,8 +68,8 @@ struct Queue {
     /// ones that may still be queried.
     clock: Clock,
     clocks: VecDeque<(u64, Clock)>,
-    /// The newest of its own submissions that the queues knew for which it has waited: what those did
-    /// is visible to it without a barrier.
+    /// The newest of its own submissions that other queues had waited for when it waited for them: the writes up
+    /// to it are visible to it without a barrier.
     heard_of: u64,
     /// The newest paging point that it has waited for.
     paged: u64,
@@ -78,7 +78,7 @@ struct Queue {
 /// Ticks from when blocks are made resident until they are: more than from one submission to the next.
 const PAGING_TICKS: u64 = 2;
 
-/// All queues, under one lock: what one does depends on the others.
+/// All queues, under one lock, because their progress is interdependent.
 pub(crate) struct Timeline {
     now: u64,
     lag: Lag,
@@ -122,7 +122,7 @@ impl Timeline {
         self.queues.len() - 1
     }
 
-    /// What the next work is called of what shows images of swap chains.
+    /// The serial of the next work of the presentation engine.
     pub(crate) fn next_present(&self) -> QueueSerial {
         let queue = self.device_queues();
         QueueSerial { queue: queue_id(queue), serial: self.queues[queue].submitted + 1 }
@@ -195,7 +195,7 @@ impl Timeline {
             Lag::Random { max } => self.rng.up_to(max),
             Lag::Manual => u64::MAX,
         };
-        // What shows images has nothing to do but wait.
+        // The presentation engine only waits.
         let is_present = queue.index() == self.device_queues();
         let lag = if is_present { 0 } else { lag.saturating_add(shared.faults.fence_delay()) };
         let due = self.now.saturating_add(lag);
@@ -408,7 +408,7 @@ impl Timeline {
         })
     }
 
-    /// What everything still to run, and everything still to be submitted, is ordered after.
+    /// The submissions that all pending and later work is ordered after.
     fn floor(&self, shared: &Shared, running: QueueId, clock: &Clock) -> Clock {
         let mut floor = shared.observed.load();
         floor.meet(clock, running);
@@ -428,8 +428,8 @@ impl Timeline {
         Some(clocks[index].1)
     }
 
-    /// Forgets the clocks of serials that the CPU has seen and that no submission waits for:
-    /// a queue that waits for them later knows at least as much through the CPU.
+    /// Removes the clocks of serials that the CPU has seen and that no submission waits for: a queue that waits
+    /// for them later has the same knowledge through the CPU.
     fn forget_clocks(&mut self, shared: &Shared, queue: QueueId) {
         const KEPT: usize = 64;
         let Some(state) = self.queues.get(queue.index()) else { return };

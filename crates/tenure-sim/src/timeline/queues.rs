@@ -55,7 +55,7 @@ impl Queues {
         // Under the lock, so that who holds it sees one device or the other: nothing is executed once a call has answered
         // that the device is lost, after which programs destroy all.
         let mut timeline = self.timeline.lock();
-        // The first reason stays: it is the cause, the others follow from it.
+        // The first reason stays: it is the cause of the later ones.
         if self.lost.set(reason.to_owned()).is_ok() {
             timeline.abandon();
         }
@@ -101,7 +101,7 @@ impl Queues {
         self.counters.log(|| format!("{}({}): ok", call.name(), request.bytes));
     }
 
-    /// What submissions wait for that nothing has signalled. Once the device is lost nothing waits.
+    /// Waits of submissions for points without a signal. Once the device is lost there are no waits.
     pub(crate) fn unreached(&self) -> Vec<Hazard> {
         let hazard = |(at, point): (QueueSerial, ExternalPoint)| Hazard {
             kind: HazardKind::NeverSignalled,
@@ -127,7 +127,7 @@ impl Queues {
 
     pub(crate) fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
         self.call(CallKind::Wait, Request::default(), || {
-            // A deadline too far for the clock is none.
+            // A deadline beyond the clock's range counts as none.
             let deadline = Instant::now().checked_add(timeout);
             self.queue(target.queue)?;
             let mut timeline = self.timeline.lock();

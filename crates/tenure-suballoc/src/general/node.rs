@@ -1,7 +1,7 @@
 //! A piece of a managed range.
 
-/// The null link. Slot 0 exists and looks like a piece in use, and its own links mean nothing: code may
-/// read and write the neighbour at the end of a range or of a list without checking that there is one.
+/// The null link. Slot 0 exists and looks like a piece in use, and its own links are unused: code may read and
+/// write the neighbour at the end of a range or of a list without a check.
 pub(super) const NIL: u32 = 0;
 
 /// The number of slots at the beginning that are never pieces: [`NIL`].

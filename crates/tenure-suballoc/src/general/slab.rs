@@ -9,8 +9,7 @@ use super::node::{NIL, Node, SPECIAL};
 use super::pieces::Pieces;
 use super::search::Found;
 
-/// Nodes by slot number, and the lists of holes. A slot stays where it is for as long as its piece
-/// exists.
+/// Nodes by slot number, and the lists of holes. A piece keeps its slot.
 #[derive(Debug)]
 pub(super) struct Slab {
     nodes: Vec<Node>,
@@ -169,7 +168,7 @@ impl Slab {
         self.firsts[class as usize]
     }
 
-    /// How many classes there are.
+    /// The number of classes.
     pub(super) fn classes(&self) -> u32 {
         self.firsts.len() as u32
     }
@@ -188,7 +187,7 @@ impl Slab {
         self.nodes.len() as u32
     }
 
-    /// Whether there are more slots than this many pieces need, with the growth step on top.
+    /// Whether there are more slots than this number of pieces needs, with the growth step on top.
     pub(super) fn has_more_than(&self, pieces: usize) -> bool {
         self.nodes.len() >= SPECIAL as usize + pieces + AT_ONCE
     }
