@@ -1,4 +1,4 @@
-//! What an allocator holds, for people.
+//! Reports on an allocator's content, for display.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -20,18 +20,18 @@ pub struct AllocationReport {
 pub struct MemoryBlockReport {
     /// Bytes.
     pub size: u64,
-    /// Where in [`AllocatorReport::allocations`] those are that live in it.
+    /// The range of its live allocations in [`AllocatorReport::allocations`].
     pub allocations: Range<usize>,
 }
 
 /// Everything that an allocator holds.
 #[derive(Clone)]
 pub struct AllocatorReport {
-    /// What lives, block by block.
+    /// The live allocations, block by block.
     pub allocations: Vec<AllocationReport>,
     /// The blocks.
     pub blocks: Vec<MemoryBlockReport>,
-    /// Bytes that live.
+    /// Bytes of live allocations.
     pub total_allocated_bytes: u64,
     /// Bytes of all blocks.
     pub total_capacity_bytes: u64,

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors.
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! What a program may choose of an allocation and of an allocator.
+//! The settings of allocations and allocators.
 
 /// Who reads and writes an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
 //! The sizes of blocks.
 
 const MIB: u64 = 1 << 20;
-/// Bytes that sizes are a multiple of, and the least there is.
+/// The unit of sizes, and the smallest size, in bytes.
 const STEP: u64 = 4 * MIB;
 /// Bytes of the largest block.
 const MOST: u64 = 256 * MIB;

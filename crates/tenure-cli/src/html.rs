@@ -41,7 +41,7 @@ pub(crate) fn run(args: &ReportArgs, page: &Path) -> Result<Verdict, CliError> {
     })?)
 }
 
-/// Replays a recording on the simulated device, and takes down what happens; also whether that went well.
+/// Replays a recording on the simulated device, and records the history; also returns the verdict.
 fn of_recording(args: &ReportArgs, name: &str, trace: &Trace) -> Result<(History, Verdict), CliError> {
     let target = Simulated { profile: args.profile.unwrap_or_default() };
     let program = target.prepare(trace)?;
@@ -117,7 +117,7 @@ fn planned(file: &Path) -> Result<TransientPlan, CliError> {
         Err(error) => return Err(PlanFileError::Items { name, error, table: Box::new(table) }.into()),
     };
     drop(planning);
-    // Each class is an address space of its own.
+    // Each class is a separate address space.
     let mut classes: Vec<u32> = table.items.iter().map(|item| item.class).collect();
     classes.sort_unstable();
     classes.dedup();

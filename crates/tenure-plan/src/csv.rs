@@ -1,9 +1,9 @@
 //! Items as text: a line each, under a header.
 //!
-//! The columns `id`, `lower`, `upper` and `size` must be there, in any order, as in the files that
-//! come with MiniMalloc; `alignment`, `class`, `previous`, `pinned` and `kind` may be, with nothing in them
-//! where an item has none. Others are ignored. Fields are parted by commas and never quoted.
-//! [`read_passes`] reads the names and queues of passes, for [pictures](crate::svg).
+//! The columns `id`, `lower`, `upper` and `size` are required, in any order, as in the files that come with
+//! MiniMalloc; `alignment`, `class`, `previous`, `pinned` and `kind` are optional, and empty for items without a
+//! value. Others are ignored. Fields are separated by commas and never quoted. [`read_passes`] reads the names
+//! and queues of passes, for [pictures](crate::svg).
 //!
 //! ```
 //! use tenure_plan::{Options, csv, plan};
@@ -27,8 +27,8 @@ pub use passes::{PassRow, read_passes};
 
 use crate::Item;
 
-/// The longest line that is read, in bytes without its end. Most of it is the id and columns that are
-/// ignored; the bound keeps a file without line ends from filling the memory.
+/// The longest line in bytes, without its end. Most of it is the id and ignored columns; the bound keeps a file
+/// without line ends from filling the memory.
 pub const MAX_LINE_BYTES: usize = 1 << 16;
 
 /// The most items that are read: 2^24, about 4 GB with short ids.
@@ -41,7 +41,7 @@ pub struct Table {
     pub items: Vec<Item>,
     /// The name of each.
     pub ids: Vec<String>,
-    /// What each is for, as far as the list says; empty for an item of no kind.
+    /// The purpose of each item, if the list has kinds; empty for an item without a kind.
     pub kinds: Vec<String>,
 }
 

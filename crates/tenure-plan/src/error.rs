@@ -26,7 +26,7 @@ pub enum PlanError {
     PinnedUnaligned {
         /// The item.
         item: usize,
-        /// Where it is fixed, in bytes.
+        /// Its fixed offset, in bytes.
         offset: u64,
         /// Its alignment, in bytes.
         alignment: u64,
@@ -45,7 +45,7 @@ pub enum PlanError {
     },
     /// There are more than [`MAX_ITEMS`].
     TooMany {
-        /// How many there are.
+        /// Their number.
         items: usize,
     },
 }
@@ -90,7 +90,7 @@ impl core::error::Error for PlanError {}
 pub enum Fault {
     /// The number of offsets is not that of the items.
     Count {
-        /// How many items there are.
+        /// The number of items.
         items: usize,
         /// How many offsets.
         offsets: usize,
@@ -110,7 +110,7 @@ pub enum Fault {
         item: usize,
         /// Its offset, in bytes.
         offset: u64,
-        /// Where it is fixed, in bytes.
+        /// Its fixed offset, in bytes.
         pinned: u64,
     },
     /// The item ends beyond the address space.

@@ -88,7 +88,7 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// Random weights. In most of them the load outweighs all else.
+    /// Random weights. In most of them the load dominates.
     pub(crate) fn anywhere(random_bits: u64) -> Self {
         let random = |which, below| between(random_bits, which, below);
         Self {

@@ -1,10 +1,10 @@
-//! Dividing a problem into parts, where no item lives on from one section into the next.
+//! Dividing a problem into parts, at times that no item's lifetime spans.
 
 use core::ops::Range;
 
 use crate::problem::{Pin, Problem};
 
-/// A part of a problem: a problem of its own, and the indices of its items in the whole.
+/// A part of a problem: a separate problem, with the indices of its items in the whole.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) problem: Problem,

@@ -1,7 +1,7 @@
 //! Keeping items at their previous offsets, as far as the peak allows.
 //!
-//! Items that keep their previous offset are pinned there while the others are planned. Where one of the others
-//! then ends too high, the items that live at that time are unpinned, and the plan is made again.
+//! Items that keep their previous offset are pinned there while the others are planned. If one of the others then
+//! ends too high, the items alive at that time are unpinned, and the plan is made again.
 
 use std::collections::BTreeMap;
 
@@ -86,8 +86,8 @@ impl Settled<'_> {
     }
 }
 
-/// Keeps what can be kept below `most`, letting more go each time that the rest ends above it, as long
-/// as the budget lasts.
+/// Keeps as many offsets as possible below `most`, unpinning more each time that the rest ends above it, within
+/// the budget.
 fn settle_class<'a>(
     items: &'a [Item],
     origin: &'a [u32],

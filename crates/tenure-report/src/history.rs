@@ -188,7 +188,7 @@ pub struct PoolSample {
 pub struct Hold {
     /// The index of the holder's kind: a recording, a queue.
     pub holder: u32,
-    /// The number of its name.
+    /// The index of its name.
     pub name: u32,
     /// The serial of the queue's submission that has to be complete, where one is known.
     pub serial: Option<u64>,

@@ -1,4 +1,4 @@
-//! Taking down the history of a running manager.
+//! Recording the history of a running manager.
 
 use std::sync::Arc;
 
@@ -16,10 +16,11 @@ use crate::history::{
 };
 use crate::holds::{Newest, Waiting};
 
-/// Takes down where everything that a [`Gpu`] allocates lies, and the manager's numbers at the end of each frame.
+/// Records the place of every allocation of a [`Gpu`], and the manager's statistics at the end of each frame.
 ///
-/// Give the [hook](Self::hook) to the manager before anything is created, and call
-/// [`end_frame`](Self::end_frame) after the end of each frame. An event costs some hundred nanoseconds and about 80 bytes.
+/// Install the [hook](Self::hook) in the manager before the first resource is created, and call
+/// [`end_frame`](Self::end_frame) after the end of each frame. An event costs some hundred nanoseconds and about
+/// 80 bytes.
 ///
 /// ```
 /// use tenure_core::device::Usage;
@@ -48,7 +49,7 @@ pub struct HistoryRecorder {
 }
 
 impl HistoryRecorder {
-    /// Without events so far, for one manager.
+    /// An empty history for one manager.
     #[must_use]
     pub fn new<D: Device>(gpu: &Gpu<D>) -> Self {
         let properties = gpu.device().properties();
@@ -70,12 +71,13 @@ impl HistoryRecorder {
         Box::new(Hook(self.state.clone()))
     }
 
-    /// Takes down the numbers of a manager, after the end of a frame. O(pools, blocks).
+    /// Records the statistics of a manager, after the end of a frame. O(pools, blocks).
     pub fn end_frame<D: Device>(&self, gpu: &Gpu<D>) {
         let (stats, memory, pools) = (gpu.stats(), gpu.memory(), gpu.pool_reports());
         let open = if stats.open_recordings > 0 { gpu.report().open_recordings } else { Vec::new() };
         let submitted: Vec<_> = gpu.submitted().iter().collect();
-        // Only now: the manager may tell of a move, and wait for this.
+        // Locked only now: the manager may report a move while it computes the statistics, and would wait for
+        // this lock.
         let mut state = self.state.lock();
         let newest = match submitted[..] {
             [QueueSerial { queue, serial }] => {
@@ -91,13 +93,13 @@ impl HistoryRecorder {
         state.end_frame(holds, &stats, memory.heaps.iter().map(HeapSample::from).collect(), &pools);
     }
 
-    /// The objects in the order of their creation so far, wherever they have moved since: the number that the next one gets.
+    /// The number of objects created so far, regardless of moves: the number of the next one.
     #[must_use]
     pub fn objects(&self) -> usize {
         self.state.lock().created.len()
     }
 
-    /// Notes that work which was submitted in this frame uses an object, by its number. Unknown ones are ignored.
+    /// Notes that a submission of this frame uses an object, by its number. Unknown numbers are ignored.
     pub fn note_use(&self, object: usize) {
         let state = &mut *self.state.lock();
         if let Some(&object) = state.created.get(object)
@@ -162,9 +164,9 @@ impl Recorder for Hook {
 struct LiveBlock {
     /// Its index in the history.
     index: u32,
-    /// Bytes that objects in it take.
+    /// Bytes of objects in it.
     taken: u64,
-    /// Bytes given out besides.
+    /// Bytes of other allocations.
     other: u64,
     /// The number of the last frame that contained it, to find removed blocks.
     seen: usize,
@@ -173,7 +175,7 @@ struct LiveBlock {
 #[derive(Debug, Default)]
 struct State {
     history: History,
-    /// It was taken: later events are ignored.
+    /// The history was taken: later events are ignored.
     is_finished: bool,
     /// The indices of objects in the order of their creation: each in its first place.
     created: Vec<u32>,
@@ -181,9 +183,9 @@ struct State {
     /// The memory heap of each memory type.
     heap_of_type: Vec<usize>,
     tag: Option<fn(&RecordedAllocation) -> &'static str>,
-    /// Told of, and not placed yet.
+    /// Reported, and not placed yet.
     pending: FxHashMap<u64, RecordedAllocation>,
-    /// Index and key of what lives, by id.
+    /// Index and key of live objects, by id.
     live: FxHashMap<u64, (u32, u64)>,
     /// Allocations that were placed and not released, by key, with their ids.
     placed: FxHashMap<u64, (u32, u64)>,
@@ -220,7 +222,7 @@ impl State {
         self.created.extend(begun);
     }
 
-    /// An object is somewhere from now on. Returns its index.
+    /// Adds an object in its place. Returns its index.
     fn begin(&mut self, object: Object, id: u64, place: &RecordedPlace) -> Option<u32> {
         let index = u32::try_from(self.history.objects.len()).ok()?;
         if self.now >= NEVER - 1 {
@@ -265,7 +267,7 @@ impl State {
         self.end(index, is_placed);
     }
 
-    /// An object is not where it was any more, from now on.
+    /// Removes an object from its place.
     fn end(&mut self, index: u32, waits: bool) {
         let Some(object) = self.history.objects.get_mut(index as usize) else { return };
         object.dropped = self.now;
@@ -293,7 +295,8 @@ impl State {
         }
     }
 
-    /// The block of that pool and number, which is made if it is not known: within a frame, before its size is.
+    /// The block of that pool and number, which is made if it is unknown: within a frame, before its size is
+    /// known.
     fn block(&mut self, (pool, number): (u32, u32), size: u64) -> &mut LiveBlock {
         let (blocks, now) = (&mut self.history.blocks, self.now);
         let seen = self.history.frames.len();
@@ -304,14 +307,14 @@ impl State {
         })
     }
 
-    /// What waits for the GPU.
+    /// The objects that wait for the GPU.
     fn holds(&mut self, newest: Newest) -> Vec<Hold> {
         let frame = self.history.frames.len();
         let holder = self.history.strings.number("work of the GPU");
         self.waiting.at_end(frame, newest, holder)
     }
 
-    /// What recordings that are open hold, which is part of what waits.
+    /// The objects that open recordings hold, which are part of the waiting ones.
     fn open_recordings(&mut self, open: &[OpenRecordingReport]) -> Vec<Hold> {
         let strings = &mut self.history.strings;
         let holder = strings.number("open recording");
@@ -346,7 +349,7 @@ impl State {
             pools: pools.iter().map(|pool| PoolSample::from(&pool.stats)).collect(),
             holds,
         });
-        // What happens from now on happens after the end of this frame.
+        // Later events happen after the end of this frame.
         self.now = self.now.saturating_add(1);
     }
 
@@ -408,12 +411,13 @@ impl State {
         }
     }
 
-    /// Notes which blocks were not seen at the end of this frame.
+    /// Marks the blocks that were not seen at the end of this frame as freed.
     fn forget_blocks(&mut self) {
         let (frame, now, blocks) = (self.history.frames.len(), self.now, &mut self.history.blocks);
         self.blocks.retain(|_, block| {
             let Some(known) = blocks.get_mut(block.index as usize) else { return false };
-            // Without a size it was in no report: it came and went since, or came after the report and has something in it.
+            // A block without a size was in no report: it was made and freed since, or made after the report and
+            // contains an object.
             let is_there = block.seen == frame && (known.size > 0 || block.taken > 0);
             if !is_there {
                 known.gone = now;
@@ -422,7 +426,7 @@ impl State {
         });
     }
 
-    /// Removes what happened after the end of the last frame.
+    /// Removes the events after the end of the last frame.
     fn cut(&mut self) {
         let history = &mut self.history;
         let last = history.frames.last().map_or(0, |frame| frame.at);

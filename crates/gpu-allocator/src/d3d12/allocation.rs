@@ -22,7 +22,7 @@ impl Allocation {
         &self.range
     }
 
-    /// A number that no other allocation of the allocator has or had.
+    /// A number that is unique among all allocations of the allocator, past ones included.
     pub fn chunk_id(&self) -> Option<NonZeroU64> {
         Some(self.range.serial())
     }

@@ -11,7 +11,7 @@ use super::ID3D12DeviceVersion;
 use super::faults::with_spare_layers;
 use crate::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
 
-/// What must not share a heap on devices of heap tier 1; nothing is kept apart on tier 2.
+/// Categories that must not share a heap on devices of heap tier 1; tier 2 does not separate them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceCategory {
     /// Buffers.
@@ -33,7 +33,7 @@ impl From<&D3D12_RESOURCE_DESC> for ResourceCategory {
     }
 }
 
-/// What a resource begins as.
+/// The initial state or layout of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceStateOrBarrierLayout {
     /// A state, for legacy barriers.
@@ -53,7 +53,7 @@ pub struct ResourceCreateDesc<'a> {
     pub resource_category: ResourceCategory,
     /// The resource itself.
     pub resource_desc: &'a D3D12_RESOURCE_DESC,
-    /// Formats in which views may see it.
+    /// Formats of its views.
     pub castable_formats: &'a [DXGI_FORMAT],
     /// Its most common clear value.
     pub clear_value: Option<&'a D3D12_CLEAR_VALUE>,
@@ -79,7 +79,8 @@ pub struct AllocationCreateDesc<'a> {
 }
 
 impl<'a> AllocationCreateDesc<'a> {
-    /// What a resource needs, by the device's word; more for arrays on drivers that reserve too little for them.
+    /// The requirements of a resource, as the device reports them; larger for arrays on drivers that reserve too
+    /// little for them.
     pub fn from_d3d12_resource_desc(
         device: &ID3D12Device,
         desc: &D3D12_RESOURCE_DESC,
@@ -111,7 +112,7 @@ pub enum ResourceType<'a> {
     Committed {
         /// Which memory.
         heap_properties: &'a D3D12_HEAP_PROPERTIES,
-        /// What the memory is for.
+        /// The purpose of the memory.
         heap_flags: D3D12_HEAP_FLAGS,
     },
     /// From the allocator.

@@ -25,7 +25,7 @@ use super::faults::Faults;
 use crate::engine::MemoryCount;
 use crate::{AllocationError, MemoryLocation, Result};
 
-/// Bytes of the largest heap that is asked for; the runtime refuses earlier.
+/// The largest heap to request, in bytes; the runtime refuses large heaps well below that.
 const MAX_HEAP: u64 = 1 << 40;
 
 /// Memory types: for the GPU only, for writes by the CPU, for reads by the CPU.
@@ -51,7 +51,7 @@ pub(super) struct Heaps {
     is_tier_1: bool,
     count: MemoryCount,
     faults: Faults,
-    /// `None` where DXGI reports no budget; then `count` answers.
+    /// `None` if DXGI reports no budget; then `count` is used.
     budget: Option<Budget>,
     device: ID3D12Device,
 }
@@ -62,8 +62,8 @@ unsafe impl Send for Heaps {}
 // SAFETY: as above.
 unsafe impl Sync for Heaps {}
 
-/// The memory types for a location. Resources of one cannot live in another's: Windows pages default
-/// heaps out by itself when they do not fit.
+/// The memory types for a location. Resources of one cannot be in another's: Windows itself pages default heaps
+/// out if they do not fit.
 pub(super) const fn order(location: MemoryLocation) -> &'static [MemoryTypeId] {
     match location {
         MemoryLocation::Unknown => &[GPU_ONLY, CPU_TO_GPU, GPU_TO_CPU],
@@ -73,7 +73,7 @@ pub(super) const fn order(location: MemoryLocation) -> &'static [MemoryTypeId] {
     }
 }
 
-/// What the device says of a feature, in the structure that belongs to it.
+/// Queries a feature of the device, in its structure.
 fn query<T: Default>(device: &ID3D12Device, feature: D3D12_FEATURE) -> Result<T> {
     let mut data = T::default();
     let bytes = size_of::<T>() as u32;
@@ -135,7 +135,7 @@ impl Heaps {
         &self.faults
     }
 
-    /// What a heap must be able to hold.
+    /// The category of a heap for these resources.
     pub(super) const fn category(&self, category: ResourceCategory) -> HeapCategory {
         match (self.is_tier_1, category) {
             (false, _) => HeapCategory::Any,
@@ -145,7 +145,7 @@ impl Heaps {
         }
     }
 
-    /// What a failed call means.
+    /// Converts a failed call.
     pub(super) fn refusal(
         &self,
         call: &'static str,

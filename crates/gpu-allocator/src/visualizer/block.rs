@@ -1,11 +1,11 @@
-//! The map of a block: rows of as many bytes as the user chooses.
+//! The map of a block, with a row width in bytes that the user chooses.
 
 use egui::{Color32, DragValue, Pos2, Rect, Response, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
 
 use super::ColorScheme;
 use super::memory::{BlockView, LiveView};
 
-/// What a map remembers.
+/// The state of a map between frames.
 pub(crate) struct BlockMap {
     /// Bytes of a row.
     width: u64,
@@ -95,7 +95,7 @@ impl Row<'_> {
                 break;
             }
             let (left, right) = (x(found.offset.max(self.from)), x(end(found)));
-            // What shares a pixel with its predecessor is not seen.
+            // An allocation within the same pixel as its predecessor is invisible.
             if right - drawn_to < 0.5 {
                 continue;
             }

@@ -23,10 +23,10 @@ unsafe impl Sync for MappedPtr {}
 /// A piece of device memory, given back by [`Allocator::free`](super::Allocator::free). One that is
 /// dropped without stays allocated, and is reported as a leak.
 ///
-/// One that outlives its allocator keeps its mapped bytes: the memory in which they lie is not freed, but by the
-/// driver when the device is destroyed. (The original frees it, and leaves the slices dangling.)
+/// An allocation that outlives its allocator keeps its mapped bytes: their memory is only freed by the driver
+/// when the device is destroyed. (The original frees it, and leaves the slices dangling.)
 ///
-/// Null ([`Default`]) is none.
+/// [`Default`] is the null allocation.
 #[derive(Debug)]
 pub struct Allocation {
     range: Option<MemoryRange>,
@@ -36,7 +36,7 @@ pub struct Allocation {
     properties: vk::MemoryPropertyFlags,
 }
 
-/// The address of the allocation's bytes, and what keeps them mapped.
+/// The address of the allocation's bytes, and the mapping that keeps them mapped.
 #[derive(Debug)]
 struct Mapped {
     address: MappedPtr,
@@ -84,7 +84,7 @@ impl Allocation {
         self.range
     }
 
-    /// The address of its bytes; `None` for memory that the CPU does not see.
+    /// The address of its bytes; `None` for memory that is not host-visible.
     fn address(&self) -> Option<NonNull<c_void>> {
         self.mapped.as_ref().map(|mapped| mapped.address.0)
     }
@@ -98,7 +98,7 @@ impl Allocation {
         Some(MappedAllocationSlab { base: self.address()?.as_ptr().cast(), size, borrowed: PhantomData })
     }
 
-    /// A number that no other allocation of the allocator has or had; `None` for null.
+    /// A number that is unique among all allocations of the allocator, past ones included; `None` for null.
     pub fn chunk_id(&self) -> Option<NonZeroU64> {
         self.range.as_ref().map(MemoryRange::serial)
     }
@@ -132,12 +132,12 @@ impl Allocation {
         self.size
     }
 
-    /// The address of the allocation's first byte; `None` for memory that the CPU does not see.
+    /// The address of the allocation's first byte; `None` for memory that is not host-visible.
     pub fn mapped_ptr(&self) -> Option<NonNull<c_void>> {
         self.address()
     }
 
-    /// The allocation's bytes; `None` for memory that the CPU does not see.
+    /// The allocation's bytes; `None` for memory that is not host-visible.
     pub fn mapped_slice(&self) -> Option<&[u8]> {
         let size = usize::try_from(self.size).ok()?;
         // SAFETY: this number of bytes is mapped from there on for the lifetime of the allocation, which the
@@ -146,7 +146,7 @@ impl Allocation {
         self.address().map(|address| unsafe { core::slice::from_raw_parts(address.as_ptr().cast(), size) })
     }
 
-    /// The allocation's bytes, to be written; `None` for memory that the CPU does not see.
+    /// The allocation's bytes, for writing; `None` for memory that is not host-visible.
     pub fn mapped_slice_mut(&mut self) -> Option<&mut [u8]> {
         let size = usize::try_from(self.size).ok()?;
         // SAFETY: as in `mapped_slice`, and the borrow is unique.
@@ -154,7 +154,7 @@ impl Allocation {
             .map(|address| unsafe { core::slice::from_raw_parts_mut(address.as_ptr().cast(), size) })
     }
 
-    /// True for none.
+    /// True for the null allocation.
     pub fn is_null(&self) -> bool {
         self.range.is_none()
     }

@@ -11,17 +11,17 @@ use crate::{AllocationError, MemoryLocation, Result};
 /// above it they part.
 const LARGEST_PADDING: u64 = 1 << 10;
 
-/// Memory types, best first; as many as Vulkan allows without an allocation.
+/// Memory types, best first; with inline space for all memory types of Vulkan.
 pub(super) type Types = SmallVec<[MemoryTypeId; vk::MAX_MEMORY_TYPES]>;
 
-/// What a device offers to choose from.
+/// A device's memory types to choose from.
 pub(super) struct Chooser {
     orders: Orders,
     /// Bytes; a power of two.
     granularity: u64,
 }
 
-/// What to ask the pools for.
+/// The parameters of the request to the pools.
 pub(super) struct Choice<'a> {
     pub(super) memory: &'a [MemoryTypeId],
     pub(super) category: HeapCategory,
@@ -35,7 +35,7 @@ impl Chooser {
         Self { orders: Orders::new(types), granularity }
     }
 
-    /// `room` is for memory types that have to be picked out.
+    /// `room` is for a filtered list of memory types.
     #[inline(always)]
     pub(super) fn choose<'a>(
         &'a self,
@@ -131,7 +131,7 @@ fn order(types: &[vk::MemoryType], location: MemoryLocation) -> Order {
         MemoryLocation::Unknown => (Flags::empty(), Flags::empty()),
     };
     let may_be = |flags: Flags| flags.contains(required) && !flags.intersects(SPECIAL);
-    // No more than the bits of a resource's requirements can name.
+    // At most the number of bits in a resource's requirements.
     let mut order: Vec<(bool, bool, MemoryTypeId)> = (0..32_u8)
         .zip(types)
         .filter(|(_, found)| may_be(found.property_flags))

@@ -1,4 +1,4 @@
-//! Heaps: `vkAllocateMemory` and what goes with it.
+//! Heaps: `vkAllocateMemory` with its extension structures.
 
 use core::ptr::NonNull;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl Heap {
     }
 }
 
-/// Whose alone memory is.
+/// The resource of dedicated memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Dedicated {
     No,
@@ -70,7 +70,7 @@ pub(super) struct Heaps {
     /// Bytes; a power of two.
     granularity: u64,
     has_addresses: bool,
-    /// The driver says what the OS grants.
+    /// The driver reports the OS budget.
     has_budget: bool,
     count: MemoryCount,
 }
@@ -117,7 +117,7 @@ impl Heaps {
         self.granularity
     }
 
-    /// What there is to choose from.
+    /// The memory types to choose from.
     pub(super) fn chooser(&self) -> Chooser {
         Chooser::new(self.memory.memory_types_as_slice(), self.granularity)
     }
@@ -184,7 +184,7 @@ impl Heaps {
         }
     }
 
-    /// What the OS grants and counts.
+    /// The OS budget and usage.
     fn granted(&self) -> Vec<HeapBudget> {
         let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
         let mut memory = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
@@ -193,8 +193,8 @@ impl Heaps {
         let counted = self.count.budget(&self.properties);
         let reported = budget.heap_budget.into_iter().zip(budget.heap_usage);
         let budgets = counted.into_iter().zip(reported).map(|(counted, (budget, usage))| {
-            // The structure comes back as it was where the driver does not know it: on an instance of
-            // Vulkan 1.0 the loader asks by the older function.
+            // The structure is unchanged if the driver does not support it: on an instance of Vulkan 1.0 the
+            // loader calls the older function.
             if budget == 0 { counted } else { HeapBudget { budget, usage } }
         });
         budgets.collect()
@@ -233,7 +233,7 @@ impl HeapDevice for Heaps {
     }
 }
 
-/// Whether the adapter says what the OS grants.
+/// Whether the adapter reports the OS budget.
 fn has_budget(instance: &ash::Instance, physical_device: vk::PhysicalDevice, api_version: u32) -> bool {
     if api_version < vk::API_VERSION_1_1 {
         return false;
@@ -246,7 +246,7 @@ fn has_budget(instance: &ash::Instance, physical_device: vk::PhysicalDevice, api
     extensions.is_ok_and(|extensions| extensions.iter().any(is_it))
 }
 
-/// What a driver's refusal means.
+/// Converts a driver's refusal.
 fn refusal(call: &'static str, result: vk::Result, requested: u64, memory: MemoryTypeId) -> HeapError {
     match result {
         vk::Result::ERROR_OUT_OF_DEVICE_MEMORY => HeapError::OutOfMemory { requested, memory },

@@ -16,7 +16,7 @@ pub(crate) struct ReportArgs {
     /// Write a page that shows memory over time: one file that opens from disk in any browser
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// With --html: the resources of a frame, as id,lower,upper,size, whose plan the page shows as well
+    /// With --html: the resources of a frame, as id,lower,upper,size; the page also shows their plan
     #[arg(long, value_name = "FRAME.csv", requires = "html", conflicts_with = "perfetto")]
     pub(crate) plan: Option<PathBuf>,
     /// Write a timeline for https://ui.perfetto.dev: memory events, heaps, pools, frames, waits and moves

@@ -35,7 +35,7 @@ pub(crate) struct TuneArgs {
 }
 
 impl TuneArgs {
-    /// What the search begins with, and is compared with.
+    /// The configuration at the start of the search, and for comparison.
     pub(crate) fn base(&self) -> Config {
         Config::from(FrameConfig { in_flight: self.frames_in_flight, ..FrameConfig::default() })
     }

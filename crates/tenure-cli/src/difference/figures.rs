@@ -21,7 +21,7 @@ impl Value {
         }
     }
 
-    /// `other` over this; `None` where this is 0.
+    /// `other` over this; `None` if this is 0.
     pub(super) fn ratio_to(self, other: Self) -> Option<f64> {
         (self.as_f64() != 0.0).then(|| other.as_f64() / self.as_f64())
     }
@@ -47,7 +47,7 @@ pub(super) enum Difference {
     Share(f64),
 }
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Count,
@@ -66,7 +66,7 @@ enum Better {
     Neither,
 }
 
-/// What one value is to another.
+/// The relation of one value to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judgement {
     Better,
@@ -96,7 +96,7 @@ pub(super) struct Figure {
     pub(super) of: fn(&Run) -> Value,
     unit: Unit,
     better: Better,
-    /// It is a time by the clock, and another one in each run.
+    /// It is measured by the clock, and varies between runs.
     is_clock: bool,
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::replay::Outcome;
 
-/// A run, and the file that it is from.
+/// A run, and its file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Run {
     pub(super) file: String,

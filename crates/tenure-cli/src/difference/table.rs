@@ -7,7 +7,7 @@ use super::run::Run;
 use crate::output::printable;
 use crate::table;
 
-/// A table of all figures, under what the two runs are, and a summary in words.
+/// A table of all figures, below the identities of the two runs, and a summary in words.
 pub(super) fn comparison(a: &Run, b: &Run) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);

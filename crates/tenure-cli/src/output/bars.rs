@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 /// How often the sign of work changes.
 const SPIN: Duration = Duration::from_millis(100);
 
-/// A progress bar on standard error, which goes when it is dropped; invisible if standard error is not a terminal.
+/// A progress bar on standard error, removed when it is dropped; invisible if standard error is not a terminal.
 pub(crate) fn progress(steps: u64, message: &'static str) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg:>10} {bar:40} {percent:>3} %");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());

@@ -7,14 +7,14 @@ use tenure::PoolStats;
 use super::proto::CounterUnit;
 use super::writer::{PacketWriter, Track};
 
-/// The counters of each pool, in the order in which the pools were needed first.
+/// The counters of each pool, in the order of first use.
 #[derive(Default)]
 pub(super) struct PoolCounters(Vec<PoolCounter>);
 
 struct PoolCounter {
-    /// Asked for by what lives, given out, and taken from the driver.
+    /// Requested bytes of live allocations, allocated bytes, and bytes taken from the driver.
     tracks: [Track; 3],
-    /// What the tracks show.
+    /// The values on the tracks.
     shown: [Option<u64>; 3],
 }
 

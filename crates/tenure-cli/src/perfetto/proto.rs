@@ -99,7 +99,7 @@ pub struct TrackEvent {
     pub debug_annotations: Vec<DebugAnnotation>,
 }
 
-/// What a [`TrackEvent`] is.
+/// The type of a [`TrackEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
 #[repr(i32)]
 pub enum TrackEventType {
@@ -181,7 +181,7 @@ pub struct CounterDescriptor {
     pub unit: Option<i32>,
 }
 
-/// What a counter counts.
+/// The unit of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
 #[repr(i32)]
 pub enum CounterUnit {
@@ -198,10 +198,10 @@ pub enum CounterUnit {
 /// Memory taken, bound or given back: `perfetto.protos.VulkanMemoryEvent`.
 #[derive(Clone, PartialEq, Message)]
 pub struct VulkanMemoryEvent {
-    /// What the memory is.
+    /// The kind of memory.
     #[prost(enumeration = "MemorySource", optional, tag = "1")]
     pub source: Option<i32>,
-    /// What happens to it.
+    /// The operation.
     #[prost(enumeration = "MemoryOperation", optional, tag = "2")]
     pub operation: Option<i32>,
     /// Nanoseconds; that of the packet.
@@ -216,7 +216,7 @@ pub struct VulkanMemoryEvent {
     /// The call, among [`InternedData::function_names`].
     #[prost(uint64, optional, tag = "7")]
     pub caller_iid: Option<u64>,
-    /// Whatever else there is to say.
+    /// Additional data.
     #[prost(message, repeated, tag = "9")]
     pub annotations: Vec<VulkanMemoryEventAnnotation>,
     /// The memory that was taken or is bound, by number.
@@ -233,7 +233,7 @@ pub struct VulkanMemoryEvent {
     pub object_handle: Option<u64>,
 }
 
-/// What the memory of a [`VulkanMemoryEvent`] is.
+/// The kind of memory of a [`VulkanMemoryEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
 #[repr(i32)]
 pub enum MemorySource {
@@ -243,7 +243,7 @@ pub enum MemorySource {
     Driver = 1,
     /// The device's.
     Device = 2,
-    /// Memory of the device, as it is allocated.
+    /// Device memory, when it is allocated.
     DeviceMemory = 3,
     /// That of a buffer.
     Buffer = 4,
@@ -251,7 +251,7 @@ pub enum MemorySource {
     Image = 5,
 }
 
-/// What happens in a [`VulkanMemoryEvent`].
+/// The operation of a [`VulkanMemoryEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
 #[repr(i32)]
 pub enum MemoryOperation {

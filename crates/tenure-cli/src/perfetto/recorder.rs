@@ -18,8 +18,9 @@ pub(super) const TICK_NS: u64 = FRAME_NS / TICKS_A_FRAME;
 
 /// Writes a trace of a replay on the simulated device.
 ///
-/// The time of the trace is the ticks of the device, a third of 16.7 ms each, and what the driver's calls take by its
-/// model; so it is the same in every run. Every packet has a later time than the one before it, by 1 ns at least.
+/// The time of the trace is the ticks of the device, a third of 16.7 ms each, plus the modelled time of the
+/// driver's calls; so it is the same in every run. Every packet has a later time than the one before it, by 1 ns
+/// at least.
 pub(super) struct TraceRecorder<W> {
     writer: PacketWriter<W>,
     device: sim::Device,
@@ -66,11 +67,11 @@ struct Object {
     source: MemorySource,
     bytes: u64,
     name: String,
-    /// Where it is, once that is known: the memory and the byte of it.
+    /// Its place, once it is known: the memory and the offset.
     place: Option<(DriverMemory, u64)>,
 }
 
-/// What a trace is made of, beside the device.
+/// The subject of a trace, besides the device.
 pub(super) struct Subject<'a> {
     /// The name of the process.
     pub(super) name: &'a str,
@@ -78,7 +79,7 @@ pub(super) struct Subject<'a> {
     pub(super) shapes: Vec<Shape>,
     /// The ids of the recording, in the order of the creations.
     pub(super) ids: Vec<u64>,
-    /// What the operating system grants of each heap, if known.
+    /// The operating system's budget of each heap, if known.
     pub(super) budgets: Vec<HeapBudget>,
 }
 
@@ -239,7 +240,8 @@ impl<W: Write> TraceRecorder<W> {
         self.writer.memory(time, event, caller, &values)
     }
 
-    /// The manager was asked at `self.asked`; it has waited if it counts more waits than before.
+    /// Ends an operation that was started at `self.asked`; the manager has waited if it counts more waits than
+    /// before.
     fn waited(&mut self, gpu: &Gpu<Counted<sim::Device>>, name: &str) -> io::Result<()> {
         let waits = gpu.stats().frame_waits;
         if waits == self.waits {
@@ -326,7 +328,7 @@ impl<W: Write> Observer<Counted<sim::Device>> for TraceRecorder<W> {
     }
 }
 
-/// The fields of an event that say in which memory something is.
+/// The fields of an event with its memory.
 fn in_memory(memory: DriverMemory, heap: usize) -> VulkanMemoryEvent {
     VulkanMemoryEvent {
         device_memory: Some(memory.id),

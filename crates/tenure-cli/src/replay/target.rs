@@ -90,6 +90,6 @@ pub struct NoDevice {
     pub api: &'static str,
     /// The reason.
     pub reason: String,
-    /// The remedy; empty where none is known.
+    /// The remedy; empty if none is known.
     pub remedy: &'static str,
 }

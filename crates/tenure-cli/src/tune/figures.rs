@@ -1,4 +1,4 @@
-//! What configurations are judged by.
+//! The criteria for configurations.
 
 use serde::Serialize;
 

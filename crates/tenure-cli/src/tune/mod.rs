@@ -40,7 +40,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<Verdict, CliError> {
     let mut seeds = args.seeds.clone();
     seeds.sort_unstable();
     seeds.dedup();
-    // What the search does not see: the least number above all seeds, or any other where there is none.
+    // A seed that the search does not use: the least number above all seeds, or any other if there is none.
     let check = seeds.iter().max().and_then(|seed| seed.checked_add(1));
     let check = check.or_else(|| (0..).find(|seed| !seeds.contains(seed))).unwrap_or(0);
     let deadline = args.seconds.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));

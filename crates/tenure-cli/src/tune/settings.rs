@@ -47,8 +47,8 @@ macro_rules! setting {
 
 const SUBALLOCATORS: [UploadSuballocator; 2] = [UploadSuballocator::General, UploadSuballocator::Buddy];
 
-/// All settings, in the order in which they are tried. A replay has one thread, so that shards of pools make no
-/// difference to it.
+/// All settings, in the order in which they are tried. A replay has one thread, so shards of pools make no
+/// difference.
 pub(super) const SETTINGS: [Setting; 12] = [
     Setting {
         part: "pools",

@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use super::{CsvError, CsvReason, MAX_READ, find, number, read_line};
 
-/// What a line says of a pass.
+/// The data of a pass in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassRow {
     /// Its number: the time at which it uses its items.

@@ -31,7 +31,7 @@ struct Tree {
 
 /// The alignments of the items in the tree; empty if all have the same.
 struct Levels {
-    /// How many there are.
+    /// Their number.
     count: usize,
     /// For each point, which of them it needs.
     of_point: Vec<u8>,
@@ -311,7 +311,7 @@ impl Tree {
         self.search(segment, |node| self.nodes[node].best, |node| self.cell(node).iter())
     }
 
-    /// The same among the items whose alignment suits the segment, where not all do.
+    /// The same among the items whose alignment suits the segment, if not all do.
     fn best_suited(&self, segment: Segment) -> Option<u32> {
         let levels = segment.levels;
         self.search(segment, |node| self.levels.best(node, levels), |node| self.suited(node, levels))

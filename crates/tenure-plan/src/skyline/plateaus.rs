@@ -7,7 +7,8 @@
 
 /// Plateaus over all sections. A plateau is named by its first section.
 pub(super) struct Plateaus {
-    /// The plateau that begins at each section, and the one that ends before it; one more than there are sections.
+    /// The plateau that begins at each section, and the one that ends before it; one more than the number of
+    /// sections.
     edges: Vec<Edge>,
     /// The current plateau.
     at: u32,

@@ -1,4 +1,4 @@
-//! Improving the plan of one part, by searches in as many threads as are allowed, repairs and random orders.
+//! Improving the plan of one part, by searches in the allowed number of threads, repairs and random orders.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::Builder;
@@ -59,7 +59,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Spends most of the budget on a search for a plan at the goal. As long as that is undecided, the rest goes into
+    /// Spends most of the budget on a search for a plan at the goal. While that is undecided, the rest goes into
     /// repairs of the best plan, searches at capacities above the goal, and random orders, which improve the plan
     /// in small steps.
     fn search(&mut self, layout: &Layout, goal: u64, budget: &mut Budget) {

@@ -1,6 +1,6 @@
 //! Round numbers on axes, and units of bytes.
 
-/// The unit in which addresses are written.
+/// The unit of the written addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) name: &'static str,

@@ -15,7 +15,7 @@ const TOP: f64 = 64.0;
 /// Of all spaces and the gaps between them.
 const SPACES: f64 = 520.0;
 const GAP: f64 = 26.0;
-/// No space is lower, while there are few of them.
+/// The minimum height of a space, while there are few of them.
 const LEAST: f64 = 40.0;
 /// The most spaces that have labels. The picture grows with them, and not with more.
 const LABELLED_SPACES: usize = 24;
@@ -33,7 +33,7 @@ pub(super) struct Layout {
     /// Per unit of time.
     across: f64,
     pub(super) spaces: BTreeMap<u32, Space>,
-    /// There is room for labels beside the spaces.
+    /// There is enough space for labels beside the spaces.
     pub(super) has_labels: bool,
     /// The queues of passes, in the order of their first passes.
     pub(super) queues: Vec<String>,
@@ -92,7 +92,7 @@ impl Layout {
         self.bottom + 8.0 + self.queues.len() as f64 * QUEUE_ROW
     }
 
-    /// Passes have names, and there is room for at least some.
+    /// Passes have names, and there is enough space for at least some.
     pub(super) fn has_pass_names(&self, picture: &Picture<'_>) -> bool {
         picture.passes.range(self.earliest..self.latest).any(|(_, pass)| !pass.name.is_empty())
     }

@@ -56,7 +56,7 @@ pub struct Heap<D: Device> {
 /// A resource of a [`Counted`] device.
 pub struct Resource<D: Device> {
     inner: D::Resource,
-    /// The memory that it lies in, and at which byte; `None` for a reserved or uncounted resource.
+    /// Its memory, and the offset there; `None` for a reserved or uncounted resource.
     place: Option<(DriverMemory, u64)>,
     /// It has that memory for itself.
     is_committed: bool,
@@ -69,8 +69,7 @@ impl<D: Device> Resource<D> {
         &self.inner
     }
 
-    /// The memory that it lies in, and the byte of that at which it begins; `None` for a reserved resource, and for
-    /// an adopted one.
+    /// Its memory, and the offset there; `None` for a reserved resource, and for an adopted one.
     pub const fn place(&self) -> Option<(DriverMemory, u64)> {
         self.place
     }

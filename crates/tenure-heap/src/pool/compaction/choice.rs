@@ -216,8 +216,8 @@ mod tests {
 
     use crate::{CompactionBudget, Pool, RangeNeeds};
 
-    /// A run in which a little too much has moved already, because the fullest block is kept at any price, and a block
-    /// that is empty: that costs nothing, and is no reason to choose for ever.
+    /// A run in which slightly too much has moved already, because the fullest block is always kept, and an empty
+    /// block: it costs nothing, and must not keep the choice going forever.
     #[test]
     fn a_run_ends_that_has_moved_too_much() {
         let ranges = GeneralBlocks::new(16).unwrap_or_else(|error| panic!("{error}"));
