@@ -89,7 +89,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         }
     }
 
-    /// Memory for this request alone, made in a particular way.
+    /// Dedicated memory, made by the caller's function.
     pub(crate) fn allocate_dedicated<R>(
         &mut self,
         request: MemoryRequest<'_>,

@@ -22,9 +22,9 @@
 //!   allocations.
 //! * **Placement repeats**: the same calls give the same offsets.
 //! * Freeing an allocation of another allocator is an error without side effects.
-//! * **Slices of mapped memory never dangle.** They borrow the allocation, which may outlive its allocator. The original
-//!   frees the memory then. Here mapped memory stays until the device is destroyed if allocations in it are still there
-//!   when the allocator is dropped; a warning in the log says so, beside the report of leaks.
+//! * **Slices of mapped memory never dangle.** They borrow the allocation, which may outlive its allocator. The
+//!   original frees the memory then. Here mapped memory with live allocations stays until the device is destroyed
+//!   if the allocator is dropped before; the log has a warning, beside the report of leaks.
 //!
 //! * **Known faults of Direct3D 12 drivers are avoided**, by the table of `tenure_d3d12::drivers`, for the
 //!   resources that this crate creates:
@@ -58,7 +58,7 @@
 //! `tenure-egui`.
 //!
 //! # What is missing
-//! * `metal`: the feature exists; on Apple's systems it does not compile, and says so.
+//! * `metal`: the feature exists; on Apple's systems it does not compile, with a message.
 //! * `no_std`: tenure needs the standard library; without the feature `std` the surface is that of the
 //!   original, the library is linked all the same.
 

@@ -60,7 +60,7 @@ impl Recording {
     }
 
     /// # Errors
-    /// The file's; the recording is over then.
+    /// The file's; the recording ends then.
     pub(crate) fn allocated(&mut self, id: NonZeroU64, told: Told) -> io::Result<()> {
         writeln!(self.sink, "alloc,{id},{},{},{},0", told.size, told.alignment, kind(&told))?;
         self.live.insert(id, told);
@@ -68,7 +68,7 @@ impl Recording {
     }
 
     /// # Errors
-    /// The file's; the recording is over then.
+    /// The file's; the recording ends then.
     pub(crate) fn freed(&mut self, id: NonZeroU64) -> io::Result<()> {
         let Some(told) = self.live.remove(&id) else { return Ok(()) };
         writeln!(self.sink, "free,{id},{},,{},0", told.size, kind(&told))?;

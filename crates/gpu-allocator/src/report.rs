@@ -44,7 +44,7 @@ impl fmt::Debug for AllocationReport {
     }
 }
 
-/// The largest allocations first; a precision (`{:.10?}`) says how many.
+/// The largest allocations first; a precision (`{:.10?}`) limits their number.
 impl fmt::Debug for AllocatorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut largest: Vec<&AllocationReport> = self.allocations.iter().collect();

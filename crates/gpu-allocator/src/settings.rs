@@ -3,9 +3,9 @@
 /// Who reads and writes an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemoryLocation {
-    /// Whatever the driver lists first.
+    /// The first suitable type of the driver.
     Unknown,
-    /// The GPU alone. Device-local memory is preferred.
+    /// The GPU only. Device-local memory is preferred.
     GpuOnly,
     /// Written by the CPU, read by the GPU.
     CpuToGpu,

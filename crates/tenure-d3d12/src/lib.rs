@@ -1,9 +1,9 @@
 //! tenure on Direct3D 12.
 //!
-//! `Device` is the contract of [`tenure_core::device`] on an `ID3D12Device`: the program's own
-//! (`Device::new`, with its queues) or one created from nothing (`Device::create`). Everything
-//! native comes out again by `raw()`, and `Resource::from_raw` takes the program's resources in. On
-//! other systems than Windows this crate is empty but for [`drivers`].
+//! `Device` implements the contract of [`tenure_core::device`] on an `ID3D12Device`: the program's own
+//! (`Device::new`, with its queues) or a new one (`Device::create`). `raw()` returns the native objects, and
+//! `Resource::from_raw` wraps the program's resources. On systems other than Windows this crate only contains
+//! [`drivers`].
 //!
 //! # What is used where
 //!

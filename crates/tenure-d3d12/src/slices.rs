@@ -34,8 +34,7 @@ impl Slices {
     }
 }
 
-/// The copies that move a box of texels between a texture and a buffer of `capacity` bytes, which holds it as `layout`
-/// says.
+/// The copies that move a box of texels between a texture and a buffer of `capacity` bytes with this `layout`.
 pub(crate) fn copies(
     layout: BufferLayout,
     (block, [width, height, depth]): (Block, [u32; 3]),
@@ -85,7 +84,7 @@ mod tests {
         let used = 512 + 256 * (3 * 9 + 7) + 64;
         assert_eq!(copies([16, 8, 4], used + 256), (whole.clone(), None));
         let first = Slices { slices: 0..3, ..whole.clone() };
-        // The slice begins 27 rows later, which is no multiple of 512 bytes: the row before it is.
+        // The slice begins 27 rows later, which is not a multiple of 512 bytes: the row before it is.
         let last = Slices { slices: 3..4, offset: 512 + 256 * 26, rows: 9, first_row: 1 };
         for capacity in [used, used + 255] {
             assert_eq!(copies([16, 8, 4], capacity), (first.clone(), Some(last.clone())));
@@ -98,7 +97,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever fits a buffer is copied as the runtime takes it, each texel from its own place.
+        /// Copies that fit a buffer satisfy the runtime's rules, and read each texel from its own place.
         #[test]
         fn what_fits_is_taken(
             extent in [1_u32..=9, 1_u32..=9, 1_u32..=5], padding in 0_u32..4, steps in 1_u64..5,

@@ -7,9 +7,9 @@ use crate::{HeapDeviceError, MemoryTypeId};
 /// Whether a step may exceed the budget that the operating system grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// Nothing exceeds it.
+    /// Only requests within the budget.
     WithinBudget,
-    /// The driver has the last word.
+    /// Regardless of the budget: the driver decides.
     WhateverBudget,
 }
 
@@ -53,9 +53,9 @@ impl Default for ShortageRules {
 pub enum Step {
     /// At first, within the budget.
     WithinBudget,
-    /// Within the budget, after everything that nothing uses was given back.
+    /// Within the budget, after unused memory was freed.
     AfterGivingBack,
-    /// Whatever the budget.
+    /// Regardless of the budget.
     BeyondBudget,
     /// After a wait for the GPU.
     AfterWait,
@@ -135,8 +135,8 @@ pub enum AllocationFailure<E> {
     Refused(E),
 }
 
-/// The steps of the fallback chain for one request, in one memory type each. A step that fails leaves nothing
-/// behind.
+/// The steps of the fallback chain for one request, in one memory type each. A step that fails must have no side
+/// effects.
 pub trait Fallback {
     /// The result of a successful step.
     type Found;
@@ -159,7 +159,7 @@ pub trait Fallback {
     /// The device's.
     fn new_block(&mut self, memory: MemoryTypeId, round: Round) -> Result<Self::Found, Self::Error>;
 
-    /// Takes memory for the request alone, since no block served it, because of `refusal`.
+    /// Allocates dedicated memory for the request, because no block served it, for the reason `refusal`.
     ///
     /// # Errors
     /// The device's; `refusal` if there is no such step.
@@ -192,13 +192,13 @@ pub trait Fallback {
 /// Tries the steps of a request until one finds memory:
 ///
 /// 1. the preferred memory type and the types [alike](Fallback::is_alike), within the budget;
-/// 2. the same after unused memory was given back;
+/// 2. the same after unused memory was freed;
 /// 3. the other types within the budget, with [`Spill::BeforeBudget`];
 /// 4. the preferred ones beyond the budget;
 /// 5. the same after a wait for the GPU;
 /// 6. the other types, within the budget and beyond it, unless [`Spill::Never`] forbids.
 ///
-/// In each memory type a block that is there comes first, then a new one, then memory for the request alone.
+/// In each memory type an existing block comes first, then a new one, then dedicated memory.
 ///
 /// # Errors
 /// [`AllocationFailure`]; a failure other than a shortage, such as a lost device, ends the chain at once.
@@ -265,7 +265,7 @@ enum Outcome<T, E> {
     Found(T),
     /// Memory is short in all of them.
     Short,
-    /// Trying more is of no use.
+    /// More attempts are useless.
     Refused(E),
 }
 
@@ -279,7 +279,7 @@ impl<T, E> Outcome<T, E> {
     }
 }
 
-/// Memory types, by where they are.
+/// Memory types, by their relation to the preferred one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Group {
     /// Like the preferred one.
@@ -287,7 +287,7 @@ enum Group {
     Other,
 }
 
-/// A request on its way.
+/// A request in progress.
 struct Chain<'r, F: Fallback, I> {
     request: &'r mut F,
     memory_types: I,
@@ -365,7 +365,7 @@ fn try_memory_type<F: Fallback>(
         return Ok(found);
     }
     match request.new_block(memory, round) {
-        // Memory for the request alone is smaller than a block, and needs no suballocator.
+        // Dedicated memory is smaller than a block, and needs no suballocator.
         Err(error) if error.is_shortage() || error.is_unsupported() => {
             request.dedicated(memory, round, error)
         }

@@ -65,8 +65,8 @@ impl MemoryHeap {
 }
 
 impl MemoryType {
-    /// True for memory local to the GPU that the CPU maps, of general use, and as large as the GPU's
-    /// memory: no window into it. Direct3D 12 calls it GPU upload heaps, others resizable BAR.
+    /// True for device-local memory that the CPU maps, of general use, and as large as the GPU's memory, unlike a
+    /// BAR window. Direct3D 12 calls it GPU upload heaps, others resizable BAR.
     #[must_use]
     pub fn is_gpu_upload(&self, heaps: &[MemoryHeap]) -> bool {
         let mapped_local = MemoryFlags::DEVICE_LOCAL | MemoryFlags::HOST_VISIBLE;
@@ -82,7 +82,7 @@ impl MemoryType {
 /// resources are kept apart if `bufferImageGranularity` would otherwise force padding between neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HeapCategory {
-    /// Everything.
+    /// All resources.
     Any,
     /// Buffers (and linear images).
     Buffers,
@@ -116,7 +116,7 @@ pub enum Priority {
 pub struct HeapDesc {
     /// Bytes; a multiple of the alignment.
     pub size: u64,
-    /// Bytes; a power of two. 4 MiB where multisampled textures are to be placed on D3D12.
+    /// Bytes; a power of two. 4 MiB for multisampled textures on D3D12.
     pub alignment: u64,
     /// The memory type it is allocated from.
     pub memory: MemoryTypeId,
@@ -192,7 +192,7 @@ pub enum InvalidProperties {
         /// Their number.
         heaps: usize,
     },
-    /// A property is no power of two.
+    /// A property is not a power of two.
     #[error("{property} = {value} B: must be a power of two")]
     NotPowerOfTwo {
         /// The property.
@@ -251,8 +251,8 @@ impl HeapProperties {
         found.map_or(MemoryFlags::empty(), |found| found.flags)
     }
 
-    /// Whether the GPU reaches two memory types alike: both in its own memory, both in the
-    /// [window](MemoryHeap::is_window) into it, or both in the system's.
+    /// Whether the GPU accesses two memory types alike: both in its own memory, both in the
+    /// [window](MemoryHeap::is_window) into it, or both in system memory.
     #[must_use]
     pub fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool {
         let place = |memory: MemoryTypeId| {
@@ -338,7 +338,7 @@ pub enum HeapError {
         /// The unsupported feature.
         feature: &'static str,
     },
-    /// The device was removed, reset or lost. Nothing works any more.
+    /// The device was removed, reset or lost. All later calls fail.
     #[error("the device is lost: {reason}")]
     Lost {
         /// The driver's reason.
@@ -390,14 +390,14 @@ pub trait HeapDevice {
     /// The device's memory. Each user reads it once, because it does not change.
     fn properties(&self) -> HeapProperties;
 
-    /// Takes a heap from the driver.
+    /// Allocates a heap from the driver.
     ///
     /// # Errors
     /// The driver's. A shortage at the limit of [`HeapProperties::max_allocations`], which other users of the
-    /// device reach, too: where the driver does not count them, the implementation has to.
+    /// device reach, too: if the driver does not count them, the implementation must.
     fn create_heap(&self, desc: &HeapDesc) -> Result<Self::Heap, Self::Error>;
 
-    /// Gives a heap back. Nothing is placed in it any more, and the GPU is done with it.
+    /// Frees a heap. No resource is placed in it, and the GPU no longer uses it.
     fn destroy_heap(&self, heap: Self::Heap);
 
     /// Names a heap, for debuggers.

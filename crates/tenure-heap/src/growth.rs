@@ -1,11 +1,11 @@
-//! How large a new block should be.
+//! The sizes of new blocks.
 
 /// Bytes. A pool grows by a third of its capacity until its blocks reach this size, or the size of its smallest
 /// blocks if larger. With a higher limit, the last block of a program that has loaded its scene is a quarter of
 /// all reserved memory, and mostly free.
 const YOUNG: u64 = 9 << 19;
 
-/// Which sizes the suballocator of a pool divides without a rest.
+/// The block sizes that the suballocator of a pool divides without a rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockShape {
     /// Any multiple of the alignment.
@@ -43,7 +43,7 @@ pub enum BlockShape {
 pub struct Growth {
     /// Bytes; the smallest block, but never above the limit.
     pub min: u64,
-    /// Bytes; the largest block, but for larger requests.
+    /// Bytes; the largest block, except for larger requests.
     pub max: u64,
     /// Bytes; the largest block that the device allows.
     pub limit: u64,
@@ -51,7 +51,7 @@ pub struct Growth {
     pub divisor: u64,
     /// Bytes; sizes are multiples of this power of two.
     pub alignment: u64,
-    /// Which multiples.
+    /// The shape of the sizes.
     pub shape: BlockShape,
     /// How often the size is halved when the driver refuses.
     pub halvings: u32,

@@ -16,13 +16,12 @@ use heap_state::{Before, HeapState};
 use crate::caught::run_caught;
 use crate::{Growth, HeapBudget, HeapDesc, HeapDevice, HeapDeviceError, HeapProperties, MemoryTypeId, Round};
 
-/// The limits of a device's memory, and how much of them is used: bytes of each memory heap's budget, and
-/// allocations.
+/// The limits of a device's memory, and their usage: bytes of each memory heap's budget, and allocations.
 ///
 /// The operating system is queried for budgets only when the answer may matter: after an eighth of the free bytes
 /// has been taken, when a request seems to exceed the budget, and after [`expire_budgets`](Self::expire_budgets).
 ///
-/// Any thread may use it; every call is O(1) but for the question to the operating system.
+/// Any thread may use it; every call is O(1), except for the query of the operating system.
 ///
 /// ```
 /// use tenure_heap::{HeapBudget, HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryType};
@@ -81,7 +80,7 @@ impl MemoryLimits {
         Some((heap, self.heaps.get(heap)?))
     }
 
-    /// Counts memory that the driver gave.
+    /// Counts memory that the driver allocated.
     pub fn note_allocation(&self, memory: MemoryTypeId, bytes: u64) {
         self.allocations.fetch_add(1, Ordering::Relaxed);
         self.allocations_made.fetch_add(1, Ordering::Relaxed);
@@ -94,7 +93,7 @@ impl MemoryLimits {
         }
     }
 
-    /// Counts memory that was given back to the driver.
+    /// Counts memory that the driver freed.
     pub fn note_release(&self, memory: MemoryTypeId, bytes: u64) {
         self.allocations.fetch_sub(1, Ordering::Relaxed);
         self.memory.remove(bytes);
@@ -103,8 +102,8 @@ impl MemoryLimits {
         }
     }
 
-    /// Notes that an allocation was evicted: it takes nothing of its heap until it is resident again, and counts
-    /// against no cap. It still counts as one allocation.
+    /// Notes that an allocation was evicted: its bytes do not count against budget and cap until it is resident
+    /// again. It still counts as one allocation.
     ///
     /// ```
     /// # use tenure_heap::{HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryType, MemoryTypeId};
@@ -211,7 +210,7 @@ impl MemoryLimits {
         Growth { min: larger(growth.min), max: larger(growth.max), ..growth }
     }
 
-    /// Takes a heap from the driver by `make`, names and counts it.
+    /// Creates a heap by `make`, names and counts it.
     ///
     /// # Errors
     /// The driver's.
@@ -233,7 +232,7 @@ impl MemoryLimits {
         Ok(heap)
     }
 
-    /// Gives a heap of `size` bytes of a memory type back to the driver, and counts that.
+    /// Destroys a heap of `size` bytes of a memory type, and counts that.
     pub fn destroy_heap<D: HeapDevice>(&self, device: &D, heap: D::Heap, memory: MemoryTypeId, size: u64) {
         let _counted = OnDrop(|| self.note_release(memory, size));
         device.destroy_heap(heap);
@@ -328,8 +327,8 @@ impl MemoryLimits {
         self.make_reserved(memory, bytes, make)
     }
 
-    /// Has `make` make a block of the first of the `sizes` that the limits allow and the driver does not refuse, and
-    /// [count](Self::note_allocation) it. Threads that do so at once exceed nothing together.
+    /// Has `make` create a block of the first of the `sizes` that the limits allow and the driver does not
+    /// refuse, and [counts](Self::note_allocation) it. Concurrent callers cannot exceed a limit together.
     ///
     /// # Errors
     /// The last shortage, or the first error of another kind.
@@ -357,7 +356,7 @@ impl MemoryLimits {
         Err(refusal.unwrap_or_else(|| E::not_granted(0, memory)))
     }
 
-    /// Creates an object for reserved bytes, and gives the bytes up if that fails or panics.
+    /// Creates an object for reserved bytes, and cancels the reservation if that fails or panics.
     fn make_reserved<T, E>(
         &self,
         memory: MemoryTypeId,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The name of an object, for people: it reaches the API's debug names, hazard messages, leak
 /// reports and dumps.
 ///
-/// A `&'static str` costs nothing; a `String` is shared, not copied, after the first time.
+/// A `&'static str` has no cost; a `String` is shared, not copied, after the first time.
 ///
 /// ```
 /// use tenure_heap::Name;

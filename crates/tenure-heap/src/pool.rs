@@ -21,7 +21,7 @@ pub struct Unfit<B> {
     pub reason: &'static str,
 }
 
-/// Totals of a pool. Bytes, but for `allocations`.
+/// Totals of a pool. Bytes, except for `allocations`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolTotals {
     /// Of the blocks that it has at this moment.
@@ -59,7 +59,7 @@ impl PoolTotals {
     }
 }
 
-/// Blocks of memory, whatever they are (`B`), that one suballocator divides (`S`).
+/// Blocks of memory of any kind (`B`), which one suballocator divides (`S`).
 ///
 /// It never makes a block itself: if it is full, the caller makes one, by [`Growth`](crate::Growth), and adds it.
 /// Empty blocks stay for a while, see [`end_frame`](Self::end_frame).
@@ -140,7 +140,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     #[inline(always)]
     pub fn allocate(&mut self, size: u64, align: u64) -> Option<(BlockAllocation, &B)> {
         let found = self.take(size, align, 0)?;
-        // A block that is nothing is never in the suballocator.
+        // Empty entries have no block in the suballocator.
         Some((found, self.blocks.get(found.block.index())?.as_ref()?))
     }
 
@@ -180,7 +180,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.peak_used = self.peak_used.max(self.used());
     }
 
-    /// A range of any block, but for empty ones of more than `most` bytes that were made for larger ranges.
+    /// A range of any block, except for empty ones of more than `most` bytes that were made for larger ranges.
     #[inline(always)]
     fn place(&mut self, size: u64, align: u64, most: u64) -> Option<BlockAllocation> {
         let found = self.suballocator.allocate(size, align).ok()?;
@@ -301,7 +301,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         has_some
     }
 
-    /// Moves every empty block to `retired`, but for the last one if it ran empty lately. True when there were
+    /// Moves every empty block to `retired`, except for the last one if it ran empty recently. True if there were
     /// any.
     pub fn trim(&mut self, retired: &mut Vec<B>) -> bool {
         self.retire(retired, |suballocator, leaving| suballocator.trim(leaving))
@@ -374,7 +374,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.suballocator.capacity() - self.suballocator.free_bytes()
     }
 
-    /// Totals, in O(1) but for the largest free range: see the suballocator.
+    /// Totals, in O(1) except for the largest free range: see the suballocator.
     #[must_use]
     pub fn totals(&self) -> PoolTotals {
         PoolTotals { largest_free: self.suballocator.largest_free(), ..self.counts() }

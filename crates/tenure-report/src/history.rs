@@ -133,7 +133,7 @@ pub struct Totals {
     pub live_objects: u64,
     /// Dropped objects that wait for recordings or the GPU.
     pub pending_releases: u64,
-    /// Bytes that those hold.
+    /// Their bytes.
     pub pending_bytes: u64,
     /// Recordings open.
     pub open_recordings: u64,

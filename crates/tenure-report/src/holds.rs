@@ -33,7 +33,7 @@ impl Waiting {
         dropped.count += 1;
     }
 
-    /// Something that was dropped in that frame was given back.
+    /// Notes that an object dropped in that frame was released.
     pub(crate) fn remove(&mut self, frame: usize, bytes: u64) {
         let Some(dropped) = self.0.get_mut(&frame) else { return };
         dropped.bytes = dropped.bytes.saturating_sub(bytes);

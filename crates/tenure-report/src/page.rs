@@ -50,7 +50,7 @@ impl History {
     }
 }
 
-/// A source of a content security policy that permits this text alone.
+/// A source of a content security policy that permits only this text.
 fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }

@@ -84,7 +84,7 @@ impl Shared {
         self.memory.give(&self.properties, state.desc.memory, state.desc.size);
     }
 
-    /// Input attachments are found in sets, and Direct3D 12 has samples of targets alone.
+    /// Input attachments exist in sets only, and Direct3D 12 multisamples only targets.
     fn check_usage(&self, desc: &ResourceDesc) -> Result<(), DeviceError> {
         let is_multisampled = matches!(desc, ResourceDesc::Texture(info) if info.samples > 1);
         let usage = desc.usage();

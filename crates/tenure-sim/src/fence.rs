@@ -34,8 +34,7 @@ impl Fence {
         progress
     }
 
-    /// The point at which it reaches a value. Of a binary semaphore the next signal or wait, whatever the
-    /// value.
+    /// The point at which it reaches a value. For a binary semaphore the next signal or wait, for any value.
     #[must_use]
     pub fn at(&self, value: u64) -> ExternalPoint {
         ExternalPoint { state: Arc::clone(&self.state), value }
@@ -47,8 +46,8 @@ impl Fence {
         self.state.value()
     }
 
-    /// Signals a value from the CPU. Of no effect on a binary semaphore, which only queues signal, and once the device is
-    /// lost: a process that has ended signals nothing.
+    /// Signals a value from the CPU. No effect on a binary semaphore, which only queues signal, and once the
+    /// device is lost, because the process has ended.
     pub fn signal(&self, value: u64) {
         if self.state.is_binary || self.queues.alive().is_err() {
             return;

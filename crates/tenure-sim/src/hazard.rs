@@ -77,7 +77,7 @@ pub enum HazardKind {
     /// [`make_visible_to_cpu`](tenure_core::device::CommandList::make_visible_to_cpu) has made visible to it
     /// (Vulkan).
     NotVisibleToCpu,
-    /// Two queues touch the same bytes, one writes, and nothing orders them.
+    /// Two queues touch the same bytes without synchronisation, and one writes.
     QueueRace,
     /// A descriptor is used that was never written, was freed, or refers to a destroyed resource.
     DeadDescriptor,
@@ -105,7 +105,7 @@ pub enum HazardKind {
     EvictedInUse,
     /// A block was evicted more often than it was made resident.
     EvictedTooOften,
-    /// A submission waits for a point of the program's own fence or semaphore that nothing signals.
+    /// A submission waits for a point of the program's own fence or semaphore without a signal.
     NeverSignalled,
     /// On Vulkan, an image is presented before the signal of a value is submitted that its frame waits for.
     PresentedBeforeSignal,

@@ -137,7 +137,7 @@ impl Register {
         self.live.lock().remove(&label.id);
     }
 
-    /// Nothing is alive any more.
+    /// Removes all objects.
     pub(crate) fn clear(&self) {
         let live = std::mem::take(&mut *self.live.lock());
         live.into_values().for_each(|label| label.destroyed.store(true, Ordering::Release));

@@ -21,9 +21,9 @@ pub enum Lag {
         /// The most ticks.
         max: u64,
     },
-    /// Nothing completes until [`Device::complete_one`](crate::Device::complete_one),
-    /// [`complete`](crate::Device::complete) or
-    /// [`run_until_idle`](crate::Device::run_until_idle) says so. `wait` blocks on the real clock.
+    /// Submissions complete only by [`Device::complete_one`](crate::Device::complete_one),
+    /// [`complete`](crate::Device::complete) or [`run_until_idle`](crate::Device::run_until_idle). `wait` blocks
+    /// on the real clock.
     Manual,
 }
 
@@ -79,7 +79,7 @@ pub struct Options {
     /// constants and acceleration structures, 16 B for shader reads and writes. Textures that may be at 4 KiB
     /// without it may be at 256 B. *Default*: the profile's.
     pub tight_alignment: Option<bool>,
-    /// New memory reads as zero. *Default*: as the profile says.
+    /// New memory reads as zero. *Default*: the profile's.
     pub zeroed: Option<bool>,
     /// The driver prefers dedicated memory for all resources, like one with problems with placed resources.
     /// *Default*: no.
@@ -98,8 +98,8 @@ pub struct Options {
     pub unmapped_tiles: bool,
     /// Resources can be shared with other devices: see [`Device::export`](crate::Device::export). *Default*: yes.
     pub shared_memory: bool,
-    /// The CPU writes texels where they stay, as with `VK_EXT_host_image_copy`. On Vulkan profiles. *Default*: as
-    /// the profile says.
+    /// The CPU writes texels directly, as with `VK_EXT_host_image_copy`. On Vulkan profiles. *Default*: the
+    /// profile's.
     pub texture_writes: Option<bool>,
     /// The descriptor limits. *Default*: the profile's.
     pub descriptors: Option<DescriptorLimits>,

@@ -29,7 +29,7 @@ pub(crate) struct Progress {
     /// Of a binary semaphore, the waits submitted.
     waits: u64,
     is_binary: bool,
-    /// Other devices signal it as well, in whatever order they submit: values rise when they are signalled.
+    /// Other devices signal it as well, in any order of submission: values rise when they are signalled.
     is_shared: bool,
 }
 

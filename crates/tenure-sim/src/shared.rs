@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     pub(crate) manager_slot: ManagerSlot,
     pub(crate) rules: Rules,
     pub(crate) formats: Formats,
-    /// Of queues for copies alone: in blocks along each axis.
+    /// For copy-only queues: in blocks along each axis.
     pub(crate) copy_steps: [u32; 3],
     pub(crate) zeroed: bool,
     pub(crate) prefers_dedicated: bool,
@@ -139,7 +139,7 @@ impl Shared {
         self.properties.state_model == StateModel::Promotion
     }
 
-    /// True when tiles that are mapped to nothing read as zero.
+    /// True if unmapped tiles read as zero.
     pub(crate) fn reads_unmapped_tiles(&self) -> bool {
         self.properties.features.contains(Features::UNMAPPED_TILES)
     }
@@ -193,7 +193,7 @@ impl Shared {
         }
     }
 
-    /// The CPU destroys an object, or resets a list: nothing in flight may use it.
+    /// Checks an object that the CPU destroys, or a list that it resets: work in flight must not use it.
     pub(crate) fn check_unused(
         &self,
         label: &Label,
@@ -216,7 +216,7 @@ impl Shared {
         (queue, serial): (QueueId, u64),
         call: &'static str,
     ) {
-        // Once the device is lost nothing runs any more.
+        // A lost device is idle.
         if self.alive().is_err() {
             return;
         }

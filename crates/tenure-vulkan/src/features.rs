@@ -191,7 +191,7 @@ pub(crate) struct Portability {
 }
 
 impl Portability {
-    /// A device that is no subset.
+    /// A device that is not a portability subset.
     pub(crate) const ALL: Self = Self {
         slices: true,
         multisampled_arrays: true,

@@ -137,8 +137,8 @@ pub const fn to_vk_format(format: Format) -> vk::Format {
     TABLE[format as usize].1
 }
 
-/// The bits of each component, sorted, as the API's name of the format says; of compressed formats the
-/// number of their kind.
+/// The bits of each component, sorted, from the API's name of the format; for compressed formats the number of
+/// their kind.
 pub(crate) fn component_bits(format: Format) -> Vec<u32> {
     let name = format!("{:?}", to_vk_format(format));
     let components =

@@ -99,8 +99,8 @@
 //! | `DEPTH_WRITE` | depth tests, colour output (resolves) | `DEPTH_STENCIL_ATTACHMENT_OPTIMAL` |
 //! | `ACCELERATION_STRUCTURE` | builds, shaders of ray tracing, with `VK_KHR_ray_query` all shaders | |
 //!
-//! Shaders read depth targets in `DEPTH_STENCIL_READ_ONLY_OPTIMAL`, whether they are tested against at
-//! the same time or not: a descriptor is made before that is known. [`Resource::layout_in`] says so.
+//! Shaders read depth targets in `DEPTH_STENCIL_READ_ONLY_OPTIMAL`, with or without depth tests at the same time:
+//! a descriptor is made before that is known. [`Resource::layout_in`] returns it.
 //!
 //! To the API, a render pass that stores an attachment writes it, even if it only tests against it. Barriers out
 //! of `DEPTH_READ` cover that write. Between two uses that only read, however, there is no barrier: a pass whose
@@ -145,10 +145,10 @@
 //! - Pipelines are made with `VK_PIPELINE_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`, from layouts of heaps
 //!   ([`DescriptorHeap::layout`]) and the program's own layouts with
 //!   `VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`.
-//! - [`Commands::set_descriptor_heaps`](tenure_core::Commands::set_descriptor_heaps) binds the buffers: that of views is
-//!   number 0, that of samplers number 1. Then the program says at which set of its layout each is, by
-//!   `vkCmdSetDescriptorBufferOffsetsEXT` ([`Device::descriptor_buffers`]) with an offset of 0; again after
-//!   each `set_descriptor_heaps`, which makes Vulkan forget the offsets.
+//! - [`Commands::set_descriptor_heaps`](tenure_core::Commands::set_descriptor_heaps) binds the buffers: views are
+//!   number 0, samplers number 1. Then the program sets the set index of each in its layout by
+//!   `vkCmdSetDescriptorBufferOffsetsEXT` ([`Device::descriptor_buffers`]) with an offset of 0; again after each
+//!   `set_descriptor_heaps`, which invalidates the offsets.
 //! - Tables are used as before, by index. [`DescriptorHeap::set`] is `None`, [`DescriptorHeap::raw_buffer`] is
 //!   `Some`.
 //! - The buffer has dedicated memory, device-local if such memory is host-visible.

@@ -81,7 +81,7 @@ impl QueryHeap {
     }
 
     pub(crate) fn destroy(self) {
-        // SAFETY: by the contract nothing uses it any more.
+        // SAFETY: by the contract it is no longer in use.
         unsafe { self.loaded.api.device.destroy_query_pool(self.pool, None) };
     }
 

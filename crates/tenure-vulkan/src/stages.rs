@@ -127,7 +127,7 @@ pub(crate) const fn image_layout(state: State, usage: Usage) -> vk::ImageLayout 
     }
 }
 
-/// The accesses that write: in the first half of a barrier all others mean nothing.
+/// The write accesses: in the first half of a barrier all others are meaningless.
 pub(crate) const WRITES: Access = Access::from_raw(
     Access::SHADER_WRITE.as_raw()
         | Access::COLOR_ATTACHMENT_WRITE.as_raw()
@@ -141,7 +141,7 @@ pub(crate) const PRESENT_STAGES: Stages = Stages::from_raw(
     Stages::COLOR_ATTACHMENT_OUTPUT.as_raw() | Stages::COMPUTE_SHADER.as_raw() | Stages::TRANSFER.as_raw(),
 );
 
-/// Stages that read acceleration structures by ray queries alone.
+/// Stages that read acceleration structures by ray queries only.
 const SHADERS: Stages = Stages::from_raw(
     Stages::ALL_GRAPHICS.as_raw()
         | Stages::VERTEX_SHADER.as_raw()
@@ -165,7 +165,7 @@ const fn index(bit: State) -> usize {
 pub(crate) struct QueueStages {
     shaders: ShaderStages,
     supported: Stages,
-    /// For resources that are no input attachments: without unordered accesses, and with.
+    /// For resources that are not input attachments: without unordered accesses, and with.
     usual: [Meanings; 2],
 }
 

@@ -120,7 +120,7 @@ impl AccelerationStructure {
 
     pub(crate) fn destroy(self) {
         if let Some(calls) = &self.loaded.api.structures {
-            // SAFETY: by the contract nothing uses it any more.
+            // SAFETY: by the contract it is no longer in use.
             unsafe { calls.destroy_acceleration_structure(self.raw, None) };
         }
     }

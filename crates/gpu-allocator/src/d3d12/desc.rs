@@ -70,9 +70,9 @@ pub struct AllocationCreateDesc<'a> {
     pub name: &'a str,
     /// Who reads and writes it.
     pub location: MemoryLocation,
-    /// Bytes, as the device says.
+    /// Bytes, as the device reports them.
     pub size: u64,
-    /// Bytes, as the device says.
+    /// Bytes, as the device reports them.
     pub alignment: u64,
     /// The kind of resource to place there.
     pub resource_category: ResourceCategory,
@@ -108,7 +108,7 @@ pub struct AllocatorCreateDesc {
 
 /// Where a resource's memory comes from.
 pub enum ResourceType<'a> {
-    /// From the driver, for it alone.
+    /// Dedicated memory from the driver.
     Committed {
         /// Which memory.
         heap_properties: &'a D3D12_HEAP_PROPERTIES,

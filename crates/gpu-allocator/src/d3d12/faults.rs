@@ -141,7 +141,7 @@ pub(super) fn adapter(device: &ID3D12Device) -> Option<AdapterId> {
     Some(AdapterId { vendor: desc.VendorId, device: desc.DeviceId, driver, windows_build: windows_build() })
 }
 
-/// The build of Windows, whatever version the program says that it was made for.
+/// The build of Windows, independent of the version that the program's manifest declares.
 fn windows_build() -> Option<u32> {
     let size = u32::try_from(size_of::<OSVERSIONINFOW>()).ok()?;
     let mut version = OSVERSIONINFOW { dwOSVersionInfoSize: size, ..Default::default() };

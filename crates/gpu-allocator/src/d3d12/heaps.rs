@@ -40,7 +40,7 @@ pub(super) struct Heap {
     size: u64,
 }
 
-// SAFETY: Direct3D 12 lets any thread use heaps, several at a time. `windows` 0.59 alone does not say so.
+// SAFETY: Direct3D 12 allows any thread to use heaps, several at a time. Only `windows` 0.59 does not declare it.
 unsafe impl Send for Heap {}
 // SAFETY: as above.
 unsafe impl Sync for Heap {}
@@ -56,8 +56,8 @@ pub(super) struct Heaps {
     device: ID3D12Device,
 }
 
-// SAFETY: Direct3D 12 lets any thread use devices, and DXGI adapters, several at a time. `windows` 0.59
-// alone does not say so.
+// SAFETY: Direct3D 12 allows any thread to use devices, and DXGI adapters, several at a time. Only `windows` 0.59
+// does not declare it.
 unsafe impl Send for Heaps {}
 // SAFETY: as above.
 unsafe impl Sync for Heaps {}

@@ -110,7 +110,7 @@ impl Allocator {
         Ok(Allocation::new(range, heap))
     }
 
-    /// Gives memory back, at once. Nothing is placed in it any more that is used.
+    /// Frees memory, immediately. Resources placed in it must no longer be in use.
     ///
     /// # Errors
     /// [`AllocationError::Internal`] if it is another allocator's; nothing was changed then.
@@ -136,7 +136,7 @@ impl Allocator {
         }
     }
 
-    /// Everything that it holds, but for committed resources.
+    /// All allocations, except for committed resources.
     pub fn generate_report(&self) -> AllocatorReport {
         self.engine.report()
     }

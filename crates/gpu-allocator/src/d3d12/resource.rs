@@ -25,7 +25,7 @@ pub struct CommittedAllocationStatistics {
     pub total_size: u64,
 }
 
-/// A resource with its memory, given back by [`Allocator::free_resource`].
+/// A resource with its memory, freed by [`Allocator::free_resource`].
 #[derive(Debug)]
 pub struct Resource {
     name: String,
@@ -140,15 +140,15 @@ fn pointer(clear: Option<&D3D12_CLEAR_VALUE>) -> Option<*const D3D12_CLEAR_VALUE
 }
 
 impl Allocator {
-    /// Creates a resource, to be given back by [`free_resource`](Self::free_resource).
+    /// Creates a resource, to be freed by [`free_resource`](Self::free_resource).
     ///
     /// Known faults of drivers are avoided: see the [crate's documentation](crate). So a placed resource may be
     /// committed nevertheless ([`Resource::allocation`] is `None` then), and an array may have additional layers,
     /// which should not be used.
     ///
     /// # Errors
-    /// As [`allocate`](Self::allocate), and for an initial layout or castable formats that the device does
-    /// not take. Nothing is left then.
+    /// As [`allocate`](Self::allocate), and for an initial layout or castable formats that the device does not
+    /// support. Then nothing was created.
     pub fn create_resource(&mut self, desc: &ResourceCreateDesc<'_>) -> Result<Resource> {
         // Checked first, so that nothing has to be undone.
         way(&self.device, desc)?;
@@ -308,7 +308,7 @@ impl Allocator {
         made.ok_or_else(|| AllocationError::Internal(format!("{call}: the driver made none")))
     }
 
-    /// Releases a resource and gives its memory back.
+    /// Releases a resource and frees its memory.
     ///
     /// # Errors
     /// As [`free`](Self::free).

@@ -17,11 +17,11 @@ pub(super) struct MappedPtr(pub(super) NonNull<c_void>);
 // SAFETY: it is an address; concurrent access to the memory behind it needs unsafe code, or a unique reference to
 // the allocation, whose users must synchronise it.
 unsafe impl Send for MappedPtr {}
-// SAFETY: as above; sharing the address changes nothing.
+// SAFETY: as above; sharing the address makes no difference.
 unsafe impl Sync for MappedPtr {}
 
-/// A piece of device memory, given back by [`Allocator::free`](super::Allocator::free). One that is
-/// dropped without stays allocated, and is reported as a leak.
+/// A range of device memory, freed by [`Allocator::free`](super::Allocator::free). Dropping it instead leaves it
+/// allocated, and it is reported as a leak.
 ///
 /// An allocation that outlives its allocator keeps its mapped bytes: their memory is only freed by the driver
 /// when the device is destroyed. (The original frees it, and leaves the slices dangling.)
@@ -78,7 +78,7 @@ impl Allocation {
         self.range.as_ref()
     }
 
-    /// The range alone: the memory may be freed with it.
+    /// Only the range: the memory may be freed with it.
     #[inline]
     pub(super) fn into_range(self) -> Option<MemoryRange> {
         self.range
@@ -117,7 +117,7 @@ impl Allocation {
         self.memory
     }
 
-    /// True when the memory is for this allocation alone.
+    /// True if the memory is dedicated to this allocation.
     pub fn is_dedicated(&self) -> bool {
         self.range.as_ref().is_some_and(MemoryRange::is_dedicated)
     }

@@ -213,8 +213,9 @@ impl HeapDevice for Heaps {
         self.allocate(desc, Dedicated::No)
     }
 
-    /// Leaves mapped memory to the driver while allocations in it are there, which the allocator's drop alone
-    /// comes upon. Nor do they free it later: the device may be destroyed by then, with all of its memory.
+    /// Leaves mapped memory with live allocations to the driver; only the allocator's drop reaches this case.
+    /// These allocations do not free it later either: the device may be destroyed by then, with all of its
+    /// memory.
     fn destroy_heap(&self, heap: Heap) {
         let Heap { address: Address { memory, mapped }, kind, size } = heap;
         if mapped.is_some_and(|mapping| !mapping.let_go()) {
@@ -223,7 +224,7 @@ impl HeapDevice for Heaps {
             );
             return;
         }
-        // SAFETY: the pools have let go of it, and nothing that has its address is left. Freeing memory unmaps it.
+        // SAFETY: the pools have released it, and no copies of its address are left. Freeing memory unmaps it.
         unsafe { self.device.free_memory(memory, None) };
         self.count.remove(&self.properties, kind, size);
     }

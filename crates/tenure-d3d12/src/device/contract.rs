@@ -286,7 +286,7 @@ impl tenure_core::device::Device for Device {
     }
 }
 
-/// Names an object; a failure is ignored: names are for debuggers alone.
+/// Names an object; a failure is ignored, because names are only for debuggers.
 fn set_name<T: Interface>(object: &T, name: &HSTRING) {
     let Ok(object) = object.cast::<ID3D12Object>() else { return };
     // SAFETY: the object is alive and the text ends in a NUL.

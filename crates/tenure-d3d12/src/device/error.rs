@@ -13,7 +13,7 @@ use windows::core::{Error, HRESULT};
 pub(crate) enum Asked {
     /// Memory of a type.
     Memory { bytes: u64, memory: MemoryTypeId },
-    /// Nothing that takes device memory; the name of the call.
+    /// No device memory; the name of the call.
     Object(&'static str),
 }
 

@@ -14,7 +14,7 @@ use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT;
 struct Row {
     format: Format,
     own: DXGI_FORMAT,
-    /// The typeless format of the family; `own` for a format that is alone.
+    /// The typeless format of the family; `own` for a format without a family.
     typeless: DXGI_FORMAT,
 }
 

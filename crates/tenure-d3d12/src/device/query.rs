@@ -27,7 +27,7 @@ use crate::drivers::Actions;
 /// The storage of queries.
 pub(crate) enum Storage {
     Heap(ID3D12QueryHeap),
-    /// Sizes of acceleration structures are no queries of Direct3D 12: lists write them to a buffer.
+    /// Sizes of acceleration structures are not queries of Direct3D 12: lists write them to a buffer.
     Sizes(Resource),
 }
 

@@ -116,9 +116,9 @@ bitflags! {
         const STENCIL_EVERYWHERE = 1 << 5;
         /// Zeros are written where the results of queries go, before the results.
         const CLEAR_RESULTS = 1 << 6;
-        /// Nothing is copied from buffers to its stencil.
+        /// Buffers are not copied to its stencil.
         const NO_STENCIL_UPLOADS = 1 << 7;
-        /// Nothing is copied from other textures to its subresources but the first.
+        /// Other textures are not copied to its subresources, except to the first.
         const NO_LAYER_COPIES = 1 << 8;
     }
 }

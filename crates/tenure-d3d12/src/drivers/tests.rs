@@ -117,7 +117,7 @@ fn old_intel_drivers_commit_everything_on_new_windows_alone() {
     assert_eq!(at([20, 19, 15, 5171], 26_100), [COMMIT; 6]);
     assert_eq!(at(last, 25_956), [NONE; 6]);
     assert_eq!(at(next, 25_957), [NONE; 6]);
-    // The first two parts say which Windows the driver is for.
+    // The first two parts encode the Windows version.
     assert_eq!(at([31, 0, 100, 9664], 25_957), [COMMIT; 6]);
     assert_eq!(at([26, 20, 101, 1], 25_957), [NONE; 6]);
 }
@@ -181,7 +181,7 @@ fn the_unknown_is_taken_to_be_wrong() {
     assert_eq!(actions(&unknown(AMD, 0x73bf)), [NONE, NONE, COMMIT, COMMIT, COMMIT, COMMIT]);
     assert_eq!(unknown(INTEL, 0x1616).actions(&kinds()[0]), COMMIT);
     assert!(unknown(INTEL, 0x4680).has(Actions::SPARE_LAYERS));
-    // WARP, and an adapter that says nothing at all.
+    // WARP, and an adapter without any information.
     for (vendor, device) in [(0x1414, 0x8c), (0, 0)] {
         assert_eq!(unknown(vendor, device), Workarounds::default());
     }

@@ -1,4 +1,4 @@
-//! Bytes that are taken, and their peak.
+//! Bytes taken, and their peak.
 
 #[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -20,14 +20,14 @@ pub struct MemoryCounter {
 }
 
 impl MemoryCounter {
-    /// Counts bytes that were taken.
+    /// Adds bytes taken.
     pub fn add(&self, bytes: u64) {
-        // Wraps where a device claims more than 2⁶⁴ B, and is right again when they are given back.
+        // Wraps if a device claims more than 2⁶⁴ B, and is correct again when they are freed.
         let now = self.now.fetch_add(bytes, Ordering::Relaxed).wrapping_add(bytes);
         self.peak.fetch_max(now, Ordering::Relaxed);
     }
 
-    /// Counts bytes that were given back.
+    /// Subtracts freed bytes.
     pub fn remove(&self, bytes: u64) {
         self.now.fetch_sub(bytes, Ordering::Relaxed);
     }

@@ -35,9 +35,9 @@ pub(super) struct HeapState {
     refresh_above: AtomicI64,
     /// Bytes taken from the driver, and reserved.
     taken: AtomicU64,
-    /// Of these, the bytes that are reserved, and not yet given by the driver.
+    /// The part of these bytes that is reserved, and not yet allocated by the driver.
     reserved: AtomicU64,
-    /// The most that may be taken.
+    /// The maximum of `taken`.
     cap: AtomicU64,
 }
 
@@ -59,7 +59,8 @@ impl HeapState {
     }
 
     pub(super) fn before(&self) -> Before {
-        // In this order: whatever is in the first is in the second, or the driver has given it.
+        // In this order: a reservation counted in the first is also in the second, or was settled by an
+        // allocation.
         let ever = self.ever.load(Ordering::Acquire);
         Before(ever.saturating_sub(counted(self.reserved.load(Ordering::Acquire))))
     }

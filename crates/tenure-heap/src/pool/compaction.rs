@@ -49,7 +49,7 @@ pub struct RangeMove {
 /// How far the emptying of blocks has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// Nothing is to be done.
+    /// Idle.
     #[default]
     Idle,
     /// The chosen blocks are filled.
@@ -94,7 +94,7 @@ pub(crate) struct Left {
     bytes: u64,
     moves: usize,
     pieces: usize,
-    /// Nothing has moved within this budget.
+    /// No range has moved within this budget yet.
     is_first: bool,
 }
 
@@ -144,8 +144,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// tenth more bytes than the minimum: the content of the same number of the emptiest blocks. Nothing moves
     /// twice before true is returned. Blocks that are already empty are returned with them.
     ///
-    /// O(pieces of the budget), and O(blocks · log blocks) when blocks are chosen; freeing costs O(log pieces) more in a
-    /// block that is being emptied, and allocating nothing.
+    /// O(pieces of the budget), and O(blocks · log blocks) when blocks are chosen; freeing costs O(log pieces)
+    /// more in a block that is being emptied, allocating costs no more.
     ///
     /// ```
     /// use tenure_heap::{CompactionBudget, Pool, RangeNeeds};

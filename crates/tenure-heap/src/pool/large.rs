@@ -2,9 +2,9 @@
 
 use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator};
 
-/// Bytes: smaller blocks serve whatever comes.
+/// Bytes: smaller blocks serve any range.
 const LARGE: u64 = 4 << 20;
-/// Frames within which a pool needs a block again that it should not have given back.
+/// The number of frames within which a renewed need means that a block was removed too early.
 const SOON: u64 = 16;
 /// The weight of such a need; each frame without one subtracts 1.
 const COUNT: u64 = 8;
@@ -24,7 +24,7 @@ const SHARED_FOR: u64 = 1024;
 pub(super) struct LargeBlocks {
     /// With their bytes; few.
     blocks: Vec<(BlockId, u64)>,
-    /// Bytes: whatever is smaller does not need most of the largest of them that is empty.
+    /// Bytes: smaller ranges do not need most of the largest empty block.
     small: u64,
     frame: u64,
     /// The bytes and the frame of the last removed block, if it had not been empty for long.
@@ -62,7 +62,7 @@ impl LargeBlocks {
         }
     }
 
-    /// Notes bytes that were given back because a range needed a new block.
+    /// Notes bytes that were removed because a range needed a new block.
     pub(super) const fn note_given_back(&mut self, bytes: u64) {
         if bytes >= LARGE {
             self.given_back = Some((bytes, self.frame));

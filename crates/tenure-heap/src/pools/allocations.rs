@@ -126,7 +126,7 @@ impl LiveMemory {
 pub enum MemoryBlockId {
     /// A block of a pool, by their numbers.
     Pool(u16, BlockId),
-    /// A heap for one range alone, by the [serial](LiveMemory::serial) of that.
+    /// A dedicated heap, by the [serial](LiveMemory::serial) of its range.
     Dedicated(NonZeroU64),
 }
 
@@ -372,7 +372,7 @@ impl<H> AllocationTable<H> {
         (self.dedicated.len() as u64, self.dedicated_requested)
     }
 
-    /// Takes the heaps that are for one range alone. For shutting down.
+    /// Removes all dedicated heaps. For shutting down.
     pub(super) fn take_dedicated(&mut self) -> impl Iterator<Item = HeapBlock<H>> + '_ {
         self.dedicated.drain()
     }

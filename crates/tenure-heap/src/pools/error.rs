@@ -20,7 +20,7 @@ pub enum InvalidSetup {
         /// The largest value allowed.
         max: u64,
     },
-    /// A field of the configuration is no power of two.
+    /// A field of the configuration is not a power of two.
     #[error("configuration: {field} = {value} is not a power of two")]
     NotPowerOfTwo {
         /// The field.
@@ -104,7 +104,7 @@ pub enum MemoryError<E> {
         /// The driver's answer.
         source: E,
     },
-    /// The range was given back before.
+    /// The range was already freed.
     #[error("the range was freed before")]
     DoubleFree,
     /// The range belongs to other pools.

@@ -102,7 +102,7 @@ impl<D: HeapDevice> HeapPools<D> {
         }
     }
 
-    /// A range of the blocks that were being emptied, which are not any more.
+    /// A range of the blocks that were being emptied until now.
     fn in_emptied_blocks(&mut self, key: PoolKey, request: &MemoryRequest<'_>) -> Option<Backing<D::Heap>> {
         let pool = &mut self.pools.get_mut(key.index())?.pool;
         let (found, _) = pool.stop_compaction().then(|| pool.allocate(request.size, request.alignment))??;

@@ -133,7 +133,7 @@ impl<D: HeapDevice> HeapPools<D> {
     /// Allocates a range. `inspect` gets its heap; the range is already live if it panics.
     ///
     /// # Errors
-    /// [`MemoryError`]; nothing was changed then, but that idle blocks may have been given back.
+    /// [`MemoryError`]; nothing was changed then, except that idle blocks may have been freed.
     #[inline]
     pub fn allocate<R>(
         &mut self,
@@ -228,7 +228,7 @@ impl<D: HeapDevice> HeapPools<D> {
         Ok((range, seen))
     }
 
-    /// Gives a range back. The GPU is done with it.
+    /// Frees a range. The GPU must no longer use it.
     ///
     /// # Errors
     /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`]; nothing was changed then.
@@ -371,7 +371,7 @@ impl<D: HeapDevice> HeapPools<D> {
         Ok(heap)
     }
 
-    /// Gives the heaps of retired blocks back.
+    /// Destroys the heaps of retired blocks.
     fn destroy_retired(&mut self) {
         // One by one: when the device panics, the others are still there.
         while let Some(block) = self.retired.pop() {

@@ -151,7 +151,7 @@ impl MemoryRange {
         self.memory
     }
 
-    /// True when the heap is for this range alone.
+    /// True if the heap is dedicated to this range.
     #[must_use]
     pub const fn is_dedicated(&self) -> bool {
         self.is_dedicated

@@ -36,7 +36,7 @@ costs! {
     create_placed_texture = 4_000;
     /// A reserved resource.
     create_reserved = 15_000;
-    /// Giving a heap or a committed resource back.
+    /// Freeing a heap or a committed resource.
     destroy_memory = 20_000;
     /// Destroying a placed or reserved resource.
     destroy_placed = 1_000;

@@ -64,7 +64,7 @@ impl Execution<'_> {
         after.unordered.lock().settle();
     }
 
-    /// `discard`: the contents do not matter any more. A write of nothing in particular.
+    /// `discard`: the contents become undefined. A write without data.
     pub(crate) fn discard(&mut self, resource: &Arc<ResourceState>, which: Subresource, state: State) {
         let span = Span::Subresource(which);
         self.initialize(resource, &span);

@@ -27,7 +27,7 @@ impl Execution<'_> {
                 if self.is_on(Checks::STATES) {
                     self.check_released(resource, state);
                 }
-                // A peer may write it: nothing here may still be reading.
+                // A peer may write it: earlier reads of this device must be complete.
                 self.check_race(
                     resource,
                     &resource.layout.ranges(&Span::Subresource(Subresource::All)),

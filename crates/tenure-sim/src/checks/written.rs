@@ -1,4 +1,4 @@
-//! Nothing reads bytes that were never written.
+//! Checks that only written bytes are read.
 
 use crate::execution::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};

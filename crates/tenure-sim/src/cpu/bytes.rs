@@ -52,7 +52,7 @@ impl Shared {
         write: bool,
         call: &'static str,
     ) -> bool {
-        // A flush takes the bytes of neighbours along.
+        // A flush includes bytes of neighbours.
         let atom = if write && resource.needs_flushes() { self.properties.non_coherent_atom } else { 1 };
         let last_use = resource.heap().filter(|_| atom > 1).map_or(&resource.last_use, |heap| &heap.last_use);
         // Most writes go to memory that no work in flight uses: a few loads detect that.

@@ -67,7 +67,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The bytes are the texture's, and nothing in flight uses it.
+    /// Checks that the bytes are the texture's, and that work in flight does not use it.
     fn check_texture_write(&self, texture: &Arc<ResourceState>) -> Result<(), DeviceError> {
         if let Some(freed) = texture.freed() {
             let detail = format!("it is written after {freed} was destroyed");

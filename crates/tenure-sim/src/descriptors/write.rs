@@ -116,7 +116,7 @@ impl Shared {
         }
     }
 
-    /// The CPU overwrites or frees descriptors: nothing in flight may read them.
+    /// Checks descriptors that the CPU overwrites or frees: work in flight must not read them.
     fn check_unread(
         &self,
         heap: &DescriptorHeapState,

@@ -52,7 +52,7 @@ fn written(writes: &[TextureWrite<'_>]) -> Request {
     Request { texture: true, ..Request::of(bytes) }
 }
 
-/// The request of a resource's end, with the memory that it gives back.
+/// The request of a resource's destruction, with the memory that it frees.
 fn destroyed(resource: &ResourceState) -> Request {
     let bytes = resource.committed().map_or(0, |(_, size)| size);
     Request { texture: !resource.is_buffer(), ..Request::of(bytes) }

@@ -106,7 +106,7 @@ impl Faults {
         state.is_late.store(true, Ordering::Relaxed);
     }
 
-    /// Makes every submission from now on complete `ticks` later than its lag says.
+    /// Delays the completion of every submission from now on by `ticks` beyond its lag.
     pub fn delay_fences(&self, ticks: u64) {
         self.queues.faults.fence_delay.store(ticks, Ordering::Relaxed);
     }

@@ -260,10 +260,9 @@ impl List {
         self.record(command);
     }
 
-    /// Checks, when the command runs, that a resource holds `bytes` at `offset` of its linear
-    /// layout (rows follow one another, then slices, mips, layers). Counts as a read in whatever
-    /// state the resource is in; other bytes are a
-    /// [`WrongBytes`](crate::HazardKind::WrongBytes) hazard.
+    /// Checks, when the command runs, that a resource holds `bytes` at `offset` of its linear layout (rows follow
+    /// one another, then slices, mips, layers). Counts as a read in the current state of the resource; other
+    /// bytes are a [`WrongBytes`](crate::HazardKind::WrongBytes) hazard.
     pub fn expect_bytes(&self, resource: &Resource, offset: u64, bytes: &[u8]) {
         let limit = resource.state.layout.bytes();
         let command = record::inside(offset, bytes.len() as u64, limit).map(|_| Command::ExpectBytes {

@@ -27,7 +27,7 @@ impl Accesses {
 
     fn record(&mut self, access: Access) {
         if access.write {
-            // Whatever is ordered after this write is ordered after the reads before it, too.
+            // Accesses ordered after this write are also ordered after the reads before it.
             *self = Self { write: (access.queue.0, access.serial), reads: [0; MAX_QUEUES] };
         } else {
             self.reads[access.queue.index()] = access.serial;

@@ -34,7 +34,7 @@ pub(crate) enum Memory {
     },
     /// A range of a heap.
     Placed { heap: Arc<HeapState>, tenant: Arc<Tenant>, offset: u64, size: u64 },
-    /// Whatever its tiles are mapped to.
+    /// The mappings of its tiles.
     Reserved(Mutex<TileTable>),
 }
 

@@ -249,7 +249,7 @@ fn pass(state: &mut State, nanoseconds: u128) {
 }
 
 impl Block {
-    /// The bytes that were moved in and that nothing has touched since.
+    /// The bytes that were moved in and not touched since.
     pub(super) fn unused(&self) -> u64 {
         self.touched.as_ref().map_or(0, |touched| self.size.saturating_sub(touched.bytes()))
     }

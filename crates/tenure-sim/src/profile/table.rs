@@ -87,7 +87,7 @@ pub(crate) enum Rules {
     D3d12 {
         /// Heap tier 1 keeps categories apart.
         tier1: bool,
-        /// Enhanced barriers: layouts and access are named, nothing is promoted.
+        /// Enhanced barriers: layouts and access are named, and states are not promoted.
         enhanced: bool,
     },
     /// Vulkan.
@@ -125,7 +125,7 @@ impl Rules {
 impl Table {
     fn queries(&self) -> QueryLimits {
         let is_vulkan = self.rules.api() == Api::Vulkan;
-        // Vulkan's queues for copies alone cannot copy the results.
+        // Vulkan's copy-only queues cannot copy the results.
         let clock = |kind| match kind {
             QueueKind::Copy if is_vulkan => TimestampClock::default(),
             _ => self.timestamps,

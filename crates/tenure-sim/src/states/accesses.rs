@@ -89,7 +89,7 @@ impl Accesses {
         unseen.map_or(Ok(()), Err)
     }
 
-    /// A barrier on a queue that rewrites nothing.
+    /// A barrier on a queue without a rewrite.
     pub(crate) fn barrier(&mut self, known: Known, before: State, after: State) {
         let mine = self.0.iter_mut().filter(|access| access.at.queue == known.at.queue);
         for access in mine.filter(|access| access.precedes(known, before)) {

@@ -25,9 +25,9 @@ pub(crate) struct Explicit {
     layout: Option<Layout>,
     /// Where the last barrier led, or the use that was wrong.
     state: State,
-    /// Contents are undefined, so the next transition may come from `COMMON` whatever the layout.
+    /// Contents are undefined, so the next transition may come from `COMMON` in any layout.
     fresh: bool,
-    /// It took over bytes, and nothing has used it since.
+    /// It took over bytes, and was not used since.
     activated: bool,
     owner: Option<u32>,
     release: Option<Release>,

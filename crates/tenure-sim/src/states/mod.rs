@@ -228,7 +228,7 @@ impl States {
         found
     }
 
-    /// The CPU writes texels of subresources, and the GPU has nothing to do with them.
+    /// A write of texels of subresources by the CPU, while the GPU does not use them.
     pub(crate) fn write_by_cpu(&mut self, which: Range<u32>, states: (State, State)) -> Result<(), Wrong> {
         let found = match &mut self.model {
             Model::Explicit(parts) => parts.change(&which, |part| part.write_by_cpu(states)),
@@ -254,7 +254,7 @@ impl States {
         state: State,
     ) -> Result<(), Wrong> {
         match &mut self.model {
-            // Buffers are in whatever state they are used in.
+            // Buffers are in the state of their use.
             _ if point.d3d12 && state.is_empty() => Ok(()),
             Model::Fixed(is) if is.contains(state) => Ok(()),
             Model::Fixed(is) => Err(Wrong::Fixed { is: *is, wanted: state }),

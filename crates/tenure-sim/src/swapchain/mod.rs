@@ -20,8 +20,8 @@ mod presents;
 pub enum SwapchainEvent {
     /// Its size has changed: there is no image until the swap chain is resized.
     OutOfDate,
-    /// All images are in use by the window, until the time to wait for one is over: [`Error::Timeout`]. Nothing
-    /// happens at a call of [`Swapchain::present`], which takes no image.
+    /// All images are in use by the window, until the timeout: [`Error::Timeout`]. No effect at a call of
+    /// [`Swapchain::present`], which takes no image.
     NotReady,
     /// It is destroyed.
     WindowLost,
@@ -75,7 +75,7 @@ pub struct Swapchain {
     rendered: Vec<Fence>,
     /// Vulkan: semaphores for acquisitions, with the submission that waits for them: the oldest first.
     acquired: VecDeque<(Fence, SyncPoint)>,
-    /// Vulkan: semaphores that frames signalled and nothing waits for, with the submission that signals them.
+    /// Vulkan: signalled semaphores of frames without a waiter, with the submission that signals them.
     signalled: Vec<(Fence, SyncPoint)>,
     /// The image that was handed out, and not presented yet.
     current: Option<Current>,
@@ -413,7 +413,7 @@ impl Swapchain {
         Ok(semaphore)
     }
 
-    /// Lets go of all images, when the GPU and the window are done with them.
+    /// Releases all images, once the GPU and the window no longer use them.
     fn let_go(&mut self) {
         let timeout = self.gpu.config().frames.shutdown_timeout;
         // When the device is lost, or does not finish, deferred release frees its resources.

@@ -36,7 +36,7 @@ impl NativeQueue<'_> {
 }
 
 impl Device {
-    /// An image that a swap chain made: alone in its memory, and presentable.
+    /// An image of a swap chain: presentable, in memory of its own.
     pub(super) fn create_image(
         &self,
         info: &tenure_core::TextureInfo,

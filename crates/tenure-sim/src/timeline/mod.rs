@@ -246,7 +246,7 @@ impl Timeline {
         }
     }
 
-    /// Completes the oldest submission of a queue, if it waits for nothing.
+    /// Completes the oldest submission of a queue, if it has no pending wait.
     pub(crate) fn complete_one(&mut self, shared: &Shared, queue: QueueId) -> Option<u64> {
         if !self.is_ready(queue.index()) {
             return None;
@@ -255,7 +255,7 @@ impl Timeline {
         self.completed(queue)
     }
 
-    /// Completes all that can complete; true when nothing is left.
+    /// Completes all submissions that can complete; true if none is left.
     pub(crate) fn run_until_idle(&mut self, shared: &Shared) -> bool {
         while let Some((_, queue)) = self.next_ready() {
             self.run_head(shared, queue);
@@ -360,7 +360,7 @@ impl Timeline {
         }
     }
 
-    /// The points that the oldest submission of each queue waits for, and that nothing has reached.
+    /// The unreached points that the oldest submission of each queue waits for.
     pub(crate) fn unreached(&self) -> Vec<(QueueSerial, ExternalPoint)> {
         let mut unreached = Vec::new();
         for (index, queue) in self.queues.iter().enumerate() {
@@ -373,8 +373,8 @@ impl Timeline {
         unreached
     }
 
-    /// A point that must be reached before `until` is complete, and that nothing submitted signals, with the submission
-    /// that waits for it.
+    /// A point that must be reached before `until` is complete, and that no submission signals, with the
+    /// submission that waits for it.
     pub(crate) fn unpromised(&self, until: &SyncPoint) -> Option<(QueueSerial, ExternalPoint)> {
         let mut seen: Vec<u64> = self.queues.iter().map(|queue| queue.completed).collect();
         let mut open: Vec<QueueSerial> = until.iter().collect();

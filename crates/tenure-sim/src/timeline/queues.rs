@@ -52,8 +52,8 @@ impl Queues {
     }
 
     pub(crate) fn lose(&self, reason: &str) {
-        // Under the lock, so that who holds it sees one device or the other: nothing is executed once a call has answered
-        // that the device is lost, after which programs destroy all.
+        // Under the lock, so that its holder sees a consistent device: no work is executed once a call has
+        // returned the device loss, after which programs destroy all objects.
         let mut timeline = self.timeline.lock();
         // The first reason stays: it is the cause of the later ones.
         if self.lost.set(reason.to_owned()).is_ok() {

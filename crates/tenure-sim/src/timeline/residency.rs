@@ -28,7 +28,7 @@ impl Shared {
         self.pager.as_ref().map_or_else(|| self.memory.budgets(), Pager::budgets)
     }
 
-    /// Whether a budget has changed, as Windows says it.
+    /// Whether a budget has changed, as Windows' notification.
     pub(crate) fn budget_changed(&self) -> bool {
         let by_script = self.pager.as_ref().is_some_and(Pager::take_change);
         let by_hand = self.notices.take_budget();

@@ -65,7 +65,7 @@ impl Calls {
         physical: vk::PhysicalDevice,
         surface: vk::SurfaceKHR,
     ) -> Result<vk::SurfaceCapabilitiesKHR, vk::Result> {
-        // SAFETY: the surface is the instance's and alive, says who made the swap chain.
+        // SAFETY: the surface is the instance's and alive, as the creator of the swap chain promises.
         unsafe { self.surface.get_physical_device_surface_capabilities(physical, surface) }
     }
 }

@@ -58,7 +58,7 @@ impl Arrays {
         Self { kind, each, constants: each.min(most_constants), is_mutable, in_buffer: None }
     }
 
-    /// The same in a buffer, for those stages.
+    /// The same in a buffer, for these stages.
     pub(super) const fn in_buffer(self, stages: vk::ShaderStageFlags) -> Self {
         Self { in_buffer: Some(stages), ..self }
     }
@@ -191,7 +191,7 @@ pub(super) enum Storage {
 pub(super) struct LastKinds(Box<[AtomicU8]>);
 
 impl LastKinds {
-    /// Of nothing that was written so far.
+    /// The initial state: no descriptor is written.
     fn new(arrays: &Arrays, can_be_null: bool) -> Self {
         let mixed = arrays.iter().find(|array| can_be_null && array.only_kind().is_none());
         Self((0..mixed.map_or(0, |array| array.length)).map(|_| AtomicU8::new(0)).collect())
@@ -232,7 +232,7 @@ impl Descriptors {
         });
         let layout = layout.map_err(|result| self.error("vkCreateDescriptorSetLayout", result))?;
         let storage = self.create_storage(&arrays, layout).inspect_err(|_| {
-            // SAFETY: it is new, and nothing was made with it.
+            // SAFETY: it is new, and not in use.
             unsafe { device.destroy_descriptor_set_layout(layout, None) };
         });
         let kinds = LastKinds::new(&arrays, self.limits.contract.null);
@@ -252,7 +252,7 @@ impl Descriptors {
         Ok(Storage::Set { pool, set: sets.first().copied().unwrap_or_default() })
     }
 
-    /// A pool with nothing but a set of each layout.
+    /// A pool with exactly one set of each layout.
     pub(super) fn create_sets(
         &self,
         pool: vk::DescriptorPoolCreateInfo<'_>,
@@ -264,10 +264,10 @@ impl Descriptors {
         let pool = unsafe { device.create_descriptor_pool(&info, None) };
         let pool = pool.map_err(|result| self.error("vkCreateDescriptorPool", result))?;
         let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(layouts);
-        // SAFETY: the pool is new and has room for just these, whose layouts are alive.
+        // SAFETY: the pool is new and has space for exactly these sets, whose layouts are alive.
         let sets = unsafe { device.allocate_descriptor_sets(&info) };
         let sets = sets.map_err(|result| {
-            // SAFETY: it is new, and nothing uses it.
+            // SAFETY: it is new, and not in use.
             unsafe { device.destroy_descriptor_pool(pool, None) };
             self.error("vkAllocateDescriptorSets", result)
         })?;

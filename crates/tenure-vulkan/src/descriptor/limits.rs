@@ -321,7 +321,7 @@ mod tests {
         DescriptorTables::new(&limits, &features, indexing, enabled, 16)
     }
 
-    /// A mutable descriptor counts once, whatever it may be.
+    /// A mutable descriptor counts once, for any kind.
     #[test]
     fn mutable_descriptors_have_all_the_room() {
         let of = |found: &Indexing<'_>, has_constants| {

@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(words, expected, "a set that it does not use");
     }
 
-    /// Whatever the words are, nothing is changed with an error.
+    /// Errors leave any words unchanged.
     #[test]
     fn what_is_no_shader_is_refused() {
         let good = shader(&[[1, 0, 5], [2, 0, 6]]);

@@ -121,7 +121,7 @@ impl SetLayout {
 
     pub(crate) fn destroy(self) {
         if self.is_ours {
-            // SAFETY: by the contract nothing uses it any more.
+            // SAFETY: by the contract it is no longer in use.
             unsafe { self.owner.api.device.destroy_descriptor_set_layout(self.layout, None) };
         }
     }
@@ -136,9 +136,9 @@ impl fmt::Debug for SetLayout {
 /// The most sets of a block.
 const MOST_SETS: u32 = 1 << 16;
 
-/// A descriptor pool with nothing but sets of one layout: a handle for
-/// [`Device::destroy_set_block`](tenure_core::device::Device::destroy_set_block). Dropping it without
-/// that leaks the pool.
+/// A descriptor pool with sets of one layout only: a handle for
+/// [`Device::destroy_set_block`](tenure_core::device::Device::destroy_set_block). Dropping it without that leaks
+/// the pool.
 pub struct SetBlock {
     owner: Arc<Descriptors>,
     pool: vk::DescriptorPool,
@@ -255,8 +255,8 @@ impl SetBlock {
         };
         for SetBinding { binding, kind, count } in self.bindings.iter().copied() {
             let target = WriteTarget { set, binding, element: 0 };
-            // SAFETY: null descriptors are enabled; the set is alive, its layout has just these, and by
-            // the contract nothing uses them.
+            // SAFETY: null descriptors are enabled; the set is alive, its layout has exactly these, and by the
+            // contract they are not in use.
             unsafe { write_nulls(&self.owner, target, kind, count) };
         }
     }

@@ -138,7 +138,7 @@ impl Device {
         self.with_queue(queue, |queue| queue)
     }
 
-    /// The family of a queue; `None` when there is no such queue.
+    /// The family of a queue; `None` if there is no such queue.
     #[must_use]
     pub fn queue_family(&self, queue: QueueId) -> Option<u32> {
         self.parts.queues.list.get(queue.index()).map(|queue| queue.properties.family)
@@ -166,7 +166,7 @@ impl Device {
         &self.parts.queues.own
     }
 
-    /// Calls `run` with a queue while tenure does not use it. `None` when there is no such queue.
+    /// Calls `run` with a queue while tenure does not use it. `None` if there is no such queue.
     ///
     /// For calls that submit nothing: `vkQueueWaitIdle`, labels for debuggers, presentation of images that are
     /// not tenure's. Submissions made here are not counted, so deferred release does not know of them: submit

@@ -128,7 +128,7 @@ unsafe extern "system" fn receive(
     data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
     user: *mut c_void,
 ) -> vk::Bool32 {
-    // SAFETY: both are valid during the call, says the caller; the sink outlives its messenger.
+    // SAFETY: the caller promises that both are valid during the call; the sink outlives its messenger.
     let (data, sink) = unsafe { (data.as_ref(), user.cast::<MessageSink>().as_ref()) };
     if let (Some(data), Some(sink)) = (data, sink) {
         // SAFETY: the strings and the array of objects are valid during the call.
@@ -191,6 +191,6 @@ unsafe fn text(string: *const core::ffi::c_char) -> String {
     if string.is_null() {
         return String::new();
     }
-    // SAFETY: not null, so valid, says the caller.
+    // SAFETY: not null, so the caller promises that it is valid.
     unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }

@@ -56,7 +56,7 @@ pub struct Options {
     /// Where messages of the layers and the driver go. *Default*: events of the `tracing` crate.
     /// Not used with wrapped instances.
     pub sink: Option<MessageSink>,
-    /// The most queues to use, one of each kind at most: 1 for graphics alone. *Default*: 8.
+    /// The maximum number of queues, one of each kind at most: 1 for graphics only. *Default*: 8.
     pub max_queues: usize,
     /// Queues to make for the program's own use, each family once. *Default*: none. Not used with wrapped devices.
     pub own_queues: Vec<OwnQueues>,

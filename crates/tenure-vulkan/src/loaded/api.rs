@@ -96,7 +96,7 @@ calls! {
     }
 }
 
-/// Functions of Vulkan 1.1 that are called whatever is enabled: `ash` ends the program where they are called and missing.
+/// Functions of Vulkan 1.1 that are always called: `ash` aborts the program if a missing one is called.
 const CORE: &[&CStr] = &[
     c"vkGetBufferMemoryRequirements2",
     c"vkGetImageMemoryRequirements2",

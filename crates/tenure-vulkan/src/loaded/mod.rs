@@ -50,7 +50,7 @@ pub(crate) struct Loaded {
     /// The families of all queues that use buffers of tenure's, each once: they share all buffers.
     pub(crate) families: Vec<u32>,
     lost: OnceLock<String>,
-    /// The GPU did not finish in time: nothing is destroyed.
+    /// The GPU did not finish in time: no object is destroyed.
     is_abandoned: AtomicBool,
     owner: Owner,
 }
@@ -99,7 +99,7 @@ impl Loaded {
         DeviceError::Lost { reason: reason.clone() }
     }
 
-    /// Handles mean nothing to other devices.
+    /// Checks the owner, because handles are invalid on other devices.
     pub(crate) fn check_same(&self, other: &Self) -> Result<(), DeviceError> {
         match core::ptr::eq(self, other) {
             true => Ok(()),
@@ -122,7 +122,7 @@ impl Loaded {
     pub(crate) fn name<T: vk::Handle>(&self, handle: T, name: &CString) {
         let Some(functions) = &self.api.names else { return };
         let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(handle).object_name(name);
-        // SAFETY: the object is alive and of this device. A name that is refused is no loss.
+        // SAFETY: the object is alive and of this device. A refused name has no consequences.
         let _refused = unsafe { functions.set_debug_utils_object_name(&info) };
     }
 

@@ -22,7 +22,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) memory: &'a vk::PhysicalDeviceMemoryProperties,
     /// Bytes; `maxMemoryAllocationSize`.
     pub(crate) max_allocation: u64,
-    /// Bytes; `maxBufferSize`, where the device says.
+    /// Bytes; `maxBufferSize`, if the device reports it.
     pub(crate) max_buffer: Option<u64>,
     pub(crate) queues: Vec<QueueProperties>,
     pub(crate) queries: QueryLimits,
@@ -266,7 +266,7 @@ mod tests {
         })
     }
 
-    /// Reserved resources leave what touches unmapped tiles undefined, unless the device says otherwise.
+    /// Reserved resources leave accesses to unmapped tiles undefined, unless the device reports otherwise.
     #[test]
     fn unmapped_tiles_are_defined_where_the_device_is_strict() {
         for (optional, strict, expected) in [

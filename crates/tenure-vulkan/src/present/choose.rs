@@ -10,7 +10,7 @@ use crate::usage::image_usage;
 /// Formats to choose from by default, in order of preference.
 const PREFERRED: [Format; 4] = [Format::Bgra8Srgb, Format::Rgba8Srgb, Format::Bgra8Unorm, Format::Rgba8Unorm];
 
-/// The extent that says that the window has that of its swap chain.
+/// The extent of a surface whose window takes the size of its swap chain.
 const ANY: u32 = u32::MAX;
 
 /// The usage of images.
@@ -79,7 +79,7 @@ fn extent(wanted: [u32; 2], capabilities: &vk::SurfaceCapabilitiesKHR) -> [u32; 
     ]
 }
 
-/// The properties of a chain for the window. Another chain with the same ones is no better.
+/// The properties of a chain for the window. A new chain with the same ones would be no improvement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) extent: [u32; 2],

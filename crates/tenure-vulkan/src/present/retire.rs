@@ -1,4 +1,4 @@
-//! Chains come and go: they are made for a window, replaced, and let go of when that is proven to be safe.
+//! The lifetime of chains: they are made for a window, replaced, and destroyed once that is proven to be safe.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -25,7 +25,7 @@ const MOST_RETIRED: usize = 4;
 /// Layers that drop presentations, as gamescope's, do not signal them at all.
 const FENCE_WAIT: Duration = Duration::from_millis(500);
 
-/// The time after which a swap chain that is dropped looks again whether its images are given back.
+/// The time after which the drop of a swap chain checks again whether its images are freed.
 const RETRY: Duration = Duration::from_millis(1);
 
 /// The parameters of a chain.
@@ -130,8 +130,9 @@ impl Swapchain {
         SharedImage::new(&self.gpu, texture, self.format, index)
     }
 
-    /// Notes whether the window is as the images are, as `call` says. Where it never was, and another chain would be the
-    /// same, this one stays: Android says so of each frame while the screen is rotated and the images are not.
+    /// Notes whether the window matches the images, from the result of `call`. If it never did, and a new chain
+    /// would have the same properties, this one stays: Android reports that for each frame while the screen is
+    /// rotated and the images are not.
     pub(super) fn note_optimal(&mut self, call: Call, is_optimal: bool) {
         let Some(current) = &mut self.current else { return };
         let was_optimal = &mut current.was_optimal[call as usize];
@@ -155,7 +156,7 @@ impl Swapchain {
         self.retired.push(Retired { chain, over_at: None });
     }
 
-    /// Lets go of the image that was handed out, which the program has dropped.
+    /// Releases the image that was handed out, which the program has dropped.
     pub(super) fn let_go(&mut self) -> Result<(), Error> {
         let Some(held) = self.held.take() else { return Ok(()) };
         let ImageProgress { begun, finished } = held.image.progress();
@@ -273,7 +274,7 @@ impl Swapchain {
         }
     }
 
-    /// Gives everything back, when nothing runs any more or the device is lost.
+    /// Frees everything, once the GPU is idle or the device is lost.
     fn end(&mut self) {
         let queues = self.queues().clone();
         self.waited.give_back(&queues);
@@ -349,7 +350,7 @@ impl Waited {
         }
     }
 
-    /// Gives all back, when nothing runs any more.
+    /// Returns all to the pool, once the GPU is idle.
     pub(super) fn give_back(&mut self, queues: &Queues) {
         queues.sync.return_semaphores(self.0.drain(..).map(|(semaphore, _)| semaphore));
     }

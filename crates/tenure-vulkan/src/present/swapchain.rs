@@ -29,7 +29,7 @@ pub(super) enum Window {
     Ready,
     /// It has changed, and its images can still be shown.
     Suboptimal,
-    /// It has changed, and no image can be shown any more.
+    /// It has changed, and images can no longer be shown.
     Outdated,
     /// The program has set an empty size: it is minimised.
     Empty,
@@ -59,7 +59,7 @@ pub(super) struct Lent {
     pub(super) image: Arc<SharedImage<Device>>,
     /// Signalled when the image may be drawn to.
     pub(super) acquired: vk::Semaphore,
-    /// It was shown before: whatever was presented before that is over when it may be drawn to.
+    /// It was shown before: the earlier presentations have ended when it may be drawn to.
     pub(super) was_presented: bool,
 }
 
@@ -126,7 +126,7 @@ pub struct Swapchain {
     pub(super) held: Option<Lent>,
     pub(super) retired: Vec<Retired>,
     pub(super) waited: Waited,
-    /// Signalled, and nothing could be made to wait for them: destroyed at the end.
+    /// Signalled semaphores that no submission could wait for: destroyed at the end.
     pub(super) stray: Vec<vk::Semaphore>,
 }
 
@@ -284,7 +284,7 @@ impl Swapchain {
         let queues = self.queues().clone();
         let timeout = self.gpu.config().frames.timeout;
         let semaphore = queues.take_semaphore().map_err(|source| self.device_error(source))?;
-        // SAFETY: the chain is alive, the semaphore not signalled, and nothing waits for it.
+        // SAFETY: the chain is alive, the semaphore is not signalled, and no submission waits for it.
         let acquired = unsafe {
             let handle = current.chain.handle;
             self.calls.swapchain.acquire_next_image(
@@ -323,7 +323,7 @@ impl Swapchain {
             .map(|semaphore| unsafe { ExternalSemaphore::binary(semaphore) });
         image.arm(Some(acquired.at_stages(PRESENT_STAGES)), Some(rendered));
         self.held = Some(Lent { image: image.clone(), acquired: semaphore, was_presented: *was_presented });
-        // Whatever used it before is done when the semaphore is signalled.
+        // All earlier uses are complete when the semaphore is signalled.
         self.gpu.declare_state(image.texture(), Subresource::All, State::COMMON, &SyncPoint::NONE)?;
         Ok(Some(SwapchainImage::new(image)))
     }
@@ -351,8 +351,8 @@ impl Swapchain {
     /// Shows an image that a recording has [finished](SwapchainImage::finish), on the queue that the recording
     /// was submitted to.
     ///
-    /// When the window has changed meanwhile, the image may not be shown, and [`is_outdated`](Self::is_outdated)
-    /// says so. An image that is refused is handed out again by the next [`acquire`](Self::acquire).
+    /// If the window has changed meanwhile, the image may not be shown, and [`is_outdated`](Self::is_outdated)
+    /// returns true. A refused image is handed out again by the next [`acquire`](Self::acquire).
     ///
     /// All waits of the image must have been submitted. If a recording of the frame waits for a value of a
     /// [timeline semaphore](ExternalSemaphore::timeline) of the program's own, its signal must come before this
@@ -389,7 +389,7 @@ impl Swapchain {
         }
     }
 
-    /// Presents. An error inside says that the image was taken, but will not be shown.
+    /// Presents. An inner error means that the image was taken, but will not be shown.
     fn queue_present(
         &self,
         queue: QueueId,
@@ -417,7 +417,7 @@ impl Swapchain {
         let result = queue.with(|queue| unsafe { self.calls.swapchain.queue_present(queue, &info) });
         match result {
             Err(result) if !is_outdating(result) && result != vk::Result::ERROR_SURFACE_LOST_KHR => {
-                // Nothing was enqueued: the semaphore stays signalled, the fence is not.
+                // The presentation was not enqueued: the semaphore stays signalled, the fence is not.
                 fence.into_iter().for_each(|fence| queues.sync.return_fence(fence));
                 Err(self.failed("vkQueuePresentKHR", result))
             }
@@ -442,7 +442,7 @@ impl Swapchain {
         }
     }
 
-    /// True when the window is not as the images are any more: [resize](Self::resize) it. One event for the results
+    /// True if the window no longer matches the images: [resize](Self::resize) it. One event for the results
     /// `OUT_OF_DATE` and `SUBOPTIMAL`.
     #[must_use]
     pub const fn is_outdated(&self) -> bool {

@@ -170,7 +170,7 @@ impl Timeline {
 pub(crate) fn create_timeline(device: &ash::Device) -> Result<vk::Semaphore, vk::Result> {
     let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
     let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
-    // SAFETY: the device is alive and has timeline semaphores enabled, says the caller.
+    // SAFETY: the caller promises that the device is alive and has timeline semaphores enabled.
     unsafe { device.create_semaphore(&info, None) }
 }
 

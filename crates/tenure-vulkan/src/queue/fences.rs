@@ -23,13 +23,13 @@ type Semaphores = SmallVec<[vk::Semaphore; 4]>;
 struct InFlight {
     /// Complete with it.
     serial: u64,
-    /// Queues with threads that wait for it; the last to let go returns it.
+    /// Shared with threads that wait for it; the last one returns it to the pool.
     fence: Arc<vk::Fence>,
     /// The semaphores that it waited for; free when it is complete.
     waited: Semaphores,
 }
 
-/// A semaphore that will be signalled when a serial is complete, and that nothing waits for yet.
+/// A semaphore that will be signalled when a serial is complete, and that has no waiter yet.
 struct Bridge {
     semaphore: vk::Semaphore,
     serial: u64,
@@ -55,7 +55,7 @@ pub(crate) struct Fences {
 }
 
 impl Fences {
-    /// Gives everything to the pool, when nothing runs any more.
+    /// Returns everything to the pool, once the GPU is idle.
     pub(crate) fn give_back(&mut self, pool: &SyncPool) {
         let state = self.state.get_mut();
         for submission in state.in_flight.drain(..) {
@@ -252,7 +252,7 @@ impl Queues {
         sent.map(|()| Arc::new(fence)).inspect_err(|_| self.sync.return_fence(fence))
     }
 
-    /// Waits until nothing is in flight, bridges included; false when the time is over.
+    /// Waits until the GPU is idle, bridges included; false after the timeout.
     pub(crate) fn drain_fences(&self, fences: &Fences, timeout: Duration) -> Result<bool, DeviceError> {
         let begun = Instant::now();
         loop {

@@ -20,7 +20,7 @@ pub(crate) struct Sync<'a> {
 }
 
 impl<'a> Sync<'a> {
-    /// With serials alone.
+    /// Waits and signals of serials only.
     pub(crate) const fn new(waits: &'a [QueueSerial], signal: u64) -> Self {
         Self { waits, external_waits: &[], external_signals: &[], signal }
     }

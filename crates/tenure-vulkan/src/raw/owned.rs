@@ -12,7 +12,7 @@ mod sealed {
 
     pub trait Sealed: Copy {
         /// # Safety
-        /// The object is of this device, nothing uses it, and nothing uses it afterwards.
+        /// The object is of this device, and neither in use now nor used afterwards.
         unsafe fn destroy(self, device: &Device);
     }
 }
@@ -63,7 +63,8 @@ impl sealed::Sealed for vk::SurfaceKHR {
 /// The program's own Vulkan object, destroyed when this is dropped: immediately, so keep objects that the GPU
 /// uses in a [`Deferred`](tenure_core::Deferred). It keeps the device alive.
 ///
-/// A surface is left alone on a device that came without its loader ([`Raw::entry`](crate::Raw::entry)).
+/// A surface is not destroyed on a device that was wrapped without its loader
+/// ([`Raw::entry`](crate::Raw::entry)).
 ///
 /// ```no_run
 /// use ash::vk;

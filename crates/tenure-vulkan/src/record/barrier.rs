@@ -48,8 +48,8 @@ pub(crate) fn dependency(before: StateUse, after: StateUse, side: Side) -> Depen
 
 /// The dependency between two uses by one queue.
 pub(crate) fn halves(from: Half, to: Half) -> [Half; 2] {
-    // From `COMMON`: nothing was done with it, but something may have been with its memory,
-    // which a barrier or a semaphore orders before the same stages.
+    // From `COMMON`: the resource was not used, but its memory may have been; a barrier or a semaphore orders
+    // these uses before the same stages.
     let fresh = Half { stages: to.stages, access: Access::empty() };
     [if from.stages.is_empty() { fresh } else { from.writes() }, to]
 }
@@ -114,7 +114,7 @@ impl Batch {
         self.push_memory(from, to);
     }
 
-    /// Buffers belong to all families, and change their owner between this device and another alone.
+    /// Buffers belong to all families, and change their owner only between this device and another.
     pub(crate) fn push_buffer_transfer(&mut self, buffer: vk::Buffer, dependency: Dependency) {
         let Dependency { from, to, families, .. } = dependency;
         self.buffers.push(vk::BufferMemoryBarrier2 {

@@ -70,7 +70,7 @@ impl List {
         let buffer = match buffers {
             Ok(buffers) => buffers.first().copied().unwrap_or_default(),
             Err(result) => {
-                // SAFETY: the pool is new, and nothing came from it.
+                // SAFETY: the pool is new, and has no command buffers.
                 unsafe { device.destroy_command_pool(pool, None) };
                 return Err(queues.error("vkAllocateCommandBuffers", result));
             }

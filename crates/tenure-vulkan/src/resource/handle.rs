@@ -25,7 +25,7 @@ pub(crate) enum Backing {
     Reserved(Box<Sparse>),
     /// The presentation engine has them.
     Swapchain(#[expect(dead_code, reason = "keeps the image alive")] Arc<Chain>),
-    /// The program did not say.
+    /// The program did not give it.
     Unknown,
 }
 
@@ -161,7 +161,7 @@ impl Resource {
         }
     }
 
-    /// Handles mean nothing to other devices.
+    /// Checks the owner, because handles are invalid on other devices.
     pub(crate) fn check_device(&self, loaded: &Loaded) -> Result<(), DeviceError> {
         loaded.check_same(&self.owner)
     }

@@ -96,7 +96,7 @@ impl Resources {
         self.check("vkCopyMemoryToImage", result)
     }
 
-    /// Brings the subresources that are written from nothing into a layout.
+    /// Moves the written subresources without contents into a layout.
     fn lay_out(
         &self,
         calls: HostImageCalls,

@@ -270,7 +270,7 @@ impl Resources {
     pub(crate) fn contract(&self, desc: &ResourceDesc, needs: Needs) -> Result<Requirements, DeviceError> {
         let Needs { memory, prefers_dedicated, requires_dedicated } = needs;
         let alignment = memory.alignment.max(self.tables.padding).max(1);
-        // The largest alignments are no granularity.
+        // The largest alignments are not a granularity.
         let rounded = memory.size.checked_next_multiple_of(alignment.min(64 << 10));
         let uses = self.api.uses(OptionalFeatures::DEDICATED_ALLOCATION);
         // Other processes see the whole allocation.
@@ -337,7 +337,7 @@ impl Resources {
         taken.map(drop).map_err(|_| DeviceError::OutOfDeviceMemory { what: "sparseAddressSpaceSize" })
     }
 
-    /// Gives back bytes from [`take_sparse`](Self::take_sparse).
+    /// Returns bytes from [`take_sparse`](Self::take_sparse).
     pub(crate) fn give_sparse(&self, bytes: u64) {
         self.sparse_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }

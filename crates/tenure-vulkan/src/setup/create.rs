@@ -404,7 +404,7 @@ impl Device {
         unsafe { create(adapter, options, features) }
     }
 
-    /// Wraps a device that the program made, and destroys nothing of the program's.
+    /// Wraps a device that the program made, and never destroys the program's objects.
     ///
     /// Its queues are then used for tenure's submissions: the program submits to them only inside
     /// [`Gpu::submit_external`](tenure_core::Gpu::submit_external), and uses them otherwise inside

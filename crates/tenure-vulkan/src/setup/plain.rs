@@ -82,7 +82,7 @@ impl Raw {
             let device = ash::Device::load(instance.fp_v1_0(), device);
             (entry, names_objects, instance, device, Chain::of_device(info), extensions(info))
         };
-        // SAFETY: the physical device is one of the instance's, says the caller.
+        // SAFETY: the caller promises that the physical device belongs to the instance.
         let properties = unsafe { instance.get_physical_device_properties(physical_device) };
         let api_version = instance_version.min(ApiVersion::from_packed(properties.api_version));
         let has = |name: &CStr| extensions.iter().any(|extension| extension.as_c_str() == name);

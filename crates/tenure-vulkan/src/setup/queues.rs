@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(kind(S | DECODE), None);
     }
 
-    /// Everything, copies alone, and compute.
+    /// All capabilities, copies only, and compute.
     fn three_families() -> [Family; 3] {
         let family = |flags, queues| Family {
             flags: vk::QueueFlags::from_raw(flags),

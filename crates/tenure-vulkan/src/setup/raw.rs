@@ -121,7 +121,7 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Device, CreateE
     if api_version < ApiVersion::V1_1 {
         return Err(CreateError::TooOld { found: api_version });
     }
-    // SAFETY: the physical device is one of the instance's, says the caller.
+    // SAFETY: the caller promises that the physical device belongs to the instance.
     let found = unsafe { instance.get_physical_device_queue_family_properties(physical_device) };
     let found: Vec<Family> = found.iter().map(Family::from).collect();
     let enabled = raw.enabled & options.usable();

@@ -22,8 +22,8 @@ use crate::resource::Resources;
 
 const HOST: HandleTypes = HandleTypes::HOST_ALLOCATION_EXT;
 
-/// Memory of the program's own, to be a buffer: a file that is mapped, say, which the GPU then copies from without the
-/// CPU having copied it before.
+/// The program's own memory, for use as a buffer: a mapped file, for example, from which the GPU copies without
+/// an earlier copy by the CPU.
 ///
 /// ```no_run
 /// use std::ptr::NonNull;

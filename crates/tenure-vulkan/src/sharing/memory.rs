@@ -61,8 +61,8 @@ impl std::error::Error for ImportError {
 /// business: by a [`SharedSemaphore`] that one recording signals and the other waits for, or by a message between the
 /// processes that is sent when [`Gpu::wait`] has seen the first submission complete.
 ///
-/// Exported memory counts as that of any committed resource. Imported memory is no new memory: it counts in no budget, and
-/// its resource is one of the adopted ones in reports.
+/// Exported memory counts as that of any committed resource. Imported memory is not new memory: it counts in no
+/// budget, and its resource is one of the adopted ones in reports.
 ///
 /// ```no_run
 /// use std::os::fd::OwnedFd;
@@ -319,12 +319,12 @@ impl Resources {
         handle: &OwnedFd,
         info: &ExportInfo,
     ) -> Result<u32, ShareError> {
-        // Vulkan says so of other kinds alone: an opaque handle is of the type it was exported from.
+        // Vulkan has this query for other kinds only: an opaque handle is of the type it was exported from.
         if info.kind == HandleKind::OpaqueFd {
             return Ok(1_u32.checked_shl(info.memory_type).unwrap_or(0));
         }
         let mut found = vk::MemoryFdPropertiesKHR::default();
-        // SAFETY: the handle is of this kind, says the caller.
+        // SAFETY: the caller promises that the handle is of this kind.
         let result = unsafe {
             (calls.properties)(self.api.handle(), info.kind.vk(), handle.as_raw_fd(), &raw mut found)
         };

@@ -116,7 +116,8 @@ impl SharedSemaphore {
             .semaphore(owned.raw)
             .handle_type(OPAQUE_FD)
             .fd(copy.as_raw_fd());
-        // SAFETY: the semaphore is new and unused, and the handle one of a timeline semaphore, says the caller.
+        // SAFETY: the semaphore is new and unused, and the caller promises that the handle is one of a timeline
+        // semaphore.
         let result = unsafe { (calls.import)(loaded.api.handle(), &raw const info) };
         loaded.check("vkImportSemaphoreFdKHR", result)?;
         let _the_drivers = copy.into_raw_fd();

@@ -49,7 +49,7 @@ impl Content {
         ALL.get(usize::from(byte)).copied().unwrap_or(Self::Nothing)
     }
 
-    /// [`Nothing`](Self::Nothing) for shapes that no view has.
+    /// [`Nothing`](Self::Nothing) for shapes without views.
     pub(crate) fn to_byte(self) -> u8 {
         (0..).zip(ALL).find(|(_, content)| *content == self).map_or(0, |(byte, _)| byte)
     }

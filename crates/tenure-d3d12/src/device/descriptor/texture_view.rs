@@ -59,7 +59,7 @@ fn check_shape(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError
     }
 }
 
-/// The rules that need the view and the texture alone.
+/// The rules that need only the view and the texture.
 pub(crate) fn check(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError> {
     if view.access == TextureAccess::InputAttachment {
         return Err(DeviceError::Unsupported { feature: INPUT_ATTACHMENTS });

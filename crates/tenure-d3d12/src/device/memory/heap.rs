@@ -85,7 +85,7 @@ pub(crate) const SEGMENTS: [DXGI_MEMORY_SEGMENT_GROUP; 2] =
     [DXGI_MEMORY_SEGMENT_GROUP_LOCAL, DXGI_MEMORY_SEGMENT_GROUP_NON_LOCAL];
 
 impl Inner {
-    /// Where Windows does not count, all of the memory is granted and nothing is known to be used.
+    /// If Windows does not report budgets, all of the memory is granted and the usage is 0.
     pub(crate) fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
         self.look()?;
         let heaps = self.properties.memory_heaps.iter().zip(SEGMENTS);

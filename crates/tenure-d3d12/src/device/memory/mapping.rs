@@ -12,7 +12,7 @@ use crate::device::memory::heap::HeapCore;
 use crate::device::memory::requirements::{GPU_ONLY, READBACK, UPLOAD};
 use crate::device::resource::object::Resource;
 
-/// Nothing is read, or nothing was written.
+/// The empty range, for no reads or no writes.
 static NOTHING: D3D12_RANGE = D3D12_RANGE { Begin: 0, End: 0 };
 
 /// A mapped buffer. It keeps the buffer's memory.
@@ -99,7 +99,7 @@ impl Mapping {
 
     /// Ends the access started by `begin`.
     fn end(&self, written: &D3D12_RANGE) {
-        // SAFETY: `begin` has mapped it, and its address is not used any more.
+        // SAFETY: `begin` has mapped it, and its address is no longer used.
         unsafe { self.raw.Unmap(0, Some(&raw const *written)) };
     }
 }

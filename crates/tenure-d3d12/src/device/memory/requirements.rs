@@ -31,7 +31,7 @@ pub(crate) fn bit(memory: MemoryTypeId) -> u32 {
 /// The rule in the error for a refused description.
 const REFUSED: &str = "what ID3D12Device::GetResourceAllocationInfo accepts";
 
-/// Checks `desc` against the limits that are the same whatever the format.
+/// Checks `desc` against the limits that are independent of the format.
 fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), DeviceError> {
     desc.validate()?;
     let has_structures = properties.features.contains(Features::ACCELERATION_STRUCTURES);
@@ -198,7 +198,7 @@ impl Inner {
         if !is_written && !is_shared {
             memory_types |= bit(UPLOAD) | bit(READBACK);
         }
-        // "Acceleration structure memory restrictions" of the DXR specification: default heaps alone.
+        // "Acceleration structure memory restrictions" of the DXR specification: default heaps only.
         let is_structure = info.usage.contains(Usage::ACCELERATION_STRUCTURE);
         if self.caps.gpu_upload_heaps && !is_shared && !is_structure {
             memory_types |= bit(GPU_UPLOAD);

@@ -141,8 +141,7 @@ impl Inner {
         if objects.is_empty() {
             return Ok(());
         }
-        // SAFETY: the objects are alive and of this device, and, says the contract, no work in flight
-        // uses them.
+        // SAFETY: the objects are alive and of this device; by the contract, no work in flight uses them.
         let answer = unsafe { self.raw.Evict(&objects) };
         answer.map_err(|error| self.fail(&error, Asked::Object("ID3D12Device::Evict")))?;
         self.messages.deliver();

@@ -22,7 +22,7 @@ fn inside(resource: &Resource, offset: u64, size: u64) -> Result<(), DeviceError
     check::range(CallRule::InsideResource, offset, size, resource.buffer()?.size)
 }
 
-/// Nothing is copied to upload heaps or from readback heaps.
+/// Checks that copies do not write upload heaps or read readback heaps.
 fn check_direction(src: &Resource, dst: &Resource) -> Result<(), DeviceError> {
     if dst.memory_type == UPLOAD {
         return Err(DeviceError::broken_rule("nothing is copied to an upload heap"));

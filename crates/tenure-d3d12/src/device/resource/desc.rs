@@ -123,7 +123,7 @@ fn buffer(caps: &Caps, info: &BufferInfo) -> Described {
     if is_structure || info.usage.contains(Usage::UNORDERED_ACCESS) {
         flags |= D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS;
     }
-    // Without initial states it takes a flag to say so.
+    // Without initial states it needs a flag instead.
     if is_structure && caps.enhanced_barriers {
         flags |= D3D12_RESOURCE_FLAG_RAYTRACING_ACCELERATION_STRUCTURE;
     }
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn workarounds_reach_what_is_created() {
         let is_zeroed = |made: &Described| !made.committed.contains(D3D12_HEAP_FLAG_CREATE_NOT_ZEROED);
-        // An adapter that nothing is known against.
+        // An adapter without known faults.
         let plain = described(0x1414, 0x8c, depth(Usage::COPY_DST));
         assert!(plain.clear.is_some() && !plain.requires_dedicated && !is_zeroed(&plain));
         // Gen 12: no clear value, and copy destinations get zeroed memory of their own.

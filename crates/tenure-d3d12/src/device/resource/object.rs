@@ -29,7 +29,7 @@ pub(crate) enum Memory {
     Committed,
     /// A range of a heap, which it keeps.
     Placed(Arc<HeapCore>),
-    /// Whatever its tiles are mapped to.
+    /// The mappings of its tiles.
     Reserved(Tiling),
     /// The program's.
     Adopted,
@@ -271,8 +271,8 @@ fn check_texture(raw: &ID3D12Resource, info: &TextureInfo) -> Result<(), DeviceE
 fn memory_type(raw: &ID3D12Resource) -> MemoryTypeId {
     let mut heap = D3D12_HEAP_PROPERTIES::default();
     let mut flags = D3D12_HEAP_FLAGS::default();
-    // SAFETY: both pointers are to locals that outlive the call. It fails for reserved resources,
-    // which are the GPU's alone.
+    // SAFETY: both pointers are to locals that outlive the call. It fails for reserved resources, which only the
+    // GPU accesses.
     if unsafe { raw.GetHeapProperties(Some(&raw mut heap), Some(&raw mut flags)) }.is_err() {
         return GPU_ONLY;
     }

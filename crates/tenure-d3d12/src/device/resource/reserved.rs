@@ -25,7 +25,7 @@ use crate::small_alignment::tile_texels;
 
 /// Bytes of a tile.
 const TILE: u64 = D3D12_TILED_RESOURCE_TILE_SIZE_IN_BYTES as u64;
-/// Tiles lie in default heaps alone.
+/// Tiles are in default heaps only.
 const TILE_TYPES: u32 = 1 << GPU_ONLY.0;
 
 /// The first tier of tiled resources that allows arrays with mips smaller than a tile:
@@ -331,7 +331,7 @@ fn texture_tiling(
         [tiling.WidthInTiles, u32::from(tiling.HeightInTiles), u32::from(tiling.DepthInTiles)]
     };
     let standard = u32::from(packed.NumStandardMips);
-    // Packed mips have no tiles of their own, whatever the driver leaves in their places.
+    // Packed mips have no separate tiles, even if the driver fills in values for them.
     let of_mip = |(index, tiling): (u32, &D3D12_SUBRESOURCE_TILING)| {
         if index % info.mips.max(1) < standard { extent(tiling) } else { [0; 3] }
     };

@@ -22,7 +22,7 @@ pub struct AdapterInfo {
     pub vendor: u32,
     /// PCI device number.
     pub device: u32,
-    /// Of the display driver, where Windows says.
+    /// Of the display driver, if Windows reports it.
     pub driver: Option<DriverVersion>,
     /// Bytes of video memory.
     pub dedicated_video: u64,
@@ -43,7 +43,7 @@ impl AdapterInfo {
     }
 }
 
-/// The build of Windows, whatever version the program says that it was made for.
+/// The build of Windows, independent of the version that the program's manifest declares.
 fn windows_build() -> Option<u32> {
     let size = u32::try_from(size_of::<OSVERSIONINFOW>()).ok()?;
     let mut version = OSVERSIONINFOW { dwOSVersionInfoSize: size, ..Default::default() };

@@ -206,7 +206,7 @@ impl Caps {
     }
 }
 
-/// Wine's vkd3d says that queues for copies have timestamps, and makes no heap for them.
+/// Wine's vkd3d reports timestamps on copy queues, but creates no heap for them.
 fn makes_copy_queue_timestamps(device: &ID3D12Device) -> bool {
     let desc =
         D3D12_QUERY_HEAP_DESC { Type: D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP, Count: 1, NodeMask: 0 };

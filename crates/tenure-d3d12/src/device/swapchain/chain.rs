@@ -57,7 +57,7 @@ impl Chain {
         let raw =
             unsafe { factory.CreateSwapChainForHwnd(queue, window.0, &raw const desc, None, ANY_OUTPUT) }
                 .map_err(|error| match error.code() {
-                    // So says DXGI of a window that a chain has which is not ours.
+                    // DXGI's result for a window with a chain that is not ours.
                     E_ACCESSDENIED => Refusal::Window,
                     _ if !window.exists() => Refusal::Window,
                     _ => Refusal::Device(device.fail(&error, Asked::Object("CreateSwapChainForHwnd"))),
@@ -123,15 +123,15 @@ impl Chain {
     /// present meanwhile.
     pub(super) fn changed(&self) -> Option<Shown> {
         self.occlusion.as_ref().filter(|event| event.is_set())?;
-        // SAFETY: the interface is alive; a test presents nothing.
+        // SAFETY: the interface is alive; a test does not present.
         let answer = unsafe { self.raw.Present(0, DXGI_PRESENT_TEST) };
         answer.is_ok().then(|| Shown::of(answer))
     }
 
-    /// Nothing of tenure refers to its buffers any more.
+    /// tenure must no longer refer to its buffers.
     pub(super) fn resize(&self, device: &Inner, settings: &Settings, size: [u32; 2]) -> Result<(), Refusal> {
         let [width, height] = size;
-        // SAFETY: the interface is alive. Whatever still refers to a buffer makes this fail.
+        // SAFETY: the interface is alive. Any remaining reference to a buffer makes this fail.
         unsafe {
             self.raw.ResizeBuffers(settings.images, width, height, DXGI_FORMAT_UNKNOWN, settings.flags())
         }

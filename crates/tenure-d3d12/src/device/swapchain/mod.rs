@@ -34,7 +34,7 @@ const MAX_LATENCY: u32 = 16;
 /// The images of a window: a flip-model swap chain.
 ///
 /// Each frame [acquires](Self::acquire) an image, draws to it and [presents](Self::present) it. When the window's
-/// size changes, [`is_outdated`](Self::is_outdated) says so and the program [resizes](Self::resize).
+/// size changes, [`is_outdated`](Self::is_outdated) returns true and the program [resizes](Self::resize).
 ///
 /// ```no_run
 /// use tenure_core::present::SwapchainDesc;
@@ -171,7 +171,7 @@ impl Swapchain {
         Ok(Some(SwapchainImage::new(Arc::clone(image))))
     }
 
-    /// Shows an image, after the submission that finished it. A window that cannot be seen is no error: see
+    /// Shows an image, after the submission that finished it. An invisible window is not an error: see
     /// [`is_occluded`](Self::is_occluded).
     ///
     /// # Errors
@@ -189,7 +189,7 @@ impl Swapchain {
         let run = |_: &_| Ok::<_, Error>(chain.present(device, settings));
         let (answer, _counted) = self.gpu.submit_external(Queue::Graphics, &finished, run)?;
         let shown = answer.map_err(|refusal| self.refusal(refusal))?;
-        // With the event, a presentation that is not refused says nothing.
+        // With the event, a successful presentation gives no information.
         if shown != Shown::Seen || !chain.has_occlusion_event() {
             self.note(shown);
         }
@@ -305,7 +305,7 @@ impl Swapchain {
         self.chain.as_ref().map(|chain| chain.waitable().handle())
     }
 
-    /// Says that the program's own wait for the [waitable object](Self::waitable) has ended: the next
+    /// Reports that the program's own wait for the [waitable object](Self::waitable) has ended: the next
     /// [`acquire`](Self::acquire) does not wait.
     pub const fn waited(&mut self) {
         self.is_waited = true;
@@ -448,7 +448,7 @@ impl Drop for Swapchain {
     fn drop(&mut self) {
         self.images.clear();
         let Some(chain) = self.chain.clone() else { return };
-        // Buffers that the program still has keep the chain: nothing is lost by going on.
+        // Buffers that the program still has keep the chain alive, so continuing is safe.
         let timeout = self.gpu.config().frames.shutdown_timeout;
         let _awaited = self.await_destruction(&chain, timeout);
     }

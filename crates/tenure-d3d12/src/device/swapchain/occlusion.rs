@@ -1,4 +1,4 @@
-//! Status codes of DXGI for a window that are no errors.
+//! Status codes of DXGI for a window that are not errors.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::device::queue::Event;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     Seen,
-    /// Nothing of the window can be seen.
+    /// No part of the window is visible.
     Occluded,
     /// The screen has another mode: buffers of the same size may be stretched or converted until they are resized.
     ModeChanged,

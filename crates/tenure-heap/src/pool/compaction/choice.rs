@@ -24,14 +24,14 @@ pub(super) struct Choice {
     pub(super) count: usize,
     /// Used bytes of each block that could be emptied at the beginning of the run, the fewest first.
     emptiest: Vec<u64>,
-    /// Blocks into which something has moved in this run: nothing moves twice.
+    /// Blocks that have received ranges in this run: no range moves twice.
     received: Vec<BlockId>,
     /// Used bytes of blocks that were emptied in this run, and their count.
     done: (u64, usize),
     /// Blocks that could not be emptied.
     stuck: Vec<BlockId>,
     stuck_at: Totals,
-    /// Nothing was to be done then.
+    /// The totals at the last run that had no work.
     idle_at: Option<Totals>,
 }
 

@@ -11,7 +11,7 @@ pub(super) enum State {
     Kept,
     /// All its moves are handed out.
     Leaving,
-    /// It was given back.
+    /// It was removed.
     Gone,
 }
 

@@ -52,7 +52,7 @@ impl Linked {
     }
 
     /// # Safety
-    /// There is such a structure at `at`.
+    /// `at` points to such a structure.
     unsafe fn copied(structure: &'static Structure, at: *const vk::BaseInStructure<'_>) -> Self {
         let mut link = Self::empty(structure);
         let from = at.cast::<u8>().wrapping_add(core::mem::offset_of!(Block, flags)).cast::<vk::Bool32>();
@@ -75,7 +75,7 @@ impl Linked {
 }
 
 impl Chain {
-    /// Copies a chain. Structures at its end that are not known stay where they are.
+    /// Copies a chain. Unknown structures at its end are not copied.
     ///
     /// # Safety
     /// The pointers of the chain are valid, and its end stays valid while the copy is in use.
@@ -90,7 +90,7 @@ impl Chain {
             if seen > LONGEST {
                 return refused("a chain ends", format!("{seen} structures"));
             }
-            // SAFETY: each structure in the chain is valid, says the caller, and begins like this.
+            // SAFETY: the caller promises that each structure in the chain is valid, and begins like this.
             let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
             match known(kind) {
                 Some(structure) => {
@@ -112,7 +112,7 @@ impl Chain {
     /// `info` and its chain are valid.
     pub(super) unsafe fn of_device(info: &vk::DeviceCreateInfo<'_>) -> Self {
         let mut chain = Self { links: Vec::new(), rest: ptr::null_mut() };
-        // SAFETY: the pointer is valid or null, says the caller.
+        // SAFETY: the caller promises that the pointer is valid or null.
         if let Some(features) = unsafe { info.p_enabled_features.as_ref() } {
             let head = vk::PhysicalDeviceFeatures2::default().features(*features);
             // SAFETY: it is the structure of that name.
@@ -120,7 +120,7 @@ impl Chain {
         }
         let mut next = info.p_next.cast::<vk::BaseInStructure<'_>>();
         while !next.is_null() {
-            // SAFETY: each structure in the chain is valid, says the caller, and begins like this.
+            // SAFETY: the caller promises that each structure in the chain is valid, and begins like this.
             let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
             // SAFETY: `s_type` identifies the structure.
             chain.links.extend(known(kind).map(|structure| unsafe { Linked::copied(structure, next) }));
@@ -137,7 +137,7 @@ impl Chain {
     pub(super) unsafe fn copy_to(&self, head: *mut vk::BaseOutStructure<'_>) {
         let mut next = head;
         while !next.is_null() {
-            // SAFETY: each structure in the chain is valid, says the caller, and begins like this.
+            // SAFETY: the caller promises that each structure in the chain is valid, and begins like this.
             let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
             let flags =
                 next.cast::<u8>().wrapping_add(core::mem::offset_of!(Block, flags)).cast::<vk::Bool32>();

@@ -1,4 +1,4 @@
-//! `DiscardResource`: contents that do not matter any more.
+//! `DiscardResource`: contents become undefined.
 
 use tenure_core::device::{CallRule, DeviceError, QueueKind, ResourceDesc, State, Subresource, Usage, check};
 use windows::Win32::Graphics::Direct3D12::D3D12_DISCARD_REGION;

@@ -45,8 +45,9 @@ use crate::device::resource::object::Resource;
 
 /// The driver's subresources for one of ours, in all planes.
 ///
-/// A barrier that discards may name some alone: the first edition of the specification wanted all of them named, as the
-/// page on `D3D12DDI_TEXTURE_BARRIER_FLAGS_0088` still does, and dropped that (commit 51f036f of DirectX-Specs).
+/// A barrier that discards may name single subresources: the first edition of the specification required all of
+/// them, as the page on `D3D12DDI_TEXTURE_BARRIER_FLAGS_0088` still does, and dropped that (commit 51f036f of
+/// DirectX-Specs).
 fn range(info: &TextureInfo, subresource: Subresource) -> D3D12_BARRIER_SUBRESOURCE_RANGE {
     let everything = D3D12_BARRIER_SUBRESOURCE_RANGE {
         IndexOrFirstMipLevel: D3D12_RESOURCE_BARRIER_ALL_SUBRESOURCES,

@@ -57,8 +57,8 @@ pub(super) fn texture_move(stage: Stage, before: State, after: State) -> Option<
     Some(Move { before: stage.of(before), after: stage.of(after), layouts, discard: before.is_empty() })
 }
 
-/// The state through which a texture goes when it takes over memory that other resources have
-/// written, and whether it is discarded there.
+/// The intermediate state of a texture that takes over memory written by other resources, and whether it is
+/// discarded there.
 ///
 /// A barrier may not discard here, because the caches of earlier writes are still being flushed. Instead a command
 /// discards the texture, in the one state that the queue supports for it. Copies need this too, because a copy may
