@@ -79,7 +79,7 @@ pub enum CsvReason {
     DuplicateColumn(&'static str),
     /// The line has no field for a column.
     MissingField(&'static str),
-    /// The field is no number.
+    /// The field is not a number.
     NotANumber {
         /// Its column.
         column: &'static str,

@@ -31,7 +31,7 @@ pub enum PlanError {
         /// Its alignment, in bytes.
         alignment: u64,
     },
-    /// The fixed offsets of two items overlap while both live.
+    /// The fixed offsets of two items overlap while both are alive.
     PinnedConflict {
         /// One of the items.
         item: usize,
@@ -95,7 +95,7 @@ pub enum Fault {
         /// How many offsets.
         offsets: usize,
     },
-    /// The offset is no multiple of the item's alignment.
+    /// The offset is not a multiple of the item's alignment.
     Misaligned {
         /// The item.
         item: usize,
@@ -122,7 +122,7 @@ pub enum Fault {
         /// Its size, in bytes.
         size: u64,
     },
-    /// Two items share bytes while both live.
+    /// Two items share bytes while both are alive.
     Overlap {
         /// One of the items.
         item: usize,

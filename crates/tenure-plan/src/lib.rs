@@ -25,9 +25,9 @@
 //!
 //! # Guarantees
 //!
-//! Every plan is valid, whatever the options: [`check`] shares no code with the planner. A plan comes with
-//! a lower bound of the peak; if the peak equals the bound, `proven` is true, and the plan is optimal. Without
-//! a time limit a plan depends only on the items and the [`Options`], also with several threads.
+//! Every plan is valid, for any options: [`check`] shares no code with the planner. A plan comes with a lower
+//! bound of the peak; if the peak equals the bound, `proven` is true, and the plan is optimal. Without a time
+//! limit a plan depends only on the items and the [`Options`], also with several threads.
 //!
 //! # Algorithm
 //!

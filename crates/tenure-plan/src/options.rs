@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The most threads that a plan uses, whatever the options say.
+/// The maximum number of threads of a plan, for any options.
 pub(crate) const MAX_THREADS: usize = 64;
 
 /// The goal and the budget of a plan. Options that are not set are as in [`Options::default`].

@@ -194,7 +194,7 @@ pub trait BlockSuballocator {
     /// Bytes of the largest free range, exactly. See the implementation for its cost.
     fn largest_free(&self) -> u64;
 
-    /// Whether nothing is allocated. O(1).
+    /// Whether there are no allocations. O(1).
     fn is_empty(&self) -> bool {
         self.free_bytes() == self.capacity()
     }
@@ -217,7 +217,7 @@ pub trait BlockSuballocator {
     /// Checks every internal promise, by walking everything. For tests.
     ///
     /// # Errors
-    /// [`Inconsistency`] says which promise is broken; that is a bug in this crate.
+    /// [`Inconsistency`] with the violated invariant; that is a bug in this crate.
     fn validate(&self) -> Result<(), Inconsistency>;
 }
 

@@ -23,7 +23,7 @@ pub enum AllocError {
         /// The largest size of this allocator, in bytes.
         capacity: u64,
     },
-    /// Nothing free fits now. Freeing something, or adding a block, may help.
+    /// No free range fits now. Freeing allocations, or adding a block, may help.
     Full {
         /// Requested bytes.
         size: u64,

@@ -41,8 +41,8 @@ impl TuneArgs {
     }
 }
 
-/// What a configuration is judged by: its peak and its mean of reserved memory, its driver allocations and its driver
-/// time, each over that of the default.
+/// The criteria for a configuration: its peak and its mean of reserved memory, its driver allocations and its
+/// driver time, each over that of the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Goal {
     /// Memory counts double

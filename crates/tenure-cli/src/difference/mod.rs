@@ -45,7 +45,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Verdict, CliError> {
     })?)
 }
 
-/// Says how many runs of a file are not compared although the other file has runs by their strategy.
+/// Reports the number of runs of a file that are not compared although the other file has runs by their strategy.
 fn complain_of_rest(file: &Path, (runs, others): (&[Run], &[Run]), compared: usize) {
     let is_in_both = |run: &&Run| others.iter().any(|other| other.strategy == run.strategy);
     let rest = runs.iter().filter(is_in_both).count().saturating_sub(compared);

@@ -40,7 +40,7 @@ pub enum PacketData {
     /// A track of the timeline.
     #[prost(message, tag = "60")]
     TrackDescriptor(TrackDescriptor),
-    /// Memory taken, bound or given back.
+    /// Memory allocated, bound or freed.
     #[prost(message, tag = "62")]
     VulkanMemoryEvent(VulkanMemoryEvent),
 }
@@ -51,7 +51,7 @@ pub enum PacketData {
 pub enum SequenceFlags {
     /// None.
     Unspecified = 0,
-    /// Strings begin anew.
+    /// Strings start over.
     IncrementalStateCleared = 1,
     /// The packet refers to strings.
     NeedsIncrementalState = 2,
@@ -103,7 +103,7 @@ pub struct TrackEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
 #[repr(i32)]
 pub enum TrackEventType {
-    /// Nothing.
+    /// Unspecified.
     Unspecified = 0,
     /// A slice begins.
     SliceBegin = 1,
@@ -195,7 +195,7 @@ pub enum CounterUnit {
     SizeBytes = 3,
 }
 
-/// Memory taken, bound or given back: `perfetto.protos.VulkanMemoryEvent`.
+/// Memory allocated, bound or freed: `perfetto.protos.VulkanMemoryEvent`.
 #[derive(Clone, PartialEq, Message)]
 pub struct VulkanMemoryEvent {
     /// The kind of memory.
@@ -265,7 +265,7 @@ pub enum MemoryOperation {
     Bind = 3,
     /// Destroyed, and bound until then.
     DestroyBound = 4,
-    /// Nothing but annotations.
+    /// Only annotations.
     Annotations = 5,
 }
 

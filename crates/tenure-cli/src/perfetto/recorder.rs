@@ -11,7 +11,7 @@ use super::proto::{CounterUnit, MemoryOperation, MemorySource, VulkanMemoryEvent
 use super::writer::{PacketWriter, Track, Value};
 use crate::replay::{Counted, DriverMemory, Gauge, MemoryCall, Moment, Observer, Shape, TICKS_A_FRAME, What};
 
-/// A frame of the timeline is about this long: the recording does not say how long its frames took.
+/// The length of a frame on the timeline: recordings have no frame times.
 const FRAME_NS: u64 = 16_666_667;
 /// A tick of the simulated device.
 pub(super) const TICK_NS: u64 = FRAME_NS / TICKS_A_FRAME;
@@ -37,7 +37,7 @@ pub(super) struct TraceRecorder<W> {
     moves: (u64, u64),
     /// When the replay started an operation that may wait.
     asked: u64,
-    /// The first failure to write; nothing is written after it.
+    /// The first failure to write; later writes are skipped.
     failure: Option<io::Error>,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Subject<'a> {
 }
 
 impl<W: Write> TraceRecorder<W> {
-    /// Begins a trace. Nothing has happened on the device yet.
+    /// Begins a trace. The device must be unused.
     pub(super) fn new(sink: W, device: &Counted<sim::Device>, subject: Subject<'_>) -> io::Result<Self> {
         let mut writer = PacketWriter::new(sink);
         let process = writer.process(subject.name)?;

@@ -14,7 +14,7 @@ pub struct Settings {
     /// The seed of all random choices.
     pub seed: u64,
     /// Buffers and textures that only the GPU uses are created as [movable](tenure::BufferDesc::movable). On real
-    /// devices nothing moves nevertheless, because there the checks pin the resources that they read.
+    /// devices resources do not move, because the checks there pin the ones that they read.
     pub movable: bool,
 }
 

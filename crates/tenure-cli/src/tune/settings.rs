@@ -16,7 +16,7 @@ pub(super) enum Notation {
     Suballocator,
 }
 
-/// A field of the configuration. Values that are no numbers are numbers of variants.
+/// A field of the configuration. Values that are not numbers are numbers of variants.
 pub(super) struct Setting {
     /// The part of [`Config`].
     pub(super) part: &'static str,

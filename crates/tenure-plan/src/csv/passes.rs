@@ -11,7 +11,7 @@ pub struct PassRow {
     pub pass: u64,
     /// Its name.
     pub name: String,
-    /// The queue that it runs on; empty where the line does not say.
+    /// Its queue; empty if the line has none.
     pub queue: String,
 }
 

@@ -7,10 +7,10 @@ use super::domain::Domain;
 use super::nogoods::Fingerprint;
 use crate::problem::Problem;
 
-/// The items that are left in each state, and where they can be placed. A child is a copy of its parent without
-/// one item: nothing has to be undone, and the data that a loop reads is contiguous.
+/// The remaining items in each state, with their possible offsets. A child is a copy of its parent without one
+/// item: nothing has to be undone, and the data that a loop reads is contiguous.
 ///
-/// Each state has sections of its own, as the remaining items need fewer.
+/// Each state has separate sections, as the remaining items need fewer.
 pub(super) struct Arena<T> {
     /// The lowest offset that each item can have.
     pub(super) low: Vec<T>,

@@ -219,8 +219,8 @@ impl<T: Unit> ConflictAnalysis<T> {
         }
     }
 
-    /// Queues the question why all items of a section are too high to be the lowest there. The one that is, `first`,
-    /// has a bound of its own.
+    /// Queues an explanation why all items of a section are too high to be the lowest there. The lowest one,
+    /// `first`, has a separate bound.
     fn explain_section(&mut self, context: StateContext<'_, T>, x: usize, first: Option<(usize, T)>) {
         let view = context.view;
         let least = view.slack(context.domain, context.capacity.most, x) + T::of(1);

@@ -29,8 +29,8 @@ pub(crate) trait Solver: Send {
     fn offsets(&self) -> Vec<u64>;
 }
 
-/// A search for a plan of at most `capacity` bytes, which is no less than the problem's floor. The seed decides
-/// which orders it begins with.
+/// A search for a plan of at most `capacity` bytes, which must be at least the problem's floor. The seed selects
+/// the first orders.
 pub(crate) fn solver(problem: &Problem, capacity: u64, seed: u64) -> Box<dyn Solver + '_> {
     // The greatest numbers in a search are sums of two of these.
     let units = capacity / problem.unit + 1;

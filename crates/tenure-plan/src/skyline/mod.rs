@@ -36,7 +36,7 @@ trait Unplaced {
     /// `fits`.
     fn take(&mut self, segment: Segment, fits: Option<&dyn Fn(u32) -> bool>) -> Option<u32>;
 
-    /// The rank of the first item in order that lies within a segment, whatever its alignment.
+    /// The rank of the first item in order that lies within a segment, for any alignment.
     fn first(&self, segment: Segment) -> Option<u32>;
 
     /// The same among the items whose alignment suits the segment.

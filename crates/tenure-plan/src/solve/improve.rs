@@ -229,7 +229,7 @@ impl<'a> ParallelSearch<'a> {
         let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
             let start = |solver| Builder::new().spawn_scoped(scope, || run(solver));
             let threads: Vec<_> = self.solvers.iter_mut().map(start).collect();
-            // A thread that cannot be started contributes nothing.
+            // A thread that fails to start contributes no result.
             let joined = threads.into_iter().map(|thread| thread.ok()?.join().ok());
             joined.map(|outcome| outcome.unwrap_or(Outcome::Undecided)).collect()
         });

@@ -86,7 +86,7 @@ impl<'a> Sampler<'a> {
                 let threads: Vec<_> = skylines
                     .map(|(at, skyline)| Builder::new().spawn_scoped(scope, move || run(skyline, at)))
                     .collect();
-                // A thread that cannot be started finds nothing.
+                // A thread that fails to start contributes no result.
                 threads.into_iter().map(|thread| thread.ok()?.join().ok().flatten()).collect()
             })
         };

@@ -45,7 +45,7 @@ impl Unit {
     }
 }
 
-/// The least of 1, 2, 5 and their multiples by powers of ten that is no less than `least`.
+/// The least of 1, 2, 5 and their multiples by powers of ten that is at least `least`.
 pub(super) fn round_step(least: f64) -> f64 {
     if !least.is_finite() || least <= 0.0 {
         return 1.0;

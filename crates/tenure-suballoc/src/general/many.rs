@@ -136,8 +136,8 @@ impl GeneralBlocks {
         self.ranges.allocate_in(self.anchors[id as usize], units)
     }
 
-    /// Drops the ranges of blocks that the table has removed and, if nothing is allocated in the other
-    /// blocks either, gives back metadata.
+    /// Drops the ranges of blocks that the table has removed and, if the other blocks are empty, too, frees
+    /// metadata.
     fn forget(&mut self, removed: &[BlockId]) {
         for id in removed {
             self.ranges.remove_range(self.anchors[id.index()]);
@@ -147,7 +147,7 @@ impl GeneralBlocks {
         }
     }
 
-    /// Gives back the memory of the pieces' metadata, if nothing is allocated.
+    /// Frees the memory of the pieces' metadata, if there are no allocations.
     fn give_back_metadata(&mut self) {
         if self.free_bytes() < self.capacity() || !self.ranges.has_grown(self.blocks().count(), self.kept) {
             return;

@@ -33,7 +33,7 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// A slot that is no piece.
+    /// A slot without a piece.
     pub(super) const fn blank(tag: u32) -> Self {
         Self { list_prev: NIL, list_next: NIL, offset: 0, size: 0, prev: NIL, next: NIL, tag, block: 0 }
     }

@@ -22,9 +22,9 @@ use crate::{
 /// # Algorithm
 /// *Units.* Everything is counted in granules, in 32 bits.
 ///
-/// *Classes.* Each hole is in the list of its size class: exact below 256 granules, then 128 steps
-/// per power of two. Two levels of bits say which lists have something, so that "the first class at
-/// or above this size with a hole" is two bit scans.
+/// *Classes.* Each hole is in the list of its size class: exact below 256 granules, then 128 steps per power of
+/// two. Two levels of bits mark the non-empty lists, so that "the first class at or above this size with a hole"
+/// is two bit scans.
 ///
 /// *Search.* The head of the first class that may contain a sufficient hole is tried, then two more heads on the
 /// way to the first class whose holes are all sufficient, including alignment padding, then the head of that.
@@ -91,8 +91,8 @@ impl General {
     /// Manages `0..capacity`, rounded down to whole granules of `granule` bytes.
     ///
     /// # Errors
-    /// [`BlockError`] when the granule is no power of two, or when the capacity is less than one
-    /// granule or more than 2³¹.
+    /// [`BlockError`] if the granule is not a power of two, or if the capacity is less than one granule or more
+    /// than 2³¹.
     pub fn new(capacity: u64, granule: u64) -> Result<Self, BlockError> {
         Self::with_fit(capacity, granule, Fit::Loose)
     }
@@ -119,8 +119,8 @@ impl General {
     /// nodes behind that of the last piece, because handles name slots, which cannot move.
     /// [Reserved](Self::reserve) metadata is freed, too.
     ///
-    /// So it gives back much after a program has freed its latest allocations, and little after it has freed
-    /// scattered ones. O(most pieces at once so far).
+    /// So it frees much after a program has freed its latest allocations, and little after it has freed scattered
+    /// ones. O(peak number of pieces).
     ///
     /// ```
     /// use tenure_suballoc::{General, Suballocator};

@@ -120,8 +120,8 @@ impl Pieces<'_> {
         self.used.clear_if(next == NIL, class);
     }
 
-    /// Turns `padding + units` at the beginning of a hole into a piece in use, and the rest as well if
-    /// it is a sliver. A slot must be vacant. `FIRST` says that the hole is the first of its list.
+    /// Turns `padding + units` at the beginning of a hole into a piece in use, and the rest as well if it is a
+    /// sliver. A slot must be vacant. With `FIRST` the hole is the first of its list.
     ///
     /// The rest keeps the hole's slot, and its position in the list if the class is still the same.
     #[inline(always)]

@@ -11,7 +11,7 @@ pub(super) const MAX_UNITS: u32 = 1 << 31;
 
 /// An allocation also takes the rest of its hole, if that is at most 1/32 of its own size: as a shift.
 pub(super) const ABSORB: u32 = 5;
-/// The shift with which an allocation takes nothing beyond its request.
+/// The shift for allocations that take exactly their request.
 pub(super) const EXACT: u32 = 31;
 
 /// Holes by size class, and pieces by address, of ranges that never merge with one another.
@@ -57,7 +57,7 @@ impl Ranges {
         self.free_units = 0;
     }
 
-    /// Gives back the memory of the nodes behind the last piece, but keeps that of `kept` nodes in all.
+    /// Frees the memory of the nodes behind the last piece, but keeps that of `kept` nodes in all.
     pub(super) fn trim(&mut self, kept: usize) {
         self.slab.trim(kept);
     }

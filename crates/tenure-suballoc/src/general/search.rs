@@ -63,9 +63,9 @@ impl Pieces<'_> {
 impl Ranges {
     /// Continues the search where the first hole does not fit.
     ///
-    /// It tries two more heads on the way to the first class that surely fits, whatever the hole's offset,
-    /// and then the head of that class. If there is no such class, it tries some more holes below it; it
-    /// tries these instead of the two heads if a hole of the sure class might waste much on padding.
+    /// It tries two more heads on the way to the first class that surely fits, for any offset of the hole, and
+    /// then the head of that class. If there is no such class, it tries some more holes below it; it tries these
+    /// instead of the two heads if a hole of the sure class might waste much on padding.
     #[inline(always)]
     pub(super) fn search_on(&self, first: Found, units: u32, align_mask: u32) -> Option<Found> {
         let dear = align_mask > units >> COSTLY_PADDING;

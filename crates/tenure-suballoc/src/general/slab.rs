@@ -70,8 +70,8 @@ impl Slab {
         }
     }
 
-    /// Gives back the memory of vacant slots behind the last piece, but keeps that of `kept` nodes in all. The
-    /// vacant slots before it are used again from the lowest on, so that the next trim can give back more.
+    /// Frees the memory of vacant slots behind the last piece, but keeps that of `kept` nodes in all. The vacant
+    /// slots before it are reused from the lowest on, so that the next trim can free more.
     ///
     /// O(slots).
     pub(super) fn trim(&mut self, kept: usize) {
