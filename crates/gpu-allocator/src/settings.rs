@@ -1,6 +1,6 @@
 //! The settings of allocations and allocators.
 
-/// Who reads and writes an allocation.
+/// The access to an allocation by CPU and GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemoryLocation {
     /// The first suitable type of the driver.

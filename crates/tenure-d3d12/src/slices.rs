@@ -15,9 +15,9 @@ pub(crate) const PLACEMENT: u64 = 512;
 /// Slices of a volume and their footprint in the buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slices {
-    /// Of all slices of the copy, these.
+    /// The slices, out of all slices of the copy.
     pub(crate) slices: Range<u32>,
-    /// Where the footprint begins.
+    /// The start of the footprint.
     pub(crate) offset: u64,
     /// Rows of blocks in a slice of the footprint.
     pub(crate) rows: u32,

@@ -1,4 +1,4 @@
-//! Which textures may lie at the small alignment.
+//! The textures that allow the small alignment.
 //!
 //! Direct3D 12 allows an alignment of 4 KiB instead of 64 KiB for a texture, or 64 KiB instead of 4 MiB if it is
 //! multisampled, if its most detailed mip takes no more than the larger of the two. It estimates that by an

@@ -97,7 +97,7 @@ impl HeapCategory {
     pub const ALL: [Self; 4] = [Self::Any, Self::Buffers, Self::Targets, Self::Textures];
 }
 
-/// How much it matters that memory stays resident in fast memory when that is short.
+/// The importance of keeping memory resident in fast memory when that is short.
 ///
 /// A hint: `VK_EXT_memory_priority`, `ID3D12Device1::SetResidencyPriority`; ignored elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,7 +122,7 @@ pub struct HeapDesc {
     pub memory: MemoryTypeId,
     /// The resources that it may hold.
     pub category: HeapCategory,
-    /// How much it matters that it stays in fast memory.
+    /// The importance of keeping it in fast memory.
     pub priority: Priority,
 }
 

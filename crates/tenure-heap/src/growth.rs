@@ -53,7 +53,7 @@ pub struct Growth {
     pub alignment: u64,
     /// The shape of the sizes.
     pub shape: BlockShape,
-    /// How often the size is halved when the driver refuses.
+    /// The number of halvings of the size when the driver refuses.
     pub halvings: u32,
 }
 

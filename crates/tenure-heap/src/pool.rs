@@ -24,7 +24,7 @@ pub struct Unfit<B> {
 /// Totals of a pool. Bytes, except for `allocations`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolTotals {
-    /// Of the blocks that it has at this moment.
+    /// The bytes of its current blocks.
     pub capacity: u64,
     /// Bytes of live ranges, with rounding and alignment padding.
     pub used: u64,

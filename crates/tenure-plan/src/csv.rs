@@ -65,12 +65,12 @@ pub enum CsvReason {
     LineTooLong,
     /// It is not text.
     InvalidUtf8 {
-        /// How many bytes of the line are valid UTF-8.
+        /// The number of bytes of the line that are valid UTF-8.
         valid_bytes: usize,
     },
     /// There are more than [`MAX_READ`] items before it, or more than fit into memory.
     TooManyItems {
-        /// How many were read.
+        /// The number of items read.
         read: usize,
     },
     /// The header lacks a column.
@@ -214,7 +214,7 @@ fn read_line(source: &mut impl BufRead, bytes: &mut Vec<u8>) -> Result<bool, Csv
     if text.len() > MAX_LINE_BYTES { Err(CsvReason::LineTooLong) } else { Ok(read > 0) }
 }
 
-/// Where in a line each column is.
+/// The position of each column in a line.
 struct Columns {
     id: usize,
     lower: usize,
@@ -274,7 +274,7 @@ impl Columns {
     }
 }
 
-/// Where a column is.
+/// The position of a column.
 fn find(names: &[&str], column: &'static str) -> Result<Option<usize>, CsvReason> {
     let mut places = (0..names.len()).filter(|&at| names[at] == column);
     match (places.next(), places.next()) {

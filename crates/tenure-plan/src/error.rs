@@ -92,7 +92,7 @@ pub enum Fault {
     Count {
         /// The number of items.
         items: usize,
-        /// How many offsets.
+        /// The number of offsets.
         offsets: usize,
     },
     /// The offset is not a multiple of the item's alignment.

@@ -22,9 +22,9 @@ pub struct Options {
     /// The sufficient peak, in bytes over all classes. The first plan within it is returned, or the best one
     /// found if there is none. Without a capacity the peak is minimised.
     pub capacity: Option<u64>,
-    /// How many placements to try at most. The first pass, which makes a valid plan, does not count; where items
-    /// should [keep their offsets](Self::stability), neither does one more pass, nor do any of the passes over up
-    /// to 1,024 items.
+    /// The maximum number of placements to try. The first pass, which makes a valid plan, does not count; if
+    /// items should [keep their offsets](Self::stability), neither does one more pass, nor do any of the passes
+    /// over up to 1,024 items.
     pub nodes: u64,
     /// How long the whole call should take at most. The first pass is always made; with `n` items it takes
     /// O(n log n), and is all that a call takes with a limit of 0.

@@ -11,7 +11,7 @@ pub(crate) enum Key {
     Load,
     /// The length of its lifetime.
     Width,
-    /// How many sections it covers.
+    /// The number of sections it covers.
     Sections,
     /// Width times size.
     Area,

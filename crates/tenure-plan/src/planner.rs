@@ -39,7 +39,8 @@ pub fn plan(items: &[Item], options: &Options) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// How many threads are used. With a time limit, more threads than processors would delay each other beyond it.
+/// The number of threads to use. With a time limit, more threads than processors would delay each other beyond
+/// it.
 fn threads(options: &Options) -> usize {
     let threads = options.threads.clamp(1, MAX_THREADS);
     match options.time {

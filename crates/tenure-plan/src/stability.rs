@@ -64,7 +64,7 @@ fn part_of(bytes: u64, thousandths: u32) -> u64 {
 struct Settled<'a> {
     items: &'a [Item],
     origin: &'a [u32],
-    /// Where each item of `origin` is kept.
+    /// The kept offset of each item of `origin`.
     kept: Vec<Option<u64>>,
     space: ClassPlanner,
 }

@@ -68,7 +68,7 @@ fn add_objects(columns: &mut Columns, history: &History) {
         columns.add(format!("object.{name}"), Coding::Plain, &collect(objects, value));
     };
     plain("life", &|object| span(object.born, object.dropped));
-    // Where it was not dropped, it was not released.
+    // An object that was not dropped was not released.
     plain("wait", &|object| if object.dropped == NEVER { 0 } else { span(object.dropped, object.released) });
     plain("name", &|object| object.name.into());
     plain("tag", &|object| object.tag.into());

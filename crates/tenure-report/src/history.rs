@@ -160,7 +160,7 @@ pub struct HeapSample {
     pub transient: u64,
     /// The part of `pools` that is allocated or waits for release.
     pub used: u64,
-    /// Of `pools`, empty blocks that are kept.
+    /// The empty blocks in `pools` that are kept.
     pub idle: u64,
 }
 

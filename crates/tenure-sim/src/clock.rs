@@ -79,8 +79,8 @@ impl SharedClock {
 /// Ticks that a command takes.
 const COMMAND_TICKS: u64 = 10;
 
-/// Where the counter of ticks begins: a clock of 36 bits soon begins again at 0, as on a device that has been
-/// running for an hour.
+/// The first value of the counter of ticks: a clock of 36 bits soon wraps, as on a device that has been running
+/// for an hour.
 const FIRST_TICK: u64 = (1 << 36) - 500;
 
 /// The GPU's clock, which all queues share.

@@ -73,7 +73,7 @@ impl IntervalSet {
         self.0.iter().map(|(&start, &end)| start..end)
     }
 
-    /// How many bytes are in the set.
+    /// The number of bytes in the set.
     pub(crate) fn bytes(&self) -> u64 {
         self.iter().map(|range| range.end - range.start).sum()
     }

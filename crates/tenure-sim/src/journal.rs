@@ -26,7 +26,7 @@ pub enum Step {
     Transition {
         /// The resource.
         resource: u64,
-        /// Which part of it.
+        /// The part of it.
         subresource: Subresource,
         /// The state before.
         before: State,

@@ -1,4 +1,4 @@
-//! Where the texels of a resource lie among its bytes.
+//! The linear layout of a resource's texels.
 //!
 //! Real GPUs swizzle; here rows of blocks follow one another, slices follow rows, stencil follows
 //! depth, mips follow slices, layers follow mips. Reserved textures do the same within each tile, and tiles follow
@@ -47,7 +47,7 @@ pub(crate) struct Run {
     pub(crate) slice: u64,
     /// Bytes from the row's beginning within the region.
     pub(crate) column: u64,
-    /// Where it lies in the resource.
+    /// Its offset in the resource.
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
 }

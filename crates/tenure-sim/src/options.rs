@@ -7,7 +7,7 @@ use crate::hazard::Checks;
 use crate::paging::Paging;
 use crate::profile::Profile;
 
-/// How far the queues run behind the CPU. See the [crate documentation](crate#time).
+/// The lag of the queues behind the CPU. See the [crate documentation](crate#time).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lag {
     /// Every submission is done when `submit` returns, unless it waits for another queue.
@@ -55,11 +55,11 @@ macro_rules! setters {
 pub struct Options {
     /// The hardware to be.
     pub profile: Profile,
-    /// Where all chance comes from. *Default*: 0.
+    /// The seed of all randomness. *Default*: 0.
     pub seed: u64,
-    /// How far the queues run behind. *Default*: two ticks.
+    /// The lag of the queues. *Default*: two ticks.
     pub lag: Lag,
-    /// Which checks are made. *Default*: all.
+    /// The enabled checks. *Default*: all.
     pub checks: Checks,
     /// Whether the executed steps that concern barriers are recorded for [`Device::take_journal`]. Unbounded:
     /// take it regularly. *Default*: no.

@@ -17,7 +17,7 @@ use crate::shared::Shared;
 /// requires.
 const KEPT: usize = 256;
 
-/// How far a fence is.
+/// The progress of a fence.
 #[derive(Default)]
 pub(crate) struct Progress {
     value: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Progress {
     /// The values reached, each with the number of the signalling device and the submissions there that are
     /// ordered before it.
     reached: VecDeque<(u64, u64, Clock)>,
-    /// Of a binary semaphore, the waits submitted.
+    /// The number of submitted waits, for a binary semaphore.
     waits: u64,
     is_binary: bool,
     /// Other devices signal it as well, in any order of submission: values rise when they are signalled.

@@ -44,7 +44,7 @@ pub(crate) struct Shared {
     /// Samplers alive.
     pub(crate) samplers: AtomicU32,
     pub(crate) memory: DriverMemory,
-    /// Where paging is simulated.
+    /// The paging simulation, if enabled.
     pub(crate) pager: Option<Pager>,
     pub(crate) hazards: HazardLog,
     pub(crate) faults: FaultState,

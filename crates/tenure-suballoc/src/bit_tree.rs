@@ -13,7 +13,7 @@ const MAX_LEVELS: usize = 6;
 #[derive(Debug)]
 pub(crate) struct BitTree {
     words: Vec<u64>,
-    /// Where each level begins in `words`, from the members up.
+    /// The start of each level in `words`, from the members up.
     starts: [u32; MAX_LEVELS],
     levels: usize,
 }

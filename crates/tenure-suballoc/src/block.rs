@@ -11,7 +11,7 @@ use crate::{AllocError, BlockError, BlockId, FilledPiece, FreeError, Handle, Inc
 pub struct BlockAllocation {
     /// The block that it lies in.
     pub block: BlockId,
-    /// Where it begins, in bytes from the start of the block; a multiple of the alignment.
+    /// Its offset, in bytes from the start of the block; a multiple of the alignment.
     pub offset: u64,
     /// The usable bytes from `offset` on: at least the requested size.
     pub size: u64,
@@ -27,7 +27,7 @@ pub struct BlockAllocation {
 pub struct BlockFreed {
     /// The block that it lay in.
     pub block: BlockId,
-    /// Where it began, in bytes from the start of the block.
+    /// Its offset, in bytes from the start of the block.
     pub offset: u64,
     /// Bytes that it could use.
     pub size: u64,

@@ -1,4 +1,4 @@
-//! Which blocks exist, how much of each is used, and which have been empty for how long.
+//! The table of blocks, with the use of each, and the age of empty ones.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;

@@ -63,7 +63,7 @@ pub struct Buddy {
     units: u32,
     /// The free blocks of each order, by their index within the order.
     free: Vec<BitTree>,
-    /// Which orders have a free block.
+    /// The orders with a free block, one bit each.
     free_orders: u32,
     /// For the first smallest block of each block in use: how often it was used, and the order plus
     /// one. The order bits are 0 everywhere else.

@@ -42,13 +42,13 @@ use crate::suballocator::{align_up, check_request};
 #[derive(Clone, Debug)]
 pub struct Ring<M> {
     capacity: u64,
-    /// Where the next allocation begins.
+    /// The offset of the next allocation.
     head: u64,
     /// The end of the free range at the head.
     limit: u64,
     /// The oldest byte in use, below `capacity`.
     tail: u64,
-    /// Where the head was when `used` and `open` were settled: at or below it.
+    /// The head's position when `used` and `open` were settled: at or below it.
     settled: u64,
     /// Bytes from tail to head, with all that was skipped.
     used: u64,
@@ -63,7 +63,7 @@ struct Frame<M> {
     bytes: u64,
 }
 
-/// Where an allocation would be placed.
+/// The position of a possible allocation.
 struct Candidate {
     offset: u64,
     /// Bytes that it takes: padding or the skipped end, and the size.

@@ -8,7 +8,7 @@ use crate::{AllocError, FreeError, Handle, Inconsistency};
 /// A range that was allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// Where it begins, in bytes from the start of the managed range; a multiple of the alignment.
+    /// Its offset, in bytes from the start of the managed range; a multiple of the alignment.
     pub offset: u64,
     /// The usable bytes from `offset` on: at least the requested size.
     pub size: u64,
@@ -22,7 +22,7 @@ pub struct Allocation {
 /// A freed range, with the fields of its [`Allocation`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freed {
-    /// Where it began, in bytes from the start of the managed range.
+    /// Its offset, in bytes from the start of the managed range.
     pub offset: u64,
     /// Bytes that it could use.
     pub size: u64,

@@ -10,7 +10,7 @@ use tenure_core::device::{CallRule, DeviceError, TextureInfo, TileLayout, TileRe
 use crate::loaded::TILE;
 use crate::memory::Memory;
 
-/// Where the bytes of a tile are.
+/// The memory of a tile.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) memory: Arc<Memory>,

@@ -66,7 +66,7 @@ impl ShaderStages {
         let mut geometry = Stages::VERTEX_SHADER
             | on(api.features.tessellation_shader, tessellation)
             | on(api.features.geometry_shader, Stages::GEOMETRY_SHADER);
-        // Which of their stages are enabled is not known; this covers all of them.
+        // The enabled stages are unknown; this includes all of them.
         if api.has_extension(ash::ext::mesh_shader::NAME) || api.has_extension(ash::nv::mesh_shader::NAME) {
             geometry = Stages::ALL_GRAPHICS;
         }
@@ -155,7 +155,7 @@ const SHADERS: Stages = Stages::from_raw(
 /// The meaning of each bit of a state, in the order of the bits.
 type Meanings = [(Stages, Access); State::all().bits().count_ones() as usize];
 
-/// Where the meaning of one bit is.
+/// The index of one bit's meaning.
 const fn index(bit: State) -> usize {
     bit.bits().trailing_zeros() as usize
 }

@@ -18,7 +18,7 @@ use crate::sparse::{Sparse, Target, Tile, TilePart};
 #[derive(Default)]
 struct Changes<'a> {
     list: Vec<Change<'a>>,
-    /// Where a tile is in the list.
+    /// The index of each tile in the list.
     index: HashMap<(Object, u64), usize>,
 }
 

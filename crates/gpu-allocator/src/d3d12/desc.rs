@@ -47,7 +47,7 @@ pub enum ResourceStateOrBarrierLayout {
 pub struct ResourceCreateDesc<'a> {
     /// For people: reports and leaks.
     pub name: &'a str,
-    /// Who reads and writes it.
+    /// The access by CPU and GPU.
     pub memory_location: MemoryLocation,
     /// Its category.
     pub resource_category: ResourceCategory,
@@ -68,7 +68,7 @@ pub struct ResourceCreateDesc<'a> {
 pub struct AllocationCreateDesc<'a> {
     /// For people: reports and leaks.
     pub name: &'a str,
-    /// Who reads and writes it.
+    /// The access by CPU and GPU.
     pub location: MemoryLocation,
     /// Bytes, as the device reports them.
     pub size: u64,
@@ -106,11 +106,11 @@ pub struct AllocatorCreateDesc {
     pub allocation_sizes: AllocationSizes,
 }
 
-/// Where a resource's memory comes from.
+/// The source of a resource's memory.
 pub enum ResourceType<'a> {
     /// Dedicated memory from the driver.
     Committed {
-        /// Which memory.
+        /// The kind of memory.
         heap_properties: &'a D3D12_HEAP_PROPERTIES,
         /// The purpose of the memory.
         heap_flags: D3D12_HEAP_FLAGS,

@@ -102,7 +102,7 @@ impl Heaps {
     pub(super) fn new(device: ID3D12Device, faults: Faults) -> Result<Self> {
         let options: D3D12_FEATURE_DATA_D3D12_OPTIONS = query(&device, D3D12_FEATURE_D3D12_OPTIONS)?;
         let architecture: D3D12_FEATURE_DATA_ARCHITECTURE = query(&device, D3D12_FEATURE_ARCHITECTURE)?;
-        // Where the CPU and the GPU share their memory, Windows counts all of it as the GPU's own.
+        // If the CPU and the GPU share their memory, Windows counts all of it as the GPU's own.
         let beside = if architecture.UMA.as_bool() { 0 } else { 1 };
         let mapped = MemoryFlags::HOST_VISIBLE | MemoryFlags::HOST_COHERENT;
         let properties = HeapProperties {

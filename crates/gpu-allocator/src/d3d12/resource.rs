@@ -32,7 +32,7 @@ pub struct Resource {
     /// Its memory, unless it is committed.
     pub allocation: Option<Allocation>,
     resource: Option<ID3D12Resource>,
-    /// Who reads and writes it.
+    /// The access by CPU and GPU.
     pub memory_location: MemoryLocation,
     /// Bytes.
     pub size: u64,

@@ -77,7 +77,7 @@ impl Row<'_> {
         self.from.saturating_add(self.width).min(self.block.size)
     }
 
-    /// How much of a full row is to the left of a byte.
+    /// The part of a full row to the left of a byte.
     fn share(&self, byte: u64) -> f32 {
         (byte.saturating_sub(self.from) as f64 / self.width as f64) as f32
     }

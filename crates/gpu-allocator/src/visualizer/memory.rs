@@ -15,7 +15,7 @@ pub(crate) struct LiveView {
     /// Bytes.
     pub(crate) size: u64,
     pub(crate) is_linear: bool,
-    /// Where it was allocated, if that is kept; its text takes long to make.
+    /// The stack of its allocation, if kept; converting it to text is slow.
     pub(crate) trace: Option<Arc<Backtrace>>,
 }
 

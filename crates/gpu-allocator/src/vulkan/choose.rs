@@ -1,4 +1,4 @@
-//! Which memory types to try for an allocation, and how it must lie.
+//! The choice of memory types, category and alignment for an allocation.
 
 use ash::vk;
 use smallvec::SmallVec;

@@ -22,15 +22,15 @@ pub(super) struct Heap {
     size: u64,
 }
 
-/// Where a heap is, for the driver and for the CPU.
+/// The driver's handle and the CPU address of a heap.
 #[derive(Clone, Debug)]
 pub(super) struct Address {
     pub(super) memory: vk::DeviceMemory,
     pub(super) mapped: Option<Mapping>,
 }
 
-/// Where the memory of a heap is mapped. The heap has one, and so has each allocation in it: slices of the memory
-/// borrow the allocation, not the allocator, so that memory is not freed while an allocation has one.
+/// The mapping of a heap's memory. The heap has a reference, and so has each allocation in it: slices of the
+/// memory borrow the allocation, not the allocator, so that memory is not freed while an allocation has one.
 #[derive(Clone, Debug)]
 pub(super) struct Mapping {
     pub(super) base: MappedPtr,

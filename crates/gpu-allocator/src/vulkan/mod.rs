@@ -44,7 +44,7 @@ pub struct AllocationCreateDesc<'a> {
     pub name: &'a str,
     /// The resource's requirements, as Vulkan reports them.
     pub requirements: vk::MemoryRequirements,
-    /// Who reads and writes it.
+    /// The access by CPU and GPU.
     pub location: MemoryLocation,
     /// True for buffers and linear images, false for images with optimal tiling.
     pub linear: bool,

@@ -25,13 +25,13 @@ pub(crate) struct ReportArgs {
     /// The hardware that the simulated device imitates [default: d3d12-tier2]
     #[arg(long, value_name = "NAME", value_parser = profile)]
     pub(crate) profile: Option<sim::Profile>,
-    /// Where resources go
+    /// The placement of resources
     #[arg(long, value_enum, default_value_t = StrategyName::Pooled)]
     pub(crate) strategy: StrategyName,
     /// Frames that the CPU may be ahead of the GPU
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub(crate) frames_in_flight: u32,
-    /// Where all chance comes from
+    /// The seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
     /// With --perfetto: what only the GPU uses may move, so that compaction shows

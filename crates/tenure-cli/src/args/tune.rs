@@ -54,7 +54,7 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    /// How much the peak and the mean of memory, allocations and time count.
+    /// The weights of the peak and the mean of memory, allocations and time.
     pub(crate) const fn weights(self) -> [f64; 4] {
         match self {
             Self::Balanced => [1.0, 1.0, 1.0, 1.0],

@@ -57,7 +57,7 @@ enum Unit {
     Share,
 }
 
-/// Which value is better.
+/// The better direction of a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Better {
     Less,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-/// How often the sign of work changes.
+/// The interval between the spinner's steps.
 const SPIN: Duration = Duration::from_millis(100);
 
 /// A progress bar on standard error, removed when it is dropped; invisible if standard error is not a terminal.

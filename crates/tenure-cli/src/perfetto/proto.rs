@@ -138,10 +138,10 @@ pub struct TrackDescriptor {
     /// Its name.
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
-    /// Of the track of a process.
+    /// The process of a process track.
     #[prost(message, optional, tag = "3")]
     pub process: Option<ProcessDescriptor>,
-    /// Of the track of a counter.
+    /// The counter of a counter track.
     #[prost(message, optional, tag = "8")]
     pub counter: Option<CounterDescriptor>,
     /// How the tracks below are ordered.
@@ -245,9 +245,9 @@ pub enum MemorySource {
     Device = 2,
     /// Device memory, when it is allocated.
     DeviceMemory = 3,
-    /// That of a buffer.
+    /// The memory of a buffer.
     Buffer = 4,
-    /// That of an image.
+    /// The memory of an image.
     Image = 5,
 }
 

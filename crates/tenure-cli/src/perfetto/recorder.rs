@@ -62,7 +62,7 @@ struct HeapCounters {
 
 /// A live object of the program.
 struct Object {
-    /// How many were created before it.
+    /// The number of objects created before it.
     number: usize,
     source: MemorySource,
     bytes: u64,

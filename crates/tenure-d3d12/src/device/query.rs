@@ -124,7 +124,7 @@ impl QueryHeap {
         self.raw().ok_or(DeviceError::broken_rule(CallRule::QueryRanged))
     }
 
-    /// Where a list writes the size of a compacted acceleration structure.
+    /// The address to which a list writes the size of a compacted acceleration structure.
     pub(crate) fn size_address(&self, list: &List, query: u32) -> Result<u64, DeviceError> {
         self.check_device(&list.device)?;
         self.desc.check_compacted_size(list.queue, query)?;

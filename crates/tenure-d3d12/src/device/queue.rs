@@ -132,12 +132,12 @@ impl Inner {
         Ok(found)
     }
 
-    /// Where the fence of a queue is.
+    /// The current value of a queue's fence.
     fn reached(&self, queue: &Queue) -> Result<u64, DeviceError> {
         self.value_of(&queue.fence)
     }
 
-    /// Where a fence is.
+    /// The current value of a fence.
     pub(crate) fn value_of(&self, fence: &ID3D12Fence) -> Result<u64, DeviceError> {
         // SAFETY: the interface is alive.
         let value = unsafe { fence.GetCompletedValue() };

@@ -41,9 +41,9 @@ pub struct Exported {
 pub enum ShareError {
     /// It was created on another adapter than the importer's.
     OtherAdapter {
-        /// Where it was exported.
+        /// The exporter's adapter.
         exporter: AdapterId,
-        /// Where it was to be imported.
+        /// The importer's adapter.
         importer: AdapterId,
     },
     /// The resource was not created to be shared: its usage lacks `SHARED`.

@@ -1,4 +1,4 @@
-//! How many layers a 2D array needs on drivers that reserve too little for its compression.
+//! The number of layers of a 2D array on drivers that reserve too little for its compression.
 //!
 //! Such a driver reserves 1/256 of the texture's size by its own calculation, in whole pages, in which each
 //! layer's bytes are rounded up to 16 KiB; in truth the texture takes whole tiles of 64 KiB (Intel's manual of

@@ -51,9 +51,9 @@ pub struct AdapterId {
     pub vendor: u32,
     /// PCI device number.
     pub device: u32,
-    /// Of the display driver. `None` if Windows does not report it: then every version is assumed.
+    /// The version of the display driver. `None` if Windows does not report it: then every version is assumed.
     pub driver: Option<DriverVersion>,
-    /// Of Windows, such as 22631. `None` if unknown: then every build is assumed.
+    /// The build of Windows, such as 22631. `None` if unknown: then every build is assumed.
     pub windows_build: Option<u32>,
 }
 
@@ -64,7 +64,7 @@ pub const AMD: u32 = 0x1002;
 /// NVIDIA's vendor number.
 pub const NVIDIA: u32 = 0x10de;
 
-/// Which drivers have a fault.
+/// The driver versions with a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Drivers {
     /// All that are known.
@@ -77,7 +77,7 @@ pub enum Drivers {
     From(DriverVersion),
 }
 
-/// Which resources a fault concerns.
+/// The resources that a fault concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Resources {
     /// Buffers and textures.

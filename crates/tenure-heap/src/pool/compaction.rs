@@ -23,7 +23,7 @@ pub struct RangeNeeds {
     pub alignment: u64,
 }
 
-/// How much one call of [`Pool::compact`] may do.
+/// The limits of one call of [`Pool::compact`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactionBudget {
     /// Bytes that the moves copy. The first move of a call ignores this limit, so that every range can be moved
@@ -46,7 +46,7 @@ pub struct RangeMove {
     pub size: u64,
 }
 
-/// How far the emptying of blocks has come.
+/// The progress of emptying blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     /// Idle.

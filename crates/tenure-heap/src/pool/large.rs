@@ -29,7 +29,7 @@ pub(super) struct LargeBlocks {
     frame: u64,
     /// The bytes and the frame of the last removed block, if it had not been empty for long.
     given_back: Option<(u64, u64)>,
-    /// How often they were needed again soon, see [`COUNT`].
+    /// The weighted number of blocks needed again soon, see [`COUNT`].
     count: u64,
     /// Sizes share blocks before this frame.
     shared_until: u64,

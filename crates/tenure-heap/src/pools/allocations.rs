@@ -27,7 +27,7 @@ impl Suballocation {
     }
 }
 
-/// Where a range lies.
+/// The memory of a range.
 pub(super) enum Backing<H> {
     Pooled(Suballocation),
     Dedicated(HeapBlock<H>),

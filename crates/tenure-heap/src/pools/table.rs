@@ -13,7 +13,7 @@ const BLOCK_ALIGNMENT: u64 = 64 << 10;
 /// Allocations that a pool's suballocator reserves metadata for from the start, so that none of them has to
 /// allocate metadata.
 const ROOM: usize = 128;
-/// How often the size of a new block is halved when the driver refuses.
+/// The number of halvings of a new block's size when the driver refuses.
 const HALVINGS: u32 = 3;
 
 /// The properties that ranges must share to share a heap.
@@ -47,7 +47,7 @@ impl PoolKey {
         }
     }
 
-    /// How much it matters that its heaps stay in fast memory.
+    /// The importance of keeping its heaps in fast memory.
     pub(super) const fn priority(self) -> Priority {
         match self.category {
             HeapCategory::Targets => Priority::High,

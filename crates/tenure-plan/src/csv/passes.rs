@@ -59,7 +59,7 @@ pub fn read_passes(mut source: impl BufRead) -> Result<Vec<PassRow>, CsvError> {
     Ok(passes)
 }
 
-/// Where in a line each column is.
+/// The position of each column in a line.
 struct Columns {
     pass: usize,
     name: usize,

@@ -30,7 +30,7 @@ pub(super) struct Arena<T> {
     remaining: Vec<T>,
     /// For each section, two items that may be low enough to be the lowest there.
     candidates: Vec<[u32; 2]>,
-    /// How many items continue into the next section.
+    /// The number of items that continue into the next section.
     crossing: Vec<u32>,
     /// The section of the problem that corresponds to each section.
     origin: Vec<u32>,
@@ -55,7 +55,7 @@ pub(super) struct Node {
     pub(super) top: Top,
 }
 
-/// How much of the arena is in use.
+/// The used part of the arena.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Top {
     items: usize,

@@ -92,7 +92,7 @@ impl<T: Unit> Domain<T> {
 
 /// A capacity in bytes, as seen in units.
 pub(super) struct Capacity<T> {
-    /// Where the highest item ends at most, with its padding.
+    /// The maximum end of the highest item, with its padding.
     pub(super) most: T,
     /// The padding of each; empty if none is padded.
     each: Vec<T>,

@@ -111,11 +111,11 @@ pub(super) enum SearchKey {
     Load,
     /// The length of its lifetime.
     Width,
-    /// How many sections it covers.
+    /// The number of sections it covers.
     Sections,
     /// Width times size.
     Area,
-    /// How many others it overlaps.
+    /// The number of items it overlaps.
     Overlaps,
     /// log2 of the most failures of a section during its lifetime.
     Failures,
@@ -184,7 +184,7 @@ impl BranchingOrder {
     }
 }
 
-/// How many items of a state have begun, and ended, up to each section.
+/// The number of items of a state that have begun, and ended, up to each section.
 #[derive(Default)]
 struct Overlaps {
     begun: Vec<u64>,

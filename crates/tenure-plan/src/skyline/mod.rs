@@ -65,7 +65,7 @@ enum Next {
 pub(crate) struct Pass {
     /// The plan, unless the pass gave up.
     pub(crate) layout: Option<Layout>,
-    /// How many items were placed.
+    /// The number of placed items.
     pub(crate) placed: u64,
     /// The first item that ends above the goal.
     pub(crate) above: Option<u32>,

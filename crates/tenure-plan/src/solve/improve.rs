@@ -41,7 +41,7 @@ pub(super) fn improve(
     Improved { layout: work.layout, floor: work.floor }
 }
 
-/// How many items are alive at a time, on average.
+/// The average number of items alive at a time.
 pub(super) fn alive(problem: &Problem) -> u64 {
     let sections = problem.start.iter().zip(&problem.end).map(|(start, end)| u64::from(end - start));
     sections.sum::<u64>() / problem.sections().max(1) as u64

@@ -90,7 +90,7 @@ impl Request {
         Self { bytes, ..Self::default() }
     }
 
-    /// Of a resource in memory of a type.
+    /// The request for a resource in memory of a type.
     pub(crate) fn for_memory(bytes: u64, memory: MemoryTypeId, desc: &ResourceDesc) -> Self {
         Self { bytes, memory: memory.0, texture: matches!(desc, ResourceDesc::Texture(_)) }
     }

@@ -1,4 +1,4 @@
-//! Where commands find descriptors.
+//! The locations of descriptors for commands.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::descriptors::heap::{DescriptorHeap, DescriptorHeapState};
 use crate::descriptors::set::{SetBlock, SetBlockState};
 use crate::object::Label;
 
-/// Where a draw or dispatch finds a descriptor.
+/// The location of a descriptor for a draw or dispatch.
 #[derive(Clone, Copy, Debug)]
 pub enum DescriptorAt<'a> {
     /// At an index of a heap: one that shaders see, or one of targets.
@@ -29,7 +29,7 @@ pub enum DescriptorAt<'a> {
         set: u32,
         /// The binding's number.
         binding: u32,
-        /// Which descriptor of the binding.
+        /// The index of the descriptor in the binding.
         element: u32,
     },
     /// Constants in a set with an offset that is given when the set is bound ([`BindingKind::DynamicConstants`]).
@@ -40,7 +40,7 @@ pub enum DescriptorAt<'a> {
         set: u32,
         /// The binding's number.
         binding: u32,
-        /// Which descriptor of the binding.
+        /// The index of the descriptor in the binding.
         element: u32,
         /// Bytes from where the view begins.
         offset: u64,

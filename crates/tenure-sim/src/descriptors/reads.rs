@@ -1,4 +1,4 @@
-//! Which descriptors submissions in flight read.
+//! The descriptors that submissions in flight read.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -43,7 +43,7 @@ impl Faults {
         state.armed.store(true, Ordering::Relaxed);
     }
 
-    /// How many aliasing barriers the device has executed, lost ones included.
+    /// The number of aliasing barriers executed, lost ones included.
     #[must_use]
     pub fn aliasing_barriers(&self) -> u64 {
         self.queues.faults.aliasing.load(Ordering::Relaxed)

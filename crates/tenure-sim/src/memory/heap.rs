@@ -54,7 +54,7 @@ impl Tenant {
     }
 }
 
-/// Which resource used each range of bytes last.
+/// The last user of each range of bytes.
 #[derive(Default)]
 struct Owners(BTreeMap<u64, (u64, Arc<Tenant>)>);
 

@@ -22,7 +22,7 @@ pub(crate) use self::tiles::{TileTable, TileTarget};
 pub(crate) use self::written::Written;
 use crate::layout::TILE;
 
-/// Where a resource's bytes are.
+/// The memory of a resource.
 pub(crate) enum Memory {
     /// Its own.
     Committed {

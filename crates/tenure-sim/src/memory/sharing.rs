@@ -8,7 +8,7 @@ use tenure_core::device::State;
 use super::Bytes;
 use super::Written;
 
-/// Who may use a shared resource.
+/// The owner of a shared resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holder {
     /// The device of that number.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::HeapState;
 use crate::object::Label;
 
-/// Where a tile's bytes are.
+/// The memory of a tile.
 #[derive(Clone)]
 pub(crate) struct TileTarget {
     pub(crate) heap: Arc<HeapState>,

@@ -30,7 +30,7 @@ pub(super) struct Block {
     /// Bytes.
     pub(super) size: u64,
     pub(super) priority: Priority,
-    /// How often it was made resident more than it was evicted.
+    /// The number of times it was made resident, less the number of times it was evicted.
     pub(super) count: u32,
     /// It is in its own segment.
     pub(super) is_in: bool,
@@ -45,7 +45,7 @@ pub(super) struct Block {
     pub(super) point: u64,
 }
 
-/// Where a block is that a submission uses.
+/// The accessibility of a block for a submission.
 pub(crate) enum Found {
     /// The GPU can use it.
     Usable,

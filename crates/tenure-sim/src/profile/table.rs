@@ -50,7 +50,7 @@ pub(crate) struct Table {
     pub(crate) max_texture_3d: u32,
     pub(crate) max_layers: u32,
     pub(crate) descriptors: DescriptorLimits,
-    /// Of the queues that have one.
+    /// The clock of the queues that have timestamps.
     pub(crate) timestamps: TimestampClock,
     pub(crate) formats: Formats,
     /// Copy granularity of copy queues, in blocks along each axis.
@@ -93,9 +93,9 @@ pub(crate) enum Rules {
     /// Vulkan.
     Vulkan {
         buffer_alignment: u64,
-        /// Of images up to 64 KiB.
+        /// The alignment of images up to 64 KiB.
         image_alignment: u64,
-        /// Of larger images.
+        /// The alignment of larger images.
         large_image_alignment: u64,
         /// Bit *i* is set when memory type *i* holds optimal images.
         image_types: u32,

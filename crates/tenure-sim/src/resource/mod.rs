@@ -29,7 +29,7 @@ pub(crate) struct ResourceState {
     pub(crate) address: Option<u64>,
     pub(crate) last_use: SharedClock,
     pub(crate) written: Arc<Written>,
-    /// Which bytes of a target may be written, where that takes an initialisation.
+    /// The initialised bytes of a target, if its writes require an initialisation.
     pub(crate) initialized: Option<Written>,
     /// The memory shared with other devices.
     pub(crate) sharing: Option<Arc<SharedMemory>>,

@@ -1,4 +1,4 @@
-//! Which object of the program has which bytes of a shared buffer.
+//! The program's objects in the bytes of a shared buffer.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -23,7 +23,7 @@ struct Release {
 pub(crate) struct Explicit {
     /// `None`: a buffer.
     layout: Option<Layout>,
-    /// Where the last barrier led, or the use that was wrong.
+    /// The state after the last barrier, or of the last wrong use.
     state: State,
     /// Contents are undefined, so the next transition may come from `COMMON` in any layout.
     fresh: bool,

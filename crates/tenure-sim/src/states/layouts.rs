@@ -67,7 +67,7 @@ pub(super) enum Layout {
 }
 
 impl Layout {
-    /// Of a texture without contents.
+    /// The layout of a texture without contents.
     pub(super) const fn undefined(d3d12: bool) -> Self {
         if d3d12 { Self::D3d12(Enhanced::Undefined) } else { Self::Vulkan(state::Layout::Undefined) }
     }

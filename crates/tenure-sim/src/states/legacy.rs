@@ -12,7 +12,7 @@ use tenure_core::device::{QueueKind, QueueSerial, State};
 
 use super::{ExecutionPoint, Wrong};
 
-/// Which states a texture is promoted to from `COMMON`.
+/// The states to which a texture is promoted from `COMMON`.
 const TEXTURE_PROMOTION: State = State::SHADER_READ.union(State::COPY_SRC).union(State::COPY_DST);
 
 /// The state of one subresource.

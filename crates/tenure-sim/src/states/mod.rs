@@ -314,7 +314,7 @@ impl States {
     }
 }
 
-/// Which half of a transfer a barrier is.
+/// The half of a transfer that a barrier makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Release,

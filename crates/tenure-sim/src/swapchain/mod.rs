@@ -336,7 +336,7 @@ impl Swapchain {
         !self.is_vulkan() || family(queue.index()) == family(0)
     }
 
-    /// How many images were presented.
+    /// The number of presented images.
     #[must_use]
     pub const fn presented(&self) -> u64 {
         self.presented

@@ -117,7 +117,7 @@ impl Timeline {
         }
     }
 
-    /// How many queues the device has.
+    /// The number of queues of the device.
     fn device_queues(&self) -> usize {
         self.queues.len() - 1
     }

@@ -14,7 +14,7 @@ use crate::options::Options;
 use crate::points::{ExternalPoint, Progress};
 use crate::shared::Shared;
 
-/// How often a wait looks at the fences that other devices may have signalled.
+/// The interval at which a wait checks fences that other devices may have signalled.
 const PEER_SLICE: Duration = Duration::from_millis(1);
 
 /// The queues of a device, above the state that its parts share.

@@ -192,7 +192,7 @@ impl Slab {
         self.nodes.len() >= SPECIAL as usize + pieces + AT_ONCE
     }
 
-    /// How many slots are vacant.
+    /// The number of vacant slots.
     pub(super) fn vacant(&self) -> u32 {
         let mut slot = self.vacant;
         let mut count = 0;

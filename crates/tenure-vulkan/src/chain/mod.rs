@@ -30,7 +30,7 @@ struct Presents {
     rendered: Vec<vk::Semaphore>,
     /// Semaphores that may be signalled while no submission waits for them.
     abandoned: Vec<vk::Semaphore>,
-    /// Of presentations that may not be over, the oldest first.
+    /// The fences of presentations that may be pending, the oldest first.
     fences: VecDeque<vk::Fence>,
     /// A presentation had no fence, or its fence was lost.
     is_unfenced: bool,

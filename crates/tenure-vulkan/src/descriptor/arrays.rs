@@ -177,7 +177,7 @@ pub(super) struct Indexed {
     pub(super) kinds: LastKinds,
 }
 
-/// Where the descriptors are.
+/// The storage of the descriptors.
 pub(super) enum Storage {
     /// In one large set.
     Set {

@@ -50,7 +50,7 @@ impl DescriptorSizes {
         Self { resources: RESOURCES.map(|kind| size(kind) as u64), sampler, space: SpaceLimits::new(found) }
     }
 
-    /// Of one of a kind that is in heaps.
+    /// The size of a descriptor of a kind that is in heaps.
     pub(super) fn of(&self, kind: BindingKind) -> u64 {
         let known = RESOURCES.iter().zip(self.resources).find(|(known, _)| **known == kind);
         known.map_or(self.sampler, |(_, size)| size)
@@ -85,7 +85,7 @@ pub(crate) fn stages(has_extension: impl Fn(&CStr) -> bool) -> vk::ShaderStageFl
     found.fold(Stage::ALL_GRAPHICS | Stage::COMPUTE, |stages, (more, _)| stages | more)
 }
 
-/// Where an array begins, and how far its descriptors are apart, in bytes.
+/// The start of an array, and the stride of its descriptors, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     binding: u32,
@@ -98,11 +98,11 @@ pub(super) struct DescriptorBuffer {
     pub(super) buffer: vk::Buffer,
     pub(super) memory: Arc<Memory>,
     pub(super) usage: vk::BufferUsageFlags,
-    /// Of byte 0, for the GPU.
+    /// The GPU address of byte 0.
     pub(super) address: vk::DeviceAddress,
     /// Bytes.
     pub(super) size: u64,
-    /// Of byte 0, for the CPU.
+    /// The CPU address of byte 0.
     mapped: Address,
     rows: SmallVec<[Row; RESOURCES.len()]>,
 }

@@ -180,7 +180,7 @@ impl DescriptorHeap {
         })
     }
 
-    /// How many indices, from 0 on, shaders find constants at; 0 when they do not see it.
+    /// The number of indices, from 0 on, that may hold constants; 0 if the heap is not shader-visible.
     #[must_use]
     pub fn constants(&self) -> u32 {
         match (self.indexed(), self.kind) {

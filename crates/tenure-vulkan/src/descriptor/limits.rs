@@ -284,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Of layouts that are not updated after they are bound.
+    /// Limits of layouts that are not updated after bind.
     fn plentiful() -> vk::PhysicalDeviceLimits {
         vk::PhysicalDeviceLimits {
             max_per_stage_resources: u32::MAX,

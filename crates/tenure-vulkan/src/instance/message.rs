@@ -74,7 +74,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// Where messages go.
+/// The receiver of messages.
 #[derive(Clone)]
 pub struct MessageSink(Arc<dyn Fn(&Message) + Send + Sync>);
 

@@ -53,8 +53,8 @@ pub struct Options {
     pub optional: OptionalFeatures,
     /// *Default*: [`Validation::OFF`]. Wrapped instances are as their owner made them.
     pub validation: Validation,
-    /// Where messages of the layers and the driver go. *Default*: events of the `tracing` crate.
-    /// Not used with wrapped instances.
+    /// The receiver of messages of the layers and the driver. *Default*: events of the `tracing` crate. Not used
+    /// with wrapped instances.
     pub sink: Option<MessageSink>,
     /// The maximum number of queues, one of each kind at most: 1 for graphics only. *Default*: 8.
     pub max_queues: usize,

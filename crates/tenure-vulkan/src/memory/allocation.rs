@@ -57,7 +57,7 @@ pub(crate) struct Memory {
     is_destroyed: AtomicBool,
     /// The address of the whole mapping, which stays until the memory is freed; `None` before the first mapping.
     address: Mutex<Option<Address>>,
-    /// Where flushes are needed: shared by writes, from the first byte to the flush, and exclusive to
+    /// For memory that needs flushes: shared by writes, from the first byte to the flush, and exclusive to
     /// invalidations.
     pub(crate) unflushed: RwLock<()>,
 }

@@ -1,4 +1,4 @@
-//! How much memory the OS grants, and how much is taken.
+//! The OS budget and the usage of memory.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 

@@ -19,9 +19,9 @@ use super::allocation::{Address, Memory};
 /// same bytes mix, as in the contract.
 pub struct Mapping {
     memory: Arc<Memory>,
-    /// Of byte 0 of the buffer.
+    /// The address of byte 0 of the buffer.
     address: Address,
-    /// Of the buffer in the memory.
+    /// The offset of the buffer in the memory.
     offset: u64,
     size: u64,
     needs_flushes: bool,

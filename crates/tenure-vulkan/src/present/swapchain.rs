@@ -39,11 +39,11 @@ pub(super) enum Window {
 pub(super) struct Current {
     pub(super) chain: Arc<Chain>,
     pub(super) images: Vec<Arc<SharedImage<Device>>>,
-    /// Of each image.
+    /// Whether each image was presented.
     pub(super) was_presented: Vec<bool>,
     pub(super) shape: Shape,
     pub(super) mode: PresentMode,
-    /// Of each [`Call`]: it has not always said that the window has changed.
+    /// For each [`Call`], whether it has ever reported that the window matches.
     pub(super) was_optimal: [bool; 2],
 }
 

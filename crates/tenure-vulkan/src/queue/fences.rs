@@ -309,7 +309,7 @@ pub(crate) struct SyncPool {
     fences: Mutex<Vec<vk::Fence>>,
     /// Not signalled.
     semaphores: Mutex<Vec<vk::Semaphore>>,
-    /// Of presentations, and not signalled in time. The driver may still signal them.
+    /// Fences of presentations that were not signalled in time. The driver may still signal them.
     lost_fences: Mutex<Vec<vk::Fence>>,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Dependency {
     pub(crate) families: [u32; 2],
 }
 
-/// Which part of a change of owner a barrier is.
+/// The part of an ownership transfer that a barrier makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// No transfer: the owner stays.

@@ -15,7 +15,7 @@ use crate::memory::{Mapping, Memory};
 use crate::sparse::Sparse;
 use crate::stages::image_layout;
 
-/// Where a resource's bytes are.
+/// The memory of a resource.
 pub(crate) enum Backing {
     /// In dedicated memory, usually at its start.
     Committed { memory: Arc<Memory>, offset: u64 },

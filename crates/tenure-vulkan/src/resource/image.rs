@@ -1,4 +1,4 @@
-//! Which images a device can make.
+//! The images that a device supports.
 
 use std::collections::HashMap;
 

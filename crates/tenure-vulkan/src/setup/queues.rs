@@ -51,7 +51,7 @@ pub(crate) fn choose(families: &[Family], most: usize) -> Option<Vec<(QueueKind,
     Some(chosen.take(most.clamp(1, MAX_QUEUES)).collect())
 }
 
-/// How much a family is for besides work and sparse binding.
+/// The number of capabilities of a family besides work and sparse binding.
 fn extras(flags: vk::QueueFlags) -> u32 {
     let usual = WORK | vk::QueueFlags::SPARSE_BINDING | vk::QueueFlags::PROTECTED;
     (flags & !usual).as_raw().count_ones()

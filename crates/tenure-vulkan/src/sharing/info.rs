@@ -65,7 +65,7 @@ pub struct ExportInfo {
     pub memory_type: u32,
     /// The allocation is dedicated to the resource (`VkMemoryDedicatedAllocateInfo`), as all of tenure's exports.
     pub is_dedicated: bool,
-    /// Where it was allocated.
+    /// The device that allocated it.
     pub ids: DeviceIds,
     /// A hash of the creation parameters of the buffer or image, so that a different one is refused; 0: unknown.
     pub created_with: u64,
@@ -153,9 +153,9 @@ pub enum ShareError {
     /// crosses drivers, with a description that is [shared across drivers](tenure_core::BufferDesc::shared_across_drivers).
     #[error("exported by {exporter}; this is {importer}")]
     OtherDevice {
-        /// Where it was exported.
+        /// The exporting device.
         exporter: DeviceIds,
-        /// Where it was to be imported.
+        /// The importing device.
         importer: DeviceIds,
     },
     /// The exporter's resource was created with other parameters than the importer's description gives: with

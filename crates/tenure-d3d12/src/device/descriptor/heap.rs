@@ -49,9 +49,9 @@ pub(crate) const fn heap_type(kind: DescriptorKind) -> D3D12_DESCRIPTOR_HEAP_TYP
 pub struct DescriptorHeap {
     pub(crate) raw: ID3D12DescriptorHeap,
     pub(crate) desc: DescriptorHeapDesc,
-    /// Where the CPU finds the first one.
+    /// The CPU handle of the first one.
     first_cpu: usize,
-    /// Where the GPU finds it, in a heap that shaders see.
+    /// The GPU handle of the first one, in a shader-visible heap.
     first_gpu: u64,
     /// From one to the next.
     increment: u32,

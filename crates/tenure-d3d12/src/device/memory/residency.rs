@@ -1,4 +1,4 @@
-//! Which heaps and committed resources are resident, and the fence that queues wait for until they are.
+//! Residency of heaps and committed resources, and the fence that queues wait for until they are resident.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

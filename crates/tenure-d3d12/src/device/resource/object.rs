@@ -23,7 +23,7 @@ use crate::device::memory::requirements::{GPU_ONLY, GPU_UPLOAD, READBACK, UPLOAD
 use crate::device::resource::reserved::Tiling;
 use crate::device::swapchain::chain::Chain;
 
-/// Where a resource's bytes are.
+/// The memory of a resource.
 pub(crate) enum Memory {
     /// Its own.
     Committed,

@@ -22,7 +22,7 @@ pub struct AdapterInfo {
     pub vendor: u32,
     /// PCI device number.
     pub device: u32,
-    /// Of the display driver, if Windows reports it.
+    /// The version of the display driver, if Windows reports it.
     pub driver: Option<DriverVersion>,
     /// Bytes of video memory.
     pub dedicated_video: u64,

@@ -101,7 +101,7 @@ impl Stored for ID3D12InfoQueue {
 /// The subscribers to the messages of a queue, and how many messages they were given.
 #[derive(Default)]
 struct Delivery {
-    /// Of messages in the queue.
+    /// The number of delivered messages in the queue.
     delivered: u64,
     /// By the numbers of the subscribers.
     sinks: Vec<(u64, Option<MessageSink>)>,

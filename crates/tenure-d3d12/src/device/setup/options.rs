@@ -3,7 +3,7 @@
 use crate::device::setup::message::MessageSink;
 use crate::drivers::AdapterId;
 
-/// Which faults of drivers are worked around.
+/// The selection of driver faults to work around.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DriverFaults {
     /// The faults of the adapter in the table.

@@ -1,4 +1,4 @@
-//! Which blocks are emptied.
+//! The choice of the blocks to empty.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub(super) struct Choice {
     is_more_than_fits: bool,
     /// Used bytes of the chosen blocks that are not kept.
     pub(super) moved: u64,
-    /// How many blocks with something in them these are.
+    /// The number of these blocks that are not empty.
     pub(super) count: usize,
     /// Used bytes of each block that could be emptied at the beginning of the run, the fewest first.
     emptiest: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Where on the GPU a use happens, and how it touches memory.
+//! The pipeline stages and kinds of access of a use.
 
 use tenure_core::device::{QueueKind, State};
 use windows::Win32::Graphics::Direct3D12::{
