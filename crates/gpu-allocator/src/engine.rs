@@ -1,4 +1,4 @@
-//! What both APIs share: tenure's pools, and everything that is logged and reported about them.
+//! The shared part of both APIs: tenure's pools, and their logs and reports.
 //!
 //! A panic of the program's logger is caught: it would unwind out of a half-done call, and lose the range.
 
@@ -22,11 +22,11 @@ use crate::{
     MemoryBlockReport, Result,
 };
 
-/// Pools, with what is to be said about them.
+/// Pools, with the data for reports about them.
 pub(crate) struct Engine<D: HeapDevice<Error = HeapError>> {
     pools: HeapPools<D>,
     debug: AllocatorDebugSettings,
-    /// By serial; empty unless asked for.
+    /// By serial; empty unless requested.
     traces: BTreeMap<NonZeroU64, Arc<Backtrace>>,
     recording: Option<Recording>,
     /// By the index of a range, whether it is for an image that is not linear, which the visualizer draws in another
@@ -64,10 +64,10 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         self.pools.device()
     }
 
-    /// A range wherever there is one.
+    /// A range in any memory type of the request.
     ///
-    /// Inlined with all that it calls in steady state: a result that goes through memory is written in parts
-    /// and read as a whole, for which a processor waits.
+    /// Inlined with all its callees in steady state: a result passed through memory is written in parts and read
+    /// as a whole, which stalls the processor.
     #[inline(always)]
     pub(crate) fn allocate<R>(
         &mut self,
@@ -89,7 +89,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         }
     }
 
-    /// Memory for this request alone, made in a particular way.
+    /// Dedicated memory, made by the caller's function.
     pub(crate) fn allocate_dedicated<R>(
         &mut self,
         request: MemoryRequest<'_>,
@@ -157,7 +157,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         AllocatorReport { allocations, blocks, total_allocated_bytes, total_capacity_bytes }
     }
 
-    /// What the visualizer draws; the lines are the API's.
+    /// The data that the visualizer draws; the lines are the API's.
     #[cfg(feature = "visualizer")]
     pub(crate) fn visualized(&self, lines: Vec<String>) -> Memory {
         let properties = self.pools.device().properties();
@@ -273,7 +273,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         }
     }
 
-    /// The stack as it is now, if it is to be logged.
+    /// The current stack, if it is to be logged.
     fn trace_here(&self) -> String {
         if self.debug.logs_traces() { format!(" at\n{}", Backtrace::force_capture()) } else { String::new() }
     }
@@ -293,7 +293,7 @@ impl<D: HeapDevice<Error = HeapError>> fmt::Debug for Engine<D> {
     }
 }
 
-/// What the pools' error is in this crate's words; the numbers go to the log.
+/// Converts the pools' error to this crate's; the numbers go to the log.
 #[cold]
 fn refused(error: &MemoryError<HeapError>) -> AllocationError {
     match error {

@@ -9,25 +9,25 @@
 //! ```
 //!
 //! # What is different
-//! * **Shortages are survived where they can be.** The original asks one memory type for one size of
-//!   block. Here a refused block is asked for in a half, a quarter and an eighth of the size, then memory
-//!   for the request alone, then the other memory types that will do: device-local memory is preferred,
-//!   not required. What the OS grants counts, on Vulkan as the driver says (`VK_EXT_memory_budget`) and on
-//!   Direct3D 12 as DXGI does: before it is exceeded, smaller blocks are tried, and unused blocks given back. It is no
-//!   reason to leave the card's memory, in which render targets would be missed: only what the driver refuses there
-//!   goes elsewhere, which `Allocator::spilled_bytes` counts and a warning says once. Only when
-//!   all have refused twice is it [`AllocationError::OutOfMemory`], and a shortage is never anything else.
-//! * **Blocks grow with what a program needs.** The block sizes of [`AllocationSizes`] bound them: a pool
-//!   begins with a 64th of the smallest and never exceeds the largest, but to stay below the device's
-//!   limit on allocations.
+//! * **Shortages are survived if possible.** The original tries one memory type with one block size. Here a
+//!   refused block is tried at a half, a quarter and an eighth of the size, then dedicated memory, then the other
+//!   suitable memory types: device-local memory is preferred, not required. The OS budget counts, on Vulkan as
+//!   the driver reports it (`VK_EXT_memory_budget`) and on Direct3D 12 as DXGI does: before it is exceeded,
+//!   smaller blocks are tried, and unused blocks freed. It is no reason to leave video memory, because render
+//!   targets would be slow elsewhere: only requests that the driver refuses there go elsewhere, which
+//!   `Allocator::spilled_bytes` counts and a warning reports once. Only when all have refused twice is it
+//!   [`AllocationError::OutOfMemory`], and a shortage never gives another error.
+//! * **Blocks grow with the program's demand.** The block sizes of [`AllocationSizes`] bound them: a pool begins
+//!   with a 64th of the smallest and never exceeds the largest, except to stay below the device's limit on
+//!   allocations.
 //! * **Placement repeats**: the same calls give the same offsets.
-//! * Freeing what belongs to another allocator is an error and harms nobody.
-//! * **Slices of mapped memory never dangle.** They borrow the allocation, which may outlive its allocator. The original
-//!   frees the memory then. Here mapped memory stays until the device is destroyed if allocations in it are still there
-//!   when the allocator is dropped; a warning in the log says so, beside the report of leaks.
+//! * Freeing an allocation of another allocator is an error without side effects.
+//! * **Slices of mapped memory never dangle.** They borrow the allocation, which may outlive its allocator. The
+//!   original frees the memory then. Here mapped memory with live allocations stays until the device is destroyed
+//!   if the allocator is dropped before; the log has a warning, beside the report of leaks.
 //!
-//! * **Known faults of Direct3D 12 drivers are avoided**, by the table of `tenure_d3d12::drivers`, as far as this crate
-//!   creates what they concern:
+//! * **Known faults of Direct3D 12 drivers are avoided**, by the table of `tenure_d3d12::drivers`, for the
+//!   resources that this crate creates:
 //!
 //!   | the table says | `create_resource` | `allocate`, for resources that the program places |
 //!   | --- | --- | --- |
@@ -43,21 +43,22 @@
 //! * The crates that show in it: `ash` 0.38, `windows` 0.53 to 0.62. That step type-checks this crate with
 //!   `windows` 0.53 and 0.59, all others have 0.62; by hand 0.54, 0.56, 0.57, 0.58, 0.60 and 0.61 were
 //!   checked, too.
-//! * Memory on Direct3D 12 is zero when it is new. tenure's own backend asks for heaps that are not
-//!   (`D3D12_HEAP_FLAG_CREATE_NOT_ZEROED`), which is faster. Here a program may rely on it and has no means
-//!   to say so: in the original a request above the largest block always has a new heap, all of it zero.
+//! * New memory on Direct3D 12 is zeroed. tenure's own backend requests heaps that are not
+//!   (`D3D12_HEAP_FLAG_CREATE_NOT_ZEROED`), which is faster. Here a program may rely on it and cannot declare
+//!   that: in the original a request above the largest block always has a new heap, all of it zero.
 //!
 //! # Recording
-//! Where the environment variable `TENURE_TRACE` names a file, what the program allocates is recorded
-//! there, for `tenure replay`.
+//! If the environment variable `TENURE_TRACE` names a file, the program's allocations are recorded there, for
+//! `tenure replay`.
 //!
 //! # Visualizer
-//! The feature `visualizer` has the types of the original, for `egui` 0.24 to 0.27. They draw what lives, and each block byte by
-//! byte, without the handles of heaps. `render_memory_block_window` draws the blocks; the original draws its table of
-//! allocations there. For a program on tenure itself there is the crate `tenure-egui`.
+//! The feature `visualizer` has the types of the original, for `egui` 0.24 to 0.27. They draw live allocations,
+//! and each block byte by byte, without the handles of heaps. `render_memory_block_window` draws the blocks; the
+//! original draws its table of allocations there. For a program on tenure itself there is the crate
+//! `tenure-egui`.
 //!
 //! # What is missing
-//! * `metal`: the feature exists; on Apple's systems it does not compile, and says so.
+//! * `metal`: the feature exists; on Apple's systems it does not compile, with a message.
 //! * `no_std`: tenure needs the standard library; without the feature `std` the surface is that of the
 //!   original, the library is linked all the same.
 

@@ -1,9 +1,9 @@
-//! Recordings of what a program allocates, for `tenure replay`.
+//! Recordings of a program's allocations, for `tenure replay`.
 //!
-//! Where the environment variable `TENURE_TRACE` names a file, each allocator writes what is asked of it
-//! there: lines of text in the format of tenure's traces. A second allocator of the process, as of a
-//! program with two devices, writes to the same name with a number before the extension: `run.csv`,
-//! `run.2.csv`. There is no presenting at this level, so recordings have no frames.
+//! If the environment variable `TENURE_TRACE` names a file, each allocator writes its requests there: lines of
+//! text in the format of tenure's traces. A second allocator of the process, as in a program with two devices,
+//! writes to the same name with a number before the extension: `run.csv`, `run.2.csv`. There is no presenting at
+//! this level, so recordings have no frames.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,10 +16,10 @@ use crate::MemoryLocation;
 
 /// The environment variable.
 const VARIABLE: &str = "TENURE_TRACE";
-/// Lines between two flushes: what a crash may cost.
+/// Lines between two flushes: at most this number is lost in a crash.
 const LINES_A_FLUSH: u32 = 1024;
 
-/// An allocation, as far as a recording tells.
+/// The recorded data of an allocation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
     /// Bytes.
@@ -39,7 +39,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// A recording, if the environment asks for one. A file that cannot be made is logged.
+    /// A recording, if the environment requests one. A file that cannot be created is logged.
     pub(crate) fn begin() -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let path = PathBuf::from(std::env::var_os(VARIABLE).filter(|name| !name.is_empty())?);
@@ -60,7 +60,7 @@ impl Recording {
     }
 
     /// # Errors
-    /// The file's; the recording is over then.
+    /// The file's; the recording ends then.
     pub(crate) fn allocated(&mut self, id: NonZeroU64, told: Told) -> io::Result<()> {
         writeln!(self.sink, "alloc,{id},{},{},{},0", told.size, told.alignment, kind(&told))?;
         self.live.insert(id, told);
@@ -68,7 +68,7 @@ impl Recording {
     }
 
     /// # Errors
-    /// The file's; the recording is over then.
+    /// The file's; the recording ends then.
     pub(crate) fn freed(&mut self, id: NonZeroU64) -> io::Result<()> {
         let Some(told) = self.live.remove(&id) else { return Ok(()) };
         writeln!(self.sink, "free,{id},{},,{},0", told.size, kind(&told))?;

@@ -1,4 +1,4 @@
-//! What an allocator holds, for people.
+//! Reports on an allocator's content, for display.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -20,18 +20,18 @@ pub struct AllocationReport {
 pub struct MemoryBlockReport {
     /// Bytes.
     pub size: u64,
-    /// Where in [`AllocatorReport::allocations`] those are that live in it.
+    /// The range of its live allocations in [`AllocatorReport::allocations`].
     pub allocations: Range<usize>,
 }
 
 /// Everything that an allocator holds.
 #[derive(Clone)]
 pub struct AllocatorReport {
-    /// What lives, block by block.
+    /// The live allocations, block by block.
     pub allocations: Vec<AllocationReport>,
     /// The blocks.
     pub blocks: Vec<MemoryBlockReport>,
-    /// Bytes that live.
+    /// Bytes of live allocations.
     pub total_allocated_bytes: u64,
     /// Bytes of all blocks.
     pub total_capacity_bytes: u64,
@@ -44,7 +44,7 @@ impl fmt::Debug for AllocationReport {
     }
 }
 
-/// The largest allocations first; a precision (`{:.10?}`) says how many.
+/// The largest allocations first; a precision (`{:.10?}`) limits their number.
 impl fmt::Debug for AllocatorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut largest: Vec<&AllocationReport> = self.allocations.iter().collect();
@@ -60,7 +60,7 @@ impl fmt::Debug for AllocatorReport {
     }
 }
 
-/// Bytes in the largest unit of which there is one.
+/// Bytes in the largest unit with a value of at least 1.
 pub(crate) struct Bytes(pub(crate) u64);
 
 impl fmt::Display for Bytes {

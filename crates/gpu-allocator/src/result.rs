@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors.
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
@@ -13,14 +13,14 @@ pub enum AllocationError {
     /// The device has no memory type for the request.
     #[error("No compatible memory type available")]
     NoCompatibleMemoryTypeFound,
-    /// A size or alignment that nobody could serve.
+    /// An impossible size or alignment.
     #[error("Invalid AllocationCreateDesc")]
     InvalidAllocationCreateDesc,
     /// The allocator cannot be made of this.
     #[error("Invalid AllocatorCreateDesc {0}")]
     InvalidAllocatorCreateDesc(String),
-    /// Neither a shortage nor any of the others: the device is lost, the driver broke its rules, or what
-    /// was to be freed is not this allocator's.
+    /// Any other error: the device is lost, the driver broke its rules, or the freed allocation belongs to
+    /// another allocator.
     #[error("Internal error: {0}")]
     Internal(String),
     /// An initial layout was given to a device without enhanced barriers.

@@ -1,11 +1,11 @@
-//! What a program may choose of an allocation and of an allocator.
+//! The settings of allocations and allocators.
 
-/// Who reads and writes an allocation.
+/// The access to an allocation by CPU and GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemoryLocation {
-    /// Whatever the driver lists first.
+    /// The first suitable type of the driver.
     Unknown,
-    /// The GPU alone. Device-local memory is preferred.
+    /// The GPU only. Device-local memory is preferred.
     GpuOnly,
     /// Written by the CPU, read by the GPU.
     CpuToGpu,
@@ -13,13 +13,13 @@ pub enum MemoryLocation {
     GpuToCpu,
 }
 
-/// What is logged.
+/// The log settings.
 #[non_exhaustive]
 #[derive(Copy, Clone, Debug)]
 pub struct AllocatorDebugSettings {
     /// The device's memory types and heaps, at level debug, when the allocator is made.
     pub log_memory_information: bool,
-    /// What was not freed, at level warn, when the allocator is dropped.
+    /// Logs allocations that were not freed, at level warn, when the allocator is dropped.
     pub log_leaks_on_shutdown: bool,
     /// Keep the stack trace of each allocation for the report of leaks. Costs microseconds an allocation.
     #[cfg(feature = "std")]

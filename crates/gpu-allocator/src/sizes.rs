@@ -1,7 +1,7 @@
 //! The sizes of blocks.
 
 const MIB: u64 = 1 << 20;
-/// Bytes that sizes are a multiple of, and the least there is.
+/// The unit of sizes, and the smallest size, in bytes.
 const STEP: u64 = 4 * MIB;
 /// Bytes of the largest block.
 const MOST: u64 = 256 * MIB;
@@ -9,8 +9,8 @@ const MOST: u64 = 256 * MIB;
 /// Bounds for the blocks that allocations share, for memory that the CPU does not see (device) and that
 /// it maps (host). Sizes are clamped to 4 to 256 MiB and rounded up to multiples of 4 MiB.
 ///
-/// A pool begins with blocks of a 64th of the minimum, grows with what it holds, and stops at the
-/// maximum. Larger requests get memory of their own.
+/// A pool begins with blocks of a 64th of the minimum, grows with its capacity, and stops at the maximum. Larger
+/// requests get dedicated memory.
 ///
 /// ```
 /// use gpu_allocator::AllocationSizes;

@@ -1,4 +1,4 @@
-//! The facts about an adapter that the backends tell.
+//! An adapter's properties, as the backends report them.
 
 /// The properties of an adapter that [`Device`](tenure::device::Device) does not have.
 pub(crate) struct About {

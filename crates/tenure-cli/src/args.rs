@@ -82,14 +82,13 @@ pub(crate) struct ReplayArgs {
     /// The hardware that the simulated device imitates [default: d3d12-tier2]
     #[arg(long, value_name = "NAME", value_parser = profile)]
     pub(crate) profile: Option<sim::Profile>,
-    /// Which device of a real API: its number in `tenure devices`, or a part of its name [default:
-    /// the first]
+    /// The device of a real API: its number in `tenure devices`, or a part of its name [default: the first]
     #[arg(long, value_name = "N|NAME")]
     pub(crate) adapter: Option<Pick>,
     /// Whether the validation layer of a real API watches [default: auto]
     #[arg(long, value_enum)]
     pub(crate) validation: Option<Validation>,
-    /// Where resources go [default: each in turn]
+    /// The placement of resources [default: each in turn]
     #[arg(long, value_enum)]
     pub(crate) strategy: Option<StrategyName>,
     /// One JSON object a strategy, one a line, instead of a table
@@ -98,10 +97,10 @@ pub(crate) struct ReplayArgs {
     /// Frames that the CPU may be ahead of the GPU
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub(crate) frames_in_flight: u32,
-    /// Where all chance comes from
+    /// The seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// What divides upload memory
+    /// The division of upload memory
     #[arg(long, value_enum, default_value_t = UploadsName::General)]
     pub(crate) uploads: UploadsName,
 }
@@ -120,9 +119,9 @@ impl ReplayArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct GenArgs {
-    /// What kind of program to imitate: voxel, streaming, frames or fragment
+    /// The kind of program to imitate: voxel, streaming, frames or fragment
     pub(crate) workload: Workload,
-    /// Where all chance comes from
+    /// The seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
     /// Allocations and frees together
@@ -197,7 +196,7 @@ pub(crate) enum DeviceKind {
     D3d12,
 }
 
-/// The choice of an adapter: by its number among those of its API, or by a part of its name.
+/// The choice of an adapter: by its number within its API, or by a part of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Pick {
     Number(usize),

@@ -82,7 +82,7 @@ pub(crate) fn replay_all(
     Ok(outcomes)
 }
 
-/// Reports what failed, leaked or was hazardous: the first of each, and how many there were if that is not all.
+/// Reports failures, leaks and hazards: the first of each, and the number if there are more.
 pub(crate) fn complain_of_findings(outcomes: &[Outcome]) {
     for outcome in outcomes {
         let Outcome { trace, strategy, findings, failed, leaks, hazards, .. } = outcome;

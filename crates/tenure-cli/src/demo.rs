@@ -1,4 +1,4 @@
-//! `tenure` alone: a recording that comes with the program, by three strategies.
+//! `tenure` without a command: three strategies replay a recording that comes with the program.
 
 use std::io::Write;
 

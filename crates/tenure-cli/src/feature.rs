@@ -40,7 +40,7 @@ impl Feature {
             Self::D3d12 => cfg!(feature = "d3d12"),
             Self::Report => cfg!(feature = "report"),
             Self::Vulkan => cfg!(feature = "vulkan"),
-            // Also where another package of the same build asks for it.
+            // Also if another package of the same build enables it.
             Self::Zstd => tenure_trace::Encoding::Zstd.is_supported(),
         }
     }
@@ -56,7 +56,7 @@ impl Feature {
         }
     }
 
-    /// What is missing without it.
+    /// The missing part without it.
     const fn part(self) -> &'static str {
         match self {
             Self::D3d12 => "Direct3D 12",
@@ -76,7 +76,7 @@ impl Feature {
         }
     }
 
-    /// The error where a device is asked for whose API this program was built without.
+    /// The error for a requested device if this program was built without its API.
     #[must_use]
     pub fn no_device(self) -> NoDevice {
         let api = self.name();

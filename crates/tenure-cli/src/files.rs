@@ -1,4 +1,5 @@
-//! The files of a command, checked before any is opened: none is written that is also read, or written twice.
+//! The files of a command, checked before any is opened: an output must not be an input too, nor be written
+//! twice.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -55,8 +56,8 @@ impl<'a> Files<'a> {
 ///
 /// # Errors
 ///
-/// A file is written that is read too, under whatever name; is written twice; is standard output, where a line about it
-/// is printed; or standard input is read twice.
+/// An error if a file is both written and read, under any name; is written twice; is standard output, where a
+/// line about it is printed; or standard input is read twice.
 pub(crate) fn check(args: &Args) -> Result<(), CliError> {
     let Some(command) = &args.command else { return Ok(()) };
     let Files { read, written, tells } = Files::of(command);
@@ -133,7 +134,7 @@ impl Identity {
         Self::of_existing(&file.metadata().ok()?, Path::new(STANDARD_INPUT))
     }
 
-    /// Hard links have no identity that the standard library tells.
+    /// Hard links have no identity in the standard library.
     #[cfg(not(unix))]
     fn of_existing(data: &Metadata, path: &Path) -> Option<Self> {
         if data.is_file() { fs::canonicalize(path).ok().map(Self::Path) } else { None }

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &ReportArgs, page: &Path) -> Result<Verdict, CliError> {
     })?)
 }
 
-/// Replays a recording on the simulated device, and takes down what happens; also whether that went well.
+/// Replays a recording on the simulated device, and records the history; also returns the verdict.
 fn of_recording(args: &ReportArgs, name: &str, trace: &Trace) -> Result<(History, Verdict), CliError> {
     let target = Simulated { profile: args.profile.unwrap_or_default() };
     let program = target.prepare(trace)?;
@@ -98,7 +98,7 @@ impl Observer<sim::Device> for Watch {
     }
 }
 
-/// Recordings have no tags: in their place, what they say of an allocation.
+/// The kind of an allocation, in place of a tag: recordings have none.
 fn kind_of_recording(allocation: &RecordedAllocation) -> &'static str {
     match (allocation.is_texture, allocation.memory_use) {
         (true, _) => "gpu_only+optimal",
@@ -117,7 +117,7 @@ fn planned(file: &Path) -> Result<TransientPlan, CliError> {
         Err(error) => return Err(PlanFileError::Items { name, error, table: Box::new(table) }.into()),
     };
     drop(planning);
-    // Each class is an address space of its own.
+    // Each class is a separate address space.
     let mut classes: Vec<u32> = table.items.iter().map(|item| item.class).collect();
     classes.sort_unstable();
     classes.dedup();
@@ -134,7 +134,7 @@ fn planned(file: &Path) -> Result<TransientPlan, CliError> {
     Ok(TransientPlan { passes: Vec::new(), heaps, bound: plan.lower_bound, resources })
 }
 
-/// Opens the file for the page. What is in it stays until there is a page.
+/// Opens the file for the page. Its old content stays until there is a page.
 fn open(page: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).open(page)
 }
@@ -150,7 +150,7 @@ fn write(file: File, history: &History) -> io::Result<u64> {
     Ok(sink.bytes)
 }
 
-/// Counts what is written: a pipe has no length.
+/// Counts the written bytes: a pipe has no length.
 struct Counting<W> {
     sink: W,
     bytes: u64,

@@ -13,22 +13,23 @@ use crate::output;
 /// The largest results of replays that are read, in bytes without compression.
 const MAX_RESULTS: u64 = 1 << 24;
 
-/// What an input holds.
+/// The content of an input.
 pub(crate) enum Content {
     /// A recording.
     Recording(Trace),
-    /// What `tenure replay --json` printed: text that begins with a brace.
+    /// The output of `tenure replay --json`: text that begins with a brace.
     Results(String),
 }
 
-/// What a file for a page has in it, with its name.
+/// The content of a file for a page, with its name.
 #[cfg(feature = "report")]
 pub(crate) enum PageSource {
     Recording(String, Trace),
     Snapshots(String, Box<dyn Read>),
 }
 
-/// Bytes by which it is told what an input holds: a block of zstd, which is decoded as a whole, and what is before it.
+/// Bytes used to detect the format of an input: a block of zstd, which is decoded as a whole, and the bytes
+/// before it.
 const HEAD: u64 = 256 << 10;
 
 /// U+FEFF in UTF-8.
@@ -67,7 +68,7 @@ impl Input {
         Ok((name, trace))
     }
 
-    /// Reads a recording, or results of replays, whichever it is.
+    /// Reads a recording, or results of replays.
     pub(crate) fn recording_or_results(self) -> Result<(String, Content), CliError> {
         let _reading = output::working("reading");
         let (Self { name, source }, is_json) = self.told_apart()?;
@@ -158,8 +159,8 @@ impl Input {
     }
 }
 
-/// Whether text that begins so, plain or not, is JSON: whether its first character is a brace. What cannot be read is
-/// none, so that the error is that of the reader.
+/// Whether text with this beginning, plain or compressed, is JSON: whether its first character is a brace. False
+/// for unreadable text, so that the reader reports the error.
 fn is_json(head: &[u8]) -> bool {
     let Ok(text) = Decoder::new(head) else { return false };
     let is_before = |byte: &u8| byte.is_ascii_whitespace() || BYTE_ORDER_MARK.contains(byte);

@@ -52,8 +52,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Executes the command in the arguments, with the standard streams of the process. Never panics,
-/// whatever the arguments and the files contain, and also if a pipe is closed.
+/// Executes the command in the arguments, with the standard streams of the process. Never panics, for any
+/// arguments and files, even if a pipe is closed.
 #[must_use]
 pub fn run(args: &Args) -> ExitCode {
     let done = files::check(args).and_then(|()| execute(args));

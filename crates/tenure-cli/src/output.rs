@@ -16,15 +16,15 @@ pub(crate) use indicatif::ProgressBar;
 #[cfg(not(feature = "progress"))]
 pub(crate) use no_bars::{ProgressBar, progress, working};
 
-/// Writes lines to standard error. Names in them may be of files: what would control the terminal is replaced. A
-/// failure to write is ignored.
+/// Writes lines to standard error. They may contain file names: characters that control the terminal are
+/// replaced. A failure to write is ignored.
 pub(crate) fn complain(lines: impl Display) {
     for line in lines.to_string().lines() {
         let _ignored = writeln!(io::stderr(), "{}", printable(line));
     }
 }
 
-/// A name for the terminal: what would control it is replaced.
+/// A name for the terminal: characters that control it are replaced.
 pub(crate) fn printable(name: &str) -> String {
     name.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }

@@ -1,4 +1,4 @@
-//! `tenure report`: what happens in a recording, for those who look at it.
+//! `tenure report`: the events of a recording, for human readers.
 
 use crate::args::ReportArgs;
 use crate::error::CliError;
@@ -9,7 +9,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Verdict, CliError> {
     match (&args.html, &args.perfetto) {
         (Some(page), _) => html::run(args, page),
         (None, Some(trace)) => perfetto::run(args, trace),
-        // The parser asks for one of them.
+        // The parser requires one of them.
         (None, None) => Err(CliError::Usage("what to write is to be said: --html or --perfetto".to_owned())),
     }
 }

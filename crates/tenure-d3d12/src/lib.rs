@@ -1,9 +1,9 @@
 //! tenure on Direct3D 12.
 //!
-//! `Device` is the contract of [`tenure_core::device`] on an `ID3D12Device`: the program's own
-//! (`Device::new`, with its queues) or one created from nothing (`Device::create`). Everything
-//! native comes out again by `raw()`, and `Resource::from_raw` takes the program's resources in. On
-//! other systems than Windows this crate is empty but for [`drivers`].
+//! `Device` implements the contract of [`tenure_core::device`] on an `ID3D12Device`: the program's own
+//! (`Device::new`, with its queues) or a new one (`Device::create`). `raw()` returns the native objects, and
+//! `Resource::from_raw` wraps the program's resources. On systems other than Windows this crate only contains
+//! [`drivers`].
 //!
 //! # What is used where
 //!
@@ -27,56 +27,54 @@
 //!
 //! # Checks
 //!
-//! Runtimes let calls pass that are wrong: a texture in a heap for buffers, a misaligned offset, a
-//! heap larger than the memory, a copy that leaves its buffer. All of these are refused before
-//! they reach the runtime, in release builds too, as [`InvalidCall`], [`InvalidDesc`],
-//! [`Unsupported`] or a shortage; those of recording come out of `close`. What is checked is what
-//! tenure calls: commands of the program's own, recorded through `raw()`, are the debug layer's
-//! business (`Options::validation`).
+//! Runtimes accept invalid calls: a texture in a heap for buffers, a misaligned offset, a heap larger than the
+//! memory, a copy that leaves its buffer. All of these are refused before they reach the runtime, in release
+//! builds too, as [`InvalidCall`], [`InvalidDesc`], [`Unsupported`] or a shortage; `close` returns the errors of
+//! recording. Only tenure's calls are checked: the program's own commands, recorded through `raw()`, are left to
+//! the debug layer (`Options::validation`).
 //!
 //! # Faults of drivers
 //!
-//! [`drivers`] lists those that are known, and what is done about each: such resources require
-//! memory of their own, which is zeroed, or are created without their clear value, or with layers to
-//! spare. `Device::workarounds` tells which are met, `Options::driver_faults` which are avoided.
+//! [`drivers`] lists the known ones with their workarounds: affected resources require dedicated memory, which is
+//! zeroed, or are created without their clear value, or with extra layers. `Device::workarounds` returns the
+//! faults of this driver, `Options::driver_faults` selects the faults to work around.
 //!
 //! # Descriptors
 //!
-//! Heaps of descriptors are `ID3D12DescriptorHeap`s, and each view is checked before it is made: its
-//! range and alignment, its subresources and shape, the usage and the formats of what it shows. What
-//! Vulkan has in a set of its own is not here: `create_set_layout` is `Unsupported`.
+//! Heaps of descriptors are `ID3D12DescriptorHeap`s, and each view is checked before it is made: its range and
+//! alignment, its subresources and shape, the usage and the formats of the resource. Vulkan's descriptor sets do
+//! not exist here: `create_set_layout` is `Unsupported`.
 //!
-//! A view of one layer, or one cube, that is not the first is an array of one; shaders read it as
-//! `Texture2D` or `TextureCube` all the same. Stencil is read as the first component, as on Vulkan,
-//! and as the second, as Direct3D has it. A sampler of an anisotropy above 1 is linear throughout.
-//! Direct3D 12 has null descriptors of views alone, each of a kind of its own: a freed one is that of
-//! what was there. All tiers of resource binding have heaps of 1,000,000 views and 2,048 samplers; on
-//! the first two, tables of the program's root signatures must not reach beyond what was made.
+//! A view of one layer, or one cube, that is not the first is an array of one; shaders can nevertheless read it
+//! as `Texture2D` or `TextureCube`. Stencil is read as the first component, as on Vulkan, and as the second, as
+//! Direct3D has it. A sampler of an anisotropy above 1 is linear throughout. Direct3D 12 has null descriptors of
+//! views only, each of a kind of its own: a freed descriptor becomes a null descriptor of its last kind. All
+//! tiers of resource binding have heaps of 1,000,000 views and 2,048 samplers; on the first two, tables of the
+//! program's root signatures must not extend beyond the written descriptors.
 //!
 //! # Lifetimes
 //!
-//! A placed resource holds on to its heap and is released before it, whatever the order in which
-//! the two are destroyed; `Device::live_objects` tells of a heap that went first. Objects hold on
-//! to their device.
+//! A placed resource keeps a reference to its heap and is released before it, in any order of destruction;
+//! `Device::live_objects` counts heaps that were destroyed first. Objects keep a reference to their device.
 //!
-//! The first call that meets a removed device remembers it with the reason in words: from then on
-//! every call answers [`Lost`], and none waits.
+//! The first call that detects a removed device records it with the reason as text: from then on every call
+//! returns [`Lost`], and none waits.
 //!
 //! # Barriers
 //!
 //! With resource states the device reports `StateModel::Promotion`, with enhanced barriers
-//! `StateModel::Explicit`; all queues are of one family. Textures that shaders read and copies use then
-//! stay in the layout `COMMON`, in which every queue uses them, and which is also what a swap chain presents:
-//! `to_barrier_layout` says which layout a state means. Before its first use on a queue that is no
-//! copy queue, a texture is discarded, which sets up its compression: with enhanced barriers by the flag of its first
+//! `StateModel::Explicit`; all queues belong to one family. Textures for shader reads and copies then stay in the
+//! layout `COMMON`, in which every queue uses them, and which is also the layout for presenting:
+//! `to_barrier_layout` returns the layout of a state. Before its first use on a queue other than a copy queue, a
+//! texture is discarded, which initialises its compression: with enhanced barriers by the flag of its first
 //! barrier or by a command, with resource states by a command, for render targets and depth buffers.
 //!
 //! # Swap chains
 //!
-//! `Swapchain` presents to a window: the flip model, with the waitable object, and tearing where it is asked for
-//! and allowed. Its buffers are adopted in the linear format, targets are views in the sRGB one, and `PRESENT` is
-//! `COMMON`. A buffer holds on to its chain, and a window has one chain at a time, which is checked before DXGI is
-//! called.
+//! `Swapchain` presents to a window: the flip model, with the waitable object, and tearing if requested and
+//! allowed. Its buffers are adopted in the linear format, targets are views in the sRGB one, and `PRESENT` is
+//! `COMMON`. A buffer keeps its chain alive, and a window has one chain at a time, which is checked before DXGI
+//! is called.
 //!
 //! # Sharing
 //!

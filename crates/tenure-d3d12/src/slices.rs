@@ -1,9 +1,9 @@
-//! Copies of volumes whose slices lie further apart in the buffer than their rows need.
+//! Copies of volumes whose slice pitch is larger than their rows.
 //!
-//! The distance of slices is the height of a footprint. The runtime wants a buffer to hold all rows of that height in
-//! the last slice, too, although no copy reaches the rows after the texels
-//! (`D3D12_MESSAGE_ID_COPYTEXTUREREGION_INVALIDSRCPLACEMENT`; <https://crbug.com/dawn/1289>). For a buffer that ends
-//! before, the last slice is a copy of its own, whose footprint is no higher than its texels.
+//! The distance of slices is the height of a footprint. The runtime requires that a buffer contains all rows of
+//! that height in the last slice, too, although no copy reaches the rows after the texels
+//! (`D3D12_MESSAGE_ID_COPYTEXTUREREGION_INVALIDSRCPLACEMENT`; <https://crbug.com/dawn/1289>). For a buffer that
+//! ends before, the last slice is a separate copy, whose footprint is no higher than its texels.
 
 use std::ops::Range;
 
@@ -15,9 +15,9 @@ pub(crate) const PLACEMENT: u64 = 512;
 /// Slices of a volume and their footprint in the buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slices {
-    /// Of all slices of the copy, these.
+    /// The slices, out of all slices of the copy.
     pub(crate) slices: Range<u32>,
-    /// Where the footprint begins.
+    /// The start of the footprint.
     pub(crate) offset: u64,
     /// Rows of blocks in a slice of the footprint.
     pub(crate) rows: u32,
@@ -26,7 +26,7 @@ pub(crate) struct Slices {
 }
 
 impl Slices {
-    /// Bytes from the start of the footprint that the runtime wants the buffer to hold.
+    /// The bytes from the start of the footprint that the runtime requires in the buffer.
     fn bytes(&self, pitch: u64, row_bytes: u64) -> Option<u64> {
         let slices = u64::from(self.slices.end.saturating_sub(self.slices.start));
         let rows = slices.checked_mul(u64::from(self.rows))?;
@@ -34,8 +34,7 @@ impl Slices {
     }
 }
 
-/// The copies that move a box of texels between a texture and a buffer of `capacity` bytes, which holds it as `layout`
-/// says.
+/// The copies that move a box of texels between a texture and a buffer of `capacity` bytes with this `layout`.
 pub(crate) fn copies(
     layout: BufferLayout,
     (block, [width, height, depth]): (Block, [u32; 3]),
@@ -85,7 +84,7 @@ mod tests {
         let used = 512 + 256 * (3 * 9 + 7) + 64;
         assert_eq!(copies([16, 8, 4], used + 256), (whole.clone(), None));
         let first = Slices { slices: 0..3, ..whole.clone() };
-        // The slice begins 27 rows later, which is no multiple of 512 bytes: the row before it is.
+        // The slice begins 27 rows later, which is not a multiple of 512 bytes: the row before it is.
         let last = Slices { slices: 3..4, offset: 512 + 256 * 26, rows: 9, first_row: 1 };
         for capacity in [used, used + 255] {
             assert_eq!(copies([16, 8, 4], capacity), (first.clone(), Some(last.clone())));
@@ -98,7 +97,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever fits a buffer is copied as the runtime takes it, each texel from its own place.
+        /// Copies that fit a buffer satisfy the runtime's rules, and read each texel from its own place.
         #[test]
         fn what_fits_is_taken(
             extent in [1_u32..=9, 1_u32..=9, 1_u32..=5], padding in 0_u32..4, steps in 1_u64..5,

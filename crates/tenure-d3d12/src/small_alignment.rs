@@ -1,10 +1,10 @@
-//! Which textures may lie at the small alignment.
+//! The textures that allow the small alignment.
 //!
-//! Direct3D 12 lets a texture lie at 4 KiB instead of 64 KiB, or at 64 KiB instead of 4 MiB when
-//! it is multisampled, if its most detailed mip takes no more than the larger of the two. It
-//! estimates that by an architecture-independent rule: whole tiles of the smaller size, in the
-//! shapes of standard swizzle. Asking for more is answered with an error and a message of the debug
-//! layer, so the estimate is made here first; the driver's answer decides.
+//! Direct3D 12 allows an alignment of 4 KiB instead of 64 KiB for a texture, or 64 KiB instead of 4 MiB if it is
+//! multisampled, if its most detailed mip takes no more than the larger of the two. It estimates that by an
+//! architecture-independent rule: whole tiles of the smaller size, in the shapes of standard swizzle. A request
+//! for more gives an error and a message of the debug layer, so the estimate is made here first; the driver's
+//! answer decides.
 
 use tenure_core::device::{Dimension, TextureInfo, Usage};
 

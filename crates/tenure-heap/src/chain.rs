@@ -1,4 +1,4 @@
-//! What is tried, in which order, until memory is found.
+//! The fallback chain: the order in which memory types and steps are tried until memory is found.
 
 use std::fmt;
 
@@ -7,54 +7,57 @@ use crate::{HeapDeviceError, MemoryTypeId};
 /// Whether a step may exceed the budget that the operating system grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// Nothing exceeds it.
+    /// Only requests within the budget.
     WithinBudget,
-    /// The driver has the last word.
+    /// Regardless of the budget: the driver decides.
     WhateverBudget,
 }
 
-/// When a request goes to memory that is not [alike](Fallback::is_alike) the preferred: to the system's instead of the
-/// card's, say.
+/// When a request may use memory that is not [alike](Fallback::is_alike) the preferred type, such as system
+/// memory instead of video memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Spill {
-    /// Before the budget of the preferred memory is exceeded: for what the GPU reads well from there.
+    /// Before the budget of the preferred memory is exceeded. For resources that the GPU reads well from the
+    /// other memory.
     BeforeBudget,
-    /// Only once the driver has refused the preferred memory: for render targets and what shaders write.
+    /// Only after the driver has refused the preferred memory. For render targets and resources that shaders
+    /// write.
     #[default]
     AfterRefusal,
     /// Never: the request fails instead.
     Never,
 }
 
-/// What a request may do when memory is short.
+/// Permissions of a request when memory is short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShortageRules {
-    /// When it goes to other memory.
+    /// When it may use other memory.
     pub spill: Spill,
-    /// Whether it may exceed the budget. It fails instead where it may not, and with [`Spill::AfterRefusal`] stays in
-    /// the preferred memory: it never comes to know whether the driver would refuse.
+    /// Whether it may exceed the budget. If not, it fails instead; with [`Spill::AfterRefusal`] it then never
+    /// leaves the preferred memory, because the driver is never asked beyond the budget.
     pub may_exceed_budget: bool,
-    /// Whether it may wait for what the GPU still uses.
+    /// Whether it may wait for memory that the GPU still uses.
     pub may_wait: bool,
 }
 
 impl Default for ShortageRules {
-    /// Everything is done before a request fails, but nothing goes to other memory because of a budget.
+    /// Every step is tried before a request fails, but no request leaves the preferred memory because of a
+    /// budget.
     fn default() -> Self {
         Self { spill: Spill::AfterRefusal, may_exceed_budget: true, may_wait: true }
     }
 }
 
-/// How far a request had come when it tried a memory type.
+/// The step of the chain in which a memory type was tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// At first, within the budget.
     WithinBudget,
-    /// Within the budget, after everything that nothing uses was given back.
+    /// Within the budget, after unused memory was freed.
     AfterGivingBack,
-    /// Whatever the budget.
+    /// Regardless of the budget.
     BeyondBudget,
-    /// After a wait for what the GPU still used.
+    /// After a wait for the GPU.
     AfterWait,
 }
 
@@ -69,7 +72,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// What one step of a request was answered in one memory type.
+/// The refusal of one step in one memory type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer<E> {
     /// The memory type.
@@ -80,7 +83,7 @@ pub struct Answer<E> {
     pub refusal: E,
 }
 
-/// The answers to a request in words: which memory types were tried in which steps, and the last refusal.
+/// Displays the refusals of a request: the memory types and steps tried, and the last refusal.
 ///
 /// ```
 /// use tenure_heap::{Answer, Answers, HeapError, MemoryTypeId, Step};
@@ -125,22 +128,22 @@ pub enum AllocationFailure<E> {
     OutOfMemory {
         /// The memory type preferred.
         preferred: MemoryTypeId,
-        /// What each step was answered, in order; at least one.
+        /// The refusal of each step, in order; at least one.
         answers: Vec<Answer<E>>,
     },
     /// The device refused for another reason.
     Refused(E),
 }
 
-/// The steps of the fallback chain for one request, in one memory type each. A step that fails leaves nothing
-/// behind.
+/// The steps of the fallback chain for one request, in one memory type each. A step that fails must have no side
+/// effects.
 pub trait Fallback {
-    /// What is looked for.
+    /// The result of a successful step.
     type Found;
     /// Why a step failed.
     type Error: HeapDeviceError;
 
-    /// Takes a range of a block that is there. `None` when no block has room.
+    /// Takes a range of an existing block. `None` when all blocks are full.
     ///
     /// # Errors
     /// The device's.
@@ -156,10 +159,10 @@ pub trait Fallback {
     /// The device's.
     fn new_block(&mut self, memory: MemoryTypeId, round: Round) -> Result<Self::Found, Self::Error>;
 
-    /// Takes memory for the request alone, since no block served it, because of `refusal`.
+    /// Allocates dedicated memory for the request, because no block served it, for the reason `refusal`.
     ///
     /// # Errors
-    /// The device's; `refusal` where there is no such step.
+    /// The device's; `refusal` if there is no such step.
     fn dedicated(
         &mut self,
         memory: MemoryTypeId,
@@ -170,11 +173,11 @@ pub trait Fallback {
     /// Whether the GPU reaches both memory types alike: see [`HeapProperties::is_alike`](crate::HeapProperties::is_alike).
     fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool;
 
-    /// The preferred memory is short: gives back what is not used.
+    /// Frees unused memory, because the preferred memory is short.
     fn make_room(&mut self);
 
-    /// The preferred memory has refused: waits for what the GPU still uses, for a bounded time, and gives it back. False
-    /// when there was nothing to wait for.
+    /// Waits a bounded time for memory that the GPU still uses, and frees it, because the preferred memory was
+    /// refused. False if there was nothing to wait for.
     fn wait_for_room(&mut self) -> bool {
         false
     }
@@ -188,14 +191,14 @@ pub trait Fallback {
 
 /// Tries the steps of a request until one finds memory:
 ///
-/// 1. the preferred memory type and those that are [alike](Fallback::is_alike), within the budget;
-/// 2. the same after unused memory was given back;
+/// 1. the preferred memory type and the types [alike](Fallback::is_alike), within the budget;
+/// 2. the same after unused memory was freed;
 /// 3. the other types within the budget, with [`Spill::BeforeBudget`];
 /// 4. the preferred ones beyond the budget;
-/// 5. the same after a wait for what the GPU still uses;
+/// 5. the same after a wait for the GPU;
 /// 6. the other types, within the budget and beyond it, unless [`Spill::Never`] forbids.
 ///
-/// In each memory type a block that is there comes first, then a new one, then memory for the request alone.
+/// In each memory type an existing block comes first, then a new one, then dedicated memory.
 ///
 /// # Errors
 /// [`AllocationFailure`]; a failure other than a shortage, such as a lost device, ends the chain at once.
@@ -257,17 +260,17 @@ pub fn try_each_memory_type<F: Fallback>(
     }
 }
 
-/// What came of some steps.
+/// The outcome of some steps.
 enum Outcome<T, E> {
     Found(T),
     /// Memory is short in all of them.
     Short,
-    /// Trying more is of no use.
+    /// More attempts are useless.
     Refused(E),
 }
 
 impl<T, E> Outcome<T, E> {
-    /// Where memory is short, what more steps come to.
+    /// Runs `more` steps if memory is short.
     fn or(self, more: impl FnOnce() -> Self) -> Self {
         match self {
             Self::Short => more(),
@@ -276,7 +279,7 @@ impl<T, E> Outcome<T, E> {
     }
 }
 
-/// Memory types, by where they are.
+/// Memory types, by their relation to the preferred one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Group {
     /// Like the preferred one.
@@ -284,7 +287,7 @@ enum Group {
     Other,
 }
 
-/// A request on its way.
+/// A request in progress.
 struct Chain<'r, F: Fallback, I> {
     request: &'r mut F,
     memory_types: I,
@@ -308,13 +311,13 @@ impl<F: Fallback, I: Iterator<Item = MemoryTypeId> + Clone> Chain<'_, F, I> {
             .or(|| self.step_if(spills_last, Group::Other, Step::BeyondBudget))
     }
 
-    /// What is not used is given back, and the preferred types are tried again.
+    /// Frees unused memory and tries the preferred types again.
     fn after_giving_back(&mut self) -> Outcome<F::Found, F::Error> {
         self.request.make_room();
         self.step(Group::Preferred, Step::AfterGivingBack, Round::WithinBudget)
     }
 
-    /// What the GPU still uses is waited for, and the preferred types are tried again.
+    /// Waits for the GPU and tries the preferred types again.
     fn after_wait(&mut self, may_wait: bool, may_exceed_budget: bool) -> Outcome<F::Found, F::Error> {
         let round = if may_exceed_budget { Round::WhateverBudget } else { Round::WithinBudget };
         match may_wait && self.request.wait_for_room() {
@@ -362,7 +365,7 @@ fn try_memory_type<F: Fallback>(
         return Ok(found);
     }
     match request.new_block(memory, round) {
-        // Memory for the request alone is smaller than a block, and needs no suballocator.
+        // Dedicated memory is smaller than a block, and needs no suballocator.
         Err(error) if error.is_shortage() || error.is_unsupported() => {
             request.dedicated(memory, round, error)
         }

@@ -1,4 +1,4 @@
-//! What the pools ask of a device: heaps, and what memory there is.
+//! The device behind the pools: creates heaps and reports its memory.
 
 use bitflags::bitflags;
 
@@ -42,14 +42,14 @@ pub struct MemoryType {
 pub struct MemoryHeap {
     /// Bytes.
     pub size: u64,
-    /// True when it is local to the GPU.
+    /// True if it is local to the GPU.
     pub device_local: bool,
 }
 
 impl MemoryHeap {
-    /// True for the window through which the CPU sees a part of a card's memory (a BAR that was not
-    /// resized, mostly 256 MiB): local to the GPU, but of less than half the size of the largest such
-    /// heap of `all`. Drivers need it themselves.
+    /// True for a BAR window, the CPU-visible part of a card's memory without resizable BAR, usually 256 MiB:
+    /// local to the GPU, but less than half the size of the largest such heap of `all`. Drivers need it
+    /// themselves.
     ///
     /// ```
     /// use tenure_heap::MemoryHeap;
@@ -65,8 +65,8 @@ impl MemoryHeap {
 }
 
 impl MemoryType {
-    /// True for memory local to the GPU that the CPU maps, of general use, and as large as the GPU's
-    /// memory: no window into it. Direct3D 12 calls it GPU upload heaps, others resizable BAR.
+    /// True for device-local memory that the CPU maps, of general use, and as large as the GPU's memory, unlike a
+    /// BAR window. Direct3D 12 calls it GPU upload heaps, others resizable BAR.
     #[must_use]
     pub fn is_gpu_upload(&self, heaps: &[MemoryHeap]) -> bool {
         let mapped_local = MemoryFlags::DEVICE_LOCAL | MemoryFlags::HOST_VISIBLE;
@@ -76,14 +76,13 @@ impl MemoryType {
     }
 }
 
-/// What may be placed in a heap.
+/// The kinds of resources that a heap may hold.
 ///
-/// D3D12 heap tier 1 keeps the three kinds apart; tier 2 takes [`Any`](Self::Any). On Vulkan the
-/// linear and the optimal are kept apart where `bufferImageGranularity` would otherwise force
-/// padding between neighbours.
+/// D3D12 heap tier 1 keeps the three kinds apart; tier 2 takes [`Any`](Self::Any). On Vulkan, linear and optimal
+/// resources are kept apart if `bufferImageGranularity` would otherwise force padding between neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HeapCategory {
-    /// Everything.
+    /// All resources.
     Any,
     /// Buffers (and linear images).
     Buffers,
@@ -98,7 +97,7 @@ impl HeapCategory {
     pub const ALL: [Self; 4] = [Self::Any, Self::Buffers, Self::Targets, Self::Textures];
 }
 
-/// How much it matters that memory stays resident in fast memory when that is short.
+/// The importance of keeping memory resident in fast memory when that is short.
 ///
 /// A hint: `VK_EXT_memory_priority`, `ID3D12Device1::SetResidencyPriority`; ignored elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,7 +107,7 @@ pub enum Priority {
     /// As most resources.
     #[default]
     Normal,
-    /// What the GPU writes: moving it out costs most.
+    /// Resources that the GPU writes: the most expensive to move out of video memory.
     High,
 }
 
@@ -117,27 +116,27 @@ pub enum Priority {
 pub struct HeapDesc {
     /// Bytes; a multiple of the alignment.
     pub size: u64,
-    /// Bytes; a power of two. 4 MiB where multisampled textures are to be placed on D3D12.
+    /// Bytes; a power of two. 4 MiB for multisampled textures on D3D12.
     pub alignment: u64,
-    /// Which memory it is taken from.
+    /// The memory type it is allocated from.
     pub memory: MemoryTypeId,
-    /// What may be placed in it.
+    /// The resources that it may hold.
     pub category: HeapCategory,
-    /// How much it matters that it stays in fast memory.
+    /// The importance of keeping it in fast memory.
     pub priority: Priority,
 }
 
-/// What the operating system grants and counts for one memory heap.
+/// Budget and usage of one memory heap, as reported by the operating system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeapBudget {
-    /// Bytes the process may use before it is paged or refused. 0: nobody knows.
+    /// Bytes the process may use before it is paged or refused. 0 if unknown.
     pub budget: u64,
     /// Bytes it uses now.
     pub usage: u64,
 }
 
 impl HeapBudget {
-    /// True when so many bytes more stay within the budget, or no budget is known.
+    /// True if `bytes` more stay within the budget, or if the budget is unknown.
     ///
     /// ```
     /// use tenure_heap::HeapBudget;
@@ -152,7 +151,7 @@ impl HeapBudget {
     }
 }
 
-/// A device's memory. Does not change while the device lives.
+/// A device's memory. Constant for the lifetime of the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeapProperties {
     /// 1 to [`MAX_MEMORY_TYPES`].
@@ -166,8 +165,8 @@ pub struct HeapProperties {
     pub msaa_heap_alignment: u64,
     /// Bytes, a power of two: flushes of non-coherent memory are rounded to this.
     pub non_coherent_atom: u64,
-    /// Most driver memory allocations alive at once (Vulkan: `maxMemoryAllocationCount`). Pools make larger
-    /// blocks as they near it; the device refuses what exceeds it.
+    /// The maximum number of live driver allocations (Vulkan: `maxMemoryAllocationCount`). Pools make larger
+    /// blocks as they near it; the device refuses more.
     pub max_allocations: u64,
     /// Bytes of the largest single heap.
     pub max_heap_size: u64,
@@ -180,7 +179,7 @@ pub enum InvalidProperties {
     /// No memory type, or too many.
     #[error("{types} memory types: must be 1 to {max}")]
     MemoryTypes {
-        /// How many there are.
+        /// Their number.
         types: usize,
         /// The most allowed.
         max: usize,
@@ -190,10 +189,10 @@ pub enum InvalidProperties {
     MemoryHeap {
         /// Its index.
         heap: u8,
-        /// How many there are.
+        /// Their number.
         heaps: usize,
     },
-    /// A property is no power of two.
+    /// A property is not a power of two.
     #[error("{property} = {value} B: must be a power of two")]
     NotPowerOfTwo {
         /// The property.
@@ -204,7 +203,7 @@ pub enum InvalidProperties {
 }
 
 impl HeapProperties {
-    /// Checks what the pools rely on.
+    /// Checks the values that the pools rely on.
     ///
     /// # Errors
     /// [`InvalidProperties`] for the first rule that is broken.
@@ -245,15 +244,15 @@ impl HeapProperties {
         }
     }
 
-    /// The memory type's flags; none for one that the device does not have.
+    /// The memory type's flags; none if the device does not have the type.
     #[must_use]
     pub fn flags(&self, memory: MemoryTypeId) -> MemoryFlags {
         let found = self.memory_types.get(usize::from(memory.0));
         found.map_or(MemoryFlags::empty(), |found| found.flags)
     }
 
-    /// Whether the GPU reaches two memory types alike: both in its own memory, both in the
-    /// [window](MemoryHeap::is_window) into it, or both in the system's.
+    /// Whether the GPU accesses two memory types alike: both in its own memory, both in the
+    /// [window](MemoryHeap::is_window) into it, or both in system memory.
     #[must_use]
     pub fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool {
         let place = |memory: MemoryTypeId| {
@@ -264,8 +263,8 @@ impl HeapProperties {
         place(one) == place(other)
     }
 
-    /// Bytes of the memory behind a type that one block may take of its own accord: an eighth, as in
-    /// VMA, so that one pool does not leave the others without. 0 for a type that the device does not have.
+    /// The most bytes one pool block may take of the memory behind a type, unless a request needs more: an
+    /// eighth, as in VMA, so that one pool does not starve the others. 0 if the device does not have the type.
     #[must_use]
     pub fn largest_share(&self, memory: MemoryTypeId) -> u64 {
         let memory_type = self.memory_types.get(usize::from(memory.0));
@@ -273,9 +272,9 @@ impl HeapProperties {
         heap.map_or(0, |heap| heap.size / 8)
     }
 
-    /// Bytes that ranges of a memory type must not share, a power of two: a flush or an invalidation
-    /// takes whole atoms, and would undo what another thread does to the rest of one. 1 where the CPU
-    /// needs neither.
+    /// The alignment of flushes and invalidations of a memory type, a power of two. Ranges must not share such an
+    /// atom: a flush or an invalidation takes whole atoms, and would undo the writes of another thread to the
+    /// rest of one. 1 if the CPU needs neither.
     #[must_use]
     pub fn flush_atom(&self, memory: MemoryTypeId) -> u64 {
         let host = MemoryFlags::HOST_VISIBLE | MemoryFlags::HOST_COHERENT;
@@ -284,41 +283,41 @@ impl HeapProperties {
     }
 }
 
-/// What the fallback chain must know about the error of a device.
+/// The classification of device errors that the fallback chain needs.
 pub trait HeapDeviceError: std::error::Error {
     /// True for failures that another block size, memory type or a later try may cure.
     fn is_shortage(&self) -> bool;
 
-    /// True for what the device or the suballocator cannot do at all in this form.
+    /// True if the device or the suballocator does not support the request at all.
     fn is_unsupported(&self) -> bool;
 
-    /// So many bytes of a memory type were not asked for: they are more than there is, than the operating system
-    /// grants, or than the program's cap leaves.
+    /// The error for `requested` bytes of a memory type that were not requested from the driver, because they
+    /// exceed the memory, the operating system's budget or the program's cap.
     fn not_granted(requested: u64, memory: MemoryTypeId) -> Self;
 
     /// Something that cannot be done at all.
     fn unsupported(feature: &'static str) -> Self;
 }
 
-/// An error for devices that have none of their own.
+/// A ready-made error type for devices.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeapError {
     /// The driver has no memory of that kind left for this request.
     #[error("the driver refused {requested} B of memory type {}", memory.0)]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Requested bytes.
         requested: u64,
-        /// The memory type asked for.
+        /// The requested memory type.
         memory: MemoryTypeId,
     },
-    /// The driver was not asked for so much: it is more than there is, than the operating system grants, or than
-    /// the program's [cap](crate::MemoryLimits::set_cap) leaves.
+    /// The driver was not asked: the size exceeds the memory, the operating system's budget or the program's
+    /// [cap](crate::MemoryLimits::set_cap).
     #[error("{requested} B of memory type {} are more than there is, is granted, or the program's cap leaves", memory.0)]
     NotGranted {
-        /// Bytes asked for.
+        /// Requested bytes.
         requested: u64,
-        /// The memory type asked for.
+        /// The requested memory type.
         memory: MemoryTypeId,
     },
     /// The driver has no host memory or no object slots left.
@@ -336,10 +335,10 @@ pub enum HeapError {
     /// The device or the suballocator cannot do it.
     #[error("the device does not support {feature}")]
     Unsupported {
-        /// What is not supported.
+        /// The unsupported feature.
         feature: &'static str,
     },
-    /// The device was removed, reset or lost. Nothing works any more.
+    /// The device was removed, reset or lost. All later calls fail.
     #[error("the device is lost: {reason}")]
     Lost {
         /// The driver's reason.
@@ -388,23 +387,23 @@ pub trait HeapDevice {
     /// Why a heap was not created.
     type Error: HeapDeviceError;
 
-    /// The device's memory. Asked once by each user, because it does not change.
+    /// The device's memory. Each user reads it once, because it does not change.
     fn properties(&self) -> HeapProperties;
 
-    /// Takes a heap from the driver.
+    /// Allocates a heap from the driver.
     ///
     /// # Errors
     /// The driver's. A shortage at the limit of [`HeapProperties::max_allocations`], which other users of the
-    /// device reach, too: where the driver does not count them, the implementation has to.
+    /// device reach, too: if the driver does not count them, the implementation must.
     fn create_heap(&self, desc: &HeapDesc) -> Result<Self::Heap, Self::Error>;
 
-    /// Gives a heap back. Nothing is placed in it any more, and the GPU is done with it.
+    /// Frees a heap. No resource is placed in it, and the GPU no longer uses it.
     fn destroy_heap(&self, heap: Self::Heap);
 
     /// Names a heap, for debuggers.
     fn set_name(&self, _heap: &Self::Heap, _name: &str) {}
 
-    /// What the operating system grants, for each memory heap; empty where nobody knows.
+    /// The budget of each memory heap; empty if unknown.
     fn budget(&self) -> Vec<HeapBudget> {
         Vec::new()
     }

@@ -1,26 +1,25 @@
-//! How large a new block should be.
+//! The sizes of new blocks.
 
-/// Bytes. A pool grows by a third of what it holds until its blocks are this large, or as large as its smallest blocks if
-/// those are larger. With a higher limit the last block of a program that has loaded its scene is a quarter of all that
-/// is reserved, and mostly free.
+/// Bytes. A pool grows by a third of its capacity until its blocks reach this size, or the size of its smallest
+/// blocks if larger. With a higher limit, the last block of a program that has loaded its scene is a quarter of
+/// all reserved memory, and mostly free.
 const YOUNG: u64 = 9 << 19;
 
-/// Which sizes the suballocator of a pool divides without a rest.
+/// The block sizes that the suballocator of a pool divides without a rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockShape {
     /// Any multiple of the alignment.
     Multiple,
-    /// Powers of two: a buddy divides anything else into several that no request can span.
+    /// Powers of two: a buddy allocator divides other sizes into several parts that no request can span.
     PowerOfTwo,
 }
 
-/// The block sizes to ask the driver for, best first.
+/// The block sizes to request from the driver, best first.
 ///
-/// A pool grows in proportion to what it holds, so that what it reserves beyond that stays a
-/// small part and the number of blocks stays logarithmic; a young pool, for which even that would
-/// mean many tiny blocks, by a third of it. A request that is larger gets a block of exactly its
-/// size. When the driver refuses, 1/2, 1/4 and 1/8 of the size are tried (as in D3D12MA and VMA), as far as the
-/// request still fits.
+/// A pool grows in proportion to its capacity, so that unused reserved memory stays a small part and the number
+/// of blocks stays logarithmic. A young pool, for which even that would mean many tiny blocks, grows by a third.
+/// A larger request gets a block of exactly its size. When the driver refuses, 1/2, 1/4 and 1/8 of the size are
+/// tried (as in D3D12MA and VMA), if the request still fits.
 ///
 /// The numbers were chosen on recordings of real programs, between little reserved and few driver
 /// allocations.
@@ -44,24 +43,24 @@ pub enum BlockShape {
 pub struct Growth {
     /// Bytes; the smallest block, but never above the limit.
     pub min: u64,
-    /// Bytes; the largest block, but for larger requests.
+    /// Bytes; the largest block, except for larger requests.
     pub max: u64,
     /// Bytes; the largest block that the device allows.
     pub limit: u64,
-    /// What the pool holds is divided by this.
+    /// The divisor of the pool's capacity.
     pub divisor: u64,
     /// Bytes; sizes are multiples of this power of two.
     pub alignment: u64,
-    /// Which multiples.
+    /// The shape of the sizes.
     pub shape: BlockShape,
-    /// How often the size is halved when the driver refuses.
+    /// The number of halvings of the size when the driver refuses.
     pub halvings: u32,
 }
 
 impl Growth {
-    /// The sizes for a request of `size` bytes at a multiple of `align` in a pool that holds `held`,
-    /// each a whole number of such requests, because requests come in series; empty when the device
-    /// allows no block that would do.
+    /// The block sizes to try for a request of `size` bytes aligned to `align` in a pool with a capacity of
+    /// `held`. Each is a whole number of such requests, because requests come in series. Empty if the device
+    /// allows no sufficient block.
     pub fn sizes(self, size: u64, align: u64, held: u64) -> impl Iterator<Item = u64> {
         let wanted = self.wanted(held);
         let mut last = None;
@@ -74,8 +73,8 @@ impl Growth {
         sizes.filter(move |size| last.replace(*size) != Some(*size))
     }
 
-    /// As much of `wanted` as a whole number of such requests takes; all of it if none fits. No more than the
-    /// device allows.
+    /// The largest whole number of such requests within `wanted`; all of `wanted` if none fits. At most the
+    /// device's limit.
     fn whole(self, wanted: u64, size: u64, align: u64) -> u64 {
         let each = match self.shape {
             BlockShape::Multiple => size.max(1).checked_next_multiple_of(align.max(1)),
@@ -87,7 +86,7 @@ impl Growth {
         rounded.filter(|rounded| *rounded <= self.limit).unwrap_or(self.limit - self.limit % alignment)
     }
 
-    /// The smallest block that serves the request when it is empty.
+    /// The size of the smallest empty block that serves the request.
     fn needed(self, size: u64, align: u64) -> Option<u64> {
         let needed = match self.shape {
             // Offset 0 of an empty block has every alignment.
@@ -98,7 +97,7 @@ impl Growth {
         (needed <= self.limit).then_some(needed)
     }
 
-    /// The block to have by what the pool holds.
+    /// The preferred block size for the pool's capacity.
     fn wanted(self, held: u64) -> u64 {
         let largest = self.max.max(self.min).min(self.limit);
         let young = (held / 3).min(YOUNG.max(self.min));

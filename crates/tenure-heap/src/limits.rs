@@ -1,4 +1,4 @@
-//! What the fallback chain must not exceed, and what was taken from the driver so far.
+//! The limits of the fallback chain, and a count of the memory taken from the driver.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -16,13 +16,12 @@ use heap_state::{Before, HeapState};
 use crate::caught::run_caught;
 use crate::{Growth, HeapBudget, HeapDesc, HeapDevice, HeapDeviceError, HeapProperties, MemoryTypeId, Round};
 
-/// The limits of a device's memory, and how much of them is used: bytes of each memory heap's budget, and
-/// allocations.
+/// The limits of a device's memory, and their usage: bytes of each memory heap's budget, and allocations.
 ///
-/// The operating system is asked for budgets only when that may matter: when an eighth of what was free is
-/// taken, when a request seems to exceed the budget, and after [`expire_budgets`](Self::expire_budgets).
+/// The operating system is queried for budgets only when the answer may matter: after an eighth of the free bytes
+/// has been taken, when a request seems to exceed the budget, and after [`expire_budgets`](Self::expire_budgets).
 ///
-/// Any thread may use it; every call is O(1) but for the question to the operating system.
+/// Any thread may use it; every call is O(1), except for the query of the operating system.
 ///
 /// ```
 /// use tenure_heap::{HeapBudget, HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryType};
@@ -62,7 +61,7 @@ pub struct MemoryLimits {
 }
 
 impl MemoryLimits {
-    /// The limits of a device from which nothing was taken.
+    /// The limits of a device without allocations.
     #[must_use]
     pub fn new(properties: &HeapProperties) -> Self {
         Self {
@@ -81,7 +80,7 @@ impl MemoryLimits {
         Some((heap, self.heaps.get(heap)?))
     }
 
-    /// Counts memory that the driver gave.
+    /// Counts memory that the driver allocated.
     pub fn note_allocation(&self, memory: MemoryTypeId, bytes: u64) {
         self.allocations.fetch_add(1, Ordering::Relaxed);
         self.allocations_made.fetch_add(1, Ordering::Relaxed);
@@ -94,7 +93,7 @@ impl MemoryLimits {
         }
     }
 
-    /// Counts memory that was given back to the driver.
+    /// Counts memory that the driver freed.
     pub fn note_release(&self, memory: MemoryTypeId, bytes: u64) {
         self.allocations.fetch_sub(1, Ordering::Relaxed);
         self.memory.remove(bytes);
@@ -103,8 +102,8 @@ impl MemoryLimits {
         }
     }
 
-    /// Memory that the program has was evicted: it takes nothing of its heap until it is resident again, and counts
-    /// against no cap. It is one allocation all the same.
+    /// Notes that an allocation was evicted: its bytes do not count against budget and cap until it is resident
+    /// again. It still counts as one allocation.
     ///
     /// ```
     /// # use tenure_heap::{HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryType, MemoryTypeId};
@@ -126,7 +125,7 @@ impl MemoryLimits {
     pub fn note_evicted(&self, memory: MemoryTypeId, bytes: u64) {
         if let Some((_, heap)) = self.heap(memory) {
             heap.give_back(bytes);
-            // What was granted before is out of date.
+            // The last budget is out of date.
             heap.expire_budget();
         }
     }
@@ -138,14 +137,14 @@ impl MemoryLimits {
         }
     }
 
-    /// Bytes that are taken of a memory heap; 0 if there is no such heap.
+    /// Bytes taken from a memory heap; 0 if there is no such heap.
     #[must_use]
     pub fn taken(&self, heap: usize) -> u64 {
         self.heaps.get(heap).map_or(0, HeapState::taken)
     }
 
-    /// Sets the most bytes that may be taken of a memory heap, by its index, whatever the operating system grants;
-    /// `None` for no such cap. What was taken before stays. False where there is no such heap.
+    /// Caps the bytes taken from a memory heap, by its index, independently of the operating system's budget;
+    /// `None` removes the cap. Existing allocations stay. False if there is no such heap.
     ///
     /// ```
     /// # use tenure_heap::{HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryType, MemoryTypeId, Round};
@@ -176,13 +175,13 @@ impl MemoryLimits {
         self.heaps.get(heap)?.cap()
     }
 
-    /// Allocations that live.
+    /// The number of live allocations.
     #[must_use]
     pub fn allocations(&self) -> u64 {
         self.allocations.load(Ordering::Relaxed)
     }
 
-    /// Allocations that were ever made.
+    /// The total number of allocations made.
     #[must_use]
     pub fn allocations_made(&self) -> u64 {
         self.allocations_made.load(Ordering::Relaxed)
@@ -194,8 +193,8 @@ impl MemoryLimits {
         &self.memory
     }
 
-    /// Whether more than three quarters of the allocations that the device allows are in use (the limit of VMA,
-    /// too): what need not have an allocation of its own had better share one.
+    /// Whether more than three quarters of the device's allocations are in use (VMA has the same limit). Requests
+    /// that do not need a dedicated allocation should then share one.
     #[must_use]
     pub fn is_near_max_allocations(&self) -> bool {
         self.allocations().saturating_mul(4) > self.max_allocations.saturating_mul(3)
@@ -211,7 +210,7 @@ impl MemoryLimits {
         Growth { min: larger(growth.min), max: larger(growth.max), ..growth }
     }
 
-    /// Takes a heap from the driver by `make`, names and counts it.
+    /// Creates a heap by `make`, names and counts it.
     ///
     /// # Errors
     /// The driver's.
@@ -223,9 +222,9 @@ impl MemoryLimits {
         make: impl FnOnce(&D, &HeapDesc) -> Result<D::Heap, D::Error>,
     ) -> Result<D::Heap, D::Error> {
         let heap = make(device, desc)?;
-        // Nobody has the heap yet.
+        // The heap has no owner yet.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| device.set_name(&heap, name))) {
-            // The first panic is the one that is passed on.
+            // The first panic is passed on.
             run_caught(|| device.destroy_heap(heap));
             resume_unwind(panic);
         }
@@ -233,23 +232,23 @@ impl MemoryLimits {
         Ok(heap)
     }
 
-    /// Gives a heap of `size` bytes of a memory type back to the driver, and counts that.
+    /// Destroys a heap of `size` bytes of a memory type, and counts that.
     pub fn destroy_heap<D: HeapDevice>(&self, device: &D, heap: D::Heap, memory: MemoryTypeId, size: u64) {
         let _counted = OnDrop(|| self.note_release(memory, size));
         device.destroy_heap(heap);
     }
 
-    /// Asks the operating system for each budget again before it next matters. For the end of a frame or of a
-    /// call: other programs take memory, too.
+    /// Makes the next use of each budget query the operating system again. For the end of a frame or of a call,
+    /// because other programs take memory, too.
     pub fn expire_budgets(&self) {
         for heap in &self.heaps {
             heap.expire_budget();
         }
     }
 
-    /// Whether so many bytes of a memory type may be asked for: never more than the memory has or the
-    /// [cap](Self::set_cap) leaves, nor, in the first round, more than the operating system grants. `budget` asks it;
-    /// with an empty answer everything is granted.
+    /// Whether `bytes` of a memory type may be requested: never more than the memory has or the
+    /// [cap](Self::set_cap) leaves, nor, in the first round, more than the operating system's budget. `budget`
+    /// queries it; an empty answer grants everything.
     pub fn allows(
         &self,
         memory: MemoryTypeId,
@@ -264,8 +263,8 @@ impl MemoryLimits {
         self.is_granted(heap, round, || heap.ever_with(bytes), budget)
     }
 
-    /// Whether what was ever taken of a heap may come to so much in this round; asks for the budgets where that is not
-    /// known.
+    /// Whether the cumulative bytes taken of a heap may grow to this value in this round; queries the budgets if
+    /// that is unknown.
     fn is_granted(
         &self,
         heap: &HeapState,
@@ -280,7 +279,7 @@ impl MemoryLimits {
             })
     }
 
-    /// Asks for the budgets of all heaps.
+    /// Queries the budgets of all heaps.
     #[cold]
     fn refresh(&self, budget: impl FnOnce() -> Vec<HeapBudget>) {
         let before: Vec<Before> = self.heaps.iter().map(HeapState::before).collect();
@@ -290,8 +289,8 @@ impl MemoryLimits {
         }
     }
 
-    /// As [`allows`](Self::allows); where it is true, the bytes count as taken from here on, until the driver has
-    /// [given](Self::note_allocation) them or they are [given up](HeapState::cancel).
+    /// As [`allows`](Self::allows); if true, the bytes count as taken until the driver has
+    /// [given](Self::note_allocation) them or the reservation is [cancelled](HeapState::cancel).
     fn reserve(
         &self,
         memory: MemoryTypeId,
@@ -308,9 +307,9 @@ impl MemoryLimits {
         is_granted
     }
 
-    /// Has `make` take memory of its own from the driver, and [count](Self::note_allocation) it, if the limits
-    /// [allow](Self::allows) it, and it is no more than the device's largest heap. Threads that do so at once exceed
-    /// nothing together.
+    /// Has `make` create a dedicated driver allocation, and [counts](Self::note_allocation) it, if the limits
+    /// [allow](Self::allows) it and it is at most the device's largest heap. Concurrent callers cannot exceed a
+    /// limit together.
     ///
     /// # Errors
     /// A shortage, or that of `make`.
@@ -328,8 +327,8 @@ impl MemoryLimits {
         self.make_reserved(memory, bytes, make)
     }
 
-    /// Has `make` make a block of the first of the `sizes` that the limits allow and the driver does not refuse, and
-    /// [count](Self::note_allocation) it. Threads that do so at once exceed nothing together.
+    /// Has `make` create a block of the first of the `sizes` that the limits allow and the driver does not
+    /// refuse, and [counts](Self::note_allocation) it. Concurrent callers cannot exceed a limit together.
     ///
     /// # Errors
     /// The last shortage, or the first error of another kind.
@@ -341,7 +340,7 @@ impl MemoryLimits {
         budget: impl Fn() -> Vec<HeapBudget>,
         mut make: impl FnMut(u64) -> Result<T, E>,
     ) -> Result<(T, u64), E> {
-        // What it comes to when no size is allowed.
+        // The error if no size is allowed.
         let mut refusal = None;
         for size in sizes {
             if !self.reserve(memory, size, round, &budget) {
@@ -357,7 +356,7 @@ impl MemoryLimits {
         Err(refusal.unwrap_or_else(|| E::not_granted(0, memory)))
     }
 
-    /// Creates an object for reserved bytes, and gives the bytes up if that fails or panics.
+    /// Creates an object for reserved bytes, and cancels the reservation if that fails or panics.
     fn make_reserved<T, E>(
         &self,
         memory: MemoryTypeId,
@@ -376,7 +375,7 @@ impl MemoryLimits {
     }
 }
 
-/// Calls something when it is dropped, also by a panic.
+/// Calls a function when it is dropped, also during a panic.
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
@@ -437,7 +436,7 @@ mod tests {
         assert_eq!(asked.get(), before + 1);
     }
 
-    /// Memory is evicted when less is granted than before: what was granted then is not taken after that.
+    /// Memory is evicted when the budget has shrunk, so the earlier budget must not be used afterwards.
     #[test]
     fn what_was_granted_before_an_eviction_is_asked_for_again() {
         let (limits, granted) = (limits(), Cell::new(9000));
@@ -450,8 +449,8 @@ mod tests {
         assert!(limits.allows(MEMORY, 100, Round::WithinBudget, budget));
     }
 
-    /// Threads that ask the driver at once exceed neither the cap nor the budget together, and a request that comes to
-    /// nothing leaves nothing behind.
+    /// Concurrent callers cannot exceed the cap or the budget together, and a failed request leaves no
+    /// reservation.
     #[test]
     fn what_threads_take_at_once_exceeds_nothing() {
         use std::sync::atomic::{AtomicU64, Ordering};
@@ -467,7 +466,7 @@ mod tests {
             let most = if round == Round::WhateverBudget { cap } else { granted };
             let (usage, peak) = (AtomicU64::new(0), AtomicU64::new(0));
             let at_once = std::sync::Barrier::new(8);
-            // As a driver does: counted when it is given, and reported from then on.
+            // As in a driver: counted when it is allocated, and reported from then on.
             let budget = || vec![HeapBudget { budget: granted, usage: usage.load(Ordering::SeqCst) }];
             let work = &|thread: u64| {
                 for step in 0..400 {
@@ -540,7 +539,7 @@ mod tests {
     }
 }
 
-/// Every interleaving of two threads that ask the driver at once.
+/// Every interleaving of two concurrent requests to the driver.
 #[cfg(all(test, loom))]
 mod models {
     use loom::sync::Arc;
@@ -551,7 +550,7 @@ mod models {
     use crate::{HeapError, MemoryFlags, MemoryHeap, MemoryType};
 
     const MEMORY: MemoryTypeId = MemoryTypeId(0);
-    /// What each thread asks for: one may have it, and two may not.
+    /// The bytes that each thread requests: enough for one thread, but not for two.
     const BYTES: u64 = 60;
     const MOST: u64 = 100;
 
@@ -567,14 +566,14 @@ mod models {
         })
     }
 
-    /// Two threads ask for memory in a round; the driver refuses one of them where `refuses` says so. Returns how many
-    /// were given it.
+    /// Two threads request memory in a round; the driver refuses one of them if `refuses`. Returns the number of
+    /// successes.
     fn ask_at_once(limits: MemoryLimits, round: Round, refuses: bool) -> u64 {
         let (limits, usage) = (Arc::new(limits), Arc::new(AtomicU64::new(0)));
         let asker = |is_refused: bool| {
             let (limits, usage) = (limits.clone(), usage.clone());
             move || {
-                // As a driver does: it is in the usage that is reported before it is counted.
+                // As in a driver: the allocation is in the reported usage before it is counted.
                 let budget = || vec![HeapBudget { budget: MOST, usage: usage.load(Ordering::SeqCst) }];
                 let make = || {
                     if is_refused {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The name of an object, for people: it reaches the API's debug names, hazard messages, leak
 /// reports and dumps.
 ///
-/// A `&'static str` costs nothing; a `String` is shared, not copied, after the first time.
+/// A `&'static str` has no cost; a `String` is shared, not copied, after the first time.
 ///
 /// ```
 /// use tenure_heap::Name;
@@ -54,7 +54,7 @@ impl Name {
         }
     }
 
-    /// The text if it is a literal, for what must be `Copy`.
+    /// The text if it is a literal, for `Copy` types.
     #[must_use]
     pub const fn as_static(&self) -> Option<&'static str> {
         match &self.0 {

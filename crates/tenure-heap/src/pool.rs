@@ -12,38 +12,38 @@ pub(crate) use compaction::Left;
 pub use compaction::{CompactionBudget, RangeMove, RangeNeeds};
 use large::LargeBlocks;
 
-/// A block that a pool could not use, and what it would have needed.
+/// A block that a pool could not use, with the reason.
 #[derive(Debug)]
 pub struct Unfit<B> {
     /// The block, as it was.
     pub block: B,
-    /// What is not supported.
+    /// The unsupported feature.
     pub reason: &'static str,
 }
 
-/// Totals of a pool. Bytes, but for `allocations`.
+/// Totals of a pool. Bytes, except for `allocations`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolTotals {
-    /// Of the blocks that it has at this moment.
+    /// The bytes of its current blocks.
     pub capacity: u64,
-    /// What live ranges take, with what rounding and alignment add.
+    /// Bytes of live ranges, with rounding and alignment padding.
     pub used: u64,
-    /// What was asked for by live ranges.
+    /// Requested bytes of live ranges.
     pub requested: u64,
-    /// What is skipped in front of live ranges, for their alignment.
+    /// Bytes skipped in front of live ranges for their alignment.
     pub padding: u64,
-    /// Live ranges.
+    /// The number of live ranges.
     pub allocations: u64,
-    /// The most that `used` ever was.
+    /// The peak of `used`.
     pub peak_used: u64,
-    /// The most that `capacity` ever was.
+    /// The peak of `capacity`.
     pub peak_capacity: u64,
     /// The largest free range.
     pub largest_free: u64,
 }
 
 impl PoolTotals {
-    /// Those of two pools together: sums, and the larger of the largest free ranges.
+    /// The statistics of two pools together: sums, and the larger of the largest free ranges.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {
@@ -59,10 +59,10 @@ impl PoolTotals {
     }
 }
 
-/// Blocks of memory, whatever they are (`B`), that one suballocator divides (`S`).
+/// Blocks of memory of any kind (`B`), which one suballocator divides (`S`).
 ///
-/// It never makes a block itself: who finds no room makes one, by [`Growth`](crate::Growth), and adds it. Empty
-/// blocks stay for a while, see [`end_frame`](Self::end_frame).
+/// It never makes a block itself: if it is full, the caller makes one, by [`Growth`](crate::Growth), and adds it.
+/// Empty blocks stay for a while, see [`end_frame`](Self::end_frame).
 ///
 /// For one thread at a time.
 ///
@@ -92,9 +92,9 @@ pub struct Pool<B, S> {
     retention: BlockRetention,
     /// Bytes of ranges that another pool divides.
     lent: u64,
-    /// Bytes asked for by what lives.
+    /// Requested bytes of live ranges.
     requested: u64,
-    /// Bytes skipped in front of what lives, for its alignment.
+    /// Bytes skipped in front of live ranges for their alignment.
     padding: u64,
     allocations: u64,
     peak_used: u64,
@@ -106,8 +106,8 @@ pub struct Pool<B, S> {
 }
 
 impl<B, S: BlockSuballocator> Pool<B, S> {
-    /// A pool without blocks. Blocks that have been empty for so many frames are given back, later where the pool
-    /// soon needed another.
+    /// A pool without blocks. A block is removed after `idle_frames` frames without allocations, or later if the
+    /// pool soon needed a removed block again.
     #[must_use]
     pub fn new(suballocator: S, idle_frames: u32) -> Self {
         Self {
@@ -126,27 +126,27 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         }
     }
 
-    /// What divides the blocks.
+    /// The suballocator of the blocks.
     #[inline]
     pub const fn suballocator(&self) -> &S {
         &self.suballocator
     }
 
-    /// A range of the blocks there are, with its block. `None` when there is no room, or only in an empty block that
-    /// was made for one range of 4 MiB or more, of which this one does not take three quarters:
-    /// [`allocate_anywhere`](Self::allocate_anywhere) gives that.
+    /// Allocates a range of the existing blocks, and returns it with its block. `None` if all are full, or if
+    /// only an empty block has space that was made for one range of 4 MiB or more, and the request is less than
+    /// three quarters of it: [`allocate_anywhere`](Self::allocate_anywhere) uses such a block.
     ///
     /// Inlined: a call, and a result of a dozen words through memory, take 6 ns.
     #[inline(always)]
     pub fn allocate(&mut self, size: u64, align: u64) -> Option<(BlockAllocation, &B)> {
         let found = self.take(size, align, 0)?;
-        // A block that is nothing is never in the suballocator.
+        // Empty entries have no block in the suballocator.
         Some((found, self.blocks.get(found.block.index())?.as_ref()?))
     }
 
-    /// As [`allocate`](Self::allocate), and also in an empty block that was made for a larger range, if that has at
-    /// most `most` bytes. To be tried before a new block is made that would not be much smaller, and when none can
-    /// be had.
+    /// As [`allocate`](Self::allocate), but also uses an empty block that was made for a larger range, if it has
+    /// at most `most` bytes. Try it before making a new block that would not be much smaller, and after a new
+    /// block was refused.
     ///
     /// ```
     /// use tenure_heap::Pool;
@@ -171,7 +171,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Some(found)
     }
 
-    /// Counts a range of which `size` bytes were asked for.
+    /// Counts a range of `size` requested bytes.
     #[inline(always)]
     fn note_taken(&mut self, size: u64, padding: u64) {
         self.requested = self.requested.saturating_add(size);
@@ -180,14 +180,14 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.peak_used = self.peak_used.max(self.used());
     }
 
-    /// A range of any block, but for empty ones of more than `most` bytes that were made for larger ranges.
+    /// A range of any block, except for empty ones of more than `most` bytes that were made for larger ranges.
     #[inline(always)]
     fn place(&mut self, size: u64, align: u64, most: u64) -> Option<BlockAllocation> {
         let found = self.suballocator.allocate(size, align).ok()?;
         if self.large.is_small(found.size) { self.unless_begun(found, most) } else { Some(found) }
     }
 
-    /// Takes a range back if it is the first in a block that was made for a larger one.
+    /// Frees a range again if it is the first in a block that was made for a larger one.
     #[cold]
     fn unless_begun(&mut self, found: BlockAllocation, most: u64) -> Option<BlockAllocation> {
         let Some(capacity) = self.large.begun_by(&found, &self.suballocator) else { return Some(found) };
@@ -200,14 +200,14 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Some(found)
     }
 
-    /// Gives a range back; `size` bytes were asked for.
+    /// Frees a range of `size` requested bytes.
     ///
     /// # Errors
-    /// [`FreeError`] when it is not a live range of this pool; nothing was changed then.
+    /// [`FreeError`] if it is not a live range of this pool; nothing was changed.
     #[inline(always)]
     pub fn free(&mut self, handle: Handle, size: u64) -> Result<BlockFreed, FreeError> {
         let freed = self.suballocator.free(handle)?;
-        // Totals of a caller who mixes up ranges are wrong, and nothing else is.
+        // A caller that mixes up ranges gets wrong totals, but nothing worse.
         self.padding = self.padding.saturating_sub(freed.padding);
         self.requested = self.requested.saturating_sub(size);
         self.allocations = self.allocations.saturating_sub(1);
@@ -224,10 +224,10 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Some(found)
     }
 
-    /// Takes back what [`lend`](Self::lend) gave, and that alone: what was allocated goes to [`free`](Self::free).
+    /// Frees a range that [`lend`](Self::lend) returned. Allocated ranges must use [`free`](Self::free).
     ///
     /// # Errors
-    /// [`FreeError`] when it is not a live range of this pool; nothing was changed then.
+    /// [`FreeError`] if it is not a live range of this pool; nothing was changed.
     pub fn take_back(&mut self, handle: Handle) -> Result<(), FreeError> {
         let freed = self.suballocator.free(handle)?;
         self.lent = self.lent.saturating_sub(freed.size + freed.padding);
@@ -235,8 +235,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Ok(())
     }
 
-    /// Adds a block, and takes a range of it or of another. The empty blocks, which were too small, are moved to
-    /// `retired`: the new one serves what they did, so that none of them was given back too early.
+    /// Adds a block, and allocates a range of it or of another. The empty blocks, which were too small, are moved
+    /// to `retired`: the new one replaces them, so that none counts as removed too early.
     ///
     /// # Errors
     /// [`Unfit`] with the block; nothing was changed then.
@@ -279,7 +279,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Ok(())
     }
 
-    /// Remembers what a block of the suballocator is.
+    /// Stores the owner's data of a suballocator block.
     fn keep(&mut self, id: BlockId, block: B) {
         if self.blocks.len() <= id.index() {
             self.blocks.resize_with(id.index() + 1, || None);
@@ -301,14 +301,15 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         has_some
     }
 
-    /// Moves every empty block to `retired`, but for the last one if it ran empty lately. True when there were
+    /// Moves every empty block to `retired`, except for the last one if it ran empty recently. True if there were
     /// any.
     pub fn trim(&mut self, retired: &mut Vec<B>) -> bool {
         self.retire(retired, |suballocator, leaving| suballocator.trim(leaving))
     }
 
-    /// Moves blocks that have been empty for so many whole frames to `retired`, in the middle of a frame, until they have
-    /// at least `bytes`: before a program takes more memory than ever. Returns how many bytes they have.
+    /// Moves blocks that have been empty for `idle_frames` whole frames to `retired`, in the middle of a frame,
+    /// until they have at least `bytes`. For use before the program's memory reaches a new peak. Returns their
+    /// bytes.
     pub fn make_way(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<B>) -> u64 {
         let mut moved = 0;
         self.retire(retired, |suballocator, leaving| {
@@ -332,26 +333,26 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         has_some
     }
 
-    /// Removes a block if nothing lives in it.
+    /// Removes a block if it is empty.
     pub fn remove_if_empty(&mut self, id: BlockId) -> Option<B> {
         self.suballocator.remove_block(id).ok()?;
         self.large.forget(&[id], &self.suballocator);
         self.blocks.get_mut(id.index()).and_then(Option::take)
     }
 
-    /// Removes all blocks, whatever lives in them. For shutting down.
+    /// Removes all blocks, including blocks with live ranges. For shutting down.
     pub fn take_blocks(&mut self) -> impl Iterator<Item = B> + '_ {
         self.blocks.drain(..).flatten()
     }
 
-    /// What a block is; `None` when there is no such block.
+    /// The owner's data of a block; `None` if there is no such block.
     #[inline]
     #[must_use]
     pub fn block(&self, id: BlockId) -> Option<&B> {
         self.blocks.get(id.index()).and_then(Option::as_ref)
     }
 
-    /// Each block with its number, its bytes, and those of them that are used or lent.
+    /// Each block with its number, its capacity, and its bytes in use or lent.
     pub fn blocks(&self) -> impl Iterator<Item = (BlockId, &B, u64, u64)> + '_ {
         self.suballocator.blocks().filter_map(|id| {
             let capacity = self.suballocator.block_capacity(id)?;
@@ -359,21 +360,21 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         })
     }
 
-    /// Bytes that live ranges take, but for those that are lent.
+    /// Bytes of live ranges, without lent ranges.
     #[inline]
     #[must_use]
     pub fn used(&self) -> u64 {
         self.taken().saturating_sub(self.lent)
     }
 
-    /// Bytes that live ranges take, and those that are lent: what the size of the next block follows.
+    /// Bytes of live and lent ranges: the size of the next block depends on it.
     #[inline]
     #[must_use]
     pub fn taken(&self) -> u64 {
         self.suballocator.capacity() - self.suballocator.free_bytes()
     }
 
-    /// Totals, in O(1) but for the largest free range: see the suballocator.
+    /// Totals, in O(1) except for the largest free range: see the suballocator.
     #[must_use]
     pub fn totals(&self) -> PoolTotals {
         PoolTotals { largest_free: self.suballocator.largest_free(), ..self.counts() }

@@ -1,26 +1,26 @@
 //! How long a pool keeps blocks that are empty.
 
-/// The hysteresis of a pool's empty blocks. They are given back when they have been empty for so many frames. A
-/// pool that needs a new block soon after it gave one back keeps empty blocks twice as long from then on; one that
-/// needs none for long, half as long again.
+/// The hysteresis of a pool's empty blocks. Blocks that have been empty for the configured frames are freed. A
+/// pool that needs a new block soon after it freed one keeps empty blocks twice as long from then on; a pool that
+/// needs none for a long time halves the time again.
 ///
-/// Without this, a program whose need comes and goes with a period a little above the configured frames makes
-/// the driver create and destroy a block each time round (seen in recordings of user interfaces).
+/// Without this, a program whose demand rises and falls with a period slightly above the configured frames makes
+/// the driver create and destroy a block in each period (seen in recordings of user interfaces).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockRetention {
     /// Frames for which an idle block is kept, before any doubling.
     base: u32,
     doublings: u32,
     frame: u64,
-    /// The frame in which a block was given back that the pool did not need again so far.
+    /// The frame in which a block was freed that the pool has not needed again so far.
     released: Option<u64>,
 }
 
 /// The longest time is the configured one times two to this.
 const MAX_DOUBLINGS: u32 = 6;
-/// A pool that grows within so many times the frames that it keeps blocks has given one back too early.
+/// A pool that grows within this multiple of the retention frames has freed a block too early.
 const TOO_EARLY: u64 = 16;
-/// A pool that does not grow for so many times the frames may give blocks back earlier again.
+/// A pool that does not grow for this multiple of the retention frames may free blocks earlier again.
 const EARLIER: u64 = 16;
 
 impl BlockRetention {
@@ -43,7 +43,7 @@ impl BlockRetention {
         }
     }
 
-    /// Blocks were given back because they had been empty for long enough.
+    /// Notes that blocks were freed because they had been empty for long enough.
     pub(crate) fn note_release(&mut self) {
         self.released = Some(self.frame);
     }

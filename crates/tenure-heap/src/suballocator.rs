@@ -33,7 +33,7 @@ impl PoolSuballocator {
     /// The general one, in units of `granule` bytes, a power of two.
     ///
     /// # Errors
-    /// [`BlockError`] when the granule is no power of two.
+    /// [`BlockError`] if the granule is not a power of two.
     pub fn general(granule: u64) -> Result<Self, BlockError> {
         GeneralBlocks::new(granule).map(|ranges| Self::General(Box::new(ranges)))
     }

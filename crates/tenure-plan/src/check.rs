@@ -6,8 +6,8 @@ use crate::{Fault, Item};
 
 /// Whether the offsets are a valid plan of the items, and its peak in bytes.
 ///
-/// A valid plan has an aligned offset for each item, the fixed offset for pinned items, and no two items of
-/// one class share bytes while both live. The peak is the sum over all classes of the highest end of an item.
+/// A valid plan has an aligned offset for each item, the fixed offset for pinned items, and no two items of one
+/// class share bytes while both are alive. The peak is the sum over all classes of the highest end of an item.
 /// Sweeps over time in O(n log n).
 ///
 /// # Errors

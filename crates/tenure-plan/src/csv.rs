@@ -1,9 +1,9 @@
 //! Items as text: a line each, under a header.
 //!
-//! The columns `id`, `lower`, `upper` and `size` must be there, in any order, as in the files that
-//! come with MiniMalloc; `alignment`, `class`, `previous`, `pinned` and `kind` may be, with nothing in them
-//! where an item has none. Others are ignored. Fields are parted by commas and never quoted.
-//! [`read_passes`] reads the names and queues of passes, for [pictures](crate::svg).
+//! The columns `id`, `lower`, `upper` and `size` are required, in any order, as in the files that come with
+//! MiniMalloc; `alignment`, `class`, `previous`, `pinned` and `kind` are optional, and empty for items without a
+//! value. Others are ignored. Fields are separated by commas and never quoted. [`read_passes`] reads the names
+//! and queues of passes, for [pictures](crate::svg).
 //!
 //! ```
 //! use tenure_plan::{Options, csv, plan};
@@ -27,8 +27,8 @@ pub use passes::{PassRow, read_passes};
 
 use crate::Item;
 
-/// The longest line that is read, in bytes without its end. Most of it is the id and columns that are
-/// ignored; the bound keeps a file without line ends from filling the memory.
+/// The longest line in bytes, without its end. Most of it is the id and ignored columns; the bound keeps a file
+/// without line ends from filling the memory.
 pub const MAX_LINE_BYTES: usize = 1 << 16;
 
 /// The most items that are read: 2^24, about 4 GB with short ids.
@@ -41,7 +41,7 @@ pub struct Table {
     pub items: Vec<Item>,
     /// The name of each.
     pub ids: Vec<String>,
-    /// What each is for, as far as the list says; empty for an item of no kind.
+    /// The purpose of each item, if the list has kinds; empty for an item without a kind.
     pub kinds: Vec<String>,
 }
 
@@ -65,12 +65,12 @@ pub enum CsvReason {
     LineTooLong,
     /// It is not text.
     InvalidUtf8 {
-        /// How many bytes of the line are valid UTF-8.
+        /// The number of bytes of the line that are valid UTF-8.
         valid_bytes: usize,
     },
     /// There are more than [`MAX_READ`] items before it, or more than fit into memory.
     TooManyItems {
-        /// How many were read.
+        /// The number of items read.
         read: usize,
     },
     /// The header lacks a column.
@@ -79,25 +79,25 @@ pub enum CsvReason {
     DuplicateColumn(&'static str),
     /// The line has no field for a column.
     MissingField(&'static str),
-    /// The field is no number.
+    /// The field is not a number.
     NotANumber {
         /// Its column.
         column: &'static str,
-        /// What it holds.
+        /// The field's text.
         field: String,
     },
     /// The number is less than 0.
     Negative {
         /// Its column.
         column: &'static str,
-        /// What it holds.
+        /// The field's text.
         field: String,
     },
     /// The number is larger than the column takes.
     TooLarge {
         /// Its column.
         column: &'static str,
-        /// What it holds.
+        /// The field's text.
         field: String,
     },
     /// The lifetime of the item is empty.
@@ -214,7 +214,7 @@ fn read_line(source: &mut impl BufRead, bytes: &mut Vec<u8>) -> Result<bool, Csv
     if text.len() > MAX_LINE_BYTES { Err(CsvReason::LineTooLong) } else { Ok(read > 0) }
 }
 
-/// Where in a line each column is.
+/// The position of each column in a line.
 struct Columns {
     id: usize,
     lower: usize,
@@ -274,7 +274,7 @@ impl Columns {
     }
 }
 
-/// Where a column is.
+/// The position of a column.
 fn find(names: &[&str], column: &'static str) -> Result<Option<usize>, CsvReason> {
     let mut places = (0..names.len()).filter(|&at| names[at] == column);
     match (places.next(), places.next()) {
@@ -302,7 +302,7 @@ fn number(column: &'static str, field: &str) -> Result<u64, CsvReason> {
 /// Writes the items with their offsets, as `id,lower,upper,size,offset`.
 ///
 /// # Errors
-/// Those of the sink.
+/// The sink's errors.
 pub fn write(mut sink: impl Write, table: &Table, offsets: &[u64]) -> io::Result<()> {
     writeln!(sink, "id,lower,upper,size,offset")?;
     for ((item, id), offset) in table.items.iter().zip(&table.ids).zip(offsets) {

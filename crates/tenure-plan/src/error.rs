@@ -26,12 +26,12 @@ pub enum PlanError {
     PinnedUnaligned {
         /// The item.
         item: usize,
-        /// Where it is fixed, in bytes.
+        /// Its fixed offset, in bytes.
         offset: u64,
         /// Its alignment, in bytes.
         alignment: u64,
     },
-    /// The fixed offsets of two items overlap while both live.
+    /// The fixed offsets of two items overlap while both are alive.
     PinnedConflict {
         /// One of the items.
         item: usize,
@@ -45,7 +45,7 @@ pub enum PlanError {
     },
     /// There are more than [`MAX_ITEMS`].
     TooMany {
-        /// How many there are.
+        /// Their number.
         items: usize,
     },
 }
@@ -90,12 +90,12 @@ impl core::error::Error for PlanError {}
 pub enum Fault {
     /// The number of offsets is not that of the items.
     Count {
-        /// How many items there are.
+        /// The number of items.
         items: usize,
-        /// How many offsets.
+        /// The number of offsets.
         offsets: usize,
     },
-    /// The offset is no multiple of the item's alignment.
+    /// The offset is not a multiple of the item's alignment.
     Misaligned {
         /// The item.
         item: usize,
@@ -110,7 +110,7 @@ pub enum Fault {
         item: usize,
         /// Its offset, in bytes.
         offset: u64,
-        /// Where it is fixed, in bytes.
+        /// Its fixed offset, in bytes.
         pinned: u64,
     },
     /// The item ends beyond the address space.
@@ -122,7 +122,7 @@ pub enum Fault {
         /// Its size, in bytes.
         size: u64,
     },
-    /// Two items share bytes while both live.
+    /// Two items share bytes while both are alive.
     Overlap {
         /// One of the items.
         item: usize,

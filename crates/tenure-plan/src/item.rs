@@ -16,7 +16,7 @@ use core::ops::Range;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Item {
-    /// When it is first used.
+    /// The time of its first use.
     pub first: u64,
     /// The first time at which it is no longer used; later than `first`.
     pub last: u64,
@@ -24,10 +24,10 @@ pub struct Item {
     pub size: u64,
     /// Alignment of its offset in bytes; a power of two.
     pub alignment: u64,
-    /// The memory class it needs. Each class is an address space of its own that begins at 0.
+    /// The memory class it needs. Each class is a separate address space that begins at 0.
     pub class: u32,
-    /// Its offset in the previous plan. It is preferred as far as
-    /// [`Options::stability`](crate::Options::stability) says.
+    /// Its offset in the previous plan. [`Options::stability`](crate::Options::stability) decides how strongly it
+    /// is preferred.
     pub previous: Option<u64>,
     /// The offset that it must have. Items that cannot be planned with it are an error.
     pub pinned: Option<u64>,

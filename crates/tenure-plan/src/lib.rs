@@ -1,10 +1,10 @@
 //! Places resources with known lifetimes in as little memory as possible.
 //!
-//! Resources of a frame live from one pass to another; those that do not live at the same time may
-//! share bytes. Finding offsets with the lowest peak is offline dynamic storage allocation: placing
-//! rectangles that are fixed in time and movable in address. It is NP-hard. This crate does not depend on
-//! graphics: it places [`Item`]s with a lifetime, a size and an alignment, and optionally a class, a fixed
-//! offset, or an offset in the previous plan.
+//! Each resource of a frame has a lifetime from one pass to another; resources whose lifetimes do not overlap may
+//! share bytes. Finding offsets with the lowest peak is offline dynamic storage allocation: placing rectangles
+//! that are fixed in time and movable in address. It is NP-hard. This crate does not depend on graphics: it
+//! places [`Item`]s with a lifetime, a size and an alignment, and optionally a class, a fixed offset, or an
+//! offset in the previous plan.
 //!
 //! ```
 //! use tenure_plan::{Item, Options, check, plan};
@@ -25,9 +25,9 @@
 //!
 //! # Guarantees
 //!
-//! Every plan is valid, whatever the options: [`check`] shares no code with the planner. A plan comes with
-//! a lower bound of the peak; if the peak equals the bound, `proven` is true, and the plan is optimal. Without
-//! a time limit a plan depends only on the items and the [`Options`], also with several threads.
+//! Every plan is valid, for any options: [`check`] shares no code with the planner. A plan comes with a lower
+//! bound of the peak; if the peak equals the bound, `proven` is true, and the plan is optimal. Without a time
+//! limit a plan depends only on the items and the [`Options`], also with several threads.
 //!
 //! # Algorithm
 //!
@@ -35,16 +35,17 @@
 //! in the largest unit that divides them all. Then:
 //!
 //! 1. *One pass* of the skyline heuristic for strip packing (Burke, Kendall and Whitwell, 2004). The upper
-//!    edge of the items placed so far is a row of plateaus. A plateau that is lower than its neighbours takes
-//!    the first item, in some order, that fits into it; if there is none, it rises to its lower neighbour. Two
-//!    such plateaus never compete for an item, so no queue is needed. A few hundred items are kept as bit sets,
-//!    more as points (start, end) in a k-d tree, in which the items within a plateau are a quadrant. O(n log n)
-//!    in practice, with memory linear in n. Of items with about the same priority, those with the coarsest
-//!    alignment come first, as heights that suit them are rare.
+//!    edge of the placed items is a row of plateaus. A plateau that is lower than its neighbours takes the first
+//!    item, in some order, that fits into it; if there is none, it rises to its lower neighbour. Two such
+//!    plateaus never compete for an item, so no queue is needed. A few hundred items are kept as bit sets, more
+//!    as points (start, end) in a k-d tree, in which the items within a plateau are a quadrant. O(n log n) in
+//!    practice, with memory linear in n. Among items of about the same priority, the coarsest alignment comes
+//!    first, as heights that suit it are rare.
 //! 2. *More passes*: the first item that ended too high comes first in the next pass (squeaky wheel
-//!    optimisation: Joslin and Clements, 1999). Where up to 1,024 items differ in alignment, six of these
-//!    passes belong to the first plan. Of more than 2,048 items the upper ones alone are placed again, above eight
-//!    heights one after the other, in the order for what is left to place: it counts what stayed empty below.
+//!    optimisation: Joslin and Clements, 1999). If up to 1,024 items differ in alignment, six of these passes
+//!    belong to the first plan. With more than 2,048 items only the upper ones are placed again, above eight
+//!    heights one after the other, in an order that suits the remaining items and counts the bytes left empty
+//!    below.
 //! 3. *A backtracking search* of up to 2,048 items for a plan within the lower bound or the capacity, placing
 //!    items in order of offset (as in MiniMalloc: Moffitt, 2023). It branches by placing an item at its lowest
 //!    offset or postponing it; a postponed item must later rest on another one, which bounds its offset from

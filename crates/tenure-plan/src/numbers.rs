@@ -1,6 +1,6 @@
 //! Numeric helpers: range maximum, hashing and integer logarithms.
 
-/// The greatest value in a range: O(log n) by a segment tree, or linear where there are few values.
+/// The greatest value in a range: O(log n) by a segment tree, or linear if there are few values.
 pub(crate) struct RangeMax<'a> {
     values: &'a [u64],
     /// Node k covers nodes 2k and 2k + 1; the values are behind the inner nodes. Empty if there are few.

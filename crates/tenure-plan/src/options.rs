@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The most threads that a plan uses, whatever the options say.
+/// The maximum number of threads of a plan, for any options.
 pub(crate) const MAX_THREADS: usize = 64;
 
 /// The goal and the budget of a plan. Options that are not set are as in [`Options::default`].
@@ -19,17 +19,17 @@ pub(crate) const MAX_THREADS: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// The peak, in bytes over all classes, that is low enough. The first plan within it is returned, or the best
-    /// one found if there is none. Without a capacity the peak is minimised.
+    /// The sufficient peak, in bytes over all classes. The first plan within it is returned, or the best one
+    /// found if there is none. Without a capacity the peak is minimised.
     pub capacity: Option<u64>,
-    /// How many placements to try at most. The first pass, which makes a valid plan, does not count; where items
-    /// should [keep their offsets](Self::stability), neither does one more pass, nor do any of the passes over up
-    /// to 1,024 items.
+    /// The maximum number of placements to try. The first pass, which makes a valid plan, does not count; if
+    /// items should [keep their offsets](Self::stability), neither does one more pass, nor do any of the passes
+    /// over up to 1,024 items.
     pub nodes: u64,
     /// How long the whole call should take at most. The first pass is always made; with `n` items it takes
     /// O(n log n), and is all that a call takes with a limit of 0.
     pub time: Option<Duration>,
-    /// How many threads to use: 64 at most, and with a time limit no more than there are processors. The plan
+    /// The number of threads: 64 at most, and with a time limit at most the number of processors. The plan
     /// depends on it.
     pub threads: usize,
     /// Whether items should keep their previous offsets.
@@ -127,7 +127,7 @@ pub(crate) struct Budget {
 impl Budget {
     /// The budget of these options, from now on.
     pub(crate) fn of(options: &Options) -> Self {
-        // A deadline that cannot be represented is none.
+        // A deadline that cannot be represented counts as none.
         let deadline = options.time.and_then(|time| Instant::now().checked_add(time));
         Self { nodes: options.nodes, spent: 0, deadline }
     }

@@ -11,7 +11,7 @@ pub(crate) enum Key {
     Load,
     /// The length of its lifetime.
     Width,
-    /// How many sections it covers.
+    /// The number of sections it covers.
     Sections,
     /// Width times size.
     Area,
@@ -88,7 +88,7 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// Random weights. In most of them the load outweighs all else.
+    /// Random weights. In most of them the load dominates.
     pub(crate) fn anywhere(random_bits: u64) -> Self {
         let random = |which, below| between(random_bits, which, below);
         Self {

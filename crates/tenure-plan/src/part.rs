@@ -1,10 +1,10 @@
-//! Dividing a problem into parts, where no item lives on from one section into the next.
+//! Dividing a problem into parts, at times that no item's lifetime spans.
 
 use core::ops::Range;
 
 use crate::problem::{Pin, Problem};
 
-/// A part of a problem: a problem of its own, and the indices of its items in the whole.
+/// A part of a problem: a separate problem, with the indices of its items in the whole.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) problem: Problem,
@@ -68,7 +68,7 @@ impl Problem {
         parts
     }
 
-    /// A part without items, none of which will be padded by more than `padding` bytes.
+    /// A part without items, whose items will be padded by at most `padding` bytes each.
     fn empty_part(&self, range: &Range<u32>, padding: u64) -> Part {
         let load = self.load[range.start as usize..range.end as usize].to_vec();
         let most = load.iter().copied().max().unwrap_or(0) * self.unit;

@@ -1,4 +1,4 @@
-//! A plan: the offsets of all items, and what they come to.
+//! A plan: the offsets of all items, and its statistics.
 
 use crate::Item;
 
@@ -14,9 +14,9 @@ pub struct Plan {
     pub lower_bound: u64,
     /// Whether the plan is proven optimal: `peak` equals `lower_bound`.
     pub proven: bool,
-    /// How many items with a previous offset have another one now.
+    /// The number of items moved from their previous offset.
     pub moved: usize,
-    /// How many placements were tried beyond the first pass.
+    /// The number of placements tried beyond the first pass.
     pub nodes: u64,
     /// Peaks and bounds of the classes that have items, by number of class.
     pub classes: Vec<ClassPlan>,
@@ -61,7 +61,7 @@ pub(crate) fn adopt(items: &[Item], plan: &mut Plan, offsets: Vec<u64>) {
     plan.offsets = offsets;
 }
 
-/// How many items are not at their previous offset.
+/// The number of items that are not at their previous offset.
 pub(crate) fn moved(items: &[Item], offsets: &[u64]) -> usize {
     let pairs = items.iter().zip(offsets);
     pairs.filter(|(item, offset)| item.previous.is_some_and(|previous| previous != **offset)).count()

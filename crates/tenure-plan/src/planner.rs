@@ -11,13 +11,12 @@ use crate::{
 
 /// Places the items with the lowest peak that can be found within the budget of the options.
 ///
-/// The plan is valid whatever the options are: [`check`](crate::check) accepts it. With the same
-/// items and options, and no time limit, it is the same on every machine.
+/// The plan is valid for any options: [`check`](crate::check) accepts it. With the same items and options, and no
+/// time limit, it is the same on every machine.
 ///
-/// The first plan takes O(n log n) on the inputs that were measured, whatever the number of classes,
-/// and memory linear in n: every call takes this. All else is within the budget. After a
-/// [`time`](Options::time) limit no further step begins, and a step that has begun ends soon: none takes longer
-/// than the first plan did.
+/// The first plan takes O(n log n) on the measured inputs, for any number of classes, and memory linear in n:
+/// every call takes this. Everything else is within the budget. After a [`time`](Options::time) limit no further
+/// step begins, and a step that has begun ends soon: none takes longer than the first plan did.
 ///
 /// # Errors
 /// [`PlanError`] for items that cannot be planned.
@@ -40,7 +39,8 @@ pub fn plan(items: &[Item], options: &Options) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// How many threads are used. With a time limit, more threads than processors would delay each other beyond it.
+/// The number of threads to use. With a time limit, more threads than processors would delay each other beyond
+/// it.
 fn threads(options: &Options) -> usize {
     let threads = options.threads.clamp(1, MAX_THREADS);
     match options.time {

@@ -15,7 +15,7 @@ pub(crate) struct Problem {
     pub(crate) size: Vec<u64>,
     /// Alignments in units; empty if all are 1.
     pub(crate) align: Vec<u64>,
-    /// Bytes by which a size in units is more than the true one; empty if none is. The topmost item does not need
+    /// Bytes by which a size in units exceeds the exact one; empty if none does. The topmost item does not need
     /// them.
     pub(crate) padding: Vec<u64>,
     /// The length of each item's lifetime.
@@ -41,7 +41,7 @@ pub(crate) struct Pin {
     pub(crate) end: u32,
     pub(crate) offset: u64,
     pub(crate) size: u64,
-    /// Bytes by which the size is more than the true one.
+    /// Bytes by which the size exceeds the exact one.
     pub(crate) padding: u64,
 }
 
@@ -52,8 +52,8 @@ impl Pin {
 }
 
 impl Problem {
-    /// The problem of the items at the indices `origin`, none of which is empty. `pinned` gives the fixed offset of
-    /// the k-th of them.
+    /// The problem of the items at the indices `origin`, which must not be empty items. `pinned` gives the fixed
+    /// offset of the k-th of them.
     pub(crate) fn new(items: &[Item], origin: &[u32], pinned: impl Fn(usize) -> Option<u64>) -> Self {
         let all: Vec<&Item> = origin.iter().map(|&at| &items[at as usize]).collect();
         let sections = sections(&all);

@@ -1,10 +1,10 @@
 //! The coordinates of the planning problem: times reduced to sections, sizes to units.
 //!
-//! *Time.* Two lifetimes overlap exactly if some maximal set of items that are alive together contains
-//! both. Those sets, in order of time, are the *sections*; an item covers a range of them. There are
-//! at most as many as items, and in a frame about half as many.
+//! *Time.* Two lifetimes overlap exactly if some maximal set of items that are alive together contains both.
+//! These sets, in order of time, are the *sections*; an item covers a range of them. There are at most as many
+//! sections as items, and in a frame about half as many.
 //!
-//! *Size.* Sizes are counted in the largest unit of which all offsets can be assumed to be multiples.
+//! *Size.* Sizes are counted in the largest unit such that all offsets can be assumed to be multiples of it.
 
 use crate::Item;
 
@@ -126,7 +126,7 @@ impl Scale {
     }
 }
 
-/// The least multiple of a power of two that is no less.
+/// The least multiple of a power of two that is at least `bytes`.
 const fn align_up(bytes: u64, alignment: u64) -> u64 {
     (bytes + (alignment - 1)) & !(alignment - 1)
 }

@@ -1,7 +1,7 @@
 //! Keeping items at their previous offsets, as far as the peak allows.
 //!
-//! Items that keep their previous offset are pinned there while the others are planned. Where one of the others
-//! then ends too high, the items that live at that time are unpinned, and the plan is made again.
+//! Items that keep their previous offset are pinned there while the others are planned. If one of the others then
+//! ends too high, the items alive at that time are unpinned, and the plan is made again.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::skyline::FEW;
 use crate::solve::{ClassPlanner, Effort};
 use crate::{Item, Options, Plan, Stability};
 
-/// After so many rounds of unpinning all items are unpinned.
+/// After this number of rounds of unpinning, all items are unpinned.
 const ROUNDS: usize = 12;
 
-/// Offsets that move fewer items than those of the plan, and are low enough.
+/// Offsets that move fewer items than the plan's, and are low enough.
 pub(crate) fn keep_previous(
     items: &[Item],
     plan: &Plan,
@@ -64,7 +64,7 @@ fn part_of(bytes: u64, thousandths: u32) -> u64 {
 struct Settled<'a> {
     items: &'a [Item],
     origin: &'a [u32],
-    /// Where each item of `origin` is kept.
+    /// The kept offset of each item of `origin`.
     kept: Vec<Option<u64>>,
     space: ClassPlanner,
 }
@@ -86,8 +86,8 @@ impl Settled<'_> {
     }
 }
 
-/// Keeps what can be kept below `most`, letting more go each time that the rest ends above it, as long
-/// as the budget lasts.
+/// Keeps as many offsets as possible below `most`, unpinning more each time that the rest ends above it, within
+/// the budget.
 fn settle_class<'a>(
     items: &'a [Item],
     origin: &'a [u32],

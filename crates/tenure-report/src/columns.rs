@@ -10,13 +10,13 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Coding {
-    /// Each number as it is.
+    /// Each number unchanged.
     Plain,
     /// Each number less the one before it, with the sign in the lowest bit.
     Delta,
 }
 
-/// One column. Its numbers are `unit` times what is stored.
+/// One column. Its numbers are the stored ones times `unit`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Column {
     pub(crate) name: String,
@@ -87,7 +87,7 @@ fn push(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-/// Reading what was packed, as the page's script does.
+/// Unpacks columns as the page's script does.
 #[cfg(test)]
 pub(crate) mod reading {
     use std::io::{self, Read};
@@ -96,7 +96,7 @@ pub(crate) mod reading {
 
     use super::{Coding, Column};
 
-    /// What [`Columns::pack`] has packed: the header's text and the bytes of the columns.
+    /// Unpacks the result of [`Columns::pack`]: the header's text and the bytes of the columns.
     pub(crate) fn unpack(packed: &[u8]) -> io::Result<(Vec<u8>, Vec<u8>)> {
         let mut all = Vec::new();
         ZlibDecoder::new(packed).read_to_end(&mut all)?;
@@ -107,7 +107,7 @@ pub(crate) mod reading {
         Ok((header.to_vec(), columns.to_vec()))
     }
 
-    /// The numbers of a column; `None` when its bytes are cut off.
+    /// The numbers of a column; `None` if its bytes are truncated.
     pub(crate) fn decode(column: &Column, mut bytes: &[u8]) -> Option<Vec<u64>> {
         let mut values = Vec::new();
         let mut before = 0_u64;

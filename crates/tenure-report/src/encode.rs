@@ -12,7 +12,7 @@ use crate::history::{
 /// The version of the data in a page.
 const VERSION: u32 = 1;
 
-/// What the columns belong to.
+/// The subject of the columns.
 #[derive(Serialize)]
 struct Header<'a> {
     version: u32,
@@ -53,7 +53,7 @@ fn span(from: Clock, to: Clock) -> u64 {
     if to == NEVER { 0 } else { u64::from(to.saturating_sub(from)) + 1 }
 }
 
-/// A number plus 1; 0 for none.
+/// A number plus 1; 0 for `None`.
 fn optional(number: Option<u64>) -> u64 {
     number.map_or(0, |number| number.saturating_add(1))
 }
@@ -68,7 +68,7 @@ fn add_objects(columns: &mut Columns, history: &History) {
         columns.add(format!("object.{name}"), Coding::Plain, &collect(objects, value));
     };
     plain("life", &|object| span(object.born, object.dropped));
-    // Where it was not dropped, it was not released.
+    // An object that was not dropped was not released.
     plain("wait", &|object| if object.dropped == NEVER { 0 } else { span(object.dropped, object.released) });
     plain("name", &|object| object.name.into());
     plain("tag", &|object| object.tag.into());

@@ -1,4 +1,4 @@
-//! What a page shows: the memory of a program over time.
+//! The content of a page: the memory of a program over time.
 
 /// A point in time: the number of allocations, frees and ends of frames before it.
 ///
@@ -16,7 +16,7 @@ pub struct Strings {
 }
 
 impl Strings {
-    /// The number of a string, which is added if it is new. O(length).
+    /// The index of a string, which is added if it is new. O(length).
     pub fn number(&mut self, text: &str) -> u32 {
         if let Some(&number) = self.numbers.get(text) {
             return number;
@@ -27,7 +27,7 @@ impl Strings {
         number
     }
 
-    /// The string with this number; empty where there is none.
+    /// The string with this index; empty if there is none.
     #[must_use]
     pub fn get(&self, number: u32) -> &str {
         self.all.get(number as usize).map_or("", String::as_str)
@@ -40,14 +40,14 @@ impl Strings {
     }
 }
 
-/// What the data comes from.
+/// The source of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// Every allocation and every release was seen.
     #[default]
     Events,
-    /// The state at some moments; what happened between them is not known.
+    /// The state at some moments; the events between them are unknown.
     Snapshots,
 }
 
@@ -56,24 +56,24 @@ pub enum Source {
 pub struct Heap {
     /// Bytes; 0 when that is not known.
     pub size: u64,
-    /// It is local to the GPU; `None` when that is not known.
+    /// It is local to the GPU; `None` if unknown.
     pub device_local: Option<bool>,
 }
 
 /// A pool: blocks of one kind in one memory type.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Pool {
-    /// What it is for.
+    /// Its purpose.
     pub kind: String,
     /// Its memory type.
     pub memory_type: u8,
     /// The index of its memory heap.
     pub heap: usize,
-    /// What it gives out are the blocks of another pool.
+    /// Its allocations are the blocks of another pool.
     pub holds_blocks: bool,
 }
 
-/// A block of a pool, from when it is seen first until it is gone.
+/// A block of a pool, from its first appearance until it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     /// The index of its pool.
@@ -84,7 +84,7 @@ pub struct Block {
     pub size: u64,
     /// When it was made.
     pub born: Clock,
-    /// When it was gone.
+    /// When it was freed.
     pub gone: Clock,
 }
 
@@ -95,26 +95,26 @@ pub struct Object {
     pub name: u32,
     /// The number of its tag.
     pub tag: u32,
-    /// The number of what it is.
+    /// The index of its kind.
     pub kind: u32,
-    /// The number of how it is placed.
+    /// The index of its kind of placement.
     pub location: u32,
-    /// The number of the stack at its creation; `None` when it was not taken down.
+    /// The index of the stack at its creation; `None` if it was not captured.
     pub backtrace: Option<u32>,
-    /// The memory heap, where it is known.
+    /// The memory heap, if known.
     pub heap: Option<u32>,
-    /// The index in [`History::blocks`] of the block that it is in.
+    /// The index in [`History::blocks`] of its block.
     pub block: Option<u32>,
     /// The byte of the block at which it begins; 0 where that is not known.
     pub offset: u64,
-    /// Bytes asked for.
+    /// Requested bytes.
     pub size: u64,
-    /// Bytes taken, with what is added for alignment and by rounding.
+    /// Allocated bytes, with alignment padding and rounding.
     pub reserved: u64,
     /// The frame in which it was created.
     pub frame: u64,
-    /// The index of what it was before it was moved here: an object that moves is one for each place, and that of its first
-    /// place is its origin. `None` where it was created.
+    /// The index of its first entry if it was moved here: a moved object has one entry for each place. `None` for
+    /// the first entry.
     pub origin: Option<u32>,
     /// When it was created here or moved here.
     pub born: Clock,
@@ -129,15 +129,15 @@ pub struct Object {
 pub struct Totals {
     /// Taken from the driver.
     pub reserved: u64,
-    /// Live handles.
+    /// Bytes of these objects.
     pub live_objects: u64,
-    /// What was dropped and waits for recordings or the GPU.
+    /// Dropped objects that wait for recordings or the GPU.
     pub pending_releases: u64,
-    /// Bytes that those hold.
+    /// Their bytes.
     pub pending_bytes: u64,
     /// Recordings open.
     pub open_recordings: u64,
-    /// Memory allocations ever made by the driver.
+    /// The total number of the driver's memory allocations.
     pub driver_allocations: u64,
     /// Nanoseconds that the beginnings of frames have waited for the GPU, together.
     pub waited_ns: u64,
@@ -146,9 +146,9 @@ pub struct Totals {
 /// A memory heap at the end of a frame. Bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeapSample {
-    /// What the operating system grants; `None` when nobody knows.
+    /// The operating system's budget; `None` if unknown.
     pub budget: Option<u64>,
-    /// What the process uses.
+    /// The process's usage.
     pub usage: u64,
     /// Blocks of pools.
     pub pools: u64,
@@ -158,9 +158,9 @@ pub struct HeapSample {
     pub pages: u64,
     /// Transient heaps.
     pub transient: u64,
-    /// Of `pools`, what is given out or waits for release.
+    /// The part of `pools` that is allocated or waits for release.
     pub used: u64,
-    /// Of `pools`, empty blocks that are kept.
+    /// The empty blocks in `pools` that are kept.
     pub idle: u64,
 }
 
@@ -169,11 +169,11 @@ pub struct HeapSample {
 pub struct PoolSample {
     /// Its blocks.
     pub capacity: u64,
-    /// Of these, what was taken from the driver.
+    /// The part taken from the driver.
     pub reserved: u64,
     /// Given out.
     pub used: u64,
-    /// Asked for by what was given out.
+    /// Requested bytes of the allocations.
     pub requested: u64,
     /// Skipped for alignment.
     pub alignment_waste: u64,
@@ -183,29 +183,29 @@ pub struct PoolSample {
     pub largest_free: u64,
 }
 
-/// What keeps dropped memory from being used again, at the end of a frame.
+/// A holder that keeps dropped memory from being reused, at the end of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {
-    /// The number of what kind of thing holds: a recording, a queue.
+    /// The index of the holder's kind: a recording, a queue.
     pub holder: u32,
-    /// The number of its name.
+    /// The index of its name.
     pub name: u32,
     /// The serial of the queue's submission that has to be complete, where one is known.
     pub serial: Option<u64>,
     /// Bytes that it holds.
     pub bytes: u64,
-    /// How many things those are.
+    /// The number of held objects.
     pub count: u64,
-    /// Frames for which it has done so.
+    /// The age in frames.
     pub age: u64,
 }
 
-/// Bytes of a block that are given out to what is not among the objects: what the manager itself needs.
+/// Bytes of a block that are allocated to something other than the objects: the manager's own allocations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OtherUse {
     /// The index of the block.
     pub block: u32,
-    /// The index of the frame from which on that is so.
+    /// The index of the first frame with this value.
     pub frame: u32,
     /// Bytes.
     pub bytes: u64,
@@ -224,7 +224,7 @@ pub struct Frame {
     pub heaps: Vec<HeapSample>,
     /// By pool; pools that came later are missing.
     pub pools: Vec<PoolSample>,
-    /// Who holds what back.
+    /// The holders, with their held objects.
     pub holds: Vec<Hold>,
 }
 
@@ -233,7 +233,7 @@ pub struct Frame {
 pub struct PlannedResource {
     /// Its name.
     pub name: String,
-    /// The index of the heap that it is in.
+    /// The index of its heap.
     pub heap: usize,
     /// The first step that uses it.
     pub first: u64,
@@ -248,7 +248,7 @@ pub struct PlannedResource {
 /// Resources of one frame that share memory over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct TransientPlan {
-    /// The passes in order, by name; empty when they have none.
+    /// The passes in order, by name; empty if they have none.
     pub passes: Vec<String>,
     /// Bytes of each heap.
     pub heaps: Vec<u64>,
@@ -261,13 +261,13 @@ pub struct TransientPlan {
 /// The memory of a program over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
-    /// What it is of, for the page's heading.
+    /// The subject of the history, for the page's heading.
     pub title: String,
     /// The adapter.
     pub device: String,
     /// The API.
     pub backend: String,
-    /// What the data comes from.
+    /// The source of the data.
     pub source: Source,
     /// Names, tags and kinds.
     pub strings: Strings,
@@ -275,16 +275,16 @@ pub struct History {
     pub heaps: Vec<Heap>,
     /// The pools, in the order of need.
     pub pools: Vec<Pool>,
-    /// Every block that there was, in the order of [`Block::born`].
+    /// Every block, in the order of [`Block::born`].
     pub blocks: Vec<Block>,
-    /// Every resource that there was, one for each place that it was in, in the order of [`Object::born`].
+    /// Every resource, once for each of its places, in the order of [`Object::born`].
     pub objects: Vec<Object>,
     /// Uses by submitted work: the index of the object in its first place, and that of the frame, in the order of frames.
     pub uses: Vec<(u32, u32)>,
-    /// What blocks hold besides objects, in the order of frames.
+    /// The content of blocks besides objects, in the order of frames.
     pub other_uses: Vec<OtherUse>,
     /// The frames, in order.
     pub frames: Vec<Frame>,
-    /// The plan of the transient resources of a frame, if there is one.
+    /// The plan of the transient resources of a frame, if any.
     pub plan: Option<TransientPlan>,
 }

@@ -1,15 +1,15 @@
-//! What was dropped and may still be in use, and what it waits for.
+//! Dropped objects that may still be in use, and their holders.
 
 use std::collections::BTreeMap;
 
 use crate::history::Hold;
 
-/// The newest submission: what is dropped by then waits for it at most.
+/// The newest submission so far: objects dropped so far wait for it at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Newest {
-    /// The number of what the queue is called.
+    /// The index of the queue's name.
     pub(crate) queue: u32,
-    /// Its serial on the queue; `None` where several queues have work.
+    /// Its serial on the queue; `None` if several queues have work.
     pub(crate) serial: Option<u64>,
 }
 
@@ -21,7 +21,7 @@ struct Dropped {
     newest: Option<Newest>,
 }
 
-/// What waits, by the index of the frame in which it was dropped.
+/// The waiting objects, by the index of the frame in which they were dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting(BTreeMap<usize, Dropped>);
 
@@ -33,7 +33,7 @@ impl Waiting {
         dropped.count += 1;
     }
 
-    /// Something that was dropped in that frame was given back.
+    /// Notes that an object dropped in that frame was released.
     pub(crate) fn remove(&mut self, frame: usize, bytes: u64) {
         let Some(dropped) = self.0.get_mut(&frame) else { return };
         dropped.bytes = dropped.bytes.saturating_sub(bytes);
@@ -43,7 +43,8 @@ impl Waiting {
         }
     }
 
-    /// Who holds what at the end of a frame: the oldest first. `holder` is the number of what a queue is called.
+    /// The holders and held objects at the end of a frame: the oldest first. `holder` is the index of the name
+    /// for queues.
     pub(crate) fn at_end(&mut self, frame: usize, newest: Newest, holder: u32) -> Vec<Hold> {
         let hold = |(dropped_in, dropped): (&usize, &mut Dropped)| {
             let Newest { queue: name, serial } = *dropped.newest.get_or_insert(newest);

@@ -1,10 +1,10 @@
-//! What a program's GPU memory looks like over time, as one HTML page that opens from disk.
+//! A program's GPU memory over time, as one HTML page that opens from disk.
 //!
 //! - [`HistoryRecorder`] takes down a running manager: every allocation with its place, until its bytes can be used
 //!   again.
 //! - [`read_snapshots`] reads `Gpu::report()`s, one in JSON a line, as a program writes them while it runs.
 //! - [`History::write_html`] writes the page: a timeline of each memory heap, the blocks of every pool at any
-//!   frame, what waits for release, two frames compared.
+//!   frame, the objects waiting for release, two frames compared.
 //!
 //! The page needs no network and no other file. It is one script and one style, kept as files of this crate; the data
 //! is columns of numbers, compressed.

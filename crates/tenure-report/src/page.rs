@@ -12,7 +12,7 @@ use crate::history::History;
 const TEMPLATE: &str = include_str!("../page/report.html");
 const STYLE: &str = include_str!("../page/report.css");
 
-/// The script, in the order in which its parts need each other.
+/// The scripts, in the order of their dependencies.
 const SCRIPTS: [&str; 6] = [
     include_str!("../page/data.js"),
     include_str!("../page/draw.js"),
@@ -23,11 +23,11 @@ const SCRIPTS: [&str; 6] = [
 ];
 
 impl History {
-    /// Writes the page. What is in the history is in compressed data alone, so that no name is ever read as markup;
+    /// Writes the page. The history is embedded as compressed data only, so that no name is ever read as markup;
     /// the page's policy permits no network, and no script and no style but its own.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// The sink's errors.
     pub fn write_html(&self, sink: &mut impl Write) -> io::Result<()> {
         let script = format!("\"use strict\";\n{}", SCRIPTS.concat());
         let data = STANDARD.encode(encode(self)?);
@@ -50,7 +50,7 @@ impl History {
     }
 }
 
-/// A source of a content security policy that permits this text alone.
+/// A source of a content security policy that permits only this text.
 fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }

@@ -1,4 +1,4 @@
-//! Taking down the history of a running manager.
+//! Recording the history of a running manager.
 
 use std::sync::Arc;
 
@@ -16,10 +16,11 @@ use crate::history::{
 };
 use crate::holds::{Newest, Waiting};
 
-/// Takes down where everything that a [`Gpu`] allocates lies, and the manager's numbers at the end of each frame.
+/// Records the place of every allocation of a [`Gpu`], and the manager's statistics at the end of each frame.
 ///
-/// Give the [hook](Self::hook) to the manager before anything is created, and call
-/// [`end_frame`](Self::end_frame) after the end of each frame. An event costs some hundred nanoseconds and about 80 bytes.
+/// Install the [hook](Self::hook) in the manager before the first resource is created, and call
+/// [`end_frame`](Self::end_frame) after the end of each frame. An event costs some hundred nanoseconds and about
+/// 80 bytes.
 ///
 /// ```
 /// use tenure_core::device::Usage;
@@ -48,7 +49,7 @@ pub struct HistoryRecorder {
 }
 
 impl HistoryRecorder {
-    /// Without events so far, for one manager.
+    /// An empty history for one manager.
     #[must_use]
     pub fn new<D: Device>(gpu: &Gpu<D>) -> Self {
         let properties = gpu.device().properties();
@@ -70,12 +71,13 @@ impl HistoryRecorder {
         Box::new(Hook(self.state.clone()))
     }
 
-    /// Takes down the numbers of a manager, after the end of a frame. O(pools, blocks).
+    /// Records the statistics of a manager, after the end of a frame. O(pools, blocks).
     pub fn end_frame<D: Device>(&self, gpu: &Gpu<D>) {
         let (stats, memory, pools) = (gpu.stats(), gpu.memory(), gpu.pool_reports());
         let open = if stats.open_recordings > 0 { gpu.report().open_recordings } else { Vec::new() };
         let submitted: Vec<_> = gpu.submitted().iter().collect();
-        // Only now: the manager may tell of a move, and wait for this.
+        // Locked only now: the manager may report a move while it computes the statistics, and would wait for
+        // this lock.
         let mut state = self.state.lock();
         let newest = match submitted[..] {
             [QueueSerial { queue, serial }] => {
@@ -91,13 +93,13 @@ impl HistoryRecorder {
         state.end_frame(holds, &stats, memory.heaps.iter().map(HeapSample::from).collect(), &pools);
     }
 
-    /// The objects in the order of their creation so far, wherever they have moved since: the number that the next one gets.
+    /// The number of objects created so far, regardless of moves: the number of the next one.
     #[must_use]
     pub fn objects(&self) -> usize {
         self.state.lock().created.len()
     }
 
-    /// Notes that work which was submitted in this frame uses an object, by its number. Unknown ones are ignored.
+    /// Notes that a submission of this frame uses an object, by its number. Unknown numbers are ignored.
     pub fn note_use(&self, object: usize) {
         let state = &mut *self.state.lock();
         if let Some(&object) = state.created.get(object)
@@ -107,12 +109,12 @@ impl HistoryRecorder {
         }
     }
 
-    /// Tags what has none, by what `tag` says of it. For recordings, which have no tags.
+    /// Tags the untagged allocations with the result of `tag`. For recordings, which have no tags.
     pub fn tag_with(&self, tag: fn(&RecordedAllocation) -> &'static str) {
         self.state.lock().tag = Some(tag);
     }
 
-    /// What was taken down until the end of the last frame. Later events are ignored.
+    /// The history up to the end of the last frame. Later events are ignored.
     #[must_use]
     pub fn finish(&self, title: &str) -> History {
         let ended = State { is_finished: true, ..State::default() };
@@ -157,23 +159,23 @@ impl Recorder for Hook {
     }
 }
 
-/// What is known of a block while it is there.
+/// The state of a live block.
 #[derive(Debug)]
 struct LiveBlock {
     /// Its index in the history.
     index: u32,
-    /// Bytes that objects in it take.
+    /// Bytes of objects in it.
     taken: u64,
-    /// Bytes given out besides.
+    /// Bytes of other allocations.
     other: u64,
-    /// The number of the last frame in which it was seen, to find those that are gone.
+    /// The number of the last frame that contained it, to find removed blocks.
     seen: usize,
 }
 
 #[derive(Debug, Default)]
 struct State {
     history: History,
-    /// It was taken: later events are ignored.
+    /// The history was taken: later events are ignored.
     is_finished: bool,
     /// The indices of objects in the order of their creation: each in its first place.
     created: Vec<u32>,
@@ -181,11 +183,11 @@ struct State {
     /// The memory heap of each memory type.
     heap_of_type: Vec<usize>,
     tag: Option<fn(&RecordedAllocation) -> &'static str>,
-    /// Told of, and not placed yet.
+    /// Reported, and not placed yet.
     pending: FxHashMap<u64, RecordedAllocation>,
-    /// Index and key of what lives, by id.
+    /// Index and key of live objects, by id.
     live: FxHashMap<u64, (u32, u64)>,
-    /// What was placed and not released, by key, with its id.
+    /// Allocations that were placed and not released, by key, with their ids.
     placed: FxHashMap<u64, (u32, u64)>,
     blocks: FxHashMap<(u32, u32), LiveBlock>,
     waiting: Waiting,
@@ -220,7 +222,7 @@ impl State {
         self.created.extend(begun);
     }
 
-    /// An object is somewhere from now on. Returns its index.
+    /// Adds an object in its place. Returns its index.
     fn begin(&mut self, object: Object, id: u64, place: &RecordedPlace) -> Option<u32> {
         let index = u32::try_from(self.history.objects.len()).ok()?;
         if self.now >= NEVER - 1 {
@@ -248,7 +250,7 @@ impl State {
         Some(index)
     }
 
-    /// An object is in another place from now on. What it leaves waits for the GPU.
+    /// Moves an object to another place. Its old place waits for the GPU.
     fn relocate(&mut self, from: u64, to: &RecordedPlace) {
         let Some(&(before, id)) = self.placed.get(&from) else { return };
         let Some(&object) = self.history.objects.get(before as usize) else { return };
@@ -265,7 +267,7 @@ impl State {
         self.end(index, is_placed);
     }
 
-    /// An object is not where it was any more, from now on.
+    /// Removes an object from its place.
     fn end(&mut self, index: u32, waits: bool) {
         let Some(object) = self.history.objects.get_mut(index as usize) else { return };
         object.dropped = self.now;
@@ -293,7 +295,8 @@ impl State {
         }
     }
 
-    /// The block of that pool and number, which is made if it is not known: within a frame, before its size is.
+    /// The block of that pool and number, which is made if it is unknown: within a frame, before its size is
+    /// known.
     fn block(&mut self, (pool, number): (u32, u32), size: u64) -> &mut LiveBlock {
         let (blocks, now) = (&mut self.history.blocks, self.now);
         let seen = self.history.frames.len();
@@ -304,14 +307,14 @@ impl State {
         })
     }
 
-    /// What waits for the GPU.
+    /// The objects that wait for the GPU.
     fn holds(&mut self, newest: Newest) -> Vec<Hold> {
         let frame = self.history.frames.len();
         let holder = self.history.strings.number("work of the GPU");
         self.waiting.at_end(frame, newest, holder)
     }
 
-    /// What recordings that are open hold, which is part of what waits.
+    /// The objects that open recordings hold, which are part of the waiting ones.
     fn open_recordings(&mut self, open: &[OpenRecordingReport]) -> Vec<Hold> {
         let strings = &mut self.history.strings;
         let holder = strings.number("open recording");
@@ -346,13 +349,13 @@ impl State {
             pools: pools.iter().map(|pool| PoolSample::from(&pool.stats)).collect(),
             holds,
         });
-        // What happens from now on happens after the end of this frame.
+        // Later events happen after the end of this frame.
         self.now = self.now.saturating_add(1);
     }
 
     fn note_blocks(&mut self, pool: u32, report: &PoolReport) {
         let frame = self.history.frames.len();
-        // What is given out of the heaps of slots are blocks of another pool.
+        // The allocations in the heaps of slots are blocks of another pool.
         let is_apart =
             report.stats.kind == PoolKind::SmallBufferSlots || self.has_objects_alone(pool, report);
         for found in &report.blocks {
@@ -379,7 +382,7 @@ impl State {
         }
     }
 
-    /// Whether all that a pool has given out are objects, with what was skipped in front of them for their alignment.
+    /// Whether all allocations of a pool are objects, with their alignment padding.
     fn has_objects_alone(&self, pool: u32, report: &PoolReport) -> bool {
         let taken = |found: &tenure_core::BlockReport| {
             let number = u32::try_from(found.number).ok()?;
@@ -389,7 +392,8 @@ impl State {
         report.stats.used <= taken.saturating_add(report.stats.alignment_waste)
     }
 
-    /// A block is gone, and another one has its number. What was created since the last frame is in the new one.
+    /// Replaces a removed block by a new one with the same number. Objects created since the last frame are in
+    /// the new one.
     fn renew(&mut self, key: (u32, u32), size: u64) {
         let Some(old) = self.blocks.remove(&key) else { return };
         let since = self.history.frames.last().map_or(0, |frame| frame.at);
@@ -407,12 +411,13 @@ impl State {
         }
     }
 
-    /// Notes which blocks were not seen at the end of this frame.
+    /// Marks the blocks that were not seen at the end of this frame as freed.
     fn forget_blocks(&mut self) {
         let (frame, now, blocks) = (self.history.frames.len(), self.now, &mut self.history.blocks);
         self.blocks.retain(|_, block| {
             let Some(known) = blocks.get_mut(block.index as usize) else { return false };
-            // Without a size it was in no report: it came and went since, or came after the report and has something in it.
+            // A block without a size was in no report: it was made and freed since, or made after the report and
+            // contains an object.
             let is_there = block.seen == frame && (known.size > 0 || block.taken > 0);
             if !is_there {
                 known.gone = now;
@@ -421,7 +426,7 @@ impl State {
         });
     }
 
-    /// Removes what happened after the end of the last frame.
+    /// Removes the events after the end of the last frame.
     fn cut(&mut self) {
         let history = &mut self.history;
         let last = history.frames.last().map_or(0, |frame| frame.at);

@@ -1,7 +1,7 @@
-//! Vector clocks: which submissions of which queues are known to be done. And the clock of timestamps.
+//! Vector clocks of the completed submissions of each queue, and the clock of timestamps.
 //!
-//! Mattern's and Fidge's vector time (1988), one component a queue. Within a queue submissions
-//! run in order, so one number stands for all up to it.
+//! Vector time of Mattern and Fidge (1988), one component a queue. Within a queue submissions run in order, so
+//! one number includes all submissions up to it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,7 +21,7 @@ impl Clock {
         *component = (*component).max(serial);
     }
 
-    /// The first queue whose serial here is not in `done`.
+    /// The first queue with a serial here that is not in `done`.
     pub(crate) fn first_after(&self, done: &Self) -> Option<(QueueId, u64)> {
         self.0
             .iter()
@@ -30,14 +30,14 @@ impl Clock {
             .find_map(|((mine, done), queue)| (mine > done).then_some((QueueId(queue), *mine)))
     }
 
-    /// What is known when both are known.
+    /// The union of both.
     pub(crate) fn join(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
             *mine = (*mine).max(*theirs);
         }
     }
 
-    /// What is known in either case; `except` is left alone.
+    /// The intersection of both; `except` is left alone.
     pub(crate) fn meet(&mut self, other: &Self, except: QueueId) {
         for (queue, (mine, theirs)) in self.0.iter_mut().zip(&other.0).enumerate() {
             if queue != except.index() {
@@ -47,7 +47,7 @@ impl Clock {
     }
 }
 
-/// A clock that any thread reads and raises: what the CPU has seen complete, or the last serials
+/// A clock that any thread reads and raises: the submissions that the CPU has seen complete, or the last serials
 /// that use an object.
 #[derive(Default)]
 pub(crate) struct SharedClock([AtomicU64; MAX_QUEUES]);
@@ -67,7 +67,7 @@ impl SharedClock {
         }
     }
 
-    /// The first queue whose serial here is not in `done`.
+    /// The first queue with a serial here that is not in `done`.
     pub(crate) fn first_after(&self, done: &Self) -> Option<(QueueId, u64)> {
         self.0.iter().zip(&done.0).zip(0_u8..).find_map(|((mine, done), queue)| {
             let serial = mine.load(Ordering::Acquire);
@@ -79,8 +79,8 @@ impl SharedClock {
 /// Ticks that a command takes.
 const COMMAND_TICKS: u64 = 10;
 
-/// Where the counter of ticks begins: a clock of 36 bits soon begins again at 0, as on a device that has been
-/// running for an hour.
+/// The first value of the counter of ticks: a clock of 36 bits soon wraps, as on a device that has been running
+/// for an hour.
 const FIRST_TICK: u64 = (1 << 36) - 500;
 
 /// The GPU's clock, which all queues share.

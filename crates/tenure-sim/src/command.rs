@@ -13,7 +13,7 @@ use crate::queries::{QueryCommand, QueryStep};
 use crate::resource::ResourceState;
 use crate::structures::{StructureState, StructureStep};
 
-/// What a sample is written down as: four words.
+/// The size of a stored sample: four words.
 pub(crate) const SAMPLE_BYTES: u64 = 16;
 
 /// One command. Ranges and regions were checked when it was recorded.
@@ -71,9 +71,9 @@ pub(crate) enum Command {
         span: Span,
         state: State,
     },
-    /// The copies that follow may read what was never written.
+    /// Later copies may read bytes that were never written.
     KeepUnwritten,
-    /// The CPU sees what was written in these states.
+    /// Makes writes in these states visible to the CPU.
     MakeVisible {
         written: State,
     },
@@ -195,7 +195,7 @@ impl Command {
         }
     }
 
-    /// The same, without what descriptors show.
+    /// The same, without the accesses through descriptors.
     fn own_accesses(&self, mut visit: impl FnMut(&Arc<ResourceState>, Span, bool)) {
         let bytes = |start: u64, size: u64| Span::Bytes { start, end: start + size };
         match self {
@@ -243,8 +243,8 @@ impl Command {
         }
     }
 
-    /// Calls `visit` with each part of a resource whose bytes it reads or writes, those of acceleration structures
-    /// included. A barrier touches none.
+    /// Calls `visit` with each part of a resource that it reads or writes, including acceleration structures. A
+    /// barrier touches none.
     pub(crate) fn touches(&self, mut visit: impl FnMut(&Arc<ResourceState>, Span)) {
         self.accesses(|resource, span, _| visit(resource, span));
         self.structures(|structure| visit(structure.resource(), structure.span()));
@@ -256,7 +256,7 @@ impl Command {
     }
 }
 
-/// How clears and fills touch a resource: by the state that its API would want for them.
+/// The state in which clears and fills access a resource, as its API would require.
 pub(crate) fn clear_state(resource: &ResourceState) -> State {
     const BY_USAGE: [(Usage, State); 4] = [
         (Usage::RENDER_TARGET, State::RENDER_TARGET),
@@ -283,13 +283,13 @@ pub(crate) fn copied_rows(texture: &ResourceState, region: &TextureRegion, layou
     }
 }
 
-/// What a list held when it was submitted.
+/// The content of a list at submission.
 pub(crate) struct Recorded {
     pub(crate) label: Arc<Label>,
     pub(crate) commands: Arc<Vec<Command>>,
 }
 
-/// What tiles are to be mapped to.
+/// The new mapping of tiles.
 pub(crate) enum TileOrigin {
     Heap { heap: Arc<HeapState>, offset: u64 },
     Unmapped,

@@ -84,7 +84,7 @@ impl Shared {
         self.memory.give(&self.properties, state.desc.memory, state.desc.size);
     }
 
-    /// Input attachments are found in sets, and Direct3D 12 has samples of targets alone.
+    /// Input attachments exist in sets only, and Direct3D 12 multisamples only targets.
     fn check_usage(&self, desc: &ResourceDesc) -> Result<(), DeviceError> {
         let is_multisampled = matches!(desc, ResourceDesc::Texture(info) if info.samples > 1);
         let usage = desc.usage();
@@ -110,7 +110,7 @@ impl Shared {
         Ok(Requirements { prefers_dedicated, requires_dedicated, memory_types, ..needs })
     }
 
-    /// The memory types that can be shared: on Direct3D 12 those that the CPU does not see.
+    /// The memory types that can be shared: on Direct3D 12 the ones that are not host-visible.
     fn shareable_types(&self) -> u32 {
         let is_d3d12 = self.is_d3d12();
         memory_types(&self.properties, |flags| !is_d3d12 || !flags.contains(MemoryFlags::HOST_VISIBLE))
@@ -131,7 +131,7 @@ impl Shared {
         Layout::linear(desc).ok_or_else(too_large)
     }
 
-    /// Creates what is described by `created`, and has it be what is described by `desc`.
+    /// Creates a resource by the description `created`, and reports `desc` as its description.
     pub(crate) fn create_committed(
         &self,
         created: &ResourceDesc,
@@ -193,7 +193,7 @@ impl Shared {
         Ok(self.resource(label, desc, layout, memory, (flags, address), parts))
     }
 
-    /// A heap takes its own category, or everything where the device knows such heaps.
+    /// A heap accepts its own category, or all categories if the device supports such heaps.
     pub(crate) fn check_category(&self, desc: &ResourceDesc, heap: &HeapState) -> Result<(), DeviceError> {
         let apart =
             matches!(self.rules, Rules::D3d12 { tier1: true, .. } | Rules::Vulkan { split: true, .. });
@@ -270,8 +270,8 @@ impl Shared {
         ))
     }
 
-    /// The memory types that tiles can be mapped to. Of those that a resource of the description can be placed in these
-    /// are the device's own that the CPU does not see, as on Direct3D 12 and with NVIDIA's driver for Vulkan.
+    /// The memory types that tiles can be mapped to: among the types that the resource can be placed in, the
+    /// device-local ones that are not host-visible, as on Direct3D 12 and with NVIDIA's driver for Vulkan.
     pub(crate) fn tile_types(&self, desc: &ResourceDesc) -> Result<u32, DeviceError> {
         let placed = self.requirements_of(&least(desc))?.memory_types;
         let is_local = |flags: MemoryFlags| flags.contains(MemoryFlags::DEVICE_LOCAL);
@@ -308,7 +308,7 @@ impl Shared {
             Memory::Placed { tenant, .. } => Arc::clone(&tenant.states),
             _ => Arc::new(Mutex::new(States::new(&self.properties, desc, flags))),
         };
-        // Those of swap chains are initialised, and so are those that another device has had.
+        // Images of swap chains count as initialised, and so do resources that another device has had.
         let is_target = desc.usage().intersects(Usage::RENDER_TARGET | Usage::DEPTH_STENCIL)
             && !desc.usage().contains(Usage::PRESENT)
             && sharing.is_none()
@@ -351,8 +351,7 @@ impl Shared {
     }
 }
 
-/// A resource of the same kind that is not too large to be created otherwise: reserved buffers
-/// may be.
+/// The same resource, but of one byte for buffers: reserved buffers may be larger than any other.
 fn least(desc: &ResourceDesc) -> ResourceDesc {
     match desc {
         ResourceDesc::Buffer(info) => ResourceDesc::Buffer(BufferInfo { size: 1, usage: info.usage }),

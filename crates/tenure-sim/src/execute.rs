@@ -1,4 +1,4 @@
-//! What happens when a queue reaches a submission: the checks of each command, then its effect.
+//! Execution of a submission: the checks of each command, then its effect.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -201,7 +201,7 @@ impl Execution<'_> {
         let half = match transfer {
             Some(transfer) if family(transfer.from) == family(transfer.to) => {
                 if transfer.from != transfer.to && self.queue == transfer.to {
-                    // Within a family there is nothing to acquire: the first half did it all.
+                    // Within a family there is no acquire: the first half did all of it.
                     return;
                 }
                 None
@@ -240,7 +240,7 @@ impl Execution<'_> {
         }
     }
 
-    /// Changes tile mappings. What a newly mapped tile holds is whatever the heap holds.
+    /// Changes tile mappings. A newly mapped tile has the heap's current content.
     pub(crate) fn tiles(&mut self, change: &TileChange) {
         if !self.is_alive(&change.resource, true) {
             return;
@@ -290,7 +290,7 @@ fn copy(src: &Memory, src_offset: u64, dst: &Memory, dst_offset: u64, size: u64)
     }
 }
 
-/// Copies the bytes of some ranges to those of others, in their order, until either end.
+/// Copies the bytes of the ranges `from` to the ranges `to`, in order, until either end.
 fn copy_ranges((src, from): (&Memory, Ranges), (dst, to): (&Memory, Ranges)) {
     let (mut from, mut to) = (from.into_iter(), to.into_iter());
     let (mut read, mut write) = (0..0, 0..0);

@@ -16,7 +16,7 @@ use crate::states::ExecutionPoint;
 pub(crate) struct Use<'a> {
     pub(crate) resource: &'a Arc<ResourceState>,
     pub(crate) span: Span,
-    /// `None`: whatever it is in.
+    /// `None`: its current state.
     pub(crate) state: Option<State>,
 }
 
@@ -25,8 +25,8 @@ impl Use<'_> {
         self.state.is_some_and(State::is_write)
     }
 
-    /// Unordered accesses may read or write, and so may those to acceleration structures; they
-    /// are taken to write, so that unwritten bytes are no hazard to them.
+    /// Unordered accesses may read or write, and so may accesses to acceleration structures; they count as
+    /// writes, so that unwritten bytes are no hazard for them.
     pub(crate) fn fills(&self) -> bool {
         self.writes() || self.state == Some(State::ACCELERATION_STRUCTURE)
     }
@@ -42,19 +42,19 @@ pub(crate) struct Execution<'a> {
     pub(crate) queue: QueueId,
     pub(crate) serial: u64,
     pub(crate) point: ExecutionPoint,
-    /// What is ordered before this submission.
+    /// The submissions ordered before this one.
     pub(crate) clock: Clock,
-    /// What everybody is ordered after.
+    /// The submissions that all later work is ordered after.
     pub(crate) floor: Clock,
     /// The command that runs: its list, its index there, and its name.
     pub(crate) list: String,
     pub(crate) index: usize,
     pub(crate) name: &'static str,
-    /// What queries count, since the submission began.
+    /// The statistics since the submission began.
     pub(crate) counters: [u64; QueryKind::STATISTICS],
     /// The descriptor heaps that the list has set, by number: of resources, of samplers.
     pub(crate) heaps: [Option<u64>; 2],
-    /// Copies of the list may read what was never written.
+    /// Copies of the list may read bytes that were never written.
     pub(crate) keeps_unwritten: bool,
     /// To decay at the end.
     touched: Vec<Arc<ResourceState>>,
@@ -111,7 +111,7 @@ impl<'a> Execution<'a> {
         self.shared.hazards.push(kind, objects, &detail, origin);
     }
 
-    /// Remembers a resource whose states may decay.
+    /// Notes a resource whose states may decay.
     pub(crate) fn touch(&mut self, resource: &Arc<ResourceState>) {
         let known = self.touched.last().is_some_and(|last| Arc::ptr_eq(last, resource));
         if !known && self.shared.properties.state_model == StateModel::Promotion {
@@ -119,9 +119,8 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Counts what a use adds to statistics: there are no shaders, so that each use as a target counts as one
-    /// sample of one primitive of one draw, each use for vertices as a vertex, each unordered access as a
-    /// dispatch.
+    /// Counts a use in the statistics: there are no shaders, so each use as a target counts as one sample of one
+    /// primitive of one draw, each use for vertices as a vertex, each unordered access as a dispatch.
     pub(crate) fn count_use(&mut self, state: State) {
         /// The counters of [`QueryKind::STATISTICS`] that a draw adds to.
         const DRAWN: [usize; 6] = [0, 1, 2, 5, 6, 7];
@@ -138,9 +137,8 @@ impl<'a> Execution<'a> {
         self.counters[DISPATCHED] += 1;
     }
 
-    /// Direct3D 12 orders submissions to a queue among themselves; Vulkan only by what the CPU
-    /// has seen, or other queues that the queue has waited for. Other queues are the business of the
-    /// race check.
+    /// Direct3D 12 orders the submissions of a queue; Vulkan only by completion seen by the CPU, or by other
+    /// queues that the queue has waited for. The race check covers other queues.
     pub(crate) fn is_settled(&self, (queue, serial): (QueueId, u64)) -> bool {
         if queue != self.queue {
             return true;

@@ -8,10 +8,10 @@ use tenure_core::device::{DeviceError, MemoryTypeId, State};
 
 use crate::calls::CallKind;
 
-/// What a [`Fault`] makes the call answer.
+/// The error that a [`Fault`] makes the call return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// [`DeviceError::OutOfMemory`], with the size and memory type that the call asked for.
+    /// [`DeviceError::OutOfMemory`], with the requested size and memory type.
     OutOfMemory,
     /// [`DeviceError::OutOfHostMemory`]
     OutOfHostMemory,
@@ -54,14 +54,14 @@ impl Fault {
         self
     }
 
-    /// Counts and fails only calls that ask for more than `bytes`: memory has room, but not in one piece.
+    /// Counts and fails only calls for more than `bytes`: memory is fragmented.
     #[must_use]
     pub const fn larger_than(mut self, bytes: u64) -> Self {
         self.larger_than = Some(bytes);
         self
     }
 
-    /// Fails every such call from the *n*-th on, not only that one.
+    /// Fails every such call from the *n*-th on.
     #[must_use]
     pub const fn onwards(mut self) -> Self {
         self.onwards = true;
@@ -91,23 +91,23 @@ pub(crate) struct FaultState {
     /// Kept apart so that calls without a delay take no lock.
     pub(crate) is_late: AtomicBool,
     pub(crate) late: Mutex<Option<(CallKind, Duration)>>,
-    /// Aliasing barriers executed, and which of them, from 1, is lost; 0: none.
+    /// The number of aliasing barriers executed, and the one to lose, from 1; 0: none.
     pub(crate) aliasing: AtomicU64,
     pub(crate) lost_aliasing: AtomicU64,
-    /// Other barriers executed, and which of them, from 1, is changed; 0: none.
+    /// The number of other barriers executed, and the one to change, from 1; 0: none.
     pub(crate) barriers: AtomicU64,
     pub(crate) changed_barrier: AtomicU64,
     pub(crate) change: Mutex<Option<BarrierChange>>,
 }
 
-/// What becomes of a barrier: [`Faults::change_barrier`](crate::Faults::change_barrier).
+/// The change of a barrier: [`Faults::change_barrier`](crate::Faults::change_barrier).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierChange {
     /// It has no effect.
     Lost,
-    /// A transition names this as the state before. An unordered barrier stays what it is.
+    /// A transition names this as the state before. An unordered barrier is unchanged.
     Before(State),
-    /// A transition leads to this state. An unordered barrier stays what it is.
+    /// A transition leads to this state. An unordered barrier is unchanged.
     After(State),
 }
 
@@ -118,14 +118,14 @@ impl FaultState {
         number == self.lost_aliasing.load(Ordering::Relaxed)
     }
 
-    /// Counts a transition or an unordered barrier; what becomes of it, if anything.
+    /// Counts a transition or an unordered barrier; returns its change, if any.
     pub(crate) fn barrier(&self) -> Option<BarrierChange> {
         let number = self.barriers.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let is_changed = number == self.changed_barrier.load(Ordering::Relaxed);
         if is_changed { *self.change.lock() } else { None }
     }
 
-    /// Waits, after a call that has taken effect, for as long as it is to be late.
+    /// Waits for the requested delay after a call that has taken effect.
     pub(crate) fn delay_return(&self, call: CallKind) {
         if !self.is_late.load(Ordering::Relaxed) {
             return;

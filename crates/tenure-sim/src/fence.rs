@@ -9,9 +9,9 @@ use crate::hazard::HazardKind;
 use crate::points::{ExternalPoint, FenceState, Progress};
 use crate::timeline::Queues;
 
-/// A fence or semaphore of the program's own, for tests of what it shares with tenure: Direct3D 12's fence
-/// or Vulkan's timeline semaphore ([`Device::create_fence`](crate::Device::create_fence)), or a binary
-/// semaphore ([`Device::create_semaphore`](crate::Device::create_semaphore)).
+/// A fence or semaphore of the program's own, for tests of synchronisation with tenure: Direct3D 12's fence or
+/// Vulkan's timeline semaphore ([`Device::create_fence`](crate::Device::create_fence)), or a binary semaphore
+/// ([`Device::create_semaphore`](crate::Device::create_semaphore)).
 ///
 /// The device notes as a [`Hazard`](crate::Hazard) a point that is waited for and never reached, one that is
 /// signalled twice, and a fence that is destroyed while a submission that uses it was not seen complete.
@@ -26,7 +26,7 @@ impl Fence {
         Self { queues: Arc::clone(queues), state: FenceState::new(queues, name, progress) }
     }
 
-    /// Notes that other devices may know it from now on; what they share.
+    /// Notes that other devices may use it from now on; returns the shared state.
     pub(crate) fn share(&self) -> &Arc<Mutex<Progress>> {
         let progress = &self.state.progress;
         progress.lock().note_shared();
@@ -34,8 +34,7 @@ impl Fence {
         progress
     }
 
-    /// The point at which it reaches a value. Of a binary semaphore the next signal or wait, whatever the
-    /// value.
+    /// The point at which it reaches a value. For a binary semaphore the next signal or wait, for any value.
     #[must_use]
     pub fn at(&self, value: u64) -> ExternalPoint {
         ExternalPoint { state: Arc::clone(&self.state), value }
@@ -47,8 +46,8 @@ impl Fence {
         self.state.value()
     }
 
-    /// Signals a value from the CPU. Of no effect on a binary semaphore, which only queues signal, and once the device is
-    /// lost: a process that has ended signals nothing.
+    /// Signals a value from the CPU. No effect on a binary semaphore, which only queues signal, and once the
+    /// device is lost, because the process has ended.
     pub fn signal(&self, value: u64) {
         if self.state.is_binary || self.queues.alive().is_err() {
             return;

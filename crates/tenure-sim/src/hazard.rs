@@ -1,4 +1,4 @@
-//! What the device found wrong, and the log of it.
+//! The device's findings, and their log.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use tenure_core::device::QueueId;
 
 bitflags! {
-    /// Which checks are made. All by default; with none, commands only move bytes and a mapped
-    /// write is a bounds check and the copy.
+    /// The enabled checks. All by default; with none, commands only move bytes and a mapped write is a bounds
+    /// check and the copy.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct Checks: u32 {
         /// Use of destroyed objects, destruction of objects in use, wrong order of destruction.
@@ -45,7 +45,7 @@ impl Default for Checks {
     }
 }
 
-/// What kind of mistake a [`Hazard`] is.
+/// The kind of a [`Hazard`].
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HazardKind {
@@ -53,21 +53,20 @@ pub enum HazardKind {
     ReadOfFreed,
     /// A command or the CPU writes a destroyed resource, or one whose heap is destroyed.
     WriteOfFreed,
-    /// An object was destroyed while the CPU had not seen a submission complete that uses it.
+    /// An object was destroyed before the CPU had seen the submissions complete that use it.
     DestroyedInUse,
     /// A heap was destroyed before the resources placed in it.
     HeapDestroyedFirst,
-    /// A list was begun anew while the CPU had not seen its last submission complete.
+    /// A list was begun anew before the CPU had seen its last submission complete.
     ListInUse,
     /// Bytes are read that were never written.
     UninitializedRead,
     /// A target is written before its compression data is set up: by a clear, a discard, or a copy to all of a
     /// subresource, after it was created or had new memory (Direct3D 12's legacy barriers).
     UninitializedTarget,
-    /// A resource is used whose bytes another live resource used last, without an aliasing
-    /// barrier.
+    /// A resource is used after another live resource used its bytes, without an aliasing barrier.
     MissingAliasingBarrier,
-    /// A resource is used in a state it is not in, or a transition names a wrong state.
+    /// A resource is used in another state than its current one, or a transition names a wrong state.
     WrongState,
     /// Unordered accesses, or on Vulkan copies, to the same bytes without a barrier between them.
     MissingBarrier,
@@ -78,14 +77,14 @@ pub enum HazardKind {
     /// [`make_visible_to_cpu`](tenure_core::device::CommandList::make_visible_to_cpu) has made visible to it
     /// (Vulkan).
     NotVisibleToCpu,
-    /// Two queues touch the same bytes, one writes, and nothing orders them.
+    /// Two queues touch the same bytes without synchronisation, and one writes.
     QueueRace,
-    /// A descriptor is used that was never written, or was freed, or whose resource is destroyed.
+    /// A descriptor is used that was never written, was freed, or refers to a destroyed resource.
     DeadDescriptor,
-    /// A descriptor is used as what it is not.
+    /// A descriptor is used as another kind.
     WrongDescriptor,
-    /// A descriptor, or on Vulkan a set or a view, was overwritten or freed while the CPU had not
-    /// seen a submission complete that reads it; or a set was changed after it was recorded.
+    /// A descriptor, or on Vulkan a set or a view, was overwritten or freed before the CPU had seen the
+    /// submissions complete that read it; or a set was changed after it was recorded.
     DescriptorInUse,
     /// A descriptor is used of a heap that is not set on the list (Direct3D 12).
     HeapNotSet,
@@ -95,18 +94,18 @@ pub enum HazardKind {
     QueryNotReady,
     /// A query is resolved that was not written, or not ended.
     QueryNotWritten,
-    /// An acceleration structure is read in which nothing was built, and to which nothing was copied.
+    /// An acceleration structure is read that was never built or copied to.
     UnbuiltStructure,
     /// An acceleration structure is compacted into one with too few bytes.
     StructureTooSmall,
     /// A submission uses a block that is evicted, or that was made resident at a point that its queue has not waited
     /// for.
     UsedWhileEvicted,
-    /// A block was evicted while the CPU had not seen a submission complete that uses it.
+    /// A block was evicted before the CPU had seen the submissions complete that use it.
     EvictedInUse,
     /// A block was evicted more often than it was made resident.
     EvictedTooOften,
-    /// A submission waits for a point of the program's own fence or semaphore that nothing signals.
+    /// A submission waits for a point of the program's own fence or semaphore without a signal.
     NeverSignalled,
     /// On Vulkan, an image is presented before the signal of a value is submitted that its frame waits for.
     PresentedBeforeSignal,
@@ -121,7 +120,7 @@ pub enum HazardKind {
     HeldByPeer,
     /// A shared resource is acquired that no peer has handed over, or in another state than it was handed over in.
     NotHandedOver,
-    /// A use that is not among those the resource was created for.
+    /// A use that is not in the usage of the resource.
     InvalidUse,
     /// [`List::expect_bytes`](crate::List::expect_bytes) found other bytes.
     WrongBytes,
@@ -168,7 +167,7 @@ impl fmt::Display for HazardKind {
     }
 }
 
-/// The call in which a hazard came to light.
+/// The call that revealed a hazard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A call of the CPU, by name.
@@ -201,14 +200,14 @@ impl fmt::Display for Origin {
 
 /// One mistake that a real driver would have let pass.
 ///
-/// `Display` gives one line: the kind, the objects by name, what is wrong, and the call.
+/// `Display` gives one line: the kind, the objects by name, the fault, and the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hazard {
-    /// What kind of mistake.
+    /// The kind.
     pub kind: HazardKind,
     /// The objects involved, the offender first: `texture 'bloom' (#7)`.
     pub objects: Vec<String>,
-    /// What is wrong, with the numbers.
+    /// The fault, with the numbers.
     pub detail: String,
     /// The call that caused it.
     pub origin: Origin,
@@ -223,7 +222,7 @@ impl fmt::Display for Hazard {
 /// Hazards kept in the log; more are only counted.
 pub const HAZARD_LOG_LIMIT: usize = 4096;
 
-/// The log. A program that errs each frame must not eat the machine, so it is bounded.
+/// The log. Bounded, because a program with an error in each frame must not exhaust the memory.
 #[derive(Default)]
 pub(crate) struct HazardLog {
     kept: Mutex<Vec<Hazard>>,

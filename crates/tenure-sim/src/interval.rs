@@ -54,7 +54,7 @@ impl IntervalSet {
         self.0.clear();
     }
 
-    /// The first part of `range` that is not in the set; `None` when all of it is.
+    /// The first part of `range` that is not in the set; `None` if the set contains all of it.
     pub(crate) fn first_gap(&self, range: Range<u64>) -> Option<Range<u64>> {
         if range.is_empty() {
             return None;
@@ -73,7 +73,7 @@ impl IntervalSet {
         self.0.iter().map(|(&start, &end)| start..end)
     }
 
-    /// How many bytes are in the set.
+    /// The number of bytes in the set.
     pub(crate) fn bytes(&self) -> u64 {
         self.iter().map(|range| range.end - range.start).sum()
     }

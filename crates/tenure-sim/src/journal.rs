@@ -1,4 +1,4 @@
-//! What the queues executed, as far as barriers are concerned: [`Options::journal`].
+//! The executed steps of the queues that concern barriers: [`Options::journal`].
 //!
 //! [`Options::journal`]: crate::Options::journal
 
@@ -26,7 +26,7 @@ pub enum Step {
     Transition {
         /// The resource.
         resource: u64,
-        /// Which part of it.
+        /// The part of it.
         subresource: Subresource,
         /// The state before.
         before: State,
@@ -49,15 +49,15 @@ pub enum Step {
         /// How the resource is used next.
         to: State,
     },
-    /// The contents of subresources do not matter any more. With Direct3D 12's legacy barriers the commands before it
-    /// are in order with those after it. A [`Use`](Self::Use) comes before it.
+    /// The contents of subresources are discarded. With Direct3D 12's legacy barriers the commands before it are
+    /// ordered before the ones after it. A [`Use`](Self::Use) comes before it.
     Discard {
         /// The resource.
         resource: u64,
         /// The subresources, as indices.
         subresources: Range<u32>,
     },
-    /// What was written in these states becomes visible to the CPU.
+    /// Writes in these states become visible to the CPU.
     MakeVisible {
         /// The states.
         written: State,

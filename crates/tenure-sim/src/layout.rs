@@ -1,4 +1,4 @@
-//! Where the texels of a resource lie among its bytes.
+//! The linear layout of a resource's texels.
 //!
 //! Real GPUs swizzle; here rows of blocks follow one another, slices follow rows, stencil follows
 //! depth, mips follow slices, layers follow mips. Reserved textures do the same within each tile, and tiles follow
@@ -47,7 +47,7 @@ pub(crate) struct Run {
     pub(crate) slice: u64,
     /// Bytes from the row's beginning within the region.
     pub(crate) column: u64,
-    /// Where it lies in the resource.
+    /// Its offset in the resource.
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
 }
@@ -66,7 +66,7 @@ pub(crate) enum Layout {
     Tiled {
         info: TextureInfo,
         tiles: TileLayout,
-        /// First tile of each subresource; those packed share the first packed one's.
+        /// First tile of each subresource; packed subresources share that of the first packed one.
         bases: Vec<u64>,
         total: u64,
     },
@@ -163,7 +163,7 @@ impl Layout {
         }
     }
 
-    /// Bytes of a mip before its stencil, if that is what is meant.
+    /// Bytes of a mip before its stencil, if the region is stencil; otherwise 0.
     fn plane_base(&self, region: &TextureRegion) -> u64 {
         match (region.plane, self.texture()) {
             (Plane::Stencil, Some(info)) => plane_bytes(info, region.mip, Plane::First).unwrap_or(0),
@@ -224,7 +224,7 @@ impl Layout {
         }
     }
 
-    /// Where a mip begins whose rows simply follow one another.
+    /// The first byte of a mip, with rows without padding.
     fn plain_base(&self, region: &TextureRegion) -> u64 {
         match self {
             Self::Buffer { .. } => 0,
@@ -251,7 +251,7 @@ fn plane_bytes(info: &TextureInfo, mip: u32, plane: Plane) -> Option<u64> {
         .checked_mul(u64::from(info.samples))
 }
 
-/// Bytes of a tile of so many blocks across and down before its stencil, if that is the plane.
+/// Bytes of a tile of `across` by `down` blocks before its stencil, if that is the plane; otherwise 0.
 fn tile_plane_base(info: &TextureInfo, [across, down]: [u64; 2], plane: Plane) -> u64 {
     match (plane, info.format.plane_block(Plane::First)) {
         (Plane::Stencil, Some(block)) => across * down * u64::from(block.bytes),

@@ -1,9 +1,8 @@
 //! A simulated GPU that finds the memory hazards no driver reports.
 //!
-//! [`Device`] is a complete device behind tenure's contract
-//! ([`tenure_core::device::Device`]), in software, with no GPU, no driver and no `unsafe`. It moves
-//! real bytes, its queues run behind the CPU as far as you choose, and it checks each use of each
-//! byte against what was promised for it.
+//! [`Device`] is a complete device behind tenure's contract ([`tenure_core::device::Device`]), in software, with
+//! no GPU, no driver and no `unsafe`. It copies real bytes, its queues run behind the CPU by a configurable lag,
+//! and it checks each use of each byte against the contract.
 //!
 //! # Use it in your engine's CI
 //!
@@ -69,18 +68,17 @@
 //!
 //! # Time
 //!
-//! Simulated time counts in ticks. A submission is one tick, and so is a poll (`completed`, or
-//! `wait` with no time to wait), on any queue. A submission made at tick *t* is due at *t* plus the
-//! [`Lag`], after the one before it on its queue and after all it waits for; then all of it is
-//! executed and complete at once. A program that only polls therefore never hangs. A `wait` with
-//! time to wait lets ticks pass until its serial is complete; when that takes a submission that
-//! was not made yet, or a word from [`Lag::Manual`]'s test, it blocks on the real clock up to
-//! its timeout. Waiting before the signal is allowed; a deadlock answers `false` when the time is
-//! over. `Duration::MAX` has no end.
+//! Simulated time counts in ticks. A submission is one tick, and so is a poll (`completed`, or `wait` with a zero
+//! timeout), on any queue. A submission made at tick *t* is due at *t* plus the [`Lag`], after the one before it
+//! on its queue and after all its waits; then all of it is executed and complete at once. A program that only
+//! polls therefore never hangs. A `wait` with a timeout lets ticks pass until its serial is complete; if that
+//! needs a submission that was not made yet, or a release by the test with [`Lag::Manual`], it blocks on the real
+//! clock up to its timeout. Waiting before the signal is allowed; a deadlock returns `false` after the timeout.
+//! `Duration::MAX` never ends.
 //!
-//! What the CPU *knows* is not what *is*: a submission counts as complete for the CPU once a poll
-//! or a wait returned its serial, or that of one that waited for it. Freeing or overwriting before
-//! that is a hazard even if the queue happens to be done: on another day it is not.
+//! Completion *known to the CPU* differs from completion: a submission counts as complete for the CPU once a poll
+//! or a wait returned its serial, or the serial of one that waited for it. Freeing or overwriting before that is
+//! a hazard even if the queue happens to be done, because its timing may differ in another run.
 //! [`Device::run_until_idle`] counts as waiting, [`Device::complete`] does not.
 //!
 //! # What is checked
@@ -120,10 +118,10 @@
 //! | `InvalidUse` | a use that the resource was not created for |
 //! | `WrongBytes` | [`List::expect_bytes`] found others |
 //!
-//! [`Checks`] switches them in groups. Leaks are [`Device::leaks`]. What breaks a rule of the API by
-//! itself (a misaligned offset, a heap of the wrong category, a copy outside its texture, a list
-//! that is not closed) is an error of the call, [`DeviceError::InvalidCall`], even where real
-//! drivers let it pass; errors of recording come out of `close`, as in Direct3D 12.
+//! [`Checks`] switches them in groups. Leaks are [`Device::leaks`]. A call that breaks a rule of the API by
+//! itself (a misaligned offset, a heap of the wrong category, a copy outside its texture, a list that is not
+//! closed) returns an error, [`DeviceError::InvalidCall`], even if real drivers accept it; `close` returns errors
+//! of recording, as in Direct3D 12.
 //!
 //! [`DeviceError::InvalidCall`]: tenure_core::device::DeviceError::InvalidCall
 //!
@@ -134,84 +132,80 @@
 //! an aliasing barrier, by `discard`, and where tiles are mapped anew. Uses in a write state
 //! ([`List::use_buffer`], [`List::use_texture`]) count as writing all they touch.
 //!
-//! **States** follow [`StateModel`](tenure_core::device::StateModel). `Promotion`: buffers are
-//! promoted from `COMMON` to any state, textures to shader reads and copies; when a submission ends,
-//! buffers, reads that came by promotion, and everything on a copy queue decay to `COMMON`. Upload
-//! memory stays in every read state at once, readback memory in `COPY_DST`, acceleration structures
-//! in theirs, and no barrier may move them. What comes to a copy queue comes in `COMMON`, what comes to a
-//! compute queue in a state that pixel shaders have no part in.
-//! `Explicit`: an image must be in the layout of the state it is used in. A barrier comes after the uses in
-//! its `before`, and after those from which earlier barriers lead there; a write, and a change of layout,
-//! comes after all uses of its queue, and a use after a write needs a barrier that names it, except on
-//! another queue, which has waited. On Direct3D 12 the end of a submission orders all that, and within one
-//! each barrier names all that the one before it led to. On Vulkan an image belongs to the queue family that
-//! uses it first until both halves of a transfer are recorded; buffers belong to all families. On
-//! Direct3D 12 all queues are of one family, a use may find any layout that serves it
-//! (`D3D12_BARRIER_LAYOUT`, by the specification's tables), and a layout of graphics queues is for no
-//! others. After creation or
-//! an aliasing barrier the first transition may come from `COMMON`; none goes there.
+//! **States** follow [`StateModel`](tenure_core::device::StateModel). `Promotion`: buffers are promoted from
+//! `COMMON` to any state, textures to shader reads and copies; when a submission ends, buffers, promoted reads,
+//! and all resources on a copy queue decay to `COMMON`. Upload memory stays in every read state at once, readback
+//! memory in `COPY_DST`, acceleration structures in their own state, and no barrier may change these. A resource
+//! must come to a copy queue in `COMMON`, and to a compute queue in a state without pixel shaders. `Explicit`: an
+//! image must be in the layout of the state it is used in. A barrier comes after the uses in its `before`, and
+//! after the uses from which earlier barriers lead there; a write, and a change of layout, comes after all uses
+//! of its queue, and a use after a write needs a barrier that names it, except on another queue, which has
+//! waited. On Direct3D 12 the end of a submission orders all that, and within one each barrier names all states
+//! that the one before it led to. On Vulkan an image belongs to the queue family that uses it first until both
+//! halves of a transfer are recorded; buffers belong to all families. On Direct3D 12 all queues belong to one
+//! family, a use accepts any layout that serves it (`D3D12_BARRIER_LAYOUT`, by the specification's tables), and a
+//! layout of graphics queues is invalid on others. After creation or an aliasing barrier the first transition may
+//! come from `COMMON`; no transition leads there.
 //!
-//! **Aliasing barriers** give bytes to a resource. On Vulkan their `from` covers what the last users
-//! did on the barrier's queue since its last barrier there, or where that led, and their `to` the first
-//! use after. What other queues did is waited for. [`Faults::lose_aliasing_barrier`] loses one.
+//! **Aliasing barriers** give bytes to a resource. On Vulkan their `from` covers the last users' accesses on the
+//! barrier's queue since its last barrier there, or the state to which that led, and their `to` covers the first
+//! use after. Accesses of other queues are waited for. [`Faults::lose_aliasing_barrier`] loses one.
 //!
 //! **Races** are found by vector clocks, so it does not matter which queue happened to run first. A
 //! transition that changes a layout or a legacy state counts as a write of a texture's bytes.
 //!
-//! **Descriptors** are those of the API that the profile has: `d3d12` profiles have heaps, `vulkan`
-//! ones sets, and but for `vulkan-mobile` heaps that are updated after they are bound. A list uses
-//! them by [`List::use_descriptor`], [`List::read_descriptor`] and [`List::sample_descriptor`],
-//! which touch what is in view and nothing else. What is in a heap that shaders see is read when the
-//! command runs; a set stays as it was recorded. A copy of a descriptor is one of its own on Direct3D
-//! 12; on Vulkan it refers to the view it was made from, unless that is a plain range of bytes.
-//! Descriptors keep nothing alive.
+//! **Descriptors** follow the API of the profile: `d3d12` profiles have heaps, `vulkan` ones sets, and all but
+//! `vulkan-mobile` heaps that are updated after they are bound. A list uses them by [`List::use_descriptor`],
+//! [`List::read_descriptor`] and [`List::sample_descriptor`], which touch only the viewed bytes. The content of a
+//! shader-visible heap is read when the command runs; a set stays as it was recorded. A copy of a descriptor is
+//! independent on Direct3D 12; on Vulkan it refers to the original view, unless that is a plain range of bytes.
+//! Descriptors do not keep resources alive.
 //!
-//! **Queries**: all queues share one clock, which each command advances, and whose counter soon begins again at 0
-//! on the profile with few bits (`vulkan-mobile`). Each use of a target counts as a draw of one sample, each
-//! unordered access as a dispatch. Vulkan's queues for copies alone have no timestamps.
+//! **Queries**: all queues share one clock, which each command advances, and whose counter soon wraps to 0 on the
+//! profile with few bits (`vulkan-mobile`). Each use of a target counts as a draw of one sample, each unordered
+//! access as a dispatch. Vulkan's copy-only queues have no timestamps.
 //!
-//! **Acceleration structures** are built by an invented command, [`List::build_acceleration_structure`], which
-//! says what the result refers to and how large it is when compacted, and read by [`List::trace_rays`] with
-//! all that they refer to. Builds and copies come after what was done with the same bytes, reads after what
-//! wrote them, by a barrier; so does a build after another with the same scratch memory.
+//! **Acceleration structures** are built by an invented command, [`List::build_acceleration_structure`], with the
+//! structures that the result refers to and its compacted size, and read by [`List::trace_rays`], including every
+//! structure they refer to. Builds and copies must be ordered after earlier uses of the same bytes, reads after
+//! the writes, by a barrier; so must a build after another with the same scratch memory.
 //!
 //! # Paging
 //!
-//! With [`Options::paging`] the device pages the memory that is local to it. A block is a heap or a committed
-//! resource. It is resident when it is made; on `d3d12` profiles the program makes it resident and evicts it
-//! (`Device::make_resident`, `Device::evict`), counted as Direct3D 12 does, and each submission waits for the paging
-//! point of what it uses. Where more is resident than the budget grants, the operating system moves blocks out:
-//! of the lowest priority first, of those what was used least recently, and none that work in flight uses. What a
-//! submission uses of these is brought back if there is room, in place of what has no higher priority, and read over
-//! the link if not; both cost time. The budget follows [`Paging::script`], and the usage that
-//! [`budget`](tenure_core::device::Device::budget) reports is what is resident. All that counts is in
-//! [`Device::paging_stats`], to the byte: also what was brought in with a block and nothing used. Blocks may together be
-//! as large as all memory heaps are.
+//! With [`Options::paging`] the device pages its local memory. A block is a heap or a committed resource. It is
+//! resident when it is made; on `d3d12` profiles the program makes it resident and evicts it
+//! (`Device::make_resident`, `Device::evict`), counted as in Direct3D 12, and each submission waits for the
+//! paging point of its blocks. If more is resident than the budget grants, the operating system demotes blocks:
+//! the lowest priority first, the least recently used first within it, and none that work in flight uses. A
+//! submission's demoted blocks are brought back if there is space, in place of blocks of at most the same
+//! priority, and otherwise read over the link; both cost time. The budget follows [`Paging::script`], and the
+//! usage that [`budget`](tenure_core::device::Device::budget) reports is the resident bytes.
+//! [`Device::paging_stats`] counts all of this to the byte, including bytes that were brought in with a block but
+//! not used. The blocks' total may be as large as all memory heaps together.
 //!
 //! Without it memory over the budget works as any other, and memory over the heap's size is refused. The heaps behind
 //! tiles count as used only by the submissions that map them.
 //!
 //! # Sharing
 //!
-//! Two devices of one test play two processes. What one [exports](Device::export) the other [imports](Device::import): both
-//! have a resource in the same bytes, and each keeps the other's from being lost. Fences are shared likewise
-//! ([`Fence::export`], [`Device::import_fence`]). [`Device::end_process`] plays the end of one of the processes at any moment.
-//! Who may use a shared resource is checked when a command runs; an order between the two devices that nothing guarantees, but
-//! that came about, is not found.
+//! Two devices in one test simulate two processes. One [exports](Device::export) a resource, and the other
+//! [imports](Device::import) it: both have a resource in the same bytes, and each keeps these alive. Fences are
+//! shared likewise ([`Fence::export`], [`Device::import_fence`]). [`Device::end_process`] simulates the end of
+//! one of the processes at any moment. The ownership of a shared resource is checked when a command runs; a
+//! missing synchronisation between the two devices is not found if the order happens to be right.
 //!
 //! # What is not simulated
 //!
-//! Shaders and fixed-function state: a draw is a use of ranges in states. Caches and their
-//! corruption: the hazard is reported, the bytes stay whole. The time that work takes on a GPU, but for what
-//! [paging](#paging) adds. Bytes that are written take as much real memory; untouched ones take none, however
-//! large the heap.
+//! Shaders and fixed-function state: a draw is a use of ranges in states. Caches and their corruption: the hazard
+//! is reported, the bytes stay whole. The execution time on a GPU, except for the costs of [paging](#paging).
+//! Written bytes take the same amount of real memory; untouched ones take none, however large the heap.
 //!
 //! # Cost
 //!
-//! A mapped write checks the bounds, a few counters, and copies; the history of a byte is looked up
-//! only while something in flight uses that buffer. Executing a command is O(log n) in the ranges
-//! in flight. Queues share one lock; resources, heaps and logs have their own.
-//! [`Device::calls`] counts driver calls and what they would have cost by a model ([`Costs`]).
+//! A mapped write checks the bounds, a few counters, and copies; the history of a byte is looked up only while
+//! work in flight uses that buffer. Executing a command is O(log n) in the ranges in flight. Queues share one
+//! lock; resources, heaps and logs have their own. [`Device::calls`] counts driver calls and their cost by a
+//! model ([`Costs`]).
 
 #![warn(missing_debug_implementations)]
 #![forbid(unsafe_code)]

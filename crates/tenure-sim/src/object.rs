@@ -1,4 +1,4 @@
-//! Identity, name and life of every object, and the register of those alive.
+//! Identity, name and lifetime of every object, and the register of live ones.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-/// What an object is.
+/// The kind of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectKind {
     /// A heap.
@@ -81,7 +81,7 @@ impl fmt::Display for Label {
 pub struct LiveObject {
     /// Its number, in order of creation.
     pub id: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: ObjectKind,
     /// Its name, as given by `set_name`.
     pub name: Option<String>,
@@ -137,7 +137,7 @@ impl Register {
         self.live.lock().remove(&label.id);
     }
 
-    /// Nothing is alive any more.
+    /// Removes all objects.
     pub(crate) fn clear(&self) {
         let live = std::mem::take(&mut *self.live.lock());
         live.into_values().for_each(|label| label.destroyed.store(true, Ordering::Release));
@@ -178,7 +178,7 @@ impl<T> Shares<T> {
         self.0.lock().is_empty()
     }
 
-    /// The objects that are alive; none is known afterwards.
+    /// Takes the live objects out of the register.
     pub(crate) fn take(&self) -> Vec<Arc<T>> {
         self.0.lock().drain(..).filter_map(|share| share.upgrade()).collect()
     }

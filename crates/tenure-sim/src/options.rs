@@ -7,7 +7,7 @@ use crate::hazard::Checks;
 use crate::paging::Paging;
 use crate::profile::Profile;
 
-/// How far the queues run behind the CPU. See the [crate documentation](crate#time).
+/// The lag of the queues behind the CPU. See the [crate documentation](crate#time).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lag {
     /// Every submission is done when `submit` returns, unless it waits for another queue.
@@ -21,9 +21,9 @@ pub enum Lag {
         /// The most ticks.
         max: u64,
     },
-    /// Nothing completes until [`Device::complete_one`](crate::Device::complete_one),
-    /// [`complete`](crate::Device::complete) or
-    /// [`run_until_idle`](crate::Device::run_until_idle) says so. `wait` blocks on the real clock.
+    /// Submissions complete only by [`Device::complete_one`](crate::Device::complete_one),
+    /// [`complete`](crate::Device::complete) or [`run_until_idle`](crate::Device::run_until_idle). `wait` blocks
+    /// on the real clock.
     Manual,
 }
 
@@ -55,56 +55,55 @@ macro_rules! setters {
 pub struct Options {
     /// The hardware to be.
     pub profile: Profile,
-    /// Where all chance comes from. *Default*: 0.
+    /// The seed of all randomness. *Default*: 0.
     pub seed: u64,
-    /// How far the queues run behind. *Default*: two ticks.
+    /// The lag of the queues. *Default*: two ticks.
     pub lag: Lag,
-    /// Which checks are made. *Default*: all.
+    /// The enabled checks. *Default*: all.
     pub checks: Checks,
-    /// Whether what the queues execute is written down for [`Device::take_journal`], as far as barriers
-    /// are concerned. Without bounds: take it now and then. *Default*: no.
+    /// Whether the executed steps that concern barriers are recorded for [`Device::take_journal`]. Unbounded:
+    /// take it regularly. *Default*: no.
     ///
     /// [`Device::take_journal`]: crate::Device::take_journal
     pub journal: bool,
     /// The cost model.
     pub costs: Costs,
-    /// Bytes of each memory heap instead of the profile's; heaps not named keep theirs. Values
-    /// over 16 TiB are taken as 16 TiB. The budgets follow, and `max_heap_size`: on `d3d12`
-    /// profiles it is the largest heap, on `vulkan` ones at most that.
+    /// Bytes of each memory heap instead of the profile's; missing heaps keep theirs. Values over 16 TiB count as
+    /// 16 TiB. The budgets follow, and `max_heap_size`: on `d3d12` profiles it is the largest heap, on `vulkan`
+    /// ones at most that.
     pub heap_sizes: Vec<u64>,
     /// Bytes that the OS grants of each memory heap instead of nine tenths of its size; heaps not
     /// named keep that.
     pub budgets: Vec<u64>,
-    /// Buffers may be placed at any multiple of 8 B that their usage allows (D3D12 tight alignment):
-    /// 256 B for constants and acceleration structures, 16 B for what shaders read and write. Textures that may lie at
-    /// 4 KiB without it may lie at 256 B.
-    /// *Default*: as the profile says.
+    /// Buffers may be placed at any multiple of 8 B that their usage allows (D3D12 tight alignment): 256 B for
+    /// constants and acceleration structures, 16 B for shader reads and writes. Textures that may be at 4 KiB
+    /// without it may be at 256 B. *Default*: the profile's.
     pub tight_alignment: Option<bool>,
-    /// New memory reads as zero. *Default*: as the profile says.
+    /// New memory reads as zero. *Default*: the profile's.
     pub zeroed: Option<bool>,
-    /// The driver prefers everything in memory of its own, as one that has trouble with placed
-    /// resources. *Default*: no.
+    /// The driver prefers dedicated memory for all resources, like one with problems with placed resources.
+    /// *Default*: no.
     pub prefers_dedicated: bool,
-    /// The driver insists on memory of its own for everything, as one that corrupts placed resources:
-    /// placing a resource is an error. *Default*: no.
+    /// The driver requires dedicated memory for all resources, like one that corrupts placed resources: placing a
+    /// resource is an error. *Default*: no.
     pub requires_dedicated: bool,
-    /// Textures that shaders read must be in `COPY_SRC`, too, by a barrier: as one that flushes too
-    /// little otherwise. On Direct3D 12 with resource states. *Default*: no.
+    /// Textures that shaders read must be in `COPY_SRC`, too, by a barrier: like a driver that flushes too little
+    /// otherwise. On Direct3D 12 with resource states. *Default*: no.
     pub copy_src_with_reads: bool,
     /// The driver loses some copies to depth and stencil (`Features::NO_STENCIL_UPLOADS` and
     /// `NO_DEPTH_LAYER_COPIES`), and such copies are refused. On Direct3D 12. *Default*: no.
     pub loses_depth_copies: bool,
-    /// Tiles that are mapped to nothing read as zero; else a read of them is one of bytes never written.
-    /// *Default*: yes, as with D3D12 tiled resources tier 2.
+    /// Unmapped tiles read as zero; otherwise a read of them is a read of unwritten bytes. *Default*: yes, as
+    /// with D3D12 tiled resources tier 2.
     pub unmapped_tiles: bool,
     /// Resources can be shared with other devices: see [`Device::export`](crate::Device::export). *Default*: yes.
     pub shared_memory: bool,
-    /// The CPU writes texels where they stay, as with `VK_EXT_host_image_copy`. On Vulkan profiles. *Default*: as
-    /// the profile says.
+    /// The CPU writes texels directly, as with `VK_EXT_host_image_copy`. On Vulkan profiles. *Default*: the
+    /// profile's.
     pub texture_writes: Option<bool>,
-    /// What it offers of descriptors. *Default*: as the profile says.
+    /// The descriptor limits. *Default*: the profile's.
     pub descriptors: Option<DescriptorLimits>,
-    /// How memory is paged. *Default*: it is not, and memory over the budget works as any other.
+    /// The paging simulation. *Default*: none, and memory over the budget works like any other.
     pub paging: Option<Paging>,
     /// Keep a line for each call: see [`Device::call_log`](crate::Device::call_log).
     pub record_calls: bool,

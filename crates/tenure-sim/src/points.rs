@@ -13,30 +13,31 @@ use crate::hazard::{Checks, HazardKind};
 use crate::object::{Label, ObjectKind};
 use crate::shared::Shared;
 
-/// Values whose clocks are kept: a submission that waits for an older one is ordered after more than it
-/// asked for.
+/// The number of values with clocks: a submission that waits for an older one is ordered after more than its wait
+/// requires.
 const KEPT: usize = 256;
 
-/// How far a fence is.
+/// The progress of a fence.
 #[derive(Default)]
 pub(crate) struct Progress {
     value: u64,
     /// The largest value that a submission, or the CPU, is known to signal.
     promised: u64,
-    /// The values reached, with what is ordered before them on the device of that number.
+    /// The values reached, each with the number of the signalling device and the submissions there that are
+    /// ordered before it.
     reached: VecDeque<(u64, u64, Clock)>,
-    /// Of a binary semaphore, the waits submitted.
+    /// The number of submitted waits, for a binary semaphore.
     waits: u64,
     is_binary: bool,
-    /// Other devices signal it as well, in whatever order they submit: values rise when they are signalled.
+    /// Other devices signal it as well, in any order of submission: values rise when they are signalled.
     is_shared: bool,
 }
 
-/// What handles and submissions share of a fence.
+/// The state of a fence, shared by handles and submissions.
 pub(crate) struct FenceState {
     pub(crate) label: Arc<Label>,
     pub(crate) is_binary: bool,
-    /// The number of the device that it is of.
+    /// The number of its device.
     device: u64,
     /// Shared with other devices where the fence is.
     pub(crate) progress: Arc<Mutex<Progress>>,
@@ -48,12 +49,12 @@ impl Progress {
         Arc::new(Mutex::new(Self { is_binary, ..Self::default() }))
     }
 
-    /// Other devices may know it from now on.
+    /// Notes that other devices may use it from now on.
     pub(crate) fn note_shared(&mut self) {
         self.is_shared = true;
     }
 
-    /// What was to signal it never happens.
+    /// Cancels the pending signals, which will never happen.
     pub(crate) fn forget_promises(&mut self) {
         self.promised = self.value;
     }
@@ -82,8 +83,8 @@ impl FenceState {
         progress.is_shared || progress.promised.max(progress.value) >= value
     }
 
-    /// What is ordered before a value that is reached. Another device that has signalled it may have waited for all
-    /// that this one had signalled before.
+    /// The submissions ordered before a reached value. Another device that has signalled it may have waited for
+    /// all earlier signals of this device.
     pub(crate) fn clock_at(&self, value: u64) -> Clock {
         let progress = self.progress.lock();
         let mut known = Clock::default();
@@ -122,11 +123,11 @@ impl fmt::Debug for ExternalPoint {
     }
 }
 
-/// Points, with the values that stand for a binary semaphore's signals.
+/// Points; for binary semaphores with the values of their signals.
 pub(crate) type Points = SmallVec<[ExternalPoint; 1]>;
 
 impl Shared {
-    /// Checks a signal that comes after those promised so far, and notes it.
+    /// Checks that a signal comes after the promised ones, and notes it.
     pub(crate) fn promise(&self, state: &FenceState, value: u64, call: &'static str) {
         let promised = {
             let progress = &mut *state.progress.lock();
@@ -182,7 +183,7 @@ impl Shared {
         true
     }
 
-    /// Notes that a submission waits for points; those of binary semaphores get the number of their signal.
+    /// Notes that a submission waits for points; points of binary semaphores get the number of their signal.
     pub(crate) fn note_external_waits(
         &self,
         at: QueueSerial,
@@ -193,7 +194,7 @@ impl Shared {
             if !point.state.is_binary {
                 return Some(point.clone());
             }
-            // Vulkan wants the signal of a binary semaphore submitted before the wait.
+            // Vulkan requires that the signal of a binary semaphore is submitted before the wait.
             let progress = &mut *point.state.progress.lock();
             if progress.waits < progress.promised {
                 progress.waits += 1;

@@ -1,4 +1,4 @@
-//! Heaps of queries, and what commands do with them.
+//! Heaps of queries, and their commands.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const MOST_QUERIES: u32 = 1 << 20;
 /// The counters of a result.
 type Counters = [u64; QueryKind::STATISTICS];
 
-/// What a query holds.
+/// The content of a query.
 #[derive(Clone, Copy)]
 enum Slot {
     /// Anything: it has to be reset (Vulkan).
@@ -146,7 +146,7 @@ impl Execution<'_> {
         }
     }
 
-    /// What a query holds after a command that changes it.
+    /// The content of a query after a command that changes it.
     fn next_slot(&self, heap: &QueryHeapState, query: u32, slot: Slot, step: &QueryStep) -> Slot {
         if matches!(step, QueryStep::Reset) {
             return Slot::Ready;

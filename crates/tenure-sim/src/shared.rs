@@ -1,4 +1,4 @@
-//! What all parts of one device share.
+//! The shared state of all parts of one device.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     pub(crate) manager_slot: ManagerSlot,
     pub(crate) rules: Rules,
     pub(crate) formats: Formats,
-    /// Of queues for copies alone: in blocks along each axis.
+    /// For copy-only queues: in blocks along each axis.
     pub(crate) copy_steps: [u32; 3],
     pub(crate) zeroed: bool,
     pub(crate) prefers_dedicated: bool,
@@ -44,19 +44,19 @@ pub(crate) struct Shared {
     /// Samplers alive.
     pub(crate) samplers: AtomicU32,
     pub(crate) memory: DriverMemory,
-    /// Where paging is simulated.
+    /// The paging simulation, if enabled.
     pub(crate) pager: Option<Pager>,
     pub(crate) hazards: HazardLog,
     pub(crate) faults: FaultState,
-    /// What the CPU has seen complete, by polling or waiting.
+    /// The submissions that the CPU has seen complete, by polling or waiting.
     pub(crate) observed: SharedClock,
-    /// What the queues have made visible to the CPU.
+    /// The writes that the queues have made visible to the CPU.
     pub(crate) host_barriers: HostBarriers,
-    /// What timestamps show.
+    /// The clock of timestamps.
     pub(crate) query_clock: QueryClock,
-    /// What the operating system has said, and was told.
+    /// Notifications of the operating system, and the replies.
     pub(crate) notices: Notices,
-    /// Why the device is lost, once it is.
+    /// The reason of the device loss.
     pub(crate) lost: OnceLock<String>,
     next_address: AtomicU64,
 }
@@ -139,7 +139,7 @@ impl Shared {
         self.properties.state_model == StateModel::Promotion
     }
 
-    /// True when tiles that are mapped to nothing read as zero.
+    /// True if unmapped tiles read as zero.
     pub(crate) fn reads_unmapped_tiles(&self) -> bool {
         self.properties.features.contains(Features::UNMAPPED_TILES)
     }
@@ -165,7 +165,7 @@ impl Shared {
         }
     }
 
-    /// A range of GPU addresses that nobody else has; a gap of a page follows it.
+    /// Allocates a unique range of GPU addresses; a gap of a page follows it.
     pub(crate) fn addresses(&self, size: u64, alignment: u64) -> Result<u64, DeviceError> {
         const GUARD: u64 = 64 << 10;
         let place = |next: u64| {
@@ -193,7 +193,7 @@ impl Shared {
         }
     }
 
-    /// The CPU destroys an object, or resets a list: nothing in flight may use it.
+    /// Checks an object that the CPU destroys, or a list that it resets: work in flight must not use it.
     pub(crate) fn check_unused(
         &self,
         label: &Label,
@@ -216,7 +216,7 @@ impl Shared {
         (queue, serial): (QueueId, u64),
         call: &'static str,
     ) {
-        // Once the device is lost nothing runs any more.
+        // A lost device is idle.
         if self.alive().is_err() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Memory and fences that several devices share, each as the device of a process of its own.
+//! Memory and fences that several devices share; each device simulates a process.
 
 use std::fmt;
 use std::sync::Arc;
@@ -89,8 +89,9 @@ impl Device {
         Ok(SharedHandle { memory: Arc::clone(memory), adapter, desc: state.desc.clone(), size, kind })
     }
 
-    /// A resource in the memory of another device's, for [`Gpu::adopt_buffer`](tenure_core::Gpu::adopt_buffer) and
-    /// [`adopt_texture`](tenure_core::Gpu::adopt_texture). It is no new memory: nothing of it counts in the budget.
+    /// A resource in the memory of another device's, for [`Gpu::adopt_buffer`](tenure_core::Gpu::adopt_buffer)
+    /// and [`adopt_texture`](tenure_core::Gpu::adopt_texture). It is not new memory, and does not count in the
+    /// budget.
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`] for a handle of another adapter, [`DeviceError::InvalidDesc`] unless the description is
@@ -112,18 +113,18 @@ impl Device {
         Ok(made)
     }
 
-    /// A fence that another device made, in this one's own words: both see its value rise, whoever signals it.
+    /// Imports a fence of another device: both see its value rise, whichever device signals it.
     #[must_use]
     pub fn import_fence(&self, fence: &SharedFence, name: &str) -> Fence {
         self.queues().fences.note(&fence.0);
         Fence::new(self.queues(), name, &fence.0)
     }
 
-    /// Plays the end of the device's process, at any moment: what is in flight never happens, its fences stay at the
-    /// values they have, and the memory that it had acquired is anybody's. Its handles are gone: nothing that it made
-    /// counts as a leak. What other devices share with it lives on.
+    /// Simulates the end of the device's process, at any moment: work in flight never happens, its fences stay at
+    /// their values, and the memory that it had acquired becomes available to every device. Its handles are
+    /// closed: its objects do not count as leaks. Resources shared with other devices stay alive.
     ///
-    /// From here on each of its own calls answers [`DeviceError::Lost`].
+    /// From here on each of its own calls returns [`DeviceError::Lost`].
     pub fn end_process(&self) {
         let queues = self.queues();
         queues.lose("its process has ended");
@@ -134,7 +135,7 @@ impl Device {
 }
 
 impl SharedHandle {
-    /// What the exported resource was created as.
+    /// The description of the exported resource.
     #[must_use]
     pub fn desc(&self) -> ResourceDesc {
         self.desc.clone()
@@ -148,8 +149,8 @@ impl SharedHandle {
 }
 
 impl Fence {
-    /// A handle to it, for [`Device::import_fence`]. Of a binary semaphore only one device may use what is shared at a
-    /// time.
+    /// A handle to it, for [`Device::import_fence`]. A shared binary semaphore may be used by only one device at
+    /// a time.
     #[must_use]
     pub fn export(&self) -> SharedFence {
         SharedFence(Arc::clone(self.share()))

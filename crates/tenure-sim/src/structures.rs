@@ -1,7 +1,7 @@
-//! Acceleration structures: what a build, a copy and a trace do with them, and what is wrong with that.
+//! Acceleration structures: the execution and checks of builds, copies and traces.
 //!
-//! There is no geometry. A build notes how many bytes its result has and which structures it refers to, a
-//! trace reads them all.
+//! There is no geometry. A build notes the size of its result and the structures it refers to; a trace reads all
+//! of them.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::object::{Label, ObjectKind, debug_by_label};
 use crate::resource::{Part, Resource, ResourceState};
 use crate::shared::Shared;
 
-/// What a structure holds once it is built.
+/// The content of a built structure.
 #[derive(Clone)]
 struct Content {
-    /// Bytes that it takes when it is compacted.
+    /// Its bytes after compaction.
     compacted: u64,
     /// The structures that its instances refer to.
     instances: Arc<[Arc<StructureState>]>,
@@ -189,7 +189,7 @@ impl Execution<'_> {
         }
     }
 
-    /// Rays go through a structure: it is read, and all that it refers to.
+    /// Traces rays: reads a structure and all structures it refers to.
     pub(crate) fn trace(&mut self, structure: &Arc<StructureState>) {
         let Some(content) = self.read_structure(structure) else { return };
         for instance in content.instances.iter() {
@@ -197,7 +197,7 @@ impl Execution<'_> {
         }
     }
 
-    /// Reads a structure; what it holds, unless it is gone or not built.
+    /// Reads a structure; returns its content, or `None` if it is destroyed or not built.
     fn read_structure(&mut self, structure: &Arc<StructureState>) -> Option<Content> {
         if !self.access_structure(structure, false) {
             return None;
@@ -219,7 +219,7 @@ impl Execution<'_> {
         self.access_structure(structure, true)
     }
 
-    /// Checks an access; false when the structure or its memory is gone.
+    /// Checks an access; false if the structure or its memory is destroyed.
     fn access_structure(&mut self, structure: &Arc<StructureState>, write: bool) -> bool {
         let (resource, span) = (&structure.resource, structure.span());
         if structure.label.is_destroyed() {
@@ -239,7 +239,8 @@ impl Execution<'_> {
         true
     }
 
-    /// Builds and copies come after what read or wrote the same bytes before, reads after what wrote them.
+    /// Checks that builds and copies are ordered after earlier accesses to the same bytes, and reads after the
+    /// writes.
     fn check_structure_order(&self, structure: &StructureState, write: bool) {
         if !self.is_on(Checks::STRUCTURES) {
             return;

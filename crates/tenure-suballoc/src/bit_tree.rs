@@ -6,14 +6,14 @@ use alloc::vec::Vec;
 /// Enough for 2³⁶ members.
 const MAX_LEVELS: usize = 6;
 
-/// A set of numbers below a fixed bound: one bit each, and over every 64 words one word that says
-/// which of them are not zero, and so on up to a single word.
+/// A set of numbers below a fixed bound: one bit each, and for every 64 words one word with a bit for each
+/// nonzero word, and so on up to a single word.
 ///
 /// `first`, `insert` and `remove` touch one word per level: O(log₆₄ bound), three for 16,384.
 #[derive(Debug)]
 pub(crate) struct BitTree {
     words: Vec<u64>,
-    /// Where each level begins in `words`, from the members up.
+    /// The start of each level in `words`, from the members up.
     starts: [u32; MAX_LEVELS],
     levels: usize,
 }
@@ -102,7 +102,7 @@ impl BitTree {
         (0..members as u32 * 64).filter(|&member| self.contains(member))
     }
 
-    /// Makes room for numbers below `bound`, keeping the members.
+    /// Grows the set to numbers below `bound`, keeping the members.
     pub(crate) fn grow(&mut self, bound: u32) {
         let mut grown = Self::new(bound);
         for member in self.iter() {

@@ -11,51 +11,51 @@ use crate::{AllocError, BlockError, BlockId, FilledPiece, FreeError, Handle, Inc
 pub struct BlockAllocation {
     /// The block that it lies in.
     pub block: BlockId,
-    /// Where it begins, in bytes from the start of the block; a multiple of the alignment.
+    /// Its offset, in bytes from the start of the block; a multiple of the alignment.
     pub offset: u64,
-    /// Bytes from `offset` on that it may use: at least those asked for.
+    /// The usable bytes from `offset` on: at least the requested size.
     pub size: u64,
     /// Bytes before `offset` that it takes as well, because they are too few to be worth keeping as
     /// a hole. `free_bytes` falls by exactly `size + padding`.
     pub padding: u64,
-    /// What to free it by.
+    /// The handle for freeing it.
     pub handle: Handle,
 }
 
-/// A range that was freed: what its [`BlockAllocation`] said.
+/// A freed range, with the fields of its [`BlockAllocation`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockFreed {
     /// The block that it lay in.
     pub block: BlockId,
-    /// Where it began, in bytes from the start of the block.
+    /// Its offset, in bytes from the start of the block.
     pub offset: u64,
     /// Bytes that it could use.
     pub size: u64,
     /// Bytes before `offset` that it took as well.
     pub padding: u64,
-    /// Whether nothing else is allocated in the block.
+    /// Whether the block has no other allocations.
     pub block_is_empty: bool,
 }
 
 /// Divides a changing set of blocks into allocations.
 ///
-/// The set never adds a block by itself: when [`allocate`](Self::allocate) says
-/// [`Full`](AllocError::Full), the caller makes a block, in whatever way it makes memory, and tells
-/// the set by [`add_block`](Self::add_block). Blocks that have stayed empty are named by
-/// [`end_frame`](Self::end_frame) or [`trim`](Self::trim), and the caller destroys their memory.
+/// The set never adds a block by itself: when [`allocate`](Self::allocate) returns [`Full`](AllocError::Full),
+/// the caller makes a block from its own memory, and adds it by [`add_block`](Self::add_block).
+/// [`end_frame`](Self::end_frame) and [`trim`](Self::trim) return blocks that have stayed empty, and the caller
+/// destroys their memory.
 ///
 /// Fuller and lower blocks are preferred, so that the others run empty. No call scans all blocks,
 /// except the iterator and `validate`. Deterministic: the same calls give the same blocks and
 /// offsets.
 pub trait BlockSuballocator {
-    /// Adds an empty block of `capacity` bytes. Amortised O(1), for a [`Growing`](crate::Growing)
-    /// as much as it takes to make the block's allocator.
+    /// Adds an empty block of `capacity` bytes. Amortised O(1); for a [`Growing`](crate::Growing) the cost of
+    /// making the block's allocator.
     ///
     /// Right after it, `allocate` succeeds for any size and alignment that an empty range of this
     /// capacity serves.
     ///
     /// # Errors
-    /// [`BlockError`] when such a range cannot be managed; nothing is then added.
+    /// [`BlockError`] if such a range cannot be managed; nothing is added then.
     fn add_block(&mut self, capacity: u64) -> Result<BlockId, BlockError>;
 
     /// Removes an empty block. O(log removed).
@@ -85,7 +85,7 @@ pub trait BlockSuballocator {
     /// ```
     ///
     /// # Errors
-    /// [`AllocError`], with the free bytes of the block, which are 0 when there is no such block; the state is then
+    /// [`AllocError`], with the free bytes of the block, which are 0 if there is no such block; the state is then
     /// unchanged.
     fn allocate_in(&mut self, block: BlockId, size: u64, align: u64) -> Result<BlockAllocation, AllocError>;
 
@@ -95,13 +95,15 @@ pub trait BlockSuballocator {
     /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
     fn free(&mut self, handle: Handle) -> Result<BlockFreed, FreeError>;
 
-    /// Allocates what is free in a block, each free range as one allocation: nothing is placed in the block until these
-    /// are freed, while other allocations can still be freed. To empty a block on purpose, without a check in
-    /// `allocate`; what is freed after this call is free to be allocated again, and another call fills that, too.
+    /// Allocates all free bytes of a block, each free range as one allocation: nothing is placed in the block
+    /// until these are freed, while other allocations can still be freed. For emptying a block on purpose,
+    /// without a check in `allocate`. Bytes freed after this call can be allocated again, and another call fills
+    /// them, too.
     ///
-    /// Looks at `most` pieces, in use or free, in order of their offsets, and appends them to `pieces`. The first is the
-    /// one behind the allocation `after`, or behind the beginning of the block if that is `None`, or not allocated in
-    /// this block. True when none is left behind the last, or there is no such block. O(1) a piece.
+    /// Visits `most` pieces, in use or free, in order of their offsets, and appends them to `pieces`. The first
+    /// is the one behind the allocation `after`, or behind the beginning of the block if that is `None`, or not
+    /// allocated in this block. True if no piece is left behind the last, or there is no such block. O(1) a
+    /// piece.
     ///
     /// ```
     /// use tenure_suballoc::{BlockSuballocator, GeneralBlocks};
@@ -124,13 +126,12 @@ pub trait BlockSuballocator {
         pieces: &mut Vec<FilledPiece<BlockAllocation>>,
     ) -> bool;
 
-    /// Frees all allocations. The blocks stay, and run empty now. The handles are refused from then on, as those
-    /// of what was freed before; the metadata keeps its memory. O(blocks, and pieces that there have been
-    /// at once).
+    /// Frees all allocations. The blocks stay, and are empty from now on. All earlier handles are refused from
+    /// then on; the metadata keeps its memory. O(blocks, and the peak number of pieces).
     fn clear(&mut self);
 
-    /// What a handle names, as [`allocate`](Self::allocate) returned it; `None` when it was freed, or
-    /// comes from elsewhere. O(1).
+    /// The allocation of a handle, as [`allocate`](Self::allocate) returned it; `None` if it was freed, or comes
+    /// from elsewhere. O(1).
     fn get(&self, handle: Handle) -> Option<BlockAllocation>;
 
     /// The allocations of a block, in order of their offsets; none if there is no such block. O(1) a
@@ -139,8 +140,8 @@ pub trait BlockSuballocator {
     where
         Self: Sized;
 
-    /// The free ranges of a block, in order of their offsets; none if there is no such block. Together with
-    /// the allocations and their padding they make up all of the block. O(1) a piece, in use or free.
+    /// The free ranges of a block, in order of their offsets; none if there is no such block. Together with the
+    /// allocations and their padding they cover the whole block. O(1) a piece, in use or free.
     fn holes_in(&self, block: BlockId) -> impl Iterator<Item = Range<u64>>
     where
         Self: Sized;
@@ -193,7 +194,7 @@ pub trait BlockSuballocator {
     /// Bytes of the largest free range, exactly. See the implementation for its cost.
     fn largest_free(&self) -> u64;
 
-    /// Whether nothing is allocated. O(1).
+    /// Whether there are no allocations. O(1).
     fn is_empty(&self) -> bool {
         self.free_bytes() == self.capacity()
     }
@@ -203,24 +204,24 @@ pub trait BlockSuballocator {
     /// empty, or was added, does not count. O(empty blocks).
     fn end_frame(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>);
 
-    /// As [`end_frame`](Self::end_frame), in the middle of a frame, which goes on, and only until the removed blocks have a
-    /// capacity of at least `bytes`. Those that were empty for longest go first, and of these the smallest. Returns their
-    /// capacity. O(n log n) in the empty blocks.
+    /// As [`end_frame`](Self::end_frame), but in the middle of a frame, which continues, and only until the
+    /// removed blocks have a capacity of at least `bytes`. Removes the blocks that were empty for longest first;
+    /// on a tie the smallest. Returns their capacity. O(n log n) in the empty blocks.
     fn retire_idle(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64;
 
-    /// Removes all empty blocks now and appends them to `retired`. If that would leave none at all,
-    /// the one that ran empty last stays, until it has been empty for [`DEFAULT_IDLE_FRAMES`](crate::DEFAULT_IDLE_FRAMES) whole
-    /// frames. O(empty blocks).
+    /// Removes all empty blocks now and appends them to `retired`. If that would remove the last block, the one
+    /// that ran empty last stays, until it has been empty for [`DEFAULT_IDLE_FRAMES`](crate::DEFAULT_IDLE_FRAMES)
+    /// whole frames. O(empty blocks).
     fn trim(&mut self, retired: &mut Vec<BlockId>);
 
     /// Checks every internal promise, by walking everything. For tests.
     ///
     /// # Errors
-    /// [`Inconsistency`] says which promise is broken; that is a bug in this crate.
+    /// [`Inconsistency`] with the violated invariant; that is a bug in this crate.
     fn validate(&self) -> Result<(), Inconsistency>;
 }
 
-/// What a block answers that has no room.
+/// The error of a full block.
 #[cold]
 pub(crate) fn full_block(
     blocks: &impl BlockSuballocator,

@@ -1,4 +1,4 @@
-//! Which blocks exist, how much of each is used, and which have been empty for how long.
+//! The table of blocks, with the use of each, and the age of empty ones.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use core::cmp::Reverse;
 use crate::error::ensure;
 use crate::{BlockError, BlockId, Inconsistency};
 
-/// How many frames a block stays empty before it is given back, by default.
+/// The default number of frames for which a block stays empty before it is removed.
 pub const DEFAULT_IDLE_FRAMES: u32 = 16;
 
 /// Not in the list of empty blocks.
@@ -15,8 +15,8 @@ const BUSY: u32 = u32::MAX;
 
 /// The bookkeeping that all sets of blocks share.
 ///
-/// Empty blocks are in a list of their own, and each knows its place there, so that entering and
-/// leaving it is O(1) and ageing costs nothing for the blocks in use.
+/// Empty blocks are in a separate list, and each stores its index there, so that entering and leaving it is O(1)
+/// and ageing costs nothing for the blocks in use.
 #[derive(Debug, Default)]
 pub(crate) struct BlockTable {
     blocks: Vec<Option<Block>>,
@@ -97,7 +97,7 @@ impl BlockTable {
         }
     }
 
-    /// Counts `bytes` of a block as free again; says whether it is empty now.
+    /// Frees `bytes` of a block; returns whether it is empty now.
     #[inline]
     pub(crate) fn refund(&mut self, id: u32, bytes: u64) -> bool {
         self.used -= bytes;
@@ -144,7 +144,7 @@ impl BlockTable {
         }
     }
 
-    /// An empty block: the one that was added or ran empty last, unless others have left since.
+    /// An empty block: the one that was added or ran empty last, unless others were removed since.
     #[inline]
     pub(crate) fn last_idle(&self) -> Option<u32> {
         self.idle.last().copied()
@@ -156,8 +156,8 @@ impl BlockTable {
         self.frame += 1;
     }
 
-    /// Removes blocks that have been empty for `idle_frames` until they have `bytes` or more; returns how many they have.
-    /// Those that were empty for longest go first, and of these the smallest, so that few bytes too many go.
+    /// Removes blocks that have been empty for `idle_frames` until they have `bytes` or more; returns their
+    /// capacity. The longest empty go first; on a tie the smallest, so that few excess bytes are removed.
     pub(crate) fn retire_idle(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
         let before = retired.len();
         let old = |id: &BlockId| self.idle_age(*id) >= u64::from(idle_frames);
@@ -169,7 +169,7 @@ impl BlockTable {
             && let Some(&id) = retired.get(gone)
         {
             removed = removed.saturating_add(self.block_capacity(id).unwrap_or(0));
-            // What is idle is empty.
+            // Idle blocks are empty.
             let _removed = self.remove(id);
             gone += 1;
         }
@@ -197,7 +197,7 @@ impl BlockTable {
         self.get(id).map_or(0, |block| self.frame - block.idle_since)
     }
 
-    /// Removes the empty blocks that `goes` says so of, by their number and the frames they were empty.
+    /// Removes the empty blocks for which `goes` returns true, by their number and the frames they were empty.
     fn retire(&mut self, retired: &mut Vec<BlockId>, goes: impl Fn(BlockId, u64) -> bool) {
         let mut place = 0;
         while let Some(&id) = self.idle.get(place) {

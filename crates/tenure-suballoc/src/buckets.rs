@@ -10,7 +10,7 @@ const STEPS_LOG2: u32 = 2;
 const BUCKETS: usize = 252;
 const WORDS: usize = BUCKETS.div_ceil(64);
 
-/// In no bucket: the block has nothing free.
+/// In no bucket: the block is full.
 const NONE: u8 = u8::MAX;
 
 /// For each block the bucket of its largest free range, and for each bucket the set of its blocks:
@@ -21,7 +21,7 @@ pub(crate) struct Buckets {
     sets: Vec<BitTree>,
     used: [u64; WORDS],
     bucket_of: Vec<u8>,
-    /// Blocks that the sets have room for.
+    /// The number of blocks that the sets have space for.
     room: u32,
 }
 

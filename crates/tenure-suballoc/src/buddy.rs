@@ -21,22 +21,20 @@ const ORDER_MASK: u32 = (1 << ORDER_BITS) - 1;
 
 /// Divides one range into blocks whose sizes are powers of two.
 ///
-/// Everything is aligned to its own size for free, and blocks split and merge in a predictable way:
-/// good for sizes that are powers of two already. Its downside is the rounding, which wastes a
-/// quarter of the memory on average for other sizes; [`internal_waste`](Self::internal_waste) says
-/// how much.
+/// Every block is aligned to its own size for free, and blocks split and merge in a predictable way: good for
+/// sizes that are already powers of two. Its downside is the rounding, which wastes a quarter of the memory on
+/// average for other sizes; [`internal_waste`](Self::internal_waste) returns the waste.
 ///
 /// # Algorithm
-/// The blocks of an order (a power of two times the smallest block) lie at multiples of their size,
-/// and each but the largest has a buddy, with which it makes a block of the next order. An
-/// allocation takes the lowest free block of the least order that has one and is large enough, and
-/// halves it until it fits. A freed block merges with its buddy for as long as that is free too.
-/// The free blocks of an order are a tree of bitmaps, not a list: taking the lowest keeps the high
-/// addresses free, and one bit says whether a buddy is free.
+/// The blocks of an order (a power of two times the smallest block) lie at multiples of their size, and each but
+/// the largest has a buddy, with which it makes a block of the next order. An allocation takes the lowest free
+/// block of the least order with a sufficient one, and halves it until it fits. A freed block merges with its
+/// buddy while that is free too. The free blocks of an order are a tree of bitmaps, not a list: taking the lowest
+/// keeps the high addresses free, and the buddy's state is one bit.
 ///
-/// A capacity that is no power of two is a row of blocks of decreasing sizes (its binary digits), the
-/// largest at 0; a remainder of less than a smallest block is not managed. The first block is the
-/// largest that can ever be allocated.
+/// A capacity that is not a power of two is a row of blocks of decreasing sizes (its binary digits), the largest
+/// at 0; a remainder of less than a smallest block is not managed. The first block is the largest possible
+/// allocation.
 ///
 /// # Efficiency
 /// Allocating and freeing are O(orders that are split or merged), each step touching one to four words (log₆₄
@@ -65,7 +63,7 @@ pub struct Buddy {
     units: u32,
     /// The free blocks of each order, by their index within the order.
     free: Vec<BitTree>,
-    /// Which orders have a free block.
+    /// The orders with a free block, one bit each.
     free_orders: u32,
     /// For the first smallest block of each block in use: how often it was used, and the order plus
     /// one. The order bits are 0 everywhere else.
@@ -106,7 +104,7 @@ impl Buddy {
     /// Manages `0..capacity`, rounded down to the smallest block, `min_block` bytes.
     ///
     /// # Errors
-    /// [`BlockError`] as for [`new`](Self::new), or when `min_block` is no power of two.
+    /// [`BlockError`] as for [`new`](Self::new), or if `min_block` is not a power of two.
     pub fn with_min_block(capacity: u64, min_block: u64) -> Result<Self, BlockError> {
         if !min_block.is_power_of_two() {
             return Err(BlockError::BadGranule { granule: min_block });
@@ -397,7 +395,7 @@ impl Suballocator for Buddy {
         in_use.map(|Block { unit, order, .. }| self.allocation(unit, order, self.states[unit as usize]))
     }
 
-    /// The free blocks; adjacent ones that are no buddies are listed separately. O(orders) each.
+    /// The free blocks; adjacent ones that are not buddies are listed separately. O(orders) each.
     fn holes(&self) -> impl Iterator<Item = Range<u64>> {
         let bytes = |unit: u32| u64::from(unit) << self.min_log2;
         let holes = self.blocks().filter(|block| !block.in_use);
@@ -412,7 +410,7 @@ impl Suballocator for Buddy {
         u64::from(self.free_units) << self.min_log2
     }
 
-    /// The largest free block. O(1). Two free blocks side by side that are no buddies count as two.
+    /// The largest free block. O(1). Two adjacent free blocks that are not buddies count as two.
     fn largest_free(&self) -> u64 {
         match self.free_orders {
             0 => 0,

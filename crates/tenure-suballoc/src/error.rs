@@ -1,4 +1,4 @@
-//! What can go wrong, with the numbers that explain it.
+//! Errors, with the numbers that explain them.
 
 use alloc::string::String;
 use core::fmt;
@@ -9,31 +9,31 @@ use crate::BlockId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AllocError {
-    /// The size asked for is zero.
+    /// The requested size is zero.
     ZeroSize,
     /// The alignment is zero or no power of two.
     BadAlignment {
-        /// The alignment asked for, in bytes.
+        /// The requested alignment, in bytes.
         align: u64,
     },
     /// No state of this allocator, not even an empty one, could serve the request.
     TooLarge {
-        /// Bytes asked for (for a [`Buddy`](crate::Buddy), size or alignment, whichever is larger).
+        /// Requested bytes (for a [`Buddy`](crate::Buddy), the larger of size and alignment).
         size: u64,
-        /// The largest size that this allocator can ever serve, in bytes.
+        /// The largest size of this allocator, in bytes.
         capacity: u64,
     },
-    /// Nothing free fits now. Freeing something, or adding a block, may help.
+    /// No free range fits now. Freeing allocations, or adding a block, may help.
     Full {
-        /// Bytes asked for.
+        /// Requested bytes.
         size: u64,
-        /// Alignment asked for, in bytes.
+        /// Requested alignment, in bytes.
         align: u64,
         /// Bytes that are free in all.
         free_bytes: u64,
-        /// A free range of this many bytes exists. It is the largest one, or less than it by at
-        /// most the width of a size class (1/128 for [`General`](crate::General), 1/4 for
-        /// [`Growing`](crate::Growing)), so that a refusal costs no more than a success.
+        /// The size of an existing free range. It is the largest one, or smaller by at most the width of a size
+        /// class (1/128 for [`General`](crate::General), 1/4 for [`Growing`](crate::Growing)), so that a refusal
+        /// costs no more than a success.
         largest_free: u64,
     },
 }
@@ -107,14 +107,14 @@ pub enum BlockError {
     },
     /// Every block number is taken.
     TooManyBlocks,
-    /// There is no such block (any more).
+    /// There is no such block, or it was removed.
     Unknown {
-        /// The block asked for.
+        /// The requested block.
         block: BlockId,
     },
     /// The block still holds allocations.
     InUse {
-        /// The block asked for.
+        /// The requested block.
         block: BlockId,
         /// Bytes that are allocated in it.
         used: u64,

@@ -17,9 +17,9 @@ use crate::{
 
 /// Makes a [`Suballocator`] for many blocks out of one for a single block.
 ///
-/// Good for an algorithm that only manages one range, such as [`Buddy`](crate::Buddy): each block has an
-/// instance of its own. Its downside is an update of the block's bucket in each call. For the general
-/// algorithm, [`GeneralBlocks`](crate::GeneralBlocks) does without.
+/// Good for an algorithm that only manages one range, such as [`Buddy`](crate::Buddy): each block has its own
+/// instance. Its downside is an update of the block's bucket in each call, which the general algorithm avoids
+/// with [`GeneralBlocks`](crate::GeneralBlocks).
 ///
 /// # Algorithm
 /// Each block is in a bucket by its largest free range, four buckets to the power of two. A request goes
@@ -28,13 +28,13 @@ use crate::{
 /// that surely fits is tried, and then a block that is empty.
 ///
 /// # Efficiency
-/// At most four blocks are tried, however many there are, and finding each is O(log₆₄ blocks), in addition
-/// to the block's own cost.
+/// At most four blocks are tried, for any number of blocks, and finding each is O(log₆₄ blocks), in addition to
+/// the block's own cost.
 ///
 /// # What is guaranteed
-/// A request fails only when no block's largest free range reaches what its allocator needs to be
-/// sure ([`Suballocator::sure_fit`]), rounded up to a bucket (by less than 1/4, and for `Buddy` not
-/// at all), and when the block that ran empty last cannot serve it either.
+/// A request fails only if every block's largest free range is below the size that its allocator guarantees to
+/// serve ([`Suballocator::sure_fit`]), rounded up to a bucket (by less than 1/4, and for `Buddy` not at all), and
+/// if the block that ran empty last cannot serve it either.
 ///
 /// # Origin
 /// Superblocks in bins by fullness: Berger, McKinley, Blumofe, Wilson, *Hoard*, 2000.
@@ -247,7 +247,7 @@ impl<A: Suballocator> BlockSuballocator for Growing<A> {
         self.table.free_bytes()
     }
 
-    /// O(blocks), to find those of the last bucket, and what each of them takes.
+    /// O(blocks): it searches the blocks of the last bucket, plus the cost of `largest_free` for each.
     fn largest_free(&self) -> u64 {
         let blocks = self.buckets.last().filter_map(|id| self.block(BlockId(id)));
         blocks.map(A::largest_free).max().unwrap_or(0)

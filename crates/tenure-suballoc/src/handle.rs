@@ -34,11 +34,11 @@ impl From<BlockId> for u32 {
 /// repeats after 2³¹ reuses, that of a [`Buddy`](crate::Buddy) after 2²⁷; the name of an allocator
 /// repeats after 2³² allocators.)
 ///
-/// The value itself is opaque, and is the one thing that two equal runs need not agree on.
+/// The value itself is opaque, and the only result that may differ between two equal runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle {
-    /// Block and slot. Two words, and not four halves, because this is what a handle is copied by:
-    /// reading as one what has just been written as two makes a processor wait.
+    /// Block and slot. Two words instead of four halves, because a handle is copied in words: reading a word that
+    /// was just written as two halves stalls the processor.
     place: u64,
     /// Owner and tag.
     proof: NonZeroU64,
@@ -50,9 +50,9 @@ impl Handle {
         Self { place: u64::from(block) << 32 | u64::from(slot), proof: owner.0 | u64::from(tag) }
     }
 
-    /// A number below that of all pieces, in use or free, that there ever were at once: no other live allocation of the
-    /// allocator has it, or of the block where each block has an allocator of its own ([`Growing`](crate::Growing)). It
-    /// suits as an index into the caller's own list of what lives.
+    /// An index below the peak number of pieces, in use or free, unique among the live allocations of the
+    /// allocator, or of the block if each block has an allocator of its own ([`Growing`](crate::Growing)). Use it
+    /// as an index into the caller's own list of live allocations.
     ///
     /// ```
     /// use tenure_suballoc::{General, Suballocator};
@@ -104,8 +104,7 @@ impl fmt::Debug for Handle {
 
 /// The name of an allocator, different for each that a process makes.
 ///
-/// It is in the upper half of the word, and never zero, so that an `Option<Handle>` takes no more
-/// room than a `Handle`.
+/// It is in the upper half of the word, and never zero, so that an `Option<Handle>` is no larger than a `Handle`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Owner(NonZeroU64);
 

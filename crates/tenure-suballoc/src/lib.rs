@@ -1,8 +1,7 @@
-//! Suballocators for GPU memory, and for anything else that is a range of numbers.
+//! Suballocators for GPU memory, and for any other range of numbers.
 //!
-//! They divide ranges of bytes (or of indices) into allocations and never touch the bytes: what
-//! comes out is an offset. No `std`, no dependency, no `unsafe`, no randomness: the same calls give
-//! the same offsets.
+//! They divide ranges of bytes (or of indices) into allocations and never touch the bytes: the results are
+//! offsets. No `std`, no dependency, no `unsafe`, no randomness: the same calls give the same offsets.
 //!
 //! | what | good for | one call costs |
 //! | --- | --- | --- |
@@ -14,11 +13,11 @@
 //! | [`GeneralBlocks`] | everything else, in blocks that come and go | O(1) |
 //! | [`Growing`] | any of them, in blocks that come and go | as the one inside |
 //!
-//! Allocators of one range implement [`Suballocator`], those of many blocks [`BlockSuballocator`].
+//! Allocators of one range implement [`Suballocator`], allocators of many blocks [`BlockSuballocator`].
 //!
 //! # Promises
-//! - *No input is a bug.* Sizes, alignments and capacities may be anything up to `u64::MAX`: what
-//!   cannot be served is an error that says why, and leaves the state as it was.
+//! - *Any input is valid.* Sizes, alignments and capacities may be anything up to `u64::MAX`: an impossible
+//!   request returns an error with the reason, and leaves the state as it was.
 //! - *A handle is checked.* Freeing twice, or in another allocator, is an error in every build.
 //! - *Nothing is hidden.* A handle can be looked up, and allocations and holes walked, at any time.
 //! - *Threads.* Nothing is shared and nothing locks; all types are [`Send`] and [`Sync`] (as far as

@@ -1,11 +1,11 @@
-//! The linear suballocator: a counter that only goes up.
+//! The linear suballocator: a counter that only increases.
 
 use crate::suballocator::{align_up, check_request};
 
 /// Hands out one range after the other and takes all of them back at once.
 ///
-/// It is the fastest there is and wastes only alignment padding; its downside is that nothing can
-/// be freed by itself. Good for things that die together: a frame's constants, a loaded level.
+/// It is the fastest and wastes only alignment padding; its downside is that allocations cannot be freed
+/// individually. Good for objects with the same end of life: a frame's constants, a loaded level.
 ///
 /// # Algorithm
 /// A cursor moves from the start to the end of the range. An allocation rounds the cursor up to the
@@ -51,8 +51,8 @@ impl Linear {
 
     /// Allocates `size` bytes at a multiple of `align` and returns the offset.
     ///
-    /// `None`, with the state unchanged, when it does not fit, when `size` is zero or when `align`
-    /// is no power of two.
+    /// `None`, with the state unchanged, if it does not fit, if `size` is zero or if `align` is not a power of
+    /// two.
     #[inline]
     pub fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
         check_request(size, align).ok()?;

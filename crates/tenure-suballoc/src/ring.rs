@@ -7,19 +7,18 @@ use crate::suballocator::{align_up, check_request};
 
 /// Hands out ranges round a ring and frees them frame by frame, in order.
 ///
-/// As fast as [`Linear`](crate::Linear), and space comes back without anything being freed by
-/// itself; its downside is the order: one frame that stays holds back all that came after it. Good
-/// for data that lives for a few frames: uploads, dynamic vertices.
+/// As fast as [`Linear`](crate::Linear), and space is reclaimed without individual frees; its downside is the
+/// order: one frame that stays blocks all later ones. Good for data with a lifetime of a few frames: uploads,
+/// dynamic vertices.
 ///
 /// # Algorithm
-/// Allocations move a head round the range; the oldest byte in use is the tail. What is allocated
-/// between two calls of [`close`](Self::close) is a frame, and carries a mark, such as the sync
-/// point after which the GPU no longer reads it. [`release_while`](Self::release_while) frees
-/// frames from the oldest on. A range never wraps across the end: the bytes skipped there belong to
-/// the frame that skipped them, as padding does. A count of the bytes in use tells a full ring from
-/// an empty one; when the ring runs empty it starts again at 0, where the free space is one range.
-/// While the free range at the head lasts, an allocation moves the head and nothing else: counts are
-/// taken from it when they are asked for, and settled when the head comes to the end of that range.
+/// Allocations move a head round the range; the oldest byte in use is the tail. The allocations between two calls
+/// of [`close`](Self::close) are a frame, and carry a mark, such as the sync point after which the GPU no longer
+/// reads them. [`release_while`](Self::release_while) frees frames from the oldest on. A range never wraps across
+/// the end: the bytes skipped there belong to the frame that skipped them, as padding does. A count of the bytes
+/// in use distinguishes a full ring from an empty one; an empty ring starts again at 0, where the free space is
+/// one range. While the free range at the head lasts, an allocation only moves the head: counts are computed from
+/// it on demand, and settled when the head reaches the end of that range.
 ///
 /// # Efficiency
 /// `allocate` and `close` are O(1) (`close` amortised: the queue of frames may grow), releasing is
@@ -43,17 +42,17 @@ use crate::suballocator::{align_up, check_request};
 #[derive(Clone, Debug)]
 pub struct Ring<M> {
     capacity: u64,
-    /// Where the next allocation begins.
+    /// The offset of the next allocation.
     head: u64,
     /// The end of the free range at the head.
     limit: u64,
     /// The oldest byte in use, below `capacity`.
     tail: u64,
-    /// Where the head was when `used` and `open` were settled: at or below it.
+    /// The head's position when `used` and `open` were settled: at or below it.
     settled: u64,
     /// Bytes from tail to head, with all that was skipped.
     used: u64,
-    /// Those of `used` that belong to no closed frame yet.
+    /// The part of `used` that belongs to no closed frame yet.
     open: u64,
     frames: VecDeque<Frame<M>>,
 }
@@ -64,7 +63,7 @@ struct Frame<M> {
     bytes: u64,
 }
 
-/// Where an allocation would be placed.
+/// The position of a possible allocation.
 struct Candidate {
     offset: u64,
     /// Bytes that it takes: padding or the skipped end, and the size.
@@ -81,13 +80,13 @@ impl<M> Ring<M> {
 
     /// Allocates `size` bytes at a multiple of `align` for the open frame and returns the offset.
     ///
-    /// `None`, with the state unchanged, when it does not fit now, when `size` is zero or when
-    /// `align` is no power of two. A size up to the capacity always fits once all is released.
+    /// `None`, with the state unchanged, if it does not fit now, if `size` is zero or if `align` is not a power
+    /// of two. A size up to the capacity always fits once all is released.
     #[inline]
     pub fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
         let padding = self.head.wrapping_neg() & align.wrapping_sub(1);
         let room = self.limit - self.head;
-        // A size of zero is more than any room.
+        // A size of zero wraps to more than any free space.
         if align.is_power_of_two() && padding <= room && size.wrapping_sub(1) < room - padding {
             let offset = self.head + padding;
             self.head = offset + size;
@@ -109,7 +108,7 @@ impl<M> Ring<M> {
         Some(candidate.offset)
     }
 
-    /// Takes into account what has been allocated since the last time.
+    /// Adds the allocations since the last call to the counts.
     fn settle(&mut self) {
         self.used = self.used();
         self.open = self.open_bytes();
@@ -131,8 +130,8 @@ impl<M> Ring<M> {
         };
     }
 
-    /// The position for an allocation: at the head, or else at the beginning of the range. The counts must be
-    /// settled.
+    /// The position for an allocation: at the head, or otherwise at the beginning of the range. The counts must
+    /// be settled.
     fn find(&self, size: u64, align: u64) -> Option<Candidate> {
         if let Some(offset) = align_up(self.head, align)
             && offset <= self.limit
@@ -149,7 +148,7 @@ impl<M> Ring<M> {
     /// Closes the open frame: all that was allocated since the last call is freed together, once
     /// [`release_while`](Self::release_while) accepts `mark`. Returns the bytes of the frame.
     ///
-    /// When nothing was allocated there is no frame to close: `mark` is dropped and the result is 0.
+    /// Without allocations since the last call there is no frame to close: `mark` is dropped and the result is 0.
     pub fn close(&mut self, mark: M) -> u64 {
         self.settle();
         let bytes = core::mem::take(&mut self.open);
@@ -159,8 +158,8 @@ impl<M> Ring<M> {
         bytes
     }
 
-    /// Frees closed frames from the oldest on, for as long as `done` says yes to their marks, and
-    /// returns the bytes freed. The open frame is never freed.
+    /// Frees closed frames from the oldest on, while `done` returns true for their marks, and returns the bytes
+    /// freed. The open frame is never freed.
     pub fn release_while(&mut self, mut done: impl FnMut(&M) -> bool) -> u64 {
         self.settle();
         let mut freed = 0;
@@ -236,7 +235,7 @@ impl<M> Ring<M> {
         self.used + (self.head - self.settled)
     }
 
-    /// Those of [`used`](Self::used) that belong to the open frame.
+    /// The part of [`used`](Self::used) that belongs to the open frame.
     #[must_use]
     pub const fn open_bytes(&self) -> u64 {
         self.open + (self.head - self.settled)

@@ -7,12 +7,12 @@ use crate::{AllocError, Allocation, BlockError, FreeError, General, Handle, Inco
 
 /// Divides the indices `0..capacity` into ranges: descriptors in a heap, rows of a table.
 ///
-/// Good for things of one size that are wanted singly or in a row; exactly as many are taken as are
-/// asked for. Its downside, against a bare free list, is 32 bytes of metadata per range.
+/// Good for objects of one size that are allocated singly or in a row; exactly the requested number is taken. Its
+/// downside, against a bare free list, is 32 bytes of metadata per range.
 ///
 /// # Algorithm
-/// A [`General`] with a granule of one index and nothing absorbed. Rows below 256 indices have a
-/// size class each, so a free row of the very length is found if there is one.
+/// A [`General`] with a granule of one index and nothing absorbed. Rows below 256 indices have a size class each,
+/// so a free row of the exact length is found if there is one.
 ///
 /// # Efficiency
 /// That of `General`: O(1).
@@ -40,14 +40,14 @@ pub struct Slots {
 pub struct SlotRange {
     /// The first index.
     pub first: u32,
-    /// How many: as many as were asked for.
+    /// The number of indices, as requested.
     pub count: u32,
-    /// What to free it by.
+    /// The handle for freeing it.
     pub handle: Handle,
 }
 
 impl From<Allocation> for SlotRange {
-    /// That of an allocator whose capacity is a number of 32 bits.
+    /// Converts a range of an allocator whose capacity is a number of 32 bits.
     #[inline]
     fn from(range: Allocation) -> Self {
         Self { first: range.offset as u32, count: range.size as u32, handle: range.handle }
@@ -87,7 +87,7 @@ impl Slots {
         self.general.clear();
     }
 
-    /// What a handle names; `None` when it was freed, or comes from elsewhere. O(1).
+    /// The range of a handle; `None` if it was freed, or comes from elsewhere. O(1).
     #[must_use]
     #[inline]
     pub fn get(&self, handle: Handle) -> Option<SlotRange> {
@@ -117,7 +117,7 @@ impl Slots {
         self.general.holes().map(|hole| hole.start as u32..hole.end as u32)
     }
 
-    /// Makes room for the metadata of `ranges` more, so that they take no memory later.
+    /// Allocates the metadata of `ranges` more, so that they need no memory later.
     pub fn reserve(&mut self, ranges: usize) {
         self.general.reserve(ranges);
     }
@@ -139,7 +139,7 @@ impl Slots {
         self.general.free_bytes() as u32
     }
 
-    /// The longest free row. Costs what [`General`]'s `largest_free` does.
+    /// The longest free row. Costs as much as [`General`]'s `largest_free`.
     #[must_use]
     pub fn largest_free(&self) -> u32 {
         self.general.largest_free() as u32

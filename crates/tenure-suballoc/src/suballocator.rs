@@ -8,21 +8,21 @@ use crate::{AllocError, FreeError, Handle, Inconsistency};
 /// A range that was allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// Where it begins, in bytes from the start of the managed range; a multiple of the alignment.
+    /// Its offset, in bytes from the start of the managed range; a multiple of the alignment.
     pub offset: u64,
-    /// Bytes from `offset` on that it may use: at least those asked for.
+    /// The usable bytes from `offset` on: at least the requested size.
     pub size: u64,
     /// Bytes before `offset` that it takes as well, because they are too few to be worth keeping as
     /// a hole. `free_bytes` falls by exactly `size + padding`.
     pub padding: u64,
-    /// What to free it by.
+    /// The handle for freeing it.
     pub handle: Handle,
 }
 
-/// A range that was freed: what its [`Allocation`] said.
+/// A freed range, with the fields of its [`Allocation`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freed {
-    /// Where it began, in bytes from the start of the managed range.
+    /// Its offset, in bytes from the start of the managed range.
     pub offset: u64,
     /// Bytes that it could use.
     pub size: u64,
@@ -34,7 +34,7 @@ pub struct Freed {
 /// [`BlockSuballocator::fill_block`](crate::BlockSuballocator::fill_block).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilledPiece<A> {
-    /// What is allocated there.
+    /// The allocation.
     pub range: A,
     /// It was free, and is allocated since this call.
     pub was_free: bool,
@@ -42,8 +42,8 @@ pub struct FilledPiece<A> {
 
 /// Divides one range of bytes, `0..capacity`, into allocations, without ever touching the bytes.
 ///
-/// All implementations are deterministic: the same calls give the same offsets. None holds a lock
-/// or interior mutability: wrap it in whatever lock suits the caller.
+/// All implementations are deterministic: the same calls give the same offsets. None uses a lock or interior
+/// mutability: the caller adds a lock if needed.
 pub trait Suballocator {
     /// Allocates `size` bytes at an offset that is a multiple of `align`.
     ///
@@ -57,12 +57,13 @@ pub trait Suballocator {
     /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
     fn free(&mut self, handle: Handle) -> Result<Freed, FreeError>;
 
-    /// Allocates what is free, each free range as one allocation: nothing is placed here until these are freed, while
-    /// other allocations can still be freed. To empty a range on purpose, without a check in `allocate`.
+    /// Allocates all free bytes, each free range as one allocation: nothing is placed here until these are freed,
+    /// while other allocations can still be freed. For emptying a range on purpose, without a check in
+    /// `allocate`.
     ///
-    /// Looks at `most` pieces, in use or free, in order of their offsets, and appends them to `pieces`. The first is the
-    /// one behind the allocation `after`, or behind the beginning if that is `None` or not allocated. True when none is
-    /// left behind the last. Each costs what one of [`holes`](Self::holes) does.
+    /// Visits `most` pieces, in use or free, in order of their offsets, and appends them to `pieces`. The first
+    /// is the one behind the allocation `after`, or behind the beginning if that is `None` or not allocated. True
+    /// if no piece is left behind the last. Each costs as much as one of [`holes`](Self::holes).
     ///
     /// ```
     /// use tenure_suballoc::{General, Suballocator};
@@ -83,9 +84,9 @@ pub trait Suballocator {
     fn fill(&mut self, after: Option<Handle>, most: usize, pieces: &mut Vec<FilledPiece<Allocation>>)
     -> bool;
 
-    /// Frees all allocations. Their handles are refused from then on, as those of what was freed before. The
-    /// metadata keeps its memory. Costs what [`allocations`](Self::allocations) and
-    /// [`holes`](Self::holes) do, and reads all metadata there has been.
+    /// Frees all allocations. All earlier handles are refused from then on. The metadata keeps its memory. Costs
+    /// as much as [`allocations`](Self::allocations) and [`holes`](Self::holes), and reads all metadata ever
+    /// used.
     ///
     /// ```
     /// use tenure_suballoc::{FreeError, General, Suballocator};
@@ -99,8 +100,8 @@ pub trait Suballocator {
     /// ```
     fn clear(&mut self);
 
-    /// What a handle names, as [`allocate`](Self::allocate) returned it; `None` when it was freed, or
-    /// comes from elsewhere. O(1).
+    /// The allocation of a handle, as [`allocate`](Self::allocate) returned it; `None` if it was freed, or comes
+    /// from elsewhere. O(1).
     fn get(&self, handle: Handle) -> Option<Allocation>;
 
     /// The allocations, in order of their offsets. O(1) a piece, in use or free.
@@ -143,11 +144,11 @@ pub trait Suballocator {
     /// The smallest [`largest_free_floor`](Self::largest_free_floor) that guarantees that
     /// `allocate(size, align)` succeeds, in bytes; `u64::MAX` when nothing does. O(1).
     ///
-    /// An allocation may well succeed below it.
+    /// Smaller free ranges may also suffice.
     fn sure_fit(&self, size: u64, align: u64) -> u64;
 
-    /// How broken up the free space is: 0 when all of it is one range, towards 1 when it is dust.
-    /// Costs one [`largest_free`](Self::largest_free).
+    /// The fragmentation of the free space: 0 if all of it is one range, towards 1 for many small ranges. Costs
+    /// one [`largest_free`](Self::largest_free).
     fn fragmentation(&self) -> f32 {
         let free = self.free_bytes();
         if free == 0 {
@@ -168,7 +169,7 @@ pub trait Suballocator {
     fn validate(&self) -> Result<(), Inconsistency>;
 }
 
-/// Refuses what no allocator can serve.
+/// Refuses requests that no allocator can serve.
 #[inline]
 pub(crate) fn check_request(size: u64, align: u64) -> Result<(), AllocError> {
     if size == 0 {

@@ -1,4 +1,4 @@
-//! Why no device could be made, and what the driver's results mean to tenure.
+//! Errors of creating a device, and the meaning of the driver's results.
 
 use ash::vk;
 use tenure_core::device::{ApiCode, DeviceError, Format, MemoryTypeId};
@@ -10,7 +10,7 @@ pub enum CreateError {
     /// There is no Vulkan loader on this machine.
     #[error("no Vulkan loader: {reason}")]
     NoLoader {
-        /// What the system's loader of libraries says.
+        /// The message of the system's library loader.
         reason: String,
     },
     /// The loader, or the version given with a wrapped device, is older than Vulkan 1.1.
@@ -19,13 +19,13 @@ pub enum CreateError {
         /// The version that is there.
         found: crate::features::ApiVersion,
     },
-    /// A layer that was asked for is not installed.
+    /// A requested layer is not installed.
     #[error("the layer {layer} is not installed")]
     NoLayer {
         /// Its name.
         layer: String,
     },
-    /// An extension that was asked for by name is not offered.
+    /// A requested extension is not supported.
     #[error("the extension {extension} is not offered")]
     NoExtension {
         /// Its name.
@@ -42,7 +42,7 @@ pub enum CreateError {
     InvalidFeatures {
         /// The rule that is broken.
         rule: &'static str,
-        /// What breaks it.
+        /// The violation.
         found: String,
     },
     /// Queues for the program's own use that cannot be made.
@@ -52,16 +52,16 @@ pub enum CreateError {
         rule: &'static str,
         /// The family.
         family: u32,
-        /// What breaks it, with the numbers.
+        /// The violation, with the numbers.
         found: String,
     },
     /// No adapter offers Vulkan 1.1 and a queue that can do everything.
     #[error("none of {found} adapters has Vulkan 1.1 and a queue for graphics and compute")]
     NoAdapter {
-        /// Adapters there are.
+        /// The number of adapters.
         found: usize,
     },
-    /// The device lacks a function of what is said to be enabled.
+    /// The device lacks a function of an extension or version that is enabled.
     #[error("the device does not have {function}: the version or the features given are not those enabled")]
     NoFunction {
         /// Its name in the core.
@@ -84,10 +84,10 @@ pub enum CreateError {
     Failed {
         /// The call.
         call: &'static str,
-        /// What it returned.
+        /// The result that it returned.
         result: vk::Result,
     },
-    /// What was to be wrapped is not what tenure can work with.
+    /// tenure cannot work with the wrapped device.
     #[error("cannot wrap the device: {rule} ({value})")]
     InvalidRaw {
         /// The rule that is broken.
@@ -114,9 +114,9 @@ pub(crate) const fn unsupported_format(format: Format, feature: &'static str) ->
     DeviceError::UnsupportedFormat { format, feature }
 }
 
-/// What a driver's result means, device loss aside: `None` for that, which is to be remembered.
+/// The meaning of a driver's result; `None` for device loss, which must be recorded.
 ///
-/// `asked`: the memory that the call wanted to allocate, if it did.
+/// `asked`: the memory that the call would allocate, if any.
 pub(crate) fn meaning(
     call: &'static str,
     result: vk::Result,

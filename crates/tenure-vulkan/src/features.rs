@@ -1,4 +1,4 @@
-//! Versions of Vulkan, and what a device may have or lack.
+//! Versions of Vulkan, and optional features of devices.
 
 use core::fmt;
 
@@ -49,22 +49,22 @@ impl fmt::Display for ApiVersion {
 }
 
 bitflags! {
-    /// What tenure uses where a device has it, and does without where it has not.
+    /// Features that tenure uses if the device has them, and does not require.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct OptionalFeatures: u32 {
-        /// Timeline semaphores (1.2, `VK_KHR_timeline_semaphore`). Else a pool of fences, and binary
+        /// Timeline semaphores (1.2, `VK_KHR_timeline_semaphore`). Otherwise a pool of fences, and binary
         /// semaphores between queues.
         const TIMELINE_SEMAPHORES = 1 << 0;
-        /// `vkQueueSubmit2` and `vkCmdPipelineBarrier2` (1.3, `VK_KHR_synchronization2`). Else
-        /// their predecessors.
+        /// `vkQueueSubmit2` and `vkCmdPipelineBarrier2` (1.3, `VK_KHR_synchronization2`). Otherwise their
+        /// predecessors.
         const SYNCHRONIZATION2 = 1 << 1;
-        /// The budget and usage that the OS reports (`VK_EXT_memory_budget`). Else a share of each
-        /// memory heap, and what tenure took itself.
+        /// The budget and usage that the OS reports (`VK_EXT_memory_budget`). Otherwise a share of each memory
+        /// heap, and tenure's own allocations.
         const MEMORY_BUDGET = 1 << 2;
-        /// Priorities of allocations (`VK_EXT_memory_priority`). Else none.
+        /// Priorities of allocations (`VK_EXT_memory_priority`). Otherwise none.
         const MEMORY_PRIORITY = 1 << 3;
-        /// Dedicated allocations (1.1): where the driver prefers them, and for all that is
-        /// committed. Else only where the driver requires them.
+        /// Dedicated allocations (1.1): if the driver prefers them, and for all committed resources. Otherwise
+        /// only if the driver requires them.
         const DEDICATED_ALLOCATION = 1 << 4;
         /// GPU addresses of buffers (1.2, `VK_KHR_buffer_device_address`).
         const BUFFER_DEVICE_ADDRESS = 1 << 5;
@@ -72,8 +72,8 @@ bitflags! {
         const SPARSE_BUFFERS = 1 << 6;
         /// Reserved 2D textures (`sparseBinding`, `sparseResidencyImage2D`).
         const SPARSE_TEXTURES = 1 << 7;
-        /// Asking for memory requirements without creating an object (1.3,
-        /// `VK_KHR_maintenance4`). Else one is created and destroyed.
+        /// Querying memory requirements without creating an object (1.3, `VK_KHR_maintenance4`). Otherwise one is
+        /// created and destroyed.
         const MAINTENANCE4 = 1 << 8;
         /// Names of objects for debuggers and messages (`VK_EXT_debug_utils`).
         const DEBUG_NAMES = 1 << 9;
@@ -81,16 +81,16 @@ bitflags! {
         const ACCELERATION_STRUCTURES = 1 << 10;
         /// Naming the formats of an image's views (1.2, `VK_KHR_image_format_list`).
         const FORMAT_LISTS = 1 << 11;
-        /// Heaps of descriptors that shaders index (1.2, `VK_EXT_descriptor_indexing`): runtime
-        /// arrays, partially bound, updated after they were bound, unused ones also while work is
-        /// pending; of all that such a heap holds, except constants where the device does not offer
-        /// it for them. Else sets alone.
+        /// Heaps of descriptors that shaders index (1.2, `VK_EXT_descriptor_indexing`): runtime arrays, partially
+        /// bound, updated after bind, and updated while pending if unused; for all kinds in such a heap, except
+        /// constants if the device does not support it for them. Otherwise only sets.
         const DESCRIPTOR_INDEXING = 1 << 12;
-        /// Descriptors that say that there is nothing (`nullDescriptor` of `VK_EXT_robustness2`).
-        /// Else freed ones stay as they were.
+        /// Null descriptors (`nullDescriptor` of `VK_EXT_robustness2`). Otherwise freed descriptors keep their
+        /// content.
         const NULL_DESCRIPTORS = 1 << 13;
-        /// Fences that say when a presentation is over (`VK_EXT_swapchain_maintenance1`), with
-        /// [`Options::presentation`](crate::Options::presentation). Else an image that is acquired again says so.
+        /// Fences that are signalled at the end of a presentation (`VK_EXT_swapchain_maintenance1`), with
+        /// [`Options::presentation`](crate::Options::presentation). Otherwise the end is detected when an image
+        /// is acquired again.
         const SWAPCHAIN_MAINTENANCE1 = 1 << 14;
         /// Rays traced by shaders of all kinds (`VK_KHR_ray_query`), with
         /// [`ACCELERATION_STRUCTURES`](Self::ACCELERATION_STRUCTURES).
@@ -98,27 +98,28 @@ bitflags! {
         /// Pipelines of ray tracing shaders, and buffers for their binding tables
         /// (`VK_KHR_ray_tracing_pipeline`), with [`ACCELERATION_STRUCTURES`](Self::ACCELERATION_STRUCTURES).
         const RAY_TRACING_PIPELINES = 1 << 16;
-        /// Priorities of memory that change after the allocation (`VK_EXT_pageable_device_local_memory`), with
-        /// [`MEMORY_PRIORITY`](Self::MEMORY_PRIORITY). Then
+        /// Priorities of memory that can change after the allocation (`VK_EXT_pageable_device_local_memory`),
+        /// with [`MEMORY_PRIORITY`](Self::MEMORY_PRIORITY). Then
         /// [`Properties::residency`](tenure_core::device::Properties::residency) is
-        /// [`Priorities`](tenure_core::device::Residency::Priorities); else the driver alone decides what stays.
+        /// [`Priorities`](tenure_core::device::Residency::Priorities); otherwise the driver alone decides what
+        /// stays resident.
         const PAGEABLE_MEMORY = 1 << 17;
-        /// Descriptors of which each is of one of several types (`VK_EXT_mutable_descriptor_type`, or
-        /// `VK_VALVE_mutable_descriptor_type`), with [`DESCRIPTOR_INDEXING`](Self::DESCRIPTOR_INDEXING): a heap of
-        /// views that shaders index is one array, as on Direct3D 12. Else it has an array for each of six
-        /// types, and an index takes a descriptor in each.
+        /// Descriptors that can each be one of several types (`VK_EXT_mutable_descriptor_type`, or
+        /// `VK_VALVE_mutable_descriptor_type`), with [`DESCRIPTOR_INDEXING`](Self::DESCRIPTOR_INDEXING): a
+        /// shader-visible heap of views is one array, as on Direct3D 12. Without them it has an array for each of
+        /// six types, and an index takes a descriptor in each.
         const MUTABLE_DESCRIPTORS = 1 << 18;
-        /// Heaps that shaders index are buffers (`VK_EXT_descriptor_buffer`), with
-        /// [`Options::descriptor_buffers`](crate::Options::descriptor_buffers), [`BUFFER_DEVICE_ADDRESS`](Self::BUFFER_DEVICE_ADDRESS),
-        /// [`DESCRIPTOR_INDEXING`](Self::DESCRIPTOR_INDEXING) and
-        /// [`SYNCHRONIZATION2`](Self::SYNCHRONIZATION2). Then there are no descriptor sets. Else such a heap is a
-        /// descriptor set.
+        /// Shader-visible heaps are buffers (`VK_EXT_descriptor_buffer`), with
+        /// [`Options::descriptor_buffers`](crate::Options::descriptor_buffers),
+        /// [`BUFFER_DEVICE_ADDRESS`](Self::BUFFER_DEVICE_ADDRESS),
+        /// [`DESCRIPTOR_INDEXING`](Self::DESCRIPTOR_INDEXING) and [`SYNCHRONIZATION2`](Self::SYNCHRONIZATION2).
+        /// Then there are no descriptor sets. Otherwise such a heap is a descriptor set.
         const DESCRIPTOR_BUFFERS = 1 << 19;
         /// Memory shared with other processes and APIs by file descriptors (`VK_KHR_external_memory_fd`): see
-        /// [`Sharing`](crate::Sharing). Else resources of
+        /// [`Sharing`](crate::Sharing). Otherwise resources of
         /// [`Usage::SHARED`](tenure_core::device::Usage::SHARED) are `Unsupported`.
         const EXTERNAL_MEMORY_FD = 1 << 20;
-        /// DMA-BUFs among those (`VK_EXT_external_memory_dma_buf`), with
+        /// Sharing by DMA-BUFs (`VK_EXT_external_memory_dma_buf`), with
         /// [`EXTERNAL_MEMORY_FD`](Self::EXTERNAL_MEMORY_FD).
         const EXTERNAL_MEMORY_DMA_BUF = 1 << 21;
         /// Timeline semaphores shared by file descriptors (`VK_KHR_external_semaphore_fd`), with
@@ -127,23 +128,24 @@ bitflags! {
         /// Buffers in the program's own memory (`VK_EXT_external_memory_host`): see
         /// [`HostMemory`](crate::HostMemory).
         const EXTERNAL_MEMORY_HOST = 1 << 23;
-        /// Texels that the CPU writes where they stay (`VK_EXT_host_image_copy`, from Vulkan 1.3): see
-        /// [`Device::write_texture`](tenure_core::device::Device::write_texture). Else they are staged.
+        /// Writes of the CPU directly to textures (`VK_EXT_host_image_copy`, from Vulkan 1.3): see
+        /// [`Device::write_texture`](tenure_core::device::Device::write_texture). Otherwise texels are staged.
         const HOST_IMAGE_COPY = 1 << 24;
-        /// Handing memory to other drivers and devices (`VK_EXT_queue_family_foreign`), with
-        /// [`EXTERNAL_MEMORY_FD`](Self::EXTERNAL_MEMORY_FD). Else resources of
+        /// Transferring memory to other drivers and devices (`VK_EXT_queue_family_foreign`), with
+        /// [`EXTERNAL_MEMORY_FD`](Self::EXTERNAL_MEMORY_FD). Otherwise resources of
         /// [`Usage::SHARED_ACROSS_DRIVERS`](tenure_core::device::Usage::SHARED_ACROSS_DRIVERS) are `Unsupported`.
         const QUEUE_FAMILY_FOREIGN = 1 << 25;
     }
 }
 
 impl OptionalFeatures {
-    /// Without what lacks something that it needs: acceleration structures need addresses of buffers, rays
-    /// acceleration structures, priorities that change those of allocations, mutable descriptors
-    /// descriptor indexing, descriptor buffers that, addresses and synchronization2, and what is shared what it is
-    /// shared by.
+    /// Removes features with an unmet requirement: acceleration structures need buffer device addresses, ray
+    /// tracing needs acceleration structures, changing priorities need allocation priorities, mutable descriptors
+    /// need descriptor indexing, descriptor buffers need descriptor indexing, addresses and synchronization2,
+    /// DMA-BUFs and foreign queue families need memory of file descriptors, and shared semaphores need timeline
+    /// semaphores.
     pub(crate) fn without_unmet(self) -> Self {
-        // What others need is before them.
+        // Ordered: required features come before the features that need them.
         const NEEDED: [(OptionalFeatures, OptionalFeatures); 7] = [
             (
                 OptionalFeatures::BUFFER_DEVICE_ADDRESS,
@@ -172,7 +174,7 @@ impl OptionalFeatures {
 
 type Features = vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>;
 
-/// What a device can do of what every device can do that is not a portability subset.
+/// The optional capabilities of a portability subset; other devices have all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "the API's")]
 pub(crate) struct Portability {
@@ -189,7 +191,7 @@ pub(crate) struct Portability {
 }
 
 impl Portability {
-    /// A device that is no subset.
+    /// A device that is not a portability subset.
     pub(crate) const ALL: Self = Self {
         slices: true,
         multisampled_arrays: true,
@@ -198,7 +200,7 @@ impl Portability {
         reinterpretation: true,
     };
 
-    /// By what is enabled of the subset's features.
+    /// Reads the enabled features of the subset.
     pub(crate) fn of(enabled: &Features) -> Self {
         let on = |feature: vk::Bool32| feature == vk::TRUE;
         Self {

@@ -137,8 +137,8 @@ pub const fn to_vk_format(format: Format) -> vk::Format {
     TABLE[format as usize].1
 }
 
-/// The bits of each component, sorted, as the API's name of the format says; of compressed formats the
-/// number of their kind.
+/// The bits of each component, sorted, from the API's name of the format; for compressed formats the number of
+/// their kind.
 pub(crate) fn component_bits(format: Format) -> Vec<u32> {
     let name = format!("{:?}", to_vk_format(format));
     let components =
@@ -148,7 +148,7 @@ pub(crate) fn component_bits(format: Format) -> Vec<u32> {
     bits
 }
 
-/// All aspects of a format, as barriers want them.
+/// All aspects of a format, for barriers.
 pub(crate) const fn aspects(format: Format) -> vk::ImageAspectFlags {
     if format.has_stencil() {
         vk::ImageAspectFlags::from_raw(
@@ -161,7 +161,7 @@ pub(crate) const fn aspects(format: Format) -> vk::ImageAspectFlags {
     }
 }
 
-/// The aspect of one plane, as copies want it.
+/// The aspect of one plane, for copies.
 pub(crate) const fn aspect(format: Format, plane: Plane) -> vk::ImageAspectFlags {
     match plane {
         Plane::Stencil => vk::ImageAspectFlags::STENCIL,

@@ -1,8 +1,8 @@
 //! Vulkan behind tenure's device contract.
 //!
-//! [`Device`] is the contract ([`tenure_core::device::Device`]) on any GPU with Vulkan 1.1 or newer. It
-//! makes instance, device and queues from nothing ([`Device::create`], [`adapters`]), or wraps those
-//! of an engine and destroys nothing of theirs ([`Device::from_raw`]).
+//! [`Device`] implements the contract ([`tenure_core::device::Device`]) on any GPU with Vulkan 1.1 or newer. It
+//! creates instance, device and queues itself ([`Device::create`], [`adapters`]), or wraps an engine's and never
+//! destroys them ([`Device::from_raw`]).
 //!
 //! ```no_run
 //! use tenure_core::device::Usage;
@@ -50,13 +50,13 @@
 //!
 //! # Queues
 //!
-//! The first queue can do everything; one that only computes and one that only copies are used where
-//! there are families for them. Each is a `VkQueue` under a lock of its own: a program that submits to
-//! one does so by [`Gpu::submit_external`](tenure_core::Gpu::submit_external), and uses it otherwise inside
-//! [`Device::with_queue`]. A submission signals the queue's timeline semaphore with
-//! its serial. Without timeline semaphores, the submission waited for is followed by an empty batch
-//! that signals a binary semaphore; only what was submitted can be waited for then, and work of an
-//! engine's on these queues must not wait for the CPU.
+//! The first queue can do everything; a compute queue and a copy queue are used if the device has families for
+//! them. Each is a `VkQueue` under a lock of its own: a program that submits to one does so by
+//! [`Gpu::submit_external`](tenure_core::Gpu::submit_external), and otherwise uses it inside
+//! [`Device::with_queue`]. A submission signals the queue's timeline semaphore with its serial. Without timeline
+//! semaphores, a submission that another one waits for is followed by an empty batch that signals a binary
+//! semaphore; only submitted serials can be waited for then, and an engine's work on these queues must not wait
+//! for the CPU.
 //!
 //! # Resources
 //!
@@ -66,19 +66,18 @@
 //! [`TextureInfo::view_formats`](tenure_core::device::TextureInfo::view_formats) makes formats
 //! mutable and, where only a view's format allows a use, extends the usage.
 //!
-//! `bufferImageGranularity` is padding up to 1 KiB; where it is more, heaps are for buffers or for
-//! textures. Before anything reaches the driver it is checked, in release builds too: offsets,
-//! ranges, memory types, categories, formats and extents, what commands touch, the order of serials.
-//! What is wrong is a [`DeviceError`](tenure_core::device::DeviceError), with the rule and the numbers.
+//! `bufferImageGranularity` is padding up to 1 KiB; if it is larger, heaps are for buffers or for textures. Every
+//! call is checked before it reaches the driver, in release builds too: offsets, ranges, memory types,
+//! categories, formats and extents, the bytes that commands touch, the order of serials. An invalid call returns
+//! a [`DeviceError`](tenure_core::device::DeviceError) with the rule and the numbers.
 //!
 //! Copies move one aspect at a time: a region names depth or stencil.
 //!
 //! # Memory
 //!
-//! A `VkDeviceMemory` is mapped once, as a whole, when something in it is first mapped. Mappings
-//! flush and invalidate memory that is not coherent, in whole atoms. Lists end with a barrier that
-//! shows the CPU what they copied to mapped memory, and all that was recorded through
-//! [`List::command_buffer`].
+//! A `VkDeviceMemory` is mapped once, as a whole, when something in it is first mapped. Mappings flush and
+//! invalidate non-coherent memory, in whole atoms. Lists end with a barrier that makes their copies to mapped
+//! memory, and everything recorded through [`List::command_buffer`], visible to the CPU.
 //!
 //! Dropping an object without `destroy_*` leaks it, as far as Vulkan is concerned: the GPU might
 //! still use it. Memory is freed when the heap or resource that it is for is destroyed, but never
@@ -100,25 +99,24 @@
 //! | `DEPTH_WRITE` | depth tests, colour output (resolves) | `DEPTH_STENCIL_ATTACHMENT_OPTIMAL` |
 //! | `ACCELERATION_STRUCTURE` | builds, shaders of ray tracing, with `VK_KHR_ray_query` all shaders | |
 //!
-//! Shaders read depth targets in `DEPTH_STENCIL_READ_ONLY_OPTIMAL`, whether they are tested against at
-//! the same time or not: a descriptor is made before that is known. [`Resource::layout_in`] says so.
+//! Shaders read depth targets in `DEPTH_STENCIL_READ_ONLY_OPTIMAL`, with or without depth tests at the same time:
+//! a descriptor is made before that is known. [`Resource::layout_in`] returns it.
 //!
-//! To the API, a render pass that stores an attachment writes it, even one that it only tests against.
-//! Barriers out of `DEPTH_READ` take that into account. Between two uses that only read, however, there
-//! is no barrier: a pass whose depth is sampled at the same time, or by the next pass in the same
-//! states, ends with `VK_ATTACHMENT_STORE_OP_NONE`.
+//! To the API, a render pass that stores an attachment writes it, even if it only tests against it. Barriers out
+//! of `DEPTH_READ` cover that write. Between two uses that only read, however, there is no barrier: a pass whose
+//! depth is sampled at the same time, or by the next pass in the same states, must end with
+//! `VK_ATTACHMENT_STORE_OP_NONE`.
 //!
-//! Each queue names only the stages that its family has. [`Device::stage_access_layout`] tells an
-//! engine's own barriers the same.
+//! Each queue names only the stages that its family has. [`Device::stage_access_layout`] returns the same for an
+//! engine's own barriers.
 //!
 //! # Descriptors
 //!
-//! A [`DescriptorHeap`] that shaders do not see holds `VkImageView`s, `VkBufferView`s, `VkSampler`s and
-//! ranges of buffers; an engine gets at each by its index, for attachments for example. One that
-//! shaders see is a single descriptor set; all stages see it, and it may be written while it is bound
-//! and in use elsewhere. With [`OptionalFeatures::MUTABLE_DESCRIPTORS`] all views are in one array,
-//! and each index is one descriptor of whichever type was written to it; else there is an array for
-//! each type, and each index takes six descriptors:
+//! A [`DescriptorHeap`] that is not shader-visible holds `VkImageView`s, `VkBufferView`s, `VkSampler`s and ranges
+//! of buffers; an engine accesses each by its index, for attachments for example. A shader-visible one is a
+//! single descriptor set; all stages see it, and it may be written while it is bound and in use elsewhere. With
+//! [`OptionalFeatures::MUTABLE_DESCRIPTORS`] all views are in one array, and each index is one descriptor of the
+//! type last written to it; otherwise there is an array for each type, and each index takes six descriptors:
 //!
 //! | views | binding of [`DescriptorHeap::set`] | without mutable descriptors |
 //! | --- | --- | --- |
@@ -130,32 +128,33 @@
 //! | typed buffers that are written (storage texel buffers) | 0 | 5 |
 //! | samplers, in a heap of their own | 0 | 0 |
 //!
-//! [`DescriptorHeap::binding`] says which it is. A shader declares a variable for each type that it
-//! uses, with the bindings of the last column, and [`DescriptorHeap::renumber`] gives it those of the
-//! heap before its module is made: in Vulkan several variables may have one binding. A descriptor is
-//! found in the array of its kind at the index it has in the heap. To look at it as another type than
-//! was written is undefined, also after it was freed. A heap takes at
-//! most seven eighths of what the device allows in one stage, so that sets fit beside it; where a
-//! device indexes fewer uniform buffers than all else, constants are at the first indices only
+//! [`DescriptorHeap::binding`] returns it. A shader declares a variable for each type that it uses, with the
+//! bindings of the last column, and [`DescriptorHeap::renumber`] replaces them by the heap's before its module is
+//! made: in Vulkan several variables may have one binding. A descriptor is found in the array of its kind at its
+//! index in the heap. Accessing it as another type than was written is undefined, also after it was freed. A heap
+//! takes at most seven eighths of the device's limit for one stage, so that sets fit beside it; if a device
+//! indexes fewer uniform buffers than other descriptors, constants are at the first indices only
 //! ([`DescriptorHeap::constants`]).
 //!
 //! ## Descriptor buffers
 //!
-//! With [`Options::descriptor_buffers`], where the device has
-//! [`OptionalFeatures::DESCRIPTOR_BUFFERS`], a heap that shaders see is a buffer, as on Direct3D 12, and
-//! there are no sets: a pipeline is made for the ones or for the others. What changes for a program:
+//! With [`Options::descriptor_buffers`], if the device has [`OptionalFeatures::DESCRIPTOR_BUFFERS`], a
+//! shader-visible heap is a buffer, as on Direct3D 12, and there are no sets: a pipeline is made for either one
+//! or the other. Changes for a program:
 //!
 //! - Pipelines are made with `VK_PIPELINE_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`, from layouts of heaps
-//!   ([`DescriptorHeap::layout`]) and of its own with
+//!   ([`DescriptorHeap::layout`]) and the program's own layouts with
 //!   `VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`.
-//! - [`Commands::set_descriptor_heaps`](tenure_core::Commands::set_descriptor_heaps) binds the buffers: that of views is
-//!   number 0, that of samplers number 1. Then the program says at which set of its layout each is, by
-//!   `vkCmdSetDescriptorBufferOffsetsEXT` ([`Device::descriptor_buffers`]) with an offset of 0; again after
-//!   each `set_descriptor_heaps`, which makes Vulkan forget the offsets.
-//! - Tables are used as before, by index. [`DescriptorHeap::set`] is `None`, [`DescriptorHeap::raw_buffer`] is there.
-//! - The buffer has memory of its own, near the GPU where the CPU sees such memory.
-//! - All heaps together have the address space that the device names (`resourceDescriptorBufferAddressSpaceSize` and its
-//!   like). One that exceeds it is refused as a shortage, [`DeviceError::OutOfDeviceMemory`](tenure_core::DeviceError).
+//! - [`Commands::set_descriptor_heaps`](tenure_core::Commands::set_descriptor_heaps) binds the buffers: views are
+//!   number 0, samplers number 1. Then the program sets the set index of each in its layout by
+//!   `vkCmdSetDescriptorBufferOffsetsEXT` ([`Device::descriptor_buffers`]) with an offset of 0; again after each
+//!   `set_descriptor_heaps`, which invalidates the offsets.
+//! - Tables are used as before, by index. [`DescriptorHeap::set`] is `None`, [`DescriptorHeap::raw_buffer`] is
+//!   `Some`.
+//! - The buffer has dedicated memory, device-local if such memory is host-visible.
+//! - All heaps together share the device's address space for descriptors
+//!   (`resourceDescriptorBufferAddressSpaceSize` and similar limits). A heap that exceeds it is refused as a
+//!   shortage, [`DeviceError::OutOfDeviceMemory`](tenure_core::DeviceError).
 //! - Layouts name the stages that the device has, and not `VK_SHADER_STAGE_ALL`.
 //! - Set layouts, input attachments and descriptors of buffers that a program made without
 //!   `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT` are `Unsupported`.
@@ -182,45 +181,45 @@
 //! ([`SetLayout::from_raw`]). Of arrays in sets, only the elements that shaders use need be written;
 //! without descriptor indexing all of an array that a shader uses.
 //!
-//! Sampled textures are in one of the states for shaders, or those with `DEPTH_READ`; storage textures
-//! in `UNORDERED_ACCESS`. Volumes are targets as arrays of their slices.
+//! Sampled textures are in one of the states for shaders, or one with `DEPTH_READ`; storage textures in
+//! `UNORDERED_ACCESS`. Volumes are targets as arrays of their slices.
 //!
 //! # Reserved resources
 //!
-//! A reserved buffer has tiles of 64 KiB, or of a sparse block where that is larger; a texture has
-//! the tiles and the mip tail that its format has. Where layers share one tail, each gets its part of
-//! it, and all of it has to be mapped before any of it is used. Mappings change in the order of the
-//! queue's submissions, on whatever queue; they are made by the first queue that can, and semaphores
-//! keep the order. Which memory a tile is mapped to is remembered, so that mappings can be copied.
+//! A reserved buffer has tiles of 64 KiB, or of a sparse block if that is larger; a texture has the tiles and the
+//! mip tail of its format. If layers share one tail, each gets its part of it, and the whole tail has to be
+//! mapped before any part is used. Mappings change in the order of the queue's submissions, on any queue; the
+//! first capable queue makes the changes, and semaphores keep the order. The memory of each tile is recorded, so
+//! that mappings can be copied.
 //!
 //! # An engine's own resources
 //!
-//! [`Resource::from_raw_buffer`] and [`Resource::from_raw_image`] take in what an engine made itself,
-//! for [`Gpu::adopt_buffer`](tenure_core::Gpu::adopt_buffer) and its like; [`Ownership`] says who
-//! destroys it.
+//! [`Resource::from_raw_buffer`] and [`Resource::from_raw_image`] wrap an engine's own objects, for
+//! [`Gpu::adopt_buffer`](tenure_core::Gpu::adopt_buffer) and similar functions; [`Ownership`] decides whether
+//! tenure destroys them.
 //!
 //! # Sharing
 //!
-//! `Sharing` exports and imports resources of
-//! [`Usage::SHARED`](tenure_core::device::Usage::SHARED) by file descriptors, each with an allocation dedicated to it, and
-//! timeline semaphores (Unix). They change hands by a transfer to and from `VK_QUEUE_FAMILY_EXTERNAL`, or, what is shared
-//! [across drivers](tenure_core::BufferDesc::shared_across_drivers), `VK_QUEUE_FAMILY_FOREIGN_EXT`. Another driver than the
-//! exporter's gets at a DMA-BUF in linear memory, so at buffers: images with format modifiers are not made.
-//! [`HostMemory`] makes a buffer of memory that the program has.
+//! `Sharing` exports and imports resources of [`Usage::SHARED`](tenure_core::device::Usage::SHARED) by file
+//! descriptors, each with a dedicated allocation, and timeline semaphores (Unix). Ownership is transferred to and
+//! from `VK_QUEUE_FAMILY_EXTERNAL`, or `VK_QUEUE_FAMILY_FOREIGN_EXT` for resources shared [across
+//! drivers](tenure_core::BufferDesc::shared_across_drivers). A driver other than the exporter's accesses a
+//! DMA-BUF in linear memory, so only buffers: images with format modifiers are not supported. [`HostMemory`]
+//! makes a buffer of the program's own memory.
 //!
 //! # Presentation
 //!
-//! [`Swapchain`] is over a surface of the program's, on a device made with [`Options::presentation`]. Where
-//! `VK_EXT_swapchain_maintenance1` is there, fences tell when a presentation is over; else an image that is acquired again
-//! does. `PRESENT` is the layout `PRESENT_SRC_KHR`; recordings wait for an image where they write colours, compute and copy.
+//! [`Swapchain`] is made for the program's surface, on a device created with [`Options::presentation`]. With
+//! `VK_EXT_swapchain_maintenance1`, fences signal the end of a presentation; without it, the end is detected when
+//! an image is acquired again. `PRESENT` is the layout `PRESENT_SRC_KHR`; recordings wait for an image at the
+//! stages of colour output, compute and copies.
 //!
 //! # When it goes wrong
 //!
-//! Refused memory, host memory, objects and address space are shortages. A lost device is remembered
-//! with the call that saw it first; from then on each call answers so, and none blocks. The end of a
-//! device waits for the GPU for ten seconds; a device that is not done then is left to the process. A
-//! device that tenure made waits besides, without a limit, for what others submitted to its queues;
-//! on one that was wrapped, its owner does.
+//! Refused memory, host memory, objects and address space are shortages. A device loss is recorded with the first
+//! call that reported it; later calls return the same error, and none blocks. Dropping the device waits for the
+//! GPU for up to ten seconds; a device that is still busy then is leaked. For a device that tenure made, it also
+//! waits, without a limit, for other submissions to its queues; for a wrapped device, that is its owner's task.
 
 #![warn(missing_debug_implementations)]
 

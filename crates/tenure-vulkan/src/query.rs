@@ -22,7 +22,7 @@ pub struct QueryHeap {
 const STATISTICS: vk::QueryPipelineStatisticFlags =
     vk::QueryPipelineStatisticFlags::from_raw((1 << QueryKind::STATISTICS) - 1);
 
-/// What a device has of queries, by its limits, the features that are enabled, and its queues.
+/// A device's query limits, by its properties, the enabled features, and its queues.
 pub(crate) fn limits(
     limits: &vk::PhysicalDeviceLimits,
     enabled: &vk::PhysicalDeviceFeatures,
@@ -62,7 +62,7 @@ impl QueryHeap {
             .query_type(kind)
             .query_count(desc.count)
             .pipeline_statistics(statistics);
-        // SAFETY: the device is alive, there is at least one query, and statistics are enabled where asked for.
+        // SAFETY: the device is alive, there is at least one query, and statistics are enabled if requested.
         let pool = unsafe { loaded.api.device.create_query_pool(&info, None) };
         let pool = pool.map_err(|result| loaded.error("vkCreateQueryPool", result))?;
         Ok(Self { loaded: loaded.clone(), pool, desc: *desc })
@@ -74,14 +74,14 @@ impl QueryHeap {
         self.pool
     }
 
-    /// What it was created as.
+    /// The description it was created with.
     #[must_use]
     pub const fn desc(&self) -> &QueryHeapDesc {
         &self.desc
     }
 
     pub(crate) fn destroy(self) {
-        // SAFETY: by the contract nothing uses it any more.
+        // SAFETY: by the contract it is no longer in use.
         unsafe { self.loaded.api.device.destroy_query_pool(self.pool, None) };
     }
 

@@ -1,4 +1,4 @@
-//! Sparse resources: how they are divided into tiles, where each lies, and what it is mapped to.
+//! Sparse resources: their tiles, the place of each, and their mappings.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tenure_core::device::{CallRule, DeviceError, TextureInfo, TileLayout, TileRe
 use crate::loaded::TILE;
 use crate::memory::Memory;
 
-/// Where the bytes of a tile are.
+/// The memory of a tile.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) memory: Arc<Memory>,
@@ -22,7 +22,7 @@ pub(crate) struct Sparse {
     pub(crate) tiling: Tiling,
     /// Bytes of the address space of sparse resources.
     pub(crate) bytes: u64,
-    /// What they are mapped to, by number, after all that was submitted; unmapped ones are not there.
+    /// The mappings of the tiles, by number, after all submissions; unmapped tiles have no entry.
     pub(crate) table: Mutex<HashMap<u64, Target>>,
 }
 
@@ -39,7 +39,7 @@ struct Tail {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Shape {
-    /// So many bytes, whole sparse blocks.
+    /// The size in bytes, whole sparse blocks.
     Buffer(u64),
     Image {
         info: TextureInfo,
@@ -47,8 +47,8 @@ enum Shape {
     },
 }
 
-/// The tiles of a reserved resource: those of each subresource in order, then, layer by layer,
-/// those of the packed mips.
+/// The tiles of a reserved resource: the tiles of each subresource in order, then the packed mips, layer by
+/// layer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tiling {
     pub(crate) layout: TileLayout,
@@ -70,8 +70,8 @@ pub(crate) enum TilePart {
     Packed { offset: u64, size: u64 },
 }
 
-/// A tile by number, and the part of the resource that it is. `None` for the tiles that only pad each layer to the
-/// same number.
+/// A tile by number, with its part of the resource. `None` for the tiles that only pad each layer to the same
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tile {
     pub(crate) number: u64,
@@ -79,7 +79,8 @@ pub(crate) struct Tile {
 }
 
 impl Tiling {
-    /// Of a buffer of `bytes` (as its requirements say), whose blocks are `block` bytes, in memory of these types.
+    /// The tiling of a buffer of `bytes` (its required size), with blocks of `block` bytes, in memory of these
+    /// types.
     pub(crate) fn buffer(bytes: u64, block: u64, memory_types: u32) -> Self {
         let tile = TILE.max(block);
         let tiles = u32::try_from(bytes.div_ceil(tile)).unwrap_or(u32::MAX);
@@ -94,7 +95,7 @@ impl Tiling {
         Self { layout, shape: Shape::Buffer(bytes), bases: vec![0], packed_base: u64::from(tiles) }
     }
 
-    /// Of an image whose blocks are `block` bytes, in memory of these types.
+    /// The tiling of an image with blocks of `block` bytes, in memory of these types.
     pub(crate) fn image(
         info: &TextureInfo,
         (block, memory_types): (u64, u32),
@@ -152,7 +153,7 @@ impl Tiling {
         let [width, height, depth] = region.extent;
         let [across, down, _] = size.map(u64::from);
         let mut tiles = Vec::new();
-        // None of these sums overflows: all are within the limits checked above.
+        // These sums cannot overflow: all are within the limits checked above.
         for z in z..z + depth {
             for y in y..y + height {
                 for x in x..x + width {
@@ -168,7 +169,7 @@ impl Tiling {
         Ok(tiles)
     }
 
-    /// The number of a subresource's first tile, its tiles, and the layer whose packed mips it is.
+    /// The number of a subresource's first tile, its tiles, and the layer of its packed mips.
     fn subresource(&self, subresource: u32) -> Result<(u64, [u32; 3], Option<u32>), DeviceError> {
         let count = self.layout.subresources.len() as u64;
         let unknown = DeviceError::invalid_call(CallRule::SubresourceExists, u64::from(subresource), count);
@@ -311,7 +312,7 @@ mod tests {
         assert!(tiling.tiles(&region(3, [0; 3], [1, 1, 1])).is_err(), "only the first packed mip names them");
     }
 
-    /// Three tiles for two layers: two each, the last of which is nowhere.
+    /// Three tiles for two layers: two each, and the last one has no memory.
     #[test]
     fn layers_share_a_single_tail() {
         let single = vk::SparseImageFormatFlags::SINGLE_MIPTAIL;

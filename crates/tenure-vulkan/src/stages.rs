@@ -1,4 +1,4 @@
-//! What a state means to a barrier: pipeline stages, accesses, an image layout.
+//! The meaning of a state for a barrier: pipeline stages, accesses, an image layout.
 //!
 //! Only flags that exist since Vulkan 1.0, or came with the extension that makes them valid, are
 //! used: the same numbers mean the same in `vkCmdPipelineBarrier` and `vkCmdPipelineBarrier2`.
@@ -21,7 +21,7 @@ pub(crate) struct Half {
 }
 
 impl Half {
-    /// Orders without naming memory. The chain to a semaphore goes through all commands: it is
+    /// An execution dependency without memory accesses. The chain to a semaphore includes all commands: it is
     /// signalled after, and waited for before, all of them.
     pub(crate) const CHAIN: Self = Self { stages: Stages::ALL_COMMANDS, access: Access::empty() };
 
@@ -45,10 +45,10 @@ impl Half {
     }
 }
 
-/// The accesses that write, and the one that stands for all of them.
+/// The write accesses, and the one that includes all of them.
 const WRITES_OF_ANY: Access = Access::from_raw(WRITES.as_raw() | Access::MEMORY_WRITE.as_raw());
 
-/// The stages in which the shaders of a device run, besides fragment and compute shaders.
+/// The shader stages of a device, besides fragment and compute shaders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShaderStages {
     /// Shaders before rasterization.
@@ -66,7 +66,7 @@ impl ShaderStages {
         let mut geometry = Stages::VERTEX_SHADER
             | on(api.features.tessellation_shader, tessellation)
             | on(api.features.geometry_shader, Stages::GEOMETRY_SHADER);
-        // Which of their stages are enabled is not known; this covers all of them.
+        // The enabled stages are unknown; this includes all of them.
         if api.has_extension(ash::ext::mesh_shader::NAME) || api.has_extension(ash::nv::mesh_shader::NAME) {
             geometry = Stages::ALL_GRAPHICS;
         }
@@ -82,7 +82,7 @@ impl ShaderStages {
 /// A use of a resource, as a barrier names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateUse {
-    /// The stages in which it happens.
+    /// The stages of the use.
     pub stages: vk::PipelineStageFlags2,
     /// How memory is accessed.
     pub access: vk::AccessFlags2,
@@ -90,8 +90,8 @@ pub struct StateUse {
     pub layout: vk::ImageLayout,
 }
 
-/// What a state means on a queue that can do everything, on a device without tessellation,
-/// geometry, mesh and ray tracing shaders. `COMMON` has no stages: nothing was done.
+/// The meaning of a state on a queue that supports everything, on a device without tessellation, geometry, mesh
+/// and ray tracing shaders. `COMMON` has no stages: there was no earlier use.
 ///
 /// ```
 /// use ash::vk;
@@ -127,7 +127,7 @@ pub(crate) const fn image_layout(state: State, usage: Usage) -> vk::ImageLayout 
     }
 }
 
-/// The accesses that write: in the first half of a barrier all others mean nothing.
+/// The write accesses: in the first half of a barrier all others are meaningless.
 pub(crate) const WRITES: Access = Access::from_raw(
     Access::SHADER_WRITE.as_raw()
         | Access::COLOR_ATTACHMENT_WRITE.as_raw()
@@ -141,7 +141,7 @@ pub(crate) const PRESENT_STAGES: Stages = Stages::from_raw(
     Stages::COLOR_ATTACHMENT_OUTPUT.as_raw() | Stages::COMPUTE_SHADER.as_raw() | Stages::TRANSFER.as_raw(),
 );
 
-/// Stages that read acceleration structures by ray queries alone.
+/// Stages that read acceleration structures by ray queries only.
 const SHADERS: Stages = Stages::from_raw(
     Stages::ALL_GRAPHICS.as_raw()
         | Stages::VERTEX_SHADER.as_raw()
@@ -152,20 +152,20 @@ const SHADERS: Stages = Stages::from_raw(
         | Stages::COMPUTE_SHADER.as_raw(),
 );
 
-/// What each bit of a state means, in the order of the bits.
+/// The meaning of each bit of a state, in the order of the bits.
 type Meanings = [(Stages, Access); State::all().bits().count_ones() as usize];
 
-/// Where the meaning of one bit is.
+/// The index of one bit's meaning.
 const fn index(bit: State) -> usize {
     bit.bits().trailing_zeros() as usize
 }
 
-/// What states mean on the queues of one family.
+/// The meanings of states on the queues of one family.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueStages {
     shaders: ShaderStages,
     supported: Stages,
-    /// For resources that are no input attachments: without unordered accesses, and with.
+    /// For resources that are not input attachments: without unordered accesses, and with.
     usual: [Meanings; 2],
 }
 
@@ -199,7 +199,7 @@ impl QueueStages {
         stages
     }
 
-    /// What a state means for a resource of that usage.
+    /// The meaning of a state for a resource of that usage.
     pub(crate) fn of(&self, state: State, usage: Usage) -> StateUse {
         let Half { stages, access } = self.half(state, usage);
         StateUse { stages, access, layout: image_layout(state, usage) }
@@ -232,8 +232,8 @@ impl QueueStages {
         found
     }
 
-    /// What a state means for resources whose usages are not known. `are_inputs`: they may be input attachments, which
-    /// render passes write where they store them.
+    /// The meaning of a state for resources of unknown usage. `are_inputs`: they may be input attachments, which
+    /// render passes write when they store them.
     pub(crate) fn half_of_unknown(&self, state: State, are_inputs: bool) -> Half {
         let half = self.half(state, Usage::UNORDERED_ACCESS);
         let inputs =
@@ -282,8 +282,8 @@ impl QueueStages {
         } else {
             (output, target)
         };
-        // Builds read geometry, and write to scratch buffers, which are for unordered access; what was
-        // in those before is never read.
+        // Builds read geometry, and write to scratch buffers, which are for unordered access; old contents of
+        // scratch buffers are never read.
         let scratch = when(usage.intersects(Usage::UNORDERED_ACCESS), build);
         [
             (State::VERTEX_OR_CONSTANT, Stages::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ),
@@ -298,7 +298,7 @@ impl QueueStages {
             (State::INDIRECT, build, Access::INDIRECT_COMMAND_READ),
             (State::COPY_SRC, Stages::TRANSFER, Access::TRANSFER_READ),
             (State::RESOLVE_SRC, Stages::TRANSFER, Access::TRANSFER_READ),
-            // Attachments that are stored are written, also those that were only tested against.
+            // Store operations write attachments, even ones used for tests only.
             (State::DEPTH_READ, tests, depth_read | depth_write),
             // At the end of a render pass, depth and stencil are resolved where colours are.
             (State::DEPTH_READ, output, Access::COLOR_ATTACHMENT_READ),
@@ -424,7 +424,7 @@ mod tests {
                         let what = format!("{state:?} on {kind:?}: {found:?}");
                         assert!(allowed(flags).contains(found.stages), "{what}");
                         assert!(state.is_empty() || structures_missing || !found.stages.is_empty(), "{what}");
-                        // Only ray queries read structures in shaders other than those of ray tracing.
+                        // Except for ray tracing shaders, only ray queries read structures in shaders.
                         let reads = found.access.contains(Access::ACCELERATION_STRUCTURE_READ_KHR);
                         assert!(!reads || device.ray_queries || !found.stages.intersects(SHADERS), "{what}");
                         for (access, stages) in SUPPORTED {
@@ -453,7 +453,7 @@ mod tests {
         assert_eq!(queue.of(State::COMMON, Usage::empty()).stages, Stages::empty());
     }
 
-    /// The specification's chapter on render passes: what attachments of depth go through.
+    /// The specification's chapter on render passes: the operations on depth attachments.
     #[test]
     fn attachments_of_depth_are_tested_stored_and_resolved() {
         let tests = Stages::EARLY_FRAGMENT_TESTS | Stages::LATE_FRAGMENT_TESTS;
@@ -467,7 +467,7 @@ mod tests {
         assert_eq!(read.access, tested | Access::COLOR_ATTACHMENT_READ);
     }
 
-    /// What is beyond bit 31 exists in synchronization2 only.
+    /// Stages and accesses beyond bit 31 exist in synchronization2 only.
     #[test]
     fn flags_fit_the_older_barriers() {
         for device in devices() {

@@ -1,4 +1,4 @@
-//! Acceleration structures, and what a device says about ray tracing.
+//! Acceleration structures, and a device's ray tracing limits.
 
 use core::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::features::OptionalFeatures;
 use crate::loaded::{Handles, Loaded, power_of_two};
 use crate::resource::Resource;
 
-/// What a device without them lacks.
+/// The missing feature of a device without them.
 pub(crate) const STRUCTURES: &str = "acceleration structures (VK_KHR_acceleration_structure)";
 
 /// An acceleration structure: a handle for
@@ -46,8 +46,8 @@ const fn structure_type(kind: AccelerationStructureKind) -> vk::AccelerationStru
     }
 }
 
-/// What the device says about memory for ray tracing, as far as it is enabled, and how many structures a shader
-/// stage and a set may have.
+/// The device's memory limits for ray tracing, for enabled features, and the number of structures for a shader
+/// stage and a set.
 pub(crate) fn limits(handles: &Handles) -> (RayTracingLimits, u32) {
     let defaults = RayTracingLimits::default();
     let (has_structures, has_pipelines) = (
@@ -63,7 +63,7 @@ pub(crate) fn limits(handles: &Handles) -> (RayTracingLimits, u32) {
     if has_pipelines {
         properties = properties.push_next(&mut pipelines);
     }
-    // SAFETY: the structures in the chain belong to what is enabled.
+    // SAFETY: the structures in the chain belong to enabled features.
     unsafe { handles.instance.get_physical_device_properties2(handles.physical, &mut properties) };
     let traced = structures
         .max_per_stage_descriptor_acceleration_structures
@@ -120,7 +120,7 @@ impl AccelerationStructure {
 
     pub(crate) fn destroy(self) {
         if let Some(calls) = &self.loaded.api.structures {
-            // SAFETY: by the contract nothing uses it any more.
+            // SAFETY: by the contract it is no longer in use.
             unsafe { calls.destroy_acceleration_structure(self.raw, None) };
         }
     }

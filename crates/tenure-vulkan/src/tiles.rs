@@ -1,4 +1,4 @@
-//! Changing what tiles are mapped to.
+//! Changes of tile mappings.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::queue::{Binds, Queues, Sync, Work};
 use crate::resource::{Object, Resource};
 use crate::sparse::{Sparse, Target, Tile, TilePart};
 
-/// The tiles that change, each once, and what they are mapped to then.
+/// The tiles that change, each once, and their new mappings.
 #[derive(Default)]
 struct Changes<'a> {
     list: Vec<Change<'a>>,
-    /// Where a tile is in the list.
+    /// The index of each tile in the list.
     index: HashMap<(Object, u64), usize>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// What a tile is mapped to after the changes so far.
+    /// The mapping of a tile after the changes so far.
     fn get(&self, resource: &Resource, sparse: &Sparse, tile: u64) -> Option<Target> {
         let changed = self.index.get(&(resource.object, tile)).and_then(|index| self.list.get(*index));
         match changed {
@@ -120,7 +120,7 @@ fn bytes_bind(offset: u64, size: u64, memory: vk::DeviceMemory, memory_offset: u
         .memory_offset(memory_offset)
 }
 
-/// Makes one of those that follow on each other, in the resource and in memory.
+/// Merges binds that are contiguous in the resource and in memory.
 fn join(binds: &mut Vec<vk::SparseMemoryBind>) {
     binds.sort_unstable_by_key(|bind| bind.resource_offset);
     binds.dedup_by(|next, last| {

@@ -1,4 +1,4 @@
-//! What a resource may be used as, in Vulkan's words.
+//! The usages of a resource as Vulkan's flags.
 
 use ash::vk;
 use tenure_core::device::Usage;
@@ -27,7 +27,7 @@ pub(crate) fn buffer_usage(usage: Usage, address: bool, structures: bool) -> vk:
     if address {
         flags |= Flags::SHADER_DEVICE_ADDRESS;
     }
-    // Geometry is built from what shaders may read; D3D12 has the same rule.
+    // Geometry for builds is shader-readable; D3D12 has the same rule.
     if structures && address && usage.contains(Usage::SHADER_READ) {
         flags |= build_input;
     }
@@ -45,7 +45,7 @@ pub(crate) fn image_usage(usage: Usage) -> vk::ImageUsageFlags {
         (Usage::RENDER_TARGET, Flags::COLOR_ATTACHMENT),
         (Usage::DEPTH_STENCIL, Flags::DEPTH_STENCIL_ATTACHMENT),
         (Usage::INPUT_ATTACHMENT, Flags::INPUT_ATTACHMENT),
-        // Only such an image may have memory that is allocated lazily.
+        // Only such an image may have lazily allocated memory.
         (Usage::TRANSIENT_ATTACHMENT, Flags::TRANSIENT_ATTACHMENT),
         (Usage::CPU_WRITE, Flags::HOST_TRANSFER_EXT),
     ];
@@ -59,10 +59,10 @@ pub(crate) fn image_usage(usage: Usage) -> vk::ImageUsageFlags {
 mod tests {
     use super::*;
 
-    /// Each use adds something of its own, so that no combination loses one.
+    /// Each usage adds a flag of its own, so that no combination loses one.
     #[test]
     fn every_use_is_carried_over() {
-        // What is presented or shared needs no usage of its own.
+        // Presentation and sharing need no usage flags.
         let bare = Usage::PRESENT | Usage::SHARING;
         assert!(image_usage(bare).is_empty() && buffer_usage(bare, false, true).is_empty());
         for usage in Usage::all().difference(bare).iter() {

@@ -5,8 +5,8 @@ use core::num::NonZeroU64;
 use tenure_heap::MemoryRange;
 use windows::Win32::Graphics::Direct3D12::ID3D12Heap;
 
-/// A piece of a heap, given back by [`Allocator::free`](super::Allocator::free). One that is dropped
-/// without stays allocated, and is reported as a leak.
+/// A range of a heap, freed by [`Allocator::free`](super::Allocator::free). Dropping it instead leaves it
+/// allocated, and it is reported as a leak.
 #[derive(Debug)]
 pub struct Allocation {
     range: MemoryRange,
@@ -22,7 +22,7 @@ impl Allocation {
         &self.range
     }
 
-    /// A number that no other allocation of the allocator has or had.
+    /// A number that is unique among all allocations of the allocator, past ones included.
     pub fn chunk_id(&self) -> Option<NonZeroU64> {
         Some(self.range.serial())
     }

@@ -1,4 +1,4 @@
-//! What Windows grants the program of the device's memory, and counts.
+//! Windows' budget and usage of the device's memory.
 
 use tenure_heap::HeapBudget;
 use windows::Win32::Graphics::Direct3D12::ID3D12Device;
@@ -11,9 +11,9 @@ use windows::Win32::Graphics::Dxgi::{
 pub(super) struct Budget(IDXGIAdapter3);
 
 impl Budget {
-    /// `None` where Windows does not say: before Windows 10, and for devices that no adapter of DXGI has.
+    /// `None` if Windows does not report it: before Windows 10, and for devices without an adapter in DXGI.
     pub(super) fn of(device: &ID3D12Device) -> Option<Self> {
-        // SAFETY: plain questions; what they answer is owned.
+        // SAFETY: plain queries; their results are owned.
         let adapter = unsafe {
             let factory: IDXGIFactory4 = CreateDXGIFactory1().ok()?;
             factory.EnumAdapterByLuid(device.GetAdapterLuid()).ok()?
@@ -21,8 +21,8 @@ impl Budget {
         Some(Self(adapter))
     }
 
-    /// The memory heap on the card, or all memory where there is no card, and the one beside it; as many as
-    /// are asked for.
+    /// The memory heap on the card, or all memory if there is no card, and then the system's; up to the requested
+    /// number.
     pub(super) fn ask(&self, heaps: usize) -> Option<Vec<HeapBudget>> {
         let segments = [DXGI_MEMORY_SEGMENT_GROUP_LOCAL, DXGI_MEMORY_SEGMENT_GROUP_NON_LOCAL];
         segments.into_iter().take(heaps).map(|segment| self.segment(segment)).collect()

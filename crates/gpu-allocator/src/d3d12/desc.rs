@@ -1,4 +1,4 @@
-//! What is asked for.
+//! The descriptions of allocators, allocations and resources.
 
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_BARRIER_LAYOUT, D3D12_CLEAR_VALUE, D3D12_HEAP_FLAGS, D3D12_HEAP_PROPERTIES, D3D12_RESOURCE_DESC,
@@ -11,7 +11,7 @@ use super::ID3D12DeviceVersion;
 use super::faults::with_spare_layers;
 use crate::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
 
-/// What must not share a heap on devices of heap tier 1; nothing is kept apart on tier 2.
+/// Categories that must not share a heap on devices of heap tier 1; tier 2 does not separate them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceCategory {
     /// Buffers.
@@ -33,7 +33,7 @@ impl From<&D3D12_RESOURCE_DESC> for ResourceCategory {
     }
 }
 
-/// What a resource begins as.
+/// The initial state or layout of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceStateOrBarrierLayout {
     /// A state, for legacy barriers.
@@ -47,17 +47,17 @@ pub enum ResourceStateOrBarrierLayout {
 pub struct ResourceCreateDesc<'a> {
     /// For people: reports and leaks.
     pub name: &'a str,
-    /// Who reads and writes it.
+    /// The access by CPU and GPU.
     pub memory_location: MemoryLocation,
     /// Its category.
     pub resource_category: ResourceCategory,
     /// The resource itself.
     pub resource_desc: &'a D3D12_RESOURCE_DESC,
-    /// Formats in which views may see it.
+    /// Formats of its views.
     pub castable_formats: &'a [DXGI_FORMAT],
-    /// What it is mostly cleared to.
+    /// Its most common clear value.
     pub clear_value: Option<&'a D3D12_CLEAR_VALUE>,
-    /// What it begins as.
+    /// Its initial state or layout.
     pub initial_state_or_layout: ResourceStateOrBarrierLayout,
     /// Committed or placed.
     pub resource_type: &'a ResourceType<'a>,
@@ -68,18 +68,19 @@ pub struct ResourceCreateDesc<'a> {
 pub struct AllocationCreateDesc<'a> {
     /// For people: reports and leaks.
     pub name: &'a str,
-    /// Who reads and writes it.
+    /// The access by CPU and GPU.
     pub location: MemoryLocation,
-    /// Bytes, as the device says.
+    /// Bytes, as the device reports them.
     pub size: u64,
-    /// Bytes, as the device says.
+    /// Bytes, as the device reports them.
     pub alignment: u64,
-    /// What is placed there.
+    /// The kind of resource to place there.
     pub resource_category: ResourceCategory,
 }
 
 impl<'a> AllocationCreateDesc<'a> {
-    /// What a resource needs, by the device's word; more for arrays on drivers that reserve too little for them.
+    /// The requirements of a resource, as the device reports them; larger for arrays on drivers that reserve too
+    /// little for them.
     pub fn from_d3d12_resource_desc(
         device: &ID3D12Device,
         desc: &D3D12_RESOURCE_DESC,
@@ -99,19 +100,19 @@ impl<'a> AllocationCreateDesc<'a> {
 pub struct AllocatorCreateDesc {
     /// The device.
     pub device: ID3D12DeviceVersion,
-    /// What is logged.
+    /// The log settings.
     pub debug_settings: AllocatorDebugSettings,
     /// Sizes of blocks.
     pub allocation_sizes: AllocationSizes,
 }
 
-/// Where a resource's memory comes from.
+/// The source of a resource's memory.
 pub enum ResourceType<'a> {
-    /// From the driver, for it alone.
+    /// Dedicated memory from the driver.
     Committed {
-        /// Which memory.
+        /// The kind of memory.
         heap_properties: &'a D3D12_HEAP_PROPERTIES,
-        /// What the memory is for.
+        /// The purpose of the memory.
         heap_flags: D3D12_HEAP_FLAGS,
     },
     /// From the allocator.

@@ -1,4 +1,4 @@
-//! The device, as new as it is.
+//! The device, with its newest interface.
 
 use windows::Win32::Graphics::Direct3D12::{ID3D12Device, ID3D12Device10, ID3D12Device12};
 

@@ -1,4 +1,4 @@
-//! Known faults of drivers: what tenure's table says of resources as Direct3D 12 describes them.
+//! Known faults of drivers: tenure's table applied to Direct3D 12's descriptions of resources.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,9 +27,9 @@ pub(super) struct Faults {
     alone: [bool; 3],
 }
 
-/// A resource with what is done because of the driver.
+/// A resource with the workarounds for the driver.
 pub(super) struct Treated {
-    /// As it is to be created.
+    /// The description to create it with.
     pub(super) desc: D3D12_RESOURCE_DESC,
     actions: Actions,
 }
@@ -55,7 +55,7 @@ impl Treated {
 }
 
 impl Faults {
-    /// Those of the device's driver; none where DXGI does not know the adapter.
+    /// The faults of the device's driver; none if DXGI does not know the adapter.
     pub(super) fn of(device: &ID3D12Device) -> Self {
         Self::new(workarounds(device))
     }
@@ -72,13 +72,13 @@ impl Faults {
         Self { alone: [buffer, target || depth, other], workarounds }
     }
 
-    /// Whether what is placed in an allocation of this category may have to be alone in its heap. What it will be
-    /// is not known.
+    /// Whether resources in an allocation of this category may require a dedicated heap. The actual resource is
+    /// unknown here.
     pub(super) const fn wants_alone(&self, category: ResourceCategory) -> bool {
         self.alone[category as usize]
     }
 
-    /// What is done to a resource.
+    /// The workarounds for a resource.
     pub(super) fn treat(&self, desc: &D3D12_RESOURCE_DESC) -> Treated {
         if self.workarounds.faults().is_empty() {
             return Treated { desc: *desc, actions: Actions::empty() };
@@ -94,7 +94,7 @@ impl Faults {
     }
 }
 
-/// What a resource is to be asked about as, so that there is memory for what the driver forgets.
+/// The description to query for a resource, so that the requirements include the memory that the driver forgets.
 pub(super) fn with_spare_layers(device: &ID3D12Device, desc: &D3D12_RESOURCE_DESC) -> D3D12_RESOURCE_DESC {
     let can_be_concerned = desc.DepthOrArraySize > 1
         && desc.Dimension != D3D12_RESOURCE_DIMENSION_BUFFER
@@ -102,7 +102,7 @@ pub(super) fn with_spare_layers(device: &ID3D12Device, desc: &D3D12_RESOURCE_DES
     if can_be_concerned { Faults::of(device).treat(desc).desc } else { *desc }
 }
 
-/// The rows of the table for a device's adapter, which is asked once.
+/// The rows of the table for a device's adapter, which is queried once.
 fn workarounds(device: &ID3D12Device) -> Arc<Workarounds> {
     type Known = Vec<((u32, i32), Arc<Workarounds>)>;
     static KNOWN: Mutex<Known> = Mutex::new(Vec::new());
@@ -121,9 +121,9 @@ fn workarounds(device: &ID3D12Device) -> Arc<Workarounds> {
     found
 }
 
-/// What the table tells adapters apart by; `None` where DXGI does not know the adapter.
+/// The adapter's id for the table; `None` if DXGI does not know the adapter.
 pub(super) fn adapter(device: &ID3D12Device) -> Option<AdapterId> {
-    // SAFETY: plain questions; what they answer is owned, and the identifier outlives the call.
+    // SAFETY: plain queries; their results are owned, and the identifier outlives the call.
     let (adapter, version) = unsafe {
         let factory: IDXGIFactory4 = CreateDXGIFactory1().ok()?;
         let adapter: IDXGIAdapter1 = factory.EnumAdapterByLuid(device.GetAdapterLuid()).ok()?;
@@ -141,7 +141,7 @@ pub(super) fn adapter(device: &ID3D12Device) -> Option<AdapterId> {
     Some(AdapterId { vendor: desc.VendorId, device: desc.DeviceId, driver, windows_build: windows_build() })
 }
 
-/// The build of Windows, whatever version the program says that it was made for.
+/// The build of Windows, independent of the version that the program's manifest declares.
 fn windows_build() -> Option<u32> {
     let size = u32::try_from(size_of::<OSVERSIONINFOW>()).ok()?;
     let mut version = OSVERSIONINFOW { dwOSVersionInfoSize: size, ..Default::default() };
@@ -150,7 +150,8 @@ fn windows_build() -> Option<u32> {
     Some(version.dwBuildNumber)
 }
 
-/// The resource as the table knows resources. Whether copies write to it is not said, so they may.
+/// Converts a resource for the table. Copies are assumed to write to it, because the description does not exclude
+/// that.
 fn described(desc: &D3D12_RESOURCE_DESC) -> ResourceDesc {
     if desc.Dimension == D3D12_RESOURCE_DIMENSION_BUFFER {
         return ResourceDesc::Buffer(BufferInfo { size: desc.Width, usage: Usage::COPY_DST });
@@ -167,7 +168,7 @@ fn described(desc: &D3D12_RESOURCE_DESC) -> ResourceDesc {
         D3D12_RESOURCE_DIMENSION_TEXTURE3D => TextureDesc::d3(width, height, depth_or_layers, format, usage),
         _ => TextureDesc::d2(width, height, format, usage),
     };
-    // None are all that there can be.
+    // 0 mips means the full chain.
     let mips = if desc.MipLevels == 0 {
         u32::BITS - (width | height).leading_zeros()
     } else {
@@ -177,7 +178,7 @@ fn described(desc: &D3D12_RESOURCE_DESC) -> ResourceDesc {
     ResourceDesc::Texture(TextureInfo { usage, depth_or_layers, mips, samples, ..shape.info })
 }
 
-/// A format that is as much of a depth format and has as large blocks, by the number of `DXGI_FORMAT`.
+/// A format with the same block size, depth or not, by the number of `DXGI_FORMAT`.
 const fn format(number: i32, is_depth_stencil: bool) -> Format {
     match number {
         44..=47 if is_depth_stencil => Format::D24UnormS8Uint,

@@ -1,5 +1,5 @@
-//! Allocators on a device whose driver is taken to have known faults. The tests need a device, and fail without one:
-//! `cargo xtask test d3d12` runs them in the device lab.
+//! Allocators on a device whose driver is assumed to have known faults. The tests need a device, and fail without
+//! one: `cargo xtask test d3d12` runs them in the device lab.
 
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, LazyLock};
@@ -19,8 +19,8 @@ use windows::Win32::Graphics::Dxgi::Common::{
 use super::*;
 use crate::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
 
-/// Calls something on a thread that never ends: Wine's window driver connects each thread that asks DXGI for
-/// anything to the display, and threads that end afterwards may take the process with them.
+/// Runs a function on a thread that never ends: Wine's window driver connects each thread that calls DXGI to the
+/// display, and threads that end afterwards may crash the process.
 fn call<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> T {
     type Job = Box<dyn FnOnce() + Send>;
     static CALLER: LazyLock<Sender<Job>> = LazyLock::new(|| {
@@ -101,7 +101,7 @@ fn placed<'a>(resource_desc: &'a D3D12_RESOURCE_DESC, location: MemoryLocation) 
     }
 }
 
-/// Iris Xe: what was to be placed is committed, and allocations share no heap.
+/// Iris Xe: resources to be placed are committed, and allocations share no heap.
 #[test]
 fn what_must_not_be_placed_is_committed() {
     let mut allocator = allocator(0x46a6, NEWEST);
@@ -135,7 +135,7 @@ fn what_must_not_be_placed_is_committed() {
     assert_eq!(allocator.capacity(), 0, "such heaps go at once");
 }
 
-/// Gen 12 before the driver was repaired: there is memory for as many layers as the driver should have counted.
+/// Gen 12 before the driver's fix: there is memory for the number of layers that the driver should have counted.
 #[test]
 fn arrays_have_spare_layers() {
     let narrow = texture(1, 1024, 64);

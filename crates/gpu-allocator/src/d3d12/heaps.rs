@@ -25,22 +25,22 @@ use super::faults::Faults;
 use crate::engine::MemoryCount;
 use crate::{AllocationError, MemoryLocation, Result};
 
-/// Bytes of the largest heap that is asked for; the runtime refuses earlier.
+/// The largest heap to request, in bytes; the runtime refuses large heaps well below that.
 const MAX_HEAP: u64 = 1 << 40;
 
-/// Memory types: what the GPU alone uses, what the CPU writes, what it reads.
+/// Memory types: for the GPU only, for writes by the CPU, for reads by the CPU.
 pub(super) const GPU_ONLY: MemoryTypeId = MemoryTypeId(0);
 const CPU_TO_GPU: MemoryTypeId = MemoryTypeId(1);
 const GPU_TO_CPU: MemoryTypeId = MemoryTypeId(2);
 
-/// A heap, and what it counts as.
+/// A heap, and the memory type and size that it counts with.
 pub(super) struct Heap {
     pub(super) raw: ID3D12Heap,
     memory: MemoryTypeId,
     size: u64,
 }
 
-// SAFETY: Direct3D 12 lets any thread use heaps, several at a time. `windows` 0.59 alone does not say so.
+// SAFETY: Direct3D 12 allows any thread to use heaps, several at a time. Only `windows` 0.59 does not declare it.
 unsafe impl Send for Heap {}
 // SAFETY: as above.
 unsafe impl Sync for Heap {}
@@ -51,19 +51,19 @@ pub(super) struct Heaps {
     is_tier_1: bool,
     count: MemoryCount,
     faults: Faults,
-    /// `None` where DXGI reports no budget; then `count` answers.
+    /// `None` if DXGI reports no budget; then `count` is used.
     budget: Option<Budget>,
     device: ID3D12Device,
 }
 
-// SAFETY: Direct3D 12 lets any thread use devices, and DXGI adapters, several at a time. `windows` 0.59
-// alone does not say so.
+// SAFETY: Direct3D 12 allows any thread to use devices, and DXGI adapters, several at a time. Only `windows` 0.59
+// does not declare it.
 unsafe impl Send for Heaps {}
 // SAFETY: as above.
 unsafe impl Sync for Heaps {}
 
-/// The memory types for a location. Resources of one cannot live in another's: Windows pages default
-/// heaps out by itself when they do not fit.
+/// The memory types for a location. Resources of one cannot be in another's: Windows itself pages default heaps
+/// out if they do not fit.
 pub(super) const fn order(location: MemoryLocation) -> &'static [MemoryTypeId] {
     match location {
         MemoryLocation::Unknown => &[GPU_ONLY, CPU_TO_GPU, GPU_TO_CPU],
@@ -73,7 +73,7 @@ pub(super) const fn order(location: MemoryLocation) -> &'static [MemoryTypeId] {
     }
 }
 
-/// What the device says of a feature, in the structure that belongs to it.
+/// Queries a feature of the device, in its structure.
 fn query<T: Default>(device: &ID3D12Device, feature: D3D12_FEATURE) -> Result<T> {
     let mut data = T::default();
     let bytes = size_of::<T>() as u32;
@@ -102,7 +102,7 @@ impl Heaps {
     pub(super) fn new(device: ID3D12Device, faults: Faults) -> Result<Self> {
         let options: D3D12_FEATURE_DATA_D3D12_OPTIONS = query(&device, D3D12_FEATURE_D3D12_OPTIONS)?;
         let architecture: D3D12_FEATURE_DATA_ARCHITECTURE = query(&device, D3D12_FEATURE_ARCHITECTURE)?;
-        // Where the CPU and the GPU share their memory, Windows counts all of it as the GPU's own.
+        // If the CPU and the GPU share their memory, Windows counts all of it as the GPU's own.
         let beside = if architecture.UMA.as_bool() { 0 } else { 1 };
         let mapped = MemoryFlags::HOST_VISIBLE | MemoryFlags::HOST_COHERENT;
         let properties = HeapProperties {
@@ -135,7 +135,7 @@ impl Heaps {
         &self.faults
     }
 
-    /// What a heap must be able to hold.
+    /// The category of a heap for these resources.
     pub(super) const fn category(&self, category: ResourceCategory) -> HeapCategory {
         match (self.is_tier_1, category) {
             (false, _) => HeapCategory::Any,
@@ -145,7 +145,7 @@ impl Heaps {
         }
     }
 
-    /// What a failed call means.
+    /// Converts a failed call.
     pub(super) fn refusal(
         &self,
         call: &'static str,

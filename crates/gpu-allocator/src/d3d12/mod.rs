@@ -35,13 +35,13 @@ use crate::engine::Engine;
 use crate::recording::Told;
 use crate::{AllocationError, AllocatorReport, Result};
 
-/// Bytes in which ranges are counted; buffers are aligned to 64 KiB, and small textures to 4 KiB.
+/// The granularity of ranges in bytes; buffers are aligned to 64 KiB, and small textures to 4 KiB.
 const GRANULE: u64 = 256;
 
 /// Finds memory for placed resources. See the [crate's documentation](crate).
 ///
-/// Dropping it gives all heaps back; the log says what still lives in them. Heaps are counted by references: one goes
-/// with the last [`Allocation`] in it and the last resource that is placed in it.
+/// Dropping it releases all heaps; the log lists live allocations. Heaps are reference-counted: one is freed with
+/// the last [`Allocation`] in it and the last resource placed in it.
 pub struct Allocator {
     engine: Engine<Heaps>,
     committed: CommittedAllocationStatistics,
@@ -61,7 +61,7 @@ impl Allocator {
         &self.device
     }
 
-    /// Asks the device what it is, and for no memory yet.
+    /// Queries the device, but does not allocate memory yet.
     ///
     /// # Errors
     /// [`AllocationError::Internal`] when the device does not answer.
@@ -86,8 +86,8 @@ impl Allocator {
     ///
     /// # Errors
     /// [`AllocationError::OutOfMemory`] for every kind of shortage, after everything was tried;
-    /// [`AllocationError::InvalidAllocationCreateDesc`], also for what the runtime said of a resource that
-    /// it does not accept; [`AllocationError::Internal`] for a removed device.
+    /// [`AllocationError::InvalidAllocationCreateDesc`], also for the sizes of a resource that the runtime does
+    /// not accept; [`AllocationError::Internal`] for a removed device.
     pub fn allocate(&mut self, desc: &AllocationCreateDesc<'_>) -> Result<Allocation> {
         let AllocationCreateDesc { name, location, size, alignment, resource_category } = *desc;
         if size == 0 || !alignment.is_power_of_two() {
@@ -95,7 +95,7 @@ impl Allocator {
         }
         let category = self.engine.device().category(resource_category);
         let name = Name::from(Arc::from(name));
-        // As on Vulkan: each way has a request of its own.
+        // As on Vulkan: each path builds its own request.
         let memory = heaps::order(location);
         let shortage = ShortageRules::default();
         let request = || MemoryRequest { name, size, alignment, memory, category, shortage };
@@ -110,10 +110,10 @@ impl Allocator {
         Ok(Allocation::new(range, heap))
     }
 
-    /// Gives memory back, at once. Nothing is placed in it any more that is used.
+    /// Frees memory, immediately. Resources placed in it must no longer be in use.
     ///
     /// # Errors
-    /// [`AllocationError::Internal`] when it is another allocator's; nothing was changed then.
+    /// [`AllocationError::Internal`] if it is another allocator's; nothing was changed then.
     #[allow(clippy::needless_pass_by_value, reason = "what is freed is gone")]
     pub fn free(&mut self, allocation: Allocation) -> Result<()> {
         self.engine.free(Some(allocation.range()))
@@ -122,12 +122,12 @@ impl Allocator {
     /// Gives an allocation another name.
     ///
     /// # Errors
-    /// [`AllocationError::Internal`] when it is another allocator's.
+    /// [`AllocationError::Internal`] if it is another allocator's.
     pub fn rename_allocation(&mut self, allocation: &mut Allocation, name: &str) -> Result<()> {
         self.engine.rename(Some(allocation.range()), Name::from(Arc::from(name)))
     }
 
-    /// Logs what lives.
+    /// Logs live allocations.
     pub fn report_memory_leaks(&self, log_level: log::Level) {
         self.engine.report_leaks(log_level);
         let CommittedAllocationStatistics { num_allocations, total_size } = self.committed;
@@ -136,7 +136,7 @@ impl Allocator {
         }
     }
 
-    /// Everything that it holds, but for committed resources.
+    /// All allocations, except for committed resources.
     pub fn generate_report(&self) -> AllocatorReport {
         self.engine.report()
     }
@@ -146,9 +146,9 @@ impl Allocator {
         self.engine.capacity()
     }
 
-    /// Allocations ever that went to other memory than the preferred, because the driver refused that: to the
-    /// system's instead of the card's, say, which the GPU reads more slowly. The original has an error there, and
-    /// no such method.
+    /// The total number of allocations that went to other memory than the preferred, because the driver refused
+    /// that: to system memory instead of video memory, for example, which the GPU reads more slowly. The original
+    /// has an error there, and no such method.
     pub fn spilled_allocations(&self) -> u64 {
         self.engine.totals().spilled
     }

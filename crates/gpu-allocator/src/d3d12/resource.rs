@@ -19,20 +19,20 @@ use crate::{AllocationError, MemoryLocation, Result};
 /// Resources that have their memory from the driver.
 #[derive(Debug)]
 pub struct CommittedAllocationStatistics {
-    /// How many live.
+    /// The number of live ones.
     pub num_allocations: usize,
     /// Their bytes.
     pub total_size: u64,
 }
 
-/// A resource with its memory, given back by [`Allocator::free_resource`].
+/// A resource with its memory, freed by [`Allocator::free_resource`].
 #[derive(Debug)]
 pub struct Resource {
     name: String,
     /// Its memory, unless it is committed.
     pub allocation: Option<Allocation>,
     resource: Option<ID3D12Resource>,
-    /// Who reads and writes it.
+    /// The access by CPU and GPU.
     pub memory_location: MemoryLocation,
     /// Bytes.
     pub size: u64,
@@ -44,7 +44,7 @@ impl Resource {
     /// The resource itself.
     ///
     /// # Panics
-    /// Never: only [`Allocator::free_resource`] takes it out, and nobody has the rest afterwards.
+    /// Never: only [`Allocator::free_resource`] takes it out, and consumes the `Resource`.
     pub fn resource(&self) -> &ID3D12Resource {
         let Some(resource) = &self.resource else { unreachable!("freeing takes the whole") };
         resource
@@ -64,14 +64,14 @@ impl Drop for Resource {
     }
 }
 
-/// How to create a resource, by what it begins as and what the device can do.
+/// How to create a resource, by its initial state or layout and the device's version.
 enum Way<'a> {
     State(&'a ID3D12Device, D3D12_RESOURCE_STATES),
     Layout(&'a ID3D12Device10, D3D12_BARRIER_LAYOUT, Option<&'a [DXGI_FORMAT]>),
 }
 
 /// # Errors
-/// What the original says, but before anything is made.
+/// The original's errors, but before anything is created.
 fn way<'a>(device: &'a ID3D12DeviceVersion, desc: &ResourceCreateDesc<'a>) -> Result<Way<'a>> {
     use ResourceStateOrBarrierLayout::{BarrierLayout, ResourceState};
     let formats = desc.castable_formats;
@@ -111,7 +111,7 @@ fn desc1(desc: &D3D12_RESOURCE_DESC) -> D3D12_RESOURCE_DESC1 {
     }
 }
 
-/// What a resource needs.
+/// The requirements of a resource.
 fn needs(device: &ID3D12DeviceVersion, desc: &ResourceCreateDesc<'_>) -> D3D12_RESOURCE_ALLOCATION_INFO {
     let ID3D12DeviceVersion::Device12(device) = device else {
         // SAFETY: a plain question about a description that outlives the call.
@@ -140,17 +140,17 @@ fn pointer(clear: Option<&D3D12_CLEAR_VALUE>) -> Option<*const D3D12_CLEAR_VALUE
 }
 
 impl Allocator {
-    /// Creates a resource, to be given back by [`free_resource`](Self::free_resource).
+    /// Creates a resource, to be freed by [`free_resource`](Self::free_resource).
     ///
     /// Known faults of drivers are avoided: see the [crate's documentation](crate). So a placed resource may be
-    /// committed after all ([`Resource::allocation`] is `None` then), and an array may have more layers than it was to
-    /// have, which nothing should use.
+    /// committed nevertheless ([`Resource::allocation`] is `None` then), and an array may have additional layers,
+    /// which should not be used.
     ///
     /// # Errors
-    /// As [`allocate`](Self::allocate), and for an initial layout or castable formats that the device does
-    /// not take. Nothing is left then.
+    /// As [`allocate`](Self::allocate), and for an initial layout or castable formats that the device does not
+    /// support. Then nothing was created.
     pub fn create_resource(&mut self, desc: &ResourceCreateDesc<'_>) -> Result<Resource> {
-        // Asked first, so that nothing has to be undone.
+        // Checked first, so that nothing has to be undone.
         way(&self.device, desc)?;
         let treated = self.engine.device().faults().treat(desc.resource_desc);
         let clear_value = desc.clear_value.filter(|_| treated.takes_clear_value());
@@ -165,7 +165,7 @@ impl Allocator {
         }
     }
 
-    /// Commits what the driver must not place, in the first memory that has room.
+    /// Commits a resource that the driver must not place, in the first memory type that accepts it.
     fn create_alone(
         &mut self,
         desc: &ResourceCreateDesc<'_>,
@@ -194,7 +194,7 @@ impl Allocator {
         let clear = pointer(desc.clear_value);
         let mut made: Option<ID3D12Resource> = None;
         let answer = match way(&self.device, desc)? {
-            // SAFETY: what is pointed to outlives the call.
+            // SAFETY: all pointers are to data that outlives the call.
             Way::State(device, state) => unsafe {
                 let raw: *const D3D12_RESOURCE_DESC = desc.resource_desc;
                 device.CreateCommittedResource(heap_properties, heap_flags, raw, state, clear, &mut made)
@@ -260,11 +260,11 @@ impl Allocator {
 
     fn place(&self, desc: &ResourceCreateDesc<'_>, allocation: &Allocation) -> Result<ID3D12Resource> {
         let clear = pointer(desc.clear_value);
-        // SAFETY: the resource is placed where the allocation lies, and goes before it.
+        // SAFETY: the resource is placed in the allocation's range, and released before it.
         let (heap, offset) = (unsafe { allocation.heap() }, allocation.offset());
         let mut made: Option<ID3D12Resource> = None;
         let answer = match way(&self.device, desc)? {
-            // SAFETY: what is pointed to outlives the call.
+            // SAFETY: all pointers are to data that outlives the call.
             Way::State(device, state) => unsafe {
                 let raw: *const D3D12_RESOURCE_DESC = desc.resource_desc;
                 device.CreatePlacedResource(heap, offset, raw, state, clear, &mut made)
@@ -288,7 +288,7 @@ impl Allocator {
         self.made("creating a placed resource", answer, made, allocation.size())
     }
 
-    /// What the driver made, or why not.
+    /// The object that the driver made, or the error.
     fn made(
         &self,
         call: &'static str,
@@ -308,7 +308,7 @@ impl Allocator {
         made.ok_or_else(|| AllocationError::Internal(format!("{call}: the driver made none")))
     }
 
-    /// Releases a resource and gives its memory back.
+    /// Releases a resource and frees its memory.
     ///
     /// # Errors
     /// As [`free`](Self::free).

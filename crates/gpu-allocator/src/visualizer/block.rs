@@ -1,11 +1,11 @@
-//! The map of a block: rows of as many bytes as the user chooses.
+//! The map of a block, with a row width in bytes that the user chooses.
 
 use egui::{Color32, DragValue, Pos2, Rect, Response, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
 
 use super::ColorScheme;
 use super::memory::{BlockView, LiveView};
 
-/// What a map remembers.
+/// The state of a map between frames.
 pub(crate) struct BlockMap {
     /// Bytes of a row.
     width: u64,
@@ -77,7 +77,7 @@ impl Row<'_> {
         self.from.saturating_add(self.width).min(self.block.size)
     }
 
-    /// How much of a full row is to the left of a byte.
+    /// The part of a full row to the left of a byte.
     fn share(&self, byte: u64) -> f32 {
         (byte.saturating_sub(self.from) as f64 / self.width as f64) as f32
     }
@@ -95,7 +95,7 @@ impl Row<'_> {
                 break;
             }
             let (left, right) = (x(found.offset.max(self.from)), x(end(found)));
-            // What shares a pixel with its predecessor is not seen.
+            // An allocation within the same pixel as its predecessor is invisible.
             if right - drawn_to < 0.5 {
                 continue;
             }
@@ -107,7 +107,7 @@ impl Row<'_> {
         response
     }
 
-    /// The first allocation that ends after a byte, by its place among those of the block.
+    /// The first allocation that ends after a byte, by its index in the block.
     fn first_after(&self, byte: u64) -> usize {
         self.block.allocations.partition_point(|found| end(found) <= byte)
     }

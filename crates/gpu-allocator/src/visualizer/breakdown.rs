@@ -1,4 +1,4 @@
-//! The table of what lives.
+//! The table of live allocations.
 
 use egui::{Align, Layout, ScrollArea, Ui, vec2};
 
@@ -16,7 +16,7 @@ enum Column {
 const COLUMNS: [(Column, &str, f32); 3] =
     [(Column::Serial, "Idx", 60.0), (Column::Name, "Name", 300.0), (Column::Size, "Size", 90.0)];
 
-/// What the table remembers.
+/// The state of the table between frames.
 #[derive(Default)]
 pub(crate) struct Breakdown {
     filter: String,
@@ -44,13 +44,13 @@ impl Breakdown {
         });
         let height = ui.text_style_height(&egui::TextStyle::Body);
         ScrollArea::vertical().id_source("breakdown").show_rows(ui, height, shown.len(), |ui, range| {
-            // Rows are as high as the area was told.
+            // Rows have the height given to the scroll area.
             ui.spacing_mut().interact_size.y = height;
             shown.get(range).into_iter().flatten().for_each(|found| row(ui, found, height));
         });
     }
 
-    /// What the filter leaves, in order.
+    /// The allocations that pass the filter, in order.
     fn rows<'a>(&self, memory: &'a Memory) -> Vec<&'a LiveView> {
         let filter = self.filter.to_lowercase();
         let all = memory.types.iter().flat_map(|found| &found.blocks).flat_map(|block| &block.allocations);

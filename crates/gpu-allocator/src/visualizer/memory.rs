@@ -1,4 +1,4 @@
-//! What there is to draw.
+//! The data to draw.
 
 use std::backtrace::Backtrace;
 use std::num::NonZeroU64;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tenure_heap::MemoryBlockId;
 
-/// An allocation that lives.
+/// A live allocation.
 pub(crate) struct LiveView {
     pub(crate) name: String,
     pub(crate) serial: NonZeroU64,
@@ -15,7 +15,7 @@ pub(crate) struct LiveView {
     /// Bytes.
     pub(crate) size: u64,
     pub(crate) is_linear: bool,
-    /// Where it was allocated, if that is kept; its text takes long to make.
+    /// The stack of its allocation, if kept; converting it to text is slow.
     pub(crate) trace: Option<Arc<Backtrace>>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct BlockView {
 }
 
 impl BlockView {
-    /// Bytes that live.
+    /// Bytes of live allocations.
     pub(crate) fn allocated(&self) -> u64 {
         self.allocations.iter().map(|found| found.size).sum()
     }
@@ -38,14 +38,14 @@ impl BlockView {
 
 /// A memory type and its blocks.
 pub(crate) struct MemoryTypeView {
-    /// What it is, a line each.
+    /// Its properties, a line each.
     pub(crate) lines: Vec<String>,
     pub(crate) blocks: Vec<BlockView>,
 }
 
-/// What an allocator holds.
+/// An allocator's content.
 pub(crate) struct Memory {
-    /// What holds for all of it, a line each.
+    /// Its overall properties, a line each.
     pub(crate) lines: Vec<String>,
     /// Each memory heap in a line.
     pub(crate) heaps: Vec<String>,

@@ -1,4 +1,4 @@
-//! What an allocator holds, drawn with `egui` 0.24 to 0.27. Each API has an `AllocatorVisualizer`.
+//! An allocator's content, drawn with `egui` 0.24 to 0.27. Each API has an `AllocatorVisualizer`.
 
 mod block;
 mod breakdown;
@@ -38,12 +38,12 @@ impl Default for ColorScheme {
     }
 }
 
-/// The visualizer of an API, whose `Allocator` says with `visualized` what it holds.
+/// The visualizer of an API, whose `Allocator` lists its content by `visualized`.
 macro_rules! allocator_visualizer {
     () => {
-        /// Draws what an allocator holds with `egui`.
+        /// Draws an allocator's content with `egui`.
         ///
-        /// Each call takes down what lives anew, in O(n log n): some milliseconds for 10,000 allocations.
+        /// Each call collects the live allocations anew, in O(n log n): some milliseconds for 10,000 allocations.
         pub struct AllocatorVisualizer {
             windows: $crate::visualizer::Windows,
         }
@@ -89,7 +89,7 @@ macro_rules! allocator_visualizer {
                 }
             }
 
-            /// Draws a table of what lives, to sort and to search.
+            /// Draws a table of live allocations, to sort and to search.
             pub fn render_breakdown_ui(&mut self, ui: &mut egui::Ui, allocator: &Allocator) {
                 self.windows.breakdown(ui, &allocator.visualized());
             }

@@ -1,4 +1,4 @@
-//! The parts of a visualizer, and what they remember from frame to frame.
+//! The parts of a visualizer, and their state between frames.
 
 use egui::{CollapsingHeader, Context, Ui};
 use tenure_heap::MemoryBlockId;
@@ -45,7 +45,7 @@ impl Windows {
         ui.collapsing(format!("Memory Types: ({} types)", memory.types.len()), |ui| {
             for (index, found) in memory.types.iter().enumerate() {
                 let title = format!("Type: {index} ({} blocks)", found.blocks.len());
-                // Its title changes with what lives: what is unfolded stays so.
+                // The title changes with the number of blocks; the id keeps it unfolded.
                 let header = CollapsingHeader::new(title).id_source(index);
                 header.show(ui, |ui| self.memory_type(ui, index, found));
             }

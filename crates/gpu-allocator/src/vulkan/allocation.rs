@@ -14,19 +14,19 @@ use super::heaps::{Address, Mapping};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MappedPtr(pub(super) NonNull<c_void>);
 
-// SAFETY: it is an address; what is done with the memory behind it from several threads is the business
-// of whoever does it, in unsafe code or through a unique reference to the allocation.
+// SAFETY: it is an address; concurrent access to the memory behind it needs unsafe code, or a unique reference to
+// the allocation, whose users must synchronise it.
 unsafe impl Send for MappedPtr {}
-// SAFETY: as above; sharing the address changes nothing.
+// SAFETY: as above; sharing the address makes no difference.
 unsafe impl Sync for MappedPtr {}
 
-/// A piece of device memory, given back by [`Allocator::free`](super::Allocator::free). One that is
-/// dropped without stays allocated, and is reported as a leak.
+/// A range of device memory, freed by [`Allocator::free`](super::Allocator::free). Dropping it instead leaves it
+/// allocated, and it is reported as a leak.
 ///
-/// One that outlives its allocator keeps its mapped bytes: the memory in which they lie is not freed, but by the
-/// driver when the device is destroyed. (The original frees it, and leaves the slices dangling.)
+/// An allocation that outlives its allocator keeps its mapped bytes: their memory is only freed by the driver
+/// when the device is destroyed. (The original frees it, and leaves the slices dangling.)
 ///
-/// Null ([`Default`]) is none.
+/// [`Default`] is the null allocation.
 #[derive(Debug)]
 pub struct Allocation {
     range: Option<MemoryRange>,
@@ -36,7 +36,7 @@ pub struct Allocation {
     properties: vk::MemoryPropertyFlags,
 }
 
-/// The address of the allocation's bytes, and what keeps them mapped.
+/// The address of the allocation's bytes, and the mapping that keeps them mapped.
 #[derive(Debug)]
 struct Mapped {
     address: MappedPtr,
@@ -65,7 +65,7 @@ impl Allocation {
     ) -> Self {
         let at_offset = |mapping: Mapping| {
             let offset = usize::try_from(range.offset()).ok()?;
-            // SAFETY: the range lies within the heap, all of which is mapped from `base` on.
+            // SAFETY: the range lies within the heap, which is mapped as a whole from `base` on.
             let address = unsafe { mapping.base.0.as_ptr().cast::<u8>().add(offset) };
             let address = NonNull::new(address.cast()).map(MappedPtr)?;
             Some(Mapped { address, _mapping: mapping })
@@ -78,13 +78,13 @@ impl Allocation {
         self.range.as_ref()
     }
 
-    /// The range alone: the memory may be freed with it.
+    /// Only the range: the memory may be freed with it.
     #[inline]
     pub(super) fn into_range(self) -> Option<MemoryRange> {
         self.range
     }
 
-    /// The address of its bytes; `None` for memory that the CPU does not see.
+    /// The address of its bytes; `None` for memory that is not host-visible.
     fn address(&self) -> Option<NonNull<c_void>> {
         self.mapped.as_ref().map(|mapped| mapped.address.0)
     }
@@ -98,7 +98,7 @@ impl Allocation {
         Some(MappedAllocationSlab { base: self.address()?.as_ptr().cast(), size, borrowed: PhantomData })
     }
 
-    /// A number that no other allocation of the allocator has or had; `None` for null.
+    /// A number that is unique among all allocations of the allocator, past ones included; `None` for null.
     pub fn chunk_id(&self) -> Option<NonZeroU64> {
         self.range.as_ref().map(MemoryRange::serial)
     }
@@ -117,7 +117,7 @@ impl Allocation {
         self.memory
     }
 
-    /// True when the memory is for this allocation alone.
+    /// True if the memory is dedicated to this allocation.
     pub fn is_dedicated(&self) -> bool {
         self.range.as_ref().is_some_and(MemoryRange::is_dedicated)
     }
@@ -132,20 +132,21 @@ impl Allocation {
         self.size
     }
 
-    /// The address of the allocation's first byte; `None` for memory that the CPU does not see.
+    /// The address of the allocation's first byte; `None` for memory that is not host-visible.
     pub fn mapped_ptr(&self) -> Option<NonNull<c_void>> {
         self.address()
     }
 
-    /// The allocation's bytes; `None` for memory that the CPU does not see.
+    /// The allocation's bytes; `None` for memory that is not host-visible.
     pub fn mapped_slice(&self) -> Option<&[u8]> {
         let size = usize::try_from(self.size).ok()?;
-        // SAFETY: so many bytes are mapped from there on for as long as the allocation lives, which the
-        // slice borrows and which keeps them mapped, whatever becomes of the allocator. What the GPU writes meanwhile is the caller's business, as in the original.
+        // SAFETY: this number of bytes is mapped from there on for the lifetime of the allocation, which the
+        // slice borrows and which keeps them mapped even if the allocator is dropped. As in the original, the
+        // caller must synchronise with writes of the GPU.
         self.address().map(|address| unsafe { core::slice::from_raw_parts(address.as_ptr().cast(), size) })
     }
 
-    /// The allocation's bytes, to be written; `None` for memory that the CPU does not see.
+    /// The allocation's bytes, for writing; `None` for memory that is not host-visible.
     pub fn mapped_slice_mut(&mut self) -> Option<&mut [u8]> {
         let size = usize::try_from(self.size).ok()?;
         // SAFETY: as in `mapped_slice`, and the borrow is unique.
@@ -153,7 +154,7 @@ impl Allocation {
             .map(|address| unsafe { core::slice::from_raw_parts_mut(address.as_ptr().cast(), size) })
     }
 
-    /// True for none.
+    /// True for the null allocation.
     pub fn is_null(&self) -> bool {
         self.range.is_none()
     }
@@ -184,8 +185,8 @@ unsafe impl presser::Slab for MappedAllocationSlab<'_> {
 
 /// # Panics
 /// For memory that is not mapped: see [`Allocation::try_as_mapped_slab`].
-// SAFETY: `size` bytes from the mapped address on belong to the allocation; what is not mapped, or larger
-// than `isize::MAX`, panics instead of answering.
+// SAFETY: `size` bytes from the mapped address on belong to the allocation; allocations that are not mapped, or
+// larger than `isize::MAX`, panic instead of answering.
 unsafe impl presser::Slab for Allocation {
     fn base_ptr(&self) -> *const u8 {
         self.slab_base()

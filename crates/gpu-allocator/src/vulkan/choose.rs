@@ -1,4 +1,4 @@
-//! Which memory types to try for an allocation, and how it must lie.
+//! The choice of memory types, category and alignment for an allocation.
 
 use ash::vk;
 use smallvec::SmallVec;
@@ -11,17 +11,17 @@ use crate::{AllocationError, MemoryLocation, Result};
 /// above it they part.
 const LARGEST_PADDING: u64 = 1 << 10;
 
-/// Memory types, best first; as many as Vulkan allows without an allocation.
+/// Memory types, best first; with inline space for all memory types of Vulkan.
 pub(super) type Types = SmallVec<[MemoryTypeId; vk::MAX_MEMORY_TYPES]>;
 
-/// What a device offers to choose from.
+/// A device's memory types to choose from.
 pub(super) struct Chooser {
     orders: Orders,
     /// Bytes; a power of two.
     granularity: u64,
 }
 
-/// What to ask the pools for.
+/// The parameters of the request to the pools.
 pub(super) struct Choice<'a> {
     pub(super) memory: &'a [MemoryTypeId],
     pub(super) category: HeapCategory,
@@ -35,7 +35,7 @@ impl Chooser {
         Self { orders: Orders::new(types), granularity }
     }
 
-    /// `room` is for memory types that have to be picked out.
+    /// `room` is for a filtered list of memory types.
     #[inline(always)]
     pub(super) fn choose<'a>(
         &'a self,
@@ -66,7 +66,7 @@ impl Chooser {
     }
 }
 
-/// Flags that a memory type has for a purpose that nobody asked for.
+/// Flags of memory types for special purposes, which are never chosen.
 const SPECIAL: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
     vk::MemoryPropertyFlags::PROTECTED.as_raw()
         | vk::MemoryPropertyFlags::DEVICE_COHERENT_AMD.as_raw()
@@ -99,7 +99,7 @@ impl Orders {
         }
     }
 
-    /// Those that a resource allows, by its `memoryTypeBits`.
+    /// The memory types that a resource allows, by its `memoryTypeBits`.
     #[inline(always)]
     fn allowed<'a>(&'a self, location: MemoryLocation, bits: u32, room: &'a mut Types) -> &'a [MemoryTypeId] {
         let order = match location {
@@ -117,8 +117,8 @@ impl Orders {
     }
 }
 
-/// The memory types to try: those with all flags that are preferred, then those with all that are
-/// required; each in the driver's order, by which it ranks them.
+/// The memory types to try: first types with all preferred flags, then types with all required flags; each in the
+/// driver's order, by which it ranks them.
 ///
 /// The first is the one that the original would use, because programs predict it.
 fn order(types: &[vk::MemoryType], location: MemoryLocation) -> Order {
@@ -131,7 +131,7 @@ fn order(types: &[vk::MemoryType], location: MemoryLocation) -> Order {
         MemoryLocation::Unknown => (Flags::empty(), Flags::empty()),
     };
     let may_be = |flags: Flags| flags.contains(required) && !flags.intersects(SPECIAL);
-    // No more than the bits of a resource's requirements can name.
+    // At most the number of bits in a resource's requirements.
     let mut order: Vec<(bool, bool, MemoryTypeId)> = (0..32_u8)
         .zip(types)
         .filter(|(_, found)| may_be(found.property_flags))

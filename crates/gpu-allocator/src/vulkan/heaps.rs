@@ -1,4 +1,4 @@
-//! Heaps: `vkAllocateMemory` and what goes with it.
+//! Heaps: `vkAllocateMemory` with its extension structures.
 
 use core::ptr::NonNull;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ pub(super) struct Heap {
     size: u64,
 }
 
-/// Where a heap is, for the driver and for the CPU.
+/// The driver's handle and the CPU address of a heap.
 #[derive(Clone, Debug)]
 pub(super) struct Address {
     pub(super) memory: vk::DeviceMemory,
     pub(super) mapped: Option<Mapping>,
 }
 
-/// Where the memory of a heap is mapped. The heap has one, and so has each allocation in it: slices of the memory
-/// borrow the allocation, not the allocator, so that memory is not freed while an allocation has one.
+/// The mapping of a heap's memory. The heap has a reference, and so has each allocation in it: slices of the
+/// memory borrow the allocation, not the allocator, so that memory is not freed while an allocation has one.
 #[derive(Clone, Debug)]
 pub(super) struct Mapping {
     pub(super) base: MappedPtr,
@@ -38,7 +38,8 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// Lets go; true when nobody else has one of this heap. Whatever others did with the memory has happened before then.
+    /// Drops it; true if it was the last mapping of this heap. All accesses through the other mappings happened
+    /// before then.
     fn let_go(self) -> bool {
         Arc::into_inner(self.users).is_some()
     }
@@ -51,7 +52,7 @@ impl Heap {
     }
 }
 
-/// Whose alone memory is.
+/// The resource of dedicated memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Dedicated {
     No,
@@ -69,7 +70,7 @@ pub(super) struct Heaps {
     /// Bytes; a power of two.
     granularity: u64,
     has_addresses: bool,
-    /// The driver says what the OS grants.
+    /// The driver reports the OS budget.
     has_budget: bool,
     count: MemoryCount,
 }
@@ -116,7 +117,7 @@ impl Heaps {
         self.granularity
     }
 
-    /// What there is to choose from.
+    /// The memory types to choose from.
     pub(super) fn chooser(&self) -> Chooser {
         Chooser::new(self.memory.memory_types_as_slice(), self.granularity)
     }
@@ -155,7 +156,7 @@ impl Heaps {
         if let Some(owner) = &mut owner {
             info = info.push_next(owner);
         }
-        // SAFETY: the memory type is one of the device's, and what is chained outlives the call.
+        // SAFETY: the memory type is one of the device's, and the chained structures outlive the call.
         unsafe { self.device.allocate_memory(&info, None) }
             .map_err(|result| refusal("vkAllocateMemory", result, size, memory))
     }
@@ -176,24 +177,24 @@ impl Heaps {
                 Ok(Heap { address: Address { memory: taken, mapped: Some(mapping) }, kind, size })
             }
             Err(error) => {
-                // SAFETY: nobody has seen the memory. Freeing it unmaps it.
+                // SAFETY: the memory has not been used yet. Freeing it unmaps it.
                 unsafe { self.device.free_memory(taken, None) };
                 Err(error)
             }
         }
     }
 
-    /// What the OS grants and counts.
+    /// The OS budget and usage.
     fn granted(&self) -> Vec<HeapBudget> {
         let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
         let mut memory = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
-        // SAFETY: the adapter offers Vulkan 1.1 and the extension, and what is chained outlives the call.
+        // SAFETY: the adapter supports Vulkan 1.1 and the extension, and the chained structures outlive the call.
         unsafe { self.instance.get_physical_device_memory_properties2(self.physical_device, &mut memory) };
         let counted = self.count.budget(&self.properties);
         let reported = budget.heap_budget.into_iter().zip(budget.heap_usage);
         let budgets = counted.into_iter().zip(reported).map(|(counted, (budget, usage))| {
-            // The structure comes back as it was where the driver does not know it: on an instance of
-            // Vulkan 1.0 the loader asks by the older function.
+            // The structure is unchanged if the driver does not support it: on an instance of Vulkan 1.0 the
+            // loader calls the older function.
             if budget == 0 { counted } else { HeapBudget { budget, usage } }
         });
         budgets.collect()
@@ -212,8 +213,9 @@ impl HeapDevice for Heaps {
         self.allocate(desc, Dedicated::No)
     }
 
-    /// Leaves mapped memory to the driver while allocations in it are there, which the allocator's drop alone
-    /// comes upon. Nor do they free it later: the device may be destroyed by then, with all of its memory.
+    /// Leaves mapped memory with live allocations to the driver; only the allocator's drop reaches this case.
+    /// These allocations do not free it later either: the device may be destroyed by then, with all of its
+    /// memory.
     fn destroy_heap(&self, heap: Heap) {
         let Heap { address: Address { memory, mapped }, kind, size } = heap;
         if mapped.is_some_and(|mapping| !mapping.let_go()) {
@@ -222,7 +224,7 @@ impl HeapDevice for Heaps {
             );
             return;
         }
-        // SAFETY: the pools have let go of it, and nothing that has its address is left. Freeing memory unmaps it.
+        // SAFETY: the pools have released it, and no copies of its address are left. Freeing memory unmaps it.
         unsafe { self.device.free_memory(memory, None) };
         self.count.remove(&self.properties, kind, size);
     }
@@ -232,7 +234,7 @@ impl HeapDevice for Heaps {
     }
 }
 
-/// Whether the adapter says what the OS grants.
+/// Whether the adapter reports the OS budget.
 fn has_budget(instance: &ash::Instance, physical_device: vk::PhysicalDevice, api_version: u32) -> bool {
     if api_version < vk::API_VERSION_1_1 {
         return false;
@@ -245,7 +247,7 @@ fn has_budget(instance: &ash::Instance, physical_device: vk::PhysicalDevice, api
     extensions.is_ok_and(|extensions| extensions.iter().any(is_it))
 }
 
-/// What a driver's refusal means.
+/// Converts a driver's refusal.
 fn refusal(call: &'static str, result: vk::Result, requested: u64, memory: MemoryTypeId) -> HeapError {
     match result {
         vk::Result::ERROR_OUT_OF_DEVICE_MEMORY => HeapError::OutOfMemory { requested, memory },

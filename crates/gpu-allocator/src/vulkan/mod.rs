@@ -23,15 +23,15 @@ use crate::{
     AllocationError, AllocationSizes, AllocatorDebugSettings, AllocatorReport, MemoryLocation, Result,
 };
 
-/// Bytes in which ranges are counted.
+/// The granularity of ranges in bytes.
 const GRANULE: u64 = 16;
 
 /// Whether a resource shares its memory.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub enum AllocationScheme {
-    /// Memory for this buffer alone, which the driver is told.
+    /// Memory dedicated to this buffer, by Vulkan's dedicated allocation.
     DedicatedBuffer(vk::Buffer),
-    /// Memory for this image alone, which the driver is told.
+    /// Memory dedicated to this image, by Vulkan's dedicated allocation.
     DedicatedImage(vk::Image),
     /// As the allocator sees fit.
     GpuAllocatorManaged,
@@ -42,9 +42,9 @@ pub enum AllocationScheme {
 pub struct AllocationCreateDesc<'a> {
     /// For people: reports and leaks.
     pub name: &'a str,
-    /// What Vulkan says that the resource needs.
+    /// The resource's requirements, as Vulkan reports them.
     pub requirements: vk::MemoryRequirements,
-    /// Who reads and writes it.
+    /// The access by CPU and GPU.
     pub location: MemoryLocation,
     /// True for buffers and linear images, false for images with optimal tiling.
     pub linear: bool,
@@ -52,7 +52,7 @@ pub struct AllocationCreateDesc<'a> {
     pub allocation_scheme: AllocationScheme,
 }
 
-/// An allocator that is wanted. What is named here outlives it.
+/// The description of an allocator. Its handles must outlive the allocator.
 pub struct AllocatorCreateDesc {
     /// The instance.
     pub instance: ash::Instance,
@@ -60,7 +60,7 @@ pub struct AllocatorCreateDesc {
     pub device: ash::Device,
     /// The device's adapter.
     pub physical_device: vk::PhysicalDevice,
-    /// What is logged.
+    /// The log settings.
     pub debug_settings: AllocatorDebugSettings,
     /// Buffers have addresses: the device has the feature `bufferDeviceAddress`.
     pub buffer_device_address: bool,
@@ -70,8 +70,8 @@ pub struct AllocatorCreateDesc {
 
 /// Finds memory for buffers and images. See the [crate's documentation](crate).
 ///
-/// Dropping it gives all memory back; the log says what still lives in it. Mapped memory in which [`Allocation`]s
-/// are there stays mapped, so that their slices stay valid, and goes when the device is destroyed.
+/// Dropping it frees all memory; the log lists live allocations. Mapped memory with live [`Allocation`]s stays
+/// mapped, so that their slices stay valid, and is freed when the device is destroyed.
 pub struct Allocator {
     chooser: Chooser,
     engine: Engine<Heaps>,
@@ -84,7 +84,7 @@ impl fmt::Debug for Allocator {
 }
 
 impl Allocator {
-    /// Asks the driver for its tables, and for no memory yet.
+    /// Queries the driver's tables, but does not allocate memory yet.
     ///
     /// # Errors
     /// [`AllocationError::InvalidAllocatorCreateDesc`] for a null adapter, or tables that contradict
@@ -110,8 +110,8 @@ impl Allocator {
         let mut room = Types::new();
         let Choice { memory, category, size, alignment } = self.chooser.choose(desc, &mut room)?;
         let name = Name::from(Arc::from(desc.name));
-        // Each way has a request of its own: one that all share is built in memory and copied as a whole, for
-        // which a processor waits.
+        // Each path builds its own request: a shared one is built in memory and copied as a whole, which stalls
+        // the processor.
         let shortage = ShortageRules::default();
         let request = || MemoryRequest { name, size, alignment, memory, category, shortage };
         let vk::MemoryRequirements { size, alignment, .. } = desc.requirements;
@@ -132,7 +132,7 @@ impl Allocator {
     /// Gives memory back, at once. Nothing is bound to it any more that is used. Null is nothing to free.
     ///
     /// # Errors
-    /// [`AllocationError::Internal`] when it is another allocator's; nothing was changed then.
+    /// [`AllocationError::Internal`] if it is another allocator's; nothing was changed then.
     pub fn free(&mut self, allocation: Allocation) -> Result<()> {
         self.engine.free(allocation.into_range().as_ref())
     }
@@ -140,12 +140,12 @@ impl Allocator {
     /// Gives an allocation another name.
     ///
     /// # Errors
-    /// [`AllocationError::Internal`] when it is another allocator's.
+    /// [`AllocationError::Internal`] if it is another allocator's.
     pub fn rename_allocation(&mut self, allocation: &mut Allocation, name: &str) -> Result<()> {
         self.engine.rename(allocation.range(), Name::from(Arc::from(name)))
     }
 
-    /// Logs what lives.
+    /// Logs live allocations.
     pub fn report_memory_leaks(&self, log_level: log::Level) {
         self.engine.report_leaks(log_level);
     }
@@ -160,9 +160,9 @@ impl Allocator {
         self.engine.capacity()
     }
 
-    /// Allocations ever that went to other memory than the preferred, because the driver refused that: to the
-    /// system's instead of the card's, say, which the GPU reads more slowly. The original has an error there, and
-    /// no such method.
+    /// The total number of allocations that went to other memory than the preferred, because the driver refused
+    /// that: to system memory instead of video memory, for example, which the GPU reads more slowly. The original
+    /// has an error there, and no such method.
     pub fn spilled_allocations(&self) -> u64 {
         self.engine.totals().spilled
     }
@@ -173,7 +173,7 @@ impl Allocator {
     }
 }
 
-/// Memory of its own, of exactly the size that the driver asks for.
+/// Dedicated memory, of exactly the required size.
 #[cold]
 fn allocate_dedicated(
     engine: &mut Engine<Heaps>,

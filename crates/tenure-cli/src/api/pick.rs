@@ -3,7 +3,7 @@
 use crate::args::Pick;
 
 impl Pick {
-    /// The index of the chosen adapter among those with these names; 0 without a choice.
+    /// The index of the chosen adapter, by these names; 0 without a choice.
     ///
     /// # Errors
     /// A message with the names of the adapters.

@@ -22,7 +22,7 @@ pub(crate) struct CompareArgs {
     /// Frames that the CPU may be ahead of the GPU, where recordings are replayed
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub(crate) frames_in_flight: u32,
-    /// Where all chance comes from, where recordings are replayed
+    /// The seed of all randomness, if recordings are replayed
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
     /// One JSON object a strategy, one a line, instead of tables

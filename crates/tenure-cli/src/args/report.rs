@@ -16,7 +16,7 @@ pub(crate) struct ReportArgs {
     /// Write a page that shows memory over time: one file that opens from disk in any browser
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// With --html: the resources of a frame, as id,lower,upper,size, whose plan the page shows as well
+    /// With --html: the resources of a frame, as id,lower,upper,size; the page also shows their plan
     #[arg(long, value_name = "FRAME.csv", requires = "html", conflicts_with = "perfetto")]
     pub(crate) plan: Option<PathBuf>,
     /// Write a timeline for https://ui.perfetto.dev: memory events, heaps, pools, frames, waits and moves
@@ -25,13 +25,13 @@ pub(crate) struct ReportArgs {
     /// The hardware that the simulated device imitates [default: d3d12-tier2]
     #[arg(long, value_name = "NAME", value_parser = profile)]
     pub(crate) profile: Option<sim::Profile>,
-    /// Where resources go
+    /// The placement of resources
     #[arg(long, value_enum, default_value_t = StrategyName::Pooled)]
     pub(crate) strategy: StrategyName,
     /// Frames that the CPU may be ahead of the GPU
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub(crate) frames_in_flight: u32,
-    /// Where all chance comes from
+    /// The seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
     /// With --perfetto: what only the GPU uses may move, so that compaction shows

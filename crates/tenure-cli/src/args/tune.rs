@@ -14,13 +14,13 @@ pub(crate) struct TuneArgs {
     /// The hardware that the simulated device imitates [default: d3d12-tier2]
     #[arg(long, value_name = "NAME", value_parser = profile)]
     pub(crate) profile: Option<sim::Profile>,
-    /// What is to become less
+    /// The quantity to minimise
     #[arg(long, value_enum, default_value_t = Goal::Balanced)]
     pub(crate) goal: Goal,
     /// A seed of the replays; can be repeated. One more, which the search does not see, checks the result
     #[arg(long = "seed", value_name = "S", default_values_t = [0, 1])]
     pub(crate) seeds: Vec<u64>,
-    /// Replays at most; those of the default, one a seed, are made in any case
+    /// The maximum number of replays; one of the default with each seed is always made
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) runs: u64,
     /// Seconds after which the search stops; the result then depends on the machine [default: no limit]
@@ -35,14 +35,14 @@ pub(crate) struct TuneArgs {
 }
 
 impl TuneArgs {
-    /// What the search begins with, and is compared with.
+    /// The configuration at the start of the search, and for comparison.
     pub(crate) fn base(&self) -> Config {
         Config::from(FrameConfig { in_flight: self.frames_in_flight, ..FrameConfig::default() })
     }
 }
 
-/// What a configuration is judged by: its peak and its mean of reserved memory, its driver allocations and its driver
-/// time, each over that of the default.
+/// The criteria for a configuration: its peak and its mean of reserved memory, its driver allocations and its
+/// driver time, each over that of the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Goal {
     /// Memory counts double
@@ -54,7 +54,7 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    /// How much the peak and the mean of memory, allocations and time count.
+    /// The weights of the peak and the mean of memory, allocations and time.
     pub(crate) const fn weights(self) -> [f64; 4] {
         match self {
             Self::Balanced => [1.0, 1.0, 1.0, 1.0],

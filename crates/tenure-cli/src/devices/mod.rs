@@ -37,7 +37,7 @@ pub(crate) fn run(args: &DevicesArgs) -> Result<Verdict, CliError> {
     })?)
 }
 
-/// The devices that were found, and the reasons for those that were not.
+/// The devices found, and the reasons for missing ones.
 #[derive(Default)]
 struct Devices {
     found: Vec<Found>,

@@ -126,7 +126,7 @@ fn spaced(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// A size in the largest unit of which it has at least one.
+/// A size in the largest unit with a value of at least 1.
 fn bytes(size: u64) -> String {
     const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     let unit = UNITS.into_iter().find(|(bits, _)| size >> bits > 0);

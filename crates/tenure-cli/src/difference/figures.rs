@@ -21,7 +21,7 @@ impl Value {
         }
     }
 
-    /// `other` over this; `None` where this is 0.
+    /// `other` over this; `None` if this is 0.
     pub(super) fn ratio_to(self, other: Self) -> Option<f64> {
         (self.as_f64() != 0.0).then(|| other.as_f64() / self.as_f64())
     }
@@ -47,7 +47,7 @@ pub(super) enum Difference {
     Share(f64),
 }
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Count,
@@ -57,16 +57,16 @@ enum Unit {
     Share,
 }
 
-/// Which value is better.
+/// The better direction of a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Better {
     Less,
     More,
-    /// It says what was run.
+    /// It describes the run.
     Neither,
 }
 
-/// What one value is to another.
+/// The relation of one value to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judgement {
     Better,
@@ -96,7 +96,7 @@ pub(super) struct Figure {
     pub(super) of: fn(&Run) -> Value,
     unit: Unit,
     better: Better,
-    /// It is a time by the clock, and another one in each run.
+    /// It is measured by the clock, and varies between runs.
     is_clock: bool,
 }
 
@@ -174,7 +174,7 @@ impl Figure {
         self.is_clock || is_driver_time && (a.has_measured_driver_time() || b.has_measured_driver_time())
     }
 
-    /// What the second run is; `None` for a figure of which no value is better.
+    /// The judgement of the second run; `None` for a figure without a better direction.
     pub(super) fn judge(&self, a: &Run, b: &Run) -> Option<Judgement> {
         self.judge_values((self.of)(a), (self.of)(b), self.is_clock(a, b))
     }

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Verdict, CliError> {
     })?)
 }
 
-/// Says how many runs of a file are not compared although the other file has runs by their strategy.
+/// Reports the number of runs of a file that are not compared although the other file has runs by their strategy.
 fn complain_of_rest(file: &Path, (runs, others): (&[Run], &[Run]), compared: usize) {
     let is_in_both = |run: &&Run| others.iter().any(|other| other.strategy == run.strategy);
     let rest = runs.iter().filter(is_in_both).count().saturating_sub(compared);
@@ -83,8 +83,8 @@ fn runs(args: &CompareArgs, file: &Path) -> Result<Vec<Run>, CliError> {
     }
 }
 
-/// Pairs of runs by the same strategy, each run once: those of the same recording, then the others in their order. Where
-/// there is one run each, these.
+/// Pairs of runs by the same strategy, each run once: first runs of the same recording, then the others in their
+/// order. If each side has one run, this pair.
 fn pairs<'a>(a: &'a [Run], b: &'a [Run]) -> Vec<(&'a Run, &'a Run)> {
     if let ([a], [b]) = (a, b) {
         return vec![(a, b)];

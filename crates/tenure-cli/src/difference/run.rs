@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::replay::Outcome;
 
-/// A run, and the file that it is from.
+/// A run, and its file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Run {
     pub(super) file: String,
@@ -70,13 +70,13 @@ impl Run {
         self.driver_time != "modelled"
     }
 
-    /// The peak of what lived over the peak of what was reserved.
+    /// The peak of live bytes over the peak of reserved bytes.
     pub(super) fn live_share(&self) -> f64 {
         let Fields { peak_live_bytes, peak_reserved_bytes, .. } = self.figures;
         if peak_reserved_bytes == 0 { 1.0 } else { peak_live_bytes as f64 / peak_reserved_bytes as f64 }
     }
 
-    /// What it is a run of.
+    /// The file, recording, device, profile and strategy.
     pub(super) fn identity(&self) -> Value {
         let Self { file, strategy, trace, device, profile, .. } = self;
         json!({ "file": file, "trace": trace, "device": device, "profile": profile, "strategy": strategy })

@@ -7,7 +7,7 @@ use super::run::Run;
 use crate::output::printable;
 use crate::table;
 
-/// A table of all figures, under what the two runs are, and a summary in words.
+/// A table of all figures, below the identities of the two runs, and a summary in words.
 pub(super) fn comparison(a: &Run, b: &Run) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);
@@ -51,7 +51,7 @@ fn in_words(a: &Run, b: &Run) -> String {
     )
 }
 
-/// Why figures may differ that say nothing of which run is better.
+/// Reasons for different figures other than one run being better.
 fn cautions(a: &Run, b: &Run) -> String {
     let mut cautions = String::new();
     if !a.has_work_of(b) {

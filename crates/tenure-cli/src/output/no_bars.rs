@@ -1,4 +1,4 @@
-//! What stands for progress bars in a program without them.
+//! Placeholders for progress bars in a program without them.
 
 /// A bar that is never shown.
 pub(crate) struct ProgressBar;
@@ -15,7 +15,7 @@ impl ProgressBar {
     pub(crate) const fn set_message(&self, _: &'static str) {}
 }
 
-/// Commands drop a bar before they print, because one that is shown goes then.
+/// Commands drop a bar before they print, because that removes a visible one.
 impl Drop for ProgressBar {
     fn drop(&mut self) {}
 }

@@ -2,9 +2,9 @@
 //!
 //! - The memory that the driver gives is a [`VulkanMemoryEvent`](proto::VulkanMemoryEvent) of
 //!   [device memory](proto::MemorySource::DeviceMemory), with its memory type and heap.
-//! - A buffer or texture of the program is created, bound and destroyed as if it had an API object of its own, also
-//!   where it shares one. So Perfetto's own counters of bound memory are what lives, and its counters of allocated
-//!   memory what is reserved for that.
+//! - A buffer or texture of the program is created, bound and destroyed as if it had an API object of its own,
+//!   even if it shares one. So Perfetto's own counters of bound memory show the live bytes, and its counters of
+//!   allocated memory the bytes reserved for them.
 //! - Frames, waits and moves are slices; heaps and pools have counters.
 
 mod pools;

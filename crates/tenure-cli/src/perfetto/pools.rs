@@ -7,19 +7,19 @@ use tenure::PoolStats;
 use super::proto::CounterUnit;
 use super::writer::{PacketWriter, Track};
 
-/// The counters of each pool, in the order in which the pools were needed first.
+/// The counters of each pool, in the order of first use.
 #[derive(Default)]
 pub(super) struct PoolCounters(Vec<PoolCounter>);
 
 struct PoolCounter {
-    /// Asked for by what lives, given out, and taken from the driver.
+    /// Requested bytes of live allocations, allocated bytes, and bytes taken from the driver.
     tracks: [Track; 3],
-    /// What the tracks show.
+    /// The values on the tracks.
     shown: [Option<u64>; 3],
 }
 
 impl PoolCounters {
-    /// Writes what has changed; a pool that is new gets its tracks.
+    /// Writes the changes; a new pool gets its tracks.
     pub(super) fn show<W: Write>(
         &mut self,
         writer: &mut PacketWriter<W>,

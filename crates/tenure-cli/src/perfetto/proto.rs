@@ -40,7 +40,7 @@ pub enum PacketData {
     /// A track of the timeline.
     #[prost(message, tag = "60")]
     TrackDescriptor(TrackDescriptor),
-    /// Memory taken, bound or given back.
+    /// Memory allocated, bound or freed.
     #[prost(message, tag = "62")]
     VulkanMemoryEvent(VulkanMemoryEvent),
 }
@@ -51,7 +51,7 @@ pub enum PacketData {
 pub enum SequenceFlags {
     /// None.
     Unspecified = 0,
-    /// Strings begin anew.
+    /// Strings start over.
     IncrementalStateCleared = 1,
     /// The packet refers to strings.
     NeedsIncrementalState = 2,
@@ -82,7 +82,7 @@ pub struct InternedString {
 /// The beginning or end of a slice, or the value of a counter: `perfetto.protos.TrackEvent`.
 #[derive(Clone, PartialEq, Message)]
 pub struct TrackEvent {
-    /// What it is.
+    /// Its type.
     #[prost(enumeration = "TrackEventType", optional, tag = "9")]
     pub r#type: Option<i32>,
     /// The track.
@@ -99,11 +99,11 @@ pub struct TrackEvent {
     pub debug_annotations: Vec<DebugAnnotation>,
 }
 
-/// What a [`TrackEvent`] is.
+/// The type of a [`TrackEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
 #[repr(i32)]
 pub enum TrackEventType {
-    /// Nothing.
+    /// Unspecified.
     Unspecified = 0,
     /// A slice begins.
     SliceBegin = 1,
@@ -138,10 +138,10 @@ pub struct TrackDescriptor {
     /// Its name.
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
-    /// Of the track of a process.
+    /// The process of a process track.
     #[prost(message, optional, tag = "3")]
     pub process: Option<ProcessDescriptor>,
-    /// Of the track of a counter.
+    /// The counter of a counter track.
     #[prost(message, optional, tag = "8")]
     pub counter: Option<CounterDescriptor>,
     /// How the tracks below are ordered.
@@ -176,12 +176,12 @@ pub struct ProcessDescriptor {
 /// A counter: `perfetto.protos.CounterDescriptor`.
 #[derive(Clone, PartialEq, Message)]
 pub struct CounterDescriptor {
-    /// What it counts.
+    /// The counted unit.
     #[prost(enumeration = "CounterUnit", optional, tag = "3")]
     pub unit: Option<i32>,
 }
 
-/// What a counter counts.
+/// The unit of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
 #[repr(i32)]
 pub enum CounterUnit {
@@ -195,13 +195,13 @@ pub enum CounterUnit {
     SizeBytes = 3,
 }
 
-/// Memory taken, bound or given back: `perfetto.protos.VulkanMemoryEvent`.
+/// Memory allocated, bound or freed: `perfetto.protos.VulkanMemoryEvent`.
 #[derive(Clone, PartialEq, Message)]
 pub struct VulkanMemoryEvent {
-    /// What the memory is.
+    /// The kind of memory.
     #[prost(enumeration = "MemorySource", optional, tag = "1")]
     pub source: Option<i32>,
-    /// What happens to it.
+    /// The operation.
     #[prost(enumeration = "MemoryOperation", optional, tag = "2")]
     pub operation: Option<i32>,
     /// Nanoseconds; that of the packet.
@@ -216,7 +216,7 @@ pub struct VulkanMemoryEvent {
     /// The call, among [`InternedData::function_names`].
     #[prost(uint64, optional, tag = "7")]
     pub caller_iid: Option<u64>,
-    /// Whatever else there is to say.
+    /// Additional data.
     #[prost(message, repeated, tag = "9")]
     pub annotations: Vec<VulkanMemoryEventAnnotation>,
     /// The memory that was taken or is bound, by number.
@@ -233,7 +233,7 @@ pub struct VulkanMemoryEvent {
     pub object_handle: Option<u64>,
 }
 
-/// What the memory of a [`VulkanMemoryEvent`] is.
+/// The kind of memory of a [`VulkanMemoryEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
 #[repr(i32)]
 pub enum MemorySource {
@@ -243,15 +243,15 @@ pub enum MemorySource {
     Driver = 1,
     /// The device's.
     Device = 2,
-    /// Memory of the device, as it is allocated.
+    /// Device memory, when it is allocated.
     DeviceMemory = 3,
-    /// That of a buffer.
+    /// The memory of a buffer.
     Buffer = 4,
-    /// That of an image.
+    /// The memory of an image.
     Image = 5,
 }
 
-/// What happens in a [`VulkanMemoryEvent`].
+/// The operation of a [`VulkanMemoryEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
 #[repr(i32)]
 pub enum MemoryOperation {
@@ -265,7 +265,7 @@ pub enum MemoryOperation {
     Bind = 3,
     /// Destroyed, and bound until then.
     DestroyBound = 4,
-    /// Nothing but annotations.
+    /// Only annotations.
     Annotations = 5,
 }
 

@@ -11,15 +11,16 @@ use super::proto::{CounterUnit, MemoryOperation, MemorySource, VulkanMemoryEvent
 use super::writer::{PacketWriter, Track, Value};
 use crate::replay::{Counted, DriverMemory, Gauge, MemoryCall, Moment, Observer, Shape, TICKS_A_FRAME, What};
 
-/// A frame of the timeline is about this long: the recording does not say how long its frames took.
+/// The length of a frame on the timeline: recordings have no frame times.
 const FRAME_NS: u64 = 16_666_667;
 /// A tick of the simulated device.
 pub(super) const TICK_NS: u64 = FRAME_NS / TICKS_A_FRAME;
 
 /// Writes a trace of a replay on the simulated device.
 ///
-/// The time of the trace is the ticks of the device, a third of 16.7 ms each, and what the driver's calls take by its
-/// model; so it is the same in every run. Every packet has a later time than the one before it, by 1 ns at least.
+/// The time of the trace is the ticks of the device, a third of 16.7 ms each, plus the modelled time of the
+/// driver's calls; so it is the same in every run. Every packet has a later time than the one before it, by 1 ns
+/// at least.
 pub(super) struct TraceRecorder<W> {
     writer: PacketWriter<W>,
     device: sim::Device,
@@ -34,9 +35,9 @@ pub(super) struct TraceRecorder<W> {
     frame: u64,
     waits: u64,
     moves: (u64, u64),
-    /// When the replay asked for what it may have to wait for.
+    /// When the replay started an operation that may wait.
     asked: u64,
-    /// The first failure to write; nothing is written after it.
+    /// The first failure to write; later writes are skipped.
     failure: Option<io::Error>,
 }
 
@@ -49,28 +50,28 @@ struct Tracks {
     pending: Track,
 }
 
-/// The counters of a memory heap, and what they show.
+/// The counters of a memory heap, and their values.
 struct HeapCounters {
     reserved_track: Track,
     live_track: Track,
     reserved: u64,
     live: u64,
-    /// What the track of `live` shows.
+    /// The value on the track of `live`.
     shown: u64,
 }
 
 /// A live object of the program.
 struct Object {
-    /// How many were created before it.
+    /// The number of objects created before it.
     number: usize,
     source: MemorySource,
     bytes: u64,
     name: String,
-    /// Where it is, once that is known: the memory and the byte of it.
+    /// Its place, once it is known: the memory and the offset.
     place: Option<(DriverMemory, u64)>,
 }
 
-/// What a trace is made of, beside the device.
+/// The subject of a trace, besides the device.
 pub(super) struct Subject<'a> {
     /// The name of the process.
     pub(super) name: &'a str,
@@ -78,12 +79,12 @@ pub(super) struct Subject<'a> {
     pub(super) shapes: Vec<Shape>,
     /// The ids of the recording, in the order of the creations.
     pub(super) ids: Vec<u64>,
-    /// What the operating system grants of each heap, if known.
+    /// The operating system's budget of each heap, if known.
     pub(super) budgets: Vec<HeapBudget>,
 }
 
 impl<W: Write> TraceRecorder<W> {
-    /// Begins a trace. Nothing has happened on the device yet.
+    /// Begins a trace. The device must be unused.
     pub(super) fn new(sink: W, device: &Counted<sim::Device>, subject: Subject<'_>) -> io::Result<Self> {
         let mut writer = PacketWriter::new(sink);
         let process = writer.process(subject.name)?;
@@ -113,7 +114,7 @@ impl<W: Write> TraceRecorder<W> {
         })
     }
 
-    /// Writes what is still in memory, and returns the number of packets.
+    /// Writes the buffered rest, and returns the number of packets.
     ///
     /// # Errors
     /// The first failure to write.
@@ -239,7 +240,8 @@ impl<W: Write> TraceRecorder<W> {
         self.writer.memory(time, event, caller, &values)
     }
 
-    /// The manager was asked at `self.asked`; it has waited if it counts more waits than before.
+    /// Ends an operation that was started at `self.asked`; the manager has waited if it counts more waits than
+    /// before.
     fn waited(&mut self, gpu: &Gpu<Counted<sim::Device>>, name: &str) -> io::Result<()> {
         let waits = gpu.stats().frame_waits;
         if waits == self.waits {
@@ -326,7 +328,7 @@ impl<W: Write> Observer<Counted<sim::Device>> for TraceRecorder<W> {
     }
 }
 
-/// The fields of an event that say in which memory something is.
+/// The fields of an event with its memory.
 fn in_memory(memory: DriverMemory, heap: usize) -> VulkanMemoryEvent {
     VulkanMemoryEvent {
         device_memory: Some(memory.id),

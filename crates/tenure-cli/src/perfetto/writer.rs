@@ -29,7 +29,7 @@ pub(super) enum Value<'a> {
     Text(&'a str),
 }
 
-/// Writes packets whose times increase.
+/// Writes packets with increasing times.
 pub(super) struct PacketWriter<W> {
     sink: W,
     buffer: Vec<u8>,
@@ -50,7 +50,7 @@ impl<W: Write> PacketWriter<W> {
         self.packets
     }
 
-    /// Writes what is still in memory.
+    /// Writes the buffered rest.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         self.sink.flush()
     }
@@ -231,7 +231,7 @@ mod tests {
     use super::super::proto::{PacketData, Trace, VulkanMemoryEvent};
     use super::{PacketWriter, Value};
 
-    /// What a caller of the writer does.
+    /// An action of the writer's caller.
     #[derive(Clone, Debug)]
     enum Act {
         Begin(u64, String, u64),

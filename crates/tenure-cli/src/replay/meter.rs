@@ -9,13 +9,13 @@ use tenure::sim::CallKind;
 pub struct Meter {
     /// Bytes taken from the driver now: heaps and committed resources.
     pub reserved_bytes: u64,
-    /// The most bytes ever taken at once.
+    /// The peak of the bytes taken.
     pub peak_reserved_bytes: u64,
-    /// Memory allocations ever made: heaps and committed resources.
+    /// The total number of memory allocations: heaps and committed resources.
     pub allocations: u64,
-    /// Heaps and resources ever created.
+    /// The total number of heaps and resources created.
     pub creates: u64,
-    /// Heaps and resources ever destroyed.
+    /// The total number of heaps and resources destroyed.
     pub destroys: u64,
     /// Nanoseconds of the driver's time so far: see [`DriverTime`].
     pub cost_ns: u64,

@@ -129,12 +129,12 @@ pub(super) struct Objects<D: Device> {
     lists: [Vec<usize>; LISTS],
     /// The source of the buffer contents.
     rng: Rng,
-    /// What only the GPU uses is created as movable.
+    /// Resources that only the GPU uses are created as movable.
     is_movable: bool,
-    /// Movable objects that are new or have moved since a recording asked where they are. Some of them may have been
-    /// dropped.
+    /// Movable objects that are new or have moved since a recording last queried their places. Some of them may
+    /// have been dropped.
     unlocated: Vec<usize>,
-    /// How often the object of each slot had moved when a recording last asked where it is.
+    /// The number of moves of the object of each slot when a recording last queried its place.
     moves: Vec<u64>,
 }
 
@@ -185,7 +185,7 @@ impl<D: Device> Objects<D> {
         }
     }
 
-    /// Tells of the object that was just created in a slot, if it was, after `earlier` ones.
+    /// Reports the object that was just created in a slot, if it was, after `earlier` ones.
     pub(super) fn show(
         &self,
         gpu: &Gpu<D>,
@@ -207,8 +207,8 @@ impl<D: Device> Objects<D> {
         }
     }
 
-    /// Has a recording ask where the movable objects are that are new or have moved. This is also what marks them as
-    /// used: see [`is_used`].
+    /// Makes a recording query the places of the movable objects that are new or have moved. This also marks them
+    /// as used: see [`is_used`].
     pub(super) fn locate(
         &mut self,
         gpu: &Gpu<D>,

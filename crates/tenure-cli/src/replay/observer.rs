@@ -7,7 +7,7 @@ use super::program::What;
 
 /// A moment of a replay.
 pub enum Moment<'a, D: Device> {
-    /// The manager is asked for the next frame, and may wait for the GPU.
+    /// The manager is about to begin the next frame, and may wait for the GPU.
     FrameBegins,
     /// A frame has begun.
     FrameBegun,
@@ -15,15 +15,15 @@ pub enum Moment<'a, D: Device> {
     Created {
         /// Its slot.
         slot: usize,
-        /// How many objects the replay has created or tried to create before.
+        /// The number of objects that the replay has created or tried to create before.
         earlier: usize,
-        /// What it is.
+        /// Its kind.
         what: What,
         /// Its name.
         name: &'a str,
     },
-    /// It is known where the object in a slot is: after its creation; of a movable one at its first use, and after
-    /// it has moved.
+    /// The place of the object in a slot is known: after its creation; for a movable one at its first use, and
+    /// after it has moved.
     Placed {
         /// The slot.
         slot: usize,
@@ -48,17 +48,18 @@ pub enum Moment<'a, D: Device> {
     FrameEnded,
     /// The last frame has ended, and the replay waits for the GPU.
     LastWait,
-    /// The GPU is idle, and everything that was dropped is released. What the recording never freed still lives.
+    /// The GPU is idle, and all dropped objects are released. Objects that the recording never freed are still
+    /// live.
     Idle,
 }
 
-/// Follows a replay. The manager may be asked for its statistics, and is not to be changed.
+/// Observes a replay. It may query the manager's statistics, but must not change the manager.
 pub trait Observer<D: Device> {
     /// Called at each moment, in their order.
     fn observe(&mut self, gpu: &Gpu<D>, moment: Moment<'_, D>);
 }
 
-/// Nobody follows.
+/// The absence of an observer.
 pub(super) struct Unobserved;
 
 impl<D: Device> Observer<D> for Unobserved {

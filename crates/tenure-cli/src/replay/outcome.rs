@@ -38,13 +38,13 @@ pub struct Outcome {
     pub mean_reserved_bytes: u64,
     /// Bytes still taken from the driver when the recording was over and the GPU idle.
     pub reserved_at_end_bytes: u64,
-    /// Memory allocations that the driver ever made.
+    /// The total number of the driver's memory allocations.
     pub driver_allocations: u64,
-    /// Those of them made in the second half of the frames.
+    /// The part of them made in the second half of the frames.
     pub steady_state_driver_allocations: u64,
-    /// Heaps and resources that the driver ever created.
+    /// The total number of heaps and resources that the driver created.
     pub driver_creates: u64,
-    /// Heaps and resources that the driver ever destroyed.
+    /// The total number of heaps and resources that the driver destroyed.
     pub driver_destroys: u64,
     /// The source of `driver_cost_ns`.
     pub driver_time: DriverTime,

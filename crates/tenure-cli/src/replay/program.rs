@@ -72,7 +72,7 @@ impl Program {
                 };
                 Some(Step::Create { slot: slots.take(id), what })
             }
-            // A checked recording frees only what it allocated.
+            // A checked recording frees only its own allocations.
             Event::Free { id, .. } => slots.give(id).map(|slot| Step::Drop { slot }),
             Event::Frame { .. } => Some(Step::EndFrame),
         };

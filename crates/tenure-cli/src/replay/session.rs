@@ -30,7 +30,7 @@ pub(super) struct Measured {
     pub(super) create_ns: Vec<u64>,
     /// Memory allocations of the driver before the second half.
     pub(super) allocations_in_first_half: u64,
-    /// The bytes taken from the driver at the ends of frames, together, and how many those are.
+    /// The sum of the bytes taken from the driver at the ends of frames, and the number of frames.
     reserved_of_frames: (u128, u64),
     /// The counters after the last step, with the GPU idle, before the manager is shut down.
     pub(super) at_end: Meter,

@@ -14,7 +14,7 @@ pub struct Settings {
     /// The seed of all random choices.
     pub seed: u64,
     /// Buffers and textures that only the GPU uses are created as [movable](tenure::BufferDesc::movable). On real
-    /// devices nothing moves all the same, because there the checks pin what they read.
+    /// devices resources do not move, because the checks there pin the ones that they read.
     pub movable: bool,
 }
 
@@ -90,6 +90,6 @@ pub struct NoDevice {
     pub api: &'static str,
     /// The reason.
     pub reason: String,
-    /// The remedy; empty where none is known.
+    /// The remedy; empty if none is known.
     pub remedy: &'static str,
 }

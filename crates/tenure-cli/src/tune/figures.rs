@@ -1,4 +1,4 @@
-//! What configurations are judged by.
+//! The criteria for configurations.
 
 use serde::Serialize;
 
@@ -9,8 +9,8 @@ use crate::replay::{Outcome, Verdict};
 pub(super) struct Figures {
     /// The most bytes taken from the driver at once.
     pub(super) peak_reserved_bytes: u64,
-    /// The bytes taken from the driver at the end of a frame, on average: a program that keeps for long what it does not
-    /// use has the same peak.
+    /// The bytes taken from the driver at the end of a frame, on average: a program that keeps unused memory for
+    /// long has the same peak.
     pub(super) mean_reserved_bytes: u64,
     /// Memory allocations of the driver.
     pub(super) driver_allocations: u64,
@@ -41,8 +41,8 @@ impl Figures {
     }
 }
 
-/// How good some replays are beside those of the default with the same seeds: the weighted geometric mean of the ratios of
-/// their figures. 1 for the default; less is better. `None` for replays with more faults.
+/// The score of some replays relative to the default's with the same seeds: the weighted geometric mean of the
+/// ratios of their figures. 1 for the default; less is better. `None` for replays with more faults.
 pub(super) fn score(replays: &[Figures], default: &[Figures], weights: [f64; 4]) -> Option<f64> {
     let mut sum = 0.0;
     for (replay, default) in replays.iter().zip(default) {

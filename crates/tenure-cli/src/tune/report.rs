@@ -1,4 +1,4 @@
-//! What the search found, in words and as JSON.
+//! The result of the search, as text and as JSON.
 
 use std::io::{self, Write};
 
@@ -13,12 +13,12 @@ use super::settings::changes;
 use crate::output::printable;
 use crate::table::{count, mib, milliseconds};
 
-/// What is reported.
+/// The content of the report.
 pub(super) struct Report<'a> {
     pub(super) name: &'a str,
     pub(super) profile: &'a str,
     pub(super) found: &'a Found,
-    /// What the search began with.
+    /// The configuration at the start of the search.
     pub(super) base: &'a Config,
 }
 
@@ -94,7 +94,7 @@ impl Report<'_> {
         )
     }
 
-    /// What goes wrong with the default, if anything does.
+    /// The faults of the default, if any.
     fn faults(&self, out: &mut impl Write) -> io::Result<()> {
         let faults = self.found.default.replays.iter().map(|replay| replay.faults).max().unwrap_or(0);
         if faults == 0 {

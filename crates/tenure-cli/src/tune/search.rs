@@ -10,10 +10,10 @@ use super::settings::{SETTINGS, values};
 use crate::error::CliError;
 use crate::replay::Verdict;
 
-/// A change is worth making, and a configuration worth recommending, if it improves the score by so much.
+/// The least improvement of the score for which a change is made, and a configuration recommended.
 const WORTH_TRYING: f64 = 0.001;
 pub(super) const WORTH_RECOMMENDING: f64 = 0.01;
-/// Replays of the check: the default and what may be recommended.
+/// Replays of the check: of the default and of the candidate.
 const CHECK_RUNS: u64 = 2;
 
 /// Replays a configuration with a seed.
@@ -52,14 +52,14 @@ pub(super) struct Check {
     pub(super) score: f64,
 }
 
-/// What the search came to.
+/// The result of the search.
 pub(super) struct Found {
     pub(super) seeds: Vec<u64>,
     pub(super) check_seed: u64,
     pub(super) default: Trial,
     /// The best configuration, which may be the default.
     pub(super) best: Trial,
-    /// Where there is anything to check.
+    /// The check, if there is a candidate.
     pub(super) check: Option<Check>,
     /// Configurations that were tried, beside the default.
     pub(super) tried: u64,
@@ -115,7 +115,7 @@ impl<'a> Search<'a> {
     /// Searches, beginning with `base`, which is the default of the result.
     ///
     /// # Errors
-    /// Those of replays of `base`; another configuration whose replay has no outcome is not recommended.
+    /// The errors of replays of `base`; another configuration whose replay fails is not recommended.
     pub(super) fn run(mut self, base: Config) -> Result<Found, CliError> {
         let replays = self.replays(&base)?;
         self.known.insert(values(&base), Some(1.0));
@@ -136,8 +136,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Tries every change of one setting of the best configuration, and takes those over that help, at once. False when
-    /// none did, or there is no time for more.
+    /// Tries every change of one setting of the best configuration, and applies improvements at once. False if
+    /// there were none, or the time is up.
     fn improve(&mut self, best: &mut Trial, default: &Trial) -> bool {
         let mut has_improved = false;
         for setting in &SETTINGS {
@@ -150,7 +150,7 @@ impl<'a> Search<'a> {
                 if self.is_over() {
                     return false;
                 }
-                // A change that no longer helps is undone: what was changed later may have taken its place.
+                // A change that no longer helps is undone: a later change may have replaced its effect.
                 let is_default = value == (setting.get)(&default.config);
                 let enough = if is_default { 0.0 } else { WORTH_TRYING };
                 if let Some(trial) = self.trial(config, default)
@@ -175,7 +175,7 @@ impl<'a> Search<'a> {
         self.stopped != Stopped::Done
     }
 
-    /// `None` for a configuration that is out of the question.
+    /// `None` if a replay fails, or if there are more faults than with the default.
     fn trial(&mut self, config: Config, default: &Trial) -> Option<Trial> {
         let replays = self.replays(&config).ok();
         let score = replays.as_deref().and_then(|replays| score(replays, &default.replays, self.weights));
@@ -213,7 +213,7 @@ mod tests {
 
     const NO_LIMIT: Limits = Limits { runs: 10_000, deadline: None };
 
-    /// A program whose memory is least where some settings have certain values.
+    /// A program with the least memory at certain values of some settings.
     fn figures(config: &Config) -> Figures {
         let far = |value: u64, best: u64| value.abs_diff(best);
         let memory = 1000 + far(config.pools.growth_divisor, 64) + far(config.frames.idle.into(), 64);
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_change_that_another_one_replaces_is_undone() {
-        // Either of two settings halves the memory, and the one that is tried later the time, too.
+        // Either of two settings halves the memory, and the one tried later also halves the time.
         let replay = |config: &Config, _| {
             let (first, later) = (config.pools.growth_divisor == 4, config.frames.idle == 2);
             let memory = if first || later { 500 } else { 1000 };

@@ -16,7 +16,7 @@ pub(super) enum Notation {
     Suballocator,
 }
 
-/// A field of the configuration. Values that are no numbers are numbers of variants.
+/// A field of the configuration. Values that are not numbers are numbers of variants.
 pub(super) struct Setting {
     /// The part of [`Config`].
     pub(super) part: &'static str,
@@ -26,7 +26,7 @@ pub(super) struct Setting {
     pub(super) notation: Notation,
     pub(super) get: fn(&Config) -> u64,
     pub(super) set: fn(&mut Config, u64),
-    /// What is tried, beside the default. Nothing for what the program's arguments fix.
+    /// The values to try, in addition to the default. Empty for settings fixed by the program's arguments.
     pub(super) values: &'static [u64],
 }
 
@@ -47,8 +47,8 @@ macro_rules! setting {
 
 const SUBALLOCATORS: [UploadSuballocator; 2] = [UploadSuballocator::General, UploadSuballocator::Buddy];
 
-/// All settings, in the order in which they are tried. A replay has one thread, so that shards of pools make no
-/// difference to it.
+/// All settings, in the order in which they are tried. A replay has one thread, so shards of pools make no
+/// difference.
 pub(super) const SETTINGS: [Setting; 12] = [
     Setting {
         part: "pools",

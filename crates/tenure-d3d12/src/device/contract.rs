@@ -286,7 +286,7 @@ impl tenure_core::device::Device for Device {
     }
 }
 
-/// Names an object; a failure is ignored: names are for debuggers alone.
+/// Names an object; a failure is ignored, because names are only for debuggers.
 fn set_name<T: Interface>(object: &T, name: &HSTRING) {
     let Ok(object) = object.cast::<ID3D12Object>() else { return };
     // SAFETY: the object is alive and the text ends in a NUL.
@@ -294,7 +294,7 @@ fn set_name<T: Interface>(object: &T, name: &HSTRING) {
     // On Windows that was all. Other implementations hand the name on to their own API and do not
     // keep it where tools look for it.
     let Ok(bytes) = u32::try_from(size_of_val::<[u16]>(name)) else { return };
-    // SAFETY: the object is alive and copies so many bytes of the text.
+    // SAFETY: the object is alive and copies the given number of bytes of the text.
     let _kept =
         unsafe { object.SetPrivateData(&WKPDID_D3DDebugObjectNameW, bytes, Some(name.as_ptr().cast())) };
 }

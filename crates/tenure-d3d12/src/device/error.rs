@@ -8,12 +8,12 @@ use windows::Win32::Graphics::Dxgi::{
 };
 use windows::core::{Error, HRESULT};
 
-/// What a call asked for, for the error it may end in.
+/// The request of a call, for its error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Asked {
     /// Memory of a type.
     Memory { bytes: u64, memory: MemoryTypeId },
-    /// Nothing that takes device memory; the name of the call.
+    /// No device memory; the name of the call.
     Object(&'static str),
 }
 
@@ -22,7 +22,7 @@ pub(crate) const fn code(result: HRESULT) -> ApiCode {
     ApiCode::HResult(result.0.cast_unsigned())
 }
 
-/// A call that should not fail did, before there was a device that could be lost.
+/// A failure of a call that should not fail, before there is a device that could be lost.
 pub(crate) fn unreachable_api(call: &'static str, error: &Error) -> DeviceError {
     match error.code() {
         E_OUTOFMEMORY => DeviceError::OutOfHostMemory { what: call },
@@ -31,7 +31,7 @@ pub(crate) fn unreachable_api(call: &'static str, error: &Error) -> DeviceError 
     }
 }
 
-/// True for the answers of a device that is gone.
+/// True for the results of a removed device.
 pub(crate) const fn is_removal(result: HRESULT) -> bool {
     matches!(
         result,
@@ -42,7 +42,7 @@ pub(crate) const fn is_removal(result: HRESULT) -> bool {
     )
 }
 
-/// Why a device is gone, in words.
+/// The reason of the removal, as text.
 pub(crate) fn removal_reason(result: HRESULT) -> String {
     let words = match result {
         DXGI_ERROR_DEVICE_HUNG => "the GPU hung on commands that never ended or were malformed (DEVICE_HUNG)",

@@ -63,7 +63,7 @@ impl fmt::Debug for ExternalFence {
 pub(crate) struct KeptFences(Mutex<Vec<(u64, ID3D12Fence)>>);
 
 impl KeptFences {
-    /// Keeps the fences of a submission, and lets go of those of complete ones.
+    /// Keeps the fences of a submission, and releases the fences of complete ones.
     pub(crate) fn keep<'a>(
         &self,
         points: impl Iterator<Item = &'a ExternalFence>,
@@ -96,7 +96,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Makes what is submitted to a queue from now on wait for points of the program's own.
+    /// Makes later submissions to a queue wait for points of the program's own.
     pub(crate) fn wait_external(&self, queue: &Queue, points: &[ExternalFence]) -> Result<(), DeviceError> {
         for point in points {
             // SAFETY: both interfaces are alive and of this device.
@@ -111,7 +111,7 @@ impl Inner {
         for point in points {
             // SAFETY: as above.
             unsafe { queue.raw.Signal(&point.fence, point.value) }.map_err(|error| {
-                // The work was submitted, and what waits for this signal would wait for ever.
+                // The work was submitted, and waits for this signal would never end.
                 match self.fail(&error, Asked::Object("ID3D12CommandQueue::Signal")) {
                     lost @ DeviceError::Lost { .. } => lost,
                     _ => self.lose(format!("a fence could not be signalled ({})", code(error.code()))),

@@ -14,7 +14,7 @@ use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT;
 struct Row {
     format: Format,
     own: DXGI_FORMAT,
-    /// The typeless format of the family; `own` for a format that is alone.
+    /// The typeless format of the family; `own` for a format without a family.
     typeless: DXGI_FORMAT,
 }
 
@@ -144,13 +144,13 @@ const fn row(format: Format) -> &'static Row {
     &TABLE[format as usize]
 }
 
-/// A plane of a depth format, which neither shaders nor copies know by the format's own name.
+/// A plane of a depth format; neither shaders nor copies support the format itself.
 struct PlaneRow {
     format: Format,
     plane: Plane,
-    /// In which shaders read it.
+    /// The format for reads by shaders.
     read: DXGI_FORMAT,
-    /// In which its texels lie in a buffer.
+    /// The format of its texels in a buffer.
     in_buffers: DXGI_FORMAT,
 }
 
@@ -190,18 +190,18 @@ pub(crate) const fn typeless(format: Format) -> DXGI_FORMAT {
     row(format).typeless
 }
 
-/// The format that texels of a plane have in a buffer: copies know no depth formats.
+/// The format of the texels of a plane in a buffer: copies do not support depth formats.
 pub(crate) fn in_buffers(format: Format, plane: Plane) -> DXGI_FORMAT {
     depth_plane(format, plane).map_or_else(|| to_dxgi_format(format), |row| row.in_buffers)
 }
 
-/// The format in which shaders read a plane: they know no depth formats either.
+/// The format in which shaders read a plane: they do not support depth formats either.
 pub(crate) fn read_as(format: Format, plane: Plane) -> DXGI_FORMAT {
     depth_plane(format, plane).map_or_else(|| to_dxgi_format(format), |row| row.read)
 }
 
-/// Which component of a plane shaders find where. Stencil is the second of its formats; it is shown
-/// in the first one, too, where Vulkan has it, or in all four.
+/// The component mapping of a plane for shaders. Stencil is the second component of its formats; it is also shown
+/// in the first, as in Vulkan, or in all four.
 pub(crate) const fn components_of(plane: Plane, is_everywhere: bool) -> u32 {
     let Plane::Stencil = plane else { return D3D12_DEFAULT_SHADER_4_COMPONENT_MAPPING };
     let second = D3D12_SHADER_COMPONENT_MAPPING_FROM_MEMORY_COMPONENT_1.0.cast_unsigned();

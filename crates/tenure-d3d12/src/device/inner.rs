@@ -1,4 +1,4 @@
-//! What all handles of one device share.
+//! The shared state of all handles of one device.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,7 +22,7 @@ use crate::device::setup::format_support::FormatSupport;
 use crate::device::setup::message::Messages;
 use crate::drivers::Workarounds;
 
-/// Objects of a device that live, and what went wrong with their order.
+/// Live objects of a device, and errors in the order of their destruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveObjects {
     /// Heaps.
@@ -35,8 +35,8 @@ pub struct LiveObjects {
     pub descriptor_heaps: u64,
     /// Heaps of queries.
     pub query_heaps: u64,
-    /// Heaps that were destroyed, since the device was made, while resources were placed in them.
-    /// Their memory stayed until those were gone.
+    /// Heaps that were destroyed while resources were placed in them, since the device was made. Their memory
+    /// stayed until these were destroyed.
     pub heaps_destroyed_early: u64,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Inner {
     pub(crate) interfaces: Interfaces,
     pub(crate) caps: Caps,
     pub(crate) formats: FormatSupport,
-    /// How textures are created, and what they need.
+    /// The creation descriptions of textures, and their requirements.
     pub(crate) textures: TextureCache<(Described, Requirements)>,
     pub(crate) properties: Properties,
     pub(crate) workarounds: Workarounds,
@@ -86,11 +86,11 @@ pub(crate) struct Inner {
     pub(crate) notices: Notices,
     lost: OnceLock<String>,
     pub(crate) queues: Vec<Queue>,
-    /// Declared after the queues: their fences may still want to set an event.
+    /// Declared after the queues: their fences may still set an event.
     pub(crate) events: Events,
 }
 
-/// What [`Inner`] is made of, apart from what it makes itself.
+/// The parameters of a new [`Inner`].
 pub(crate) struct Parts {
     pub(crate) raw: ID3D12Device,
     pub(crate) interfaces: Interfaces,
@@ -129,7 +129,7 @@ impl Inner {
         }
     }
 
-    /// `Err` once the device is known to be lost. Does not ask.
+    /// `Err` once the device is known to be lost. Does not query it.
     #[inline]
     pub(crate) fn alive(&self) -> Result<(), DeviceError> {
         match self.lost.get() {
@@ -138,7 +138,7 @@ impl Inner {
         }
     }
 
-    /// `Err` once the device is lost. Asks it.
+    /// `Err` once the device is lost. Queries it.
     #[inline]
     pub(crate) fn look(&self) -> Result<(), DeviceError> {
         self.alive()?;
@@ -149,14 +149,14 @@ impl Inner {
         }
     }
 
-    /// Remembers that the device is lost. The first reason stays: it is the cause.
+    /// Records that the device is lost. The first reason stays: it is the cause.
     #[cold]
     pub(crate) fn lose(&self, reason: String) -> DeviceError {
         let reason = self.lost.get_or_init(|| reason).clone();
         DeviceError::Lost { reason }
     }
 
-    /// What a failed call comes to; a device that is gone is remembered.
+    /// Converts a failed call; a removed device is recorded.
     #[cold]
     pub(crate) fn fail(&self, error: &Error, asked: Asked) -> DeviceError {
         self.messages.deliver();
@@ -177,7 +177,7 @@ impl Inner {
     }
 }
 
-/// What a call that succeeded must have made.
+/// The object that a successful call must have made.
 pub(crate) fn made<T>(object: Option<T>, what: &'static str) -> Result<T, DeviceError> {
     object.ok_or(DeviceError::broken_rule(what))
 }

@@ -78,13 +78,12 @@ pub struct Device {
 }
 
 impl Device {
-    /// Wraps a device of the program's own. The queues are those that tenure is to submit to, a
-    /// direct one first; the program may submit to them, too. Each gets a fence that counts
-    /// tenure's submissions.
+    /// Wraps a device of the program's own. `queues` are the queues for tenure's submissions, a direct one first;
+    /// the program may submit to them, too. Each gets a fence that counts tenure's submissions.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] when a queue is another device's or for video, the first is not
-    /// direct, or there are none or more than [`MAX_QUEUES`]; what the driver answers.
+    /// [`DeviceError::InvalidCall`] if a queue is another device's or for video, the first is not direct, or
+    /// there are none or more than [`MAX_QUEUES`]; and the driver's errors.
     ///
     /// ```no_run
     /// use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Device};
@@ -110,7 +109,7 @@ impl Device {
     /// direct, a compute and a copy queue.
     ///
     /// # Errors
-    /// What the software adapter answers, the last to be tried.
+    /// The error of the software adapter, the last to be tried.
     pub fn create(options: &Options) -> Result<Self, DeviceError> {
         let listed = if options.software { Vec::new() } else { adapters()? };
         for adapter in listed.iter().filter(|adapter| !adapter.info().software) {
@@ -131,10 +130,10 @@ impl Device {
     /// queue.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     pub fn create_on(adapter: &Adapter, options: &Options) -> Result<Self, DeviceError> {
         if options.validation {
-            // Where it is not installed the device is as good without: `is_validated` tells.
+            // If it is not installed, the device works without it: `is_validated` returns false.
             let _enabled = enable_debug_layer();
         }
         let mut raw: Option<ID3D12Device> = None;
@@ -195,7 +194,7 @@ impl Device {
         &self.inner.raw
     }
 
-    /// A queue itself, if there is one of that number.
+    /// The queue with that number, if there is one.
     #[must_use]
     pub fn queue(&self, id: QueueId) -> Option<&ID3D12CommandQueue> {
         self.inner.queues.get(id.index()).map(|queue| &queue.raw)
@@ -208,13 +207,13 @@ impl Device {
         self.inner.queues.get(id.index()).map(|queue| &queue.fence)
     }
 
-    /// The adapter that it is on.
+    /// Its adapter.
     #[must_use]
     pub fn adapter(&self) -> &AdapterInfo {
         &self.inner.adapter_info
     }
 
-    /// The highest feature level that it has. Asks the driver.
+    /// Its highest feature level. Queries the driver.
     #[must_use]
     pub fn feature_level(&self) -> FeatureLevel {
         feature_level(&self.inner.raw)
@@ -232,13 +231,13 @@ impl Device {
         self.inner.messages.is_watched()
     }
 
-    /// Hands the debug layer's messages to where they go, up to now. Calls of tenure do so
-    /// themselves; this is for those of the program's own.
+    /// Delivers the debug layer's messages so far to their sink. Calls of tenure do so themselves; this is for
+    /// the program's own calls.
     pub fn deliver_messages(&self) {
         self.inner.messages.deliver();
     }
 
-    /// How many of its objects live. At the end of a program each is a leak.
+    /// The number of its live objects. At the end of a program each is a leak.
     #[must_use]
     pub fn live_objects(&self) -> LiveObjects {
         self.inner.counters.snapshot()

@@ -24,10 +24,10 @@ use crate::device::queue::Queue;
 use crate::device::resource::object::Resource;
 use crate::drivers::Actions;
 
-/// What holds queries.
+/// The storage of queries.
 pub(crate) enum Storage {
     Heap(ID3D12QueryHeap),
-    /// Sizes of acceleration structures are no queries of Direct3D 12: lists write them to a buffer.
+    /// Sizes of acceleration structures are not queries of Direct3D 12: lists write them to a buffer.
     Sizes(Resource),
 }
 
@@ -39,7 +39,7 @@ pub struct QueryHeap {
     device: Arc<Inner>,
 }
 
-/// What queues have of queries; those for copies have timestamps where the device says so.
+/// The query limits of queues; copy queues have timestamps if the device supports that.
 pub(crate) fn limits(queues: &[(QueueKind, TimestampClock)], copies_too: bool) -> QueryLimits {
     let clock = |&(kind, clock): &(QueueKind, TimestampClock)| match kind {
         QueueKind::Copy if !copies_too => TimestampClock::default(),
@@ -124,7 +124,7 @@ impl QueryHeap {
         self.raw().ok_or(DeviceError::broken_rule(CallRule::QueryRanged))
     }
 
-    /// Where a list writes the size of a compacted acceleration structure.
+    /// The address to which a list writes the size of a compacted acceleration structure.
     pub(crate) fn size_address(&self, list: &List, query: u32) -> Result<u64, DeviceError> {
         self.check_device(&list.device)?;
         self.desc.check_compacted_size(list.queue, query)?;
@@ -134,7 +134,7 @@ impl QueryHeap {
         }
     }
 
-    /// What it was created as.
+    /// The description it was created with.
     #[must_use]
     pub const fn desc(&self) -> &QueryHeapDesc {
         &self.desc
@@ -219,7 +219,7 @@ impl List {
         Ok(())
     }
 
-    /// Writes zeros over a part of a buffer in `COPY_DST`, whose offset and size are multiples of 4.
+    /// Writes zeros over a part of a buffer in `COPY_DST`; offset and size must be multiples of 4.
     fn clear(&self, dst: &Resource, offset: u64, bytes: u64) -> Result<(), DeviceError> {
         const WORDS: usize = 64;
         let list = self.raw.cast::<ID3D12GraphicsCommandList2>();

@@ -23,10 +23,10 @@ use crate::device::external::KeptFences;
 use crate::device::inner::Inner;
 use crate::{Device, List};
 
-/// What a fence shows when its device is gone.
+/// The value of a fence after device removal.
 const GONE: u64 = u64::MAX;
 
-/// The longest that a wait goes without asking whether the device is still there.
+/// The longest wait before the device is checked for removal.
 pub(crate) const SLICE: Duration = Duration::from_millis(50);
 
 /// The type of the lists that a queue takes.
@@ -38,7 +38,7 @@ pub(crate) const fn list_type(kind: QueueKind) -> D3D12_COMMAND_LIST_TYPE {
     }
 }
 
-/// What a queue can do; `None` for video.
+/// The kind of a queue; `None` for video.
 pub(crate) const fn queue_kind(list: D3D12_COMMAND_LIST_TYPE) -> Option<QueueKind> {
     match list {
         D3D12_COMMAND_LIST_TYPE_DIRECT => Some(QueueKind::Graphics),
@@ -67,7 +67,7 @@ impl Queue {
 type Waits<'a> = SmallVec<[(&'a ID3D12Fence, u64); MAX_QUEUES]>;
 
 impl Inner {
-    /// Runs `enqueue` on a queue after what is waited for, and signals `signal` behind it.
+    /// Runs `enqueue` on a queue after its waits, and then signals `signal`.
     pub(crate) fn in_order(
         &self,
         id: QueueId,
@@ -89,8 +89,8 @@ impl Inner {
         self.signal(id, sync.signal)
     }
 
-    /// Makes what is submitted to a queue from now on, as submission `signal`, wait for serials of others.
-    /// Returns the serial that the queue has completed.
+    /// Makes later submissions to a queue, as submission `signal`, wait for serials of others. Returns the serial
+    /// that the queue has completed.
     pub(crate) fn begin(&self, id: QueueId, waits: &[QueueSerial], signal: u64) -> Result<u64, DeviceError> {
         let queue = self.queue(id)?;
         let completed = self.reached(queue)?;
@@ -108,7 +108,7 @@ impl Inner {
         let queue = self.queue(id)?;
         // SAFETY: both interfaces are alive and of this device.
         if let Err(error) = unsafe { queue.raw.Signal(&queue.fence, signal) } {
-            // The work was submitted, but the fence will never tell of its end: the device counts as lost.
+            // The work was submitted, but its completion can never be detected: the device counts as lost.
             return Err(match self.fail(&error, Asked::Object("ID3D12CommandQueue::Signal")) {
                 lost @ DeviceError::Lost { .. } => lost,
                 _ => self.lose(format!("a queue could not be signalled ({})", code(error.code()))),
@@ -132,12 +132,12 @@ impl Inner {
         Ok(found)
     }
 
-    /// Where the fence of a queue is.
+    /// The current value of a queue's fence.
     fn reached(&self, queue: &Queue) -> Result<u64, DeviceError> {
         self.value_of(&queue.fence)
     }
 
-    /// Where a fence is.
+    /// The current value of a fence.
     pub(crate) fn value_of(&self, fence: &ID3D12Fence) -> Result<u64, DeviceError> {
         // SAFETY: the interface is alive.
         let value = unsafe { fence.GetCompletedValue() };
@@ -159,11 +159,11 @@ impl Inner {
         if timeout.is_zero() {
             return Ok(false);
         }
-        // A deadline too far for the clock is none.
+        // A deadline beyond the clock's range counts as none.
         let deadline = Instant::now().checked_add(timeout);
         let event = self.events.take().map_err(|error| self.fail(&error, Asked::Object("CreateEvent")))?;
-        // SAFETY: the interface is alive; the event stays open as long as the fence, for it is given
-        // back below and kept.
+        // SAFETY: the interface is alive; the event stays open as long as the fence, because it is returned below
+        // and kept.
         let asked = unsafe { queue.fence.SetEventOnCompletion(target.serial, event.handle()) };
         let answer = match asked {
             Err(error) => Err(self.fail(&error, Asked::Object("SetEventOnCompletion"))),
@@ -213,7 +213,7 @@ impl Inner {
     }
 }
 
-/// Whole milliseconds, rounded up. `INFINITE` is the largest number; one less still means something else.
+/// Whole milliseconds, rounded up. `INFINITE` is the largest number; one less is still a timeout.
 pub(crate) fn milliseconds(timeout: Duration) -> u32 {
     let rounded = timeout.as_nanos().div_ceil(1_000_000);
     u32::try_from(rounded).unwrap_or(u32::MAX).min(u32::MAX - 1)
@@ -237,7 +237,7 @@ impl Event {
         self.0
     }
 
-    /// Waits until it is set, at most so long, rounded up to milliseconds; true when it was set.
+    /// Waits until it is set, or until the timeout, rounded up to milliseconds; true if it was set.
     pub(crate) fn wait(&self, timeout: Duration) -> bool {
         // SAFETY: the handle is open as long as `self`.
         unsafe { WaitForSingleObject(self.0, milliseconds(timeout)) == WAIT_OBJECT_0 }
@@ -246,14 +246,14 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: the handle is ours and open; no fence sets it any more (see `Events`). There is
-        // nothing to do when closing fails.
+        // SAFETY: the handle is ours and open; no fence sets it any more (see `Events`). A failure to close it
+        // has no consequences.
         let _closed = unsafe { CloseHandle(self.0) };
     }
 }
 
-/// Events not in use. They are kept until the device goes, because a fence may set one long after
-/// the wait for it has timed out: such a late wake-up only makes the next user look again.
+/// Unused events. They are kept until the device is dropped, because a fence may set one long after the wait for
+/// it has timed out: such a late wake-up only makes the next user check again.
 #[derive(Default)]
 pub(crate) struct Events(Mutex<Vec<Event>>);
 

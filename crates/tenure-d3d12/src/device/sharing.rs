@@ -15,7 +15,7 @@ use crate::device::external::ExternalFence;
 use crate::device::inner::{Inner, made};
 use crate::device::resource::object::{Memory, Resource};
 
-/// Which adapter a device is on (its LUID): what is shared is opened on the same one.
+/// The adapter of a device (its LUID): shared resources are opened on the same adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AdapterId(pub u64);
 
@@ -28,8 +28,8 @@ impl fmt::Display for AdapterId {
 /// A handle to a resource or a fence, and where it can be opened.
 #[derive(Debug)]
 pub struct Exported {
-    /// The handle. It keeps what it is a handle to, and is closed when it is dropped. `DuplicateHandle` gives it to another
-    /// process.
+    /// The handle. It keeps its object alive, and is closed when it is dropped. `DuplicateHandle` gives it to
+    /// another process.
     pub handle: OwnedHandle,
     /// The adapter of the device that made it.
     pub adapter: AdapterId,
@@ -39,11 +39,11 @@ pub struct Exported {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub enum ShareError {
-    /// It is opened on the adapter that it was made on, and this is another one.
+    /// It was created on another adapter than the importer's.
     OtherAdapter {
-        /// Where it was exported.
+        /// The exporter's adapter.
         exporter: AdapterId,
-        /// Where it was to be imported.
+        /// The importer's adapter.
         importer: AdapterId,
     },
     /// The resource was not created to be shared: its usage lacks `SHARED`.
@@ -51,7 +51,7 @@ pub enum ShareError {
         /// Its usage.
         usage: Usage,
     },
-    /// The device refused, or the implementation has no such handles, as Wine's.
+    /// The device refused, or the implementation does not support such handles, as in Wine.
     Device(DeviceError),
     /// The manager refused.
     Manager(Error),
@@ -80,9 +80,10 @@ impl From<DeviceError> for ShareError {
 
 /// Buffers, textures and fences that other processes and APIs use, too.
 ///
-/// One side creates a resource as [shared](BufferDesc::shared), a committed one in a heap with `D3D12_HEAP_FLAG_SHARED`,
-/// and exports it. The other opens the handle and has a resource of its own in the same memory: an ordinary handle, adopted.
-/// The memory lives until the last side, and the last handle, has let go of it.
+/// One side creates a resource as [shared](BufferDesc::shared), a committed one in a heap with
+/// `D3D12_HEAP_FLAG_SHARED`, and exports it. The other opens the handle and has a resource of its own in the same
+/// memory: an ordinary handle, adopted. The memory is freed when the last side, and the last handle, has released
+/// it.
 ///
 /// Before the other side uses it, a recording [hands it over](tenure_core::Commands::release_to_peer), textures in
 /// `COMMON`; the other [takes it](tenure_core::Commands::acquire_from_peer). A [`SharedFence`] that one recording signals
@@ -95,8 +96,8 @@ pub trait Sharing {
     /// A handle to a buffer that was created [shared](BufferDesc::shared). Each call makes a new one.
     ///
     /// # Errors
-    /// [`ShareError::NotShared`]; [`ShareError::Device`] where the implementation has no such handles (`Unsupported`), for a
-    /// shortage, or a lost device.
+    /// [`ShareError::NotShared`]; [`ShareError::Device`] if the implementation does not support such handles
+    /// (`Unsupported`), for a shortage, or a lost device.
     fn export_buffer(&self, buffer: &Buffer<Device>) -> Result<Exported, ShareError>;
 
     /// A handle to a texture that was created [shared](TextureDesc::shared). Each call makes a new one.
@@ -109,7 +110,7 @@ pub trait Sharing {
     /// its first use. The handle stays the caller's, who may close it.
     ///
     /// # Errors
-    /// [`ShareError::OtherAdapter`]; [`ShareError::Device`] when it is not what `desc` says, or no handle to a
+    /// [`ShareError::OtherAdapter`]; [`ShareError::Device`] if it does not match `desc`, or is not a handle to a
     /// resource; [`ShareError::Manager`].
     fn import_buffer(
         &self,
@@ -138,7 +139,8 @@ pub trait Sharing {
     /// A fence that another process exported. The handle stays the caller's.
     ///
     /// # Errors
-    /// [`ShareError::OtherAdapter`]; [`ShareError::Device`] for a handle to something else, a shortage, or a lost device.
+    /// [`ShareError::OtherAdapter`]; [`ShareError::Device`] for a handle to another object, a shortage, or a lost
+    /// device.
     fn import_fence(&self, handle: BorrowedHandle<'_>, adapter: AdapterId)
     -> Result<SharedFence, ShareError>;
 }
@@ -207,7 +209,7 @@ fn open_resource(
 }
 
 impl Device {
-    /// The adapter that it is on: what it exports can be imported by devices on the same one.
+    /// Its adapter: devices on the same one can import its exports.
     #[must_use]
     pub fn adapter_id(&self) -> AdapterId {
         self.inner.adapter_id()
@@ -242,8 +244,8 @@ impl Inner {
             _ => self.fail(error, Asked::Object(CALL)),
         };
         let object = object.cast::<ID3D12DeviceChild>().map_err(|error| fail(&error))?;
-        // SAFETY: the object is alive and was created to be shared; no attributes and no name are allowed, and the access is
-        // the one that the call takes.
+        // SAFETY: the object is alive and was created to be shared; attributes and name may be omitted, and the
+        // access is the only valid one.
         let made = unsafe { self.raw.CreateSharedHandle(&object, None, GENERIC_ALL.0, PCWSTR::null()) };
         let handle = made.map_err(|error| fail(&error))?;
         if handle.is_invalid() {
@@ -262,8 +264,8 @@ impl Inner {
             return Err(ShareError::OtherAdapter { exporter, importer });
         }
         let mut opened: Option<T> = None;
-        // SAFETY: the handle is open, the pointer is to a local that outlives the call, and the call checks what the handle is
-        // to.
+        // SAFETY: the handle is open, the pointer is to a local that outlives the call, and the call checks the
+        // type of the handle.
         unsafe { self.raw.OpenSharedHandle(HANDLE(handle.as_raw_handle()), &raw mut opened) }
             .map_err(|error| self.fail(&error, Asked::Object("OpenSharedHandle")))?;
         Ok(made(opened, "OpenSharedHandle opens what the handle is to")?)
@@ -272,8 +274,8 @@ impl Inner {
 
 /// A fence that two processes share: made by [`Sharing`]. Recordings wait for its [values](Self::at) and signal them.
 ///
-/// Work that waits for a value which the other process never signals, because it has ended, waits for good, and so does what
-/// is submitted after it: [`signal`](Self::signal) ends that.
+/// Work that waits for a value which the other process never signals, because it has ended, waits forever, and so
+/// do later submissions: [`signal`](Self::signal) ends the wait.
 #[derive(Clone)]
 pub struct SharedFence {
     fence: ID3D12Fence,

@@ -21,7 +21,7 @@ use crate::device::error::Asked;
 use crate::device::inner::Inner;
 use crate::{Device, List, QueryHeap};
 
-/// An acceleration structure: an address in a buffer, which is all that Direct3D 12 knows of one.
+/// An acceleration structure: an address in a buffer, which is its only representation in Direct3D 12.
 pub struct AccelerationStructure {
     address: u64,
     kind: AccelerationStructureKind,
@@ -56,7 +56,7 @@ impl AccelerationStructure {
         }
     }
 
-    /// The view by which shaders find it.
+    /// The view for shaders.
     pub(crate) const fn view(&self) -> D3D12_SHADER_RESOURCE_VIEW_DESC {
         D3D12_SHADER_RESOURCE_VIEW_DESC {
             Format: DXGI_FORMAT_UNKNOWN,
@@ -129,8 +129,8 @@ impl List {
             DestBuffer: address,
             InfoType: D3D12_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO_COMPACTED_SIZE,
         };
-        // SAFETY: the list is open, of a queue with shaders; the address has 8 bytes of a living buffer for
-        // unordered access, and the structure is in a living buffer. That it is built is the caller's part.
+        // SAFETY: the list is open, of a queue with shaders; the address has 8 bytes of a live buffer for
+        // unordered access, and the structure is in a live buffer. The caller guarantees that it is built.
         unsafe {
             self.tracing()?
                 .EmitRaytracingAccelerationStructurePostbuildInfo(&raw const desc, &[structure.address]);

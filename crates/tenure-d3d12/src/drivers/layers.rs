@@ -1,9 +1,9 @@
-//! How many layers a 2D array needs on drivers that reserve too little for its compression.
+//! The number of layers of a 2D array on drivers that reserve too little for its compression.
 //!
-//! Such a driver takes 1/256 of what it believes the texture to take, in whole pages, and believes
-//! that each layer takes its bytes rounded to 16 KiB; in truth the texture takes whole tiles of
-//! 64 KiB (Intel's manual of Tiger Lake, volume 5, "Surface Memory Organizations"). Where that makes
-//! a difference, the array gets so many layers more that the driver believes in what it takes.
+//! Such a driver reserves 1/256 of the texture's size by its own calculation, in whole pages, in which each
+//! layer's bytes are rounded up to 16 KiB; in truth the texture takes whole tiles of 64 KiB (Intel's manual of
+//! Tiger Lake, volume 5, "Surface Memory Organizations"). If that makes a difference, the array gets enough extra
+//! layers that the driver's calculation reaches the true size.
 
 use tenure_core::device::TextureInfo;
 
@@ -20,12 +20,12 @@ fn rows(info: &TextureInfo) -> u64 {
     (of_mip(0) + below_first.max(beside)).next_multiple_of(4)
 }
 
-/// Bytes of the compression data of so many bytes.
+/// Bytes of the compression data of `bytes` bytes.
 const fn compression(bytes: u64) -> u64 {
     (bytes >> 8).next_multiple_of(PAGE)
 }
 
-/// Layers to create an array with, so that there is enough for those that it has. Saturates.
+/// Layers to create an array with, so that the driver reserves enough for its real layers. Saturates.
 pub(crate) fn with_spare_layers(info: &TextureInfo) -> u64 {
     let layers = u64::from(info.layers());
     let block = info.format.block();
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn narrow_arrays_need_more_and_wide_ones_do_not() {
-        // 4 B a row: a column of tiles 512 B wide, of which the driver counts 16 KiB for 1024 rows.
+        // 4 B a row: a column of tiles 512 B wide; the driver counts 16 KiB of it for 1024 rows.
         assert_eq!(with_spare_layers(&array(1, 1024, 64, Format::Rgba8Unorm)), 2048);
         assert_eq!(with_spare_layers(&array(1024, 1024, 64, Format::Rgba8Unorm)), 64);
         assert_eq!(with_spare_layers(&array(1, 1024, 1, Format::Rgba8Unorm)), 1, "no array");
@@ -69,7 +69,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the array, the driver then reserves what it takes, and not a layer more than that.
+        /// For any array the driver then reserves enough, and one layer less would be too few.
         #[test]
         fn the_driver_reserves_enough(
             width in 1_u32..=4096, height in 1_u32..=4096, layers in 1_u32..=64, mips in 1_u32..=13,

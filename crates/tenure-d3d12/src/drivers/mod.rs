@@ -1,15 +1,15 @@
-//! Drivers with known faults, and what is done about each.
+//! Drivers with known faults, and their workarounds.
 //!
-//! [`TABLE`] has a row for each fault: the adapters, driver versions and builds of Windows that have
-//! it, the resources that it concerns, and the [`Actions`] that avoid it, with a source that anybody
-//! can check. Adapters are told apart by vendor and device number and the driver's version, never by
-//! their name, which drivers translate, shorten and leave garbage behind.
+//! [`TABLE`] has a row for each fault: the adapters, driver versions and builds of Windows that have it, the
+//! affected resources, and the [`Actions`] that avoid it, with a public source. Adapters are identified by vendor
+//! and device number and the driver's version, never by their name, which drivers translate, shorten and pad with
+//! garbage.
 //!
-//! [`Workarounds::of`] chooses the rows for an adapter, [`Workarounds::actions`] says what a resource
-//! needs. Neither asks the driver, so both can be tested for adapters that nobody has at hand;
-//! `Options::driver_faults` has a device behave as on any of them.
+//! [`Workarounds::of`] chooses the rows for an adapter, [`Workarounds::actions`] returns the workarounds for a
+//! resource. Neither calls the driver, so both can be tested without the adapters; `Options::driver_faults` makes
+//! a device behave as on any of them.
 //!
-//! To add a row, append it to the table; the tests of this module ask for a source and an action.
+//! To add a row, append it to the table; the tests of this module require a source and an action.
 
 mod layers;
 mod table;
@@ -35,8 +35,8 @@ impl fmt::Display for DriverVersion {
 }
 
 impl DriverVersion {
-    /// The number by which versions of a vendor are ordered. The first two of Intel's parts say which
-    /// Windows a driver is for; the same driver has others elsewhere
+    /// The key for ordering versions of a vendor. The first two of Intel's parts encode the Windows version; the
+    /// same driver has others elsewhere
     /// (<https://www.intel.com/content/www/us/en/support/articles/000005654/graphics.html>).
     fn order(self, vendor: u32) -> [u16; 4] {
         let [product, version, sub_version, build] = self.0;
@@ -44,17 +44,16 @@ impl DriverVersion {
     }
 }
 
-/// What faults are told apart by.
+/// The properties that identify faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AdapterId {
     /// PCI vendor number.
     pub vendor: u32,
     /// PCI device number.
     pub device: u32,
-    /// Of the display driver. `None` where Windows does not say: then every version is taken to be
-    /// there.
+    /// The version of the display driver. `None` if Windows does not report it: then every version is assumed.
     pub driver: Option<DriverVersion>,
-    /// Of Windows, such as 22631. `None` where it is not known: then every build is taken to be there.
+    /// The build of Windows, such as 22631. `None` if unknown: then every build is assumed.
     pub windows_build: Option<u32>,
 }
 
@@ -65,20 +64,20 @@ pub const AMD: u32 = 0x1002;
 /// NVIDIA's vendor number.
 pub const NVIDIA: u32 = 0x10de;
 
-/// Which drivers have a fault.
+/// The driver versions with a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Drivers {
     /// All that are known.
     All,
-    /// Those before this version, which has it no more.
+    /// Versions before this one, which has the fix.
     Before(DriverVersion),
-    /// Those up to this version.
+    /// Versions up to this one.
     UpTo(DriverVersion),
     /// This version, which was the first to have it, and all later ones.
     From(DriverVersion),
 }
 
-/// Which resources a fault concerns.
+/// The resources that a fault concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Resources {
     /// Buffers and textures.
@@ -100,27 +99,26 @@ pub enum Resources {
 }
 
 bitflags! {
-    /// What is done to a resource because of a driver.
+    /// The workarounds applied to a resource because of a driver.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Actions: u32 {
-        /// It gets memory of its own: it requires to be dedicated, wherever it is created.
+        /// It gets dedicated memory: its requirements demand it.
         const COMMIT = 1 << 0;
-        /// Memory that is its own is zeroed, although nobody asked for that.
+        /// Its dedicated memory is zeroed, even if that was not requested.
         const ZERO = 1 << 1;
         /// It is created without its clear value.
         const NO_CLEAR_VALUE = 1 << 2;
-        /// It is created with more layers than it has, which nothing uses: the driver reserves too
-        /// little memory.
+        /// It is created with extra layers, which are not used: the driver reserves too little memory.
         const SPARE_LAYERS = 1 << 3;
-        /// With resource states, what shaders read is in the state of a copy's source, too.
+        /// With resource states, resources that shaders read are in the state of a copy source, too.
         const COPY_SOURCE_TOO = 1 << 4;
         /// Views show stencil in all four components.
         const STENCIL_EVERYWHERE = 1 << 5;
         /// Zeros are written where the results of queries go, before the results.
         const CLEAR_RESULTS = 1 << 6;
-        /// Nothing is copied from buffers to its stencil.
+        /// Buffers are not copied to its stencil.
         const NO_STENCIL_UPLOADS = 1 << 7;
-        /// Nothing is copied from other textures to its subresources but the first.
+        /// Other textures are not copied to its subresources, except to the first.
         const NO_LAYER_COPIES = 1 << 8;
     }
 }
@@ -136,18 +134,18 @@ pub struct Fault {
     pub drivers: Drivers,
     /// The first build of Windows on which it shows; 0: all.
     pub windows_from: u32,
-    /// What it concerns.
+    /// The affected resources.
     pub resources: Resources,
-    /// What is done.
+    /// The workarounds.
     pub actions: Actions,
-    /// What goes wrong.
+    /// The symptom.
     pub fault: &'static str,
-    /// Where that is known from.
+    /// The source of this information.
     pub source: &'static str,
 }
 
 impl Fault {
-    /// True where the adapter has it. What is not known of the adapter is taken to be wrong.
+    /// True if the adapter has it. Unknown properties of the adapter are assumed to be faulty.
     #[must_use]
     pub fn is_on(&self, adapter: &AdapterId) -> bool {
         let order = |driver: DriverVersion| driver.order(self.vendor);
@@ -206,7 +204,7 @@ impl Resources {
 pub struct Workarounds(Vec<&'static Fault>);
 
 impl Workarounds {
-    /// Those of the table that the adapter has. O(rows).
+    /// The faults in the table that the adapter has. O(rows).
     #[must_use]
     pub fn of(adapter: &AdapterId) -> Self {
         Self(TABLE.iter().filter(|fault| fault.is_on(adapter)).collect())
@@ -218,7 +216,7 @@ impl Workarounds {
         &self.0
     }
 
-    /// What is done to a resource. O(faults of the adapter).
+    /// The workarounds for a resource. O(faults of the adapter).
     #[must_use]
     pub fn actions(&self, desc: &ResourceDesc) -> Actions {
         let concerned = self.0.iter().filter(|fault| fault.resources.has(desc));

@@ -57,7 +57,7 @@ const GEN_12: Devices = &[
 const GEN_12_HP_AND_XE_LPG: Devices = &[range(0x4f), range(0x56), range(0x7d), range(0xb6)];
 const GEN_12_LP_AND_HP: Devices =
     &[range(0x46), range(0x4c), range(0x49), range(0x9a), range(0xa7), range(0x4f), range(0x56)];
-/// What Mesa's `iris_pci_ids.h` calls Iris Xe: Tiger Lake, Alder Lake P, Raptor Lake P and U, DG1.
+/// The devices that Mesa's `iris_pci_ids.h` calls Iris Xe: Tiger Lake, Alder Lake P, Raptor Lake P and U, DG1.
 const IRIS_XE: Devices = &[0x9a40..=0x9a49, 0x46a6..=0x46aa, 0xa7a0..=0xa7a1, 0x4905..=0x4908];
 
 /// A fault of Intel's drivers on every Windows.
@@ -79,7 +79,7 @@ const fn intel(
     }
 }
 
-/// A fault that Intel's drivers have had since a version.
+/// A fault of Intel's drivers from a version on.
 const fn intel_from(
     version: [u16; 4],
     devices: Devices,
@@ -100,9 +100,8 @@ const CRBUG_DAWN_1487: &str = "https://crbug.com/dawn/1487";
 
 /// Every fault that is known and matters here.
 ///
-/// Where Dawn clears a copyable depth texture because placed memory is dirty, it is committed and
-/// zeroed here, which is as clean and needs no queue; so does Dawn where it commits such textures
-/// anyway.
+/// If Dawn clears a copyable depth texture because placed memory is dirty, it is committed and zeroed here, which
+/// is equally clean and needs no queue; Dawn does the same if it commits such textures anyway.
 pub const TABLE: &[Fault] = &[
     intel(
         IRIS_XE,

@@ -1,4 +1,4 @@
-//! Each row on invented adapters: those that have the fault, and their neighbours.
+//! Each row on invented adapters: ones that have the fault, and their neighbours.
 
 use tenure_core::TextureDesc;
 use tenure_core::device::{BufferInfo, Format, ResourceDesc, TextureInfo, Usage};
@@ -89,7 +89,7 @@ fn older_intel_commits_what_is_written_and_zeroes_textures() {
             assert_eq!(actions(&intel(*device)), expected, "{device:#x}");
         }
     }
-    // Skylake places what is written, but for depth that is uploaded to.
+    // Skylake places written resources, except depth that is uploaded to.
     assert_eq!(actions(&intel(0x1912)), [NONE, ZERO, ZERO, ZERO, ZERO, BOTH | LAYERS]);
     assert_eq!(actions(&intel(0x1616)), [NONE; 6], "Broadwell");
     let volume = TextureDesc::d3(8, 8, 8, Format::Rgba8Unorm, Usage::COPY_DST).info;
@@ -110,14 +110,14 @@ fn amd_commits_what_is_written_before_it_was_repaired() {
 
 #[test]
 fn old_intel_drivers_commit_everything_on_new_windows_alone() {
-    // Coffee Lake's successor with nothing else against it: Broadwell.
+    // Broadwell, which has no other faults.
     let at = |driver, build| actions(&adapter(INTEL, 0x1616, driver, build));
     let (last, next) = ([27, 20, 100, 9664], [27, 20, 100, 9665]);
     assert_eq!(at(last, 25_957), [COMMIT; 6]);
     assert_eq!(at([20, 19, 15, 5171], 26_100), [COMMIT; 6]);
     assert_eq!(at(last, 25_956), [NONE; 6]);
     assert_eq!(at(next, 25_957), [NONE; 6]);
-    // The first two parts say which Windows the driver is for.
+    // The first two parts encode the Windows version.
     assert_eq!(at([31, 0, 100, 9664], 25_957), [COMMIT; 6]);
     assert_eq!(at([26, 20, 101, 1], 25_957), [NONE; 6]);
 }
@@ -125,7 +125,7 @@ fn old_intel_drivers_commit_everything_on_new_windows_alone() {
 #[test]
 fn arrays_get_spare_layers_before_the_driver_was_repaired() {
     let at = |device, driver| adapter(INTEL, device, driver, NEW_WINDOWS).actions(&layered(4));
-    // UHD Graphics of Gen 12, which nothing else is done to.
+    // UHD Graphics of Gen 12, without other workarounds.
     assert_eq!(at(0x4680, [30, 0, 101, 1691]), Actions::SPARE_LAYERS);
     assert_eq!(at(0x4680, [30, 0, 101, 1692]), NONE);
     assert_eq!(at(0x5690, [30, 0, 101, 1691]), NONE, "Arc");
@@ -142,7 +142,7 @@ fn arrays_get_spare_layers_before_the_driver_was_repaired() {
     assert_eq!(created_layers(NONE, &info), 64);
 }
 
-/// The first two parts of the version say which Windows it is for.
+/// The first two parts of the version encode the Windows version.
 #[test]
 fn some_faults_come_with_a_version() {
     let depth = texture(Format::D32Float, Usage::DEPTH_STENCIL | Usage::COPY_DST);
@@ -173,7 +173,7 @@ fn nvidia_reads_with_copies_and_shows_stencil_everywhere() {
     assert!(found.has(read) && !found.has(COMMIT));
 }
 
-/// What Windows does not say is taken to be as bad as it can be.
+/// Properties that Windows does not report are assumed to be the worst.
 #[test]
 fn the_unknown_is_taken_to_be_wrong() {
     let unknown =
@@ -181,14 +181,13 @@ fn the_unknown_is_taken_to_be_wrong() {
     assert_eq!(actions(&unknown(AMD, 0x73bf)), [NONE, NONE, COMMIT, COMMIT, COMMIT, COMMIT]);
     assert_eq!(unknown(INTEL, 0x1616).actions(&kinds()[0]), COMMIT);
     assert!(unknown(INTEL, 0x4680).has(Actions::SPARE_LAYERS));
-    // WARP, and an adapter that says nothing at all.
+    // WARP, and an adapter without any information.
     for (vendor, device) in [(0x1414, 0x8c), (0, 0)] {
         assert_eq!(unknown(vendor, device), Workarounds::default());
     }
 }
 
-/// Every row is on somewhere, says what goes wrong and where that is known from, and does something
-/// to some kind of resource.
+/// Every row applies to some adapter, has a symptom and a source, and affects some kind of resource.
 #[test]
 fn every_row_is_met_and_has_a_source() {
     for fault in TABLE {

@@ -1,12 +1,11 @@
-//! Bytes that are taken, and their peak.
+//! Bytes taken, and their peak.
 
 #[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicU64, Ordering};
 #[cfg(not(all(test, loom)))]
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that are taken from the driver, and the most that ever were at once. Every change is O(1), from any
-/// thread.
+/// The bytes taken from the driver, and their peak. Every change is O(1), from any thread.
 ///
 /// ```
 /// let counter = tenure_heap::MemoryCounter::default();
@@ -21,14 +20,14 @@ pub struct MemoryCounter {
 }
 
 impl MemoryCounter {
-    /// Counts bytes that were taken.
+    /// Adds bytes taken.
     pub fn add(&self, bytes: u64) {
-        // Wraps where a device claims more than 2⁶⁴ B, and is right again when they are given back.
+        // Wraps if a device claims more than 2⁶⁴ B, and is correct again when they are freed.
         let now = self.now.fetch_add(bytes, Ordering::Relaxed).wrapping_add(bytes);
         self.peak.fetch_max(now, Ordering::Relaxed);
     }
 
-    /// Counts bytes that were given back.
+    /// Subtracts freed bytes.
     pub fn remove(&self, bytes: u64) {
         self.now.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -39,19 +38,19 @@ impl MemoryCounter {
         self.now.load(Ordering::Relaxed)
     }
 
-    /// The most bytes that there ever were.
+    /// The peak in bytes.
     #[must_use]
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// Whether there would be more than there ever were with so many bytes more.
+    /// Whether `bytes` more would set a new peak.
     #[must_use]
     pub fn is_peak(&self, bytes: u64) -> bool {
         self.over_peak(bytes) > 0
     }
 
-    /// How many more than ever there would be with so many bytes more.
+    /// The bytes by which `bytes` more would exceed the peak.
     #[must_use]
     pub fn over_peak(&self, bytes: u64) -> u64 {
         self.now().saturating_add(bytes).saturating_sub(self.peak())

@@ -1,4 +1,4 @@
-//! What is known of one memory heap: its budget, the program's cap, and what was taken of it.
+//! The state of one memory heap: its budget, the program's cap, and the bytes taken.
 
 #[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -7,42 +7,41 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::HeapBudget;
 
-/// A new budget is asked for when the part of the last one's free bytes that was taken since is larger than one
-/// in so many.
+/// The budget is queried again once more than 1/8 of its free bytes has been taken since the last query.
 const HEADROOM_PARTS: i64 = 8;
 
-/// The free bytes of a budget that nobody knows, and the most that are counted of any other.
+/// The free bytes of an unknown budget, and the most that are counted of any other.
 const UNKNOWN: i64 = i64::MAX / 2;
 
-/// Bytes to compare with those that are granted.
+/// Converts bytes for comparison with a budget.
 fn counted(bytes: u64) -> i64 {
     i64::try_from(bytes).map_or(UNKNOWN, |bytes| bytes.min(UNKNOWN))
 }
 
-/// What is known of one memory heap.
+/// The state of one memory heap.
 ///
-/// Bytes are reserved before the driver is asked for them, so that threads that ask at once exceed nothing together.
-/// Reserved bytes have no owner: what the driver gives takes the place of any.
+/// Bytes are reserved before the driver is called, so that concurrent callers cannot exceed a limit together.
+/// Reserved bytes have no owner: an allocation settles any of them.
 #[derive(Debug)]
 pub(super) struct HeapState {
     /// Bytes.
     size: u64,
-    /// Bytes that were ever reserved or taken. What was given back since, or was reserved in vain, is in it as well, so
-    /// that what is still granted is never too much.
+    /// Cumulative bytes reserved or taken. Freed bytes and cancelled reservations are not subtracted, so that the
+    /// remaining budget is never overestimated.
     ever: AtomicI64,
-    /// What [`ever`](Self::ever) may come to before the budget is exceeded, as the operating system said last.
+    /// The value of [`ever`](Self::ever) at which the last queried budget is used up.
     granted: AtomicI64,
-    /// The operating system is asked again when it comes to more than this.
+    /// The operating system is queried again when `ever` exceeds this.
     refresh_above: AtomicI64,
     /// Bytes taken from the driver, and reserved.
     taken: AtomicU64,
-    /// Of these, the bytes that are reserved, and not yet given by the driver.
+    /// The part of these bytes that is reserved, and not yet allocated by the driver.
     reserved: AtomicU64,
-    /// The most that may be taken.
+    /// The maximum of `taken`.
     cap: AtomicU64,
 }
 
-/// What was ever taken when the operating system was about to be asked, but for what it may not know of.
+/// The value of `ever` before a query of the operating system, without the bytes that its answer may not include.
 #[derive(Clone, Copy)]
 pub(super) struct Before(i64);
 
@@ -60,7 +59,8 @@ impl HeapState {
     }
 
     pub(super) fn before(&self) -> Before {
-        // In this order: whatever is in the first is in the second, or the driver has given it.
+        // In this order: a reservation counted in the first is also in the second, or was settled by an
+        // allocation.
         let ever = self.ever.load(Ordering::Acquire);
         Before(ever.saturating_sub(counted(self.reserved.load(Ordering::Acquire))))
     }
@@ -78,8 +78,8 @@ impl HeapState {
         self.refresh_above.store(ever.saturating_add(until), Ordering::Relaxed);
     }
 
-    /// Whether what was ever taken may come to so many bytes, as far as is known. `None`: the operating system has to
-    /// be asked.
+    /// Whether the cumulative count may reach `ever`, by the last query. `None`: the operating system must be
+    /// queried.
     pub(super) fn grants(&self, ever: i64) -> Option<bool> {
         (ever <= self.refresh_above.load(Ordering::Relaxed)).then(|| self.grants_now(ever))
     }
@@ -89,7 +89,7 @@ impl HeapState {
         ever <= self.granted.load(Ordering::Relaxed)
     }
 
-    /// What was ever taken, with so many bytes more.
+    /// The cumulative count with `bytes` more.
     pub(super) fn ever_with(&self, bytes: u64) -> i64 {
         self.ever.load(Ordering::Relaxed).saturating_add(counted(bytes))
     }
@@ -99,7 +99,7 @@ impl HeapState {
         bytes <= self.size
     }
 
-    /// Whether so many bytes more are within the heap and the program's cap.
+    /// Whether `bytes` more are within the heap and the program's cap.
     pub(super) fn leaves(&self, bytes: u64) -> bool {
         self.has(bytes) && self.within_cap(self.taken(), bytes).is_some()
     }
@@ -119,17 +119,17 @@ impl HeapState {
         self.cap.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// The operating system is asked before more is taken.
+    /// Requires a query before more is taken.
     pub(super) fn expire_budget(&self) {
         self.refresh_above.store(i64::MIN, Ordering::Relaxed);
     }
 
-    /// What may be taken in all, with so many bytes more: `None` beyond the program's cap.
+    /// The bytes taken with `bytes` more; `None` beyond the program's cap.
     fn within_cap(&self, taken: u64, bytes: u64) -> Option<u64> {
         taken.checked_add(bytes).filter(|taken| *taken <= self.cap.load(Ordering::Relaxed))
     }
 
-    /// Adds to what was ever taken; what it comes to.
+    /// Adds to the cumulative count, and returns it.
     fn note_ever(&self, bytes: u64) -> i64 {
         let with = |ever: i64| ever.saturating_add(counted(bytes));
         // Never refused: there is always a new value.
@@ -137,7 +137,7 @@ impl HeapState {
         with(before.unwrap_or_else(|ever| ever))
     }
 
-    /// Reserves bytes if the program's cap leaves them; what was ever taken comes to that.
+    /// Reserves bytes if the program's cap allows it. Returns the new cumulative count.
     pub(super) fn reserve(&self, bytes: u64) -> Option<i64> {
         let within_cap = |taken| self.within_cap(taken, bytes);
         self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within_cap).ok()?;
@@ -145,14 +145,14 @@ impl HeapState {
         Some(self.note_ever(bytes))
     }
 
-    /// Takes bytes from those that are reserved; how many of them were.
+    /// Turns reserved bytes into taken ones. Returns the number that had been reserved.
     pub(super) fn settle(&self, bytes: u64) -> u64 {
         let rest = |reserved: u64| Some(reserved.saturating_sub(bytes));
         let before = self.reserved.fetch_update(Ordering::AcqRel, Ordering::Acquire, rest);
         before.unwrap_or_else(|reserved| reserved).min(bytes)
     }
 
-    /// Gives up what was reserved.
+    /// Cancels a reservation.
     pub(super) fn cancel(&self, bytes: u64) {
         self.taken.fetch_sub(self.settle(bytes), Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Emptying blocks of a pool on purpose: what lies in them moves into the holes of others.
+//! Defragmentation: empties sparse blocks of a pool by moving their ranges into the holes of others.
 
 use std::collections::HashSet;
 
@@ -14,49 +14,49 @@ use choice::Choice;
 use plan::Plan;
 use victim::{State, Victim};
 
-/// What a range needs of its new place.
+/// Size and alignment that a range needs in its new place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeNeeds {
-    /// Bytes that were asked for.
+    /// Requested bytes.
     pub size: u64,
     /// Bytes; a power of two.
     pub alignment: u64,
 }
 
-/// How much one call of [`Pool::compact`] may do.
+/// The limits of one call of [`Pool::compact`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactionBudget {
-    /// Bytes that the moves copy. The first move of a call is made however large it is, so that nothing is too large to
-    /// ever move.
+    /// Bytes that the moves copy. The first move of a call ignores this limit, so that every range can be moved
+    /// eventually.
     pub bytes: u64,
     /// Moves.
     pub moves: usize,
-    /// Pieces of blocks, in use or free, that are looked at: what bounds the time.
+    /// Pieces of blocks, in use or free, to visit: this bounds the time.
     pub pieces: usize,
 }
 
 /// A range that moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeMove {
-    /// Where it is: to be [freed](Pool::free) once nothing uses it any more.
+    /// The old place: [free](Pool::free) it once it is no longer in use.
     pub from: BlockAllocation,
-    /// Where it goes: allocated from here on, as if by [`Pool::allocate`].
+    /// The new place: allocated from here on, as if by [`Pool::allocate`].
     pub to: BlockAllocation,
-    /// Bytes that were asked for.
+    /// Requested bytes.
     pub size: u64,
 }
 
-/// How far the emptying of blocks has come.
+/// The progress of emptying blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// Nothing is to be done.
+    /// Idle.
     #[default]
     Idle,
     /// The chosen blocks are filled.
     Filling,
     /// Places are looked for.
     Planning,
-    /// There are places for everything: ranges are told to move, and what is empty is given back.
+    /// Every range has a new place: moves are handed out, and empty blocks are removed.
     Moving,
 }
 
@@ -69,16 +69,17 @@ pub(super) struct Compaction {
     /// Frames that have ended since the last call that went on.
     quiet_frames: u32,
     choice: Choice,
-    /// Blocks that are to be emptied, the one with the least in it first.
+    /// The blocks to empty, fewest used bytes first.
     victims: Vec<Victim>,
     /// The number of each block among the victims, by the block's index.
     numbers: Vec<Option<u32>>,
     plan: Plan,
-    /// The first of the victims of which not every range was told to move.
+    /// The first victim with ranges that are not yet handed out as moves.
     next: usize,
-    /// Fillers and places that are to be given up before anything else goes on.
+    /// Fillers and places to free before anything else continues.
     unneeded: Vec<Handle>,
-    /// What was told to move before the emptying of its block was stopped, and has not been freed: block and offset.
+    /// The ranges handed out as moves before the emptying of their block was stopped, and not freed since: block
+    /// and offset.
     told: HashSet<(BlockId, u64)>,
     /// Empty between calls.
     found: Vec<FilledPiece<BlockAllocation>>,
@@ -87,13 +88,13 @@ pub(super) struct Compaction {
 /// Fillers that are merged at a time at least: more than the free ranges of a buddy between any two addresses.
 const MERGED: usize = 64;
 
-/// What is left of a budget.
+/// The rest of a budget.
 #[derive(Debug)]
 pub(crate) struct Left {
     bytes: u64,
     moves: usize,
     pieces: usize,
-    /// Nothing has moved within this budget.
+    /// No range has moved within this budget yet.
     is_first: bool,
 }
 
@@ -121,29 +122,30 @@ impl Left {
 }
 
 impl<B, S: BlockSuballocator> Pool<B, S> {
-    /// Goes on emptying the blocks whose content fits into the holes of others, as far as the budget allows: appends
-    /// the ranges that are to move to `moves`, and blocks that are empty to `retired`. `needs` says what an allocated
-    /// range needs, or `None` if it cannot move; it is asked when a block that may be emptied is first looked at, once
-    /// for each range in it.
+    /// Continues emptying the blocks whose content fits into the holes of others, within the budget: appends the
+    /// moves of ranges to `moves`, and empty blocks to `retired`. `needs` returns the needs of an allocated
+    /// range, or `None` if it cannot move; it is called once for each range of a candidate block, when the block
+    /// is first visited.
     ///
-    /// To be called again, such as once a frame, until it returns true: then nothing is left to do until ranges are
-    /// allocated or freed. If it is not called for as many frames as empty blocks are kept, the emptying of blocks
-    /// [stops](Self::stop_compaction). Ranges can be allocated and freed in between; where that finds no room,
-    /// [`stop_compaction`](Self::stop_compaction) makes the room in the blocks available again. What is freed in a block
-    /// that is being emptied is not allocated again before that, or before the block is kept after all.
+    /// Call it again, such as once a frame, until it returns true: then nothing is left to do until ranges are
+    /// allocated or freed. If it is not called for the number of frames that empty blocks are kept, the emptying
+    /// of blocks [stops](Self::stop_compaction). Ranges can be allocated and freed in between; if an allocation
+    /// finds the pool full, [`stop_compaction`](Self::stop_compaction) makes the free bytes of these blocks
+    /// available again. A range freed in a block that is being emptied stays unavailable until then, or until the
+    /// block is kept after all.
     ///
     /// # Algorithm
-    /// The blocks to empty are those with the fewest bytes in them, as many as the holes of the others have bytes for,
-    /// so that no range moves into a block that is emptied later. They are filled, so that nothing is placed there.
-    /// Then a place is allocated for each range in them, the largest first (first fit decreasing). Ranges without one
-    /// are set aside. When all have been tried, the smallest of the blocks that has room for those is kept, and its
-    /// holes are used, too, until all have a place. Only then they move, so that no byte moves in vain. A block is not
-    /// kept in favour of a fuller one where more than a tenth would move beyond what lies in as many of the emptiest
-    /// blocks, which is the least possible. Nothing moves twice before true is returned. Blocks that are empty already
-    /// are given back with them.
+    /// The blocks to empty are the ones with the fewest used bytes, up to the free bytes of the remaining blocks,
+    /// so that no range moves into a block that is emptied later. They are filled, so that nothing is placed
+    /// there. Then a place is allocated for each range in them, the largest first (first fit decreasing). Ranges
+    /// without a place are set aside. When all have been tried, the smallest chosen block with space for these
+    /// ranges is kept, and its holes are used, too, until every range has a place. Ranges move only after that,
+    /// so that no byte moves in vain. A block is not kept in favour of a fuller one if that would move over a
+    /// tenth more bytes than the minimum: the content of the same number of the emptiest blocks. Nothing moves
+    /// twice before true is returned. Blocks that are already empty are returned with them.
     ///
-    /// O(pieces of the budget), and O(blocks · log blocks) when blocks are chosen; freeing costs O(log pieces) more in a
-    /// block that is being emptied, and allocating nothing.
+    /// O(pieces of the budget), and O(blocks · log blocks) when blocks are chosen; freeing costs O(log pieces)
+    /// more in a block that is being emptied, allocating costs no more.
     ///
     /// ```
     /// use tenure_heap::{CompactionBudget, Pool, RangeNeeds};
@@ -177,7 +179,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.compact_within(&mut Left::new(budget), needs, moves, retired)
     }
 
-    /// As [`compact`](Self::compact), within what is left of a budget.
+    /// As [`compact`](Self::compact), within the rest of a budget.
     pub(crate) fn compact_within(
         &mut self,
         left: &mut Left,
@@ -215,8 +217,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.compaction.phase != Phase::Idle
     }
 
-    /// Makes all that is free in blocks that are being emptied available again; true when there was any. What was told
-    /// to move goes on, and is not told again. O(pieces of those blocks).
+    /// Makes the free bytes of blocks that are being emptied available again; true if there were any. Moves
+    /// already handed out continue, and are not handed out again. O(pieces of those blocks).
     pub fn stop_compaction(&mut self) -> bool {
         let Compaction { victims, unneeded, mut told, .. } = std::mem::take(&mut self.compaction);
         told.extend(victims.iter().flat_map(Victim::told));
@@ -231,8 +233,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         is_any
     }
 
-    /// A frame has ended: stops what nobody has gone on with for as long as an empty block is kept. What has become empty
-    /// meanwhile would never be given back otherwise, as it is filled.
+    /// Ends a frame: stops an emptying that was not continued for as many frames as an empty block is kept. Its
+    /// blocks are filled, so they could not be removed otherwise even when all their ranges are gone.
     pub(super) fn end_frame_of_compaction(&mut self) {
         if self.compaction.phase == Phase::Idle {
             return;
@@ -243,9 +245,9 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         }
     }
 
-    /// A range that was told to move stays where it is, because that was not possible: whoever calls this frees the place
-    /// that it was to move to. The emptying of blocks [stops](Self::stop_compaction), and the range may be told to move
-    /// again. O(pieces of the blocks that are being emptied).
+    /// Notes that a move failed and that its range stays in place; the caller frees the new place. The emptying
+    /// of blocks [stops](Self::stop_compaction), and the range may be handed out again. O(pieces of the blocks
+    /// that are being emptied).
     ///
     /// ```
     /// use tenure_heap::{CompactionBudget, Pool, RangeNeeds};
@@ -293,7 +295,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         }
     }
 
-    /// Frees a filler, or a place to which nothing moves.
+    /// Frees a filler, or an unused new place.
     fn give_up(&mut self, lent: Handle) {
         let freed = self.suballocator.free(lent);
         debug_assert!(freed.is_ok(), "what was lent is taken back once");
@@ -304,8 +306,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         }
     }
 
-    /// Gives back the blocks of which everything has left, as far as the budget allows; and ends the round when none is
-    /// left that waits for that.
+    /// Removes the blocks whose ranges have all left, within the budget; ends the round when no block is left to
+    /// wait for.
     fn release_emptied(&mut self, left: &mut Left, retired: &mut Vec<B>) {
         if self.compaction.phase != Phase::Moving {
             return;
@@ -339,8 +341,9 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         }
     }
 
-    /// Makes one filler of the last ones of a block that has nothing else, or few where buddies do not merge; and none
-    /// of all of them. So freeing many is spread over several calls, and nothing is placed in the block in between.
+    /// Merges the last fillers of a block without other ranges into one, or into few if buddies do not merge;
+    /// into none if these are all. So freeing many is spread over several calls, and nothing is placed in the
+    /// block in between.
     fn merge_fillers(&mut self, block: BlockId, pieces: &mut Vec<victim::Piece>, most: usize) {
         let kept = pieces.len().saturating_sub(most);
         for piece in pieces.drain(kept..) {

@@ -2,33 +2,34 @@
 
 use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator};
 
-/// Bytes: smaller blocks serve whatever comes.
+/// Bytes: smaller blocks serve any range.
 const LARGE: u64 = 4 << 20;
-/// Frames within which a pool needs a block again that it should not have given back.
+/// The number of frames within which a renewed need means that a block was removed too early.
 const SOON: u64 = 16;
-/// What such a need counts; a frame without one takes 1 off.
+/// The weight of such a need; each frame without one subtracts 1.
 const COUNT: u64 = 8;
 /// The count at which sizes are let share blocks: needs of eight frames in a row, more or less.
 const TOO_OFTEN: u64 = 64;
-/// Frames for which ranges that are too small may then be the first.
+/// The number of frames for which ranges that are too small may then be the first.
 const SHARED_FOR: u64 = 1024;
 
 /// The blocks that were made for one large range each, because the pool's own next block would have been smaller.
 ///
-/// When such a block has run empty, a range that does not need most of it would keep all of it from being given back,
-/// and the next large range would need another one. So that range gets a new block, if that is smaller, in place of the
-/// empty one. A program that uses large ranges of several sizes in turn would have the driver make and destroy a block
-/// for each: a pool that sees that lets them share for a while.
+/// A range that does not need most of such a block would, as its first range, keep all of it from being removed,
+/// and the next large range would need another block. So after the block has run empty, that range gets a new
+/// block, if that is smaller, in place of the empty one. A program that uses large ranges of several sizes in
+/// turn would then have the driver create and destroy a block for each: a pool that detects this lets them share
+/// for a while.
 #[derive(Debug, Default)]
 pub(super) struct LargeBlocks {
     /// With their bytes; few.
     blocks: Vec<(BlockId, u64)>,
-    /// Bytes: whatever is smaller does not need most of the largest of them that is empty.
+    /// Bytes: smaller ranges do not need most of the largest empty block.
     small: u64,
     frame: u64,
-    /// The bytes that were given back last although they had not been empty for long, and the frame.
+    /// The bytes and the frame of the last removed block, if it had not been empty for long.
     given_back: Option<(u64, u64)>,
-    /// How often they were needed again soon, see [`COUNT`].
+    /// The weighted number of blocks needed again soon, see [`COUNT`].
     count: u64,
     /// Sizes share blocks before this frame.
     shared_until: u64,
@@ -48,7 +49,7 @@ impl LargeBlocks {
         }
     }
 
-    /// Counts a block that would not have been needed, had the last one not been given back.
+    /// Counts a block that would not have been needed without the last removal.
     fn note_need(&mut self, capacity: u64) {
         let is_early = |(bytes, frame): &mut (u64, u64)| capacity <= *bytes && self.frame - *frame <= SOON;
         if self.given_back.take_if(is_early).is_none() {
@@ -61,7 +62,7 @@ impl LargeBlocks {
         }
     }
 
-    /// Notes bytes that were given back because a range needed a new block.
+    /// Notes bytes that were removed because a range needed a new block.
     pub(super) const fn note_given_back(&mut self, bytes: u64) {
         if bytes >= LARGE {
             self.given_back = Some((bytes, self.frame));
@@ -74,8 +75,8 @@ impl LargeBlocks {
         self.count = self.count.saturating_sub(1);
     }
 
-    /// Whether a range of so many bytes may be too small to be the first in one of the blocks: [`begun_by`](Self::begun_by)
-    /// says it.
+    /// Whether a range of `size` bytes may be too small to be the first in one of the blocks:
+    /// [`begun_by`](Self::begun_by) decides.
     #[inline(always)]
     pub(super) const fn is_small(&self, size: u64) -> bool {
         size < self.small
@@ -89,7 +90,7 @@ impl LargeBlocks {
         }
     }
 
-    /// The bytes of the block if it is one of these, and a range that is too small for it is the first in it.
+    /// The capacity of the block if it is one of these, and the range is the first in it and too small for it.
     pub(super) fn begun_by(&self, found: &BlockAllocation, ranges: &impl BlockSuballocator) -> Option<u64> {
         let is_first = ranges.block_used(found.block) == Some(found.size + found.padding);
         let (_, capacity) = self.blocks.iter().find(|(id, _)| is_first && *id == found.block)?;
@@ -101,7 +102,7 @@ impl LargeBlocks {
         self.frame < self.shared_until
     }
 
-    /// Notes that blocks serve whatever comes from now on, or are gone.
+    /// Notes that blocks serve any range from now on, or were removed.
     pub(super) fn forget(&mut self, gone: &[BlockId], ranges: &impl BlockSuballocator) {
         if self.blocks.is_empty() || gone.is_empty() {
             return;

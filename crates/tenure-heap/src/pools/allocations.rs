@@ -27,16 +27,16 @@ impl Suballocation {
     }
 }
 
-/// Where a range lies.
+/// The memory of a range.
 pub(super) enum Backing<H> {
     Pooled(Suballocation),
     Dedicated(HeapBlock<H>),
 }
 
-/// As much of a [`Backing`] as a record has.
+/// The part of a [`Backing`] that a record stores.
 #[derive(Clone, Copy)]
 enum Location {
-    /// No range; the key of the next such record.
+    /// No range; the key of the next vacant record.
     Vacant(usize),
     Pooled(Suballocation),
     /// The key of its heap.
@@ -56,13 +56,13 @@ struct Record {
 pub(super) struct AllocationTable<H> {
     /// By key.
     records: Vec<Record>,
-    /// The key of the first vacant record; beyond the last when there is none.
+    /// The key of the first vacant record; past the end if there is none.
     vacant: usize,
     dedicated: Slab<HeapBlock<H>>,
-    /// Bytes asked for by ranges that have a heap of their own.
+    /// Requested bytes of ranges with a dedicated heap.
     dedicated_requested: u64,
     last_serial: u64,
-    /// What ranges of blocks are found by, if they are to be: by pool, then by the index of the handle.
+    /// The lookup of ranges by block, if enabled: by pool, then by the index of the handle.
     places: Option<Vec<Vec<RangeRecord>>>,
 }
 
@@ -76,7 +76,7 @@ struct RangeRecord {
 /// Records that are made at the beginning, so that neither the program's heap nor the operating system has
 /// to find memory for one of them later.
 const ROOM: usize = 256;
-/// So many new records are made vacant at once later: no more, because one call waits for it.
+/// The number of vacant records added at once later; no more, because one call waits for it.
 const AT_ONCE: usize = 16;
 
 impl<H> Default for AllocationTable<H> {
@@ -103,13 +103,13 @@ pub struct LiveMemory {
     pub index: usize,
     /// Bytes from the start of its heap.
     pub offset: u64,
-    /// Bytes asked for.
+    /// Requested bytes.
     pub size: u64,
     /// The memory type.
     pub memory: MemoryTypeId,
-    /// Bytes of the heap, if it is for this range alone.
+    /// Bytes of the heap, if it is dedicated to this range.
     pub(super) heap_size: u64,
-    /// The pool and its block in which it lies.
+    /// Its pool and block.
     pub(super) block: Option<(u16, BlockId)>,
 }
 
@@ -121,12 +121,12 @@ impl LiveMemory {
     }
 }
 
-/// Names a heap of [`HeapPools`](super::HeapPools) as long as it is there; later another may have the name.
+/// Id of a live heap of [`HeapPools`](super::HeapPools); a later heap may reuse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MemoryBlockId {
     /// A block of a pool, by their numbers.
     Pool(u16, BlockId),
-    /// A heap for one range alone, by the [serial](LiveMemory::serial) of that.
+    /// A dedicated heap, by the [serial](LiveMemory::serial) of its range.
     Dedicated(NonZeroU64),
 }
 
@@ -139,9 +139,9 @@ pub struct MemoryBlock {
     pub memory: MemoryTypeId,
     /// Bytes.
     pub size: u64,
-    /// It is for one range alone.
+    /// Whether it is dedicated to one range.
     pub is_dedicated: bool,
-    /// What lives in it, in the order of allocation.
+    /// Its live ranges, in the order of allocation.
     pub allocations: Vec<LiveMemory>,
 }
 
@@ -150,20 +150,20 @@ pub struct MemoryBlock {
 pub struct MemoryTotals {
     /// Bytes of all heaps.
     pub reserved: u64,
-    /// The most that `reserved` ever was.
+    /// The peak of `reserved`.
     pub peak_reserved: u64,
-    /// Bytes asked for by what lives.
+    /// Requested bytes of live ranges.
     pub requested: u64,
-    /// Ranges that live.
+    /// The number of live ranges.
     pub allocations: u64,
-    /// Heaps that live.
+    /// The number of live heaps.
     pub heaps: u64,
-    /// Heaps ever made.
+    /// The total number of heaps made.
     pub heaps_made: u64,
-    /// Ranges that ever went to memory that is not [alike](crate::HeapProperties::is_alike) the preferred, where that
-    /// was refused.
+    /// The total number of ranges that went to memory not [alike](crate::HeapProperties::is_alike) the preferred
+    /// type, after a refusal.
     pub spilled: u64,
-    /// Bytes asked for by those.
+    /// Their requested bytes.
     pub spilled_bytes: u64,
 }
 
@@ -175,12 +175,12 @@ impl Record {
 }
 
 impl<H> AllocationTable<H> {
-    /// A table whose ranges can be found by what the suballocator knows of them, if `finds_ranges`.
+    /// A table; with `finds_ranges`, its ranges can be found by their block.
     pub(super) fn new(finds_ranges: bool) -> Self {
         Self { places: finds_ranges.then(Vec::new), ..Self::default() }
     }
 
-    /// Adds a range; `size` bytes were asked for.
+    /// Adds a range of `size` requested bytes.
     pub(super) fn insert(
         &mut self,
         pools: u64,
@@ -203,7 +203,7 @@ impl<H> AllocationTable<H> {
         }
     }
 
-    /// Adds a range of a block; `size` bytes were asked for.
+    /// Adds a range of a block, with `size` requested bytes.
     #[inline(always)]
     pub(super) fn insert_pooled(
         &mut self,
@@ -221,8 +221,8 @@ impl<H> AllocationTable<H> {
         MemoryRange { pools, key, serial, offset: suballocation.offset, size, memory, is_dedicated: false }
     }
 
-    /// Fills a vacant record, field by field where they stay: a record that is made elsewhere is written in
-    /// parts and read as a whole to be copied, for which a processor waits.
+    /// Fills a vacant record in place, field by field: a record built elsewhere is written in parts and copied as
+    /// a whole, which stalls the processor.
     #[inline(always)]
     fn write(
         &mut self,
@@ -249,7 +249,7 @@ impl<H> AllocationTable<H> {
         (key, serial)
     }
 
-    /// Adds vacant records, of which there are none.
+    /// Adds vacant records when there are none.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
@@ -262,7 +262,7 @@ impl<H> AllocationTable<H> {
         self.vacant = first;
     }
 
-    /// Removes a range; `None` if it does not live.
+    /// Removes a range; `None` if it is not live.
     #[inline(always)]
     pub(super) fn remove(&mut self, range: &MemoryRange) -> Option<Backing<H>> {
         let record = self.records.get_mut(range.key).filter(|record| record.serial == Some(range.serial))?;
@@ -281,8 +281,8 @@ impl<H> AllocationTable<H> {
         }
     }
 
-    /// The range that a pool has given out as `found`, with its alignment; `None` where that is no range that lives, or
-    /// ranges cannot be found.
+    /// The live range that a pool allocated as `found`, with its alignment; `None` if there is none, or if ranges
+    /// cannot be found.
     pub(super) fn find(&self, pools: u64, pool: u16, found: &BlockAllocation) -> Option<(MemoryRange, u64)> {
         let place = self.places.as_ref()?.get(usize::from(pool))?.get(found.handle.index())?;
         let key = place.key as usize;
@@ -301,7 +301,7 @@ impl<H> AllocationTable<H> {
         is_it.then_some((range, 1 << place.alignment_log2))
     }
 
-    /// Notes that a range of a block is on its way elsewhere: it is not [found](Self::find) any more.
+    /// Notes that a range of a block is being moved: it is no longer [found](Self::find).
     pub(super) fn note_moved(&mut self, pool: u16, found: &BlockAllocation) {
         let of_pool = self.places.as_mut().and_then(|places| places.get_mut(usize::from(pool)));
         if let Some(place) = of_pool.and_then(|of_pool| of_pool.get_mut(found.handle.index())) {
@@ -309,7 +309,7 @@ impl<H> AllocationTable<H> {
         }
     }
 
-    /// The pool and block in which a range lies, if it lives and does.
+    /// The pool and block of a live range; `None` if it is not live or not in a block.
     pub(super) fn pooled(&self, range: &MemoryRange) -> Option<Suballocation> {
         match self.get(range)?.location {
             Location::Pooled(suballocation) => Some(suballocation),
@@ -317,12 +317,12 @@ impl<H> AllocationTable<H> {
         }
     }
 
-    /// The record of a range, if it lives.
+    /// The record of a live range.
     fn get(&self, range: &MemoryRange) -> Option<&Record> {
         self.records.get(range.key).filter(|record| record.serial == Some(range.serial))
     }
 
-    /// The heap that is for a range alone, if it lives and has one.
+    /// The dedicated heap of a live range, if it has one.
     pub(super) fn dedicated(&self, range: &MemoryRange) -> Option<&HeapBlock<H>> {
         match self.get(range)?.location {
             Location::Dedicated(key) => self.dedicated.get(key),
@@ -330,12 +330,12 @@ impl<H> AllocationTable<H> {
         }
     }
 
-    /// The name of a range, if it lives.
+    /// The name of a live range.
     pub(super) fn name(&self, range: &MemoryRange) -> Option<&Name> {
         self.get(range).map(|record| &record.name)
     }
 
-    /// False if the range does not live.
+    /// False if the range is not live.
     pub(super) fn rename(&mut self, range: &MemoryRange, name: Name) -> bool {
         let record = self.records.get_mut(range.key).filter(|record| record.serial == Some(range.serial));
         record.map(|record| record.name = name).is_some()
@@ -367,12 +367,12 @@ impl<H> AllocationTable<H> {
         })
     }
 
-    /// Ranges that have a heap of their own, and bytes asked for by them.
+    /// The number of ranges with a dedicated heap, and their requested bytes.
     pub(super) fn dedicated_totals(&self) -> (u64, u64) {
         (self.dedicated.len() as u64, self.dedicated_requested)
     }
 
-    /// Takes the heaps that are for one range alone. For shutting down.
+    /// Removes all dedicated heaps. For shutting down.
     pub(super) fn take_dedicated(&mut self) -> impl Iterator<Item = HeapBlock<H>> + '_ {
         self.dedicated.drain()
     }

@@ -11,25 +11,26 @@ use crate::{CompactionBudget, HeapDevice, RangeNeeds};
 /// A range that moves, see [`HeapPools::compact`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryMove {
-    /// Where it is: to be [freed](HeapPools::free) once nothing uses it any more.
+    /// The old place: [free](HeapPools::free) it once it is no longer in use.
     pub from: MemoryRange,
-    /// Where it goes: it lives from here on, under the same name.
+    /// The new place: live from here on, under the same name.
     pub to: MemoryRange,
 }
 
 impl<D: HeapDevice> HeapPools<D> {
-    /// Goes on emptying the heaps of which little is used, as far as the budget allows, and appends the ranges that are
-    /// to move to `moves`. `is_movable` is asked once for each range of the heaps that are to be emptied. Nothing moves
-    /// unless [`HeapPoolsConfig::compacts`](super::HeapPoolsConfig::compacts) is set.
+    /// Continues emptying sparse heaps within the budget, and appends the moves of ranges to `moves`.
+    /// `is_movable` is called once for each range of the heaps to empty. Nothing moves unless
+    /// [`HeapPoolsConfig::compacts`](super::HeapPoolsConfig::compacts) is set.
     ///
-    /// The caller makes a resource in [`to`](MemoryMove::to), whose heap [`heap`](Self::heap) says, has the GPU copy the
-    /// content, and frees [`from`](MemoryMove::from) when nothing uses it any more. Where that fails, it frees `to`
-    /// instead, and [stops](Self::stop_compaction): the heap would wait for `from` to leave, which is not asked to move again. To be called again, such as once a frame, until it returns true: then nothing is left to do until ranges are
-    /// allocated or freed. Ranges can be allocated and freed at any time in between. A request that finds no room stops
-    /// the emptying of heaps before another one is made for it.
+    /// The caller creates a resource in [`to`](MemoryMove::to), in the heap that [`heap`](Self::heap) returns,
+    /// has the GPU copy the content, and frees [`from`](MemoryMove::from) once it is no longer in use. If that
+    /// fails, it frees `to` instead, and [stops](Self::stop_compaction): otherwise the heap would wait for
+    /// `from`, whose move is not handed out again. Call this again, such as once a frame, until it returns true:
+    /// then nothing is left to do until ranges are allocated or freed. Ranges can be allocated and freed at any
+    /// time in between. A request that finds all heaps full stops the emptying before a heap is made for it.
     ///
-    /// The heaps that go are those with the least in them, and nothing moves before there are places for all that lies
-    /// in them: see [`Pool::compact`](crate::Pool::compact), also for what it costs. `budget` counts for all pools
+    /// The heaps to empty are the ones with the fewest used bytes, and nothing moves before all their ranges have
+    /// new places: see [`Pool::compact`](crate::Pool::compact), also for the cost. `budget` applies to all pools
     /// together.
     ///
     /// # Panics
@@ -101,7 +102,7 @@ impl<D: HeapDevice> HeapPools<D> {
                 if panicked.is_some() {
                     return None;
                 }
-                // What has been found a place by then would be lost.
+                // A panic that escaped here would lose the places found so far.
                 let is_movable =
                     catch_unwind(AssertUnwindSafe(|| is_movable(&range))).unwrap_or_else(|panic| {
                         panicked = Some(panic);
@@ -128,8 +129,8 @@ impl<D: HeapDevice> HeapPools<D> {
         is_done
     }
 
-    /// Stops emptying heaps: what is free in them can be allocated again. What was told to move goes on. True when there
-    /// was anything to stop.
+    /// Stops emptying heaps: their free bytes can be allocated again. Moves already handed out continue. True if
+    /// there was anything to stop.
     pub fn stop_compaction(&mut self) -> bool {
         self.pools.iter_mut().fold(false, |is_any, found| found.pool.stop_compaction() | is_any)
     }

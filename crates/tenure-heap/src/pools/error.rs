@@ -1,4 +1,4 @@
-//! Why pools were not made, no range was found, or none given back.
+//! Errors of creating pools, and of allocating and freeing ranges.
 
 use std::fmt;
 
@@ -13,19 +13,19 @@ pub enum InvalidSetup {
     OutOfRange {
         /// The field.
         field: &'static str,
-        /// What it was set to.
+        /// The configured value.
         value: u64,
         /// The smallest value allowed.
         min: u64,
         /// The largest value allowed.
         max: u64,
     },
-    /// A field of the configuration is no power of two.
+    /// A field of the configuration is not a power of two.
     #[error("configuration: {field} = {value} is not a power of two")]
     NotPowerOfTwo {
         /// The field.
         field: &'static str,
-        /// What it was set to.
+        /// The configured value.
         value: u64,
     },
     /// The device's properties contradict themselves.
@@ -85,7 +85,7 @@ pub enum MemoryError<E> {
     OutOfMemory {
         /// The name of the range.
         name: Name,
-        /// Bytes asked for.
+        /// Requested bytes.
         size: u64,
         /// Bytes.
         alignment: u64,
@@ -93,7 +93,7 @@ pub enum MemoryError<E> {
         memory: MemoryTypeId,
         /// Bytes.
         largest_free: u64,
-        /// What each step was answered.
+        /// The refusal of each step.
         answers: Vec<Answer<E>>,
     },
     /// The driver refused for another reason.
@@ -104,7 +104,7 @@ pub enum MemoryError<E> {
         /// The driver's answer.
         source: E,
     },
-    /// The range was given back before.
+    /// The range was already freed.
     #[error("the range was freed before")]
     DoubleFree,
     /// The range belongs to other pools.

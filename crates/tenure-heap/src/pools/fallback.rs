@@ -11,18 +11,18 @@ use crate::{
     try_each_memory_type,
 };
 
-/// What makes a heap.
+/// Creates a heap.
 type Make<'a, D> = dyn Fn(&D, &HeapDesc) -> Result<<D as HeapDevice>::Heap, <D as HeapDevice>::Error> + 'a;
 
-/// What the fallback chain found, and in which memory type; or why it found nothing.
+/// The memory found by the fallback chain, with its memory type; or the reason of its failure.
 type FindResult<D> =
     Result<(MemoryTypeId, Backing<<D as HeapDevice>::Heap>), MemoryError<<D as HeapDevice>::Error>>;
 
-/// What may be tried in each memory type.
+/// The steps to try in each memory type.
 pub(super) enum Steps<'a, D: HeapDevice> {
-    /// A range of the blocks, of a new one, or a heap of its own.
+    /// A range of the existing blocks, of a new one, or a dedicated heap.
     All,
-    /// A heap of its own, made in a particular way.
+    /// A dedicated heap, created by the caller's function.
     Dedicated(&'a Make<'a, D>),
 }
 
@@ -37,7 +37,7 @@ impl<D: HeapDevice> HeapPools<D> {
     /// Finds memory by the fallback chain.
     #[cold]
     pub(super) fn find(&mut self, request: &MemoryRequest<'_>, steps: &Steps<'_, D>) -> FindResult<D> {
-        // There are no frames, so that what was known of budgets may be old.
+        // There are no frames here, so the last budgets may be out of date.
         self.limits.expire_budgets();
         let types = self.properties.memory_types.len();
         let allowed = request.memory.iter().copied().filter(|memory| usize::from(memory.0) < types);
@@ -102,14 +102,14 @@ impl<D: HeapDevice> HeapPools<D> {
         }
     }
 
-    /// A range of the blocks that were being emptied, which are not any more.
+    /// A range of the blocks that were being emptied until now.
     fn in_emptied_blocks(&mut self, key: PoolKey, request: &MemoryRequest<'_>) -> Option<Backing<D::Heap>> {
         let pool = &mut self.pools.get_mut(key.index())?.pool;
         let (found, _) = pool.stop_compaction().then(|| pool.allocate(request.size, request.alignment))??;
         Some(Backing::Pooled(Suballocation::new(key.index(), &found)))
     }
 
-    /// A range that is the first in an empty block of at most so many bytes, which was made for a larger one.
+    /// Allocates the first range of an empty block of at most `most` bytes that was made for a larger one.
     fn in_large_block(
         &mut self,
         key: PoolKey,
@@ -121,8 +121,8 @@ impl<D: HeapDevice> HeapPools<D> {
         Some(Backing::Pooled(Suballocation::new(key.index(), &found)))
     }
 
-    /// Gives idle blocks back before more memory is taken than ever was: those that are kept to be used again must
-    /// not make the peak higher. Later they save calls of the driver and cost nothing.
+    /// Frees idle blocks before memory use reaches a new peak: blocks kept for reuse must not raise the peak.
+    /// Below the peak they save driver calls at no cost.
     fn make_way(&mut self, size: u64) {
         if self.limits.memory().is_peak(size) {
             self.trim();
@@ -149,7 +149,7 @@ impl<D: HeapDevice> HeapPools<D> {
             D::Error::unsupported(reason)
         });
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.destroy_retired())) {
-            // Nobody has the range yet.
+            // The range has no owner yet.
             if let (Ok(found), Some(owner)) = (&found, self.pools.get_mut(key.index())) {
                 let _lives = owner.pool.free(found.handle, request.size);
             }

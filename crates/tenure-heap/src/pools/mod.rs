@@ -34,12 +34,12 @@ pub(crate) struct HeapBlock<H> {
 ///
 /// Requests larger than the largest block get a heap of their own.
 ///
-/// They belong to one thread at a time: whoever shares them puts a lock around them. In steady state an
-/// allocation is one suballocation and takes nothing from the program's own heap, O(1) in what lives.
-/// Deterministic: the same calls give the same heaps and offsets.
+/// Not synchronised: threads that share them need a lock. In steady state an allocation is one suballocation
+/// without an allocation on the program's own heap, and O(1) in the live ranges. Deterministic: the same calls
+/// give the same heaps and offsets.
 ///
-/// Dropping it gives all heaps back, whatever lives in them: [`live`](Self::live) says what does. A panic of the device
-/// reaches the caller, but for panics while the pools are dropped; either way all heaps are given back in the end.
+/// Dropping it destroys all heaps, including heaps with live ranges, which [`live`](Self::live) lists. Panics of
+/// the device reach the caller, except panics during the drop; in both cases all heaps are destroyed in the end.
 ///
 /// ```
 /// use tenure_heap::{
@@ -97,12 +97,12 @@ pub struct HeapPools<D: HeapDevice> {
     /// Ranges that went to other memory than the preferred, and their bytes.
     spilled: (u64, u64),
     properties: HeapProperties,
-    /// Declared last: the device outlives what is made of it.
+    /// Declared last: the device outlives its heaps.
     device: D,
 }
 
 impl<D: HeapDevice> HeapPools<D> {
-    /// Takes the device; asks the driver for nothing yet.
+    /// Takes the device; does not call the driver yet.
     ///
     /// # Errors
     /// [`InvalidSetup`] for a field out of range, or properties that contradict themselves.
@@ -130,10 +130,10 @@ impl<D: HeapDevice> HeapPools<D> {
         &self.device
     }
 
-    /// Finds a range. `inspect` gets the heap in which it lies; the range lives already, should it panic.
+    /// Allocates a range. `inspect` gets its heap; the range is already live if it panics.
     ///
     /// # Errors
-    /// [`MemoryError`]; nothing was changed then, but that idle blocks may have been given back.
+    /// [`MemoryError`]; nothing was changed then, except that idle blocks may have been freed.
     #[inline]
     pub fn allocate<R>(
         &mut self,
@@ -144,15 +144,15 @@ impl<D: HeapDevice> HeapPools<D> {
         if let Some((memory, heap, suballocation)) =
             Self::room(&mut self.pools, memory, category, size, alignment)
         {
-            // First of all it lives: `inspect` may panic.
+            // Live first, because `inspect` may panic.
             let range = self.allocations.insert_pooled(self.id, name, size, alignment, memory, suballocation);
             return Ok((range, inspect(&heap.heap)));
         }
         self.allocate_elsewhere(MemoryRequest { name, size, alignment, memory, category, shortage }, inspect)
     }
 
-    /// As [`allocate`](Self::allocate), where there is no range in the blocks of the memory type that is best,
-    /// or there cannot be one.
+    /// As [`allocate`](Self::allocate), if the blocks of the best memory type have no range for it, or cannot
+    /// have one.
     #[cold]
     #[inline(never)]
     fn allocate_elsewhere<R>(
@@ -165,10 +165,10 @@ impl<D: HeapDevice> HeapPools<D> {
         self.insert(request, memory, backing, inspect)
     }
 
-    /// Makes a heap for this request alone, by `make`: for what the driver must know about it (the
-    /// resource of Vulkan's dedicated allocations). Each memory type is tried, but no block.
+    /// Makes a dedicated heap by `make`: for driver-specific parameters (the resource of Vulkan's dedicated
+    /// allocations). Each memory type is tried, but no block.
     ///
-    /// A request does not say what the range is for, so it is the caller's part to call this for what requires a
+    /// A request does not contain the resource, so the caller must call this for resources that require a
     /// dedicated allocation.
     ///
     /// # Errors
@@ -184,8 +184,8 @@ impl<D: HeapDevice> HeapPools<D> {
         self.insert(request, memory, backing, inspect)
     }
 
-    /// A range of the blocks of the memory type that is best, with its heap. No block has what requests may
-    /// not ask for, but for the coarsest alignments.
+    /// A range of the blocks of the best memory type, with its heap. Invalid requests are not checked here except
+    /// for the coarsest alignments, because no block can serve them.
     #[inline(always)]
     fn room<'s>(
         pools: &'s mut PoolTable<D::Heap>,
@@ -203,7 +203,7 @@ impl<D: HeapDevice> HeapPools<D> {
         Some((memory, heap, Suballocation::new(pool, &found)))
     }
 
-    /// Adds what was found to the table of live ranges.
+    /// Adds an allocation to the table of live ranges.
     #[inline]
     fn insert<R>(
         &mut self,
@@ -217,7 +217,7 @@ impl<D: HeapDevice> HeapPools<D> {
             Backing::Pooled(suballocation) => Some(suballocation),
             Backing::Dedicated(_) => None,
         };
-        // First of all it lives: `inspect` may panic.
+        // Live first, because `inspect` may panic.
         let range = self.allocations.insert(self.id, name, size, alignment, memory, backing);
         let block = match pooled {
             Some(found) => self.pools.get(found.pool).and_then(|pool| pool.pool.block(found.block)),
@@ -228,7 +228,7 @@ impl<D: HeapDevice> HeapPools<D> {
         Ok((range, seen))
     }
 
-    /// Gives a range back. The GPU is done with it.
+    /// Frees a range. The GPU must no longer use it.
     ///
     /// # Errors
     /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`]; nothing was changed then.
@@ -258,7 +258,7 @@ impl<D: HeapDevice> HeapPools<D> {
         Ok(())
     }
 
-    /// The heap in which a live range lies; `None` for one that does not live.
+    /// The heap of a live range; `None` if it is not live.
     #[must_use]
     pub fn heap(&self, range: &MemoryRange) -> Option<&D::Heap> {
         if range.pools != self.id {
@@ -271,16 +271,16 @@ impl<D: HeapDevice> HeapPools<D> {
         block.map(|block| &block.heap)
     }
 
-    /// The name of a live range; `None` for one that is not.
+    /// The name of a live range; `None` if it is not live.
     #[must_use]
     pub fn name(&self, range: &MemoryRange) -> Option<&Name> {
         (range.pools == self.id).then(|| self.allocations.name(range)).flatten()
     }
 
-    /// Gives a live range another name.
+    /// Renames a live range.
     ///
     /// # Errors
-    /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`] when it is not one.
+    /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`] if it is not live.
     pub fn rename(&mut self, range: &MemoryRange, name: Name) -> Result<(), MemoryError<D::Error>> {
         if range.pools != self.id {
             return Err(MemoryError::Foreign);
@@ -288,7 +288,7 @@ impl<D: HeapDevice> HeapPools<D> {
         if self.allocations.rename(range, name) { Ok(()) } else { Err(MemoryError::DoubleFree) }
     }
 
-    /// Gives back every block in which nothing lives.
+    /// Frees every empty block.
     pub fn trim(&mut self) {
         for found in self.pools.iter_mut() {
             found.pool.reclaim(&mut self.retired);
@@ -296,7 +296,7 @@ impl<D: HeapDevice> HeapPools<D> {
         self.destroy_retired();
     }
 
-    /// What lives, in the order of allocation.
+    /// The live ranges, in the order of allocation.
     #[must_use]
     pub fn live(&self) -> Vec<LiveMemory> {
         let mut live = self.allocations.live();
@@ -304,8 +304,8 @@ impl<D: HeapDevice> HeapPools<D> {
         live
     }
 
-    /// Every heap with what lives in it: those that are shared, by memory type, then those that are for one
-    /// range alone. O(n log n) in what lives.
+    /// Every heap with its live ranges: shared heaps by memory type, then dedicated ones. O(n log n) in the live
+    /// ranges.
     #[must_use]
     pub fn blocks(&self) -> Vec<MemoryBlock> {
         let mut live: BTreeMap<MemoryBlockId, Vec<LiveMemory>> = BTreeMap::new();
@@ -349,9 +349,9 @@ impl<D: HeapDevice> HeapPools<D> {
         }
     }
 
-    /// Sets the most bytes that the pools take of a memory heap, by its index in [`HeapProperties::memory_heaps`],
-    /// whatever the operating system grants; `None` for no such cap. What was taken before stays. False where there is
-    /// no such heap.
+    /// Caps the bytes that the pools take of a memory heap, by its index in [`HeapProperties::memory_heaps`],
+    /// independently of the operating system's budget; `None` removes the cap. Existing allocations stay. False
+    /// if there is no such heap.
     pub fn set_cap(&mut self, heap: usize, bytes: Option<u64>) -> bool {
         self.limits.set_cap(heap, bytes)
     }
@@ -371,7 +371,7 @@ impl<D: HeapDevice> HeapPools<D> {
         Ok(heap)
     }
 
-    /// Gives the heaps of retired blocks back.
+    /// Destroys the heaps of retired blocks.
     fn destroy_retired(&mut self) {
         // One by one: when the device panics, the others are still there.
         while let Some(block) = self.retired.pop() {
@@ -392,7 +392,7 @@ impl<D: HeapDevice> Drop for HeapPools<D> {
             self.retired.extend(found.pool.take_blocks());
         }
         self.retired.extend(self.allocations.take_dedicated());
-        // Whichever the device panics at, the others are destroyed, and no panic leaves the drop.
+        // If the device panics at one of them, the others are still destroyed, and no panic leaves the drop.
         while let Some(block) = self.retired.pop() {
             run_caught(|| destroy_heap(&self.limits, &self.device, block));
         }

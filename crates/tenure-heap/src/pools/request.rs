@@ -1,4 +1,4 @@
-//! What is asked for, what comes of it, and what can be chosen.
+//! Requests, their results, and the configuration of the pools.
 
 use std::num::NonZeroU64;
 
@@ -13,30 +13,30 @@ pub(super) const MAX_ALIGNMENT: u64 = 1 << 32;
 /// The sizes of the blocks that pools are made of, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSizes {
-    /// What a pool begins with.
+    /// Size of a pool's first block.
     pub min: u64,
-    /// What its blocks grow to. Larger requests get a heap of their own.
+    /// The largest block size. Larger requests get a dedicated heap.
     pub max: u64,
 }
 
 /// Choices of [`HeapPools`](super::HeapPools).
 ///
-/// Whatever is chosen, a block takes no more than an eighth of the memory it is taken from.
+/// With any configuration, a block takes at most an eighth of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeapPoolsConfig {
     /// Blocks of memory that the CPU does not see. Default 1 to 64 MiB; 64 KiB to 4 GiB.
     pub device_blocks: BlockSizes,
     /// Blocks of memory that the CPU can map. Default 1 to 32 MiB; 64 KiB to 4 GiB.
     pub host_blocks: BlockSizes,
-    /// Bytes in which ranges are counted, a power of two. Default 16; 1 to 64 KiB.
+    /// The granularity of ranges in bytes, a power of two. Default 16; 1 to 64 KiB.
     pub granule: u64,
-    /// A pool grows by blocks of what it holds divided by this. Default 16; 1 to 64.
+    /// A pool grows by its capacity divided by this. Default 16; 1 to 64.
     pub growth_divisor: u64,
-    /// Empty blocks are given back when so many others of their pool have run empty since. A pool that
-    /// needs a new block soon afterwards keeps twice as many. Default 1; at most 1,000,000.
+    /// An empty block is freed after this many other blocks of its pool have run empty. A pool that needs a new
+    /// block soon afterwards keeps twice as many. Default 1; at most 1,000,000.
     pub empty_blocks: u32,
-    /// Whether [`HeapPools::compact`](super::HeapPools::compact) can move ranges: 8 bytes more for each range that
-    /// lives. Default false.
+    /// Whether [`HeapPools::compact`](super::HeapPools::compact) can move ranges, at 8 bytes for each live range.
+    /// Default false.
     pub compacts: bool,
 }
 
@@ -84,7 +84,7 @@ impl HeapPoolsConfig {
 /// A range that is wanted.
 #[derive(Clone, Debug)]
 pub struct MemoryRequest<'a> {
-    /// For reports, and the debug name of a heap of its own.
+    /// For reports, and as the debug name of a dedicated heap.
     pub name: Name,
     /// Bytes.
     pub size: u64,
@@ -92,20 +92,20 @@ pub struct MemoryRequest<'a> {
     pub alignment: u64,
     /// The memory types that will do, best first.
     pub memory: &'a [MemoryTypeId],
-    /// What the heap must be able to hold. Ranges of different categories never share one.
+    /// The resources that the heap must be able to hold. Ranges of different categories never share a heap.
     pub category: HeapCategory,
-    /// What is done when memory is short.
+    /// The permissions when memory is short.
     pub shortage: ShortageRules,
 }
 
 impl<'a> MemoryRequest<'a> {
-    /// A range without a name, which goes to other memory than that of the first type only after a refusal.
+    /// A range without a name that leaves the first memory type only after a refusal.
     #[must_use]
     pub fn new(size: u64, alignment: u64, memory: &'a [MemoryTypeId], category: HeapCategory) -> Self {
         Self { name: Name::default(), size, alignment, memory, category, shortage: ShortageRules::default() }
     }
 
-    /// `memory_types` are those that the device has.
+    /// Checks the request; `memory_types` is the device's number of them.
     pub(super) fn check<E>(&self, memory_types: usize) -> Result<(), MemoryError<E>> {
         let invalid = |field, value| Err(MemoryError::InvalidRequest { field, value });
         if self.size == 0 || self.size > MAX_SIZE {
@@ -119,8 +119,8 @@ impl<'a> MemoryRequest<'a> {
     }
 }
 
-/// A range of a heap. It is given back by [`HeapPools::free`](super::HeapPools::free); dropping it
-/// without that leaves the range allocated, which [`HeapPools::live`](super::HeapPools::live) shows.
+/// A range of a heap. Freed by [`HeapPools::free`](super::HeapPools::free); dropping it instead leaves the range
+/// allocated, and [`HeapPools::live`](super::HeapPools::live) lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MemoryRange {
     pub(super) pools: u64,
@@ -139,7 +139,7 @@ impl MemoryRange {
         self.offset
     }
 
-    /// Bytes asked for.
+    /// Requested bytes.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.size
@@ -151,14 +151,14 @@ impl MemoryRange {
         self.memory
     }
 
-    /// True when the heap is for this range alone.
+    /// True if the heap is dedicated to this range.
     #[must_use]
     pub const fn is_dedicated(&self) -> bool {
         self.is_dedicated
     }
 
-    /// What no other range has that lives at the same time: an index for tables of one's own. Less than the most ranges
-    /// that ever lived at once, rounded up by at most half, or 256.
+    /// An index that is unique among live ranges, for the caller's own tables. Less than the peak number of live
+    /// ranges, rounded up by at most half, or 256.
     #[must_use]
     pub const fn index(&self) -> usize {
         self.key

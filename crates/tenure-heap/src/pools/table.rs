@@ -10,13 +10,13 @@ use crate::{
 
 /// Block sizes are multiples of this many bytes.
 const BLOCK_ALIGNMENT: u64 = 64 << 10;
-/// Allocations of a pool for which its suballocator has room from the beginning, so that none of them has
-/// to find memory for it.
+/// Allocations that a pool's suballocator reserves metadata for from the start, so that none of them has to
+/// allocate metadata.
 const ROOM: usize = 128;
-/// How often the size of a new block is halved when the driver refuses.
+/// The number of halvings of a new block's size when the driver refuses.
 const HALVINGS: u32 = 3;
 
-/// What ranges must have in common to share a heap.
+/// The properties that ranges must share to share a heap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PoolKey {
     pub(super) memory: MemoryTypeId,
@@ -26,7 +26,7 @@ pub(super) struct PoolKey {
 }
 
 impl PoolKey {
-    /// A number of its own.
+    /// A unique index.
     #[inline]
     pub(super) fn index(self) -> u16 {
         (u16::from(self.memory.0) * HeapCategory::ALL.len() as u16 + self.category as u16) * 2
@@ -38,7 +38,7 @@ impl PoolKey {
         if self.is_coarse { properties.msaa_heap_alignment } else { properties.heap_alignment }
     }
 
-    /// What debuggers call its heaps.
+    /// The debug name of its heaps.
     pub(super) const fn name(self) -> &'static str {
         match self.category {
             HeapCategory::Any | HeapCategory::Buffers => "placed buffers",
@@ -47,7 +47,7 @@ impl PoolKey {
         }
     }
 
-    /// How much it matters that its heaps stay in fast memory.
+    /// The importance of keeping its heaps in fast memory.
     pub(super) const fn priority(self) -> Priority {
         match self.category {
             HeapCategory::Targets => Priority::High,
@@ -80,13 +80,13 @@ impl<H> PoolTable<H> {
         Self { config, coarse_above, table: (0..count).map(|_| None).collect() }
     }
 
-    /// What a request has in common with others of a memory type.
+    /// The pool key of a request in a memory type.
     #[inline(always)]
     pub(super) fn key(&self, memory: MemoryTypeId, category: HeapCategory, alignment: u64) -> PoolKey {
         PoolKey { memory, category, is_coarse: alignment > self.coarse_above }
     }
 
-    /// The pool of a key, by its [index](PoolKey::index), if there is one.
+    /// The pool with this [index](PoolKey::index), if there is one.
     #[inline]
     pub(super) fn get(&self, index: u16) -> Option<&KeyedPool<H>> {
         self.table.get(usize::from(index))?.as_deref()
@@ -98,7 +98,7 @@ impl<H> PoolTable<H> {
         self.table.get_mut(usize::from(index))?.as_deref_mut()
     }
 
-    /// The pool of a key, made if there is none; `None` for what no device has.
+    /// The pool of a key, made if there is none; `None` if no device can have such a key.
     pub(super) fn find_or_make(
         &mut self,
         properties: &HeapProperties,

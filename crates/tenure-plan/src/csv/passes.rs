@@ -4,14 +4,14 @@ use std::io::BufRead;
 
 use super::{CsvError, CsvReason, MAX_READ, find, number, read_line};
 
-/// What a line says of a pass.
+/// The data of a pass in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassRow {
     /// Its number: the time at which it uses its items.
     pub pass: u64,
     /// Its name.
     pub name: String,
-    /// The queue that it runs on; empty where the line does not say.
+    /// Its queue; empty if the line has none.
     pub queue: String,
 }
 
@@ -59,7 +59,7 @@ pub fn read_passes(mut source: impl BufRead) -> Result<Vec<PassRow>, CsvError> {
     Ok(passes)
 }
 
-/// Where in a line each column is.
+/// The position of each column in a line.
 struct Columns {
     pass: usize,
     name: usize,

@@ -7,10 +7,10 @@ use super::domain::Domain;
 use super::nogoods::Fingerprint;
 use crate::problem::Problem;
 
-/// The items that are left in each state, and where they can be placed. A child is a copy of its parent without
-/// one item: nothing has to be undone, and the data that a loop reads is contiguous.
+/// The remaining items in each state, with their possible offsets. A child is a copy of its parent without one
+/// item: nothing has to be undone, and the data that a loop reads is contiguous.
 ///
-/// Each state has sections of its own, as the remaining items need fewer.
+/// Each state has separate sections, as the remaining items need fewer.
 pub(super) struct Arena<T> {
     /// The lowest offset that each item can have.
     pub(super) low: Vec<T>,
@@ -30,7 +30,7 @@ pub(super) struct Arena<T> {
     remaining: Vec<T>,
     /// For each section, two items that may be low enough to be the lowest there.
     candidates: Vec<[u32; 2]>,
-    /// How many items continue into the next section.
+    /// The number of items that continue into the next section.
     crossing: Vec<u32>,
     /// The section of the problem that corresponds to each section.
     origin: Vec<u32>,
@@ -55,7 +55,7 @@ pub(super) struct Node {
     pub(super) top: Top,
 }
 
-/// How much of the arena is in use.
+/// The used part of the arena.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Top {
     items: usize,
@@ -309,8 +309,8 @@ impl<T: Unit> Arena<T> {
         }
     }
 
-    /// Raises items that overlap the sections `[s, e)` to `top`. Those that rise are no longer postponed. Returns the
-    /// range of sections that changed.
+    /// Raises items that overlap the sections `[s, e)` to `top`. Raised items are no longer postponed. Returns
+    /// the range of sections that changed.
     fn raise(&mut self, items: usize, (s, e): (T, T), top: T, domain: &Domain<T>) -> (T, T) {
         let (mut from, mut to) = (s, e);
         let low = &mut self.low[items..];

@@ -33,12 +33,12 @@ pub(super) struct Placements<T> {
     trail: Vec<Raise>,
     /// For each item, the latest entry of the trail about it.
     raised: Vec<u32>,
-    /// For each item, those that it overlaps.
+    /// For each item, the items that it overlaps.
     neighbours: Sets,
 }
 
-/// For each item, those that it overlaps in time: those that begin before it ends, without those that end before it
-/// begins.
+/// For each item, the items that overlap it in time: all that begin before it ends, without the ones that end
+/// before it begins.
 fn neighbours(problem: &Problem) -> Sets {
     let (n, sections) = (problem.len(), problem.sections());
     let mut begun = Sets::new(n, sections + 1);
@@ -219,8 +219,8 @@ impl<T: Unit> ConflictAnalysis<T> {
         }
     }
 
-    /// Queues the question why all items of a section are too high to be the lowest there. The one that is, `first`,
-    /// has a bound of its own.
+    /// Queues an explanation why all items of a section are too high to be the lowest there. The lowest one,
+    /// `first`, has a separate bound.
     fn explain_section(&mut self, context: StateContext<'_, T>, x: usize, first: Option<(usize, T)>) {
         let view = context.view;
         let least = view.slack(context.domain, context.capacity.most, x) + T::of(1);

@@ -1,12 +1,12 @@
-//! The placement domain of each item, whatever else is placed: aligned offsets that overlap no pinned item and end
-//! within the capacity.
+//! The placement domain of each item, independent of the other items: aligned offsets that overlap no pinned item
+//! and end within the capacity.
 
 use super::Unit;
 use crate::problem::Problem;
 
 /// The alignments and pins that limit the offsets of each item.
 pub(super) struct Domain<T> {
-    /// Whether there are none.
+    /// Whether there are no pinned items.
     pub(super) is_plain: bool,
     size: Vec<T>,
     align: Vec<T>,
@@ -92,9 +92,9 @@ impl<T: Unit> Domain<T> {
 
 /// A capacity in bytes, as seen in units.
 pub(super) struct Capacity<T> {
-    /// Where the highest item ends at most, with its padding.
+    /// The maximum end of the highest item, with its padding.
     pub(super) most: T,
-    /// Where each item does; empty if none is padded.
+    /// The padding of each; empty if none is padded.
     each: Vec<T>,
 }
 

@@ -1,9 +1,9 @@
 //! The backtracking search for a plan within a capacity.
 //!
-//! Items are placed in order of offset. A state is the set of items that are left, each with the lowest offset
-//! that the placed ones leave it. The search branches by *schedule or postpone*: an item is placed at its lowest
-//! offset or postponed until another placement raises that offset. Bounds detect infeasible states, conflict
-//! analysis finds the placements that a failure depends on, and the search jumps back to the latest of them.
+//! Items are placed in order of offset. A state is the set of remaining items, each with the lowest offset that
+//! the placed ones allow. The search branches by *schedule or postpone*: an item is placed at its lowest offset
+//! or postponed until another placement raises that offset. Bounds detect infeasible states, conflict analysis
+//! finds the placements that a failure depends on, and the search jumps back to the latest of them.
 
 mod arena;
 mod bound;
@@ -31,7 +31,7 @@ use unit::Unit;
 pub(crate) enum Outcome {
     /// All items are placed.
     Solved,
-    /// It is proven that there is no plan within the capacity.
+    /// There is provably no plan within the capacity.
     Infeasible,
     /// The limit was reached.
     Undecided,

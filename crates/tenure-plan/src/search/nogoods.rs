@@ -44,12 +44,12 @@ impl FailedStates {
 
 /// Learned nogoods, by the item and the offset that they forbid.
 ///
-/// A nogood is a set of placements together with which an item cannot lie at an offset. It holds for every search of
-/// the problem within the capacity, whatever else is placed.
+/// A nogood is a set of placements together with which an item cannot lie at an offset. It holds for every search
+/// of the problem within the capacity, independent of the other placements.
 pub(super) struct LearnedNogoods {
     /// The placed items of each nogood.
     sets: Sets,
-    /// A hash of those and their offsets.
+    /// A hash of these placements and their offsets.
     sums: Vec<Fingerprint>,
     /// The item and offset that each nogood forbids.
     forbids: Vec<(u32, u64)>,

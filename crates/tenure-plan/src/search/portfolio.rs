@@ -29,8 +29,8 @@ pub(crate) trait Solver: Send {
     fn offsets(&self) -> Vec<u64>;
 }
 
-/// A search for a plan of at most `capacity` bytes, which is no less than the problem's floor. The seed decides
-/// which orders it begins with.
+/// A search for a plan of at most `capacity` bytes, which must be at least the problem's floor. The seed selects
+/// the first orders.
 pub(crate) fn solver(problem: &Problem, capacity: u64, seed: u64) -> Box<dyn Solver + '_> {
     // The greatest numbers in a search are sums of two of these.
     let units = capacity / problem.unit + 1;
@@ -111,11 +111,11 @@ pub(super) enum SearchKey {
     Load,
     /// The length of its lifetime.
     Width,
-    /// How many sections it covers.
+    /// The number of sections it covers.
     Sections,
     /// Width times size.
     Area,
-    /// How many others it overlaps.
+    /// The number of items it overlaps.
     Overlaps,
     /// log2 of the most failures of a section during its lifetime.
     Failures,
@@ -184,7 +184,7 @@ impl BranchingOrder {
     }
 }
 
-/// How many items of a state have begun, and ended, up to each section.
+/// The number of items of a state that have begun, and ended, up to each section.
 #[derive(Default)]
 struct Overlaps {
     begun: Vec<u64>,
@@ -207,8 +207,8 @@ impl Overlaps {
         counts
     }
 
-    /// How many items overlap this one, itself included: those that begin before it ends, less those
-    /// that end before it begins.
+    /// The number of items that overlap this one, itself included: the number that begin before it ends, less the
+    /// number that end before it begins.
     fn of<T: Unit>(&self, view: View<'_, T>, k: usize) -> u64 {
         let range = view.range(k);
         self.begun[range.end] - self.ended[range.start]
@@ -225,7 +225,7 @@ pub(crate) struct StopCondition<'a> {
 }
 
 impl StopCondition<'_> {
-    /// Whether a search that has tried so many placements can stop.
+    /// Whether a search that has tried `nodes` placements can stop.
     pub(crate) fn is_over(&self, nodes: u64) -> bool {
         let is_beaten = |fewest_nodes: &AtomicU64| fewest_nodes.load(Ordering::Relaxed) < nodes;
         self.fewest_nodes.is_some_and(is_beaten) || is_past(self.deadline)

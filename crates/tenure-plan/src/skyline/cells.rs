@@ -1,10 +1,10 @@
 //! The items that are not placed yet, as points (start, end) in nested cells: for many items.
 //!
-//! A k-d tree (Bentley, 1975) in which each cell stores the best rank of its items and their bounding box. The items
-//! within a segment are a quadrant; those in its corner are usually the best, so that few cells are visited. For
-//! items with different alignments each cell also stores which alignments they have, and the best rank of those
-//! that need each alignment or a finer one: a search for an item that suits a height costs the same as one without
-//! alignments, however many there are.
+//! A k-d tree (Bentley, 1975) in which each cell stores the best rank of its items and their bounding box. The
+//! items within a segment are a quadrant; the ones in its corner are usually the best, so that few cells are
+//! visited. For items with different alignments each cell also stores the set of their alignments, and for each
+//! alignment the best rank of the items that need it or a finer one: a search for an item that suits a height
+//! costs the same as one without alignments, for any number of alignments.
 
 use core::ops::Range;
 
@@ -31,11 +31,12 @@ struct Tree {
 
 /// The alignments of the items in the tree; empty if all have the same.
 struct Levels {
-    /// How many there are.
+    /// Their number.
     count: usize,
     /// For each point, which of them it needs.
     of_point: Vec<u8>,
-    /// For each node, those that its items need, one bit each. (They are powers of two, so there are at most 64.)
+    /// For each node, the alignments that its items need, one bit each. (They are powers of two, so there are at
+    /// most 64.)
     of_node: Vec<u64>,
     /// For each node, the best rank of its items that need at most the first alignment, the second, and so on; without
     /// the last, as the node has the best of all.
@@ -70,7 +71,7 @@ struct Node {
 const NONE: u32 = u32::MAX;
 /// The most items of a cell.
 const CELL: usize = 8;
-/// With pins, a search gives up after so many items that do not fit, for each alignment.
+/// With pins, a search gives up after this number of items that do not fit, for each alignment.
 const LOOKS: usize = 256;
 
 /// Powers of two that a number of 64 bits holds.
@@ -186,7 +187,7 @@ impl Levels {
         self.count <= 1
     }
 
-    /// The best rank in a node of those that need less than `levels` of the alignments, but not all.
+    /// The best rank in a node among the items that need less than `levels` of the alignments, but not all.
     fn best(&self, node: usize, levels: usize) -> u32 {
         match levels {
             0 => NONE,
@@ -310,7 +311,7 @@ impl Tree {
         self.search(segment, |node| self.nodes[node].best, |node| self.cell(node).iter())
     }
 
-    /// The same among the items whose alignment suits the segment, where not all do.
+    /// The same among the items whose alignment suits the segment, if not all do.
     fn best_suited(&self, segment: Segment) -> Option<u32> {
         let levels = segment.levels;
         self.search(segment, |node| self.levels.best(node, levels), |node| self.suited(node, levels))
@@ -347,8 +348,8 @@ impl Tree {
         (best != NONE).then_some(best)
     }
 
-    /// The first alignment that an item within a segment needs, of those that do not suit the segment. `known` is
-    /// one of them.
+    /// The first alignment that an item within a segment needs, among the alignments that do not suit the
+    /// segment. `known` is one of them.
     fn next_level(&self, segment: Segment, known: Option<usize>) -> Option<usize> {
         let coarser = u64::MAX.checked_shl(segment.levels as u32).unwrap_or(0);
         let below = |level: Option<usize>| level.map_or(u64::MAX, |level| (1 << level) - 1);

@@ -36,7 +36,7 @@ trait Unplaced {
     /// `fits`.
     fn take(&mut self, segment: Segment, fits: Option<&dyn Fn(u32) -> bool>) -> Option<u32>;
 
-    /// The rank of the first item in order that lies within a segment, whatever its alignment.
+    /// The rank of the first item in order that lies within a segment, for any alignment.
     fn first(&self, segment: Segment) -> Option<u32>;
 
     /// The same among the items whose alignment suits the segment.
@@ -53,7 +53,7 @@ trait Unplaced {
     fn remove(&mut self, rank: u32) -> u32;
 }
 
-/// What is done with a segment.
+/// The next action for a segment.
 enum Next {
     /// The item is placed in it.
     Item(u32),
@@ -65,7 +65,7 @@ enum Next {
 pub(crate) struct Pass {
     /// The plan, unless the pass gave up.
     pub(crate) layout: Option<Layout>,
-    /// How many items were placed.
+    /// The number of placed items.
     pub(crate) placed: u64,
     /// The first item that ends above the goal.
     pub(crate) above: Option<u32>,
@@ -100,8 +100,8 @@ impl<'a> Skyline<'a> {
         Self { problem, is_plain, pins: Pins::new(&problem.pins), levels, waste, cells: None }
     }
 
-    /// Places items by lowest possible offset; of several with the same, the first in `order`. Gives up where the peak
-    /// would reach `ceiling` bytes, or when told to stop.
+    /// Places items by lowest possible offset; on a tie the first in `order`. Gives up if the peak would reach
+    /// `ceiling` bytes, or when `stop` returns true.
     pub(crate) fn pass(&mut self, order: &[u32], ceiling: u64, stop: impl FnMut() -> bool) -> Option<Layout> {
         self.pass_towards(u64::MAX, order, ceiling, stop).layout
     }
@@ -229,8 +229,8 @@ impl<'a> Skyline<'a> {
         height.next_multiple_of(self.problem.align(item as usize)) - height
     }
 
-    /// How high a segment rises in which no item fits: to its lower neighbour, to the lowest item pinned above it, or
-    /// to where an item with a coarser alignment fits.
+    /// The new height of a segment in which no item fits: its lower neighbour's, the lowest pinned item's above
+    /// it, or the one at which an item with a coarser alignment fits.
     fn rise(&self, plateaus: &Plateaus, segment: Segment, height: u64, level: Option<usize>) -> Option<u64> {
         let lower_neighbour = plateaus.lower_neighbour();
         if self.is_plain {

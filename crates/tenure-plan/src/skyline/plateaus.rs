@@ -7,7 +7,8 @@
 
 /// Plateaus over all sections. A plateau is named by its first section.
 pub(super) struct Plateaus {
-    /// The plateau that begins at each section, and the one that ends before it; one more than there are sections.
+    /// The plateau that begins at each section, and the one that ends before it; one more than the number of
+    /// sections.
     edges: Vec<Edge>,
     /// The current plateau.
     at: u32,
@@ -27,7 +28,7 @@ struct Edge {
 const BOUNDARY: u64 = u64::MAX;
 
 impl Plateaus {
-    /// One plateau of height 0, or those of `base`.
+    /// One plateau of height 0, or the plateaus of `base`.
     pub(super) fn new(sections: usize, base: &[u64]) -> Self {
         let edge = Edge { height: BOUNDARY, end: sections as u32, before: 0 };
         let mut plateaus = Self { edges: vec![edge; sections + 1], at: 0 };

@@ -1,4 +1,4 @@
-//! Improving the plan of one part, by searches in as many threads as are allowed, repairs and random orders.
+//! Improving the plan of one part, by searches in the allowed number of threads, repairs and random orders.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::Builder;
@@ -41,7 +41,7 @@ pub(super) fn improve(
     Improved { layout: work.layout, floor: work.floor }
 }
 
-/// How many items are alive at a time, on average.
+/// The average number of items alive at a time.
 pub(super) fn alive(problem: &Problem) -> u64 {
     let sections = problem.start.iter().zip(&problem.end).map(|(start, end)| u64::from(end - start));
     sections.sum::<u64>() / problem.sections().max(1) as u64
@@ -59,7 +59,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Spends most of the budget on a search for a plan at the goal. As long as that is undecided, the rest goes into
+    /// Spends most of the budget on a search for a plan at the goal. While that is undecided, the rest goes into
     /// repairs of the best plan, searches at capacities above the goal, and random orders, which improve the plan
     /// in small steps.
     fn search(&mut self, layout: &Layout, goal: u64, budget: &mut Budget) {
@@ -229,7 +229,7 @@ impl<'a> ParallelSearch<'a> {
         let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
             let start = |solver| Builder::new().spawn_scoped(scope, || run(solver));
             let threads: Vec<_> = self.solvers.iter_mut().map(start).collect();
-            // A thread that cannot be started contributes nothing.
+            // A thread that fails to start contributes no result.
             let joined = threads.into_iter().map(|thread| thread.ok()?.join().ok());
             joined.map(|outcome| outcome.unwrap_or(Outcome::Undecided)).collect()
         });

@@ -13,14 +13,14 @@ use crate::skyline::{FEW, Layout, Skyline};
 use neighbourhood::{GoalRepair, Neighbourhood};
 use orders::SqueakyWheel;
 
-/// The number of passes in which the order of the one before is changed.
+/// The number of passes that change the order of the previous pass.
 const REORDERED_PASSES: usize = 8;
-/// The parts of the height, in 1/16, above which the items of a plan are placed again, where there are more items than
-/// are searched.
+/// The parts of the height, in 1/16, above which the items of a plan are placed again, if there are too many
+/// items to search.
 const PLACED_AGAIN_ABOVE: [u64; 8] = [4, 5, 6, 7, 8, 9, 10, 11];
 /// The number of those passes that belong to the first plan.
 const FREE_REORDERED_PASSES: usize = 6;
-/// Up to so many items alive at a time, on average, a problem is sparse.
+/// A problem is sparse up to this average number of items alive at a time.
 const SPARSE: u64 = 64;
 
 /// The options that concern the improvement of a class.
@@ -50,7 +50,7 @@ impl ClassPlanner {
         Self { lower_bound: problem.floor, squeaky_wheel, problem, layout }
     }
 
-    /// The same, with `pinned` by index in `origin`; `None` when told to stop.
+    /// The same, with `pinned` by index in `origin`; `None` if `stop` returns true.
     pub(crate) fn within(
         items: &[Item],
         origin: &[u32],
@@ -83,8 +83,8 @@ impl ClassPlanner {
         }
     }
 
-    /// Where few of many items are alive at a time, the peak is above the load at few times, and a search among the
-    /// items that live at each of these is enough.
+    /// If few of many items are alive at a time, the peak exceeds the load at few times only, and a search among
+    /// the items alive at each of these is enough.
     fn repair_peaks(&mut self, goal: u64, budget: &mut Budget, effort: Effort) {
         if self.problem.len() <= improve::SEARCHED || improve::alive(&self.problem) > SPARSE {
             return;
@@ -99,8 +99,8 @@ impl ClassPlanner {
         }
     }
 
-    /// Places the upper items again, in the order for what is left to place above the lower ones: what stayed empty
-    /// below counts there. Half of the items take less than half of the time of a pass.
+    /// Places the upper items again, in an order that suits the items left to place above the lower ones: it
+    /// counts the bytes left empty below. Half of the items take less than half of the time of a pass.
     fn upper_again(&mut self, goal: u64, budget: &mut Budget) {
         let (problem, keys) = (&self.problem, orders(&self.problem)[0]);
         for sixteenths in PLACED_AGAIN_ABOVE {
@@ -209,7 +209,7 @@ impl ClassPlanner {
     }
 }
 
-/// Makes the first passes; there is no plan when told to stop before the first one is made.
+/// Makes the first passes; there is no plan if `stop` returns true before the first one is made.
 fn first(problem: &Problem, stop: &mut impl FnMut() -> bool) -> (SqueakyWheel, Option<Layout>) {
     let order = order(problem, orders(problem)[0]);
     let mut skyline = Skyline::new(problem);

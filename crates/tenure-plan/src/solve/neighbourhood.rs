@@ -155,7 +155,7 @@ impl<'a> GoalRepair<'a> {
         self.excess > 0
     }
 
-    /// Tries one change, and keeps it unless it is worse. Returns how many placements were tried.
+    /// Tries one change, and keeps it unless it is worse. Returns the number of tried placements.
     pub(super) fn advance(&mut self, deadline: Option<Instant>) -> u64 {
         self.tries += 1;
         let random_bits = mix(self.seed ^ self.tries.rotate_left(32));
@@ -177,8 +177,8 @@ impl<'a> GoalRepair<'a> {
         tried
     }
 
-    /// A random neighbourhood of an item that ends too high: of all items that live at about the same time, or only of
-    /// the upper ones.
+    /// A random neighbourhood of an item that ends too high: of all items alive at about the same time, or only
+    /// of the upper ones.
     fn neighbourhood(&self, random_bits: u64) -> Option<Neighbourhood> {
         let draw = |which: u64, below: u64| {
             ((u128::from(mix(random_bits ^ which)) * u128::from(below)) >> 64) as u64

@@ -30,7 +30,7 @@ impl SqueakyWheel {
         (Self { order, above: pass.above }, pass)
     }
 
-    /// Makes the next pass, for a plan below `peak`. There is none after one that reached the goal.
+    /// Makes the next pass, for a plan below `peak`. No pass follows one that reached the goal.
     pub(super) fn pass(
         &mut self,
         skyline: &mut Skyline<'_>,
@@ -47,7 +47,7 @@ impl SqueakyWheel {
     }
 }
 
-/// Tries one random order after the other, in as many threads as are allowed.
+/// Tries one random order after the other, in the allowed number of threads.
 pub(super) struct Sampler<'a> {
     problem: &'a Problem,
     skylines: Vec<Skyline<'a>>,
@@ -86,7 +86,7 @@ impl<'a> Sampler<'a> {
                 let threads: Vec<_> = skylines
                     .map(|(at, skyline)| Builder::new().spawn_scoped(scope, move || run(skyline, at)))
                     .collect();
-                // A thread that cannot be started finds nothing.
+                // A thread that fails to start contributes no result.
                 threads.into_iter().map(|thread| thread.ok()?.join().ok().flatten()).collect()
             })
         };

@@ -1,6 +1,6 @@
 //! Round numbers on axes, and units of bytes.
 
-/// The unit in which addresses are written.
+/// The unit of the written addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) name: &'static str,
@@ -12,7 +12,7 @@ const KIB: Unit = Unit { name: "KiB", bytes: 1 << 10 };
 const BYTE: Unit = Unit { name: "bytes", bytes: 1 };
 
 impl Unit {
-    /// MiB, and less for what is smaller.
+    /// MiB, or a smaller unit for smaller peaks.
     pub(super) const fn of(peak: u64) -> Self {
         match peak {
             0..4096 => BYTE,
@@ -45,7 +45,7 @@ impl Unit {
     }
 }
 
-/// The least of 1, 2, 5 and their multiples by powers of ten that is no less than `least`.
+/// The least of 1, 2, 5 and their multiples by powers of ten that is at least `least`.
 pub(super) fn round_step(least: f64) -> f64 {
     if !least.is_finite() || least <= 0.0 {
         return 1.0;

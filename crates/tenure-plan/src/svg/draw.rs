@@ -8,18 +8,18 @@ use super::layout::{FONT, LEFT, LONGEST_PASS, Layout, QUEUE_ROW, Space, WIDTH};
 use super::text::{escaped, fitted, width};
 use super::{KindNumbers, Picture};
 
-/// Colours that people with any kind of colour vision tell apart (Okabe and Ito, "Color Universal Design", 2008), with
-/// text that is legible on them in black.
+/// Colours that are distinguishable with any kind of colour vision (Okabe and Ito, "Color Universal Design",
+/// 2008), and on which black text is legible.
 const COLOURS: [&str; 8] =
     ["#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#7aa0d8", "#bbbbbb"];
-/// Of what has no kind, where others have one.
+/// The colour of items without a kind, if others have one.
 const NO_KIND: &str = "#ffffff";
-/// KindNumbers in the legend; those beyond share an entry.
+/// The maximum number of kinds in the legend; further ones share an entry.
 const LEGEND: usize = 24;
 /// The largest picture without a tooltip for each item.
 const TOOLTIPS: usize = 100_000;
 
-/// What is drawn on.
+/// The output of the drawing functions.
 pub(super) struct Canvas<'a, W> {
     pub(super) sink: W,
     pub(super) picture: &'a Picture<'a>,
@@ -128,7 +128,7 @@ impl<W: Write> Canvas<'_, W> {
             None if several => format!("class {class}"),
             None => return Ok(()),
         };
-        // Above the space, where nothing else is.
+        // Above the space, where it overlaps nothing.
         writeln!(self.sink, "<text x=\"{LEFT}\" y=\"{:.2}\" fill=\"#444\">{name}</text>", top - 5.0)
     }
 
@@ -183,7 +183,7 @@ impl<W: Write> Canvas<'_, W> {
         )
     }
 
-    /// The name in a rectangle, where there is room.
+    /// The name in a rectangle, if it fits.
     fn label(&mut self, name: &str, (left, across): (f64, f64), (top, up): (f64, f64)) -> io::Result<()> {
         if up < FONT + 1.0 || across < 2.0 * FONT {
             return Ok(());
@@ -218,7 +218,7 @@ impl<W: Write> Canvas<'_, W> {
             "<path d=\"M{LEFT} {y:.2}H{:.2}\" stroke=\"#0000b0\" stroke-width=\"1.5\" stroke-dasharray=\"7 4\"/>",
             right + 6.0
         )?;
-        // Below the two lines of the peak, if it is as near as that.
+        // Below the two lines of the peak, if it is too near to them.
         let y = y.max(space.top + 27.0);
         self.text(right + 10.0, y + 4.0, "start", "lower bound")?;
         self.text(right + 10.0, y + 17.0, "start", unit.written(bound))

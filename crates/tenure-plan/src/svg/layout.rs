@@ -1,4 +1,4 @@
-//! Where everything in a picture is.
+//! The layout of a picture.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use super::Picture;
 use super::text;
 
 pub(super) const WIDTH: f64 = 1000.0;
-/// Of labels.
+/// The font size of labels.
 pub(super) const FONT: f64 = 11.0;
-/// Where the plan begins and ends.
+/// The left edge of the plan.
 pub(super) const LEFT: f64 = 78.0;
 const RIGHT: f64 = 820.0;
 const TOP: f64 = 64.0;
-/// Of all spaces and the gaps between them.
+/// The height of all spaces and the gaps between them.
 const SPACES: f64 = 520.0;
 const GAP: f64 = 26.0;
-/// No space is lower, while there are few of them.
+/// The minimum height of a space, while there are few of them.
 const LEAST: f64 = 40.0;
 /// The most spaces that have labels. The picture grows with them, and not with more.
 const LABELLED_SPACES: usize = 24;
-/// Of the row of a queue.
+/// The height of a queue's row.
 pub(super) const QUEUE_ROW: f64 = 15.0;
 /// Passes are labelled if they are at least so wide.
 const LABELLED: f64 = 11.0;
@@ -33,7 +33,7 @@ pub(super) struct Layout {
     /// Per unit of time.
     across: f64,
     pub(super) spaces: BTreeMap<u32, Space>,
-    /// There is room for labels beside the spaces.
+    /// There is enough space for labels beside the spaces.
     pub(super) has_labels: bool,
     /// The queues of passes, in the order of their first passes.
     pub(super) queues: Vec<String>,
@@ -87,17 +87,17 @@ impl Layout {
         RIGHT
     }
 
-    /// Where labels of passes begin.
+    /// The position of the labels of passes.
     pub(super) fn pass_labels(&self) -> f64 {
         self.bottom + 8.0 + self.queues.len() as f64 * QUEUE_ROW
     }
 
-    /// Passes have names, and there is room for at least some.
+    /// Passes have names, and there is enough space for at least some.
     pub(super) fn has_pass_names(&self, picture: &Picture<'_>) -> bool {
         picture.passes.range(self.earliest..self.latest).any(|(_, pass)| !pass.name.is_empty())
     }
 
-    /// Every so many passes have a label.
+    /// The number of passes from one label to the next.
     pub(super) fn label_step(&self) -> u64 {
         ((LABELLED / self.across).ceil() as u64).max(1)
     }

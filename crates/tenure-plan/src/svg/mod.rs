@@ -1,8 +1,8 @@
 //! A plan as a picture: time from left to right, addresses from bottom to top, a rectangle for each item.
 //!
-//! The picture explains itself: it has a title, axes with units, the passes and their queues, the peak and the lower
-//! bound, and a legend of kinds. Its colours can be told apart by everyone, every rectangle has a tooltip, and what a
-//! reader of screens says is in it. It is readable at a width of 1000 pixels.
+//! The picture is self-explanatory: it has a title, axes with units, the passes and their queues, the peak and
+//! the lower bound, and a legend of kinds. Its colours suit any colour vision, every rectangle has a tooltip, and
+//! it contains text for screen readers. It is readable at a width of 1000 pixels.
 
 mod axis;
 mod draw;
@@ -18,11 +18,11 @@ use layout::Layout;
 
 /// A picture of items at their offsets.
 ///
-/// Times are the numbers of passes. Items of different classes are drawn in spaces of their own, one above the other.
-/// What is missing is left out: without names, rectangles have no labels; without kinds there is no legend, and
+/// Times are the numbers of passes. Items of different classes are drawn in separate spaces, one above the other.
+/// Missing data is left out: without names, rectangles have no labels; without kinds there is no legend, and
 /// neighbours have different colours.
 ///
-/// Names may hold anything: they are escaped, and cut where there is no room for them.
+/// Names may contain anything: they are escaped, and cut if they do not fit.
 ///
 /// ```
 /// use tenure_plan::svg::Picture;
@@ -57,7 +57,7 @@ pub struct Picture<'a> {
     lower_bounds: BTreeMap<u32, u64>,
 }
 
-/// What happens at a time.
+/// The data of a point in time.
 #[derive(Clone, Copy, Debug)]
 struct Pass<'a> {
     name: &'a str,
@@ -108,7 +108,7 @@ impl<'a> Picture<'a> {
         self
     }
 
-    /// The name of a class. Default: `class` and its number, where there are several.
+    /// The name of a class. Default: `class` and its number, if there are several.
     #[must_use]
     pub fn class(mut self, class: u32, name: &'a str) -> Self {
         self.classes.insert(class, name);
@@ -125,7 +125,7 @@ impl<'a> Picture<'a> {
     /// Writes the picture, as SVG. O(items), and O(1) passes are labelled.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// The sink's errors.
     pub fn write(&self, sink: impl Write) -> io::Result<()> {
         let layout = Layout::of(self);
         let mut canvas = Canvas { sink, picture: self, layout: &layout };

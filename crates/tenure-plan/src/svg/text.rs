@@ -1,7 +1,7 @@
 //! Text in a picture: escaped, measured, cut.
 
-/// Text in which no character means anything to XML. What XML 1.0 forbids even as a reference, and what changes the
-/// direction of the text around it, is replaced.
+/// Escapes text for XML. Characters that XML 1.0 forbids even as a reference, and characters that change the
+/// direction of the text around them, are replaced.
 pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -37,7 +37,7 @@ fn letter_width(letter: char, font: f64) -> f64 {
     em * font
 }
 
-/// As much of a text as fits, with a mark where it was cut; `None` where not even two characters of it fit.
+/// The part of a text that fits, with a mark where it was cut; `None` if not even two characters of it fit.
 pub(super) fn fitted(text: &str, room: f64, font: f64) -> Option<String> {
     if width(text, font) <= room {
         return Some(text.to_owned());

@@ -1,4 +1,4 @@
-//! What is read of a report: see `schemas/report.schema.json`.
+//! The fields read of a report: see `schemas/report.schema.json`.
 
 use serde::Deserialize;
 
@@ -106,7 +106,7 @@ pub(super) struct BlockReport {
 
 #[derive(Deserialize)]
 pub(super) struct LiveObject {
-    /// Reports of older versions have none.
+    /// `None` in reports of older versions.
     pub(super) id: Option<u64>,
     #[serde(default)]
     pub(super) name: String,
@@ -127,7 +127,7 @@ pub(super) struct LiveObject {
 }
 
 impl LiveObject {
-    /// What its views do, if its handle was dropped.
+    /// The hold of its views, if its handle was dropped.
     pub(super) fn hold(&self, frame: u64, strings: &mut Strings) -> Option<Hold> {
         let dropped = self.dropped?;
         let by = format!("{} by {}", self.name, self.kept_by.join(", "));
@@ -161,7 +161,7 @@ pub(super) struct HeldObjects {
 }
 
 impl HeldObjects {
-    /// What open recordings hold is listed by recording.
+    /// Holds of open recordings are listed by recording.
     pub(super) fn is_of_recordings(&self) -> bool {
         self.holder == "open_recordings"
     }
@@ -187,7 +187,7 @@ impl PoolStats {
     }
 }
 
-/// Words as reports write them, with spaces.
+/// The words of a report's identifier, with spaces.
 pub(super) fn spaced(words: &str) -> String {
     words.replace('_', " ")
 }

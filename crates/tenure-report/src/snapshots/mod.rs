@@ -11,14 +11,14 @@ use crate::history::{
     Block, Clock, Frame, Heap, History, Hold, NEVER, Object, OtherUse, Pool, Source, Totals,
 };
 
-/// The longest line that is read, in bytes: a snapshot of some million objects.
+/// The longest line in bytes: a snapshot of some million objects.
 const MAX_LINE_BYTES: u64 = 1 << 30;
 
 /// The most snapshots and the most objects in a file.
 const MAX_SNAPSHOTS: usize = 1 << 20;
 const MAX_OBJECTS: usize = 1 << 24;
 
-/// The most memory heaps that are shown: Vulkan has at most 16.
+/// The most memory heaps to show: Vulkan has at most 16.
 const MAX_HEAPS: usize = 32;
 
 /// Why snapshots cannot be read.
@@ -28,12 +28,12 @@ pub enum SnapshotError {
     /// The source fails.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// A line is no report.
+    /// A line is not a report.
     #[error("line {line}: {error}")]
     Line {
         /// The line; the first is 1.
         line: u64,
-        /// What is wrong.
+        /// The parser's error.
         error: serde_json::Error,
     },
     /// A line has more than 2^30 bytes.
@@ -55,12 +55,13 @@ pub enum SnapshotError {
 
 /// Reads snapshots: a `Report` in JSON a line, in the order of time. Empty lines are ignored.
 ///
-/// An object is the same in two snapshots when its id, name, kind, size, tag and frame of creation are; where its place is
-/// another one, it has moved. Without ids, as in reports of older versions, its place must be the same. Where the number of
-/// frames falls, another program begins, whose pools are taken for those of the first. What was created and dropped between two snapshots is in neither.
+/// Two objects of successive snapshots are the same if id, name, kind, size, tag and frame of creation are equal;
+/// if the place differs, the object has moved. Without ids, as in reports of older versions, the place must be
+/// the same. If the number of frames falls, another program begins, and its pools are matched with those of the
+/// first. Objects that were created and dropped between two snapshots do not appear.
 ///
 /// # Errors
-/// [`SnapshotError`] for the first line that is no report.
+/// [`SnapshotError`] for the first line that is not a report.
 ///
 /// ```
 /// use tenure_core::device::Usage;
@@ -104,7 +105,7 @@ pub fn read_snapshots(mut source: impl BufRead, title: &str) -> Result<History, 
     if reader.history.frames.is_empty() { Err(SnapshotError::Empty) } else { Ok(reader.history) }
 }
 
-/// By what an object is recognised.
+/// The properties that identify an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Identity {
     id: Option<u64>,
@@ -119,7 +120,7 @@ struct Identity {
 }
 
 impl Identity {
-    /// What does not change where an object is moved; `None` without an id.
+    /// The identity without the place, which a move changes; `None` without an id.
     const fn without_place(&self) -> Option<Self> {
         match self.id {
             Some(_) => Some(Self { heap: None, block: None, offset: 0, ..*self }),
@@ -131,13 +132,13 @@ impl Identity {
 #[derive(Default)]
 struct Reader {
     history: History,
-    /// The objects of the last snapshot, by what they are recognised by; equal ones in a row.
+    /// The objects of the last snapshot, by identity; equal ones in a row.
     live: FxHashMap<Identity, Vec<u32>>,
     /// The blocks of the last snapshot, by pool and number.
     blocks: FxHashMap<(u32, u32), u32>,
-    /// The number of frames that the last snapshot has.
+    /// The frame number of the last snapshot.
     number: u64,
-    /// What blocks held besides objects, by index.
+    /// Bytes of blocks besides objects, by index.
     others: FxHashMap<u32, u64>,
 }
 
@@ -234,7 +235,7 @@ impl Reader {
         }
     }
 
-    /// The block that an object is in, if it lies within it.
+    /// The block of an object, if it lies within it.
     fn block_of(&self, object: &LiveObject) -> Option<u32> {
         let index = *self.blocks.get(&(object.pool_index?, object.block?))?;
         let end = object.offset.unwrap_or(0).saturating_add(object.bytes);
@@ -261,7 +262,7 @@ impl Reader {
             before.into_iter().flat_map(|(identity, all)| all.into_iter().map(move |it| (identity, it)));
         let left: Vec<_> = left.collect();
         self.end(left.iter().map(|(_, index)| *index), at);
-        // Of those that are not where they were, some are elsewhere.
+        // Some of the objects missing at their old place have moved elsewhere.
         let mut moved: FxHashMap<Identity, Vec<u32>> = FxHashMap::default();
         for (identity, index) in left {
             identity.without_place().into_iter().for_each(|it| moved.entry(it).or_default().push(index));
@@ -292,7 +293,7 @@ impl Reader {
         }
     }
 
-    /// Adds an object, which may have been another one before it was moved. Returns its index.
+    /// Adds an object; `before` is its index before a move. Returns its index.
     fn begin(&mut self, identity: &Identity, object: &LiveObject, before: Option<u32>, at: Clock) -> u32 {
         let History { objects, strings, .. } = &mut self.history;
         let origin = before.and_then(|index| Some(objects.get(index as usize)?.origin.unwrap_or(index)));
@@ -317,7 +318,7 @@ impl Reader {
         index
     }
 
-    /// The program has ended, and another one begins.
+    /// Ends all objects: the program has ended, and another one begins.
     fn end_all(&mut self, at: Clock) {
         let objects = std::mem::take(&mut self.live);
         self.end(objects.into_values().flatten(), at);
@@ -329,7 +330,7 @@ impl Reader {
         self.others.clear();
     }
 
-    /// Objects are not where they were any more.
+    /// Removes objects from their places.
     fn end(&mut self, objects: impl Iterator<Item = u32>, at: Clock) {
         for index in objects {
             if let Some(object) = self.history.objects.get_mut(index as usize) {

@@ -1,4 +1,4 @@
-//! What driver calls cost on real machines, as a model.
+//! A model of the cost of driver calls on real machines.
 
 use tenure_core::device::{MemoryTypeId, ResourceDesc};
 
@@ -8,10 +8,10 @@ macro_rules! costs {
     ($($(#[$doc:meta])* $name:ident = $default:literal;)*) => {
         /// Nanoseconds of each driver call.
         ///
-        /// The defaults are magnitudes of drivers on desktop machines: taking memory from the kernel is
-        /// slow and grows with the size (it is mapped, and zeroed where the API promises zeroes), placing
-        /// a resource in memory that is there is cheap, and everything else lies between. They make two
-        /// runs comparable on a machine without a GPU; they do not predict one.
+        /// The defaults are magnitudes of drivers on desktop machines: allocating memory from the kernel is slow
+        /// and grows with the size (it is mapped, and zeroed if the API promises zeroes), placing a resource in
+        /// existing memory is cheap, and everything else is in between. They make two runs comparable on a
+        /// machine without a GPU; they do not predict one.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Costs { $($(#[$doc])* pub $name: u64,)* }
 
@@ -36,7 +36,7 @@ costs! {
     create_placed_texture = 4_000;
     /// A reserved resource.
     create_reserved = 15_000;
-    /// Giving a heap or a committed resource back.
+    /// Freeing a heap or a committed resource.
     destroy_memory = 20_000;
     /// Destroying a placed or reserved resource.
     destroy_placed = 1_000;
@@ -56,7 +56,7 @@ costs! {
     submit = 5_000;
     /// An update of tile mappings.
     update_tiles = 10_000;
-    /// Making blocks resident or evicting them, before what is moved, or changing the priority of one.
+    /// Making blocks resident or evicting them, without the transfers, or changing the priority of one.
     residency = 10_000;
     /// A heap of descriptors, a set layout, or a block of sets: making or destroying it.
     descriptor_heap = 20_000;
@@ -76,10 +76,10 @@ costs! {
     budget = 100_000;
 }
 
-/// What a call asks for, for its cost, its log line and the errors injected into it.
+/// The parameters of a call, for its cost, its log line and the errors injected into it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Request {
-    /// Bytes of memory that are taken, given back or moved, or of texels; descriptors, where a call is about those.
+    /// Bytes of memory allocated, freed or moved, or of texels; for calls about descriptors, their number.
     pub(crate) bytes: u64,
     pub(crate) memory: u8,
     pub(crate) texture: bool,
@@ -90,7 +90,7 @@ impl Request {
         Self { bytes, ..Self::default() }
     }
 
-    /// Of a resource in memory of a type.
+    /// The request for a resource in memory of a type.
     pub(crate) fn for_memory(bytes: u64, memory: MemoryTypeId, desc: &ResourceDesc) -> Self {
         Self { bytes, memory: memory.0, texture: matches!(desc, ResourceDesc::Texture(_)) }
     }

@@ -1,4 +1,4 @@
-//! How often each driver call was made, and what it would have cost.
+//! The number of driver calls of each kind, and their modelled cost.
 
 mod costs;
 
@@ -147,7 +147,7 @@ pub struct Calls {
     pub allocations: u64,
     /// Bytes of them.
     pub reserved_bytes: u64,
-    /// The most bytes they ever were.
+    /// The peak of the reserved bytes.
     pub peak_reserved_bytes: u64,
     /// Nanoseconds that the calls would have taken by the [cost model](crate::Costs).
     pub cost_ns: u64,
@@ -196,7 +196,7 @@ impl Counters {
         self.failed.0[kind as usize].fetch_add(1, Relaxed);
     }
 
-    /// Keeps a line when the log was asked for; the line is not made otherwise.
+    /// Adds a line if the log was requested; otherwise the line is not made.
     pub(crate) fn log(&self, line: impl FnOnce() -> String) {
         if let Some(log) = &self.log {
             log.lock().push(line());

@@ -14,7 +14,7 @@ use crate::resource::ResourceState;
 use crate::states::Shown;
 
 impl Execution<'_> {
-    /// A use: no other live resource may have used the bytes since.
+    /// Checks for a use that no other live resource has used the bytes since.
     pub(crate) fn check_aliasing(&self, resource: &Arc<ResourceState>) {
         let (Memory::Placed { heap, tenant, offset, size }, true) =
             (&resource.memory, self.is_on(Checks::ALIASING))
@@ -64,7 +64,7 @@ impl Execution<'_> {
         after.unordered.lock().settle();
     }
 
-    /// `discard`: the contents do not matter any more. A write of nothing in particular.
+    /// `discard`: the contents become undefined. A write without data.
     pub(crate) fn discard(&mut self, resource: &Arc<ResourceState>, which: Subresource, state: State) {
         let span = Span::Subresource(which);
         self.initialize(resource, &span);

@@ -27,8 +27,8 @@ impl Execution<'_> {
         states: (State, State),
         half: Option<(Role, u32)>,
     ) {
-        // A texture's transition may rewrite it: the bytes of an owner in between would be lost, and to
-        // another queue or a peer it is a write.
+        // A texture's transition may rewrite it: the bytes of an owner in between would be lost, and for another
+        // queue or a peer it is a write.
         if !resource.is_buffer() {
             self.check_held(resource);
             self.check_aliasing(resource);

@@ -1,4 +1,4 @@
-//! Nothing uses what is destroyed.
+//! Checks that destroyed objects are not used.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::memory::Memory;
 use crate::resource::ResourceState;
 
 impl Execution<'_> {
-    /// False, and a hazard, when the resource or the memory behind it is destroyed.
+    /// False, with a hazard, if the resource or the memory behind it is destroyed.
     pub(crate) fn is_alive(&self, resource: &Arc<ResourceState>, writes: bool) -> bool {
         let kind = if writes { HazardKind::WriteOfFreed } else { HazardKind::ReadOfFreed };
         if let Some(freed) = resource.freed() {

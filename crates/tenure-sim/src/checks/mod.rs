@@ -27,8 +27,7 @@ impl Execution<'_> {
         self.check(&Use { resource, span, state: Some(state) })
     }
 
-    /// Makes every check of one use; false when its effect is to be left out because the memory
-    /// is gone.
+    /// Runs all checks of one use; false if it must have no effect because the memory is destroyed.
     pub(crate) fn check(&mut self, used: &Use<'_>) -> bool {
         if let Some(state) = used.state {
             let (resource, subresources) =

@@ -12,14 +12,14 @@ use crate::resource::ResourceState;
 use crate::states::Role;
 
 impl Execution<'_> {
-    /// The device has what it uses.
+    /// Checks that the device holds the shared resource that it uses.
     pub(super) fn check_held(&self, resource: &ResourceState) {
         if let Some(sharing) = &resource.sharing {
             self.report_handover(resource, sharing.check_use(resource.device));
         }
     }
 
-    /// The resource goes to a peer, or comes from one, in `state`.
+    /// Transfers the resource to a peer, or from one, in `state`.
     pub(crate) fn change_hands(&mut self, resource: &Arc<ResourceState>, state: State, role: Role) {
         let Some(sharing) = &resource.sharing else { return };
         match role {
@@ -27,7 +27,7 @@ impl Execution<'_> {
                 if self.is_on(Checks::STATES) {
                     self.check_released(resource, state);
                 }
-                // A peer may write it: nothing here may still be reading.
+                // A peer may write it: earlier reads of this device must be complete.
                 self.check_race(
                     resource,
                     &resource.layout.ranges(&Span::Subresource(Subresource::All)),
@@ -47,7 +47,7 @@ impl Execution<'_> {
         }
     }
 
-    /// It is in the state in which it is handed over, after all that was done with it.
+    /// Checks that it is in the state of its release, ordered after all earlier accesses.
     fn check_released(&mut self, resource: &Arc<ResourceState>, state: State) {
         self.touch(resource);
         let which = resource.layout.subresources(&Span::Subresource(Subresource::All));

@@ -1,4 +1,4 @@
-//! Targets are initialised before anything else is done with them (Direct3D 12's legacy barriers).
+//! Checks that targets are initialised before any other use (Direct3D 12's legacy barriers).
 //!
 //! Render targets and depth buffers have compression data, which a clear, a discard, or a copy to all of a subresource
 //! sets up after creation, after an aliasing barrier, and after new tile mappings. No barrier does, and drawing over

@@ -1,5 +1,5 @@
-//! Unordered accesses to the same bytes need a barrier between them; on Vulkan copies to the same
-//! bytes are such accesses, on Direct3D 12 they are in order.
+//! Checks that unordered accesses to the same bytes have a barrier between them; on Vulkan copies to the same
+//! bytes are such accesses, on Direct3D 12 they are ordered.
 
 use tenure_core::device::State;
 
@@ -37,16 +37,15 @@ impl Execution<'_> {
         }
     }
 
-    /// The states in which accesses to the same bytes have no order of their own.
+    /// The states in which accesses to the same bytes are not ordered by themselves.
     fn unordered_states(&self) -> State {
         let copies =
             if self.shared.promotes() { State::COMMON } else { State::COPY_DST | State::RESOLVE_DST };
         State::UNORDERED_ACCESS | copies
     }
 
-    /// A transition of these bytes: the accesses that it comes after, by themselves or by barriers before
-    /// it, are in order with those in the state that it leads to; all are with one that `rewrites` the
-    /// bytes.
+    /// Applies a transition of these bytes: the accesses that it follows, directly or by earlier barriers, are
+    /// ordered before accesses in the state after; a transition that `rewrites` the bytes orders all.
     pub(crate) fn settle_unordered(
         &self,
         resource: &ResourceState,

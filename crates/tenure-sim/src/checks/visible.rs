@@ -1,7 +1,7 @@
-//! What the GPU writes to mapped memory is made visible to the CPU (Vulkan).
+//! Checks that the GPU's writes to mapped memory are made visible to the CPU (Vulkan).
 //!
-//! A submission's fence says that it is complete; the caches that the CPU does not see are flushed by a
-//! barrier to the host, for what the queue wrote before it in the states that it names.
+//! A submission's fence signals that it is complete; the GPU's caches are flushed by a barrier to the host, for
+//! the queue's earlier writes in the states that it names.
 
 use crate::execution::{Execution, Use};
 use crate::hazard::Checks;

@@ -1,4 +1,4 @@
-//! Nothing reads bytes that were never written.
+//! Checks that only written bytes are read.
 
 use crate::execution::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};
@@ -6,7 +6,7 @@ use crate::layout::Ranges;
 use crate::resource::{Part, ResourceState};
 
 impl Execution<'_> {
-    /// Bytes were copied, also those that were never written: these are not written where they went, either.
+    /// Notes a copy of bytes that may include unwritten ones: their destinations count as unwritten, too.
     pub(crate) fn copy_written(
         &self,
         (src, src_at): (&ResourceState, u64),

@@ -52,15 +52,15 @@ impl Shared {
         write: bool,
         call: &'static str,
     ) -> bool {
-        // A flush takes the bytes of neighbours along.
+        // A flush includes bytes of neighbours.
         let atom = if write && resource.needs_flushes() { self.properties.non_coherent_atom } else { 1 };
         let last_use = resource.heap().filter(|_| atom > 1).map_or(&resource.last_use, |heap| &heap.last_use);
-        // Most writes go to memory that nothing in flight uses: a few loads tell.
+        // Most writes go to memory that no work in flight uses: a few loads detect that.
         if last_use.first_after(&self.observed).is_none() {
             return false;
         }
         let mut races = false;
-        // What can be mapped has no tiles, and so is in one piece.
+        // Mappable resources have no tiles, so they are in one piece.
         resource.memory.pieces(range.clone(), |store, piece| {
             let Some(store) = store else { return };
             if let Some(detail) = self.cpu_conflict(store, piece, &range, write, atom) {
@@ -72,8 +72,8 @@ impl Shared {
         races
     }
 
-    /// What is wrong with an access by the CPU to `piece` of a memory, the bytes `range` of its resource,
-    /// where a write takes whole atoms of so many bytes along.
+    /// The conflict of an access by the CPU to `piece` of a memory, the bytes `range` of its resource, if any; a
+    /// write includes whole atoms of `atom` bytes.
     fn cpu_conflict(
         &self,
         store: &Store,
@@ -125,7 +125,7 @@ impl Shared {
         }
     }
 
-    /// Notes what a submission will do to bytes that the CPU can see.
+    /// Notes the accesses of a submission to CPU-visible bytes.
     pub(crate) fn note_submitted(&self, resource: &ResourceState, ranges: &[Range<u64>], access: Access) {
         let observed = self.observed.load();
         for range in ranges {
@@ -137,7 +137,8 @@ impl Shared {
         }
     }
 
-    /// The CPU reads what it sees. `is_known`: it has written these bytes itself, or was told about them.
+    /// Checks that the bytes read by the CPU are visible to it. `is_known`: the CPU wrote these bytes itself, or
+    /// a barrier made them visible.
     fn check_visible(&self, resource: &ResourceState, range: Range<u64>, is_known: bool, call: &'static str) {
         let mut hidden = resource.hidden.lock();
         let found = if is_known { None } else { hidden.first(&self.host_barriers, &range) };

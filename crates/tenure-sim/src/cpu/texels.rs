@@ -16,7 +16,7 @@ use crate::shared::Shared;
 
 const CALL: &str = "write_texture";
 
-/// Those whose layouts a driver names that writes texels as the GPU has them.
+/// The states whose layouts a driver lists that writes texels in the GPU's own format.
 const STATES: State = State::SHADER_READ
     .union(State::COPY_SRC)
     .union(State::RESOLVE_SRC)
@@ -67,7 +67,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The bytes are the texture's, and nothing in flight uses it.
+    /// Checks that the bytes are the texture's, and that work in flight does not use it.
     fn check_texture_write(&self, texture: &Arc<ResourceState>) -> Result<(), DeviceError> {
         if let Some(freed) = texture.freed() {
             let detail = format!("it is written after {freed} was destroyed");

@@ -1,4 +1,4 @@
-//! Where commands find descriptors.
+//! The locations of descriptors for commands.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::descriptors::heap::{DescriptorHeap, DescriptorHeapState};
 use crate::descriptors::set::{SetBlock, SetBlockState};
 use crate::object::Label;
 
-/// Where a draw or dispatch finds a descriptor.
+/// The location of a descriptor for a draw or dispatch.
 #[derive(Clone, Copy, Debug)]
 pub enum DescriptorAt<'a> {
     /// At an index of a heap: one that shaders see, or one of targets.
@@ -23,25 +23,24 @@ pub enum DescriptorAt<'a> {
     },
     /// In a set.
     Set {
-        /// The block that it is in.
+        /// Its block.
         block: &'a SetBlock,
         /// Its number there.
         set: u32,
         /// The binding's number.
         binding: u32,
-        /// Which descriptor of the binding.
+        /// The index of the descriptor in the binding.
         element: u32,
     },
-    /// Constants in a set, whose offset is given when the set is bound
-    /// ([`BindingKind::DynamicConstants`]).
+    /// Constants in a set with an offset that is given when the set is bound ([`BindingKind::DynamicConstants`]).
     Dynamic {
-        /// The block that it is in.
+        /// Its block.
         block: &'a SetBlock,
         /// Its number there.
         set: u32,
         /// The binding's number.
         binding: u32,
-        /// Which descriptor of the binding.
+        /// The index of the descriptor in the binding.
         element: u32,
         /// Bytes from where the view begins.
         offset: u64,
@@ -58,7 +57,7 @@ pub(crate) struct At {
     offset: u64,
 }
 
-/// What the descriptor is in.
+/// The storage of the descriptor.
 pub(crate) enum Slots {
     /// A heap that shaders see: the descriptor is read when the command runs.
     Heap(Arc<DescriptorHeapState>),
@@ -69,7 +68,7 @@ pub(crate) enum Slots {
 }
 
 impl At {
-    /// Checks that the descriptor exists, and for targets that there is one.
+    /// Checks that the descriptor exists, and that target slots are filled.
     pub(crate) fn record(properties: &Properties, at: DescriptorAt<'_>) -> Result<Self, DeviceError> {
         match at {
             DescriptorAt::Heap { heap, index } => {
@@ -94,7 +93,7 @@ impl At {
         }
     }
 
-    /// What is there now.
+    /// The current content of the slot.
     pub(crate) fn slot(&self) -> Slot {
         match &self.slots {
             Slots::Heap(heap) => heap.slot(self.index),
@@ -103,12 +102,12 @@ impl At {
         }
     }
 
-    /// What it says now.
+    /// The resource or sampler that it currently describes.
     pub(crate) fn what(&self) -> Option<What> {
         self.read(&self.slot())
     }
 
-    /// What it says when this is there; nothing when its offset leads out of the buffer.
+    /// The resource or sampler described by this content; `None` if its offset leads out of the buffer.
     pub(crate) fn read(&self, slot: &Slot) -> Option<What> {
         match slot.what()? {
             What::Buffer { resource, view } => {

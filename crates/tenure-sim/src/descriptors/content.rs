@@ -1,4 +1,4 @@
-//! What descriptors hold.
+//! The content of descriptors.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use crate::layout::Span;
 use crate::resource::ResourceState;
 use crate::structures::StructureState;
 
-/// What a descriptor says. The resource's state is kept, the resource is not: it may be destroyed.
+/// The resource or sampler that a descriptor describes. It keeps the resource's state, but not the resource,
+/// which may be destroyed.
 #[derive(Clone)]
 pub(crate) enum What {
     Buffer { resource: Arc<ResourceState>, view: BufferView },
@@ -32,7 +33,7 @@ impl What {
         }
     }
 
-    /// The bytes of a buffer in view; empty for all else.
+    /// The viewed bytes of a buffer; empty for other kinds.
     pub(crate) fn bytes(&self) -> Range<u64> {
         match self {
             Self::Buffer { view, .. } => view.offset..view.offset.saturating_add(view.size),
@@ -40,8 +41,8 @@ impl What {
         }
     }
 
-    /// The states in which it may be used, and its kind in messages: any of these read states, or this write state.
-    /// None for samplers, which have no state.
+    /// The states in which it may be used, and its kind in messages: any of these read states, or this write
+    /// state. No states for samplers.
     const fn form(&self) -> (State, &'static str) {
         match self {
             Self::Buffer { view, .. } => match view.access {
@@ -75,7 +76,7 @@ impl What {
         states.is_empty() == state.is_empty() && states.contains(state)
     }
 
-    /// The kind of binding that takes it; none takes targets.
+    /// The kind of binding for it; `None` for targets.
     pub(crate) fn binding(&self) -> Option<BindingKind> {
         match self {
             Self::Buffer { view, .. } => Some(view.access.into()),
@@ -112,7 +113,7 @@ impl What {
         self.is_of_texels() || matches!(self, Self::Sampler(_))
     }
 
-    /// The first texel or block of them in view, or as many of the first bytes as are asked for.
+    /// The first viewed texel or block of texels, or the first bytes up to the requested number.
     pub(crate) fn beginning(&self, size: u64) -> Option<(&Arc<ResourceState>, Span)> {
         match self {
             Self::Buffer { resource, view } => {
@@ -173,7 +174,7 @@ impl Content {
         self.destroyed.load(Ordering::Acquire)
     }
 
-    /// Vulkan destroys the view; true when there was one to destroy.
+    /// Destroys the view (Vulkan); true if there was one.
     pub(crate) fn destroy(&self) -> bool {
         let object = self.what.is_object();
         self.destroyed.store(object, Ordering::Release);
@@ -184,10 +185,10 @@ impl Content {
 /// The place of a descriptor.
 #[derive(Clone, Default)]
 pub(crate) enum Slot {
-    /// Nothing was ever written here, or it was cleared without a word.
+    /// It was never written, or cleared without a name.
     #[default]
     Empty,
-    /// It was cleared, and this is what had it.
+    /// It was cleared by the owner of this name.
     Freed(Arc<str>),
     Holds(Arc<Content>),
     /// The view of a texture, and its sampler.
@@ -198,12 +199,12 @@ pub(crate) enum Slot {
         offset: u64,
         size: u64,
     },
-    /// What rays are traced through.
+    /// The acceleration structure.
     Structure(Arc<StructureState>),
 }
 
 impl Slot {
-    /// What a slot is left as when it is cleared.
+    /// The content of a cleared slot.
     pub(crate) fn cleared(freed_by: Option<&str>) -> Self {
         freed_by.map_or(Self::Empty, |name| Self::Freed(name.into()))
     }
@@ -212,7 +213,7 @@ impl Slot {
         !matches!(self, Self::Empty | Self::Freed(_))
     }
 
-    /// What was made for it elsewhere.
+    /// The separately created contents that it refers to.
     pub(crate) fn contents(&self) -> impl Iterator<Item = &Arc<Content>> {
         let (first, second) = match self {
             Self::Empty | Self::Freed(_) | Self::Constants { .. } | Self::Structure(_) => (None, None),
@@ -222,7 +223,7 @@ impl Slot {
         first.into_iter().chain(second)
     }
 
-    /// What it says; of a combined sampler its texture.
+    /// The resource or sampler that it describes; of a combined sampler its texture.
     pub(crate) fn what(&self) -> Option<What> {
         match self {
             Self::Empty | Self::Freed(_) => None,

@@ -13,7 +13,7 @@ use crate::object::{Label, debug_by_label};
 /// run out of memory for them somewhere.
 pub(crate) const MOST_SLOTS: u64 = 1 << 22;
 
-/// So many empty slots, or what is short for them.
+/// `count` empty slots, or the shortage.
 pub(crate) fn empty_slots(count: u64) -> Result<Vec<Slot>, DeviceError> {
     let short = DeviceError::OutOfHostMemory { what: "descriptors" };
     let count = usize::try_from(count).ok().filter(|_| count <= MOST_SLOTS);
@@ -48,13 +48,13 @@ impl DescriptorHeapState {
         check::descriptors_inside(index, 1, self.desc.count)
     }
 
-    /// What is at an index; nothing is outside.
+    /// The slot at an index; empty outside the heap.
     pub(crate) fn slot(&self, index: u32) -> Slot {
         self.slots.lock().get(index as usize).cloned().unwrap_or_default()
     }
 }
 
-/// Checks a heap against what the device has.
+/// Checks a heap against the device's limits.
 pub(crate) fn check_desc(limits: &DescriptorLimits, desc: &DescriptorHeapDesc) -> Result<(), DeviceError> {
     match limits.visible(desc.kind) {
         0 if desc.shader_visible && desc.kind.is_for_shaders() => {

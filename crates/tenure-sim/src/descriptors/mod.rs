@@ -21,7 +21,7 @@ pub(crate) use uses::MOST_READ;
 use crate::resource::Resource;
 use crate::structures::AccelerationStructure;
 
-/// A device whose descriptors are those of this module.
+/// A device with the descriptors of this module.
 pub(crate) trait Described:
     tenure_core::device::Device<
         Resource = Resource,

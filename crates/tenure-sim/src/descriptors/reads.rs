@@ -1,4 +1,4 @@
-//! Which descriptors submissions in flight read.
+//! The descriptors that submissions in flight read.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use tenure_core::device::QueueId;
 
 use crate::clock::Clock;
 
-/// The newest reads of each descriptor, for as long as the CPU has not seen them complete.
+/// The newest reads of each descriptor, kept until the CPU has seen them complete.
 #[derive(Default)]
 pub(crate) struct Reads {
     latest: BTreeMap<u32, Clock>,

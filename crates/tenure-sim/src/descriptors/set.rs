@@ -20,7 +20,7 @@ pub(crate) struct LayoutState {
     pub(crate) blocks: Mutex<BTreeMap<u64, Arc<Label>>>,
 }
 
-/// Where the descriptors of each binding begin, and how many there are in all.
+/// The first descriptor of each binding, and the total number.
 fn places(bindings: &[SetBinding]) -> Result<(Vec<(SetBinding, u32)>, u32), DeviceError> {
     let bad = |field, value: u32, allowed| DeviceError::invalid_desc(field, value, allowed);
     check::set_bindings(bindings, u32::MAX)?;
@@ -44,7 +44,7 @@ impl LayoutState {
         Ok(Self { label: label(), bindings, total, blocks: Mutex::default() })
     }
 
-    /// The place of a descriptor in a set, and what its binding holds.
+    /// The place of a descriptor in a set, and the kind of its binding.
     pub(crate) fn find(&self, binding: u32, element: u32) -> Result<(u32, BindingKind), DeviceError> {
         let found = self.bindings.iter().find(|(each, _)| each.binding == binding);
         let Some((found, start)) = found else {
@@ -61,7 +61,7 @@ impl LayoutState {
 /// One set of a block.
 pub(crate) struct Set {
     pub(crate) slots: Vec<Slot>,
-    /// Counts what was done to it: what was recorded before is void.
+    /// The number of changes: lists recorded with an earlier version are invalid.
     pub(crate) version: u64,
     /// The newest submissions that read it.
     pub(crate) reads: Clock,
@@ -71,13 +71,13 @@ pub(crate) struct Set {
 pub(crate) struct SetBlockState {
     pub(crate) label: Arc<Label>,
     pub(crate) layout: Arc<LayoutState>,
-    /// How many sets there are.
+    /// The number of sets.
     pub(crate) count: u32,
     pub(crate) sets: Mutex<Vec<Set>>,
 }
 
 impl SetBlockState {
-    /// What is at a place of a set, and the set's version.
+    /// The slot at a place of a set, and the set's version.
     pub(crate) fn slot(&self, set: u32, place: u32) -> (Slot, u64) {
         let sets = self.sets.lock();
         let Some(set) = sets.get(set as usize) else { return (Slot::Empty, 0) };

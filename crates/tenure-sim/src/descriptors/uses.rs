@@ -19,7 +19,7 @@ const fn first_mip(view: &TextureView, origin: [u32; 3], extent: [u32; 3]) -> Te
     TextureRegion { mip: view.first_mip, layer: view.first_layer, plane: view.plane, origin, extent }
 }
 
-/// Reads what of a span has room; how many bytes that are.
+/// Reads the bytes of a span up to the length of `bytes`; returns their number.
 fn read_span(resource: &ResourceState, span: &Span, bytes: &mut [u8]) -> usize {
     let mut done = 0;
     for range in resource.layout.ranges(span) {
@@ -38,7 +38,7 @@ fn repeat(bytes: &[u8], out: &mut [u8]) {
 }
 
 impl Execution<'_> {
-    /// Where lists are told of heaps: from here on shaders find descriptors in these heaps and no others.
+    /// Sets the heaps of the list: from here on shaders find descriptors in these heaps only.
     pub(crate) fn set_heaps(&mut self, heaps: [Option<&Arc<DescriptorHeapState>>; 2]) {
         self.heaps = heaps.map(|heap| heap.map(|heap| heap.label.id));
     }
@@ -55,8 +55,8 @@ impl Execution<'_> {
         }
     }
 
-    /// Reads the beginning of what a descriptor shows, and writes it down: zeros for what is not
-    /// there.
+    /// Reads the start of the described bytes, and writes it to a buffer: zeros where there is no descriptor or
+    /// no resource.
     pub(crate) fn read_descriptor(
         &mut self,
         at: &At,
@@ -79,8 +79,7 @@ impl Execution<'_> {
         self.write_out(out, bytes);
     }
 
-    /// What a sampler finds in the middle of the first mip in view: four channels of a byte, each as
-    /// a word.
+    /// Samples the middle of the first viewed mip: four channels of a byte, each as a word.
     pub(crate) fn sample_descriptor(
         &mut self,
         (sampler, texture): (&At, &At),
@@ -105,7 +104,7 @@ impl Execution<'_> {
     /// The sampler of a descriptor, alone or combined with a texture.
     fn find_sampler(&self, at: &At) -> Option<What> {
         match at.slot() {
-            // What else is wrong with it is said where its texture is looked for.
+            // Other errors are reported when its texture is looked up.
             Slot::Combined(_, sampler) => (!sampler.is_destroyed()).then(|| sampler.what.clone()),
             _ => self.find(at, State::COMMON),
         }
@@ -152,7 +151,7 @@ impl Execution<'_> {
         }
     }
 
-    /// What a descriptor says, if it may be used in `state`; else a hazard.
+    /// The resource or sampler of a descriptor, if it may be used in `state`; otherwise a hazard.
     fn find(&self, at: &At, state: State) -> Option<What> {
         if !self.holder_is_alive(at) {
             return None;
@@ -180,7 +179,7 @@ impl Execution<'_> {
         Some(what)
     }
 
-    /// There is no descriptor, or what it shows is not there.
+    /// Reports a missing descriptor, or a missing resource behind it.
     fn nothing(&self, at: &At, slot: &Slot) {
         let detail = match slot {
             Slot::Freed(name) => format!("{at} was freed by '{name}'"),
@@ -212,8 +211,8 @@ impl Execution<'_> {
         }
     }
 
-    /// The heap, or the block of sets, is not destroyed. What Direct3D 12 knows of targets it knew
-    /// when they were recorded.
+    /// Checks that the heap, or the block of sets, is not destroyed. Direct3D 12 reads targets when they are
+    /// recorded, so they need no check.
     fn holder_is_alive(&self, at: &At) -> bool {
         let recorded = matches!(at.slots, Slots::Targets(..)) && self.shared.is_d3d12();
         if recorded || !at.label().is_destroyed() {

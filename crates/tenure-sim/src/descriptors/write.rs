@@ -104,7 +104,7 @@ impl Shared {
             if matches!(content.what, What::Sampler(_)) {
                 self.samplers.fetch_sub(1, Ordering::Relaxed);
             }
-            // On Direct3D 12 nobody needs the original any more.
+            // On Direct3D 12 the original is no longer needed.
             if !self.is_d3d12() && content.destroy() {
                 used = used.or_else(|| Some((index, content.last_use.first_after(&self.observed)?)));
             }
@@ -116,7 +116,7 @@ impl Shared {
         }
     }
 
-    /// The CPU overwrites or frees descriptors: nothing in flight may read them.
+    /// Checks descriptors that the CPU overwrites or frees: work in flight must not read them.
     fn check_unread(
         &self,
         heap: &DescriptorHeapState,
@@ -166,7 +166,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Checks what a descriptor is to be made from; which binding takes it.
+    /// Checks the source of a descriptor; returns the kind of its binding.
     pub(super) fn check_source(
         &self,
         source: &DescriptorSource<'_, impl Described>,
@@ -215,7 +215,7 @@ impl Shared {
     }
 }
 
-/// The binding that takes what a heap that shaders do not see has at an index.
+/// The kind of binding for the content of a heap that is not shader-visible, at an index.
 fn copied(heap: &DescriptorHeap, index: u32) -> Result<BindingKind, DeviceError> {
     let state = &heap.state;
     if state.desc.shader_visible {
@@ -231,7 +231,7 @@ fn copied(heap: &DescriptorHeap, index: u32) -> Result<BindingKind, DeviceError>
     }
 }
 
-/// What a checked source puts into a slot.
+/// The slot for a checked source.
 pub(super) fn slot_of(source: &DescriptorSource<'_, impl Described>) -> Slot {
     match source {
         DescriptorSource::Copy { heap, index } => heap.state.slot(*index),

@@ -112,7 +112,7 @@ impl Shared {
         self.change_set(state, set, "clear_set", |set| set.slots.fill(left));
     }
 
-    /// Changes a set, which nothing in flight may read.
+    /// Changes a set, which work in flight must not read.
     fn change_set(&self, block: &SetBlockState, set: u32, call: &'static str, change: impl FnOnce(&mut Set)) {
         let mut sets = block.sets.lock();
         let Some(state) = sets.get_mut(set as usize) else { return };

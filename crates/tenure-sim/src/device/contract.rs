@@ -1,4 +1,4 @@
-//! The contract of devices. Each call is counted here, costs what the model says, and may fail on order.
+//! The contract of devices. Each call is counted here, has a modelled cost, and may fail by injection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::structures::AccelerationStructure;
 use crate::submit::NativeQueue;
 
 impl Device {
-    /// Creates what is described by `created`, and has it be what is described by `desc`.
+    /// Creates a resource by the description `created`, and reports `desc` as its description.
     pub(crate) fn create_committed_as(
         &self,
         created: &ResourceDesc,
@@ -52,7 +52,7 @@ fn written(writes: &[TextureWrite<'_>]) -> Request {
     Request { texture: true, ..Request::of(bytes) }
 }
 
-/// The request of a resource's end, with the memory that it gives back.
+/// The request of a resource's destruction, with the memory that it frees.
 fn destroyed(resource: &ResourceState) -> Request {
     let bytes = resource.committed().map_or(0, |(_, size)| size);
     Request { texture: !resource.is_buffer(), ..Request::of(bytes) }
@@ -67,7 +67,7 @@ macro_rules! called {
     )*};
 }
 
-/// As `called`, of those that take a permit.
+/// As `called`, for functions that take a permit.
 macro_rules! permitted {
     ($($kind:ident($request:expr): fn $name:ident($this:ident $(, $argument:ident: $type:ty)*) -> $answer:ty;)*) => {$(
         fn $name(&$this, _: Permit<Self> $(, $argument: $type)*) -> Result<$answer, DeviceError> {
@@ -76,7 +76,7 @@ macro_rules! permitted {
     )*};
 }
 
-/// As `permitted`, of those that cannot fail.
+/// As `permitted`, for functions that cannot fail.
 macro_rules! infallible {
     ($($kind:ident($request:expr): fn $name:ident($this:ident, $object:ident: $type:ty $(, $argument:ident: $more:ty)*);)*) => {$(
         fn $name(&$this, _: Permit<Self>, $object: $type $(, $argument: $more)*) {

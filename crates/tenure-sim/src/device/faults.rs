@@ -43,16 +43,16 @@ impl Faults {
         state.armed.store(true, Ordering::Relaxed);
     }
 
-    /// How many aliasing barriers the device has executed, lost ones included.
+    /// The number of aliasing barriers executed, lost ones included.
     #[must_use]
     pub fn aliasing_barriers(&self) -> u64 {
         self.queues.faults.aliasing.load(Ordering::Relaxed)
     }
 
-    /// Loses the `n`-th aliasing barrier executed from now on: it counts, and does nothing. 1 is the
-    /// next, 0 is taken as 1. In place of the one ordered before.
+    /// Loses the `n`-th aliasing barrier executed from now on: it is counted, but has no effect. 1 is the next, 0
+    /// counts as 1. Replaces an earlier request.
     ///
-    /// So a test shows that each barrier is needed: with any one lost there is a hazard.
+    /// A test can thus show that each barrier is needed: losing any one gives a hazard.
     ///
     /// ```
     /// use tenure::sim::{Device, Profile};
@@ -68,8 +68,8 @@ impl Faults {
         state.lost_aliasing.store(number, Ordering::Relaxed);
     }
 
-    /// Changes the `n`-th transition or unordered barrier executed from now on. 1 is the next, 0 is taken
-    /// as 1. In place of the change ordered before. So a test shows that it would find such a mistake.
+    /// Changes the `n`-th transition or unordered barrier executed from now on. 1 is the next, 0 counts as 1.
+    /// Replaces an earlier request. A test can thus show that it would find such a mistake.
     ///
     /// ```
     /// use tenure_sim::{BarrierChange, Device, Profile};
@@ -98,20 +98,20 @@ impl Faults {
         state.is_late.store(false, Ordering::Relaxed);
     }
 
-    /// Makes the next call of this kind return so much later, on the real clock, than it takes effect: a
-    /// window in which other threads make calls. In place of the delay ordered before.
+    /// Delays the return of the next call of this kind, on the real clock, after it has taken effect: a window in
+    /// which other threads make calls. Replaces an earlier request.
     pub fn delay_return(&self, call: CallKind, time: Duration) {
         let state = &self.queues.faults;
         *state.late.lock() = Some((call, time));
         state.is_late.store(true, Ordering::Relaxed);
     }
 
-    /// Makes every submission from now on complete `ticks` later than its lag says.
+    /// Delays the completion of every submission from now on by `ticks` beyond its lag.
     pub fn delay_fences(&self, ticks: u64) {
         self.queues.faults.fence_delay.store(ticks, Ordering::Relaxed);
     }
 
-    /// Removes the device now: what is in flight never completes, waits end, every call answers
+    /// Removes the device now: submissions in flight never complete, waits end, every call returns
     /// [`DeviceError::Lost`](tenure_core::device::DeviceError::Lost) with `reason`, and `destroy_*` still frees.
     pub fn remove(&self, reason: &str) {
         self.queues.lose(reason);

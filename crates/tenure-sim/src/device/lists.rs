@@ -41,7 +41,7 @@ impl CommandList<Device> for List {
 
     fn make_visible_to_cpu(&mut self, written: State) {
         let states = written.iter().try_for_each(|state| check::state(self.kind, state));
-        // On Direct3D 12 there is nothing to record.
+        // Direct3D 12 needs no command.
         if states.is_err() || self.queues.properties.has_host_barriers() {
             self.record(states.map(|()| Command::MakeVisible { written }));
         }
@@ -97,7 +97,7 @@ impl CommandList<Device> for List {
     }
 
     fn reset_queries(&mut self, heap: &QueryHeap, first: u32, count: u32) {
-        // On Direct3D 12 there is nothing to record.
+        // Direct3D 12 needs no command.
         let checked = heap.state.desc.check_use(self.queue, first, count);
         if checked.is_err() || self.queues.properties.queries.must_reset {
             self.query(checked, heap, (first, count), QueryStep::Reset);

@@ -28,11 +28,11 @@ use crate::timeline::Queues;
 
 /// A GPU in software. Clones are handles to the same device, which any thread may use.
 ///
-/// See the [crate documentation](crate) for what it does and what it checks.
+/// See the [crate documentation](crate) for its behaviour and checks.
 #[derive(Clone)]
 pub struct Device {
     queues: Arc<Queues>,
-    /// Shared by the clones, and by nothing else.
+    /// Shared by the clones only.
     handles: Arc<()>,
 }
 
@@ -53,21 +53,20 @@ impl Device {
         &self.queues
     }
 
-    /// What went wrong so far, oldest first; at most
-    /// [`HAZARD_LOG_LIMIT`](crate::HAZARD_LOG_LIMIT) are kept.
+    /// The hazards so far, oldest first; at most [`HAZARD_LOG_LIMIT`](crate::HAZARD_LOG_LIMIT) are kept.
     #[must_use]
     pub fn hazards(&self) -> Vec<Hazard> {
         self.queues.hazards.snapshot()
     }
 
-    /// Empties the log of hazards and returns what was in it.
+    /// Empties the log of hazards and returns its content.
     #[must_use]
     pub fn take_hazards(&self) -> Vec<Hazard> {
         self.queues.hazards.take()
     }
 
-    /// What the queues have executed since the last call, with [`Options::journal`]; else nothing. For tests
-    /// that judge barriers by rules of their own.
+    /// The steps that the queues have executed since the last call, with [`Options::journal`]; otherwise empty.
+    /// For tests that judge barriers by rules of their own.
     ///
     /// ```
     /// use tenure_core::device::{
@@ -106,17 +105,17 @@ impl Device {
         self.queues.register.live()
     }
 
-    /// This handle and its clones that live: 1 once all others are dropped, so that a test sees when the
-    /// program lets go of its device.
+    /// The number of live handles, this one and its clones: 1 once all others are dropped, so that a test sees
+    /// when the program releases its device.
     #[must_use]
     pub fn handles(&self) -> usize {
         Arc::strong_count(&self.handles)
     }
 
-    /// For the end of a test: `Ok` when there was no hazard and everything is destroyed.
+    /// For the end of a test: `Ok` if there was no hazard and all objects are destroyed.
     ///
     /// # Errors
-    /// [`Findings`], which shows each hazard and each leak on a line of its own.
+    /// [`Findings`], which shows each hazard and each leak on a separate line.
     pub fn check_clean(&self) -> Result<(), Findings> {
         let mut findings =
             Findings { hazards: self.hazards(), found: self.hazards_found(), leaks: self.leaks() };
@@ -172,8 +171,8 @@ impl Device {
         self.queues.counters.cost_ns()
     }
 
-    /// A line for each call since the device was made, where
-    /// [`Options::record_calls`](Options::record_calls) asked for it; else nothing.
+    /// A line for each call since the device was made, with [`Options::record_calls`](Options::record_calls);
+    /// otherwise empty.
     #[must_use]
     pub fn call_log(&self) -> Vec<String> {
         self.queues.counters.lines()
@@ -185,11 +184,11 @@ impl Device {
         self.queues.timeline.lock().now()
     }
 
-    /// Changes what the OS grants of a memory heap, as when another program starts. Nothing is
-    /// taken away; [`budget`](tenure_core::device::Device::budget) reports it.
+    /// Changes the budget of a memory heap, as when another program starts. Nothing is evicted;
+    /// [`budget`](tenure_core::device::Device::budget) reports it.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] when there is no such heap.
+    /// [`DeviceError::InvalidCall`] if there is no such heap.
     pub fn set_budget(&self, heap: usize, bytes: u64) -> Result<(), DeviceError> {
         if self.queues.memory.set_budget(heap, bytes) {
             if let Some(pager) = &self.queues.pager {
@@ -202,27 +201,27 @@ impl Device {
         Err(DeviceError::invalid_call("the memory heap exists", heap as u64, heaps as u64))
     }
 
-    /// The operating system asks for memory, as Windows does (`ID3D12Device15::RegisterTrimNotificationCallback`).
+    /// Simulates a trim request of the operating system, as on Windows
+    /// (`ID3D12Device15::RegisterTrimNotificationCallback`).
     pub fn request_trim(&self, trim: TrimRequest) {
         self.queues.notices.request(trim);
     }
 
-    /// What the operating system was told last that the program cannot do without, by memory heap
-    /// ([`reserve`](tenure_core::device::Device::reserve)); nothing before.
+    /// The last reservation that the program made with the operating system, by memory heap
+    /// ([`reserve`](tenure_core::device::Device::reserve)); empty before the first.
     #[must_use]
     pub fn reserved(&self) -> Vec<u64> {
         self.queues.notices.reserved()
     }
 
-    /// What paging has cost so far; nothing where it is not [simulated](Options::paging).
+    /// The cost of paging so far; the default if it is not [simulated](Options::paging).
     #[must_use]
     pub fn paging_stats(&self) -> PagingStats {
         self.queues.pager.as_ref().map(Pager::stats).unwrap_or_default()
     }
 
-    /// Completes the oldest submission of a queue now, whatever its lag; its serial, or `None`
-    /// when there is none or it waits for another queue. The CPU has not seen it until it polls
-    /// or waits.
+    /// Completes the oldest submission of a queue now, regardless of its lag; returns its serial, or `None` if
+    /// there is none or it waits for another queue. The CPU has not seen it until it polls or waits.
     pub fn complete_one(&self, queue: QueueId) -> Option<u64> {
         let done = self.queues.timeline.lock().complete_one(&self.queues, queue);
         self.queues.changed.notify_all();

@@ -15,7 +15,7 @@ const UNSUPPORTED: DeviceError = DeviceError::Unsupported { feature: "residency"
 
 type Block<'a> = MemoryBlock<'a, Device>;
 
-/// The label of a block, and what uses it.
+/// The label of a block, and the clock of its uses.
 fn found<'a>(block: &Block<'a>) -> Result<(&'a Arc<Label>, &'a SharedClock), DeviceError> {
     match block {
         MemoryBlock::Heap(heap) => Ok((&heap.state.label, &heap.state.last_use)),
@@ -31,7 +31,7 @@ fn numbers(blocks: &[Block<'_>]) -> Result<Vec<u64>, DeviceError> {
 }
 
 impl Queues {
-    /// Bytes of those of the blocks that are evicted.
+    /// The total bytes of the evicted ones among the blocks.
     pub(super) fn missing(&self, blocks: &[Block<'_>]) -> u64 {
         let blocks = blocks.iter().filter_map(|block| found(block).ok());
         self.pager.as_ref().map_or(0, |pager| pager.missing(blocks.map(|(label, _)| label.id)))

@@ -25,7 +25,7 @@ use crate::queries::{QueryCommand, QueryHeap, QueryStep};
 use crate::resource::Resource;
 use crate::timeline::Queues;
 
-/// What submissions need to know of a list while it may be recorded anew.
+/// The state of a list that submissions need while it may be recorded anew.
 pub(crate) struct ListState {
     pub(crate) label: Arc<Label>,
     pub(crate) last_use: SharedClock,
@@ -46,10 +46,10 @@ const BROKEN: CallRule = CallRule::BegunSound;
 
 /// A command allocator with its list.
 ///
-/// Beyond the contract it records what an engine would draw with: uses of resources in given
-/// states, clears, fills, and checks of bytes on the GPU's side of time. What is wrong with a
-/// command by itself (a range outside its resource, a state the queue does not know) comes out of
-/// [`close`](tenure_core::device::CommandList::close); what is wrong with it at its moment is a [`Hazard`](crate::Hazard).
+/// Beyond the contract it records commands in place of an engine's drawing: uses of resources in given states,
+/// clears, fills, and checks of bytes on the GPU timeline. [`close`](tenure_core::device::CommandList::close)
+/// returns the error of an invalid command (a range outside its resource, a state the queue does not know); an
+/// error that depends on the moment of execution is a [`Hazard`](crate::Hazard).
 pub struct List {
     pub(crate) queues: Arc<Queues>,
     pub(crate) state: Arc<ListState>,
@@ -75,7 +75,7 @@ impl List {
         std::ptr::eq(Arc::as_ptr(&self.queues), queues)
     }
 
-    /// What was recorded, once it is closed.
+    /// The recorded commands, once it is closed.
     pub(crate) fn closed(&self) -> Option<Arc<Vec<Command>>> {
         (self.phase == Phase::Closed).then(|| Arc::clone(&self.recorded.borrow().commands))
     }
@@ -152,8 +152,8 @@ impl List {
 
     /// A draw or dispatch that accesses `size` bytes of a buffer in `state`.
     ///
-    /// Read states read all of it, write states write all of it; unordered access does both to
-    /// the eyes of the barrier and race checks and initialises what it touches. No byte changes.
+    /// Read states read all of it, write states write all of it; for the barrier and race checks unordered access
+    /// does both, and it initialises the touched bytes. No byte changes.
     pub fn use_buffer(&self, resource: &Resource, offset: u64, size: u64, state: State) {
         let command = record::buffer_span(resource, offset, size)
             .and_then(|span| check::state(self.kind, state).map(|()| span))
@@ -177,19 +177,18 @@ impl List {
     /// A draw or dispatch that accesses, in `state`, all that a descriptor shows when the command
     /// runs: the bytes or the subresources of its view. See [`use_buffer`](Self::use_buffer).
     ///
-    /// The state says what the descriptor is taken for: `VERTEX_OR_CONSTANT` for constants, shader
-    /// reads for what is read, `UNORDERED_ACCESS` for what may be written, the states of targets for
-    /// theirs, and `COMMON` for samplers. Targets are found in the heap that shaders do not see, and
-    /// are taken as they are now.
+    /// The state implies the kind of descriptor: `VERTEX_OR_CONSTANT` for constants, shader reads for read-only
+    /// views, `UNORDERED_ACCESS` for writable ones, the target states for targets, and `COMMON` for samplers.
+    /// Targets are found in the heap that is not shader-visible, and are read at the time of the call.
     pub fn use_descriptor(&self, at: DescriptorAt<'_>, state: State) {
         let command = self.shader_state(state).and_then(|()| At::record(&self.queues.properties, at));
         self.record(command.map(|at| Command::UseDescriptor { at, state }));
     }
 
-    /// A dispatch that reads, in `state`, the first `size` bytes that a descriptor shows and writes
-    /// them to a buffer, which is in `UNORDERED_ACCESS`. Of a typed buffer or a texture it is the
-    /// first texel, or block of texels, of the first mip and layer in view, again and again. What is
-    /// not in view, or not there, reads as zero. At most 4,096 bytes.
+    /// A dispatch that reads, in `state`, the first `size` bytes that a descriptor shows and writes them to a
+    /// buffer, which is in `UNORDERED_ACCESS`. For a typed buffer or a texture it repeats the first texel, or
+    /// block of texels, of the first viewed mip and layer. Bytes outside the view, or without a resource, read as
+    /// zero. At most 4,096 bytes.
     pub fn read_descriptor(
         &self,
         at: DescriptorAt<'_>,
@@ -210,10 +209,10 @@ impl List {
         self.record(command);
     }
 
-    /// A dispatch that samples a texture, in `state`, in the middle of the first mip and layer in
-    /// view, with a sampler's filter for texels larger than pixels. Writes the four channels, a byte
-    /// each in an `Rgba8Unorm` texture, as four words of 32 bits to a buffer, which is in
-    /// `UNORDERED_ACCESS`; what is not there is zero.
+    /// A dispatch that samples a texture, in `state`, in the middle of the first viewed mip and layer, with a
+    /// sampler's filter for texels larger than pixels. Writes the four channels, a byte each in an `Rgba8Unorm`
+    /// texture, as four words of 32 bits to a buffer, which is in `UNORDERED_ACCESS`; missing resources give
+    /// zero.
     pub fn sample_descriptor(
         &self,
         sampler: DescriptorAt<'_>,
@@ -238,9 +237,9 @@ impl List {
         check::state(self.kind, state)
     }
 
-    /// Clears subresources of a texture to a repeated `texel`: one byte, or as many as a block of
-    /// its format has. The texture is in the state of its target usage (`RENDER_TARGET`,
-    /// `DEPTH_WRITE`), or `COPY_DST`, or `UNORDERED_ACCESS`: the first that its usage allows.
+    /// Clears subresources of a texture to a repeated `texel`: one byte, or the bytes of a block of its format.
+    /// The texture is in the state of its target usage (`RENDER_TARGET`, `DEPTH_WRITE`), or `COPY_DST`, or
+    /// `UNORDERED_ACCESS`: the first that its usage allows.
     pub fn clear_texture(&self, resource: &Resource, subresource: Subresource, texel: &[u8]) {
         let command = record::clear(resource, subresource, texel).map(|()| Command::ClearTexture {
             resource: Arc::clone(&resource.state),
@@ -250,8 +249,7 @@ impl List {
         self.record(command);
     }
 
-    /// Sets bytes of a buffer, in state `COPY_DST` where its usage allows that and else in
-    /// `UNORDERED_ACCESS`.
+    /// Sets bytes of a buffer, in state `COPY_DST` if its usage allows that, otherwise in `UNORDERED_ACCESS`.
     pub fn fill_buffer(&self, resource: &Resource, offset: u64, size: u64, byte: u8) {
         let command = record::buffer_span(resource, offset, size).map(|_| Command::FillBuffer {
             resource: Arc::clone(&resource.state),
@@ -262,10 +260,9 @@ impl List {
         self.record(command);
     }
 
-    /// Checks, when the command runs, that a resource holds `bytes` at `offset` of its linear
-    /// layout (rows follow one another, then slices, mips, layers). Counts as a read in whatever
-    /// state the resource is in; other bytes are a
-    /// [`WrongBytes`](crate::HazardKind::WrongBytes) hazard.
+    /// Checks, when the command runs, that a resource holds `bytes` at `offset` of its linear layout (rows follow
+    /// one another, then slices, mips, layers). Counts as a read in the current state of the resource; other
+    /// bytes are a [`WrongBytes`](crate::HazardKind::WrongBytes) hazard.
     pub fn expect_bytes(&self, resource: &Resource, offset: u64, bytes: &[u8]) {
         let limit = resource.state.layout.bytes();
         let command = record::inside(offset, bytes.len() as u64, limit).map(|_| Command::ExpectBytes {
@@ -354,7 +351,7 @@ impl List {
         if is_part { Ok(()) } else { Err(refused()) }
     }
 
-    /// What is shared goes to a peer or comes from one, as a whole.
+    /// Checks that a shared resource goes to a peer, or comes from one, as a whole.
     fn check_peer(
         &self,
         resource: &Resource,

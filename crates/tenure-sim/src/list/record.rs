@@ -1,4 +1,4 @@
-//! What is wrong with a command by itself: the checks made while recording.
+//! Checks of a command by itself, while recording.
 
 use std::sync::Arc;
 

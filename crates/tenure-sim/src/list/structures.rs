@@ -13,11 +13,11 @@ use crate::structures::{AccelerationStructure, StructureStep};
 
 impl List {
     /// Builds a structure whose instances, for a top-level one, refer to `instances`; its result would have
-    /// `compacted` bytes if it were compacted. `scratch` is a buffer, an offset and bytes; the GPU address is
-    /// aligned as the device asks.
+    /// `compacted` bytes after compaction. `scratch` is a buffer, an offset and bytes; the GPU address has the
+    /// device's alignment.
     ///
-    /// Invented, as each API has a build of its own: it writes the structure and the scratch memory, and reads
-    /// the instances.
+    /// An invented command, as each API has its own build: it writes the structure and the scratch memory, and
+    /// reads the instances.
     pub fn build_acceleration_structure(
         &self,
         dst: &AccelerationStructure,

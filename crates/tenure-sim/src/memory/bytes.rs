@@ -1,4 +1,4 @@
-//! Bytes of memory that cost nothing until they are touched and that any thread may touch at once.
+//! Lazily allocated bytes of memory that any thread may access concurrently.
 //!
 //! A radix tree of 4 KiB pages, as an MMU has: 512 pages to a leaf (2 MiB), 512 leaves to a
 //! branch (1 GiB), branches in a root that is itself made on first touch. Pages hold relaxed

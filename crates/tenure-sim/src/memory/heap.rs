@@ -21,7 +21,7 @@ pub(crate) struct Store {
     /// Shared with other devices where the memory is.
     pub(crate) bytes: Arc<Bytes>,
     pub(crate) history: Mutex<History>,
-    /// What submissions not yet seen complete do to bytes that the CPU can see.
+    /// The accesses to CPU-visible bytes of submissions not yet seen complete.
     pub(crate) submitted: Mutex<History>,
 }
 
@@ -34,7 +34,7 @@ impl Store {
         Self::over(Arc::new(Bytes::new(size, fill)))
     }
 
-    /// Memory that is there, of which this device has done nothing so far.
+    /// Existing memory that this device has not accessed yet.
     pub(crate) fn over(bytes: Arc<Bytes>) -> Self {
         Self { bytes, history: Mutex::default(), submitted: Mutex::default() }
     }
@@ -54,7 +54,7 @@ impl Tenant {
     }
 }
 
-/// Which resource used each range of bytes last.
+/// The last user of each range of bytes.
 #[derive(Default)]
 struct Owners(BTreeMap<u64, (u64, Arc<Tenant>)>);
 
@@ -69,7 +69,7 @@ impl Owners {
             .collect()
     }
 
-    /// Gives the bytes to `tenant` and returns the live resources that had some before.
+    /// Gives the bytes to `tenant` and returns the live resources that owned some before.
     fn claim(&mut self, range: Range<u64>, tenant: &Arc<Tenant>) -> SmallVec<[Arc<Tenant>; 1]> {
         let mut previous_owners = SmallVec::new();
         for (start, end, owner) in self.overlapping(&range) {
@@ -105,11 +105,11 @@ impl Owners {
 struct Placed {
     label: Arc<Label>,
     range: Range<u64>,
-    /// Whether it is a buffer of acceleration structures; none for a texture.
+    /// Whether it is a buffer of acceleration structures; `None` for a texture.
     is_structure: Option<bool>,
 }
 
-/// The state of a heap, shared with what is placed in it.
+/// The state of a heap, shared with its placed resources.
 pub(crate) struct HeapState {
     pub(crate) label: Arc<Label>,
     pub(crate) desc: HeapDesc,
@@ -144,8 +144,7 @@ impl HeapState {
         self.desc.memory
     }
 
-    /// A live buffer with some of these bytes, where the new one is for acceleration structures and that one is not, or the
-    /// other way round.
+    /// A live buffer that shares some of these bytes, if exactly one of the two is for acceleration structures.
     pub(crate) fn buffer_apart(&self, desc: &ResourceDesc, range: &Range<u64>) -> Option<Arc<Label>> {
         let is_structure = is_structure(desc)?;
         if !is_structure && !self.has_structures.load(Ordering::Acquire) {
@@ -158,7 +157,7 @@ impl HeapState {
         self.placed.lock().values().find(is_apart).map(|placed| Arc::clone(&placed.label))
     }
 
-    /// Takes a new resource in; returns the parts of `range` that no resource had before.
+    /// Adds a new resource; returns the parts of `range` that no resource had before.
     pub(crate) fn place(
         &self,
         label: &Arc<Label>,
@@ -185,7 +184,7 @@ impl HeapState {
         self.owners.lock().forget(range, tenant);
     }
 
-    /// The first resource still placed here, and how many there are.
+    /// The first resource still placed here, and the number of all.
     pub(crate) fn tenants(&self) -> Option<(Arc<Label>, usize)> {
         let placed = self.placed.lock();
         placed.values().next().map(|first| (Arc::clone(&first.label), placed.len()))
@@ -200,7 +199,7 @@ impl HeapState {
     }
 }
 
-/// Whether a buffer is for acceleration structures; none for a texture.
+/// Whether a buffer is for acceleration structures; `None` for a texture.
 fn is_structure(desc: &ResourceDesc) -> Option<bool> {
     match desc {
         ResourceDesc::Buffer(info) => Some(info.usage.contains(Usage::ACCELERATION_STRUCTURE)),

@@ -27,7 +27,7 @@ impl Accesses {
 
     fn record(&mut self, access: Access) {
         if access.write {
-            // Whatever is ordered after this write is ordered after the reads before it, too.
+            // Accesses ordered after this write are also ordered after the reads before it.
             *self = Self { write: (access.queue.0, access.serial), reads: [0; MAX_QUEUES] };
         } else {
             self.reads[access.queue.index()] = access.serial;
@@ -69,8 +69,8 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// The first earlier access to bytes of `range` that is not in `ordered` and not on the
-    /// queue `except`, of which one of the two is a write. O(log n + segments in the range).
+    /// The first earlier access to bytes of `range` that conflicts: at least one of both is a write, and it is
+    /// neither in `ordered` nor on the queue `except`. O(log n + segments in the range).
     pub(crate) fn conflict(
         &self,
         range: Range<u64>,
@@ -88,8 +88,8 @@ impl History {
         })
     }
 
-    /// Adds an access. What is ordered before `floor` is forgotten now and then, so that the
-    /// history stays as long as what is in flight.
+    /// Adds an access. Accesses ordered before `floor` are removed now and then, so that the history stays
+    /// proportional to the work in flight.
     pub(crate) fn record(&mut self, range: Range<u64>, access: Access, floor: &Clock) {
         if range.is_empty() {
             return;

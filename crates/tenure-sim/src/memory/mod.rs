@@ -1,4 +1,4 @@
-//! Memory: heaps and what is placed in them, tiles, memory shared with other devices, and which bytes were written.
+//! Memory: heaps and their placed resources, tiles, memory shared with other devices, and the written bytes.
 
 mod bytes;
 mod heap;
@@ -22,7 +22,7 @@ pub(crate) use self::tiles::{TileTable, TileTarget};
 pub(crate) use self::written::Written;
 use crate::layout::TILE;
 
-/// Where a resource's bytes are.
+/// The memory of a resource.
 pub(crate) enum Memory {
     /// Its own.
     Committed {
@@ -34,7 +34,7 @@ pub(crate) enum Memory {
     },
     /// A range of a heap.
     Placed { heap: Arc<HeapState>, tenant: Arc<Tenant>, offset: u64, size: u64 },
-    /// Whatever its tiles are mapped to.
+    /// The mappings of its tiles.
     Reserved(Mutex<TileTable>),
 }
 

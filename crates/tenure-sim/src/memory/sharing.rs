@@ -8,18 +8,18 @@ use tenure_core::device::State;
 use super::Bytes;
 use super::Written;
 
-/// Who may use a shared resource.
+/// The owner of a shared resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holder {
     /// The device of that number.
     Device(u64),
-    /// Whoever takes it next: it was handed over in that state.
+    /// The next device to acquire it: it was released in that state.
     Released(State),
-    /// Its process has ended: whoever takes it next, in any state.
+    /// Its process has ended: any device may acquire it, in any state.
     Nobody,
 }
 
-/// What is wrong about who uses a shared resource.
+/// A violation of the ownership of a shared resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Handover {
     #[error("used while a peer has it, or before it was acquired from one")]
@@ -32,7 +32,7 @@ pub(crate) enum Handover {
     OtherState { released: State },
 }
 
-/// Memory that resources of several devices have in common. It lives as long as one of them, or a handle.
+/// Memory shared by resources of several devices. It is freed with the last of them and the last handle.
 pub(crate) struct SharedMemory {
     bytes: Arc<Bytes>,
     written: Arc<Written>,
@@ -52,7 +52,7 @@ impl SharedMemory {
         }
     }
 
-    /// The device hands it over. What it does not have it takes from nobody, so that no peer is found to be wrong for it.
+    /// Releases it from a device. Fails if the device does not hold it, so that a peer is not blamed for that.
     pub(crate) fn release(&self, device: u64, state: State) -> Result<(), Handover> {
         let holder = &mut *self.holder.lock();
         if *holder != Holder::Device(device) {

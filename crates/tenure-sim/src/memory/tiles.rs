@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::HeapState;
 use crate::object::Label;
 
-/// Where a tile's bytes are.
+/// The memory of a tile.
 #[derive(Clone)]
 pub(crate) struct TileTarget {
     pub(crate) heap: Arc<HeapState>,
@@ -29,7 +29,7 @@ impl TileTable {
         };
     }
 
-    /// The first tile whose heap is destroyed, and that heap. O(mapped tiles).
+    /// The first tile with a destroyed heap, and that heap. O(mapped tiles).
     pub(crate) fn first_dead_heap(&self) -> Option<(u64, Arc<Label>)> {
         let dead = self.0.iter().find(|(_, target)| target.heap.label.is_destroyed());
         dead.map(|(tile, target)| (*tile, Arc::clone(&target.heap.label)))

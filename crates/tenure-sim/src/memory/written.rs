@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::interval::IntervalSet;
 
-/// Which bytes were written.
+/// The set of written bytes.
 pub(crate) struct Written {
     /// Set once all are: most resources are written whole once and then used for long.
     all: AtomicBool,

@@ -1,9 +1,9 @@
-//! How much of each memory heap there is, is granted and is used.
+//! The size, budget and usage of each memory heap.
 
 use parking_lot::Mutex;
 use tenure_core::device::{DeviceError, HeapBudget, MemoryFlags, MemoryTypeId, Properties};
 
-/// Part of the whole that the OS grants, unless the options say otherwise: nine tenths.
+/// The default budget: nine tenths of the heap.
 const fn granted(size: u64) -> u64 {
     size - size / 10
 }
@@ -25,7 +25,7 @@ pub(crate) struct Totals {
     pub(crate) peak: u64,
 }
 
-/// Driver memory: what is granted, what is taken.
+/// The driver memory granted and taken.
 pub(crate) struct DriverMemory(Mutex<State>);
 
 impl DriverMemory {
@@ -67,7 +67,7 @@ impl DriverMemory {
         Ok(())
     }
 
-    /// Gives back what [`take`](Self::take) took.
+    /// Returns the bytes taken by [`take`](Self::take).
     pub(crate) fn give(&self, properties: &Properties, memory: MemoryTypeId, size: u64) {
         let size = taken(properties, memory, size);
         let mut state = self.0.lock();
@@ -83,7 +83,7 @@ impl DriverMemory {
         self.0.lock().heaps.clone()
     }
 
-    /// False when there is no such heap.
+    /// False if there is no such heap.
     pub(crate) fn set_budget(&self, heap: usize, bytes: u64) -> bool {
         let mut state = self.0.lock();
         state.heaps.get_mut(heap).map(|heap| heap.budget = bytes).is_some()
@@ -95,7 +95,7 @@ impl DriverMemory {
     }
 }
 
-/// Bytes that memory of a type takes when nothing is stored in it: none where it is allocated lazily.
+/// Bytes that memory of a type takes before it is used: none if it is allocated lazily.
 fn taken(properties: &Properties, memory: MemoryTypeId, size: u64) -> u64 {
     let found = properties.memory_types.get(usize::from(memory.0));
     let is_lazy = found.is_some_and(|found| found.flags.contains(MemoryFlags::LAZILY_ALLOCATED));

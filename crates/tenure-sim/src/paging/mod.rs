@@ -1,7 +1,7 @@
-//! Paging: which blocks are in the memory that they were created in, who moves them, and what that costs.
+//! Paging: the residency of blocks, their moves by the program and the operating system, and the cost.
 //!
-//! A block is a heap or a committed resource. Segments are the device's memory heaps; those that are local to the GPU
-//! are paged, the others are where blocks go.
+//! A block is a heap or a committed resource. Segments are the device's memory heaps; the ones that are local to
+//! the GPU are paged, and blocks are demoted to the others.
 
 mod budget;
 mod notices;

@@ -1,11 +1,11 @@
-//! What the operating system says about memory without being asked, and what it is told.
+//! Notifications of the operating system about memory, and the replies.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tenure_core::device::TrimRequest;
 
-/// What was said and not heard yet.
+/// The pending notifications.
 #[derive(Default)]
 pub(crate) struct Notices {
     budget_changed: AtomicBool,
@@ -19,7 +19,7 @@ impl Notices {
         self.budget_changed.store(true, Ordering::Release);
     }
 
-    /// Whether a budget has changed since this was last asked.
+    /// Whether a budget has changed since the last call.
     pub(crate) fn take_budget(&self) -> bool {
         self.budget_changed.swap(false, Ordering::Acquire)
     }

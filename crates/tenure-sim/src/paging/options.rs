@@ -18,12 +18,12 @@
 pub struct Paging {
     /// Bytes a second between the GPU's memory and where blocks go: at least 1.
     pub link: u64,
-    /// Nanoseconds that the operating system takes for each block that it moves, beside those of its bytes.
+    /// Nanoseconds that the operating system takes for each moved block, in addition to its bytes.
     pub per_block: u64,
-    /// Nanoseconds that the GPU takes for a submission, beside what is paged for it.
+    /// Nanoseconds that the GPU takes for a submission, in addition to paging for it.
     pub per_submission: u64,
-    /// Submissions for which more may be resident than is granted before the operating system moves blocks out: the
-    /// time that a program has to follow a lower budget by itself. *Default*: 0.
+    /// Submissions for which more than the budget may be resident before the operating system demotes blocks: the
+    /// time for a program to follow a lower budget by itself. *Default*: 0.
     pub demotion_delay: u64,
     /// Budgets that change, in the order of their submissions.
     pub script: Vec<BudgetChange>,
@@ -45,10 +45,10 @@ impl Paging {
     pub const PCIE3_X16: Self = Self::over(12_000_000_000);
     /// A card in a slot of PCI Express 4.0 with 16 lanes: 24 GB/s of 31.5 in practice.
     pub const PCIE4_X16: Self = Self::over(24_000_000_000);
-    /// A GPU that shares the system's memory, which goes to a solid-state disk.
+    /// A GPU that shares the system's memory, paged to a solid-state disk.
     pub const DISK: Self = Self::over(3_000_000_000);
 
-    /// Over a link of so many bytes a second.
+    /// Costs for a link of `link` bytes a second.
     #[must_use]
     pub const fn over(link: u64) -> Self {
         Self { link, per_block: 50_000, per_submission: 1_000_000, demotion_delay: 0, script: Vec::new() }
@@ -68,7 +68,7 @@ impl Paging {
         self
     }
 
-    /// Nanoseconds that so many bytes take.
+    /// The nanoseconds to transfer `bytes`.
     pub(super) fn transfer(&self, bytes: u64) -> u128 {
         u128::from(bytes) * 1_000_000_000 / u128::from(self.link.max(1))
     }

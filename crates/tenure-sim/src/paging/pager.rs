@@ -1,4 +1,4 @@
-//! What is resident, and what the operating system does about it.
+//! The resident blocks, and the paging of the operating system.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::stats::{PagingStats, SegmentStats};
 use crate::interval::IntervalSet;
 use crate::object::Label;
 
-/// What a submission uses of a block.
+/// The uses of a block by a submission.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockUse {
     /// The number of the block.
@@ -30,11 +30,12 @@ pub(super) struct Block {
     /// Bytes.
     pub(super) size: u64,
     pub(super) priority: Priority,
-    /// How often it was made resident more than it was evicted.
+    /// The number of times it was made resident, less the number of times it was evicted.
     pub(super) count: u32,
     /// It is in its own segment.
     pub(super) is_in: bool,
-    /// What submissions have touched since it was moved in; none where it has never left, or is not in.
+    /// The bytes that submissions have touched since it was moved in; `None` if it was never demoted, or is not
+    /// in.
     pub(super) touched: Option<IntervalSet>,
     /// The submission that used it last.
     pub(super) last_use: u64,
@@ -44,7 +45,7 @@ pub(super) struct Block {
     pub(super) point: u64,
 }
 
-/// Where a block is that a submission uses.
+/// The accessibility of a block for a submission.
 pub(crate) enum Found {
     /// The GPU can use it.
     Usable,
@@ -58,22 +59,22 @@ pub(super) struct State {
     pub(super) blocks: BTreeMap<u64, Block>,
     /// For each memory heap, bytes.
     pub(super) budgets: Vec<u64>,
-    /// For each memory heap, the submissions that had run when more became resident than is granted.
+    /// For each memory heap, the number of submissions run when the resident bytes began to exceed the budget.
     pub(super) over_since: Vec<Option<u64>>,
     pub(super) stats: PagingStats,
-    /// Changes of the script that have come to pass.
+    /// The number of applied changes of the script.
     changes: usize,
     /// The newest point that was answered.
     pub(super) newest_point: u64,
 }
 
-/// Residency and its costs. A lock of its own, under which no other is taken.
+/// Residency and its costs. It has its own lock; no other lock is taken while it is held.
 pub(crate) struct Pager {
     pub(super) options: Paging,
     heap_of_type: Vec<usize>,
     /// For each memory heap.
     pub(super) is_paged: Vec<bool>,
-    /// The script has changed a budget since this was last asked.
+    /// The script has changed a budget since the last call of `take_change`.
     has_changed: AtomicBool,
     pub(super) state: Mutex<State>,
 }
@@ -100,7 +101,7 @@ impl Pager {
         pager
     }
 
-    /// Whether the script has changed a budget since this was last asked.
+    /// Whether the script has changed a budget since the last call.
     pub(crate) fn take_change(&self) -> bool {
         self.has_changed.swap(false, Ordering::Acquire)
     }
@@ -128,7 +129,7 @@ impl Pager {
         }
     }
 
-    /// A block was made; it is resident.
+    /// Adds a new block, which is resident.
     pub(crate) fn created(&self, label: &Arc<Label>, memory: MemoryTypeId, size: u64, priority: Priority) {
         let Some(heap) = self.heap_of_type.get(usize::from(memory.0)).copied() else { return };
         let state = &mut *self.state.lock();
@@ -174,8 +175,8 @@ impl Pager {
         }
     }
 
-    /// A submission has run; its queue has waited for the points up to `paged`. What is wrong is answered for each
-    /// block that was not usable.
+    /// Ends a submission whose queue has waited for the points up to `paged`. Returns a finding for each block
+    /// that was not usable.
     pub(crate) fn ran(&self, uses: &[BlockUse], paged: u64) -> Vec<Found> {
         let state = &mut *self.state.lock();
         state.stats.submissions += 1;
@@ -201,13 +202,13 @@ impl Pager {
         }
         let took = u128::from(self.options.per_submission) + (state.stats.stalled - stalled);
         pass(state, took);
-        // What was in flight until now may go.
+        // Blocks that were in flight until now may be demoted.
         (0..self.is_paged.len()).for_each(|heap| self.demote_excess(state, heap));
         wrong
     }
 
-    /// The GPU uses a block: where the operating system has moved it out, it is brought back if there is room, and
-    /// read over the link if not.
+    /// Makes a block accessible to the GPU: a demoted block is brought back if there is space, and read over the
+    /// link if not.
     fn reach(&self, state: &mut State, used: &BlockUse) {
         let Some(block) = state.blocks.get(&used.block) else { return };
         if block.is_in || block.count == 0 {
@@ -248,7 +249,7 @@ fn pass(state: &mut State, nanoseconds: u128) {
 }
 
 impl Block {
-    /// The bytes that were moved in and that nothing has touched since.
+    /// The bytes that were moved in and not touched since.
     pub(super) fn unused(&self) -> u64 {
         self.touched.as_ref().map_or(0, |touched| self.size.saturating_sub(touched.bytes()))
     }

@@ -30,14 +30,14 @@ impl Pager {
         newest
     }
 
-    /// Bytes of those of the blocks that are evicted.
+    /// The total bytes of the evicted ones among the blocks.
     pub(crate) fn missing(&self, blocks: impl Iterator<Item = u64>) -> u64 {
         let state = self.state.lock();
         let evicted = blocks.filter_map(|id| state.blocks.get(&id)).filter(|block| block.count == 0);
         evicted.map(|block| block.size).sum()
     }
 
-    /// The program has been told that blocks need not be waited for.
+    /// Notes that the program has learned that these blocks are resident, and need no wait.
     pub(crate) fn arrived(&self, blocks: &[u64]) {
         let mut state = self.state.lock();
         for id in blocks {
@@ -47,7 +47,7 @@ impl Pager {
         }
     }
 
-    /// Evicts blocks once; those that are evicted already.
+    /// Evicts blocks once; returns the blocks that were already evicted.
     pub(crate) fn evict(&self, blocks: &[u64]) -> Vec<Arc<Label>> {
         let state = &mut *self.state.lock();
         let mut wrong = Vec::new();
@@ -91,8 +91,9 @@ impl Pager {
         state.stats.stalled += u128::from(self.options.per_block) + self.options.transfer(block.size);
     }
 
-    /// The operating system moves blocks out until no more is resident than it grants: of the lowest priority first,
-    /// of those what was used least recently, and none that a submission in flight uses. Not before its delay is over.
+    /// Demotes blocks until no more is resident than the operating system grants: the lowest priority first, the
+    /// least recently used first within it, and none that a submission in flight uses. Only after its delay is
+    /// over.
     pub(super) fn demote_excess(&self, state: &mut State, heap: usize) {
         let budget = state.budgets[heap];
         if budget == 0 || !self.is_paged[heap] || state.stats.segments[heap].resident <= budget {
@@ -110,8 +111,8 @@ impl Pager {
         }
     }
 
-    /// Makes room for a block by moving out blocks of no higher priority that the submission that runs does not use.
-    /// False, and nothing is moved, where that is not enough.
+    /// Makes space for a block by demoting blocks of the same or a lower priority that the running submission
+    /// does not use. False, and no block is moved, if that is not enough.
     pub(super) fn make_room(&self, state: &mut State, heap: usize, size: u64, priority: Priority) -> bool {
         let (budget, resident) = (state.budgets[heap], state.stats.segments[heap].resident);
         if budget == 0 || !self.is_paged[heap] {
@@ -144,7 +145,7 @@ fn is_movable(block: &Block, heap: usize, highest: Priority, before: u64) -> boo
     block.heap == heap && block.is_in && is_idle && block.priority <= highest
 }
 
-/// What the operating system moves out next.
+/// The next block to demote.
 fn candidate(state: &State, heap: usize, highest: Priority, before: u64) -> Option<u64> {
     let movable = state.blocks.iter().filter(|(_, block)| is_movable(block, heap, highest, before));
     movable.min_by_key(|(id, block)| (block.priority, block.last_use, **id)).map(|(id, _)| *id)

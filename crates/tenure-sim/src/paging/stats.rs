@@ -1,6 +1,6 @@
-//! What paging has cost.
+//! The cost of paging.
 
-/// What was paged, and what that cost: see [`Device::paging_stats`](crate::Device::paging_stats).
+/// Statistics of paging and its cost: see [`Device::paging_stats`](crate::Device::paging_stats).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PagingStats {
@@ -10,15 +10,15 @@ pub struct PagingStats {
     pub submissions: u64,
     /// Nanoseconds that all of them took, with the paging.
     pub time: u128,
-    /// Of these, the nanoseconds in which blocks were moved, or read where they were.
+    /// The part of these nanoseconds for moving blocks, or reading them remotely.
     pub stalled: u128,
 }
 
-/// One memory heap. Bytes, since the device was made, if nothing else is said.
+/// One memory heap. Bytes since the device was made, unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SegmentStats {
-    /// What is resident now.
+    /// The bytes resident now.
     pub resident: u64,
     /// Blocks that the program has made resident after they were evicted.
     pub paged_in: u64,
@@ -28,19 +28,19 @@ pub struct SegmentStats {
     pub promoted: u64,
     /// Blocks that the operating system has moved out, because more was resident than it grants.
     pub demoted: u64,
-    /// What submissions have read or written of blocks that the operating system had moved out, and which it did not
-    /// bring back.
+    /// Bytes of demoted blocks that submissions have read or written remotely, because the blocks were not
+    /// brought back.
     pub read_remotely: u64,
-    /// Of what was paged in or promoted, what no submission read or wrote before its block left again, or was
-    /// destroyed: whole blocks, and of those that were used the bytes beside.
+    /// The bytes paged in or promoted that no submission read or wrote before their block left again, or was
+    /// destroyed: whole blocks, and the untouched bytes of used ones.
     pub unused: u64,
-    /// Bytes over the budget, times the nanoseconds for which they were.
+    /// Bytes over the budget, times the nanoseconds of that excess.
     pub over_budget: u128,
 }
 
 impl PagingStats {
-    /// Bytes that went over the link towards the GPU, in all segments: by the program and by the operating system, and
-    /// what was read remotely.
+    /// Bytes that went over the link towards the GPU, in all segments: by the program and by the operating
+    /// system, and by remote reads.
     #[must_use]
     pub fn bytes_in(&self) -> u64 {
         self.segments.iter().map(|segment| segment.paged_in + segment.promoted + segment.read_remotely).sum()

@@ -1,4 +1,4 @@
-//! Direct3D 12: heap types stand in for memory types.
+//! Direct3D 12: the memory types are heap types.
 //!
 //! 0 is `DEFAULT`, 1 `UPLOAD` (write-combined), 2 `READBACK` (cached), and 3 `GPU_UPLOAD` where
 //! there is one. Heap 0 is the local, heap 1 the non-local memory segment.

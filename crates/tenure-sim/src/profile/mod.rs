@@ -1,4 +1,4 @@
-//! What pretends to be which hardware.
+//! The simulated hardware.
 
 mod d3d12;
 mod table;
@@ -8,12 +8,11 @@ pub(crate) use table::{Formats, Rules, Table};
 
 /// A hardware profile: memory types, heaps, queues, alignments, limits and rules of a device.
 ///
-/// The tables follow what the named kind of device reports through its API, as collected by
-/// public capability databases. `d3d12-*` profiles behave as Direct3D 12 does
-/// ([`StateModel::Promotion`](tenure_core::device::StateModel) but for `d3d12-enhanced`, zeroed heaps,
-/// 64 KiB placement);
-/// `vulkan-*` profiles as Vulkan does (explicit barriers, ownership of queue families, heaps with
-/// whatever was there before).
+/// The tables follow the values that the named kind of device reports through its API, as collected by public
+/// capability databases. `d3d12-*` profiles behave as Direct3D 12 does
+/// ([`StateModel::Promotion`](tenure_core::device::StateModel) except for `d3d12-enhanced`, zeroed heaps, 64 KiB
+/// placement); `vulkan-*` profiles as Vulkan does (explicit barriers, ownership of queue families, heaps with
+/// undefined contents).
 ///
 /// ```
 /// use tenure::device::Device as _;

@@ -50,7 +50,7 @@ pub(crate) struct Table {
     pub(crate) max_texture_3d: u32,
     pub(crate) max_layers: u32,
     pub(crate) descriptors: DescriptorLimits,
-    /// Of the queues that have one.
+    /// The clock of the queues that have timestamps.
     pub(crate) timestamps: TimestampClock,
     pub(crate) formats: Formats,
     /// Copy granularity of copy queues, in blocks along each axis.
@@ -87,15 +87,15 @@ pub(crate) enum Rules {
     D3d12 {
         /// Heap tier 1 keeps categories apart.
         tier1: bool,
-        /// Enhanced barriers: layouts and access are named, nothing is promoted.
+        /// Enhanced barriers: layouts and access are named, and states are not promoted.
         enhanced: bool,
     },
     /// Vulkan.
     Vulkan {
         buffer_alignment: u64,
-        /// Of images up to 64 KiB.
+        /// The alignment of images up to 64 KiB.
         image_alignment: u64,
-        /// Of larger images.
+        /// The alignment of larger images.
         large_image_alignment: u64,
         /// Bit *i* is set when memory type *i* holds optimal images.
         image_types: u32,
@@ -125,7 +125,7 @@ impl Rules {
 impl Table {
     fn queries(&self) -> QueryLimits {
         let is_vulkan = self.rules.api() == Api::Vulkan;
-        // Vulkan's queues for copies alone cannot copy the results.
+        // Vulkan's copy-only queues cannot copy the results.
         let clock = |kind| match kind {
             QueueKind::Copy if is_vulkan => TimestampClock::default(),
             _ => self.timestamps,

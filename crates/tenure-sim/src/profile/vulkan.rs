@@ -39,7 +39,7 @@ pub(super) const NVIDIA: Table = Table {
         split: true,
         dedicated_targets_from: MIB,
     },
-    // The 214 MiB window is what the BAR of a card without resizable BAR leaves to programs.
+    // The 214 MiB window is the part of a BAR without resizable BAR that drivers leave to programs.
     types: &[(NONE, 1), (LOCAL, 0), (HOST, 1), (CACHED, 1), (LOCAL_HOST, 2)],
     heaps: &[(10 * GIB, true), (24 * GIB, false), (214 * MIB, true)],
     queues: &[(QueueKind::Graphics, 0), (QueueKind::Compute, 2), (QueueKind::Copy, 1)],

@@ -1,4 +1,4 @@
-//! Which formats a device has, and for what.
+//! The formats of a device, with their usages.
 
 use tenure_core::device::{DeviceError, Format, ResourceDesc, TextureInfo, Usage, check};
 
@@ -39,7 +39,7 @@ fn check_texture(formats: Formats, info: &TextureInfo) -> Result<(), DeviceError
     if info.usage.contains(Usage::RENDER_TARGET) && !is_renderable(info.format) {
         return refuse(info.format, "render targets");
     }
-    // A view may do what the texture's own format does not allow.
+    // A view may allow a usage that the texture's own format does not.
     if info.usage.contains(Usage::UNORDERED_ACCESS) && !seen().any(is_storable) {
         return refuse(info.format, "unordered access to textures");
     }

@@ -1,4 +1,4 @@
-//! What resources need: sizes, alignments, memory types, categories.
+//! Requirements of resources: sizes, alignments, memory types, categories.
 
 pub(crate) mod formats;
 pub(crate) mod tiles;
@@ -72,7 +72,7 @@ pub(crate) fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Resu
     }
 }
 
-/// What `desc` needs from a heap of this device.
+/// The requirements of `desc` for a heap of this device.
 pub(crate) fn requirements(
     properties: &Properties,
     rules: Rules,
@@ -101,7 +101,7 @@ const fn needs(size: u64, alignment: u64, memory_types: u32, category: HeapCateg
     }
 }
 
-/// The memory types whose flags are wanted, one in each bit.
+/// The memory types with matching flags, one in each bit.
 pub(crate) fn memory_types(properties: &Properties, is_wanted: impl Fn(MemoryFlags) -> bool) -> u32 {
     let types = properties.memory_types.iter().zip(0_u32..32).filter(|(memory, _)| is_wanted(memory.flags));
     types.fold(0, |mask, (_, index)| mask | 1 << index)
@@ -132,7 +132,7 @@ fn d3d12_buffer_types(properties: &Properties, usage: Usage) -> u32 {
     })
 }
 
-/// Where what is in a buffer may begin, by its usage; `least` for all.
+/// The offset alignment of a buffer's content, by its usage; at least `least`.
 fn by_use(properties: &Properties, usage: Usage, least: u64) -> u64 {
     let uses = [
         (Usage::CONSTANT, properties.constant_alignment),
@@ -164,8 +164,8 @@ fn d3d12_texture(properties: &Properties, tier1: bool, info: &TextureInfo) -> Op
     Some(needs(tiled_bytes(info, page)?.checked_next_multiple_of(page)?, alignment, 1, category))
 }
 
-/// The rule of D3D12_SMALL_MSAA_RESOURCE_PLACEMENT_ALIGNMENT: what takes at most 4 MiB may lie at 64 KiB. The heap
-/// is aligned to 4 MiB all the same.
+/// The rule of D3D12_SMALL_MSAA_RESOURCE_PLACEMENT_ALIGNMENT: resources of at most 4 MiB may be at 64 KiB. The
+/// heap is nevertheless aligned to 4 MiB.
 fn multisampled_alignment(info: &TextureInfo) -> Option<u64> {
     const LARGE: u64 = 4 << 20;
     Some(if tiled_mip(info, 0, PAGE)? <= LARGE { PAGE } else { LARGE })

@@ -11,7 +11,7 @@ use crate::layout::{Layout, TILE, mip_bytes};
 /// Bytes of the largest reserved resource, as D3D12's 40 bits of virtual address.
 const MAX_RESERVED: u64 = 1 << 40;
 
-/// The layout of a reserved resource whose tiles go to memory of these types, once the device is known to support it.
+/// The layout of a reserved resource with tiles in memory of these types, once the device is known to support it.
 pub(crate) fn layout(
     properties: &Properties,
     desc: &ResourceDesc,

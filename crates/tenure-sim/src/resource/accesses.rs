@@ -1,4 +1,4 @@
-//! Accesses that barriers put in order: unordered ones, and those to acceleration structures.
+//! Accesses that barriers order: unordered ones, and accesses to acceleration structures.
 
 use std::ops::Range;
 
@@ -11,12 +11,11 @@ use crate::layout::Ranges;
 #[derive(Default)]
 pub(crate) struct Unordered {
     pub(crate) touched: IntervalSet,
-    /// The states of those accesses.
+    /// The states of these accesses.
     pub(crate) states: State,
-    /// Bytes of such accesses that a barrier came after without leading to a state in which they would be
-    /// accessed again.
+    /// Bytes of such accesses followed by a barrier that did not lead to a state for another such access.
     led: IntervalSet,
-    /// Where barriers have led those.
+    /// The states to which barriers have led these bytes.
     reach: State,
     pub(crate) last: Option<(QueueId, u64)>,
 }
@@ -31,7 +30,7 @@ impl Unordered {
         self.last = None;
     }
 
-    /// A barrier on these bytes; `is_end`: what it comes after is in order with all accesses after it.
+    /// A barrier on these bytes; `is_end`: its earlier accesses are then ordered before all later ones.
     pub(crate) fn barrier(&mut self, ranges: &Ranges, (before, after): (State, State), is_end: bool) {
         let (is_after_uses, is_after_led) = (before.intersects(self.states), before.intersects(self.reach));
         for range in ranges {

@@ -9,8 +9,8 @@ use tenure_core::device::{MAX_QUEUES, QueueId, State};
 use crate::interval::IntervalSet;
 use crate::layout::Ranges;
 
-/// When each queue last made visible what it had written in each state. Times are of no clock: each write
-/// and each barrier is one later than what was executed before it.
+/// The last time at which each queue made its writes in each state visible. Times are logical: each write and
+/// each barrier is one later than the one executed before it.
 #[derive(Default)]
 pub(crate) struct HostBarriers {
     now: AtomicU64,
@@ -50,7 +50,8 @@ impl Writes {
     }
 }
 
-/// The bytes of a resource that the GPU wrote last. Those of one entry are all visible to the CPU, or none is.
+/// The bytes of a resource that the GPU wrote last. The bytes of one entry are either all visible to the CPU, or
+/// all invisible.
 #[derive(Default)]
 pub(crate) struct Hidden(SmallVec<[Writes; 1]>);
 

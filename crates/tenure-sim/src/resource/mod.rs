@@ -24,14 +24,14 @@ pub(crate) struct ResourceState {
     pub(crate) desc: ResourceDesc,
     pub(crate) layout: Layout,
     pub(crate) memory: Memory,
-    /// Of the memory it lives in; none for a reserved resource.
+    /// The flags of its memory; empty for a reserved resource.
     pub(crate) flags: MemoryFlags,
     pub(crate) address: Option<u64>,
     pub(crate) last_use: SharedClock,
     pub(crate) written: Arc<Written>,
-    /// Which bytes of a target may be written, where that takes an initialisation.
+    /// The initialised bytes of a target, if its writes require an initialisation.
     pub(crate) initialized: Option<Written>,
-    /// What it shares with other devices.
+    /// The memory shared with other devices.
     pub(crate) sharing: Option<Arc<SharedMemory>>,
     /// The number of the device that made it.
     pub(crate) device: u64,
@@ -40,7 +40,7 @@ pub(crate) struct ResourceState {
     /// Accesses to the acceleration structures in it.
     pub(crate) structures: Mutex<StructureAccesses>,
     pub(crate) owners: Owners,
-    /// What the GPU wrote to bytes that the CPU can map, and no barrier has made visible to it.
+    /// The GPU's writes to mappable bytes that no barrier has made visible to the CPU.
     pub(crate) hidden: Mutex<Hidden>,
 }
 
@@ -58,7 +58,7 @@ impl ResourceState {
         self.is_host_visible() && !self.flags.contains(MemoryFlags::HOST_COHERENT)
     }
 
-    /// The object whose destruction took the bytes away, if any did.
+    /// The object whose destruction freed the bytes, if any.
     pub(crate) fn freed(&self) -> Option<&Label> {
         if self.label.is_destroyed() {
             return Some(&self.label);
@@ -69,7 +69,7 @@ impl ResourceState {
         }
     }
 
-    /// Its memory type and bytes, where it has memory of its own.
+    /// Its memory type and bytes, if it is committed.
     pub(crate) fn committed(&self) -> Option<(MemoryTypeId, u64)> {
         match self.memory {
             Memory::Committed { memory, size, .. } => Some((memory, size)),
@@ -93,7 +93,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// The number by which hazards and the journal call it.
+    /// Its number in hazards and the journal.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.state.label.id

@@ -1,4 +1,4 @@
-//! Which object of the program has which bytes of a shared buffer.
+//! The program's objects in the bytes of a shared buffer.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,13 +10,13 @@ use parking_lot::Mutex;
 
 use super::ResourceState;
 
-/// The names that were given to ranges of a buffer. A name stays after its object is gone, until another
-/// object gets bytes of the range: what is found wrong with freed bytes names the object that had them last.
+/// The names given to ranges of a buffer. A name stays after its object is destroyed, until another object gets
+/// bytes of the range: a hazard on freed bytes names the object that had them last.
 #[derive(Default)]
 pub(crate) struct Owners {
     /// By first byte: the end, and the name.
     ranges: Mutex<BTreeMap<u64, (u64, Arc<str>)>>,
-    /// False as long as no range was ever named, so that programs without names pay a load.
+    /// False until a range is named, so that programs without names only pay a load.
     has_names: AtomicBool,
 }
 

@@ -1,12 +1,11 @@
 //! Explicit barriers: which accesses of a queue a barrier comes after, and which uses see them.
 //!
-//! The scopes of Vulkan's synchronization chapter, by states instead of stages: a barrier from
-//! `before` comes after the accesses in those states and after those that earlier barriers lead to
-//! them (a dependency chain); what it comes after is seen by the uses in `after`. Reads need no
-//! order among themselves. Direct3D 12 has the same rules within one submission, whose end orders
-//! everything.
+//! The scopes of Vulkan's synchronization chapter, by states instead of stages: a barrier from `before` comes
+//! after the accesses in those states and after the accesses that earlier barriers lead to them (a dependency
+//! chain); these are then visible to the uses in `after`. Reads need no order among themselves. Direct3D 12 has
+//! the same rules within one submission; the end of a submission orders everything.
 //!
-//! What other queues did is for the race check: a queue that waited for it sees it.
+//! The race check covers accesses of other queues: a queue that waited for them sees them.
 
 use smallvec::SmallVec;
 use tenure_core::device::{QueueId, QueueSerial, State};
@@ -18,22 +17,22 @@ const EXCLUSIVE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Access {
     at: QueueSerial,
-    /// One bit; none for a barrier.
+    /// One bit; empty for a barrier.
     state: State,
     write: bool,
-    /// The states of its queue whose uses come after it and see it.
+    /// The states of its queue with uses that come after it and see it.
     reach: State,
 }
 
-/// What a queue knows to be done when it reaches a command.
+/// The work that a queue knows to be done when it reaches a command.
 #[derive(Clone, Copy)]
 pub(crate) struct Known {
     pub(crate) at: QueueSerial,
-    /// What the queue's submissions up to this one wrote is seen without a barrier: on Direct3D 12 all but
-    /// the current one, on Vulkan those that it heard of through the semaphores of other queues.
+    /// The queue's submissions up to this one are visible without a barrier: on Direct3D 12 all but the current
+    /// one, on Vulkan the ones it waited for, directly or not, through the semaphores of other queues.
     pub(crate) visible: u64,
-    /// The queue's submissions up to this one are over, and their writes available: those, and those that
-    /// the CPU has seen complete.
+    /// The queue's submissions up to this one are complete, and their writes available: the visible ones, and the
+    /// ones that the CPU has seen complete.
     pub(crate) over: u64,
 }
 
@@ -51,7 +50,7 @@ impl Access {
         self.at.queue != known.at.queue || self.at.serial <= done || self.reach.contains(state)
     }
 
-    /// What a barrier must name to come after it.
+    /// The states that a barrier must name to come after it.
     fn named(&self) -> State {
         if self.state.is_empty() { self.reach } else { self.state }
     }
@@ -79,7 +78,7 @@ impl Accesses {
             self.0.clear();
         }
         if unseen.is_some() {
-            // A mistake is reported once: from here on it is as if the barrier had been there.
+            // A mistake is reported once: from here on the barrier counts as present.
             self.barrier(known, State::all(), state);
         }
         for bit in state.iter() {
@@ -90,7 +89,7 @@ impl Accesses {
         unseen.map_or(Ok(()), Err)
     }
 
-    /// A barrier on a queue that rewrites nothing.
+    /// A barrier on a queue without a rewrite.
     pub(crate) fn barrier(&mut self, known: Known, before: State, after: State) {
         let mine = self.0.iter_mut().filter(|access| access.at.queue == known.at.queue);
         for access in mine.filter(|access| access.precedes(known, before)) {
@@ -98,13 +97,13 @@ impl Accesses {
         }
     }
 
-    /// What the queue has done that a barrier from `before` does not come after, if anything.
+    /// The queue's accesses that a barrier from `before` does not come after, if any.
     pub(crate) fn left_open(&self, known: Known, before: State) -> Option<State> {
         let open = self.0.iter().filter(|access| !access.precedes(known, before));
         open.map(Access::named).reduce(State::union)
     }
 
-    /// A barrier after all there was, which writes: nothing is left but the barrier, and where it leads.
+    /// A barrier after all accesses, which writes: only the barrier and its state after remain.
     pub(crate) fn rewrite(&mut self, known: Known, after: State) {
         self.0.clear();
         self.0.push(Access { at: known.at, state: State::COMMON, write: true, reach: after });

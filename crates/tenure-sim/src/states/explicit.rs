@@ -1,8 +1,8 @@
 //! Explicit barriers: Vulkan's, and Direct3D 12's enhanced ones.
 //!
-//! A texture is in a layout, and belongs to the queue family that used it first, until a transfer, which
-//! there is on Vulkan alone; a buffer has neither. Both have their [`Accesses`] put in order by barriers. States with one layout
-//! differ by nothing but what a barrier from or to them comes after and makes visible.
+//! A texture has a layout, and belongs to the queue family that used it first until a transfer, which exists on
+//! Vulkan only; a buffer has neither. Barriers order the [`Accesses`] of both. States with the same layout differ
+//! only in the accesses that a barrier from or to them orders and makes visible.
 
 use tenure_core::device::{QueueSerial, State};
 
@@ -23,11 +23,11 @@ struct Release {
 pub(crate) struct Explicit {
     /// `None`: a buffer.
     layout: Option<Layout>,
-    /// Where the last barrier led, or the use that was wrong.
+    /// The state after the last barrier, or of the last wrong use.
     state: State,
-    /// Contents are undefined, so the next transition may come from `COMMON` whatever the layout.
+    /// Contents are undefined, so the next transition may come from `COMMON` in any layout.
     fresh: bool,
-    /// It took over bytes, and nothing has used it since.
+    /// It took over bytes, and was not used since.
     activated: bool,
     owner: Option<u32>,
     release: Option<Release>,
@@ -71,7 +71,7 @@ impl Explicit {
         if is_known && layout.serves(is, wanted) {
             return Ok(());
         }
-        // A mistake is reported once; from here on it is taken as put right.
+        // A mistake is reported once; from here on it counts as corrected.
         self.move_to(wanted);
         self.accesses = Accesses::default();
         Err(if is_known { Wrong::Use { is, wanted } } else { Wrong::Unknown { is, kind: point.kind } })
@@ -93,7 +93,7 @@ impl Explicit {
         let owned = self.own(point);
         let placed = self.check_before(before);
         let sequence = self.follow(point, before, after);
-        // What comes from nothing waits for its own stages.
+        // A transition from an empty state waits for its own stages.
         let from = if before.is_empty() { after } else { before };
         let moves = self.rewrites(before, after);
         let ordered = if moves { self.check_ordered(point, from, after) } else { Ok(()) };
@@ -111,7 +111,7 @@ impl Explicit {
         self.layout.is_some_and(|layout| before.is_empty() || layout != layout.of(after))
     }
 
-    /// The CPU writes it while no queue has anything to do with it. What was in `COMMON` no queue has had since.
+    /// A write by the CPU while no queue uses it. No queue has accessed its content since it was in `COMMON`.
     pub(crate) fn write_by_cpu(&mut self, (before, after): (State, State)) -> Result<(), Wrong> {
         let placed = self.check_before(before).map_err(|_| Wrong::Written { is: self.state, before });
         if before.is_empty() {
@@ -159,7 +159,7 @@ impl Explicit {
         if matched { Ok(()) } else { Err(Wrong::NotReleased { to: point.family }) }
     }
 
-    /// It is as a peer has left it.
+    /// Acquires it in the state of a peer's release.
     pub(crate) fn acquire_from_peer(&mut self, point: ExecutionPoint, state: State) {
         self.owner = self.layout.is_some().then_some(point.family);
         (self.release, self.led, self.activated) = (None, None, false);
@@ -168,7 +168,7 @@ impl Explicit {
         self.move_to(state);
     }
 
-    /// It has bytes that others had. Its next uses are those in `to`; empty: any.
+    /// Activates it on aliased bytes. Its next uses are in `to`; empty: any.
     pub(crate) fn activate(&mut self, point: ExecutionPoint, to: State) {
         let to = if to.is_empty() { State::all() } else { to };
         self.fresh = true;
@@ -179,7 +179,7 @@ impl Explicit {
         self.accesses.rewrite(point.known(), to);
     }
 
-    /// What the queue has done that a barrier from `from` does not come after, if anything.
+    /// The queue's accesses that a barrier from `from` does not come after, if any.
     pub(crate) fn left_open(&self, point: ExecutionPoint, from: State) -> Option<State> {
         self.accesses.left_open(point.known(), from)
     }
@@ -196,7 +196,7 @@ impl Explicit {
             }
             _ => Ok(()),
         };
-        // Said once; from here on it is taken as moved.
+        // Reported once; from here on it counts as transferred.
         self.owner = Some(point.family);
         self.release = None;
         wrong
@@ -219,7 +219,7 @@ impl Explicit {
         }
     }
 
-    /// Direct3D 12: a barrier waits for all that the one before it in the same submission let go on
+    /// Direct3D 12: a barrier waits for all stages that the one before it in the same submission led to
     /// (Microsoft's specification of enhanced barriers, "Sequential Barriers").
     fn follow(&mut self, point: ExecutionPoint, before: State, after: State) -> Result<(), Wrong> {
         if !point.d3d12 {
@@ -235,7 +235,7 @@ impl Explicit {
     }
 }
 
-/// Where on the GPU uses happen, as far as barriers tell such places apart.
+/// The pipeline stages of uses, as far as barriers distinguish them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stages(u32);
 

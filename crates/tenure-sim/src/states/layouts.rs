@@ -18,12 +18,12 @@ pub(super) enum Enhanced {
     DirectQueueGenericRead,
 }
 
-/// What the layout that all queues know serves.
+/// The states that the layout known to all queues serves.
 const IN_COMMON: State =
     State::SHADER_READ.union(State::COPY_SRC).union(State::COPY_DST).union(State::PRESENT);
 
 impl Enhanced {
-    /// What each layout but `Undefined` serves.
+    /// The states that each layout but `Undefined` serves.
     const TABLE: [(Self, State); 8] = [
         (Self::Common, IN_COMMON),
         (Self::RenderTarget, State::RENDER_TARGET),
@@ -39,8 +39,8 @@ impl Enhanced {
         Self::TABLE.iter().any(|(layout, states)| *layout == self && states.contains(state))
     }
 
-    /// The layout that a barrier to or from a state names: the first in the table that serves it; depth
-    /// that is only tested against has one of its own.
+    /// The layout that a barrier to or from a state names: the first in the table that serves it; depth that is
+    /// only tested has its own.
     fn of(state: State) -> Self {
         if state.is_empty() {
             return Self::Undefined;
@@ -67,7 +67,7 @@ pub(super) enum Layout {
 }
 
 impl Layout {
-    /// Of a texture without contents.
+    /// The layout of a texture without contents.
     pub(super) const fn undefined(d3d12: bool) -> Self {
         if d3d12 { Self::D3d12(Enhanced::Undefined) } else { Self::Vulkan(state::Layout::Undefined) }
     }
@@ -80,9 +80,9 @@ impl Layout {
         }
     }
 
-    /// True when a use finds what it needs. On Vulkan, descriptors and copies name the layout of their own
-    /// state; those of depth are made for the one that serves tests and shaders. `is` is where the last
-    /// barrier led.
+    /// True if a use finds its layout. On Vulkan, descriptors and copies name the layout of their own state;
+    /// depth descriptors are made for the layout that serves tests and shaders. `is` is the state after the last
+    /// barrier.
     pub(super) fn serves(self, is: State, wanted: State) -> bool {
         match self {
             Self::Vulkan(layout) => {
@@ -94,7 +94,7 @@ impl Layout {
         }
     }
 
-    /// True when queues of that kind can use what is in it.
+    /// True if queues of that kind can use resources in it.
     pub(super) fn is_known_to(self, kind: QueueKind) -> bool {
         match self {
             Self::Vulkan(_) => true,

@@ -1,19 +1,18 @@
 //! Direct3D 12's legacy states: promotion and decay.
 //!
-//! From `COMMON`, buffers are promoted to any state and textures to shader reads and copies; reads
-//! promoted add up; when the submission completes, buffers, what was promoted to reads, and
-//! everything on a copy queue decay to `COMMON`.
+//! From `COMMON`, buffers are promoted to any state and textures to shader reads and copies; promoted reads add
+//! up; when the submission completes, buffers, textures promoted to reads, and all resources on a copy queue
+//! decay to `COMMON`.
 //!
-//! A queue uses and leaves only what is in states that it knows: copy queues share `COMMON` and nothing
-//! else with other queues, and for a compute queue pixel shaders do not exist, not even beside other
-//! readers (Microsoft's specification of enhanced barriers, "Compute Queues and
-//! `D3D12_RESOURCE_STATE_PIXEL_SHADER_RESOURCE`").
+//! A queue uses and leaves resources only in states that it knows: copy queues share only `COMMON` with other
+//! queues, and for a compute queue pixel shaders do not exist, not even beside other readers (Microsoft's
+//! specification of enhanced barriers, "Compute Queues and `D3D12_RESOURCE_STATE_PIXEL_SHADER_RESOURCE`").
 
 use tenure_core::device::{QueueKind, QueueSerial, State};
 
 use super::{ExecutionPoint, Wrong};
 
-/// Which states a texture is promoted to from `COMMON`.
+/// The states to which a texture is promoted from `COMMON`.
 const TEXTURE_PROMOTION: State = State::SHADER_READ.union(State::COPY_SRC).union(State::COPY_DST);
 
 /// The state of one subresource.
@@ -30,14 +29,14 @@ impl Legacy {
     pub(crate) fn use_as(&mut self, point: ExecutionPoint, buffer: bool, wanted: State) -> Result<(), Wrong> {
         let found = self.come_to(point).and_then(|()| self.promote(buffer, wanted));
         if found.is_err() {
-            // A mistake is reported once; from here on it is taken as put right.
+            // A mistake is reported once; from here on it counts as corrected.
             self.enter(wanted);
         }
         self.at = Some(point.at);
         found
     }
 
-    /// A read by shaders where the driver wants the source of copies named, too, by a barrier.
+    /// A read by shaders if the driver requires the copy source state, too, by a barrier.
     pub(crate) fn use_copied(&mut self, point: ExecutionPoint, wanted: State) -> Result<(), Wrong> {
         let (is, wanted) = (self.state, wanted | State::COPY_SRC);
         let is_there = if is.contains(wanted) { Ok(()) } else { Err(Wrong::Use { is, wanted }) };
@@ -80,7 +79,7 @@ impl Legacy {
         self.implied = false;
     }
 
-    /// The queue knows the state that it finds.
+    /// Checks that the queue knows the current state.
     fn come_to(&self, point: ExecutionPoint) -> Result<(), Wrong> {
         let is = self.state;
         let is_first = self.at != Some(point.at);

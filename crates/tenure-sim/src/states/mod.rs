@@ -1,7 +1,7 @@
-//! States of resources: what use is legal now, and what it changes.
+//! States of resources: the legal uses, and their effect on the state.
 //!
-//! [`legacy`] has the rules of `Promotion`, [`explicit`] those of
-//! `Explicit`. What Direct3D 12 fixes for good, memory or usage, no barrier changes under either.
+//! [`legacy`] has the rules of `Promotion`, [`explicit`] the rules of `Explicit`. States that Direct3D 12 fixes
+//! by memory or usage cannot be changed by a barrier under either.
 
 mod accesses;
 mod explicit;
@@ -42,7 +42,7 @@ impl ExecutionPoint {
 }
 
 impl Wrong {
-    /// The hazard that it is.
+    /// The kind of the hazard.
     pub(crate) const fn kind(&self) -> HazardKind {
         match self {
             Self::Aliased { .. } => HazardKind::MissingAliasingBarrier,
@@ -102,7 +102,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// What the memory or the usage forbids to change, if anything.
+/// The state that the memory or the usage fixes, if any.
 fn fixed(properties: &Properties, desc: &ResourceDesc, flags: MemoryFlags) -> Option<State> {
     if properties.api == Api::Vulkan {
         return None;
@@ -158,7 +158,7 @@ impl<T: Clone + PartialEq> Each<T> {
 }
 
 enum Model {
-    /// What memory or usage fixes it to.
+    /// The state fixed by memory or usage.
     Fixed(State),
     Legacy(Each<Legacy>),
     Explicit(Each<Explicit>),
@@ -168,7 +168,7 @@ enum Model {
 pub(crate) struct States {
     buffer: bool,
     model: Model,
-    /// What shaders read has to be in `COPY_SRC`, too.
+    /// Resources that shaders read must be in `COPY_SRC`, too.
     copied_reads: bool,
 }
 
@@ -228,7 +228,7 @@ impl States {
         found
     }
 
-    /// The CPU writes texels of subresources, and the GPU has nothing to do with them.
+    /// A write of texels of subresources by the CPU, while the GPU does not use them.
     pub(crate) fn write_by_cpu(&mut self, which: Range<u32>, states: (State, State)) -> Result<(), Wrong> {
         let found = match &mut self.model {
             Model::Explicit(parts) => parts.change(&which, |part| part.write_by_cpu(states)),
@@ -238,7 +238,7 @@ impl States {
         found
     }
 
-    /// True when such a barrier writes the bytes of a texture, as far as other queues are concerned.
+    /// True if such a barrier writes the bytes of a texture, as seen by other queues.
     pub(crate) fn rewrites(&mut self, which: Range<u32>, (before, after): (State, State)) -> bool {
         match &mut self.model {
             Model::Explicit(parts) => parts.get(&which).iter().any(|part| part.rewrites(before, after)),
@@ -246,7 +246,7 @@ impl States {
         }
     }
 
-    /// All of it goes to another device, in `state`.
+    /// Releases all of it to another device, in `state`.
     pub(crate) fn release_to_peer(
         &mut self,
         point: ExecutionPoint,
@@ -254,7 +254,7 @@ impl States {
         state: State,
     ) -> Result<(), Wrong> {
         match &mut self.model {
-            // Buffers are in whatever state they are used in.
+            // Buffers are in the state of their use.
             _ if point.d3d12 && state.is_empty() => Ok(()),
             Model::Fixed(is) if is.contains(state) => Ok(()),
             Model::Fixed(is) => Err(Wrong::Fixed { is: *is, wanted: state }),
@@ -263,7 +263,7 @@ impl States {
         }
     }
 
-    /// All of it comes from another device, in `state`: what this one has done before is over.
+    /// Acquires all of it from another device, in `state`: earlier accesses of this device are over.
     pub(crate) fn acquire_from_peer(&mut self, point: ExecutionPoint, state: State) {
         match &mut self.model {
             Model::Fixed(_) => {}
@@ -285,8 +285,8 @@ impl States {
         }
     }
 
-    /// An aliasing barrier to the states `to`: the contents became undefined, on Vulkan with them
-    /// what the layout was and who owned it, while Direct3D 12's legacy states stay.
+    /// An aliasing barrier to the states `to`: the contents become undefined, on Vulkan also the layout and the
+    /// owner, while Direct3D 12's legacy states stay.
     pub(crate) fn activate(&mut self, point: ExecutionPoint, to: State) {
         if let Model::Explicit(parts) = &mut self.model {
             parts.entries.iter_mut().for_each(|part| part.activate(point, to));
@@ -294,8 +294,8 @@ impl States {
         self.merge();
     }
 
-    /// What the queue has done that a barrier after `from` does not come after, if anything. With
-    /// legacy states barriers name no such thing.
+    /// The queue's accesses that a barrier after `from` does not come after, if any. Legacy barriers do not name
+    /// them.
     pub(crate) fn left_open(&self, point: ExecutionPoint, from: State) -> Option<State> {
         match &self.model {
             Model::Explicit(parts) => parts.entries.iter().find_map(|part| part.left_open(point, from)),
@@ -314,7 +314,7 @@ impl States {
     }
 }
 
-/// Which half of a transfer a barrier is.
+/// The half of a transfer that a barrier makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Release,

@@ -48,7 +48,7 @@ impl Queues {
         })
     }
 
-    /// What the lists hold, if they can be submitted to the queue.
+    /// The content of the lists, if they can be submitted to the queue.
     fn check_lists(&self, queue: QueueId, lists: &[&List]) -> Result<SmallVec<[Recorded; 2]>, DeviceError> {
         if lists.iter().any(|list| !list.is_from(self)) {
             return Err(DeviceError::broken_rule(CallRule::SameDevice));
@@ -58,7 +58,7 @@ impl Queues {
         Ok(recorded)
     }
 
-    /// Notes that a submission uses lists, and what they use.
+    /// Notes that a submission uses lists and their objects.
     fn note_lists(&self, at: QueueSerial, lists: &[&List], recorded: &[Recorded]) {
         for (list, recorded) in lists.iter().zip(recorded) {
             list.note_submitted();
@@ -67,7 +67,7 @@ impl Queues {
         }
     }
 
-    /// Notes on each object that a submission uses it, for the checks when it is destroyed or mapped.
+    /// Notes the submission on each object that it uses, for the checks when it is destroyed or mapped.
     fn note_uses(&self, queue: QueueId, serial: u64, commands: &[Command]) {
         if !self.checks.intersects(Checks::LIFETIME | Checks::MAPPING | Checks::DESCRIPTORS) {
             return;
@@ -95,8 +95,8 @@ impl Queues {
         }
     }
 
-    /// Notes that a submission reads a descriptor. A set is recorded as it is then: to change it
-    /// makes void what was recorded with it.
+    /// Notes that a submission reads a descriptor. A set is recorded with its current content: a later change
+    /// invalidates the lists recorded with it.
     fn note_read(&self, queue: QueueId, serial: u64, at: &At) {
         if !at.note(queue, serial, &self.observed) {
             let detail = format!("{at} is used by what was recorded before the set was changed");

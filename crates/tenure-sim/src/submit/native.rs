@@ -12,9 +12,8 @@ use crate::points::ExternalPoint;
 use crate::resource::Resource;
 use crate::timeline::{Job, Queues, Work};
 
-/// A queue as the program submits to it itself: see
-/// [`Gpu::submit_external`](tenure_core::Gpu::submit_external). What it is given is checked as tenure's own
-/// submissions are.
+/// A queue for the program's own submissions: see [`Gpu::submit_external`](tenure_core::Gpu::submit_external).
+/// They are checked like tenure's own.
 pub struct NativeQueue<'a> {
     pub(crate) queues: &'a Queues,
     pub(crate) at: QueueSerial,
@@ -28,7 +27,7 @@ impl NativeQueue<'_> {
         self.at.queue
     }
 
-    /// Submits closed lists, after the points of `waits`, and signals those of `signals` behind them.
+    /// Submits closed lists, after the points of `waits`, and then signals the points of `signals`.
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`] for a list of another device or queue, one that is not closed, or was
@@ -54,7 +53,7 @@ impl NativeQueue<'_> {
         Ok(())
     }
 
-    /// Submits a read of a resource by which it is shown.
+    /// Submits the read of a resource for presenting it.
     pub(crate) fn show(&mut self, resource: &Resource, read: Recorded) {
         resource.state.last_use.raise(self.at.queue, self.at.serial);
         self.batches.push(Work::new(Job::Lists(smallvec![read]), SmallVec::new()));
@@ -68,7 +67,7 @@ impl fmt::Debug for NativeQueue<'_> {
 }
 
 impl Queues {
-    /// Lets the program submit by itself; all that it submits is one submission to those that count.
+    /// Lets the program submit by itself; all its submissions count as one.
     pub(crate) fn submit_external<T>(
         &self,
         queue: QueueId,

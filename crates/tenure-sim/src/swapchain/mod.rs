@@ -15,15 +15,15 @@ use crate::timeline::Queues;
 
 mod presents;
 
-/// What happens to the window at a call of [`Swapchain::acquire`] or [`Swapchain::present`].
+/// A change of the window at a call of [`Swapchain::acquire`] or [`Swapchain::present`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SwapchainEvent {
     /// Its size has changed: there is no image until the swap chain is resized.
     OutOfDate,
-    /// All images are in use by the window, until the time to wait for one is over: [`Error::Timeout`]. Nothing
-    /// happens at a call of [`Swapchain::present`], which takes no image.
+    /// All images are in use by the window, until the timeout: [`Error::Timeout`]. No effect at a call of
+    /// [`Swapchain::present`], which takes no image.
     NotReady,
-    /// It is gone, for good.
+    /// It is destroyed.
     WindowLost,
 }
 
@@ -31,9 +31,9 @@ pub enum SwapchainEvent {
 /// ([`tenure_core::present::Swapchain`]). It hands out its images in turn; a [script](Self::script) plays window
 /// events.
 ///
-/// Presenting is a read of the image. On Vulkan's profiles something beside the queues makes it, after the
-/// semaphore that the frame signals and before the one that the next acquisition hands out: a frame that
-/// waits for neither, or presents what it has not written, is a [hazard](crate::Hazard). On Direct3D
+/// Presenting is a read of the image. On Vulkan's profiles the presentation engine makes it, beside the queues,
+/// after the semaphore that the frame signals and before the one that the next acquisition hands out: a frame
+/// that waits for neither, or presents an image it has not written, is a [hazard](crate::Hazard). On Direct3D
 /// 12's profiles the graphics queue makes it.
 ///
 /// Drop it before the [`Gpu`] is shut down.
@@ -75,7 +75,7 @@ pub struct Swapchain {
     rendered: Vec<Fence>,
     /// Vulkan: semaphores for acquisitions, with the submission that waits for them: the oldest first.
     acquired: VecDeque<(Fence, SyncPoint)>,
-    /// Vulkan: semaphores that frames signalled and nothing waits for, with the submission that signals them.
+    /// Vulkan: signalled semaphores of frames without a waiter, with the submission that signals them.
     signalled: Vec<(Fence, SyncPoint)>,
     /// The image that was handed out, and not presented yet.
     current: Option<Current>,
@@ -87,11 +87,11 @@ pub struct Swapchain {
     present_script: Script,
     is_outdated: bool,
     is_lost: bool,
-    /// Declared last, so that it is the last to go.
+    /// Declared last, so that it is dropped last.
     gpu: Gpu<Device>,
 }
 
-/// What happens at which call of a method.
+/// The scripted events by the call of a method.
 #[derive(Default)]
 struct Script {
     calls: u64,
@@ -99,12 +99,12 @@ struct Script {
 }
 
 impl Script {
-    /// Adds what happens at the `call`-th call from now.
+    /// Adds an event at the `call`-th call from now.
     fn add(&mut self, call: u64, event: SwapchainEvent) {
         self.events.insert(self.calls.saturating_add(call.max(1)), event);
     }
 
-    /// Counts a call, and takes what happens at it.
+    /// Counts a call, and takes its event.
     fn next(&mut self) -> Option<SwapchainEvent> {
         self.calls += 1;
         self.events.remove(&self.calls)
@@ -114,12 +114,13 @@ impl Script {
 /// An image that was handed out.
 struct Current {
     index: usize,
-    /// Vulkan: what its frame waits for.
+    /// Vulkan: the semaphore that its frame waits for.
     acquired: Option<Fence>,
 }
 
 impl Swapchain {
-    /// A swap chain of that description, in the format asked for or [`Format::Bgra8Srgb`], of two images at least.
+    /// A swap chain of that description, in the requested format or [`Format::Bgra8Srgb`], of two images at
+    /// least.
     ///
     /// # Errors
     /// [`Error::Swapchain`] for more than 16 images; as [`Gpu::create_texture`].
@@ -155,18 +156,18 @@ impl Swapchain {
         self.acquire_script.add(call, event);
     }
 
-    /// As [`script`](Self::script), for a call of [`present`](Self::present) that is not refused: the image goes to
-    /// the window, which then is out of date or gone.
+    /// As [`script`](Self::script), for a call of [`present`](Self::present) that is not refused: the image is
+    /// presented, and the window then is out of date or destroyed.
     pub fn script_present(&mut self, call: u64, event: SwapchainEvent) {
         self.present_script.add(call, event);
     }
 
-    /// The next image to draw to; one that was dropped without being presented comes again. `None` while there is
-    /// none: the window is minimised or out of date.
+    /// Acquires the next image to draw to; one that was dropped without being presented is returned again. `None`
+    /// while there is none: the window is minimised or out of date.
     ///
     /// # Errors
-    /// [`Error::Swapchain`] while the program holds an image, and once the window is gone; [`Error::Timeout`] when
-    /// the window uses them all for too long.
+    /// [`Error::Swapchain`] while the program holds an image, and once the window is destroyed;
+    /// [`Error::Timeout`] if the window uses all images for too long.
     pub fn acquire(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
         self.alive()?;
         match self.acquire_script.next() {
@@ -196,7 +197,8 @@ impl Swapchain {
         Ok(Some(SwapchainImage::new(self.images[index].clone())))
     }
 
-    /// An image that was not presented. What a submission of its frame signalled, the next waits for.
+    /// Returns an image that was not presented again. Its next frame waits for the signals of the earlier frame's
+    /// submission.
     fn hand_out_again(&mut self, index: usize) -> SwapchainImage<Device> {
         let image = self.images[index].clone();
         if let Some(point) = image.progress().finished {
@@ -213,9 +215,9 @@ impl Swapchain {
     /// Presents an image that a recording which was submitted has finished.
     ///
     /// # Errors
-    /// [`Error::Swapchain`] for one that is not finished, which is handed out again, that another swap chain
-    /// handed out, or that a queue has finished which [cannot present](Self::can_present_on), and when the window
-    /// goes; those of [`Gpu::submit_external`].
+    /// [`Error::Swapchain`] for an image that is not finished, which is handed out again, that another swap chain
+    /// handed out, or that was finished by a queue that [cannot present](Self::can_present_on), and when the
+    /// window is gone; and the errors of [`Gpu::submit_external`].
     pub fn present(&mut self, image: SwapchainImage<Device>) -> Result<(), Error> {
         self.alive()?;
         let is_current = |current: &Current| Arc::ptr_eq(image.shared(), &self.images[current.index]);
@@ -254,29 +256,30 @@ impl Swapchain {
         Ok(())
     }
 
-    /// Makes the images anew in another size; with a 0 there are none until the next time. Free where nothing has changed.
+    /// Makes new images of another size; with a 0 there are none until the next call. No cost if nothing has
+    /// changed.
     ///
     /// Waits until the GPU is done with them, for a bounded time.
     ///
     /// # Errors
-    /// [`Error::Swapchain`] while the program holds an image, or a recording that has begun or finished one is open,
-    /// and on Direct3D 12's profiles while the program holds the texture or the view of one, whose buffers then
-    /// come again; [`Error::Device`] once the device is lost; as [`new`](Self::new). Then nothing has changed, or
-    /// there are no images until it succeeds.
+    /// [`Error::Swapchain`] while the program holds an image, or a recording that has begun or finished one is
+    /// open, and on Direct3D 12's profiles while the program holds the texture or the view of one, whose buffers
+    /// then come again; [`Error::Device`] once the device is lost; and the errors of [`new`](Self::new). Then
+    /// nothing has changed, or there are no images until it succeeds.
     pub fn resize(&mut self, size: [u32; 2]) -> Result<(), Error> {
         self.alive()?;
         if !self.is_outdated && !self.is_lost && self.desc.size == size {
             return Ok(());
         }
         self.check_not_held(SwapchainRule::ImageHeld)?;
-        // Vulkan: its submission would use semaphores that are gone. Direct3D 12: it refers to a buffer.
+        // Vulkan: its submission would use destroyed semaphores. Direct3D 12: it refers to a buffer.
         if self.images.iter().any(|image| image.is_recorded()) {
             return Err(self.breaks(SwapchainRule::ImageHeld));
         }
         let images = self.images.iter().map(|image| image.texture().raw().state.clone()).collect::<Vec<_>>();
         let was_outdated = std::mem::replace(&mut self.is_outdated, true);
         self.let_go();
-        // Vulkan: what is held keeps the swap chain before.
+        // Vulkan: a held image keeps the old swap chain alive.
         if !self.is_vulkan() {
             let timeout = self.gpu.config().frames.timeout;
             if !await_release(&self.gpu, timeout, || images.iter().all(|image| image.label.is_destroyed()))? {
@@ -291,7 +294,7 @@ impl Swapchain {
         Ok(())
     }
 
-    /// True when the window has changed, and there are no images until [`resize`](Self::resize).
+    /// True if the window has changed, and there are no images until [`resize`](Self::resize).
     #[must_use]
     pub const fn is_outdated(&self) -> bool {
         self.is_outdated
@@ -315,13 +318,13 @@ impl Swapchain {
         self.desc.mode
     }
 
-    /// How many images there are.
+    /// The number of images.
     #[must_use]
     pub const fn images(&self) -> u32 {
         self.desc.images
     }
 
-    /// Whether what a queue has finished can be presented: on Vulkan, by queues of the graphics queue's family.
+    /// Whether images finished on a queue can be presented: on Vulkan, by queues of the graphics queue's family.
     #[must_use]
     pub fn can_present_on(&self, queue: Queue) -> bool {
         self.can_present(queue.id(self.gpu.device().properties()))
@@ -333,7 +336,7 @@ impl Swapchain {
         !self.is_vulkan() || family(queue.index()) == family(0)
     }
 
-    /// How many images were presented.
+    /// The number of presented images.
     #[must_use]
     pub const fn presented(&self) -> u64 {
         self.presented
@@ -395,7 +398,7 @@ impl Swapchain {
         Ok(())
     }
 
-    /// A semaphore that is signalled when what was presented before is read.
+    /// A semaphore that is signalled when the previous presentation has read the image.
     fn acquire_semaphore(&mut self) -> Result<Fence, Error> {
         let completed = self.gpu.completed()?;
         self.signalled.retain(|(_, point)| !point.is_covered_by(&completed));
@@ -410,10 +413,10 @@ impl Swapchain {
         Ok(semaphore)
     }
 
-    /// Lets go of all images, when the GPU and the window are done with them.
+    /// Releases all images, once the GPU and the window no longer use them.
     fn let_go(&mut self) {
         let timeout = self.gpu.config().frames.shutdown_timeout;
-        // When the device is lost, or does not finish, what it uses is left to deferred release.
+        // When the device is lost, or does not finish, deferred release frees its resources.
         let _is_idle = self.gpu.wait(&self.gpu.submitted(), timeout);
         self.queues().settle_presents();
         self.current = None;

@@ -1,4 +1,4 @@
-//! What shows images on the simulated device.
+//! The presentation engine of the simulated device.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::resource::Resource;
 use crate::submit::NativeQueue;
 use crate::timeline::{Job, Queues, Timeline, Work};
 
-/// The read by which an image is shown.
+/// The read for presenting an image.
 fn read(queues: &Queues, image: &Resource) -> Recorded {
     let label = queues.register.label(ObjectKind::List);
     label.set_name("presentation");
@@ -36,7 +36,7 @@ impl NativeQueue<'_> {
 }
 
 impl Device {
-    /// An image that a swap chain made: alone in its memory, and presentable.
+    /// An image of a swap chain: presentable, in memory of its own.
     pub(super) fn create_image(
         &self,
         info: &tenure_core::TextureInfo,
@@ -102,7 +102,7 @@ impl Queues {
         self.changed.notify_all();
     }
 
-    /// The CPU learns what was shown, as by the fences of presents.
+    /// Notes for the CPU which images were shown, as by the fences of presents.
     pub(super) fn settle_presents(&self) {
         let mut timeline = self.timeline.lock();
         let QueueSerial { queue, serial } = timeline.next_present();

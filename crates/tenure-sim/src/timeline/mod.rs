@@ -23,7 +23,7 @@ use crate::points::{ExternalPoint, Points};
 use crate::shared::Shared;
 use crate::states::ExecutionPoint;
 
-/// What a submission does.
+/// The work of a submission.
 pub(crate) enum Job {
     Lists(SmallVec<[Recorded; 2]>),
     Tiles(Vec<TileChange>),
@@ -54,7 +54,7 @@ struct Submission {
     serial: u64,
     work: Work,
     due: u64,
-    /// What the CPU had seen complete when it submitted.
+    /// The submissions that the CPU had seen complete when it submitted.
     observed: Clock,
 }
 
@@ -64,12 +64,12 @@ struct Queue {
     pending: VecDeque<Submission>,
     submitted: u64,
     completed: u64,
-    /// What is ordered before the end of the newest completed submission, and of those before it
-    /// that may still be asked about.
+    /// The submissions ordered before the end of the newest completed submission. `clocks`: the same for earlier
+    /// ones that may still be queried.
     clock: Clock,
     clocks: VecDeque<(u64, Clock)>,
-    /// The newest of its own submissions that the queues knew for which it has waited: what those did
-    /// is visible to it without a barrier.
+    /// The newest of its own submissions that other queues had waited for when it waited for them: the writes up
+    /// to it are visible to it without a barrier.
     heard_of: u64,
     /// The newest paging point that it has waited for.
     paged: u64,
@@ -78,12 +78,12 @@ struct Queue {
 /// Ticks from when blocks are made resident until they are: more than from one submission to the next.
 const PAGING_TICKS: u64 = 2;
 
-/// All queues, under one lock: what one does depends on the others.
+/// All queues, under one lock, because their progress is interdependent.
 pub(crate) struct Timeline {
     now: u64,
     lag: Lag,
     rng: Rng,
-    /// Those of the device, and then what shows images of swap chains on Vulkan.
+    /// The queues of the device; on Vulkan followed by the presentation engine.
     queues: Vec<Queue>,
     /// The paging points that are not reached, and when they are.
     paging: VecDeque<(u64, u64)>,
@@ -110,19 +110,19 @@ impl Timeline {
         Self { now: 0, lag, rng: Rng::new(seed), queues, paging: VecDeque::new(), paging_reached: 0 }
     }
 
-    /// Drops what is in flight: the device is lost and it never happens.
+    /// Drops the submissions in flight: the device is lost and they never complete.
     pub(crate) fn abandon(&mut self) {
         for queue in &mut self.queues {
             queue.pending.clear();
         }
     }
 
-    /// How many queues the device has.
+    /// The number of queues of the device.
     fn device_queues(&self) -> usize {
         self.queues.len() - 1
     }
 
-    /// What the next work is called of what shows images of swap chains.
+    /// The serial of the next work of the presentation engine.
     pub(crate) fn next_present(&self) -> QueueSerial {
         let queue = self.device_queues();
         QueueSerial { queue: queue_id(queue), serial: self.queues[queue].submitted + 1 }
@@ -195,7 +195,7 @@ impl Timeline {
             Lag::Random { max } => self.rng.up_to(max),
             Lag::Manual => u64::MAX,
         };
-        // What shows images has nothing to do but wait.
+        // The presentation engine only waits.
         let is_present = queue.index() == self.device_queues();
         let lag = if is_present { 0 } else { lag.saturating_add(shared.faults.fence_delay()) };
         let due = self.now.saturating_add(lag);
@@ -246,7 +246,7 @@ impl Timeline {
         }
     }
 
-    /// Completes the oldest submission of a queue, if it waits for nothing.
+    /// Completes the oldest submission of a queue, if it has no pending wait.
     pub(crate) fn complete_one(&mut self, shared: &Shared, queue: QueueId) -> Option<u64> {
         if !self.is_ready(queue.index()) {
             return None;
@@ -255,7 +255,7 @@ impl Timeline {
         self.completed(queue)
     }
 
-    /// Completes all that can complete; true when nothing is left.
+    /// Completes all submissions that can complete; true if none is left.
     pub(crate) fn run_until_idle(&mut self, shared: &Shared) -> bool {
         while let Some((_, queue)) = self.next_ready() {
             self.run_head(shared, queue);
@@ -284,8 +284,8 @@ impl Timeline {
         })
     }
 
-    /// The queue whose oldest submission is due first among those that wait for nothing; of
-    /// equals the first. This order is what makes runs repeat.
+    /// The queue whose oldest submission is due first among the submissions with no pending wait; on a tie the
+    /// first queue. This order makes runs repeatable.
     fn next_ready(&self) -> Option<(u64, usize)> {
         (0..self.queues.len())
             .filter(|&index| self.is_ready(index))
@@ -360,7 +360,7 @@ impl Timeline {
         }
     }
 
-    /// The points that the oldest submission of each queue waits for, and that nothing has reached.
+    /// The unreached points that the oldest submission of each queue waits for.
     pub(crate) fn unreached(&self) -> Vec<(QueueSerial, ExternalPoint)> {
         let mut unreached = Vec::new();
         for (index, queue) in self.queues.iter().enumerate() {
@@ -373,8 +373,8 @@ impl Timeline {
         unreached
     }
 
-    /// A point that must be reached before `until` is complete, and that nothing submitted signals, with the submission
-    /// that waits for it.
+    /// A point that must be reached before `until` is complete, and that no submission signals, with the
+    /// submission that waits for it.
     pub(crate) fn unpromised(&self, until: &SyncPoint) -> Option<(QueueSerial, ExternalPoint)> {
         let mut seen: Vec<u64> = self.queues.iter().map(|queue| queue.completed).collect();
         let mut open: Vec<QueueSerial> = until.iter().collect();
@@ -408,7 +408,7 @@ impl Timeline {
         })
     }
 
-    /// What everything still to run, and everything still to be submitted, is ordered after.
+    /// The submissions that all pending and later work is ordered after.
     fn floor(&self, shared: &Shared, running: QueueId, clock: &Clock) -> Clock {
         let mut floor = shared.observed.load();
         floor.meet(clock, running);
@@ -428,8 +428,8 @@ impl Timeline {
         Some(clocks[index].1)
     }
 
-    /// Forgets the clocks of serials that the CPU has seen and that no submission waits for:
-    /// a queue that waits for them later knows at least as much through the CPU.
+    /// Removes the clocks of serials that the CPU has seen and that no submission waits for: a queue that waits
+    /// for them later has the same knowledge through the CPU.
     fn forget_clocks(&mut self, shared: &Shared, queue: QueueId) {
         const KEPT: usize = 64;
         let Some(state) = self.queues.get(queue.index()) else { return };

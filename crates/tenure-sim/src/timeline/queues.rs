@@ -14,7 +14,7 @@ use crate::options::Options;
 use crate::points::{ExternalPoint, Progress};
 use crate::shared::Shared;
 
-/// How often a wait looks at the fences that other devices may have signalled.
+/// The interval at which a wait checks fences that other devices may have signalled.
 const PEER_SLICE: Duration = Duration::from_millis(1);
 
 /// The queues of a device, above the state that its parts share.
@@ -52,10 +52,10 @@ impl Queues {
     }
 
     pub(crate) fn lose(&self, reason: &str) {
-        // Under the lock, so that who holds it sees one device or the other: nothing is executed once a call has answered
-        // that the device is lost, after which programs destroy all.
+        // Under the lock, so that its holder sees a consistent device: no work is executed once a call has
+        // returned the device loss, after which programs destroy all objects.
         let mut timeline = self.timeline.lock();
-        // The first reason stays: it is the cause, the others follow from it.
+        // The first reason stays: it is the cause of the later ones.
         if self.lost.set(reason.to_owned()).is_ok() {
             timeline.abandon();
         }
@@ -101,7 +101,7 @@ impl Queues {
         self.counters.log(|| format!("{}({}): ok", call.name(), request.bytes));
     }
 
-    /// What submissions wait for that nothing has signalled. Once the device is lost nothing waits.
+    /// Waits of submissions for points without a signal. Once the device is lost there are no waits.
     pub(crate) fn unreached(&self) -> Vec<Hazard> {
         let hazard = |(at, point): (QueueSerial, ExternalPoint)| Hazard {
             kind: HazardKind::NeverSignalled,
@@ -127,7 +127,7 @@ impl Queues {
 
     pub(crate) fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
         self.call(CallKind::Wait, Request::default(), || {
-            // A deadline too far for the clock is none.
+            // A deadline beyond the clock's range counts as none.
             let deadline = Instant::now().checked_add(timeout);
             self.queue(target.queue)?;
             let mut timeline = self.timeline.lock();
@@ -146,7 +146,7 @@ impl Queues {
                     return Ok(false);
                 }
                 let late = match (deadline, !self.fences.is_empty()) {
-                    // Nobody says here that another device has signalled a fence.
+                    // Signals of a fence by another device do not wake this wait.
                     (deadline, true) => {
                         let slice = Instant::now() + PEER_SLICE;
                         let until = deadline.map_or(slice, |deadline| deadline.min(slice));

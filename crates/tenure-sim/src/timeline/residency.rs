@@ -12,7 +12,7 @@ use crate::paging::{BlockUse, Found, Pager};
 use crate::resource::ResourceState;
 use crate::shared::Shared;
 
-/// The number of the block that a resource is in, and the byte where it begins; none for what tiles are mapped to.
+/// The number of a resource's block, and its offset there; `None` for resources with tiles.
 fn place(resource: &ResourceState) -> Option<(u64, u64)> {
     match &resource.memory {
         Memory::Committed { is_counted: false, .. } => None,
@@ -23,12 +23,12 @@ fn place(resource: &ResourceState) -> Option<(u64, u64)> {
 }
 
 impl Shared {
-    /// What is granted and used of each memory heap.
+    /// The budget and usage of each memory heap.
     pub(crate) fn budgets(&self) -> Vec<HeapBudget> {
         self.pager.as_ref().map_or_else(|| self.memory.budgets(), Pager::budgets)
     }
 
-    /// Whether a budget has changed, as Windows says it.
+    /// Whether a budget has changed, as Windows' notification.
     pub(crate) fn budget_changed(&self) -> bool {
         let by_script = self.pager.as_ref().is_some_and(Pager::take_change);
         let by_hand = self.notices.take_budget();
@@ -64,7 +64,7 @@ impl Shared {
         uses
     }
 
-    /// A submission has run whose queue has waited for the paging points up to `paged`.
+    /// Notes a completed submission whose queue has waited for the paging points up to `paged`.
     pub(crate) fn note_ran(&self, at: QueueSerial, uses: &[BlockUse], paged: u64) {
         let Some(pager) = &self.pager else { return };
         for found in pager.ran(uses, paged) {

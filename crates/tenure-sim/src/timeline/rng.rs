@@ -1,5 +1,5 @@
-//! The random numbers of the simulated device: which seed gives which delays is published behaviour, so they
-//! are not those of the tests' own generator, `test-random`.
+//! The random numbers of the simulated device: the delays of each seed are published behaviour, so this is a
+//! separate generator from the tests' own, `test-random`.
 
 /// SplitMix64 (Steele, Lea and Flood, 2014): 64 bits of state, passes BigCrush, period 2^64.
 pub(crate) struct Rng(u64);

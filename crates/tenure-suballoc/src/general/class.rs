@@ -1,4 +1,4 @@
-//! Size classes, each of which has a list of its holes.
+//! Size classes; each has a list of its holes.
 
 /// log₂ of the classes per power of two.
 const STEPS_LOG2: u32 = 7;

@@ -17,20 +17,20 @@ use crate::{
 
 /// Divides any number of blocks into allocations of any sizes, as one [`General`](crate::General).
 ///
-/// The one to take for pools of heaps. Its downside is that of `General`: 32 bytes of metadata per
-/// allocation and per hole; and 13 KiB for the lists, once, however many blocks there are.
+/// The default choice for pools of heaps. Its downside is that of `General`: 32 bytes of metadata per allocation
+/// and per hole; and 13 KiB for the lists, once for any number of blocks.
 ///
 /// # Algorithm
-/// That of `General`, with one set of lists for the holes of all blocks; pieces of different blocks
-/// are never neighbours, so they never merge. A block therefore costs no time when allocating: there
-/// is no search for the right one. Between two holes of about the same size that must be split
-/// anyway, the allocator takes the one in the block with the lower number, so that the higher blocks run empty.
+/// The algorithm of `General`, with one set of lists for the holes of all blocks; pieces of different blocks are
+/// never neighbours, so they never merge. A block therefore costs no time when allocating: there is no search for
+/// the right one. Between two holes of about the same size that must be split anyway, the allocator takes the one
+/// in the block with the lower number, so that the higher blocks run empty.
 ///
 /// # Efficiency
-/// `allocate`, `free`, `add_block`: O(1) (the last amortised). `largest_free`: as that of `General`.
-/// Removing a block is O(1) while anything is allocated; when nothing is, it gives back the metadata
-/// beyond what is [reserved](Self::reserve), in O(most pieces at once so far). `trim` does the same then;
-/// while something is allocated, it gives back the metadata behind that of the last piece.
+/// `allocate`, `free`, `add_block`: O(1) (the last amortised). `largest_free`: as in `General`. Removing a block
+/// is O(1) while anything is allocated; otherwise it frees the metadata beyond the [reserved](Self::reserve)
+/// part, in O(peak number of pieces). `trim` does the same then; while anything is allocated, it frees the
+/// metadata behind that of the last piece.
 ///
 /// # What is guaranteed
 /// As for `General`: a request fails only when no hole of any block has `size + align - granule`
@@ -38,7 +38,7 @@ use crate::{
 /// size up to its capacity at any alignment.
 ///
 /// # Origin
-/// That of `General`; lists that span all blocks are found in `gpu-alloc`'s buddy allocator.
+/// That of `General`; `gpu-alloc`'s buddy allocator also has lists that span all blocks.
 ///
 /// ```
 /// use tenure_suballoc::{AllocError, BlockSuballocator, GeneralBlocks};
@@ -77,7 +77,7 @@ impl GeneralBlocks {
     /// rounded up to it, capacities down. A block holds up to 2³¹ granules.
     ///
     /// # Errors
-    /// [`BlockError::BadGranule`] when it is no power of two.
+    /// [`BlockError::BadGranule`] if it is not a power of two.
     pub fn new(granule: u64) -> Result<Self, BlockError> {
         let granule = Granule::new(granule)?;
         Ok(Self {
@@ -91,8 +91,8 @@ impl GeneralBlocks {
         })
     }
 
-    /// Allocates the metadata of `allocations` more and touches its pages, so that allocating takes no memory
-    /// later, neither from the heap nor from the operating system. It is kept when the set runs empty.
+    /// Allocates the metadata of `allocations` more and touches its pages, so that later allocations need no
+    /// memory, neither from the heap nor from the operating system. It is kept when the set runs empty.
     pub fn reserve(&mut self, allocations: usize) {
         let pieces = allocations.saturating_mul(2);
         self.ranges.slab.reserve(pieces);
@@ -101,9 +101,9 @@ impl GeneralBlocks {
 
     /// Prefetches the metadata of allocations that are about to be freed.
     ///
-    /// It changes nothing, whatever the handles are. Frees have their cache misses one after the other; here
-    /// the misses overlap. Worth it for some dozens of frees at a time, when many allocations live and the
-    /// freed ones are scattered: it costs 2 ns each, and saves most of a cache miss. O(handles).
+    /// It changes nothing, for any handles. Frees have their cache misses one after the other; here the misses
+    /// overlap. Useful for some dozens of frees at a time, if there are many live allocations and the freed ones
+    /// are scattered: it costs 2 ns each, and saves most of a cache miss. O(handles).
     ///
     /// ```
     /// use tenure_suballoc::{BlockSuballocator, GeneralBlocks};
@@ -129,15 +129,15 @@ impl GeneralBlocks {
         self.granule.size()
     }
 
-    /// Allocates at the beginning of a block that is empty, if there is one: any alignment will do.
+    /// Allocates at the beginning of an empty block, if there is one: this satisfies any alignment.
     #[cold]
     fn allocate_in_empty_block(&mut self, units: u32) -> Option<Placed> {
         let id = self.table.last_idle()?;
         self.ranges.allocate_in(self.anchors[id as usize], units)
     }
 
-    /// Drops the ranges of blocks that the table has removed and, if nothing is allocated in the other
-    /// blocks either, gives back metadata.
+    /// Drops the ranges of blocks that the table has removed and, if the other blocks are empty, too, frees
+    /// metadata.
     fn forget(&mut self, removed: &[BlockId]) {
         for id in removed {
             self.ranges.remove_range(self.anchors[id.index()]);
@@ -147,7 +147,7 @@ impl GeneralBlocks {
         }
     }
 
-    /// Gives back the memory of the pieces' metadata, if nothing is allocated.
+    /// Frees the memory of the pieces' metadata, if there are no allocations.
     fn give_back_metadata(&mut self) {
         if self.free_bytes() < self.capacity() || !self.ranges.has_grown(self.blocks().count(), self.kept) {
             return;
@@ -191,7 +191,7 @@ impl GeneralBlocks {
     }
 }
 
-/// What the caller of an allocator sees of a piece.
+/// The allocation of a piece, as returned to callers.
 #[inline(always)]
 fn allocation(granule: Granule, owner: Owner, Placed { slot, tag, extent }: Placed) -> BlockAllocation {
     BlockAllocation {

@@ -1,7 +1,7 @@
 //! A piece of a managed range.
 
-/// The null link. Slot 0 exists and looks like a piece in use, and its own links mean nothing: code may
-/// read and write the neighbour at the end of a range or of a list without checking that there is one.
+/// The null link. Slot 0 exists and looks like a piece in use, and its own links are unused: code may read and
+/// write the neighbour at the end of a range or of a list without a check.
 pub(super) const NIL: u32 = 0;
 
 /// The number of slots at the beginning that are never pieces: [`NIL`].
@@ -33,7 +33,7 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// A slot that is no piece.
+    /// A slot without a piece.
     pub(super) const fn blank(tag: u32) -> Self {
         Self { list_prev: NIL, list_next: NIL, offset: 0, size: 0, prev: NIL, next: NIL, tag, block: 0 }
     }

@@ -13,38 +13,36 @@ use crate::{
 
 /// Divides one range into allocations of any sizes: packs like best fit, in constant time.
 ///
-/// The one to take unless something special is known about the sizes or the order of frees. Its
-/// downside is 32 bytes of metadata per allocation and per hole, where a [`Ring`](crate::Ring) or
-/// [`Linear`](crate::Linear) needs none.
+/// The default choice, unless the sizes or the order of frees have a known pattern. Its downside is 32 bytes of
+/// metadata per allocation and per hole, where a [`Ring`](crate::Ring) or [`Linear`](crate::Linear) needs none.
 ///
-/// Sizes and alignments are rounded up to the granule: pick the smallest alignment that is asked
-/// for. A range holds up to 2³¹ granules (512 GiB at 256 B).
+/// Sizes and alignments are rounded up to the granule: choose the smallest requested alignment. A range has up to
+/// 2³¹ granules (512 GiB at 256 B).
 ///
 /// # Algorithm
 /// *Units.* Everything is counted in granules, in 32 bits.
 ///
-/// *Classes.* Each hole is in the list of its size class: exact below 256 granules, then 128 steps
-/// per power of two. Two levels of bits say which lists have something, so that "the first class at
-/// or above this size with a hole" is two bit scans.
+/// *Classes.* Each hole is in the list of its size class: exact below 256 granules, then 128 steps per power of
+/// two. Two levels of bits mark the non-empty lists, so that "the first class at or above this size with a hole"
+/// is two bit scans.
 ///
-/// *Search.* The head of the first class that may hold the request is looked at, then two more heads
-/// on the way to the first class that surely does, alignment padding included, then the head of
-/// that. With classes this narrow the first is nearly the best fit. Up to eight more holes are
-/// looked at when there is no sure class, or, instead of the two heads, when the padding might be
-/// more than 1/8 of the request.
+/// *Search.* The head of the first class that may contain a sufficient hole is tried, then two more heads on the
+/// way to the first class whose holes are all sufficient, including alignment padding, then the head of that.
+/// With classes this narrow the first is nearly the best fit. Up to eight more holes are tried if there is no
+/// such sure class, or, instead of the two heads, if the padding might be more than 1/8 of the request.
 ///
-/// *Split.* What an aligned allocation leaves before and behind it becomes a hole, unless it is at
-/// most 1/32 of the request: then the allocation takes it, because such slivers cost more time and
-/// metadata than they are worth. `Allocation::size` and `padding` say what was taken.
+/// *Split.* The bytes before and behind an aligned allocation become holes, unless they are at most 1/32 of the
+/// request: the allocation then takes them, because such slivers cost more time and metadata than they are worth.
+/// `Allocation::size` and `padding` include them.
 ///
-/// *Free.* A piece has links to its neighbours by address; those that are holes merge with it. The merged hole
-/// keeps the older hole's position in the list if the class is the same.
+/// *Free.* A piece has links to its neighbours by address; free neighbours merge with it. The merged hole keeps
+/// the older hole's position in the list if the class is the same.
 ///
 /// # Efficiency
-/// Allocating and freeing are O(1): at most a dozen holes looked at, at most two merges. 32 bytes for
-/// each piece, in use or free, and 4 for each class below the largest size (6 KiB for 64 MiB at
-/// 256 B). The slab of pieces grows when it is full, by an eighth; [`reserve`](Self::reserve) grows it
-/// beforehand, and [`trim`](Self::trim) gives memory back.
+/// Allocating and freeing are O(1): at most a dozen holes tried, at most two merges. 32 bytes for each piece, in
+/// use or free, and 4 for each class below the largest size (6 KiB for 64 MiB at 256 B). The slab of pieces grows
+/// when it is full, by an eighth; [`reserve`](Self::reserve) grows it beforehand, and [`trim`](Self::trim) frees
+/// memory.
 ///
 /// # What is guaranteed
 /// A request fails only when no hole has `size + align - granule` bytes, rounded up to a size class
@@ -80,12 +78,12 @@ pub struct General {
     owner: Owner,
 }
 
-/// Whether an allocation may get a little more than it asked for.
+/// Whether an allocation may get slightly more than its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// Up to 1/32 more, when that leaves no sliver behind.
     Loose,
-    /// Whole granules, no more.
+    /// Exactly the whole granules.
     Exact,
 }
 
@@ -93,8 +91,8 @@ impl General {
     /// Manages `0..capacity`, rounded down to whole granules of `granule` bytes.
     ///
     /// # Errors
-    /// [`BlockError`] when the granule is no power of two, or when the capacity is less than one
-    /// granule or more than 2³¹.
+    /// [`BlockError`] if the granule is not a power of two, or if the capacity is less than one granule or more
+    /// than 2³¹.
     pub fn new(capacity: u64, granule: u64) -> Result<Self, BlockError> {
         Self::with_fit(capacity, granule, Fit::Loose)
     }
@@ -117,12 +115,12 @@ impl General {
         self.ranges.slab.reserve(allocations.saturating_mul(2));
     }
 
-    /// Gives back metadata: all but the lists (a word for each size class) if nothing is allocated; otherwise
-    /// the nodes behind that of the last piece, because handles name slots, which cannot move. What was
-    /// [reserved](Self::reserve) is given back, too.
+    /// Frees metadata: all but the lists (a word for each size class) if nothing is allocated; otherwise only the
+    /// nodes behind that of the last piece, because handles name slots, which cannot move.
+    /// [Reserved](Self::reserve) metadata is freed, too.
     ///
-    /// So it gives back much after a program has freed its latest allocations, and little after it has freed
-    /// scattered ones. O(most pieces at once so far).
+    /// So it frees much after a program has freed its latest allocations, and little after it has freed scattered
+    /// ones. O(peak number of pieces).
     ///
     /// ```
     /// use tenure_suballoc::{General, Suballocator};
@@ -172,7 +170,7 @@ impl General {
     }
 }
 
-/// What the caller of an allocator sees of a piece.
+/// The allocation of a piece, as returned to callers.
 #[inline(always)]
 fn allocation(granule: Granule, owner: Owner, Placed { slot, tag, extent }: Placed) -> Allocation {
     Allocation {

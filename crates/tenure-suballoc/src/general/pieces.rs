@@ -7,8 +7,8 @@ use super::class::class;
 use super::node::{NIL, Node};
 use super::search::Found;
 
-/// All of a slab, borrowed once for a whole operation: the pointers of these slices stay in registers, while
-/// the compiler would reload those of the slab's vectors after every write.
+/// All of a slab, borrowed once for a whole operation: the pointers of these slices stay in registers, while the
+/// compiler would reload the pointers of the slab's vectors after every write.
 pub(super) struct Pieces<'a> {
     pub(super) nodes: &'a mut [Node],
     /// The first hole of each class, or [`NIL`].
@@ -55,7 +55,7 @@ impl Pieces<'_> {
         &mut self.nodes[slot as usize]
     }
 
-    /// Turns a vacant slot, of which there must be one, into a hole between two pieces, in no list.
+    /// Turns a vacant slot into a hole between two pieces, in no list. A vacant slot must exist.
     ///
     /// The fields are written in place: a node built on the stack is written field by field and then loaded
     /// in one wide read, which stalls because the stores cannot be forwarded to it.
@@ -120,8 +120,8 @@ impl Pieces<'_> {
         self.used.clear_if(next == NIL, class);
     }
 
-    /// Turns `padding + units` at the beginning of a hole into a piece in use, and the rest as well if
-    /// it is a sliver. A slot must be vacant. `FIRST` says that the hole is the first of its list.
+    /// Turns `padding + units` at the beginning of a hole into a piece in use, and the rest as well if it is a
+    /// sliver. A slot must be vacant. With `FIRST` the hole is the first of its list.
     ///
     /// The rest keeps the hole's slot, and its position in the list if the class is still the same.
     #[inline(always)]
@@ -160,7 +160,7 @@ impl Pieces<'_> {
         if FIRST { self.unlink_first(slot, class) } else { self.unlink(slot, class) }
     }
 
-    /// Makes one hole of a piece and its free neighbours, of which there is one at least.
+    /// Merges a piece and its free neighbours, at least one, into one hole.
     ///
     /// The case of two free neighbours is rare enough for a branch. Which of the two is free is random, so
     /// that a branch would be mispredicted half of the time: hence the selects. The hole keeps its slot, and

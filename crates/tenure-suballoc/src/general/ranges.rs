@@ -9,9 +9,9 @@ use super::slab::Slab;
 /// Units in a range at most: the sum of a size and an alignment mask must fit in 32 bits.
 pub(super) const MAX_UNITS: u32 = 1 << 31;
 
-/// An allocation also takes what would be left of its hole, if that is at most 1/32 of its own size: as a shift.
+/// An allocation also takes the rest of its hole, if that is at most 1/32 of its own size: as a shift.
 pub(super) const ABSORB: u32 = 5;
-/// The shift with which an allocation takes nothing beyond its request.
+/// The shift for allocations that take exactly their request.
 pub(super) const EXACT: u32 = 31;
 
 /// Holes by size class, and pieces by address, of ranges that never merge with one another.
@@ -45,7 +45,7 @@ impl Ranges {
         anchor
     }
 
-    /// Removes all ranges, each of which must be one hole, and gives back the memory of all nodes but `kept`.
+    /// Removes all ranges, and frees the memory of all nodes but `kept`. Each range must be one hole.
     pub(super) fn clear(&mut self, kept: usize) {
         self.slab.clear(kept);
         self.free_units = 0;
@@ -57,12 +57,12 @@ impl Ranges {
         self.free_units = 0;
     }
 
-    /// Gives back the memory of the nodes behind the last piece, but keeps that of `kept` nodes in all.
+    /// Frees the memory of the nodes behind the last piece, but keeps that of `kept` nodes in all.
     pub(super) fn trim(&mut self, kept: usize) {
         self.slab.trim(kept);
     }
 
-    /// Whether there is metadata that [`clear`](Self::clear) would give back, with this many ranges.
+    /// Whether there is metadata that [`clear`](Self::clear) would free, with this number of ranges.
     pub(super) fn has_grown(&self, ranges: usize, kept: usize) -> bool {
         self.slab.has_more_than(kept.max(2 * ranges))
     }
@@ -154,8 +154,8 @@ impl Ranges {
         pieces.link(low, padding);
     }
 
-    /// Allocates each hole among the `most` pieces behind the one in a slot, which is in use or an anchor, as one piece.
-    /// Notes each of them, and whether it was free. True when none is left.
+    /// Allocates each hole among the `most` pieces behind the one in a slot, which is in use or an anchor, as one
+    /// piece. Reports each of them, and whether it was free. True if no piece is left.
     pub(super) fn fill(&mut self, behind: u32, most: usize, mut note: impl FnMut(Placed, bool)) -> bool {
         let mut slot = self.slab.at(behind).next;
         for _ in 0..most {

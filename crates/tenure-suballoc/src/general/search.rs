@@ -14,7 +14,7 @@ const HEADS: u32 = 2;
 /// Padding of more than 1/8 of the request is worth a longer search: log₂ of that.
 const COSTLY_PADDING: u32 = 3;
 
-/// A hole is nearly exact when what it leaves is at most 1/32 of the request: log₂ of that.
+/// A hole is nearly exact if at most 1/32 of the request is left over: log₂ of that.
 const NEARLY_EXACT: u32 = 5;
 
 /// A hole, and the class in whose list it is. Two words, which are returned in registers.
@@ -63,9 +63,9 @@ impl Pieces<'_> {
 impl Ranges {
     /// Continues the search where the first hole does not fit.
     ///
-    /// It tries two more heads on the way to the first class that surely fits, whatever the hole's offset,
-    /// and then the head of that class. If there is no such class, it tries some more holes below it; it
-    /// tries these instead of the two heads if a hole of the sure class might waste much on padding.
+    /// It tries two more heads on the way to the first class that surely fits, for any offset of the hole, and
+    /// then the head of that class. If there is no such class, it tries some more holes below it; it tries these
+    /// instead of the two heads if a hole of the sure class might waste much on padding.
     #[inline(always)]
     pub(super) fn search_on(&self, first: Found, units: u32, align_mask: u32) -> Option<Found> {
         let dear = align_mask > units >> COSTLY_PADDING;
@@ -86,7 +86,7 @@ impl Ranges {
         }
     }
 
-    /// The heads of the next classes, each of which has the size, but perhaps not the alignment.
+    /// Searches the heads of the next classes. Each head has the size, but perhaps not the alignment.
     #[inline(always)]
     fn search_heads(&self, mut class: u32, sure: u32, units: u32, align_mask: u32) -> Found {
         for _ in 0..HEADS {

@@ -9,8 +9,7 @@ use super::node::{NIL, Node, SPECIAL};
 use super::pieces::Pieces;
 use super::search::Found;
 
-/// Nodes by slot number, and the lists of holes. A slot stays where it is for as long as its piece
-/// exists.
+/// Nodes by slot number, and the lists of holes. A piece keeps its slot.
 #[derive(Debug)]
 pub(super) struct Slab {
     nodes: Vec<Node>,
@@ -20,7 +19,7 @@ pub(super) struct Slab {
     used: ClassBits,
     /// First of the vacant slots, chained by `list_next`.
     vacant: u32,
-    /// The tag of a slot that has never been used: above those of slots that were given back.
+    /// The tag of never used slots: above the tags of freed slots.
     fresh_tag: u32,
 }
 
@@ -45,8 +44,8 @@ impl Slab {
         }
     }
 
-    /// Removes all pieces, none of which may be in use, and gives back the memory of all nodes but `kept`. New
-    /// tags begin above the old ones, so that no old handle becomes valid again.
+    /// Removes all pieces, and frees the memory of all nodes but `kept`. No piece may be in use. New tags begin
+    /// above the old ones, so that no old handle becomes valid again.
     pub(super) fn clear(&mut self, kept: usize) {
         let tags = self.nodes.iter().skip(SPECIAL as usize).map(|node| node.tag & !1);
         self.fresh_tag = tags.fold(self.fresh_tag, u32::max);
@@ -71,8 +70,8 @@ impl Slab {
         }
     }
 
-    /// Gives back the memory of vacant slots behind the last piece, but keeps that of `kept` nodes in all. The
-    /// vacant slots before it are used again from the lowest on, so that the next trim can give back more.
+    /// Frees the memory of vacant slots behind the last piece, but keeps that of `kept` nodes in all. The vacant
+    /// slots before it are reused from the lowest on, so that the next trim can free more.
     ///
     /// O(slots).
     pub(super) fn trim(&mut self, kept: usize) {
@@ -169,7 +168,7 @@ impl Slab {
         self.firsts[class as usize]
     }
 
-    /// How many classes there are.
+    /// The number of classes.
     pub(super) fn classes(&self) -> u32 {
         self.firsts.len() as u32
     }
@@ -188,12 +187,12 @@ impl Slab {
         self.nodes.len() as u32
     }
 
-    /// Whether there are more slots than this many pieces need, with the growth step on top.
+    /// Whether there are more slots than this number of pieces needs, with the growth step on top.
     pub(super) fn has_more_than(&self, pieces: usize) -> bool {
         self.nodes.len() >= SPECIAL as usize + pieces + AT_ONCE
     }
 
-    /// How many slots are vacant.
+    /// The number of vacant slots.
     pub(super) fn vacant(&self) -> u32 {
         let mut slot = self.vacant;
         let mut count = 0;

@@ -6,11 +6,11 @@ use tenure_core::device::DeviceError;
 use crate::error::unsupported;
 use crate::queue::Queues;
 
-/// What swap chains call. All functions are there.
+/// The functions of swap chains. All are loaded.
 pub(crate) struct Calls {
     pub(crate) surface: ash::khr::surface::Instance,
     pub(crate) swapchain: ash::khr::swapchain::Device,
-    /// The surface, where it goes with the last chain. Each chain has these calls.
+    /// The surface, if it is destroyed with the last chain. Each chain shares these calls.
     #[cfg(feature = "window")]
     pub(crate) owned: Option<super::surface::Surface>,
 }
@@ -59,13 +59,13 @@ impl Calls {
         })
     }
 
-    /// What the surface can be now.
+    /// The current capabilities of the surface.
     pub(crate) fn capabilities(
         &self,
         physical: vk::PhysicalDevice,
         surface: vk::SurfaceKHR,
     ) -> Result<vk::SurfaceCapabilitiesKHR, vk::Result> {
-        // SAFETY: the surface is the instance's and alive, says who made the swap chain.
+        // SAFETY: the surface is the instance's and alive, as the creator of the swap chain promises.
         unsafe { self.surface.get_physical_device_surface_capabilities(physical, surface) }
     }
 }

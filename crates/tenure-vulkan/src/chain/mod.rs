@@ -1,4 +1,4 @@
-//! A `VkSwapchainKHR` with what its presentations use.
+//! A `VkSwapchainKHR` with the objects of its presentations.
 
 mod calls;
 #[cfg(feature = "window")]
@@ -23,16 +23,16 @@ use crate::queue::{Queues, SLICE, nanoseconds};
 /// The most fences that a chain waits for: images are acquired again long before that, so the oldest fence is lost.
 const MOST_FENCES: usize = 64;
 
-/// What the presentations use.
+/// The objects of the presentations.
 #[derive(Default)]
 struct Presents {
-    /// What the presentation of each image waits for.
+    /// The semaphore that the presentation of each image waits for.
     rendered: Vec<vk::Semaphore>,
-    /// Those that may be signalled while nothing waits for them.
+    /// Semaphores that may be signalled while no submission waits for them.
     abandoned: Vec<vk::Semaphore>,
-    /// Of presentations that may not be over, the oldest first.
+    /// The fences of presentations that may be pending, the oldest first.
     fences: VecDeque<vk::Fence>,
-    /// A presentation had no fence, or one that was lost.
+    /// A presentation had no fence, or its fence was lost.
     is_unfenced: bool,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Chain {
     calls: Arc<Calls>,
     pub(crate) handle: vk::SwapchainKHR,
     presents: Mutex<Presents>,
-    /// No more presentations will come, and all are over.
+    /// No more presentations will be made, and all are complete.
     is_settled: AtomicBool,
 }
 
@@ -78,8 +78,8 @@ impl Chain {
         calls: &Arc<Calls>,
         info: &vk::SwapchainCreateInfoKHR<'_>,
     ) -> Result<Self, vk::Result> {
-        // SAFETY: `info` was made from what the surface has; the surface is alive, and used by nothing else
-        // now, says who made the swap chain.
+        // SAFETY: `info` is within the surface's capabilities; the surface is alive, and the creator of the swap
+        // chain promises that it is not in use elsewhere.
         let handle = unsafe { calls.swapchain.create_swapchain(info, None) }?;
         Ok(Self {
             queues: queues.clone(),
@@ -90,19 +90,19 @@ impl Chain {
         })
     }
 
-    /// What the presentation of an image waits for.
+    /// The semaphore that the presentation of an image waits for.
     pub(crate) fn rendered(&self, index: usize) -> vk::Semaphore {
         self.presents.lock().rendered.get(index).copied().unwrap_or_default()
     }
 
-    /// Gives the next image something of its own to wait for.
+    /// Adds the semaphore of the next image.
     pub(crate) fn add_rendered(&self) -> Result<(), DeviceError> {
         let semaphore = self.queues.take_semaphore()?;
         self.presents.lock().rendered.push(semaphore);
         Ok(())
     }
 
-    /// Gives an image something else to wait for; what it was before.
+    /// Replaces the semaphore that the presentation of an image waits for, and returns the old one.
     pub(crate) fn replace_rendered(&self, index: usize) -> Result<vk::Semaphore, DeviceError> {
         let fresh = self.queues.take_semaphore()?;
         let presents = &mut *self.presents.lock();
@@ -110,15 +110,15 @@ impl Chain {
         Ok(slot.map_or(fresh, |slot| core::mem::replace(slot, fresh)))
     }
 
-    /// The swap chain goes while the program has an image, whose recordings wait for `acquired` and signal what
-    /// presenting would wait for, or not: none of them is used again, and all are destroyed with the chain, when
-    /// those recordings are complete.
+    /// Abandons the semaphores: the swap chain is dropped while the program has an image, whose recordings may or
+    /// may not wait for `acquired` and signal the semaphore of its presentation. None is used again, and all are
+    /// destroyed with the chain, when those recordings are complete.
     pub(crate) fn abandon(&self, acquired: Option<vk::Semaphore>) {
         let Presents { rendered, abandoned, .. } = &mut *self.presents.lock();
         abandoned.extend(rendered.drain(..).chain(acquired));
     }
 
-    /// A presentation was made; the fence tells its end.
+    /// Notes a presentation; the fence is signalled at its end.
     pub(crate) fn note_present(&self, fence: Option<vk::Fence>) {
         self.is_settled.store(false, Ordering::Release);
         let mut presents = self.presents.lock();
@@ -144,7 +144,8 @@ impl Chain {
         Ok(!presents.is_unfenced)
     }
 
-    /// Waits until the fences of all presentations are signalled; false when one has none, or the time is over.
+    /// Waits until the fences of all presentations are signalled; false if one has no fence, or after the
+    /// timeout.
     pub(crate) fn wait_fences(&self, timeout: Duration) -> Result<bool, DeviceError> {
         let begun = Instant::now();
         loop {
@@ -164,7 +165,7 @@ impl Chain {
         }
     }
 
-    /// No more presentations will come, and all are over.
+    /// Notes that no more presentations will be made, and all are complete.
     pub(crate) fn settle(&self) {
         self.is_settled.store(true, Ordering::Release);
         let is_first_loss = self.presents.lock().lose_fences(&self.queues);
@@ -174,12 +175,13 @@ impl Chain {
     fn destroy(&mut self) {
         let presents = self.presents.get_mut();
         let is_first_loss = presents.lose_fences(&self.queues);
-        // Not used again: what nothing waits for is signalled, and so is what a layer dropped with its presentation.
+        // Destroyed instead of reused: a semaphore without a waiter is signalled, and so is one whose
+        // presentation a layer dropped.
         for semaphore in presents.rendered.drain(..).chain(presents.abandoned.drain(..)) {
             // SAFETY: the recordings that use it are complete: they had an image of the chain. So are its presentations.
             unsafe { self.queues.api.device.destroy_semaphore(semaphore, None) };
         }
-        // SAFETY: its images are gone, and its presentations are over.
+        // SAFETY: its images are destroyed, and its presentations are complete.
         unsafe { self.calls.swapchain.destroy_swapchain(self.handle, None) };
         log_lost_fences(is_first_loss);
     }

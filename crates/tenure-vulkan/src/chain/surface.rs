@@ -1,4 +1,4 @@
-//! Surfaces that live as long as what is presented to them.
+//! Surfaces that outlive their swap chains.
 
 use core::ffi::CStr;
 use std::sync::Arc;
@@ -13,14 +13,15 @@ use crate::error::unsupported;
 use crate::loaded::Loaded;
 use crate::queue::Queues;
 
-/// No call of the API makes a surface of such a window.
+/// The API has no call for surfaces of such windows.
 const NO_SUCH_WINDOW: DeviceError = unsupported("surfaces of windows of this kind");
 
 /// A surface, which keeps its window.
 pub(crate) struct Surface {
     handle: vk::SurfaceKHR,
     calls: ash::khr::surface::Instance,
-    /// Declared before the window: drivers may use the window system's connection until the instance is gone.
+    /// Declared before the window: drivers may use the window system's connection until the instance is
+    /// destroyed.
     _instance: Arc<Loaded>,
     _window: Box<dyn Send + Sync>,
 }
@@ -86,7 +87,7 @@ const fn creation(display: RawDisplayHandle) -> Option<&'static CStr> {
 
 impl Drop for Surface {
     fn drop(&mut self) {
-        // SAFETY: every chain of it keeps it, and so is gone.
+        // SAFETY: every chain of it keeps it alive, so all are destroyed.
         unsafe { self.calls.destroy_surface(self.handle, None) };
     }
 }

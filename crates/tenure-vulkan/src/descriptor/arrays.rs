@@ -14,7 +14,7 @@ use super::buffer::DescriptorBuffer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Array {
     pub(super) binding: u32,
-    /// What its descriptors may be: with more than one kind, they are mutable.
+    /// The possible kinds of its descriptors: with more than one kind, they are mutable.
     pub(super) kinds: &'static [BindingKind],
     pub(super) length: u32,
 }
@@ -32,14 +32,14 @@ impl Array {
         self.only_kind().map_or(vk::DescriptorType::MUTABLE_EXT, vk_type)
     }
 
-    /// What a mutable descriptor may be; nothing for others.
+    /// The possible types of a mutable descriptor; empty for others.
     fn types(&self) -> SmallVec<[vk::DescriptorType; RESOURCES.len()]> {
         let kinds = if self.only_kind().is_some() { &[] } else { self.kinds };
         kinds.iter().map(|kind| vk_type(*kind)).collect()
     }
 }
 
-/// What a heap that shaders see consists of.
+/// The arrays of a shader-visible heap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrays {
     kind: DescriptorKind,
@@ -58,12 +58,12 @@ impl Arrays {
         Self { kind, each, constants: each.min(most_constants), is_mutable, in_buffer: None }
     }
 
-    /// The same in a buffer, for those stages.
+    /// The same in a buffer, for these stages.
     pub(super) const fn in_buffer(self, stages: vk::ShaderStageFlags) -> Self {
         Self { in_buffer: Some(stages), ..self }
     }
 
-    /// What each binding, and the whole layout, is made with.
+    /// The flags of each binding, and of the whole layout.
     fn flags(&self) -> (vk::DescriptorBindingFlags, vk::DescriptorSetLayoutCreateFlags) {
         use vk::DescriptorBindingFlags as Binding;
         if self.in_buffer.is_some() {
@@ -78,7 +78,7 @@ impl Arrays {
         self.kind
     }
 
-    /// How many there are.
+    /// Their number.
     pub(super) fn count(&self) -> u32 {
         self.iter().count() as u32
     }
@@ -110,7 +110,7 @@ impl Arrays {
         self.iter().find(|array| array.kinds.contains(&kind))
     }
 
-    /// Calls `run` with the layout of such a heap.
+    /// Calls `run` with the create info of the layout of such a heap.
     pub(super) fn with_layout<T>(&self, run: impl FnOnce(&vk::DescriptorSetLayoutCreateInfo<'_>) -> T) -> T {
         let (of_binding, of_layout) = self.flags();
         let flags = [of_binding; RESOURCES.len()];
@@ -151,7 +151,7 @@ impl Arrays {
         })
     }
 
-    /// Calls `run` with what the descriptors of each array may be, where there are mutable ones.
+    /// Calls `run` with the possible types of the descriptors of each array, if any are mutable.
     fn with_types<T>(
         &self,
         run: impl FnOnce(Option<&mut vk::MutableDescriptorTypeCreateInfoEXT<'_>>) -> T,
@@ -173,11 +173,11 @@ pub(super) struct Indexed {
     pub(super) arrays: Arrays,
     pub(super) layout: vk::DescriptorSetLayout,
     pub(super) storage: Storage,
-    /// What was last written to each mutable descriptor, where it may be made null again.
+    /// The last kind written to each mutable descriptor, if it may be made null again.
     pub(super) kinds: LastKinds,
 }
 
-/// Where the descriptors are.
+/// The storage of the descriptors.
 pub(super) enum Storage {
     /// In one large set.
     Set {
@@ -191,7 +191,7 @@ pub(super) enum Storage {
 pub(super) struct LastKinds(Box<[AtomicU8]>);
 
 impl LastKinds {
-    /// Of nothing that was written so far.
+    /// The initial state: no descriptor is written.
     fn new(arrays: &Arrays, can_be_null: bool) -> Self {
         let mixed = arrays.iter().find(|array| can_be_null && array.only_kind().is_none());
         Self((0..mixed.map_or(0, |array| array.length)).map(|_| AtomicU8::new(0)).collect())
@@ -200,7 +200,7 @@ impl LastKinds {
     pub(super) fn note(&self, index: u32, kind: BindingKind) {
         let place = RESOURCES.iter().position(|known| *known == kind);
         if let (Some(last), Some(place)) = (self.0.get(index as usize), place) {
-            // Whoever clears it was told by whoever wrote it that it was written.
+            // Relaxed: the thread that clears it was synchronised with the writer by the caller.
             last.store(place as u8 + 1, Ordering::Relaxed);
         }
     }
@@ -232,7 +232,7 @@ impl Descriptors {
         });
         let layout = layout.map_err(|result| self.error("vkCreateDescriptorSetLayout", result))?;
         let storage = self.create_storage(&arrays, layout).inspect_err(|_| {
-            // SAFETY: it is new, and nothing was made with it.
+            // SAFETY: it is new, and not in use.
             unsafe { device.destroy_descriptor_set_layout(layout, None) };
         });
         let kinds = LastKinds::new(&arrays, self.limits.contract.null);
@@ -252,7 +252,7 @@ impl Descriptors {
         Ok(Storage::Set { pool, set: sets.first().copied().unwrap_or_default() })
     }
 
-    /// A pool with nothing but a set of each layout.
+    /// A pool with exactly one set of each layout.
     pub(super) fn create_sets(
         &self,
         pool: vk::DescriptorPoolCreateInfo<'_>,
@@ -264,10 +264,10 @@ impl Descriptors {
         let pool = unsafe { device.create_descriptor_pool(&info, None) };
         let pool = pool.map_err(|result| self.error("vkCreateDescriptorPool", result))?;
         let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(layouts);
-        // SAFETY: the pool is new and has room for just these, whose layouts are alive.
+        // SAFETY: the pool is new and has space for exactly these sets, whose layouts are alive.
         let sets = unsafe { device.allocate_descriptor_sets(&info) };
         let sets = sets.map_err(|result| {
-            // SAFETY: it is new, and nothing uses it.
+            // SAFETY: it is new, and not in use.
             unsafe { device.destroy_descriptor_pool(pool, None) };
             self.error("vkAllocateDescriptorSets", result)
         })?;
@@ -275,9 +275,9 @@ impl Descriptors {
     }
 }
 
-/// What a heap of views that shaders see holds: all in one array of mutable descriptors, or each kind in an
-/// array of its own, whose binding is its place here. A descriptor is at the same index in its array as in
-/// the heap.
+/// The content of a shader-visible heap of views: all in one array of mutable descriptors, or each kind in a
+/// separate array, whose binding is its index here. A descriptor is at the same index in its array as in the
+/// heap.
 pub(crate) const RESOURCES: [BindingKind; 6] = [
     BindingKind::Texture,
     BindingKind::StorageTexture,
@@ -291,10 +291,10 @@ pub(crate) const RESOURCES: [BindingKind; 6] = [
 pub(crate) const WITHOUT_CONSTANTS: [BindingKind; 5] =
     [RESOURCES[0], RESOURCES[1], RESOURCES[3], RESOURCES[4], RESOURCES[5]];
 
-/// What a heap of samplers holds.
+/// The content of a heap of samplers.
 pub(crate) const SAMPLERS: [BindingKind; 1] = [BindingKind::Sampler];
 
-/// The binding of a kind in a heap with an array for each; 0 for what is in sets alone.
+/// The binding of a kind in a heap with an array for each; 0 for kinds that only sets have.
 pub(crate) const fn heap_binding(kind: BindingKind) -> u32 {
     match kind {
         BindingKind::Texture
@@ -318,7 +318,7 @@ pub(crate) const fn heap_kind(kind: BindingKind) -> DescriptorKind {
     }
 }
 
-/// True for what has an array in a heap that shaders see.
+/// True for kinds with an array in shader-visible heaps.
 pub(crate) const fn is_in_heaps(kind: BindingKind) -> bool {
     !kind.is_for_sets_alone() && !matches!(kind, BindingKind::AccelerationStructure)
 }

@@ -27,7 +27,7 @@ pub(crate) struct DescriptorSizes {
 }
 
 impl DescriptorSizes {
-    /// `is_robust`: accesses of buffers are checked, for which some drivers need more.
+    /// `is_robust`: accesses of buffers are checked, which makes descriptors larger on some drivers.
     pub(super) fn new(found: &vk::PhysicalDeviceDescriptorBufferPropertiesEXT<'_>, is_robust: bool) -> Self {
         let either = |plain, robust| if is_robust { robust } else { plain };
         let size = |kind| match kind {
@@ -50,7 +50,7 @@ impl DescriptorSizes {
         Self { resources: RESOURCES.map(|kind| size(kind) as u64), sampler, space: SpaceLimits::new(found) }
     }
 
-    /// Of one of a kind that is in heaps.
+    /// The size of a descriptor of a kind that is in heaps.
     pub(super) fn of(&self, kind: BindingKind) -> u64 {
         let known = RESOURCES.iter().zip(self.resources).find(|(known, _)| **known == kind);
         known.map_or(self.sampler, |(_, size)| size)
@@ -66,8 +66,8 @@ impl DescriptorSizes {
     }
 }
 
-/// The stages that the device has. Mesa's lavapipe (25.0) writes outside of its tables when a layout for descriptor
-/// buffers names stages that there are none of, as `VK_SHADER_STAGE_ALL` does.
+/// The stages of the device. Mesa's lavapipe (25.0) writes outside of its tables if a layout for descriptor
+/// buffers names missing stages, as `VK_SHADER_STAGE_ALL` does.
 pub(crate) fn stages(has_extension: impl Fn(&CStr) -> bool) -> vk::ShaderStageFlags {
     use vk::ShaderStageFlags as Stage;
     let mesh = Stage::TASK_EXT | Stage::MESH_EXT;
@@ -85,7 +85,7 @@ pub(crate) fn stages(has_extension: impl Fn(&CStr) -> bool) -> vk::ShaderStageFl
     found.fold(Stage::ALL_GRAPHICS | Stage::COMPUTE, |stages, (more, _)| stages | more)
 }
 
-/// Where an array begins, and how far its descriptors are apart, in bytes.
+/// The start of an array, and the stride of its descriptors, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     binding: u32,
@@ -98,11 +98,11 @@ pub(super) struct DescriptorBuffer {
     pub(super) buffer: vk::Buffer,
     pub(super) memory: Arc<Memory>,
     pub(super) usage: vk::BufferUsageFlags,
-    /// Of byte 0, for the GPU.
+    /// The GPU address of byte 0.
     pub(super) address: vk::DeviceAddress,
     /// Bytes.
     pub(super) size: u64,
-    /// Of byte 0, for the CPU.
+    /// The CPU address of byte 0.
     mapped: Address,
     rows: SmallVec<[Row; RESOURCES.len()]>,
 }
@@ -148,7 +148,7 @@ impl DescriptorBuffer {
     /// Writes a descriptor.
     ///
     /// # Safety
-    /// What it names is alive, and no other code uses this element of the array.
+    /// The described resource is alive, and no other code uses this element of the array.
     pub(super) unsafe fn write(
         &self,
         descriptors: &Descriptors,
@@ -196,11 +196,11 @@ impl DescriptorBuffer {
             // Heaps hold none.
             (Value::Structure(_), _) => return,
         };
-        // SAFETY: the caller promises what is needed; what the data points to lives until the call returns.
+        // SAFETY: as the caller promises; the data and its pointers live until the call returns.
         unsafe { self.put(descriptors, (array, element), written.kind, data) };
     }
 
-    /// Makes descriptors null; there are none for samplers.
+    /// Makes descriptors null; samplers have no null descriptors.
     ///
     /// # Safety
     /// Null descriptors are enabled, and no other code uses these elements of the array, which may be of the kind.
@@ -240,15 +240,15 @@ impl DescriptorBuffer {
             return;
         }
         let info = vk::DescriptorGetInfoEXT { ty: vk_type(kind), data, ..Default::default() };
-        // SAFETY: the bytes are inside the buffer, which is mapped as long as it lives, and nobody else uses them,
-        // says the caller. They are as many as a descriptor of the kind has.
+        // SAFETY: the bytes are inside the buffer, which is mapped for its whole lifetime, and the caller
+        // promises that no other code uses them. Their number is the size of a descriptor of the kind.
         unsafe {
             let bytes = self.mapped.get().as_ptr().add(at as usize);
             functions.get_descriptor(&info, core::slice::from_raw_parts_mut(bytes, size as usize));
         }
     }
 
-    /// What a command buffer is told of it.
+    /// The binding info for command buffers.
     pub(super) fn binding(&self) -> vk::DescriptorBufferBindingInfoEXT<'static> {
         vk::DescriptorBufferBindingInfoEXT::default().address(self.address).usage(self.usage)
     }
@@ -264,8 +264,8 @@ impl DescriptorBuffer {
 }
 
 impl Descriptors {
-    /// A buffer in memory of its own, which the CPU writes and the GPU sees without flushes: near the GPU if there is
-    /// any that the CPU sees.
+    /// A buffer with dedicated memory, which the CPU writes and the GPU sees without flushes: device-local if any
+    /// such memory is host-visible.
     fn create_mapped(
         &self,
         size: u64,
@@ -342,7 +342,7 @@ impl SpaceLimits {
     }
 }
 
-/// Bytes of the descriptor buffers that there are.
+/// The total bytes of the live descriptor buffers.
 #[derive(Debug, Default)]
 pub(crate) struct DescriptorSpace(Mutex<Taken>);
 
@@ -356,7 +356,7 @@ impl DescriptorSpace {
     /// Counts a buffer that is to be created.
     ///
     /// # Errors
-    /// The limit that it would exceed. A heap that goes gives room back, so it is a shortage.
+    /// The limit that it would exceed. Destroying a heap frees space, so it is a shortage.
     pub(super) fn take(
         &self,
         kind: DescriptorKind,
@@ -389,7 +389,7 @@ impl DescriptorSpace {
         Ok(())
     }
 
-    /// A buffer is gone, or was not created.
+    /// Returns the bytes of a buffer that was destroyed, or not created.
     pub(super) fn give_back(&self, kind: DescriptorKind, size: u64) {
         let mut taken = self.0.lock();
         let own = match kind {

@@ -1,4 +1,4 @@
-//! Heaps of descriptors: those that shaders do not see, and those that they index.
+//! Heaps of descriptors: for the CPU only, and shader-visible ones, which shaders index.
 
 use core::fmt;
 use std::ffi::CString;
@@ -34,12 +34,12 @@ enum Content {
 /// [`Device::destroy_descriptor_heap`](tenure_core::device::Device::destroy_descriptor_heap).
 /// Dropping it without that leaks the API's objects.
 ///
-/// A heap that shaders do not see holds views, samplers and ranges of buffers. One that they see is
-/// one descriptor set, which may be updated after it was bound. With
-/// [mutable descriptors](crate::OptionalFeatures::MUTABLE_DESCRIPTORS) all views are in one array, else
-/// there is an array for each kind of them: a descriptor is at its index in the array of its kind.
-/// [`binding`](Self::binding) says which that is. Where a device indexes fewer uniform buffers than all
-/// else, constants are at the first [`constants`](Self::constants) indices only, in an array of their own.
+/// A heap that is not shader-visible holds views, samplers and ranges of buffers. A shader-visible one is one
+/// descriptor set, which may be updated after it was bound. With [mutable
+/// descriptors](crate::OptionalFeatures::MUTABLE_DESCRIPTORS) all views are in one array, otherwise there is an
+/// array for each kind: a descriptor is at its index in the array of its kind. [`binding`](Self::binding) returns
+/// the array. If a device indexes fewer uniform buffers than other descriptors, constants are at the first
+/// [`constants`](Self::constants) indices only, in a separate array.
 pub struct DescriptorHeap {
     owner: Arc<Descriptors>,
     kind: DescriptorKind,
@@ -70,7 +70,7 @@ impl Descriptors {
 }
 
 impl DescriptorHeap {
-    /// What it holds.
+    /// The kind of its descriptors.
     #[must_use]
     pub const fn kind(&self) -> DescriptorKind {
         self.kind
@@ -82,8 +82,8 @@ impl DescriptorHeap {
         self.count
     }
 
-    /// The set to bind; `None` when shaders do not see it, and where it is a [buffer](Self::raw_buffer). Do not
-    /// free or write it.
+    /// The set to bind; `None` if the heap is not shader-visible, or is a [buffer](Self::raw_buffer). Do not free
+    /// or write it.
     #[must_use]
     pub fn set(&self) -> Option<vk::DescriptorSet> {
         match self.indexed()?.storage {
@@ -92,8 +92,8 @@ impl DescriptorHeap {
         }
     }
 
-    /// The buffer that the descriptors are in, with [descriptor buffers](crate#descriptor-buffers); `None` without
-    /// them, and when shaders do not see it. Do not write it or destroy it.
+    /// The buffer that contains the descriptors, with [descriptor buffers](crate#descriptor-buffers); `None`
+    /// without them, and if the heap is not shader-visible. Do not write it or destroy it.
     #[must_use]
     pub fn raw_buffer(&self) -> Option<vk::Buffer> {
         self.descriptor_buffer().map(|buffer| buffer.buffer)
@@ -105,7 +105,7 @@ impl DescriptorHeap {
         self.descriptor_buffer().map(|buffer| buffer.size)
     }
 
-    /// Where the GPU finds it, and what it is for: for a program that binds it itself.
+    /// The address and usage of its buffer, for a program that binds it itself.
     #[must_use]
     pub fn buffer_binding(&self) -> Option<vk::DescriptorBufferBindingInfoEXT<'static>> {
         self.descriptor_buffer().map(DescriptorBuffer::binding)
@@ -118,27 +118,27 @@ impl DescriptorHeap {
         }
     }
 
-    /// The layout of the set, for pipelines; `None` when shaders do not see it. Do not destroy it.
-    /// Heaps of one kind and count have layouts that are defined alike.
+    /// The layout of the set, for pipelines; `None` if the heap is not shader-visible. Do not destroy it. Heaps
+    /// of one kind and count have identically defined layouts.
     #[must_use]
     pub fn layout(&self) -> Option<vk::DescriptorSetLayout> {
         self.indexed().map(|indexed| indexed.layout)
     }
 
-    /// The binding of the array in which shaders find descriptors of a kind; `None` for what is not in the
-    /// heap, and where shaders do not see it.
+    /// The binding of the array in which shaders find descriptors of a kind; `None` for kinds that are not in the
+    /// heap, and if it is not shader-visible.
     ///
     /// With [mutable descriptors](crate::OptionalFeatures::MUTABLE_DESCRIPTORS) that is 0 for all views, but 2
-    /// for constants where the heap has [fewer of them](Self::constants). Without them it is 0 for sampled images, 1 for
-    /// storage images, 2 for uniform buffers, 3 for storage buffers, 4 for uniform texel buffers and 5 for
-    /// storage texel buffers. Of samplers it is 0.
+    /// for constants if the heap has [fewer of them](Self::constants). Without them it is 0 for sampled images, 1
+    /// for storage images, 2 for uniform buffers, 3 for storage buffers, 4 for uniform texel buffers and 5 for
+    /// storage texel buffers. For samplers it is 0.
     #[must_use]
     pub fn binding(&self, kind: BindingKind) -> Option<u32> {
         self.indexed()?.arrays.of(kind).map(|array| array.binding)
     }
 
-    /// Descriptors of the API in all arrays of the heap; 0 where shaders do not see it. With mutable
-    /// descriptors they are as many as the heap has indices.
+    /// The number of API descriptors in all arrays of the heap; 0 if it is not shader-visible. With mutable
+    /// descriptors it is the number of indices.
     #[must_use]
     pub fn api_descriptors(&self) -> u64 {
         self.indexed().map_or(0, |indexed| indexed.arrays.total())
@@ -166,9 +166,9 @@ impl DescriptorHeap {
     /// ```
     ///
     /// # Errors
-    /// [`DeviceError::InvalidDesc`] for what is not SPIR-V in this machine's byte order, for a binding of the set
-    /// which no heap or this one does not have, for decoration groups, which nothing has written for years, and
-    /// where shaders do not see the heap. Then nothing was changed.
+    /// [`DeviceError::InvalidDesc`] if the words are not SPIR-V in this machine's byte order, for a binding of
+    /// the set that this heap or every heap lacks, for decoration groups, which no compiler has written for
+    /// years, and if the heap is not shader-visible. Nothing was changed then.
     pub fn renumber(&self, spirv: &mut [u32], set: u32) -> Result<(), DeviceError> {
         let hidden =
             DeviceError::invalid_desc("shader_visible", 0_u32, Allowed::Rule("a heap that shaders see"));
@@ -180,7 +180,7 @@ impl DescriptorHeap {
         })
     }
 
-    /// How many indices, from 0 on, shaders find constants at; 0 when they do not see it.
+    /// The number of indices, from 0 on, that may hold constants; 0 if the heap is not shader-visible.
     #[must_use]
     pub fn constants(&self) -> u32 {
         match (self.indexed(), self.kind) {
@@ -189,8 +189,8 @@ impl DescriptorHeap {
         }
     }
 
-    /// The view of a texture at an index of a heap that shaders do not see; for targets, too. It lives
-    /// until the index is cleared.
+    /// The view of a texture at an index of a heap that is not shader-visible, including target views. It stays
+    /// valid until the index is cleared.
     #[must_use]
     pub fn image_view(&self, index: u32) -> Option<vk::ImageView> {
         match self.slot(index)? {
@@ -250,7 +250,7 @@ impl DescriptorHeap {
         self.hidden(index).map(|slot| *slot.lock())
     }
 
-    /// What copies of a descriptor are made from.
+    /// The source of copies of a descriptor.
     pub(super) fn written(&self, descriptors: &Descriptors, index: u32) -> Result<Written, DeviceError> {
         descriptors.check_same(&self.owner)?;
         let found = self.slot(index).ok_or(self.not_hidden(index))?;
@@ -321,8 +321,8 @@ impl DescriptorHeap {
             match &indexed.storage {
                 Storage::Set { set, .. } => {
                     let target = WriteTarget { set: *set, binding: array.binding, element };
-                    // SAFETY: the set is alive and has an array of this kind, of which the index is a part;
-                    // by the contract no other code uses it there, and what is written is alive.
+                    // SAFETY: the set is alive and has an array of this kind, and the index is within it; by the
+                    // contract no other code uses it there, and the written resource is alive.
                     unsafe { writer.write(target, written) };
                 }
                 // SAFETY: the same of the buffer.
@@ -347,7 +347,7 @@ impl DescriptorHeap {
         indexed.arrays.of(kind).ok_or(DeviceError::invalid_value(CallRule::InSetsAlone, kind))
     }
 
-    /// Clears indices: destroys what was made there, or makes it null when `is_poisoned`.
+    /// Clears indices: destroys the objects made there, or makes the descriptors null if `is_poisoned`.
     pub(crate) fn clear(&self, first: u32, count: u32, is_poisoned: bool) {
         let end = first.saturating_add(count).min(self.count);
         match &self.content {
@@ -365,7 +365,7 @@ impl DescriptorHeap {
         }
     }
 
-    /// Makes descriptors of an array null: mutable ones as what they were written last.
+    /// Makes descriptors of an array null: mutable ones with the kind last written to them.
     fn make_null(&self, indexed: &Indexed, array: Array, [first, end]: [u32; 2]) {
         let write = |kind, element, count| {
             // SAFETY: null descriptors are enabled; set or buffer are alive, the indices are inside the array, whose
@@ -392,7 +392,7 @@ impl DescriptorHeap {
         let Indexed { layout, storage, .. } = *indexed;
         let device = &self.owner.api.device;
         match storage {
-            // SAFETY: the contract has the GPU done with it. The set goes with its pool.
+            // SAFETY: by the contract the GPU no longer uses it. The set is freed with its pool.
             Storage::Set { pool, .. } => unsafe { device.destroy_descriptor_pool(pool, None) },
             Storage::Buffer(buffer) => buffer.destroy(&self.owner),
         }
@@ -400,7 +400,7 @@ impl DescriptorHeap {
         unsafe { device.destroy_descriptor_set_layout(layout, None) };
     }
 
-    /// Checks that shaders may be told to look into it, for descriptors of that kind.
+    /// Checks that shaders may index it for descriptors of that kind.
     pub(crate) fn check_bound(&self, loaded: &Loaded, kind: DescriptorKind) -> Result<(), DeviceError> {
         loaded.check_same(&self.owner)?;
         if self.kind != kind || self.indexed().is_none() {

@@ -1,4 +1,4 @@
-//! What a device offers of descriptors.
+//! A device's limits and properties of descriptors.
 
 use ash::vk;
 use tenure_core::device::{Allowed, BindingKind, DescriptorKind, DescriptorLimits, DeviceError, SetBinding};
@@ -35,7 +35,7 @@ const GROUPS: [&[BindingKind]; 9] = [
     ],
 ];
 
-/// The contract's limits, and what else is looked up often.
+/// The contract's limits, and other values that are often needed.
 #[derive(Clone, Debug)]
 pub(crate) struct DescriptorTables {
     pub(crate) contract: DescriptorLimits,
@@ -45,7 +45,7 @@ pub(crate) struct DescriptorTables {
     is_mutable: bool,
     /// Bytes of descriptors, where heaps that shaders see are buffers.
     pub(super) sizes: Option<DescriptorSizes>,
-    /// The stages that see those.
+    /// The stages that see the descriptors in buffers.
     stages: vk::ShaderStageFlags,
     /// Bytes.
     pub(crate) constant_alignment: u64,
@@ -57,8 +57,8 @@ pub(crate) struct DescriptorTables {
 }
 
 impl DescriptorTables {
-    /// `indexing`: its limits where it is used, and whether uniform buffers are part of it. `structures`: how many
-    /// acceleration structures a stage and a set may have.
+    /// `indexing`: its limits if it is used, and whether it includes uniform buffers. `structures`: the maximum
+    /// number of acceleration structures of a stage and of a set.
     pub(crate) fn new(
         limits: &vk::PhysicalDeviceLimits,
         features: &vk::PhysicalDeviceFeatures,
@@ -99,9 +99,9 @@ impl DescriptorTables {
         }
     }
 
-    /// Heaps that shaders see are buffers, and there are no sets. `is_robust`: accesses of buffers are checked.
-    /// `stages`: those that the device has. Layouts for buffers are not updated after they are bound, so `limits` hold for
-    /// them.
+    /// Stores shader-visible heaps in buffers; there are no sets. `is_robust`: accesses of buffers are checked.
+    /// `stages`: the stages of the device. Layouts for buffers are not updated after they are bound, so `limits`
+    /// apply to them.
     pub(crate) fn use_buffers(
         &mut self,
         limits: &vk::PhysicalDeviceLimits,
@@ -127,7 +127,8 @@ impl DescriptorTables {
         let samplers = found.max_sampler_descriptor_buffer_range;
         let (alone, constants) = (most(resources, stride), self.visible_constants);
         let room = if self.is_mutable && constants < alone.min(contract.visible_resources) {
-            // Either they have an array of their own in the same buffer, or there is one array, no longer than theirs.
+            // Constants have either a separate array in the same buffer, or the one array, which is then at most
+            // as long.
             let own = u64::from(constants) * sizes.of(BindingKind::Constants);
             most(resources.saturating_sub(own), stride).max(constants)
         } else {
@@ -141,7 +142,7 @@ impl DescriptorTables {
         self.sizes = Some(sizes);
     }
 
-    /// What a heap of so many indices that shaders see consists of.
+    /// The arrays of a shader-visible heap of `count` indices.
     pub(super) fn arrays(&self, kind: DescriptorKind, count: u32) -> Arrays {
         let arrays = Arrays::new(kind, count, self.visible_constants, self.is_mutable);
         if self.sizes.is_some() { arrays.in_buffer(self.stages) } else { arrays }
@@ -180,7 +181,7 @@ impl DescriptorTables {
     }
 }
 
-/// The limits of layouts that are not updated after they are bound, as those of such that are.
+/// The limits of layouts that are not updated after bind, in the structure for layouts that are.
 fn plain(limits: &vk::PhysicalDeviceLimits) -> Indexing<'static> {
     Indexing {
         max_update_after_bind_descriptors_in_all_pools: u32::MAX,
@@ -203,14 +204,14 @@ fn plain(limits: &vk::PhysicalDeviceLimits) -> Indexing<'static> {
     }
 }
 
-/// What a heap may take of a limit: the rest is for a program's own sets beside it.
+/// The part of a limit that a heap may take: the rest is for a program's own sets beside it.
 const fn share(limit: u32) -> u32 {
     limit - limit / 8
 }
 
-/// What a heap of views has room for. Arrays of each type are of the same length, and count together with
-/// others. Of mutable descriptors each counts once, as what it is; beside them there may be an array of
-/// constants, where a device has much fewer.
+/// The maximum number of descriptors in a heap of views. Arrays of each type have the same length, and count
+/// together with others. Each mutable descriptor counts once, as its current kind; beside them there may be an
+/// array of constants, if a device has much fewer.
 fn most_resources(found: &Indexing<'_>, constants: u32, is_mutable: bool) -> u32 {
     let (images, texels, all) = if is_mutable { (1, 1, 1) } else { (2, 2, RESOURCES.len() as u32) };
     let most = [
@@ -283,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Of layouts that are not updated after they are bound.
+    /// Limits of layouts that are not updated after bind.
     fn plentiful() -> vk::PhysicalDeviceLimits {
         vk::PhysicalDeviceLimits {
             max_per_stage_resources: u32::MAX,
@@ -320,7 +321,7 @@ mod tests {
         DescriptorTables::new(&limits, &features, indexing, enabled, 16)
     }
 
-    /// A mutable descriptor counts once, whatever it may be.
+    /// A mutable descriptor counts once, for any kind.
     #[test]
     fn mutable_descriptors_have_all_the_room() {
         let of = |found: &Indexing<'_>, has_constants| {
@@ -356,7 +357,7 @@ mod tests {
         assert_eq!(tables.contract.visible_samplers, 600);
     }
 
-    /// Buffers have no more room than their range, whatever the driver could index.
+    /// The range of a buffer limits its descriptors, even if the driver can index more.
     #[test]
     fn buffers_end_with_their_range() {
         let found = vk::PhysicalDeviceDescriptorBufferPropertiesEXT {

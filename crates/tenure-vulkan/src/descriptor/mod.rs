@@ -23,7 +23,7 @@ use crate::loaded::{Loaded, part_of_device};
 use crate::resource::{Resource, Resources};
 use crate::structure::AccelerationStructure;
 
-/// A device whose descriptors are those of this module.
+/// A device with the descriptors of this module.
 pub(crate) trait Described:
     tenure_core::device::Device<
         Resource = Resource,

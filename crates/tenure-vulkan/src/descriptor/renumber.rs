@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tenure_core::device::{Allowed, DeviceError};
 
-// What is looked at, by the specification of SPIR-V.
+// The numbers of SPIR-V that are parsed, from its specification.
 const MAGIC: u32 = 0x0723_0203;
 const HEADER: usize = 5;
 const OP_FUNCTION: u32 = 54;
@@ -13,8 +13,8 @@ const OP_GROUP_DECORATE: u32 = 74;
 const BINDING: u32 = 33;
 const DESCRIPTOR_SET: u32 = 34;
 
-/// Replaces the binding of each variable of a descriptor set by what `replace` says; `None`: there is no such
-/// binding, which is an error. After an error nothing was changed.
+/// Replaces the binding of each variable of a descriptor set by the result of `replace`; `None` is an error:
+/// there is no such binding. After an error nothing was changed.
 pub(super) fn renumber(
     spirv: &mut [u32],
     set: u32,
@@ -85,7 +85,7 @@ mod tests {
         [4 << 16 | OP_DECORATE, id, decoration, value]
     }
 
-    /// A header, variables of sets with bindings, a function, and what looks like a decoration behind it.
+    /// A header, variables of sets with bindings, a function, and words behind it that look like a decoration.
     fn shader(variables: &[[u32; 3]]) -> Vec<u32> {
         let mut words = vec![MAGIC, 0x0001_0300, 0, 100, 0];
         for [id, set, binding] in variables {
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(words, expected, "a set that it does not use");
     }
 
-    /// Whatever the words are, nothing is changed with an error.
+    /// Errors leave any words unchanged.
     #[test]
     fn what_is_no_shader_is_refused() {
         let good = shader(&[[1, 0, 5], [2, 0, 6]]);

@@ -21,8 +21,8 @@ const LAST_BINDING: u32 = u16::MAX as u32;
 /// [`Device::destroy_set_layout`](tenure_core::device::Device::destroy_set_layout). Dropping it
 /// without that leaks the API's layout.
 ///
-/// All shader stages see the bindings, but input attachments only pixel (fragment) shaders. Of arrays, where the
-/// device has descriptor indexing, only what shaders use has to be there.
+/// All shader stages see the bindings, except input attachments, which only pixel (fragment) shaders see. If the
+/// device has descriptor indexing, only the used elements of arrays must be written.
 pub struct SetLayout {
     owner: Arc<Descriptors>,
     layout: vk::DescriptorSetLayout,
@@ -80,7 +80,7 @@ impl Descriptors {
         Ok(SetLayout { owner: self.clone(), layout, bindings: bindings.into(), is_ours: true })
     }
 
-    /// With descriptor buffers there are no sets: a pipeline uses the ones or the others.
+    /// With descriptor buffers there are no sets: a pipeline uses either one or the other.
     fn has_sets(&self) -> Result<(), DeviceError> {
         if self.limits.contract.sets { Ok(()) } else { Err(unsupported("descriptor sets")) }
     }
@@ -105,7 +105,7 @@ impl SetLayout {
         self.layout
     }
 
-    /// What sets of it hold.
+    /// The bindings of its sets.
     #[must_use]
     pub fn bindings(&self) -> &[SetBinding] {
         &self.bindings
@@ -121,7 +121,7 @@ impl SetLayout {
 
     pub(crate) fn destroy(self) {
         if self.is_ours {
-            // SAFETY: by the contract nothing uses it any more.
+            // SAFETY: by the contract it is no longer in use.
             unsafe { self.owner.api.device.destroy_descriptor_set_layout(self.layout, None) };
         }
     }
@@ -136,9 +136,9 @@ impl fmt::Debug for SetLayout {
 /// The most sets of a block.
 const MOST_SETS: u32 = 1 << 16;
 
-/// A descriptor pool with nothing but sets of one layout: a handle for
-/// [`Device::destroy_set_block`](tenure_core::device::Device::destroy_set_block). Dropping it without
-/// that leaks the pool.
+/// A descriptor pool with sets of one layout only: a handle for
+/// [`Device::destroy_set_block`](tenure_core::device::Device::destroy_set_block). Dropping it without that leaks
+/// the pool.
 pub struct SetBlock {
     owner: Arc<Descriptors>,
     pool: vk::DescriptorPool,
@@ -163,7 +163,7 @@ impl Descriptors {
     }
 }
 
-/// What a pool for so many sets has to hold.
+/// The descriptors that a pool for `sets` sets must hold.
 fn pool_sizes(bindings: &[SetBinding], sets: u32) -> Result<Vec<vk::DescriptorPoolSize>, DeviceError> {
     let mut sizes = Vec::new();
     for kind in BindingKind::ALL {
@@ -189,7 +189,7 @@ fn pool_sizes(bindings: &[SetBinding], sets: u32) -> Result<Vec<vk::DescriptorPo
 }
 
 impl SetBlock {
-    /// A set to bind; `None` beyond the last. Do not free or write it.
+    /// A set to bind; `None` past the end. Do not free or write it.
     #[must_use]
     pub fn set(&self, index: u32) -> Option<vk::DescriptorSet> {
         self.sets.get(usize::try_from(index).ok()?).copied()
@@ -207,7 +207,7 @@ impl SetBlock {
         self.pool
     }
 
-    /// What to write where, when the layout has such a descriptor there.
+    /// The descriptor to write, if the layout has a matching binding there.
     fn resolve(&self, write: &SetWrite<'_, impl Described>) -> Result<Written, DeviceError> {
         let binding = check::set_element(&self.bindings, write.binding, write.element)?;
         let written = self.owner.resolve(&write.source)?;
@@ -240,8 +240,8 @@ impl SetBlock {
         for write in writes {
             let written = self.resolve(write)?;
             let target = WriteTarget { set, binding: write.binding, element: write.element };
-            // SAFETY: the set is alive, and its layout has such a descriptor there; by the contract
-            // no other code uses the set, and what is written is alive.
+            // SAFETY: the set is alive, and its layout has such a descriptor there; by the contract no other code
+            // uses the set, and the written resource is alive.
             unsafe { writer.write(target, written) };
         }
         writer.finish();
@@ -255,8 +255,8 @@ impl SetBlock {
         };
         for SetBinding { binding, kind, count } in self.bindings.iter().copied() {
             let target = WriteTarget { set, binding, element: 0 };
-            // SAFETY: null descriptors are enabled; the set is alive, its layout has just these, and by
-            // the contract nothing uses them.
+            // SAFETY: null descriptors are enabled; the set is alive, its layout has exactly these, and by the
+            // contract they are not in use.
             unsafe { write_nulls(&self.owner, target, kind, count) };
         }
     }
@@ -286,8 +286,7 @@ pub(super) struct WriteTarget {
     pub(super) element: u32,
 }
 
-/// Collects descriptors and writes them, as soon as there is a batch of them. Dropped before it is
-/// finished it writes no more.
+/// Collects descriptors and writes them in batches. Dropping it before it is finished discards the pending ones.
 pub(super) struct Writer<'a> {
     descriptors: &'a Descriptors,
     batch: SmallVec<[(WriteTarget, Written); BATCH]>,
@@ -310,7 +309,7 @@ impl<'a> Writer<'a> {
         self.batch.push((target, written));
     }
 
-    /// Writes what is left.
+    /// Writes the pending rest.
     pub(super) fn finish(mut self) {
         self.flush();
     }
@@ -341,7 +340,7 @@ impl<'a> Writer<'a> {
             })
             .collect();
         if !writes.is_empty() {
-            // SAFETY: the caller of `write` promised what is needed of each.
+            // SAFETY: the caller of `write` promised the requirements of each.
             unsafe { self.descriptors.api.device.update_descriptor_sets(&writes, &[]) };
         }
         drop(writes);
@@ -357,8 +356,8 @@ fn to(target: WriteTarget, kind: BindingKind) -> vk::WriteDescriptorSet<'static>
         .descriptor_type(vk_type(kind))
 }
 
-/// Makes `count` descriptors from `target` on null descriptors; there are none for samplers, alone or
-/// combined, and input attachments.
+/// Makes `count` descriptors from `target` on null descriptors; samplers, alone or combined, and input
+/// attachments have none.
 ///
 /// # Safety
 /// Null descriptors are enabled. The set is alive, its layout has such descriptors there, and no

@@ -1,4 +1,4 @@
-//! Views and samplers: what descriptors are made from.
+//! Views and samplers: the sources of descriptors.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,14 +14,14 @@ use crate::error::{unsupported, unsupported_format};
 use crate::format::{aspects, to_vk_format};
 use crate::resource::{Resource, VkUsage};
 
-/// What a set is told about a descriptor.
+/// The value written to a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value {
     Bytes(vk::DescriptorBufferInfo),
     Texels(Texels),
     /// A view, or a sampler.
     Image(vk::DescriptorImageInfo),
-    /// What rays are traced through.
+    /// The acceleration structure.
     Structure(vk::AccelerationStructureKHR),
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Value {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Texels {
     pub(crate) view: vk::BufferView,
-    /// What is in view, for descriptors that are addresses.
+    /// The viewed bytes, for descriptors that are addresses.
     pub(crate) bytes: vk::DescriptorBufferInfo,
     pub(crate) format: vk::Format,
 }
@@ -41,12 +41,12 @@ pub(crate) struct Written {
     pub(crate) value: Value,
 }
 
-/// What an index holds.
+/// The content of an index.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Slot {
     #[default]
     Nothing,
-    /// What shaders see.
+    /// A shader-visible descriptor.
     Shader(Written),
     /// The view of a target.
     Target(vk::ImageView),
@@ -57,13 +57,13 @@ impl Slot {
         matches!(self, Self::Nothing)
     }
 
-    /// Destroys what was made for it. The GPU is done with it, says the caller.
+    /// Destroys its Vulkan objects. The caller promises that the GPU no longer uses them.
     pub(crate) fn destroy(self, descriptors: &Descriptors) {
         let device = &descriptors.api.device;
         match self {
             Self::Nothing | Self::Shader(Written { value: Value::Bytes(_) | Value::Structure(_), .. }) => {}
             Self::Shader(Written { value: Value::Texels(Texels { view, .. }), .. }) => {
-                // SAFETY: it is ours, and the caller made sure that nothing uses it.
+                // SAFETY: it is ours, and the caller made sure that it is not in use.
                 unsafe { device.destroy_buffer_view(view, None) };
             }
             Self::Shader(Written { value: Value::Image(info), .. })
@@ -84,7 +84,7 @@ impl Slot {
 }
 
 impl Descriptors {
-    /// What to write for a source.
+    /// The value to write for a source.
     pub(super) fn resolve(
         &self,
         source: &DescriptorSource<'_, impl Described>,
@@ -127,7 +127,7 @@ fn combine(texture: Written, sampler: Written) -> Result<Written, DeviceError> {
     }
 }
 
-/// How many there are: some drivers do not count themselves.
+/// The number of samplers: some drivers do not check it themselves.
 #[derive(Debug, Default)]
 pub(crate) struct SamplerCount(AtomicU32);
 
@@ -240,7 +240,7 @@ const fn needed_usage(kind: BindingKind) -> vk::BufferUsageFlags {
 }
 
 impl Descriptors {
-    /// Makes what a view of a buffer needs.
+    /// Creates the buffer view of a view, if it needs one.
     pub(super) fn create_buffer_view(
         &self,
         resource: &Resource,
@@ -260,7 +260,7 @@ impl Descriptors {
                 Allowed::Rule("a multiple of 4, and not 0"),
             ));
         }
-        // The format is checked first: of those that buffers do not have, elements mean nothing.
+        // The format is checked first: elements mean nothing in formats that buffers do not have.
         let format = match elements {
             Elements::Typed(format) => Some(self.texel_format(format, kind)?),
             Elements::Raw | Elements::Structured(_) => None,
@@ -281,7 +281,7 @@ impl Descriptors {
         has_address || self.api.descriptor_buffers.is_none()
     }
 
-    /// Checks a range of a buffer that shaders are to see, and says which buffer it is.
+    /// Checks a range of a buffer for a shader-visible descriptor, and returns the buffer.
     pub(super) fn check_bytes(
         &self,
         resource: &Resource,
@@ -359,7 +359,7 @@ pub(super) fn bytes(kind: BindingKind, buffer: vk::Buffer, offset: u64, range: u
     Written { kind, value: Value::Bytes(vk::DescriptorBufferInfo { buffer, offset, range }) }
 }
 
-/// The usage that the API's image and view need, and what the format has to be good for.
+/// The usage flags that the image and its view need, and the features that the format needs.
 const fn needed(access: TextureAccess, is_depth: bool) -> (vk::ImageUsageFlags, vk::FormatFeatureFlags) {
     match access {
         TextureAccess::Sampled => (vk::ImageUsageFlags::SAMPLED, vk::FormatFeatureFlags::SAMPLED_IMAGE),
@@ -379,7 +379,7 @@ const fn needed(access: TextureAccess, is_depth: bool) -> (vk::ImageUsageFlags, 
     }
 }
 
-/// What the API's view is for. A framebuffer takes the view of a target for an input attachment, too.
+/// The usage flags of the view. A framebuffer takes the view of a target for an input attachment, too.
 fn view_usage(info: &TextureInfo, access: TextureAccess) -> vk::ImageUsageFlags {
     let (usage, _) = needed(access, info.format.is_depth());
     let is_target = matches!(access, TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. });
@@ -409,7 +409,7 @@ impl Descriptors {
             base_array_layer: view.first_layer,
             layer_count: layers,
         };
-        // What other views of the image are for, this one's format need not allow.
+        // The format of this view need not support the usages of other views of the image.
         let mut usage = vk::ImageViewUsageCreateInfo::default().usage(view_usage(info, view.access));
         let create = vk::ImageViewCreateInfo::default()
             .image(image)
@@ -491,7 +491,7 @@ impl Descriptors {
         }
     }
 
-    /// The API's format, where the texture may be seen in it and it is good for the view.
+    /// The API format, if the texture may be viewed in it and it supports the view.
     fn view_format(
         &self,
         resource: &Resource,

@@ -38,7 +38,7 @@ pub struct Device {
     parts: Arc<Parts>,
 }
 
-/// The parts of a device. Each owns its state, and knows none that is after it here.
+/// The parts of a device. Each owns its state, and does not refer to later parts.
 struct Parts {
     manager_slot: ManagerSlot,
     loaded: Arc<Loaded>,
@@ -77,7 +77,7 @@ impl Device {
         &self.parts.descriptors
     }
 
-    /// The loader; `None` where a wrapped device came without.
+    /// The loader; `None` if a wrapped device was given without one.
     #[must_use]
     pub fn entry(&self) -> Option<&ash::Entry> {
         self.parts.loaded.api.entry.as_ref()
@@ -95,7 +95,7 @@ impl Device {
         self.parts.loaded.api.physical
     }
 
-    /// The device, to make with it what tenure does not: pipelines, views, samplers.
+    /// The device, for creating objects that tenure does not manage: pipelines, views, samplers.
     #[must_use]
     pub fn raw(&self) -> &ash::Device {
         &self.parts.loaded.api.device
@@ -113,72 +113,74 @@ impl Device {
         self.parts.loaded.api.version
     }
 
-    /// What tenure uses of what is optional: all of it is enabled. What the program enabled for itself is not
-    /// named here.
+    /// The optional features that tenure uses; all are enabled. Features that the program enabled for itself are
+    /// not included.
     #[must_use]
     pub fn optional_features(&self) -> OptionalFeatures {
         self.parts.loaded.api.enabled
     }
 
-    /// The device extensions that are enabled, on a wrapped device those of [`Raw::extensions`](crate::Raw::extensions).
+    /// The enabled device extensions; on a wrapped device, [`Raw::extensions`](crate::Raw::extensions).
     #[must_use]
     pub fn enabled_extensions(&self) -> &[CString] {
         &self.parts.loaded.api.extensions
     }
 
-    /// What is enabled of Vulkan 1.0's features.
+    /// The enabled features of Vulkan 1.0.
     pub fn enabled_features(&self) -> &vk::PhysicalDeviceFeatures {
         &self.parts.loaded.api.features
     }
 
-    /// A queue, to know it by; to submit to it there is [`with_queue`](Self::with_queue). `None` when
+    /// The handle of a queue, for identification; to submit to it use [`with_queue`](Self::with_queue). `None` if
     /// there is no such queue.
     #[must_use]
     pub fn queue(&self, queue: QueueId) -> Option<vk::Queue> {
         self.with_queue(queue, |queue| queue)
     }
 
-    /// The family of a queue; `None` when there is no such queue.
+    /// The family of a queue; `None` if there is no such queue.
     #[must_use]
     pub fn queue_family(&self, queue: QueueId) -> Option<u32> {
         self.parts.queues.list.get(queue.index()).map(|queue| queue.properties.family)
     }
 
-    /// The families of all queues, each once: what buffers are shared among. Those of the program's
-    /// [own queues](Self::own_queues), and on a wrapped device [others](crate::Raw::other_families) of its, are among them.
+    /// The families of all queues, each once: buffers are shared among them. They include the families of the
+    /// program's [own queues](Self::own_queues), and on a wrapped device its [other
+    /// families](crate::Raw::other_families).
     #[must_use]
     pub fn queue_families(&self) -> &[u32] {
         &self.parts.loaded.families
     }
 
-    /// The queues made for the program's own use ([`Options::own_queues`](crate::Options::own_queues)), by family in the order asked for, those of
-    /// families that tenure uses first. None on a wrapped device.
+    /// The queues made for the program's own use ([`Options::own_queues`](crate::Options::own_queues)), by family
+    /// in the order of the options, after tenure's own families. None on a wrapped device.
     ///
-    /// Tenure never submits to them. The program sees to it that one thread at a time uses each of them, and that its
-    /// work there and tenure's are in order: with semaphores, for which there is
-    /// [`ExternalSemaphore`](crate::ExternalSemaphore). What is submitted there is not counted: what it uses is kept
-    /// until it is done. Buffers are shared with the families of these queues; textures are handed over to them by the
-    /// program. `vkDeviceWaitIdle` uses all queues, also at the end of the device, which waits for what is submitted.
+    /// Tenure never submits to them. The program must use each of them from one thread at a time, and must order
+    /// its work there and tenure's: with semaphores, for which there is
+    /// [`ExternalSemaphore`](crate::ExternalSemaphore). Submissions there are not counted: the program must keep
+    /// their resources until they are complete. Buffers are shared with the families of these queues; the program
+    /// transfers textures to them itself. `vkDeviceWaitIdle` uses all queues, also when the device is dropped,
+    /// which waits for these submissions.
     #[must_use]
     pub fn own_queues(&self) -> &[OwnQueue] {
         &self.parts.queues.own
     }
 
-    /// Calls `run` with a queue while tenure does not use it. `None` when there is no such queue.
+    /// Calls `run` with a queue while tenure does not use it. `None` if there is no such queue.
     ///
-    /// For calls that submit nothing: `vkQueueWaitIdle`, labels for debuggers, presentation of images that
-    /// are not tenure's. What is submitted here is not counted, so that deferred release does not know of
-    /// it: submit with [`Gpu::submit_external`](tenure_core::Gpu::submit_external). `run` must not submit
-    /// through tenure, or it waits for itself.
+    /// For calls that submit nothing: `vkQueueWaitIdle`, labels for debuggers, presentation of images that are
+    /// not tenure's. Submissions made here are not counted, so deferred release does not know of them: submit
+    /// with [`Gpu::submit_external`](tenure_core::Gpu::submit_external). `run` must not submit through tenure,
+    /// because it would deadlock.
     ///
     /// `vkDeviceWaitIdle` uses all queues: call it inside `with_queue` of each of them, in the order of their numbers.
     pub fn with_queue<T>(&self, queue: QueueId, run: impl FnOnce(vk::Queue) -> T) -> Option<T> {
         self.parts.queues.list.get(queue.index()).map(|queue| queue.with(run))
     }
 
-    /// What a state means to a barrier on a queue of this device; `None` when there is no such
-    /// queue. States that the queue does not know have no stages. The layout is that of textures that
-    /// are no depth targets: see [`Resource::layout_in`].
+    /// The meaning of a state for a barrier on a queue of this device; `None` if there is no such queue. States
+    /// that the queue does not know have no stages. The layout is that of textures without depth: see
+    /// [`Resource::layout_in`].
     #[must_use]
     pub fn stage_access_layout(&self, queue: QueueId, state: State) -> Option<StateUse> {
         let stages = &self.parts.queues.list.get(queue.index())?.stages;
@@ -193,7 +195,7 @@ macro_rules! forwarded {
     )*};
 }
 
-/// As `forwarded`, of those that take a permit.
+/// As `forwarded`, for functions that take a permit.
 macro_rules! permitted {
     ($(fn $name:ident($this:ident $(, $argument:ident: $kind:ty)*) $(-> $answer:ty)? $call:block)*) => {$(
         fn $name(&$this, _: Permit<Self> $(, $argument: $kind)*) $(-> $answer)? $call

@@ -15,7 +15,7 @@ impl Device {
         if loaded.api.names.is_none() || loaded.alive().is_err() {
             return;
         }
-        // The API's strings end at the first zero, so none is let through.
+        // The API's strings end at the first zero, so zeros are removed.
         let bytes: Vec<u8> = name.bytes().filter(|byte| *byte != 0).collect();
         let Ok(name) = CString::new(bytes) else { return };
         match object {

@@ -1,4 +1,4 @@
-//! What the validation layers and the driver say.
+//! Messages of the validation layers and the driver.
 
 use core::ffi::{CStr, c_void};
 use core::fmt;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use ash::vk;
 
-/// How bad it is.
+/// The severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// For those who debug the layers.
+    /// For developers of the layers.
     Verbose,
     /// For information.
     Info,
@@ -31,7 +31,7 @@ impl Severity {
     }
 }
 
-/// What it is about.
+/// The subject of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MessageKind {
     /// Neither of the others.
@@ -55,15 +55,15 @@ impl MessageKind {
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// What it is about.
+    /// Its subject.
     pub kind: MessageKind,
     /// The name of the rule, such as `VUID-vkAllocateMemory-maxMemoryAllocationCount-04101`.
     pub id: String,
     /// The text.
     pub text: String,
-    /// The names of the objects it is about, where they have names.
+    /// The names of the objects concerned, if they have names.
     pub objects: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// Where messages go.
+/// The receiver of messages.
 #[derive(Clone)]
 pub struct MessageSink(Arc<dyn Fn(&Message) + Send + Sync>);
 
@@ -105,7 +105,7 @@ impl fmt::Debug for MessageSink {
     }
 }
 
-/// What a messenger is created with. `sink` must live, at its address, as long as the messenger.
+/// The create info of a messenger. `sink` must outlive the messenger at the same address.
 pub(crate) fn messenger_info(sink: &MessageSink) -> vk::DebugUtilsMessengerCreateInfoEXT<'_> {
     use vk::{DebugUtilsMessageSeverityFlagsEXT as Severities, DebugUtilsMessageTypeFlagsEXT as Kinds};
     vk::DebugUtilsMessengerCreateInfoEXT {
@@ -120,20 +120,20 @@ pub(crate) fn messenger_info(sink: &MessageSink) -> vk::DebugUtilsMessengerCreat
 /// The callback of the messenger.
 ///
 /// # Safety
-/// As Vulkan promises: `data` and what it points to are valid during the call, and `user` is what
-/// the messenger was created with.
+/// As Vulkan promises: `data` and its pointers are valid during the call, and `user` is the pointer given to the
+/// messenger.
 unsafe extern "system" fn receive(
     severity: vk::DebugUtilsMessageSeverityFlagsEXT,
     kinds: vk::DebugUtilsMessageTypeFlagsEXT,
     data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
     user: *mut c_void,
 ) -> vk::Bool32 {
-    // SAFETY: both are valid during the call, says the caller; the sink outlives its messenger.
+    // SAFETY: the caller promises that both are valid during the call; the sink outlives its messenger.
     let (data, sink) = unsafe { (data.as_ref(), user.cast::<MessageSink>().as_ref()) };
     if let (Some(data), Some(sink)) = (data, sink) {
         // SAFETY: the strings and the array of objects are valid during the call.
         let message = unsafe { read(severity, kinds, data) };
-        // A panic must not unwind into the driver; there is no caller to report it to.
+        // A panic must not unwind into the driver, and cannot be reported to a caller.
         let called = catch_unwind(AssertUnwindSafe(|| {
             let _swallowed = catch_unwind(AssertUnwindSafe(|| (sink.0)(&message)));
         }));
@@ -191,6 +191,6 @@ unsafe fn text(string: *const core::ffi::c_char) -> String {
     if string.is_null() {
         return String::new();
     }
-    // SAFETY: not null, so valid, says the caller.
+    // SAFETY: not null, so the caller promises that it is valid.
     unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }

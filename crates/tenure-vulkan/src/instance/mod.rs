@@ -15,7 +15,7 @@ use crate::features::{ApiVersion, OptionalFeatures};
 
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// Surfaces of the window systems, and what swap chains use of them where it is there.
+/// Surface extensions of the window systems, and related extensions for swap chains, used if available.
 const SURFACES: [&CStr; 11] = [
     ash::khr::xcb_surface::NAME,
     ash::khr::xlib_surface::NAME,
@@ -45,7 +45,7 @@ struct Messenger {
     handle: vk::DebugUtilsMessengerEXT,
 }
 
-/// An instance of our own. Destroyed when the last adapter and device of it are gone.
+/// An instance of our own. Destroyed with its last adapter and device.
 pub(crate) struct Instance {
     pub(crate) entry: ash::Entry,
     pub(crate) raw: ash::Instance,
@@ -55,11 +55,11 @@ pub(crate) struct Instance {
     /// The extensions that are enabled.
     extensions: Vec<CString>,
     messenger: Option<Messenger>,
-    /// Boxed: the messenger knows its address.
+    /// Boxed: the messenger has its address.
     sink: Box<MessageSink>,
 }
 
-/// What an instance is to be created with.
+/// The parameters of an instance to create.
 struct Plan {
     layers: Vec<CString>,
     extensions: Vec<CString>,
@@ -89,7 +89,7 @@ impl Instance {
         Ok(instance)
     }
 
-    /// The extension of the device by which presentations have fences, if the instance has what that needs.
+    /// The device extension for fences of presentations, if the instance has the extensions it needs.
     pub(crate) fn swapchain_maintenance(&self, is_offered: impl Fn(&CStr) -> bool) -> Option<&'static CStr> {
         let has = |name: &CStr| self.extensions.iter().any(|extension| extension.as_c_str() == name);
         let pairs = [
@@ -114,10 +114,10 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         if let Some(messenger) = self.messenger.take() {
-            // SAFETY: it is ours, and no other code has it.
+            // SAFETY: it is ours, and no other code uses it.
             unsafe { messenger.functions.destroy_debug_utils_messenger(messenger.handle, None) };
         }
-        // SAFETY: devices hold on to their instance, so all of them are gone.
+        // SAFETY: devices keep their instance alive, so all of them are destroyed.
         unsafe { self.raw.destroy_instance(None) };
     }
 }
@@ -215,7 +215,7 @@ impl Plan {
         let (layers, extensions) = (pointers(&self.layers), pointers(&self.extensions));
         let application =
             vk::ApplicationInfo::default().engine_name(c"tenure").api_version(version.to_packed());
-        // What is wrong with the instance itself is said before and after its messenger's life.
+        // Messages about the instance itself come before and after its messenger exists.
         let mut messenger = messenger_info(sink);
         let mut checks = vk::ValidationFeaturesEXT::default().enabled_validation_features(&self.checks);
         let mut info = vk::InstanceCreateInfo::default()
@@ -229,7 +229,7 @@ impl Plan {
         if self.debug_utils && !self.layers.is_empty() {
             info = info.push_next(&mut messenger);
         }
-        // SAFETY: all that `info` points to lives until the call returns, the sink even longer.
+        // SAFETY: all pointers in `info` are valid until the call returns, the sink even longer.
         unsafe { entry.create_instance(&info, None) }.map_err(CreateError::failed("vkCreateInstance"))
     }
 }

@@ -32,7 +32,7 @@ impl Validation {
     pub const OFF: Self = Self { enabled: false, synchronization: false, best_practices: false };
     /// The layer's own checks.
     pub const CORE: Self = Self { enabled: true, ..Self::OFF };
-    /// And those of synchronization.
+    /// Core and synchronization validation.
     pub const SYNCHRONIZATION: Self = Self { synchronization: true, ..Self::CORE };
 }
 
@@ -49,28 +49,29 @@ impl Validation {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What to use where it is there. *Default*: all.
+    /// The features to use if available. *Default*: all.
     pub optional: OptionalFeatures,
     /// *Default*: [`Validation::OFF`]. Wrapped instances are as their owner made them.
     pub validation: Validation,
-    /// Where messages of the layers and the driver go. *Default*: events of the `tracing` crate.
-    /// Not used with wrapped instances.
+    /// The receiver of messages of the layers and the driver. *Default*: events of the `tracing` crate. Not used
+    /// with wrapped instances.
     pub sink: Option<MessageSink>,
-    /// The most queues to use, one of each kind at most: 1 for graphics alone. *Default*: 8.
+    /// The maximum number of queues, one of each kind at most: 1 for graphics only. *Default*: 8.
     pub max_queues: usize,
     /// Queues to make for the program's own use, each family once. *Default*: none. Not used with wrapped devices.
     pub own_queues: Vec<OwnQueues>,
     /// The newest version of Vulkan to use. *Default*: 1.3.
     pub api_version: ApiVersion,
-    /// Features of Vulkan 1.0 to enable where they are there, beyond what tenure needs.
-    /// *Default*: those that drawing commonly uses (compressed textures, cube arrays, anisotropy,
-    /// indirect draws). Not used with wrapped devices.
+    /// Features of Vulkan 1.0 to enable if available, beyond tenure's requirements. *Default*: the features that
+    /// renderers commonly use (compressed textures, cube arrays, anisotropy, indirect draws). Not used with
+    /// wrapped devices.
     pub features: vk::PhysicalDeviceFeatures,
     /// Extensions of the instance to enable, which must be there. Not used with wrapped instances.
     pub instance_extensions: Vec<CString>,
     /// Extensions of the device to enable, which must be there. Not used with wrapped devices.
     pub device_extensions: Vec<CString>,
-    /// Enable what a [`Swapchain`](crate::Swapchain) needs. *Default*: off. Not used with wrapped devices.
+    /// Enables the extensions that a [`Swapchain`](crate::Swapchain) needs. *Default*: off. Not used with wrapped
+    /// devices.
     pub presentation: bool,
     /// Make the heaps that shaders index buffers instead of descriptor sets, where the device can. *Default*: off.
     pub descriptor_buffers: bool,
@@ -123,7 +124,7 @@ impl Options {
         Self { sink: Some(MessageSink::new(sink)), ..self }
     }
 
-    /// Uses at most so many queues; at least one.
+    /// Limits the number of queues; at least one is used.
     #[must_use]
     pub fn max_queues(self, max_queues: usize) -> Self {
         Self { max_queues, ..self }
@@ -143,8 +144,8 @@ impl Options {
         Self { api_version, ..self }
     }
 
-    /// Enables what a [`Swapchain`](crate::Swapchain) needs: of the instance `VK_KHR_surface` and the
-    /// extensions for surfaces of all window systems that are there, of the device `VK_KHR_swapchain`.
+    /// Enables the extensions that a [`Swapchain`](crate::Swapchain) needs: the instance's `VK_KHR_surface` and
+    /// the surface extensions of all available window systems, and the device's `VK_KHR_swapchain`.
     #[must_use]
     pub fn presentation(self, presentation: bool) -> Self {
         Self { presentation, ..self }
@@ -152,14 +153,14 @@ impl Options {
 
     /// Makes the heaps that shaders index buffers instead of descriptor sets, where the device has
     /// [`OptionalFeatures::DESCRIPTOR_BUFFERS`]: see
-    /// [descriptor buffers](crate#descriptor-buffers). A pipeline uses the one or the other: then the device has
+    /// [descriptor buffers](crate#descriptor-buffers). A pipeline uses either these or sets: then the device has
     /// no [sets](tenure_core::device::DescriptorLimits::sets).
     #[must_use]
     pub fn descriptor_buffers(self, descriptor_buffers: bool) -> Self {
         Self { descriptor_buffers, ..self }
     }
 
-    /// What may be used of what a device has.
+    /// The allowed optional features.
     pub(crate) fn usable(&self) -> OptionalFeatures {
         let buffers = OptionalFeatures::DESCRIPTOR_BUFFERS;
         if self.descriptor_buffers { self.optional } else { self.optional.difference(buffers) }

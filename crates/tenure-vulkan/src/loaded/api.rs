@@ -8,8 +8,8 @@ use ash::vk;
 use crate::error::CreateError;
 use crate::features::{ApiVersion, OptionalFeatures, Portability};
 
-/// Functions that are called by pointer, by what has to be enabled for them. Each is found by the first of its names that
-/// the device knows: the core's and the extension's.
+/// Functions that are called by pointer, by the feature that they need. Each is found by the first of its names
+/// that the device has: the core's and the extension's.
 macro_rules! calls {
     ($(
         $(#[$attribute:meta])*
@@ -51,7 +51,7 @@ calls! {
         barrier: PFN_vkCmdPipelineBarrier2 = c"vkCmdPipelineBarrier2" or c"vkCmdPipelineBarrier2KHR";
     }
 
-    /// The functions that ask for requirements without an object.
+    /// The functions for querying requirements without an object.
     RequirementCalls, MAINTENANCE4 {
         buffer: PFN_vkGetDeviceBufferMemoryRequirements =
             c"vkGetDeviceBufferMemoryRequirements" or c"vkGetDeviceBufferMemoryRequirementsKHR";
@@ -59,7 +59,7 @@ calls! {
             c"vkGetDeviceImageMemoryRequirements" or c"vkGetDeviceImageMemoryRequirementsKHR";
     }
 
-    /// The function that asks for addresses of buffers.
+    /// The function for querying addresses of buffers.
     AddressCalls, BUFFER_DEVICE_ADDRESS {
         get: PFN_vkGetBufferDeviceAddress = c"vkGetBufferDeviceAddress" or c"vkGetBufferDeviceAddressKHR";
     }
@@ -69,13 +69,13 @@ calls! {
         set: PFN_vkSetDeviceMemoryPriorityEXT = c"vkSetDeviceMemoryPriorityEXT";
     }
 
-    /// The functions by which the CPU writes images.
+    /// The functions for writing images by the CPU.
     HostImageCalls, HOST_IMAGE_COPY {
         copy: PFN_vkCopyMemoryToImageEXT = c"vkCopyMemoryToImage" or c"vkCopyMemoryToImageEXT";
         transition: PFN_vkTransitionImageLayoutEXT = c"vkTransitionImageLayout" or c"vkTransitionImageLayoutEXT";
     }
 
-    /// The function that asks about the program's memory.
+    /// The function for querying properties of the program's memory.
     HostPointerCalls, EXTERNAL_MEMORY_HOST {
         properties: PFN_vkGetMemoryHostPointerPropertiesEXT = c"vkGetMemoryHostPointerPropertiesEXT";
     }
@@ -96,7 +96,7 @@ calls! {
     }
 }
 
-/// Functions of Vulkan 1.1 that are called whatever is enabled: `ash` ends the program where they are called and missing.
+/// Functions of Vulkan 1.1 that are always called: `ash` aborts the program if a missing one is called.
 const CORE: &[&CStr] = &[
     c"vkGetBufferMemoryRequirements2",
     c"vkGetImageMemoryRequirements2",
@@ -104,7 +104,7 @@ const CORE: &[&CStr] = &[
     c"vkGetDescriptorSetLayoutSupport",
 ];
 
-/// Functions that are called through `ash`, by what has to be enabled for them.
+/// Functions that are called through `ash`, by the feature that they need.
 const CALLED: [(OptionalFeatures, &[&CStr]); 4] = [
     (OptionalFeatures::empty(), CORE),
     (OptionalFeatures::DEBUG_NAMES, &[c"vkSetDebugUtilsObjectNameEXT"]),
@@ -129,16 +129,16 @@ const CALLED: [(OptionalFeatures, &[&CStr]); 4] = [
     ),
 ];
 
-/// A device and what is used of it. Functions that are `None` are not used.
+/// A device with its functions and features. Functions that are `None` are not used.
 pub(crate) struct Api {
     pub(crate) entry: Option<ash::Entry>,
     pub(crate) instance: ash::Instance,
     pub(crate) physical: vk::PhysicalDevice,
     pub(crate) device: ash::Device,
     pub(crate) version: ApiVersion,
-    /// What is used.
+    /// The features in use.
     pub(crate) enabled: OptionalFeatures,
-    /// What is enabled of Vulkan 1.0's features.
+    /// The enabled features of Vulkan 1.0.
     pub(crate) features: vk::PhysicalDeviceFeatures,
     /// The device extensions that are enabled.
     pub(crate) extensions: Vec<CString>,
@@ -159,7 +159,7 @@ pub(crate) struct Api {
     pub(crate) host_images: Option<HostImageCalls>,
 }
 
-/// What an [`Api`] is made from: everything but the functions.
+/// The parts of an [`Api`] without the functions.
 pub(crate) struct Handles {
     pub(crate) entry: Option<ash::Entry>,
     pub(crate) instance: ash::Instance,
@@ -169,7 +169,7 @@ pub(crate) struct Handles {
     pub(crate) enabled: OptionalFeatures,
     pub(crate) features: vk::PhysicalDeviceFeatures,
     pub(crate) extensions: Vec<CString>,
-    /// What is enabled of descriptor indexing.
+    /// The enabled features of descriptor indexing.
     pub(crate) indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
     pub(crate) portability: Portability,
     /// Families of queues that are not tenure's, but use its buffers.
@@ -177,7 +177,7 @@ pub(crate) struct Handles {
 }
 
 impl Api {
-    /// Finds the functions of what is enabled.
+    /// Loads the functions of the enabled features.
     pub(crate) fn new(handles: Handles) -> Result<Self, CreateError> {
         for (_, names) in CALLED.iter().filter(|(feature, _)| handles.enabled.contains(*feature)) {
             names.iter().try_for_each(|name| handles.function(&[name]).map(drop))?;
@@ -231,7 +231,7 @@ impl Api {
 }
 
 impl Handles {
-    /// The first of the names by which the device has a function.
+    /// The first function that the device has among the names.
     fn function(&self, names: &[&'static CStr]) -> Result<unsafe extern "system" fn(), CreateError> {
         let find = |name: &&'static CStr| {
             // SAFETY: the device is one of the instance's; the name is a valid string.

@@ -1,4 +1,4 @@
-//! The loaded device: its handles, functions and properties, whether it is lost, and its end.
+//! The loaded device: its handles, functions and properties, its loss, and its destruction.
 
 mod api;
 mod tables;
@@ -19,7 +19,7 @@ pub(crate) use self::tables::{Facts, TILE, Tables, power_of_two};
 use crate::error::meaning;
 use crate::instance::Instance;
 
-/// A part of the backend derefs to the device that it is of.
+/// Lets a part of the backend deref to its device.
 macro_rules! part_of_device {
     ($part:ident) => {
         impl core::ops::Deref for $part {
@@ -36,21 +36,21 @@ pub(crate) use part_of_device;
 
 /// The owner of the device, which destroys it.
 pub(crate) enum Owner {
-    /// tenure: it made it, on an instance of its own.
+    /// tenure: it created the device, on an instance of its own.
     Tenure(Arc<Instance>),
     /// The program that made it.
     Caller,
 }
 
-/// A device as all parts of the backend share it. Each part and each object holds it, so it lives until the last of
-/// them is gone.
+/// A device as all parts of the backend share it. Each part and each object holds a reference, so it is destroyed
+/// with the last of them.
 pub(crate) struct Loaded {
     pub(crate) api: Api,
     pub(crate) tables: Tables,
     /// The families of all queues that use buffers of tenure's, each once: they share all buffers.
     pub(crate) families: Vec<u32>,
     lost: OnceLock<String>,
-    /// The GPU did not finish in time: nothing is destroyed.
+    /// The GPU did not finish in time: no object is destroyed.
     is_abandoned: AtomicBool,
     owner: Owner,
 }
@@ -71,12 +71,12 @@ impl Loaded {
         }
     }
 
-    /// What a call's failure means. A loss is remembered.
+    /// Converts a call's failure. A loss is recorded.
     pub(crate) fn error(&self, call: &'static str, result: vk::Result) -> DeviceError {
         self.error_of(call, result, None)
     }
 
-    /// As [`error`](Self::error), of a call that asks for memory: its size and type.
+    /// As [`error`](Self::error), for a call that allocates memory, with its size and type.
     pub(crate) fn error_of(
         &self,
         call: &'static str,
@@ -88,18 +88,18 @@ impl Loaded {
             .unwrap_or_else(|| self.lose(format!("{call} returned {result:?}")))
     }
 
-    /// `Err` for what a call of a function by its pointer returned, other than success.
+    /// Converts the result of a function called by pointer; success is `Ok`.
     pub(crate) fn check(&self, call: &'static str, result: vk::Result) -> Result<(), DeviceError> {
         result.result().map_err(|result| self.error(call, result))
     }
 
-    /// Remembers that the device is lost. The first reason stays: it is the cause, the others follow from it.
+    /// Records that the device is lost. The first reason stays: it is the cause of the later ones.
     pub(crate) fn lose(&self, reason: String) -> DeviceError {
         let reason = self.lost.get_or_init(|| reason);
         DeviceError::Lost { reason: reason.clone() }
     }
 
-    /// Handles mean nothing to other devices.
+    /// Checks the owner, because handles are invalid on other devices.
     pub(crate) fn check_same(&self, other: &Self) -> Result<(), DeviceError> {
         match core::ptr::eq(self, other) {
             true => Ok(()),
@@ -122,17 +122,17 @@ impl Loaded {
     pub(crate) fn name<T: vk::Handle>(&self, handle: T, name: &CString) {
         let Some(functions) = &self.api.names else { return };
         let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(handle).object_name(name);
-        // SAFETY: the object is alive and of this device. A name that is refused is no loss.
+        // SAFETY: the object is alive and of this device. A refused name has no consequences.
         let _refused = unsafe { functions.set_debug_utils_object_name(&info) };
     }
 
-    /// Waits for what the program submitted itself, which has no serial; false when the driver cannot. On a device of
-    /// its own the program waits for that.
+    /// Waits for the program's own submissions, which have no serial; false if the driver fails. On a wrapped
+    /// device the program must wait for them.
     pub(crate) fn wait_idle(&self) -> bool {
         if matches!(self.owner, Owner::Caller) || self.lost.get().is_some() {
             return true;
         }
-        // SAFETY: no other code uses the queues: what uses them holds the device's queues, which end with this call.
+        // SAFETY: no other code uses the queues: their users hold the device's queues, which end with this call.
         let waited = unsafe { self.api.device.device_wait_idle() };
         matches!(waited, Ok(()) | Err(vk::Result::ERROR_DEVICE_LOST))
     }
@@ -155,7 +155,7 @@ impl Drop for Loaded {
             std::mem::forget(instance.clone());
             return;
         }
-        // SAFETY: all parts and objects of the device hold this, so they are gone; nothing runs.
+        // SAFETY: all parts and objects of the device hold this, so they are dropped; the GPU is idle.
         unsafe { self.api.device.destroy_device(None) };
     }
 }

@@ -1,4 +1,4 @@
-//! What a device is, in the contract's words.
+//! A device's properties in the contract's terms.
 
 use ash::vk;
 use tenure_core::device::{
@@ -15,14 +15,14 @@ const LARGEST_PADDING: u64 = 1 << 10;
 /// Bytes of a tile: the standard sparse block.
 pub(crate) const TILE: u64 = 64 << 10;
 
-/// What Vulkan says about a device.
+/// A device's properties as Vulkan reports them.
 pub(crate) struct Facts<'a> {
     pub(crate) properties: &'a vk::PhysicalDeviceProperties,
     pub(crate) descriptors: DescriptorLimits,
     pub(crate) memory: &'a vk::PhysicalDeviceMemoryProperties,
     /// Bytes; `maxMemoryAllocationSize`.
     pub(crate) max_allocation: u64,
-    /// Bytes; `maxBufferSize`, where the device says.
+    /// Bytes; `maxBufferSize`, if the device reports it.
     pub(crate) max_buffer: Option<u64>,
     pub(crate) queues: Vec<QueueProperties>,
     pub(crate) queries: QueryLimits,
@@ -30,7 +30,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) enabled: OptionalFeatures,
 }
 
-/// The contract's properties, and what else is looked up often.
+/// The contract's properties, and other values that are often needed.
 #[derive(Debug)]
 pub(crate) struct Tables {
     pub(crate) properties: Properties,
@@ -125,7 +125,7 @@ fn features(
     features
 }
 
-/// Who decides what stays in the memory of the device.
+/// The control over residency in the device's memory.
 const fn residency(enabled: OptionalFeatures) -> Residency {
     if enabled.contains(OptionalFeatures::PAGEABLE_MEMORY) { Residency::Priorities } else { Residency::None }
 }
@@ -145,7 +145,7 @@ impl Tables {
         let heap_alignment = padding.max(atom).max(256);
         let shader_alignment =
             limits.min_storage_buffer_offset_alignment.max(limits.min_texel_buffer_offset_alignment);
-        // What is best for copies is advice; where it goes too far it is not taken.
+        // The driver's optimal copy alignments are advice; excessive values are clamped.
         let advised = |value: u64, least: u64| power_of_two(value).clamp(least, 512);
         let name = properties.device_name_as_c_str().unwrap_or_default().to_string_lossy();
         let is_shared = [vk::PhysicalDeviceType::INTEGRATED_GPU, vk::PhysicalDeviceType::CPU];
@@ -266,7 +266,7 @@ mod tests {
         })
     }
 
-    /// Reserved resources leave what touches unmapped tiles undefined, unless the device says otherwise.
+    /// Reserved resources leave accesses to unmapped tiles undefined, unless the device reports otherwise.
     #[test]
     fn unmapped_tiles_are_defined_where_the_device_is_strict() {
         for (optional, strict, expected) in [

@@ -18,7 +18,7 @@ use crate::features::OptionalFeatures;
 #[derive(Clone, Copy)]
 pub(crate) struct Address(NonNull<u8>);
 
-// SAFETY: an address is a number; each use of it is unsafe, and checked where it is made.
+// SAFETY: an address is a number; each use of it is unsafe, with its own check.
 unsafe impl Send for Address {}
 // SAFETY: as above.
 unsafe impl Sync for Address {}
@@ -33,11 +33,11 @@ impl Address {
     }
 }
 
-/// A `VkDeviceMemory`: a heap, or what a committed resource lives in.
+/// A `VkDeviceMemory`: a heap, or the memory of a committed resource.
 ///
-/// Memories by the heap, what is placed in it, its tiles and all mappings. It is freed when the last
-/// of them is gone, once the contract has it destroyed: at that very moment when the contract is
-/// kept, and never under a mapping.
+/// Kept alive by the heap, the resources placed in it, its tiles and all mappings. Once the contract has
+/// destroyed it, it is freed when the last of them is dropped: immediately if the caller keeps the contract, and
+/// never under a mapping.
 pub(crate) struct Memory {
     owner: Arc<Memories>,
     pub(crate) handle: vk::DeviceMemory,
@@ -46,23 +46,23 @@ pub(crate) struct Memory {
     pub(crate) kind: MemoryTypeId,
     /// tenure allocated it, or was given it.
     is_ours: bool,
-    /// How many of its bytes count as taken from the device, if it is one of the device's allocations. What was
-    /// imported is no new memory.
+    /// The bytes that count as taken from the device, if it is one of the device's allocations. Imported memory
+    /// does not count.
     counted: Option<u64>,
-    /// The types of handles by which it can be exported.
+    /// The handle types for export.
     #[cfg(unix)]
     pub(crate) exported: HandleTypes,
-    /// What keeps imported host memory where it is, until it is freed.
+    /// The owner of imported host memory, kept until the memory is freed.
     host: Option<HostOwner>,
     is_destroyed: AtomicBool,
-    /// Once it is mapped: all of it, for as long as it lives.
+    /// The address of the whole mapping, which stays until the memory is freed; `None` before the first mapping.
     address: Mutex<Option<Address>>,
-    /// Where flushes are needed: shared by writes, from the first byte to the flush, and exclusive to
+    /// For memory that needs flushes: shared by writes, from the first byte to the flush, and exclusive to
     /// invalidations.
     pub(crate) unflushed: RwLock<()>,
 }
 
-/// What keeps host memory where it is.
+/// The owner of host memory, which keeps it valid.
 pub(crate) type HostOwner = Arc<dyn Send + Sync>;
 
 /// Memory of others.
@@ -70,12 +70,12 @@ pub(crate) enum Import<'a> {
     /// By a file descriptor, which is the driver's when the allocation has succeeded.
     #[cfg(unix)]
     Fd(vk::ImportMemoryFdInfoKHR<'a>, std::os::fd::OwnedFd),
-    /// The program's own, and what keeps it.
+    /// The program's own memory, and its owner.
     Host(vk::ImportMemoryHostPointerInfoEXT<'a>, HostOwner),
 }
 
 impl Import<'_> {
-    /// It was imported. What keeps host memory is to be kept.
+    /// The owner of imported host memory, to be kept until it is freed; `None` for other memory.
     fn taken(self) -> Option<HostOwner> {
         match self {
             #[cfg(unix)]
@@ -88,10 +88,10 @@ impl Import<'_> {
     }
 }
 
-/// Types of handles by which memory is shared; none for memory that is not.
+/// The handle types by which memory is shared; empty for memory that is not shared.
 pub(crate) type HandleTypes = vk::ExternalMemoryHandleTypeFlags;
 
-/// As the extension counts: 0.5 is what an allocation without a priority has.
+/// The extension's value: allocations without a priority have 0.5.
 pub(crate) const fn weight(priority: Priority) -> f32 {
     match priority {
         Priority::Low => 0.25,
@@ -100,16 +100,16 @@ pub(crate) const fn weight(priority: Priority) -> f32 {
     }
 }
 
-/// What an allocation is for.
+/// The purpose of an allocation.
 pub(crate) struct Allocation<'a> {
     pub(crate) size: u64,
     pub(crate) kind: MemoryTypeId,
     pub(crate) priority: Priority,
     /// Buffers will be in it.
     pub(crate) holds_buffers: bool,
-    /// The one resource that will be in it.
+    /// The only resource in it.
     pub(crate) dedicated: Option<vk::MemoryDedicatedAllocateInfo<'a>>,
-    /// The types of handles by which it is to be exported.
+    /// The handle types for export.
     pub(crate) exported: HandleTypes,
     /// The memory is there already.
     pub(crate) import: Option<Import<'a>>,
@@ -146,8 +146,8 @@ impl Memories {
             Some(Import::Fd(fd, _)) => info.push_next(fd),
             Some(Import::Host(host, _)) => info.push_next(host),
         };
-        // SAFETY: the memory type exists, the structures in the chain belong to what is enabled. Whoever imports
-        // answers for the handle.
+        // SAFETY: the memory type exists, the structures in the chain belong to enabled features. The importer
+        // promises that the handle is valid.
         match unsafe { self.api.device.allocate_memory(&info, None) } {
             Ok(handle) => Ok(Arc::new(Memory {
                 owner: self.clone(),
@@ -201,7 +201,7 @@ impl Memory {
         &self.owner
     }
 
-    /// It is to be freed as soon as nothing holds it any more.
+    /// Frees it as soon as the last reference is dropped.
     pub(crate) fn destroy(self: Arc<Self>) {
         self.is_destroyed.store(true, Ordering::Release);
     }
@@ -211,7 +211,7 @@ impl Memory {
         self.owner.memory_flags(self.kind).is_ok_and(|flags| !flags.contains(MemoryFlags::HOST_COHERENT))
     }
 
-    /// Maps all of it, once, and says where byte 0 is.
+    /// Maps all of it, once, and returns the address of byte 0.
     pub(crate) fn map(&self) -> Result<Address, DeviceError> {
         let flags = self.owner.memory_flags(self.kind)?;
         if !flags.contains(MemoryFlags::HOST_VISIBLE) {
@@ -318,7 +318,7 @@ impl Memories {
         Ok(Heap { memory, category: desc.category })
     }
 
-    /// The category of heap that a resource asks for.
+    /// The category of heap for a resource.
     pub(crate) fn category(&self, desc: &ResourceDesc) -> HeapCategory {
         if self.tables.split { own_category(desc) } else { HeapCategory::Any }
     }

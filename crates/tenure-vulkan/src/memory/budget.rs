@@ -1,4 +1,4 @@
-//! How much memory the OS grants, and how much is taken.
+//! The OS budget and the usage of memory.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -30,9 +30,9 @@ impl Memories {
     }
 }
 
-/// The driver's report on a heap of `size` bytes, made plausible. Intel's for Windows grants more than there is
-/// (ggml-org/llama.cpp#29277). RADV's usage falls below 0 when imported memory is freed (gfx-rs/wgpu#9742), and then is next to
-/// 2^64.
+/// The driver's report on a heap of `size` bytes, made plausible. Intel's driver for Windows grants more than the
+/// heap size (ggml-org/llama.cpp#29277). RADV's usage falls below 0 when imported memory is freed
+/// (gfx-rs/wgpu#9742), and then is close to 2^64.
 fn believed(reported: HeapBudget, counted: HeapBudget, size: u64) -> HeapBudget {
     // A driver that names no budget has not looked.
     if reported.budget == 0 {
@@ -43,7 +43,7 @@ fn believed(reported: HeapBudget, counted: HeapBudget, size: u64) -> HeapBudget 
     HeapBudget { budget: reported.budget.min(size), usage }
 }
 
-/// Without `VK_EXT_memory_budget` so much of a heap is taken to be granted: four fifths.
+/// The assumed budget without `VK_EXT_memory_budget`: four fifths of the heap.
 const fn granted(size: u64) -> u64 {
     size - size / 5
 }
@@ -82,7 +82,7 @@ impl MemoryCount {
         Ok(())
     }
 
-    /// Gives back what [`take`](Self::take) counted.
+    /// Returns the bytes counted by [`take`](Self::take).
     pub(crate) fn give(&self, properties: &Properties, memory: MemoryTypeId, size: u64) {
         self.allocations.fetch_sub(1, Ordering::Relaxed);
         if let Some(bytes) = heap_of(properties, memory).and_then(|heap| self.bytes.get(heap)) {
@@ -90,7 +90,7 @@ impl MemoryCount {
         }
     }
 
-    /// A budget for each heap when the OS names none.
+    /// A budget for each heap if the OS reports none.
     pub(crate) fn budgets(&self, properties: &Properties) -> Vec<HeapBudget> {
         let budget = |(heap, bytes): (&tenure_core::device::MemoryHeap, &AtomicU64)| HeapBudget {
             budget: granted(heap.size),
@@ -100,7 +100,7 @@ impl MemoryCount {
     }
 }
 
-/// Bytes that memory of a type is taken to be: none where the driver allocates it lazily.
+/// Bytes that memory of a type counts with: 0 if the driver allocates it lazily.
 fn taken(properties: &Properties, memory: MemoryTypeId, size: u64) -> u64 {
     let found = properties.memory_types.get(usize::from(memory.0));
     let is_lazy = found.is_some_and(|found| found.flags.contains(MemoryFlags::LAZILY_ALLOCATED));

@@ -12,16 +12,16 @@ use tenure_core::device::{CallRule, DeviceError, mapped};
 
 use super::allocation::{Address, Memory};
 
-/// A mapped buffer. What is written to memory that is not coherent is flushed at once; what is read
-/// from it is invalidated first, and so is what a flush takes along and the write leaves as it is.
+/// A mapped buffer. Writes to non-coherent memory are flushed at once; reads are invalidated first, and so are
+/// the bytes that a flush includes beyond the written range.
 ///
-/// The memory belongs to the driver and the GPU: no Rust reference ever points into it. Threads
-/// that write the same bytes at once mix them, as the contract says.
+/// The memory belongs to the driver and the GPU: no Rust reference ever points into it. Concurrent writes to the
+/// same bytes mix, as in the contract.
 pub struct Mapping {
     memory: Arc<Memory>,
-    /// Of byte 0 of the buffer.
+    /// The address of byte 0 of the buffer.
     address: Address,
-    /// Of the buffer in the memory.
+    /// The offset of the buffer in the memory.
     offset: u64,
     size: u64,
     needs_flushes: bool,
@@ -60,7 +60,7 @@ impl Mapping {
         }
     }
 
-    /// The whole atoms around a range, for a flush or an invalidation; `None` when it needs none.
+    /// The whole atoms around a range, for a flush or an invalidation; `None` if the memory is coherent.
     fn atoms(&self, range: &Range<usize>) -> Option<vk::MappedMemoryRange<'static>> {
         if !self.needs_flushes {
             return None;
@@ -74,8 +74,7 @@ impl Mapping {
         vk::MappedMemoryRange::default().memory(self.memory.handle).offset(offset).size(size)
     }
 
-    /// Waits for invalidations and keeps others from beginning: they would undo what is written and not yet
-    /// flushed.
+    /// Waits for invalidations and blocks new ones: they would discard written bytes that are not yet flushed.
     ///
     /// A flush takes whole atoms. Where the write is to a part of one, the processor may still have the rest
     /// as it was before the GPU wrote there, and would write that back; so it forgets the atom first.
@@ -104,8 +103,8 @@ impl tenure_core::device::Mapping for Mapping {
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let range = self.range(offset, bytes.len())?;
         let _unflushed = self.needs_flushes.then(|| self.begin_write(&range)).transpose()?;
-        // SAFETY: the range is inside the mapping, which lives as long as `memory`; no reference points
-        // there, and all others copy as this does.
+        // SAFETY: the range is inside the mapping, which is valid until `memory` is dropped; no reference points
+        // there, and all other code copies as this does.
         unsafe { mapped::write_bytes(self.address.get().add(range.start), bytes) };
         let Some(atoms) = self.atoms(&range) else { return Ok(()) };
         let memories = self.memory.owner();
@@ -118,7 +117,7 @@ impl tenure_core::device::Mapping for Mapping {
         let range = self.range(offset, out.len())?;
         if let Some(atoms) = self.atoms(&range) {
             let memories = self.memory.owner();
-            // Whole atoms are invalidated, and so is what is written next to the range.
+            // Whole atoms are invalidated, so concurrent writes next to the range must be flushed first.
             let _nothing_unflushed = self.memory.unflushed.write();
             // SAFETY: as in `write`.
             let invalidated = unsafe { memories.api.device.invalidate_mapped_memory_ranges(&[atoms]) };
@@ -150,22 +149,23 @@ pub(crate) struct FlushRange {
     pub(crate) size: u64,
 }
 
-/// The smallest range of whole atoms around `size` bytes at `offset` of an allocation of
-/// `allocation` bytes, cut off at its end; `None` when there is nothing to do.
+/// The smallest range of whole atoms around `size` bytes at `offset` of an allocation of `allocation` bytes, cut
+/// off at its end; `None` if it is empty.
 ///
-/// `atom` is `nonCoherentAtomSize`, a power of two. What is outside the allocation is left out.
+/// The range to flush. `atom` is `nonCoherentAtomSize`, a power of two. Bytes outside the allocation are left
+/// out.
 pub(crate) fn flush_range(offset: u64, size: u64, atom: u64, allocation: u64) -> Option<FlushRange> {
     let mask = atom.checked_sub(1)?;
     let start = offset & !mask;
     let end = offset.saturating_add(size);
-    // Rounding up past the largest number there is means the end of the allocation.
+    // An overflow on rounding up means the end of the allocation.
     let end = end.checked_add(mask).map_or(allocation, |end| (end & !mask).min(allocation));
     let is_empty = size == 0 || end <= start;
     (!is_empty).then(|| FlushRange { offset: start, size: end - start })
 }
 
-/// The atoms, in order, of which a write of `size` bytes at `offset` changes a part: at most the first and
-/// the last. As for [`flush_range`].
+/// The atoms, in order, that a write of `size` bytes at `offset` changes in part: at most the first and the last.
+/// Parameters as in [`flush_range`].
 pub(crate) fn torn_atoms(offset: u64, size: u64, atom: u64, allocation: u64) -> SmallVec<[FlushRange; 2]> {
     let mut torn = SmallVec::new();
     let end = offset.saturating_add(size).min(allocation);
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// What the API asks of a range.
+    /// The API's rules for a range.
     #[test]
     fn ranges_are_valid() {
         for (offset, size, allocation) in [(5, 1, 100), (99, 1, 100), (64, 36, 100), (0, 100, 100)] {

@@ -1,4 +1,4 @@
-//! What a swap chain is made with: what was asked for, as far as the surface has it.
+//! The parameters of a swap chain: the requested ones, as far as the surface supports them.
 
 use ash::vk;
 use tenure_core::device::{Format, Usage};
@@ -7,23 +7,23 @@ use tenure_core::{PresentMode, SwapchainDesc};
 use crate::format::to_vk_format;
 use crate::usage::image_usage;
 
-/// Formats to take where none is asked for, the one to prefer first.
+/// Formats to choose from by default, in order of preference.
 const PREFERRED: [Format; 4] = [Format::Bgra8Srgb, Format::Rgba8Srgb, Format::Bgra8Unorm, Format::Rgba8Unorm];
 
-/// The extent that says that the window has that of its swap chain.
+/// The extent of a surface whose window takes the size of its swap chain.
 const ANY: u32 = u32::MAX;
 
-/// What images are used as.
+/// The usage of images.
 pub(super) fn usage(desc: &SwapchainDesc) -> Usage {
     Usage::PRESENT | Usage::RENDER_TARGET | desc.usage
 }
 
-/// What images are created as.
+/// The usage flags of images.
 pub(super) fn flags(desc: &SwapchainDesc) -> vk::ImageUsageFlags {
     image_usage(usage(desc))
 }
 
-/// The format asked for, or the best of the surface's, with images that can be used as they are to be.
+/// The requested format, or the best of the surface's, such that images support the usage.
 pub(super) fn format(
     wanted: Option<Format>,
     offered: &[vk::SurfaceFormatKHR],
@@ -52,12 +52,12 @@ pub(super) const fn vk_mode(mode: PresentMode) -> vk::PresentModeKHR {
     }
 }
 
-/// The mode asked for where it is there; FIFO always is.
+/// The requested mode if available; FIFO always is.
 pub(super) fn mode(wanted: PresentMode, offered: &[vk::PresentModeKHR]) -> PresentMode {
     if offered.contains(&vk_mode(wanted)) { wanted } else { PresentMode::Fifo }
 }
 
-/// As many images as asked for, within what the surface has.
+/// The requested number of images, within the surface's limits.
 fn images(wanted: u32, capabilities: &vk::SurfaceCapabilitiesKHR) -> u32 {
     let most = match capabilities.max_image_count {
         0 => u32::MAX,
@@ -66,7 +66,7 @@ fn images(wanted: u32, capabilities: &vk::SurfaceCapabilitiesKHR) -> u32 {
     wanted.max(capabilities.min_image_count).min(most)
 }
 
-/// The window's extent, or the one asked for where the window takes any.
+/// The window's extent, or the requested one if the window allows any.
 fn extent(wanted: [u32; 2], capabilities: &vk::SurfaceCapabilitiesKHR) -> [u32; 2] {
     let vk::SurfaceCapabilitiesKHR { current_extent, min_image_extent, max_image_extent, .. } = *capabilities;
     if (current_extent.width, current_extent.height) != (ANY, ANY) {
@@ -79,7 +79,7 @@ fn extent(wanted: [u32; 2], capabilities: &vk::SurfaceCapabilitiesKHR) -> [u32; 
     ]
 }
 
-/// The properties of a chain for the window. Another chain with the same ones is no better.
+/// The properties of a chain for the window. A new chain with the same ones would be no improvement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) extent: [u32; 2],

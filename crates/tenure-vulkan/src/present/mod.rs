@@ -7,13 +7,13 @@
 //! | fence of a presentation (`swapchain_maintenance1`) | it is signalled |
 //! | chain that another has replaced | all handles of its images are gone, the GPU is done with them, and its presentations are over |
 //!
-//! That its presentations are over is what their fences say. Without them, what says so is an image of a newer chain that
-//! is acquired *again*, once the GPU has waited for that: it was shown after all images of the older chain,
+//! The end of a presentation is known from its fence. Without fences, it is known from an image of a newer chain
+//! that is acquired *again*, once the GPU has waited for that: it was shown after all images of the older chain,
 //! and one queue's presentations end in order. ("Swapchain Semaphore Reuse" in the Vulkan Guide; the proposal of
-//! `VK_EXT_swapchain_maintenance1` says why there is nothing better.) Where neither comes, at the end and after
-//! many replacements without a frame, the queues are waited for until they are idle. Some drivers and layers never signal
-//! the fence of a presentation: gamescope's layer drops presentations that it answers with `OUT_OF_DATE`. After the first
-//! fence that is lost, none is used on the device.
+//! `VK_EXT_swapchain_maintenance1` explains why there is no better way.) If neither happens, at the end and after
+//! many replacements without a frame, tenure waits until the queues are idle. Some drivers and layers never
+//! signal the fence of a presentation: gamescope's layer drops presentations that it answers with `OUT_OF_DATE`.
+//! After the first lost fence, the device uses no fences for presentations.
 
 mod choose;
 mod retire;

@@ -1,4 +1,4 @@
-//! Chains come and go: they are made for a window, replaced, and let go of when that is proven to be safe.
+//! The lifetime of chains: they are made for a window, replaced, and destroyed once that is proven to be safe.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -25,23 +25,23 @@ const MOST_RETIRED: usize = 4;
 /// Layers that drop presentations, as gamescope's, do not signal them at all.
 const FENCE_WAIT: Duration = Duration::from_millis(500);
 
-/// The time after which a swap chain that is dropped looks again whether its images are given back.
+/// The time after which the drop of a swap chain checks again whether its images are freed.
 const RETRY: Duration = Duration::from_millis(1);
 
-/// What a chain is made with.
+/// The parameters of a chain.
 struct Plan {
     shape: Shape,
     mode: PresentMode,
 }
 
 impl Swapchain {
-    /// Makes a chain for the window as it is now, in place of the one that is there.
+    /// Makes a chain for the window's current state, in place of the old one.
     pub(super) fn rebuild(&mut self) -> Result<(), Error> {
         self.window = Window::Empty;
         if self.desc.is_empty() {
             return Ok(());
         }
-        // Also when something below fails: it is to be tried again.
+        // Set before anything can fail below, so that it is tried again.
         self.window = Window::Outdated;
         let Some(plan) = self.plan()? else { return Ok(()) };
         if self.retired.len() >= MOST_RETIRED {
@@ -50,7 +50,7 @@ impl Swapchain {
                 return Err(timed_out(timeout));
             }
         }
-        // A chain goes with its last image, and without frames nothing else gives images back.
+        // A chain is destroyed with its last image, and without frames nothing else frees images.
         self.gpu.purge()?;
         let old = self.current.take();
         let made = self.make(&plan, old.as_ref().map_or_else(Default::default, |old| old.chain.handle));
@@ -62,7 +62,7 @@ impl Swapchain {
         Ok(())
     }
 
-    /// `None`: the window has no area now.
+    /// `None`: the window has no area.
     fn plan(&self) -> Result<Option<Plan>, Error> {
         let (calls, physical, surface) = (&self.calls, self.queues().api.physical, self.surface);
         let capabilities = calls.capabilities(physical, surface);
@@ -130,8 +130,9 @@ impl Swapchain {
         SharedImage::new(&self.gpu, texture, self.format, index)
     }
 
-    /// Notes whether the window is as the images are, as `call` says. Where it never was, and another chain would be the
-    /// same, this one stays: Android says so of each frame while the screen is rotated and the images are not.
+    /// Notes whether the window matches the images, from the result of `call`. If it never did, and a new chain
+    /// would have the same properties, this one stays: Android reports that for each frame while the screen is
+    /// rotated and the images are not.
     pub(super) fn note_optimal(&mut self, call: Call, is_optimal: bool) {
         let Some(current) = &mut self.current else { return };
         let was_optimal = &mut current.was_optimal[call as usize];
@@ -155,7 +156,7 @@ impl Swapchain {
         self.retired.push(Retired { chain, over_at: None });
     }
 
-    /// Lets go of the image that was handed out, which the program has dropped.
+    /// Releases the image that was handed out, which the program has dropped.
     pub(super) fn let_go(&mut self) -> Result<(), Error> {
         let Some(held) = self.held.take() else { return Ok(()) };
         let ImageProgress { begun, finished } = held.image.progress();
@@ -180,8 +181,8 @@ impl Swapchain {
         let (waits, stages) = ([semaphore], [vk::PipelineStageFlags::ALL_COMMANDS]);
         let info = vk::SubmitInfo::default().wait_semaphores(&waits).wait_dst_stage_mask(&stages);
         let submitted = self.gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, |queue| {
-            // SAFETY: the semaphore is signalled, or its signal was submitted, and nothing else waits for it; this
-            // thread alone uses the queue.
+            // SAFETY: the semaphore is signalled, or its signal was submitted, and no other submission waits for
+            // it; this thread alone uses the queue.
             let submitted = unsafe { queues.api.device.queue_submit(queue, &[info], vk::Fence::null()) };
             submitted.map_err(|result| Error::from(queues.error("vkQueueSubmit", result)))
         });
@@ -197,7 +198,7 @@ impl Swapchain {
         }
     }
 
-    /// Gives back what is proven not to be in use any more. Never waits.
+    /// Frees objects that are proven to be no longer in use. Never waits.
     pub(super) fn collect(&mut self) -> Result<(), Error> {
         let completed = self.gpu.completed()?;
         let queues = self.gpu.device().queues();
@@ -234,7 +235,7 @@ impl Swapchain {
             are_signalled &= retired.chain.wait_fences(longest.saturating_sub(begun.elapsed()))?;
         }
         if !are_signalled {
-            // Tenure's own work is done: what is left are presentations.
+            // Tenure's own work is done: only presentations are left.
             for (queue, _) in queues.list.iter().zip(&self.can_present).filter(|(_, can)| **can) {
                 // SAFETY: this thread alone uses the queue.
                 let idle = queue.with(|queue| unsafe { queues.api.device.queue_wait_idle(queue) });
@@ -245,8 +246,8 @@ impl Swapchain {
         Ok(true)
     }
 
-    /// Waits until the last images of the chains are given back: what the program submits and records meanwhile,
-    /// other threads' too, may hold them back.
+    /// Waits until the last images of the chains are freed: concurrent submissions and recordings of the program,
+    /// also in other threads, may delay that.
     fn await_destruction(&self, chains: &[Weak<Chain>], timeout: Duration) {
         let begun = Instant::now();
         loop {
@@ -273,12 +274,12 @@ impl Swapchain {
         }
     }
 
-    /// Gives everything back, when nothing runs any more or the device is lost.
+    /// Frees everything, once the GPU is idle or the device is lost.
     fn end(&mut self) {
         let queues = self.queues().clone();
         self.waited.give_back(&queues);
         for semaphore in self.stray.drain(..) {
-            // SAFETY: nothing waits for it, and what signals it is done.
+            // SAFETY: no submission waits for it, and its signal is complete.
             unsafe { queues.api.device.destroy_semaphore(semaphore, None) };
         }
     }
@@ -298,7 +299,7 @@ impl Drop for Swapchain {
             let acquired = self.held.take().map(|held| held.acquired);
             self.current.iter().for_each(|current| current.chain.abandon(acquired));
         }
-        // What cannot be waited for is destroyed below.
+        // Chains that cannot be waited for are destroyed below.
         let _destroyed_below = self.let_go();
         if let Some(current) = self.current.take() {
             self.retire(current);
@@ -328,7 +329,7 @@ impl Drop for Swapchain {
     }
 }
 
-/// Semaphores that submissions wait for, until those are complete. Free ones are in the device's pool.
+/// Semaphores of pending waits. Free ones are in the device's pool.
 #[derive(Default)]
 pub(super) struct Waited(VecDeque<(vk::Semaphore, SyncPoint)>);
 
@@ -338,7 +339,7 @@ impl Waited {
         self.0.push_back((semaphore, point));
     }
 
-    /// Gives back those whose submissions are complete.
+    /// Frees the semaphores whose submissions are complete.
     pub(super) fn collect(&mut self, queues: &Queues, completed: &SyncPoint) {
         while let Some((semaphore, point)) = self.0.front() {
             if !point.is_covered_by(completed) {
@@ -349,7 +350,7 @@ impl Waited {
         }
     }
 
-    /// Gives all back, when nothing runs any more.
+    /// Returns all to the pool, once the GPU is idle.
     pub(super) fn give_back(&mut self, queues: &Queues) {
         queues.sync.return_semaphores(self.0.drain(..).map(|(semaphore, _)| semaphore));
     }

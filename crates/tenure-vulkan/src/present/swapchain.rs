@@ -22,16 +22,16 @@ use crate::queue::Queues;
 use crate::queue::{ExternalSemaphore, nanoseconds};
 use crate::stages::PRESENT_STAGES;
 
-/// What there is to draw to.
+/// The state of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Window {
-    /// It is as its images are.
+    /// The images match it.
     Ready,
     /// It has changed, and its images can still be shown.
     Suboptimal,
-    /// It has changed, and no image can be shown any more.
+    /// It has changed, and images can no longer be shown.
     Outdated,
-    /// The program says that there is none: it is minimised.
+    /// The program has set an empty size: it is minimised.
     Empty,
 }
 
@@ -39,11 +39,11 @@ pub(super) enum Window {
 pub(super) struct Current {
     pub(super) chain: Arc<Chain>,
     pub(super) images: Vec<Arc<SharedImage<Device>>>,
-    /// Of each image.
+    /// Whether each image was presented.
     pub(super) was_presented: Vec<bool>,
     pub(super) shape: Shape,
     pub(super) mode: PresentMode,
-    /// Of each [`Call`]: it has not always said that the window has changed.
+    /// For each [`Call`], whether it has ever reported that the window matches.
     pub(super) was_optimal: [bool; 2],
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Lent {
     pub(super) image: Arc<SharedImage<Device>>,
     /// Signalled when the image may be drawn to.
     pub(super) acquired: vk::Semaphore,
-    /// It was shown before: whatever was presented before that is over when it may be drawn to.
+    /// It was shown before: the earlier presentations have ended when it may be drawn to.
     pub(super) was_presented: bool,
 }
 
@@ -73,10 +73,10 @@ pub(super) struct Retired {
 /// A swap chain over a surface of the program's.
 ///
 /// A frame [acquires](Self::acquire) an image, [begins](SwapchainImage::begin) and
-/// [finishes](SwapchainImage::finish) it in its recordings, and [presents](Self::present) it. Whatever a
-/// presentation uses (semaphores, fences, chains that a resize has replaced) is kept until it is proven
-/// that nothing uses it any more. What paces frames is [`Gpu::begin_frame`]: it waits until no more frames are in
-/// flight than the configuration says; call it before [`acquire`](Self::acquire).
+/// [finishes](SwapchainImage::finish) it in its recordings, and [presents](Self::present) it. The objects of a
+/// presentation (semaphores, fences, chains that a resize has replaced) are kept until they are proven to be
+/// unused. [`Gpu::begin_frame`] paces frames: it waits until at most the configured number of frames are in
+/// flight; call it before [`acquire`](Self::acquire).
 ///
 /// The device was made with [`Options::presentation`](crate::Options::presentation), or wrapped with its loader, the instance's
 /// extensions for surfaces, and `VK_KHR_swapchain` among [`Raw::extensions`](crate::Raw::extensions).
@@ -109,10 +109,10 @@ pub(super) struct Retired {
 ///
 /// # Dropping it
 ///
-/// waits for the GPU, for its presentations and for the recordings that are open, for as long as
-/// [`FrameConfig::shutdown_timeout`](tenure_core::FrameConfig::shutdown_timeout) says, and destroys all that it made: then the surface
-/// can be destroyed. While the program has an image, or an open recording has begun or finished one, it does not wait, and the
-/// chain lives on until those are gone.
+/// waits for the GPU, for its presentations and for open recordings, up to
+/// [`FrameConfig::shutdown_timeout`](tenure_core::FrameConfig::shutdown_timeout), and destroys its objects: then
+/// the surface can be destroyed. While the program has an image, or an open recording has begun or finished one,
+/// it does not wait, and the chain stays alive until they are dropped.
 pub struct Swapchain {
     pub(super) gpu: Gpu<Device>,
     pub(super) calls: Arc<Calls>,
@@ -126,7 +126,7 @@ pub struct Swapchain {
     pub(super) held: Option<Lent>,
     pub(super) retired: Vec<Retired>,
     pub(super) waited: Waited,
-    /// Signalled, and nothing could be made to wait for them: destroyed at the end.
+    /// Signalled semaphores that no submission could wait for: destroyed at the end.
     pub(super) stray: Vec<vk::Semaphore>,
 }
 
@@ -135,16 +135,16 @@ impl Swapchain {
     ///
     /// # Errors
     /// [`Error::Swapchain`] with [`SwapchainRule::NoQueue`], [`SwapchainRule::Format`] or
-    /// [`SwapchainRule::WindowLost`]; [`Error::Device`]: what a swap chain needs is not enabled, or the surface's images cannot
-    /// be used as `desc` says.
+    /// [`SwapchainRule::WindowLost`]; [`Error::Device`]: a required extension is not enabled, or the surface's
+    /// images do not support the usage in `desc`.
     ///
     /// # Safety
-    /// The surface is of the device's instance, and nothing else uses it. It lives until the swap chain and its images
-    /// are dropped, and the recordings that were open then are submitted or discarded, and complete. Dropping the
-    /// swap chain waits for that, and an error by `tracing` says that it did so in vain.
+    /// The surface is of the device's instance, and not in use elsewhere. It stays valid until the swap chain and
+    /// its images are dropped, and the recordings that were open then are submitted or discarded, and complete.
+    /// Dropping the swap chain waits for that, and reports a timeout as an error by `tracing`.
     ///
-    /// The instance outlives the surface: that of [`Device::create`] goes with the last handle of the device, so
-    /// keep a [`Device`] or a [`Gpu`] until the surface is destroyed.
+    /// The instance outlives the surface: the instance of [`Device::create`] is destroyed with the last handle of
+    /// the device, so keep a [`Device`] or a [`Gpu`] until the surface is destroyed.
     pub unsafe fn new(
         gpu: &Gpu<Device>,
         surface: vk::SurfaceKHR,
@@ -155,8 +155,8 @@ impl Swapchain {
         Self::over(gpu, calls, surface, desc)
     }
 
-    /// Makes one of a window, with a surface of its own. The window lives until that is destroyed, with the
-    /// last image of the swap chain: pass an `Arc` of a window to go on using it.
+    /// Makes a swap chain for a window, with a surface of its own. The window must stay valid until the surface
+    /// is destroyed, with the last image of the swap chain: pass an `Arc` of a window to continue using it.
     ///
     /// The window is of any crate with `raw-window-handle` 0.6, as `winit` and SDL. On macOS call it on the main
     /// thread.
@@ -254,11 +254,11 @@ impl Swapchain {
             .ok_or_else(|| self.broken(SwapchainRule::Format))
     }
 
-    /// An image to draw to. `None`: the window is minimised, or [is outdated](Self::is_outdated) so that nothing can
-    /// be shown.
+    /// Acquires an image to draw to. `None`: the window is minimised, or [is outdated](Self::is_outdated) so that
+    /// nothing can be shown.
     ///
-    /// Waits for one for as long as [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout) says. An image that was dropped without being
-    /// presented is handed out again, with what was drawn to it.
+    /// Waits for an image for at most [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout). An image that
+    /// was dropped without being presented is handed out again, with its contents.
     ///
     /// # Errors
     /// [`SwapchainRule::OneAtATime`] while the program has one, [`SwapchainRule::WindowLost`];
@@ -284,7 +284,7 @@ impl Swapchain {
         let queues = self.queues().clone();
         let timeout = self.gpu.config().frames.timeout;
         let semaphore = queues.take_semaphore().map_err(|source| self.device_error(source))?;
-        // SAFETY: the chain is alive, the semaphore not signalled, and nothing waits for it.
+        // SAFETY: the chain is alive, the semaphore is not signalled, and no submission waits for it.
         let acquired = unsafe {
             let handle = current.chain.handle;
             self.calls.swapchain.acquire_next_image(
@@ -317,13 +317,13 @@ impl Swapchain {
             self.stray.push(semaphore);
             return Err(self.failed(CALL, vk::Result::ERROR_UNKNOWN));
         };
-        // SAFETY: each is of this device and lives until the submissions that use it are complete; each is
+        // SAFETY: each is of this device and stays valid until the submissions that use it are complete; each is
         // waited for once, after it was signalled.
         let [acquired, rendered] = [semaphore, current.chain.rendered(slot)]
             .map(|semaphore| unsafe { ExternalSemaphore::binary(semaphore) });
         image.arm(Some(acquired.at_stages(PRESENT_STAGES)), Some(rendered));
         self.held = Some(Lent { image: image.clone(), acquired: semaphore, was_presented: *was_presented });
-        // Whatever used it before is done when the semaphore is signalled.
+        // All earlier uses are complete when the semaphore is signalled.
         self.gpu.declare_state(image.texture(), Subresource::All, State::COMMON, &SyncPoint::NONE)?;
         Ok(Some(SwapchainImage::new(image)))
     }
@@ -334,7 +334,7 @@ impl Swapchain {
             && held.image.progress().finished.is_some()
             && let Some(current) = &self.current
         {
-            // What its presentation waits for was signalled, and will be again.
+            // The semaphore of its presentation was signalled, and will be again.
             let slot = held.image.index() as usize;
             let signalled = current.chain.replace_rendered(slot)?;
             // SAFETY: as where it was acquired.
@@ -351,13 +351,14 @@ impl Swapchain {
     /// Shows an image that a recording has [finished](SwapchainImage::finish), on the queue that the recording
     /// was submitted to.
     ///
-    /// When the window has changed meanwhile, the image may not be shown, and [`is_outdated`](Self::is_outdated)
-    /// says so. An image that is refused is handed out again by the next [`acquire`](Self::acquire).
+    /// If the window has changed meanwhile, the image may not be shown, and [`is_outdated`](Self::is_outdated)
+    /// returns true. A refused image is handed out again by the next [`acquire`](Self::acquire).
     ///
-    /// All that the image waits for has been submitted. Where a recording of the frame waits for a value of a
-    /// [timeline semaphore](ExternalSemaphore::timeline) of the program's own, its signal comes before this call, on the GPU or
-    /// by the CPU (VUID-vkQueuePresentKHR-pWaitSemaphores-03268). Other queues and processes may signal it, so that it is not
-    /// known here; the validation layers and the simulated device report it.
+    /// All waits of the image must have been submitted. If a recording of the frame waits for a value of a
+    /// [timeline semaphore](ExternalSemaphore::timeline) of the program's own, its signal must come before this
+    /// call, on the GPU or by the CPU (VUID-vkQueuePresentKHR-pWaitSemaphores-03268). tenure cannot check this,
+    /// because other queues and processes may signal it; the validation layers and the simulated device report
+    /// it.
     ///
     /// # Errors
     /// [`SwapchainRule::NotFinished`], [`SwapchainRule::BegunFirst`], [`SwapchainRule::OtherSwapchain`];
@@ -388,7 +389,7 @@ impl Swapchain {
         }
     }
 
-    /// Presents. An error inside says that the image was taken, but will not be shown.
+    /// Presents. An inner error means that the image was taken, but will not be shown.
     fn queue_present(
         &self,
         queue: QueueId,
@@ -416,7 +417,7 @@ impl Swapchain {
         let result = queue.with(|queue| unsafe { self.calls.swapchain.queue_present(queue, &info) });
         match result {
             Err(result) if !is_outdating(result) && result != vk::Result::ERROR_SURFACE_LOST_KHR => {
-                // Nothing was enqueued: the semaphore stays signalled, the fence is not.
+                // The presentation was not enqueued: the semaphore stays signalled, the fence is not.
                 fence.into_iter().for_each(|fence| queues.sync.return_fence(fence));
                 Err(self.failed("vkQueuePresentKHR", result))
             }
@@ -441,21 +442,22 @@ impl Swapchain {
         }
     }
 
-    /// True when the window is not as the images are any more: [resize](Self::resize) it. One event for the results
+    /// True if the window no longer matches the images: [resize](Self::resize) it. One event for the results
     /// `OUT_OF_DATE` and `SUBOPTIMAL`.
     #[must_use]
     pub const fn is_outdated(&self) -> bool {
         matches!(self.window, Window::Outdated | Window::Suboptimal)
     }
 
-    /// Makes new images for a window that has changed, and lets go of the old ones. The size is used where the
-    /// window leaves it open; with a 0 the window is minimised, and there are no images until the next call. Of no effect
-    /// where neither size nor window have changed.
+    /// Makes new images for a changed window, and releases the old ones. The size is used if the window does not
+    /// fix it; with a 0 the window is minimised, and there are no images until the next call. No effect if
+    /// neither size nor window have changed.
     ///
     /// # Errors
     /// [`SwapchainRule::ImageHeld`] while the program has an image, or a recording that uses it is open;
-    /// [`Error::Timeout`] when several chains were replaced and the GPU does not finish with them;
-    /// those of [`new`](Self::new). After one that is not the program's mistake there may be no images; it can be called again.
+    /// [`Error::Timeout`] when several chains were replaced and the GPU does not finish with them; and the errors
+    /// of [`new`](Self::new). After an error that is not the program's mistake there may be no images; it can be
+    /// called again.
     pub fn resize(&mut self, size: [u32; 2]) -> Result<(), Error> {
         self.alive()?;
         self.collect()?;
@@ -470,7 +472,7 @@ impl Swapchain {
         self.rebuild()
     }
 
-    /// Width and height of the images; zeros where there are none.
+    /// Width and height of the images; zeros if there are none.
     #[must_use]
     pub fn extent(&self) -> [u32; 2] {
         match &self.current {
@@ -485,19 +487,19 @@ impl Swapchain {
         self.format
     }
 
-    /// How images get to the screen: as asked for where the window has that.
+    /// The present mode: the requested one if the window supports it.
     #[must_use]
     pub fn mode(&self) -> PresentMode {
         self.current.as_ref().map_or(self.desc.mode, |current| current.mode)
     }
 
-    /// How many images there are.
+    /// The number of images.
     #[must_use]
     pub fn images(&self) -> u32 {
         self.current.as_ref().map_or(0, |current| u32::try_from(current.images.len()).unwrap_or(u32::MAX))
     }
 
-    /// Whether what a queue has finished can be presented.
+    /// Whether images finished on a queue can be presented.
     #[must_use]
     pub fn can_present_on(&self, queue: Queue) -> bool {
         use tenure_core::device::Device as _;
@@ -547,7 +549,7 @@ pub(super) fn timed_out(timeout: Duration) -> Error {
     Error::Timeout { what: Awaited::SwapchainImage, waited_ms }
 }
 
-/// True for results that ask for new images.
+/// True for results that require new images.
 fn is_outdating(result: vk::Result) -> bool {
     matches!(
         result,

@@ -12,25 +12,25 @@ use super::fences::Fences;
 use super::submit::{Batch, SemaphorePoint, SemaphorePoints, Sync, Work, merge_waits};
 use crate::stages::QueueStages;
 
-/// How long one call into the driver blocks at most: then it is looked whether the device is lost.
+/// The longest time one call into the driver blocks, before device loss is checked.
 pub(crate) const SLICE: Duration = Duration::from_millis(50);
 
-/// What counts a queue's completed submissions.
+/// The counter of a queue's completed submissions.
 pub(crate) enum Clock {
-    /// A timeline semaphore, whose value is the newest completed serial.
+    /// A timeline semaphore with the newest completed serial as its value.
     Timeline(Timeline),
     /// A fence for each submission in flight.
     Fences(Fences),
 }
 
-/// What a family's queues can do.
+/// The capabilities of a family's queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Family {
     pub(crate) flags: vk::QueueFlags,
     pub(crate) queues: u32,
     /// Texels; regions of images are copied in multiples of it. Zeros: whole mips only.
     pub(crate) transfer_granularity: [u32; 3],
-    /// Bits of a timestamp that count; 0: its queues have none.
+    /// Valid bits of a timestamp; 0: its queues have no timestamps.
     pub(crate) timestamp_bits: u32,
 }
 
@@ -62,8 +62,8 @@ pub(crate) struct Queue {
     pub(crate) properties: QueueProperties,
     pub(crate) family: Family,
     pub(crate) stages: QueueStages,
-    /// Locked while the API uses the queue, which it wants one thread at a time to do. A thread that has it may
-    /// ask for it again: the program's own code, which it runs then, does.
+    /// Locked while the API uses the queue, which requires external synchronisation. Reentrant, because the
+    /// program's own code, which runs under the lock, may lock it again.
     handle: ReentrantMutex<vk::Queue>,
     pub(crate) clock: Clock,
 }
@@ -84,8 +84,8 @@ impl Queue {
         call(*handle)
     }
 
-    /// Of the stages of a semaphore those that the queue's family has, as far as stages that draw to the images of
-    /// swap chains go.
+    /// The stages of a semaphore that the queue's family has, considering only stages that draw to the images of
+    /// swap chains.
     pub(super) fn known(&self, stages: vk::PipelineStageFlags2) -> vk::PipelineStageFlags2 {
         use vk::PipelineStageFlags2 as Stages;
         let drawing = [
@@ -114,7 +114,7 @@ impl Queues {
     pub(crate) fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
         self.alive()?;
         let clock = &self.queue(target.queue)?.clock;
-        // A deadline too far for the clock is none.
+        // A deadline beyond the clock's range counts as none.
         let deadline = Instant::now().checked_add(timeout);
         loop {
             if self.completed(target.queue)? >= target.serial {
@@ -143,8 +143,8 @@ pub(crate) struct Timeline {
     pub(crate) semaphore: vk::Semaphore,
     /// Written under the lock.
     submitted: AtomicU64,
-    /// The newest change of tile mappings that no submission has waited for yet; 0: none. Locked
-    /// from the check of a serial until it is submitted.
+    /// The newest change of tile mappings that no submission has waited for yet; 0: none. Locked from the check
+    /// of a serial until its submission.
     bound: Mutex<u64>,
 }
 
@@ -170,7 +170,7 @@ impl Timeline {
 pub(crate) fn create_timeline(device: &ash::Device) -> Result<vk::Semaphore, vk::Result> {
     let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
     let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
-    // SAFETY: the device is alive and has timeline semaphores enabled, says the caller.
+    // SAFETY: the caller promises that the device is alive and has timeline semaphores enabled.
     unsafe { device.create_semaphore(&info, None) }
 }
 
@@ -189,8 +189,7 @@ impl Queues {
         // SAFETY: the semaphore is a timeline semaphore of the device.
         let result = unsafe { (calls.value)(self.api.handle(), timeline.semaphore, &raw mut value) };
         self.check("vkGetSemaphoreCounterValue", result)?;
-        // Some drivers answer with the largest value there is once the device is lost, before any
-        // call says so.
+        // Some drivers return the largest possible value after a device loss, before any call reports it.
         if !timeline.is_known(value) {
             return Err(self.error("vkGetSemaphoreCounterValue", vk::Result::ERROR_DEVICE_LOST));
         }
@@ -214,7 +213,7 @@ impl Queues {
         }
     }
 
-    /// Submits on a queue whose clock is a timeline semaphore.
+    /// Submits on a queue with a timeline semaphore as its clock.
     pub(crate) fn execute_on_timeline(
         &self,
         (queue, timeline): (QueueId, &Timeline),
@@ -252,7 +251,7 @@ impl Queues {
         waits.iter().filter_map(point)
     }
 
-    /// Makes what is submitted to the queue from now on, before submission `signal`, come after `waits`.
+    /// Makes later submissions to the queue, before submission `signal`, wait for `waits`.
     pub(super) fn hold_timeline(
         &self,
         (queue, timeline): (QueueId, &Timeline),

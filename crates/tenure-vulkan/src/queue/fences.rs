@@ -1,8 +1,8 @@
 //! Clocks that are fences, for devices without timeline semaphores.
 //!
-//! Each submission has a fence. Between queues, and between submissions and changes of tile
-//! mappings, there are binary semaphores: an empty batch on the queue waited for, the *bridge*,
-//! signals one after all that was submitted there.
+//! Each submission has a fence. Between queues, and between submissions and changes of tile mappings, there are
+//! binary semaphores: an empty batch on the queue waited for, the *bridge*, signals one after all earlier
+//! submissions there.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,13 +23,13 @@ type Semaphores = SmallVec<[vk::Semaphore; 4]>;
 struct InFlight {
     /// Complete with it.
     serial: u64,
-    /// Queues with threads that wait for it; the last to let go returns it.
+    /// Shared with threads that wait for it; the last one returns it to the pool.
     fence: Arc<vk::Fence>,
-    /// Those that it waited for; free when it is complete.
+    /// The semaphores that it waited for; free when it is complete.
     waited: Semaphores,
 }
 
-/// A semaphore that will be signalled when a serial is complete, and that nothing waits for yet.
+/// A semaphore that will be signalled when a serial is complete, and that has no waiter yet.
 struct Bridge {
     semaphore: vk::Semaphore,
     serial: u64,
@@ -55,7 +55,7 @@ pub(crate) struct Fences {
 }
 
 impl Fences {
-    /// Gives everything to the pool, when nothing runs any more.
+    /// Returns everything to the pool, once the GPU is idle.
     pub(crate) fn give_back(&mut self, pool: &SyncPool) {
         let state = self.state.get_mut();
         for submission in state.in_flight.drain(..) {
@@ -77,7 +77,7 @@ fn release(submission: InFlight, pool: &SyncPool) {
     }
 }
 
-/// What a submission is about to wait for, still to be given back should it fail.
+/// The waits of a submission in progress, which are returned if it fails.
 struct Pending<'a> {
     fences: &'a Fences,
     bridge: Bridge,
@@ -126,7 +126,7 @@ impl Queues {
         }
     }
 
-    /// Submits on a queue whose clock is a fence for each submission.
+    /// Submits on a queue with a fence for each submission as its clock.
     pub(crate) fn execute_with_fence(
         &self,
         (queue, fences): (QueueId, &Fences),
@@ -145,7 +145,7 @@ impl Queues {
         self.after_bridges(&waits, |waited| self.execute_after((queue, fences), work, waited, sync))
     }
 
-    /// Makes what is submitted to the queue from now on, before submission `signal`, come after `waits`.
+    /// Makes later submissions to the queue, before submission `signal`, wait for `waits`.
     pub(super) fn hold_with_fence(
         &self,
         (queue, fences): (QueueId, &Fences),
@@ -177,8 +177,8 @@ impl Queues {
         })
     }
 
-    /// Runs `submit` with semaphores that are signalled when `waits` are complete, and keeps those for the
-    /// next submission if it fails.
+    /// Runs `submit` with semaphores that are signalled when `waits` are complete, and keeps them for the next
+    /// submission if it fails.
     fn after_bridges(
         &self,
         waits: &[QueueSerial],
@@ -209,7 +209,7 @@ impl Queues {
         Ok(())
     }
 
-    /// A semaphore that is signalled when a serial is complete; `None` when it is already.
+    /// A semaphore that is signalled when a serial is complete; `None` if it already is.
     fn bridge(&self, wait: QueueSerial) -> Result<Option<Pending<'_>>, DeviceError> {
         let Clock::Fences(fences) = &self.queue(wait.queue)?.clock else { return Ok(None) };
         if self.poll_fences(fences)? >= wait.serial {
@@ -252,7 +252,7 @@ impl Queues {
         sent.map(|()| Arc::new(fence)).inspect_err(|_| self.sync.return_fence(fence))
     }
 
-    /// Waits until nothing is in flight, bridges included; false when the time is over.
+    /// Waits until the GPU is idle, bridges included; false after the timeout.
     pub(crate) fn drain_fences(&self, fences: &Fences, timeout: Duration) -> Result<bool, DeviceError> {
         let begun = Instant::now();
         loop {
@@ -300,17 +300,16 @@ impl Queues {
     }
 }
 
-// Fences and binary semaphores that are used again and again: those of presentations, and of submissions where there are
-// no timeline semaphores.
+// Reused fences and binary semaphores: of presentations, and of submissions without timeline semaphores.
 
-/// Those that nothing uses.
+/// The unused ones.
 #[derive(Default)]
 pub(crate) struct SyncPool {
     /// May be signalled.
     fences: Mutex<Vec<vk::Fence>>,
     /// Not signalled.
     semaphores: Mutex<Vec<vk::Semaphore>>,
-    /// Of presentations, and not signalled in time. The driver may still signal them.
+    /// Fences of presentations that were not signalled in time. The driver may still signal them.
     lost_fences: Mutex<Vec<vk::Fence>>,
 }
 
@@ -333,14 +332,14 @@ impl SyncPool {
         self.semaphores.lock().extend(semaphores);
     }
 
-    /// Destroys all. Everything else that was taken from here was returned.
+    /// Destroys all. All objects taken from here have been returned.
     pub(crate) fn destroy(&mut self, device: &ash::Device) {
         for fence in self.fences.get_mut().drain(..).chain(self.lost_fences.get_mut().drain(..)) {
-            // SAFETY: it is ours, and nothing uses what is in the pool.
+            // SAFETY: it is ours, and objects in the pool are not in use.
             unsafe { device.destroy_fence(fence, None) };
         }
         for semaphore in self.semaphores.get_mut().drain(..) {
-            // SAFETY: it is ours, and nothing uses what is in the pool.
+            // SAFETY: it is ours, and objects in the pool are not in use.
             unsafe { device.destroy_semaphore(semaphore, None) };
         }
     }
@@ -355,7 +354,7 @@ impl Queues {
             let made = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) };
             return made.map_err(|result| self.error("vkCreateFence", result));
         };
-        // SAFETY: it is ours, and nothing uses what was in the pool.
+        // SAFETY: it is ours, and objects taken from the pool are not in use.
         match unsafe { device.reset_fences(&[fence]) } {
             Ok(()) => Ok(fence),
             Err(result) => {

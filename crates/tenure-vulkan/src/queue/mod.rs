@@ -27,7 +27,7 @@ const LAST_WAIT: Duration = Duration::from_secs(10);
 pub(crate) struct Queues {
     loaded: Arc<Loaded>,
     pub(crate) list: Vec<Queue>,
-    /// Queues of the program's own, which nothing here uses.
+    /// Queues of the program's own, which tenure does not use.
     pub(crate) own: Vec<OwnQueue>,
     pub(crate) sync: SyncPool,
 }
@@ -59,7 +59,7 @@ impl Queues {
                 }
                 Clock::Fences(fences) => self.drain_fences(fences, LAST_WAIT),
             };
-            // A lost device runs nothing any more; one that refuses for want of memory may.
+            // A lost device is idle; one that reports a shortage may still be busy.
             waited.unwrap_or_else(|error| matches!(error, DeviceError::Lost { .. }))
         })
     }
@@ -76,7 +76,7 @@ impl Drop for Queues {
         for queue in &mut self.list {
             match &mut queue.clock {
                 Clock::Timeline(timeline) => {
-                    // SAFETY: everything submitted is complete, so nothing uses it any more.
+                    // SAFETY: all submissions are complete, so it is no longer in use.
                     unsafe { self.loaded.api.device.destroy_semaphore(timeline.semaphore, None) };
                 }
                 Clock::Fences(fences) => fences.give_back(&self.sync),

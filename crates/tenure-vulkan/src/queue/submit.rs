@@ -1,4 +1,4 @@
-//! From work to the driver: what a submission waits for, does and signals.
+//! Submission to the driver: the waits, work and signals of a batch.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::Queues;
 use super::clock::{Clock, Queue};
 use crate::error::unsupported;
 
-/// What a submission waits for, and what it signals.
+/// The waits and signals of a submission.
 #[derive(Clone, Copy)]
 pub(crate) struct Sync<'a> {
     pub(crate) waits: &'a [QueueSerial],
@@ -20,7 +20,7 @@ pub(crate) struct Sync<'a> {
 }
 
 impl<'a> Sync<'a> {
-    /// With serials alone.
+    /// Waits and signals of serials only.
     pub(crate) const fn new(waits: &'a [QueueSerial], signal: u64) -> Self {
         Self { waits, external_waits: &[], external_signals: &[], signal }
     }
@@ -80,15 +80,15 @@ pub(crate) struct Binds {
     pub(crate) tails: HashMap<vk::Image, Vec<vk::SparseMemoryBind>>,
 }
 
-/// What a batch does.
+/// The work of a batch.
 #[derive(Clone, Copy)]
 pub(crate) enum Work<'a> {
     Lists(&'a [vk::CommandBuffer]),
     Binds(&'a Binds),
 }
 
-/// A semaphore, its value (of a binary one it is not looked at), and the stages that wait for it or are
-/// done when it is signalled.
+/// A semaphore, its value (ignored for a binary one), and the stages that wait for it or must be done when it is
+/// signalled.
 #[derive(Clone, Copy)]
 pub(crate) struct SemaphorePoint {
     pub(crate) semaphore: vk::Semaphore,
@@ -101,7 +101,7 @@ impl SemaphorePoint {
         Self { semaphore, value, stages: vk::PipelineStageFlags2::ALL_COMMANDS }
     }
 
-    /// The stages as `vkQueueSubmit` knows them.
+    /// The stages for `vkQueueSubmit`.
     fn older_stages(&self, queue: &Queue) -> vk::PipelineStageFlags {
         match u32::try_from(queue.known(self.stages).as_raw()) {
             Ok(bits) => vk::PipelineStageFlags::from_raw(bits),
@@ -112,7 +112,7 @@ impl SemaphorePoint {
 
 pub(crate) type SemaphorePoints = SmallVec<[SemaphorePoint; 8]>;
 
-/// What is submitted at once.
+/// The content of one submission.
 pub(crate) struct Batch<'a> {
     pub(crate) work: Work<'a>,
     pub(crate) waits: SemaphorePoints,
@@ -120,7 +120,7 @@ pub(crate) struct Batch<'a> {
     pub(crate) fence: vk::Fence,
 }
 
-/// Semaphores and values, apart, as the older functions want them.
+/// Semaphores and values in separate arrays, for the older functions.
 struct Apart {
     semaphores: SmallVec<[vk::Semaphore; 8]>,
     values: SmallVec<[u64; 8]>,
@@ -134,8 +134,8 @@ impl Apart {
 }
 
 impl Queues {
-    /// Hands a batch to the driver: to the given queue, except for changes of mappings that its
-    /// family cannot make. Semaphores order those wherever they are made.
+    /// Submits a batch to the driver: to the given queue, except for changes of mappings that its family cannot
+    /// make. Semaphores order these on any queue.
     pub(crate) fn send(&self, queue: QueueId, batch: &Batch<'_>) -> Result<(), DeviceError> {
         let queue = self.queue(queue)?;
         match (batch.work, self.api.synchronization2) {
@@ -148,7 +148,7 @@ impl Queues {
         }
     }
 
-    /// The queue itself where it can change mappings, else the first that can.
+    /// The queue itself if it can change mappings, otherwise the first that can.
     fn binding_queue<'a>(&'a self, queue: &'a Queue) -> Result<&'a Queue, DeviceError> {
         if queue.can_bind() {
             return Ok(queue);
@@ -178,8 +178,8 @@ impl Queues {
             .command_buffer_infos(&buffers)
             .signal_semaphore_infos(&signals);
         let result = queue.with(|handle| {
-            // SAFETY: all handles are of this device; the queue is used by this thread alone;
-            // `info` and what it points to live until the call returns.
+            // SAFETY: all handles are of this device; the queue is used by this thread alone; `info` and its
+            // pointers live until the call returns.
             unsafe { submit(handle, 1, &raw const info, batch.fence) }
         });
         self.check("vkQueueSubmit2", result)
@@ -276,9 +276,9 @@ impl ExternalSemaphore {
     /// A binary semaphore.
     ///
     /// # Safety
-    /// It belongs to the device that it is used with, and lives until the submissions that use it are
-    /// complete. Each wait has a signal of its own, which is submitted before the wait is, and each signal
-    /// a wait before the next.
+    /// It belongs to the device that it is used with, and stays valid until the submissions that use it are
+    /// complete. Each wait has its own signal, submitted before the wait, and each signal has a wait before the
+    /// next signal.
     #[must_use]
     pub const unsafe fn binary(semaphore: vk::Semaphore) -> Self {
         Self { semaphore, value: None, stages: vk::PipelineStageFlags2::ALL_COMMANDS }
@@ -287,18 +287,18 @@ impl ExternalSemaphore {
     /// A value of a timeline semaphore.
     ///
     /// # Safety
-    /// It belongs to the device that it is used with, and lives until the submissions that use it are
-    /// complete. Values that are signalled rise, and none is more than the device's
-    /// `maxTimelineSemaphoreValueDifference` away. The signal of a value that an image of a swap chain waits for, directly or
-    /// through other submissions, is submitted or made before the image is presented.
+    /// It belongs to the device that it is used with, and stays valid until the submissions that use it are
+    /// complete. Signalled values increase, and none differs by more than the device's
+    /// `maxTimelineSemaphoreValueDifference`. The signal of a value that an image of a swap chain waits for,
+    /// directly or through other submissions, is submitted or made before the image is presented.
     #[must_use]
     pub const unsafe fn timeline(semaphore: vk::Semaphore, value: u64) -> Self {
         Self { semaphore, value: Some(value), stages: vk::PipelineStageFlags2::ALL_COMMANDS }
     }
 
-    /// With the stages that wait for it, and those that are done when it is signalled; at first all.
-    /// Barriers of tenure's around states other than `PRESENT` do not name them: choose stages
-    /// that include those of the uses that are to wait. None, and on a device without synchronization2 those
+    /// Sets the stages that wait for it, and the stages that must be done when it is signalled; initially all.
+    /// Tenure's barriers around states other than `PRESENT` do not name them: choose stages that include the
+    /// stages of the uses that are to wait. Empty stages, and on a device without synchronization2 the stages
     /// that came with it, mean all.
     #[must_use]
     pub const fn at_stages(self, stages: vk::PipelineStageFlags2) -> Self {
@@ -317,7 +317,7 @@ impl ExternalSemaphore {
         self.value
     }
 
-    /// The stages that wait for it, or are done when it is signalled.
+    /// The stages that wait for it, or must be done when it is signalled.
     #[must_use]
     pub const fn stages(&self) -> vk::PipelineStageFlags2 {
         self.stages
@@ -363,7 +363,7 @@ impl Queues {
         match sent {
             Ok(()) => Ok(answer),
             Err(lost @ DeviceError::Lost { .. }) => Err(lost),
-            // What was submitted would never be known to be complete.
+            // The completion of this submission could never be detected.
             Err(error) => {
                 Err(self.lose(format!("the program's own submission could not be counted: {error}")))
             }

@@ -31,7 +31,7 @@ pub struct RawMemory {
     pub offset: u64,
     /// Its memory type.
     pub memory_type: MemoryTypeId,
-    /// Where byte 0 of the allocation is mapped, if all of it is.
+    /// The mapped address of byte 0 of the allocation, if all of it is mapped.
     pub mapped: Option<NonNull<u8>>,
 }
 
@@ -40,12 +40,12 @@ pub struct RawMemory {
 pub struct RawBuffer {
     /// The buffer, bound to its memory.
     pub buffer: vk::Buffer,
-    /// Its size, and what tenure may use it as.
+    /// Its size, and its usage for tenure.
     pub info: BufferInfo,
-    /// The usage it was created with. With `SHADER_DEVICE_ADDRESS` it has a GPU address where the
-    /// device uses them; else it has none.
+    /// The usage it was created with. With `SHADER_DEVICE_ADDRESS` it has a GPU address if the device uses them;
+    /// otherwise it has none.
     pub usage: vk::BufferUsageFlags,
-    /// Its memory, if it is to be mapped or freed: see [`Resource::from_raw_buffer`].
+    /// Its memory, if tenure maps or frees it: see [`Resource::from_raw_buffer`].
     pub memory: Option<RawMemory>,
     /// Its owner, which destroys it.
     pub ownership: Ownership,
@@ -56,7 +56,7 @@ pub struct RawBuffer {
 pub struct RawImage {
     /// The image, bound to its memory, with optimal tiling.
     pub image: vk::Image,
-    /// Its shape, and what tenure may use it as.
+    /// Its shape, and its usage for tenure.
     pub info: TextureInfo,
     /// The usage it was created with.
     pub usage: vk::ImageUsageFlags,
@@ -83,11 +83,11 @@ impl Resource {
     /// [`QUEUE_FAMILY_FOREIGN`](crate::OptionalFeatures::QUEUE_FAMILY_FOREIGN). Then nothing is destroyed.
     ///
     /// # Safety
-    /// The buffer and the memory are of `device`, and what the description says of them is true;
-    /// the address stays valid. They live until tenure has destroyed the resource and dropped its
-    /// mappings; then, with [`Ownership::Tenure`], tenure destroys and frees them, and nothing else
-    /// is in that memory. Where `device` uses queues of several families, the buffer was created
-    /// with concurrent sharing among [`Device::queue_families`].
+    /// The buffer and the memory are of `device`, and the description is correct; the address stays valid. They
+    /// stay valid until tenure has destroyed the resource and dropped its mappings; then, with
+    /// [`Ownership::Tenure`], tenure destroys and frees them, and the memory contains nothing else. If `device`
+    /// uses queues of several families, the buffer was created with concurrent sharing among
+    /// [`Device::queue_families`].
     pub unsafe fn from_raw_buffer(device: &Device, raw: RawBuffer) -> Result<Self, DeviceError> {
         let RawBuffer { buffer, info, usage, memory, ownership } = raw;
         let owner = device.resources();
@@ -145,10 +145,11 @@ impl SetLayout {
     /// [descriptor buffers](crate#descriptor-buffers); then nothing is destroyed.
     ///
     /// # Safety
-    /// The layout is of `device`, was made without flags, and has just these bindings; samplers in it
-    /// (immutable ones) are of bindings that are [`BindingKind::CombinedSampler`](tenure_core::device::BindingKind::CombinedSampler), or
-    /// [`BindingKind::Sampler`](tenure_core::device::BindingKind::Sampler) and are never written. It lives until
-    /// tenure's layout is destroyed; then, with [`Ownership::Tenure`], tenure destroys it.
+    /// The layout is of `device`, was made without flags, and has exactly these bindings; immutable samplers in
+    /// it belong to bindings that are
+    /// [`BindingKind::CombinedSampler`](tenure_core::device::BindingKind::CombinedSampler), or
+    /// [`BindingKind::Sampler`](tenure_core::device::BindingKind::Sampler) and are never written. It stays valid
+    /// until tenure's layout is destroyed; then, with [`Ownership::Tenure`], tenure destroys it.
     pub unsafe fn from_raw(
         device: &Device,
         layout: vk::DescriptorSetLayout,

@@ -5,8 +5,8 @@ use tenure_core::{DescriptorSet, DescriptorTable, Descriptors, Sampler, Set, Vie
 
 use crate::device::Device;
 
-/// The API's handles of a [`View`], which is of a texture or of a buffer. Do not destroy them; they live as
-/// long as the view, and as the commands that were recorded with it.
+/// The API handles of a [`View`] of a texture or of a buffer. Do not destroy them; they stay valid until the view
+/// is dropped and the commands recorded with it are complete.
 ///
 /// ```
 /// use ash::vk;
@@ -43,8 +43,9 @@ impl RawView for View<Device> {
     }
 }
 
-/// The API's handle of what has one alone: a [`Sampler`], a set, and the set that shaders index for a table. Do
-/// not destroy, free or write it; it lives as long as its owner, and as the commands that were recorded with it.
+/// The API handle of objects with exactly one: a [`Sampler`], a set, and the set that shaders index for a table.
+/// Do not destroy, free or write it; it stays alive until its owner is dropped and the commands recorded with it
+/// are complete.
 pub trait RawHandle {
     /// Its type.
     type Raw;

@@ -1,4 +1,4 @@
-//! The API's objects: those of programs come in, those of tenure come out.
+//! Native objects: wrapping the program's, and access to tenure's.
 
 mod adopt;
 mod handles;

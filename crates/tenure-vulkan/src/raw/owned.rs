@@ -12,7 +12,7 @@ mod sealed {
 
     pub trait Sealed: Copy {
         /// # Safety
-        /// The object is of this device, nothing uses it, and nothing uses it afterwards.
+        /// The object is of this device, and neither in use now nor used afterwards.
         unsafe fn destroy(self, device: &Device);
     }
 }
@@ -26,7 +26,7 @@ macro_rules! destroyed_by {
 
         impl sealed::Sealed for vk::$object {
             unsafe fn destroy(self, device: &Device) {
-                // SAFETY: the caller promises what the call asks for.
+                // SAFETY: the caller promises the requirements of the call.
                 unsafe { device.raw().$destroy(self, None) };
             }
         }
@@ -54,16 +54,17 @@ impl sealed::Sealed for vk::SurfaceKHR {
     unsafe fn destroy(self, device: &Device) {
         if let Some(entry) = device.entry() {
             let calls = ash::khr::surface::Instance::new(entry, device.instance());
-            // SAFETY: the caller promises what the call asks for.
+            // SAFETY: the caller promises the requirements of the call.
             unsafe { calls.destroy_surface(self, None) };
         }
     }
 }
 
-/// An object of Vulkan that the program made, and that is destroyed when this is dropped: at once, so keep what the
-/// GPU uses in a [`Deferred`](tenure_core::Deferred). It keeps the device.
+/// The program's own Vulkan object, destroyed when this is dropped: immediately, so keep objects that the GPU
+/// uses in a [`Deferred`](tenure_core::Deferred). It keeps the device alive.
 ///
-/// A surface is left alone on a device that came without its loader ([`Raw::entry`](crate::Raw::entry)).
+/// A surface is not destroyed on a device that was wrapped without its loader
+/// ([`Raw::entry`](crate::Raw::entry)).
 ///
 /// ```no_run
 /// use ash::vk;
@@ -86,8 +87,8 @@ impl Device {
     /// Takes charge of an object that the program made.
     ///
     /// # Safety
-    /// The object is of this device (a surface: of its instance), and nothing else destroys it. When the
-    /// [`Owned`] is dropped, nothing uses it any more.
+    /// The object is of this device (a surface: of its instance), and no other code destroys it. When the
+    /// [`Owned`] is dropped, the object is no longer in use.
     pub unsafe fn own<T: Destroy>(&self, object: T) -> Owned<T> {
         Owned { object, device: self.clone() }
     }

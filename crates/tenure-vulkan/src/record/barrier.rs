@@ -20,12 +20,12 @@ pub(crate) struct Dependency {
     pub(crate) families: [u32; 2],
 }
 
-/// Which part of a change of owner a barrier is.
+/// The part of an ownership transfer that a barrier makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// None: the owner stays.
+    /// No transfer: the owner stays.
     Alone,
-    /// None, and the memory was used by others until now.
+    /// No transfer, and the memory was used by others until now.
     Aliased(Half),
     Release([u32; 2]),
     Acquire([u32; 2]),
@@ -48,19 +48,19 @@ pub(crate) fn dependency(before: StateUse, after: StateUse, side: Side) -> Depen
 
 /// The dependency between two uses by one queue.
 pub(crate) fn halves(from: Half, to: Half) -> [Half; 2] {
-    // From `COMMON`: nothing was done with it, but something may have been with its memory,
-    // which a barrier or a semaphore orders before the same stages.
+    // From `COMMON`: the resource was not used, but its memory may have been; a barrier or a semaphore orders
+    // these uses before the same stages.
     let fresh = Half { stages: to.stages, access: Access::empty() };
     [if from.stages.is_empty() { fresh } else { from.writes() }, to]
 }
 
-/// Barriers recorded at once, none of which depends on another of them.
+/// Barriers recorded at once; they must not depend on each other.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) memory: SmallVec<[vk::MemoryBarrier2<'static>; 2]>,
     pub(crate) buffers: SmallVec<[vk::BufferMemoryBarrier2<'static>; 8]>,
     pub(crate) images: SmallVec<[vk::ImageMemoryBarrier2<'static>; 8]>,
-    /// What takes over memory.
+    /// The resources that take over memory.
     pub(crate) takeovers: Takeovers,
 }
 
@@ -69,7 +69,7 @@ impl Batch {
         self.memory.is_empty() && self.buffers.is_empty() && self.images.is_empty()
     }
 
-    /// Adds a barrier for all memory, unless there is the same.
+    /// Adds a barrier for all memory, unless the batch has the same.
     fn push_memory(&mut self, from: Half, to: Half) {
         let is_same = |each: &vk::MemoryBarrier2<'_>| {
             (each.src_stage_mask, each.src_access_mask) == (from.stages, from.access)
@@ -87,7 +87,7 @@ impl Batch {
         });
     }
 
-    /// What was written so is there for the CPU, once the submission is complete.
+    /// Makes the writes in these states visible to the CPU once the submission is complete.
     pub(crate) fn push_host_reads(&mut self, written: StateUse) {
         let from = Half::of(written).writes();
         if !from.stages.is_empty() {
@@ -95,7 +95,7 @@ impl Batch {
         }
     }
 
-    /// Unordered accesses before are done before those after.
+    /// Orders earlier unordered accesses before later ones.
     pub(crate) fn push_unordered(&mut self, unordered: StateUse) {
         let half = Half::of(unordered);
         self.push_memory(half.writes(), half);
@@ -108,13 +108,13 @@ impl Batch {
         }
     }
 
-    /// Orders the uses of a buffer, whose owner stays, by a barrier for all memory: drivers make none that is narrower,
-    /// and one serves all buffers of a batch that are used alike.
+    /// Orders the uses of a buffer, whose owner stays, by a barrier for all memory: drivers do not implement
+    /// narrower ones, and one serves all buffers of a batch with the same uses.
     pub(crate) fn push_buffer(&mut self, [from, to]: [Half; 2]) {
         self.push_memory(from, to);
     }
 
-    /// Buffers belong to all families, and change their owner between this device and another alone.
+    /// Buffers belong to all families, and change their owner only between this device and another.
     pub(crate) fn push_buffer_transfer(&mut self, buffer: vk::Buffer, dependency: Dependency) {
         let Dependency { from, to, families, .. } = dependency;
         self.buffers.push(vk::BufferMemoryBarrier2 {
@@ -193,7 +193,7 @@ impl OlderBatch {
     }
 }
 
-/// The same flags; none that is used here is beyond bit 31.
+/// The same flags; all flags used here fit in 32 bits.
 fn older_stages(stages: Stages) -> vk::PipelineStageFlags {
     vk::PipelineStageFlags::from_raw(u32::try_from(stages.as_raw() & u64::from(u32::MAX)).unwrap_or(0))
 }
@@ -233,11 +233,11 @@ fn older_image(barrier: &vk::ImageMemoryBarrier2<'static>) -> vk::ImageMemoryBar
 
 // Memory that changes hands in one batch of barriers.
 //
-// Where the first transition of an image that takes over memory is in the batch, its own barrier
-// waits for the previous owners of the memory: the change of layout comes after them. That is not enough,
-// because an image barrier makes only writes through that image available, and synchronization
-// validation takes its execution dependency, too, to be for that image alone. So all that take over
-// memory share one memory barrier, which is as narrow as what they do.
+// If the batch contains the first transition of an image that takes over memory, its own barrier waits for the
+// previous owners of the memory: the layout change comes after them. That is not enough, because an image barrier
+// makes only writes through that image available, and synchronization validation also takes its execution
+// dependency to be for that image alone. So all resources that take over memory share one memory barrier, limited
+// to their stages and accesses.
 
 /// A resource that takes over memory.
 struct Takeover {
@@ -260,7 +260,7 @@ impl Takeovers {
         }
     }
 
-    /// What a transition from `COMMON` waits for, if the image takes over memory that was used.
+    /// The scope that a transition from `COMMON` waits for, if the image takes over used memory.
     pub(crate) fn of(&self, image: vk::Image) -> Option<Half> {
         self.0.iter().find(|takeover| takeover.image == Some(image)).map(|takeover| takeover.from)
     }
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(found.from, Half { stages: Stages::FRAGMENT_SHADER, access: Access::empty() });
     }
 
-    /// So that it follows what orders the memory before those stages.
+    /// So that it follows the barrier that orders the memory before those stages.
     #[test]
     fn the_first_use_waits_for_its_own_stages() {
         let found = between(State::COMMON, State::RENDER_TARGET, Side::Alone);
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(found.layouts, [ImageLayout::UNDEFINED, ImageLayout::COLOR_ATTACHMENT_OPTIMAL]);
     }
 
-    /// In one call with the barrier by which the memory changed hands, on which it must not depend.
+    /// In one call with the barrier that transfers the memory, on which it must not depend.
     #[test]
     fn the_first_use_of_aliased_memory_waits_for_those_who_had_it() {
         let from = Half::of(vk_stage_access_layout(State::RENDER_TARGET)).writes();

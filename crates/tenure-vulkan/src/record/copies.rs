@@ -1,4 +1,4 @@
-//! What is wrong with a copy by itself: the checks made while recording.
+//! Checks of a copy while recording, independent of the resources' states.
 
 use ash::vk;
 use smallvec::SmallVec;
@@ -28,7 +28,7 @@ pub(crate) fn check_usage(resource: &Resource, usage: Usage) -> Result<(), Devic
     Err(DeviceError::MissingUsage { needs: usage, has: resource.desc.usage() })
 }
 
-/// A checked copy between buffers; `None` when there is nothing to copy.
+/// A checked copy between buffers; `None` if it is empty.
 pub(crate) fn buffer_copy(
     loaded: &Loaded,
     (src, src_offset): (&Resource, u64),

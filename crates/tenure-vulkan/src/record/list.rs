@@ -29,12 +29,11 @@ enum Phase {
     Broken,
 }
 
-/// A command pool with the one command buffer recorded from it: a handle for
-/// [`Device::destroy_list`](tenure_core::device::Device::destroy_list). Dropping it without that
-/// leaks both.
+/// A command pool with its only command buffer: a handle for
+/// [`Device::destroy_list`](tenure_core::device::Device::destroy_list). Dropping it without that leaks both.
 ///
-/// Copies are recorded for textures in exactly the states `COPY_SRC` and `COPY_DST`: their layouts
-/// go with them. What is wrong with a command comes out of [`close`](tenure_core::device::CommandList::close).
+/// Copies are recorded for textures in exactly the states `COPY_SRC` and `COPY_DST`: their layouts correspond to
+/// these. [`close`](tenure_core::device::CommandList::close) returns the error of an invalid command.
 pub struct List {
     pub(crate) queues: Arc<Queues>,
     pub(super) resources: Arc<Resources>,
@@ -71,7 +70,7 @@ impl List {
         let buffer = match buffers {
             Ok(buffers) => buffers.first().copied().unwrap_or_default(),
             Err(result) => {
-                // SAFETY: the pool is new, and nothing came from it.
+                // SAFETY: the pool is new, and has no command buffers.
                 unsafe { device.destroy_command_pool(pool, None) };
                 return Err(queues.error("vkAllocateCommandBuffers", result));
             }
@@ -91,10 +90,10 @@ impl List {
         })
     }
 
-    /// The command buffer, to record into while the list is open. What that writes to memory that the CPU
-    /// reads is visible to it when the recording knows of the use
-    /// ([`use_resource`](tenure_core::Commands::use_resource)); to what the recording does not know, a
-    /// buffer that the program mapped itself, the program records a barrier to the host of its own.
+    /// The command buffer, to record into while the list is open. Its writes to memory that the CPU reads are
+    /// visible to the CPU if the recording knows of the use
+    /// ([`use_resource`](tenure_core::Commands::use_resource)); for memory unknown to the recording, such as a
+    /// buffer that the program mapped itself, the program records its own barrier to the host.
     #[must_use]
     pub const fn command_buffer(&self) -> vk::CommandBuffer {
         self.buffer
@@ -117,7 +116,7 @@ impl List {
     }
 
     pub(crate) fn destroy(self) {
-        // SAFETY: the contract has the GPU done with it. The buffer goes with its pool.
+        // SAFETY: by the contract the GPU no longer uses it. The buffer is freed with its pool.
         unsafe { self.queues.api.device.destroy_command_pool(self.pool, None) };
     }
 

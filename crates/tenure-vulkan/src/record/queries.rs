@@ -53,7 +53,7 @@ impl List {
         });
     }
 
-    /// Ends the queries that were left begun: a command buffer that is closed has none.
+    /// Ends the queries that are still active: a closed command buffer must have none.
     pub(crate) fn end_begun(&mut self) {
         for (pool, query) in self.begun.take() {
             let pool = <vk::QueryPool as vk::Handle>::from_raw(pool);
@@ -155,7 +155,7 @@ impl List {
         self.record(checked, |list, ()| {
             let Some(calls) = &list.queues.api.structures else { return };
             // SAFETY: the command buffer is open, of a queue with shaders; the structure is alive, and the query
-            // inside a pool for such; that the structure is built is the caller's part.
+            // inside a pool for such queries; the caller guarantees that the structure is built.
             unsafe {
                 calls.cmd_write_acceleration_structures_properties(
                     list.buffer,

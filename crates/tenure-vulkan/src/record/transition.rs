@@ -11,7 +11,7 @@ use crate::resource::{Object, Resource};
 use crate::stages::Half;
 
 impl List {
-    /// Adds one barrier of the contract's to those recorded at once.
+    /// Adds one barrier of the contract to a batch.
     pub(super) fn add(
         &mut self,
         barrier: &Barrier<'_, impl Device<Resource = Resource>>,
@@ -36,7 +36,7 @@ impl List {
         }
     }
 
-    /// Notes what takes over memory; before anything else of the same batch is added.
+    /// Notes the resources that take over memory; before anything else is added to the same batch.
     pub(super) fn add_takeover(
         &mut self,
         barrier: &Barrier<'_, impl Device<Resource = Resource>>,
@@ -118,7 +118,7 @@ impl List {
         dependency(before, after, side)
     }
 
-    /// Which half of a transfer this queue records, if any; `None`: the other queue does it all.
+    /// The half of a transfer that this queue records; `None`: the other queue records all of it.
     fn side(
         &self,
         resource: &Resource,
@@ -145,7 +145,7 @@ impl List {
         check::state(destination.properties.kind, after)?;
         let families = [source.properties.family, destination.properties.family];
         match self.queue {
-            // Between queues of one family there is nothing to hand over: one of them does it.
+            // Queues of one family need no transfer: one of them records the transition.
             queue if queue == from && families[0] == families[1] => Ok(Some(Side::Alone)),
             queue if queue == from => Ok(Some(Side::Release(families))),
             queue if queue == to && families[0] == families[1] => Ok(None),
@@ -188,8 +188,8 @@ impl List {
         }
     }
 
-    /// What is discarded is a texture that the queue can write; there is nothing to record, because
-    /// contents are given up by leaving `COMMON`.
+    /// Checks that the discarded resource is a texture that the queue can write; no command is needed, because
+    /// leaving `COMMON` discards the contents.
     pub(super) fn check_discard(
         &self,
         resource: &Resource,
@@ -212,8 +212,8 @@ impl List {
                 .memory_barriers(&batch.memory)
                 .buffer_memory_barriers(&batch.buffers)
                 .image_memory_barriers(&batch.images);
-            // SAFETY: the command buffer is open and used by this thread alone; the resources are
-            // alive, and stages and accesses are those that the queue knows.
+            // SAFETY: the command buffer is open and used by this thread alone; the resources are alive, and the
+            // queue supports the stages and accesses.
             unsafe { (calls.barrier)(self.buffer, &raw const info) };
             return;
         }
@@ -225,12 +225,12 @@ impl List {
         }
     }
 
-    /// The queue knows every state in which the CPU is told that something was written.
+    /// Checks that the queue knows every state whose writes become visible to the CPU.
     pub(super) fn check_written(&self, written: State) -> Result<(), DeviceError> {
         written.iter().try_for_each(|state| check::state(self.kind, state))
     }
 
-    /// Lets the CPU see what was written in these states, by anything that was created for them.
+    /// The barrier that makes writes in these states visible to the CPU, for resources of any usage.
     pub(super) fn host_barrier(&self, written: State) -> Batch {
         let mut batch = Batch::default();
         batch.push_host_reads(self.stages.of(written, Usage::all()));

@@ -15,9 +15,9 @@ use crate::memory::{Mapping, Memory};
 use crate::sparse::Sparse;
 use crate::stages::image_layout;
 
-/// Where a resource's bytes are.
+/// The memory of a resource.
 pub(crate) enum Backing {
-    /// In memory of its own, mostly from its beginning on.
+    /// In dedicated memory, usually at its start.
     Committed { memory: Arc<Memory>, offset: u64 },
     /// At an offset of a heap, or of memory that the program frees.
     Placed { memory: Arc<Memory>, offset: u64 },
@@ -25,7 +25,7 @@ pub(crate) enum Backing {
     Reserved(Box<Sparse>),
     /// The presentation engine has them.
     Swapchain(#[expect(dead_code, reason = "keeps the image alive")] Arc<Chain>),
-    /// The program did not say.
+    /// The program did not give it.
     Unknown,
 }
 
@@ -85,8 +85,8 @@ impl Resource {
         }
     }
 
-    /// The memory it is bound to, and the byte where it begins there; `None` for a reserved
-    /// resource, and an adopted one whose memory is not known.
+    /// The memory it is bound to, and its offset there; `None` for a reserved resource, and an adopted one whose
+    /// memory is unknown.
     #[must_use]
     pub fn memory(&self) -> Option<(vk::DeviceMemory, u64)> {
         self.place().map(|(memory, offset)| (memory.handle, offset))
@@ -137,13 +137,13 @@ impl Resource {
         }
     }
 
-    /// What it was created as.
+    /// The description it was created with.
     #[must_use]
     pub const fn desc(&self) -> &ResourceDesc {
         &self.desc
     }
 
-    /// An image of a swap chain, which lives until all of them are destroyed.
+    /// An image of a swap chain. It keeps the chain alive.
     pub(crate) fn of_swapchain(
         resources: &Arc<Resources>,
         chain: &Arc<Chain>,
@@ -161,7 +161,7 @@ impl Resource {
         }
     }
 
-    /// Handles mean nothing to other devices.
+    /// Checks the owner, because handles are invalid on other devices.
     pub(crate) fn check_device(&self, loaded: &Loaded) -> Result<(), DeviceError> {
         loaded.check_same(&self.owner)
     }

@@ -21,7 +21,7 @@ const STATES: [State; 4] = [
     State::UNORDERED_ACCESS,
 ];
 
-/// The states whose layouts images may be in while the CPU writes them.
+/// The states in whose layouts the CPU may write images.
 pub(super) fn states(api: &Api) -> State {
     if api.host_images.is_none() {
         return State::COMMON;
@@ -46,8 +46,8 @@ fn ask(
     found: &mut vk::PhysicalDeviceHostImageCopyPropertiesEXT<'_>,
 ) {
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(found);
-    // SAFETY: the physical device is one of the instance's and has the extension; the arrays have room for as many
-    // layouts as the structure says.
+    // SAFETY: the physical device belongs to the instance and has the extension; the arrays have space for the
+    // numbers of layouts in the structure.
     unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
 }
 
@@ -89,13 +89,14 @@ impl Resources {
             .dst_image(image)
             .dst_image_layout(layout)
             .regions(&copies);
-        // SAFETY: the image was created for such copies and is in this layout, and the regions lie in it, as do their
-        // texels in the slices that `writes` has borrowed; the caller promises that nothing else uses the image.
+        // SAFETY: the image was created for such copies and is in this layout, and the regions are within it; the
+        // texels are within the slices that `writes` has borrowed; the caller promises that the image is not in
+        // use elsewhere.
         let result = unsafe { (calls.copy)(self.api.handle(), &info) };
         self.check("vkCopyMemoryToImage", result)
     }
 
-    /// Brings the subresources that are written from nothing into a layout.
+    /// Moves the written subresources without contents into a layout.
     fn lay_out(
         &self,
         calls: HostImageCalls,
@@ -119,7 +120,7 @@ impl Resources {
         };
         let transitions: SmallVec<[_; 16]> = writes.iter().map(transition).collect();
         let count = u32::try_from(transitions.len()).unwrap_or(u32::MAX);
-        // SAFETY: as for the copy; the layout is one of those that the device has named for it.
+        // SAFETY: as for the copy; the device lists the layout among the supported ones.
         let result = unsafe { (calls.transition)(self.api.handle(), count, transitions.as_ptr()) };
         self.check("vkTransitionImageLayout", result)
     }

@@ -1,4 +1,4 @@
-//! Which images a device can make.
+//! The images that a device supports.
 
 use std::collections::HashMap;
 
@@ -18,34 +18,34 @@ use crate::format::{component_bits, samples, to_vk_format};
 use crate::memory::HandleTypes;
 use crate::usage::image_usage;
 
-/// What is asked about.
+/// The parameters of a format query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Question {
     format: vk::Format,
     kind: vk::ImageType,
     usage: vk::ImageUsageFlags,
     flags: vk::ImageCreateFlags,
-    /// The handle by which its memory is to be shared; empty: none.
+    /// The handle type for sharing its memory; empty: none.
     external: HandleTypes,
 }
 
-/// The largest image of that kind, and what can be done with its memory by the handle asked about.
+/// The largest image of that kind, and the export and import features of the requested handle.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     limits: vk::ImageFormatProperties,
     external: vk::ExternalMemoryProperties,
-    /// With a usage by which the CPU writes it the GPU uses it as fast as without.
+    /// A usage for writes by the CPU does not slow down the GPU's accesses.
     is_optimal: bool,
 }
 
-/// `None`: there are no such images.
+/// `None`: such images are not supported.
 type Answer = Option<Found>;
 
 /// Answers of the driver, kept: they never change, and few differ.
 #[derive(Default)]
 pub(crate) struct ImageSupport(RwLock<HashMap<Question, Answer>>);
 
-/// What an image is created with, besides its extent.
+/// The creation parameters of an image, besides its extent.
 #[derive(Clone, Debug)]
 pub(crate) struct ImagePlan {
     pub(crate) flags: vk::ImageCreateFlags,
@@ -54,11 +54,11 @@ pub(crate) struct ImagePlan {
     pub(crate) usage: vk::ImageUsageFlags,
     /// The image's own first; empty when views have no other.
     pub(crate) view_formats: SmallVec<[vk::Format; 4]>,
-    /// The handles by which its memory is exported, or the one by which it was imported.
+    /// The handle types for export, or the type of its import.
     pub(crate) external: HandleTypes,
 }
 
-/// What there is to know of an image before it is created.
+/// The cached properties of an image before its creation.
 pub(crate) struct KnownImage {
     pub(crate) plan: ImagePlan,
     pub(crate) needs: Needs,
@@ -116,7 +116,7 @@ impl Resources {
         Ok(answer)
     }
 
-    /// Whether there are plain 2D images of a format and usage.
+    /// Whether plain 2D images of a format and usage are supported.
     pub(crate) fn has_images(
         &self,
         format: vk::Format,
@@ -131,8 +131,8 @@ impl Resources {
     fn copies_format(&self, format: vk::Format) -> bool {
         let mut newer = vk::FormatProperties3::default();
         let mut found = vk::FormatProperties2::default().push_next(&mut newer);
-        // SAFETY: the physical device is one of the instance's; the structure is of the version or of an extension that
-        // comes with those copies.
+        // SAFETY: the physical device belongs to the instance; the structure is of the version or of an extension
+        // that includes these copies.
         unsafe {
             let instance = &self.api.instance;
             instance.get_physical_device_format_properties2(self.api.physical, format, &mut found);
@@ -140,7 +140,7 @@ impl Resources {
         newer.optimal_tiling_features.contains(vk::FormatFeatureFlags2::HOST_IMAGE_TRANSFER_EXT)
     }
 
-    /// Whether the GPU uses images of such a texture, which the CPU writes, as fast as others.
+    /// Whether the GPU accesses images of such a texture, which the CPU writes, as fast as others.
     pub(super) fn is_optimal_for_cpu(&self, info: &TextureInfo) -> Result<bool, DeviceError> {
         let ImagePlan { format, kind, usage, flags, external, .. } =
             self.known_image(info, |known| known.plan.clone())?;
@@ -148,8 +148,8 @@ impl Resources {
         Ok(found.is_some_and(|found| found.is_optimal))
     }
 
-    /// Reads how to create a texture with plain memory, and what it needs of that: worked out once for
-    /// each description, because a driver may make an image to see what it needs.
+    /// Reads how to create a texture with plain memory, and its memory requirements: computed once for each
+    /// description, because a driver may create an image to find its requirements.
     pub(crate) fn known_image<T>(
         &self,
         info: &TextureInfo,
@@ -223,7 +223,7 @@ impl Resources {
         Err(refusal)
     }
 
-    /// The handles by which the memory of such an image is shared.
+    /// The handle types for sharing the memory of such an image.
     fn handles_of_image(
         &self,
         handles: Handles,
@@ -248,7 +248,7 @@ impl Resources {
             convenience &= !vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE;
         }
         let mut candidates = vec![plan.flags | convenience, plan.flags];
-        // A use that only a view's format allows, such as unordered access to sRGB.
+        // A usage that only a view's format supports, such as unordered access to sRGB.
         if self.is_allowed_by_a_view(plan)? {
             let extended = plan.flags | vk::ImageCreateFlags::EXTENDED_USAGE;
             candidates.extend([extended | convenience, extended]);
@@ -321,9 +321,9 @@ impl Resources {
     }
 }
 
-/// What `vkGetPhysicalDeviceImageFormatProperties` refuses as a whole.
+/// The message if `vkGetPhysicalDeviceImageFormatProperties` refuses the image as a whole.
 const NO_SUCH_IMAGE: &str = "textures of this usage and dimension";
-/// What it says of sample counts.
+/// The rule if it refuses the sample count.
 const NO_SUCH_COUNT: &str = "a sample count that the device has for this format and usage";
 
 /// Views that D3D12 makes of any texture: cubes of square arrays, slices of volumes as targets.

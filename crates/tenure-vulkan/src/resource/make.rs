@@ -66,8 +66,8 @@ impl Resources {
         Ok(self.resource(bare.keep(), desc, plan, Backing::Committed { memory, offset: 0 }))
     }
 
-    /// A resource in memory that others allocated. `choose` gets what the resource needs, and says which memory type
-    /// and how many bytes the memory has.
+    /// A resource in memory that others allocated. `choose` gets the resource's requirements, and returns the
+    /// memory type and size of the memory.
     pub(crate) fn create_imported<E: From<DeviceError>>(
         self: &Arc<Self>,
         (desc, plan): (&ResourceDesc, &Plan<'_>),
@@ -140,12 +140,12 @@ impl Resources {
         let device = &self.api.device;
         match object {
             Object::Buffer(buffer) => {
-                // SAFETY: the buffer is new, and what it needs of the memory was checked.
+                // SAFETY: the buffer is new, and its memory requirements were checked.
                 let bound = unsafe { device.bind_buffer_memory(buffer, memory.handle, offset) };
                 bound.map_err(|result| self.error("vkBindBufferMemory", result))
             }
             Object::Image(image) => {
-                // SAFETY: the image is new, and what it needs of the memory was checked.
+                // SAFETY: the image is new, and its memory requirements were checked.
                 let bound = unsafe { device.bind_image_memory(image, memory.handle, offset) };
                 bound.map_err(|result| self.error("vkBindImageMemory", result))
             }
@@ -189,7 +189,7 @@ fn dedicated_to(object: Object) -> vk::MemoryDedicatedAllocateInfo<'static> {
     }
 }
 
-/// What the driver says.
+/// The driver's memory requirements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Needs {
     pub(crate) memory: vk::MemoryRequirements,
@@ -218,7 +218,7 @@ impl Resources {
         self.contract(desc, needs)
     }
 
-    /// Asks without an object where the device can, else of one that is destroyed again.
+    /// Queries the requirements without an object if the device supports that, otherwise with a temporary one.
     pub(crate) fn needs_of_plan(&self, plan: &Plan<'_>) -> Result<Needs, DeviceError> {
         let Some(calls) = self.api.requirements else {
             return Ok(self.needs_of(self.create(plan)?.object));
@@ -244,7 +244,7 @@ impl Resources {
         Ok(Needs::new(memory, &dedicated))
     }
 
-    /// Asks an object.
+    /// Queries the requirements of an object.
     pub(crate) fn needs_of(&self, object: Object) -> Needs {
         let device = &self.api.device;
         let mut dedicated = vk::MemoryDedicatedRequirements::default();
@@ -265,15 +265,15 @@ impl Resources {
         Needs::new(memory, &dedicated)
     }
 
-    /// What the driver says, in the contract's words: padded to `bufferImageGranularity` where
-    /// heaps are for everything.
+    /// Converts the driver's requirements to the contract's: padded to `bufferImageGranularity` if heaps hold all
+    /// categories.
     pub(crate) fn contract(&self, desc: &ResourceDesc, needs: Needs) -> Result<Requirements, DeviceError> {
         let Needs { memory, prefers_dedicated, requires_dedicated } = needs;
         let alignment = memory.alignment.max(self.tables.padding).max(1);
-        // The largest alignments are no granularity.
+        // The largest alignments are not a granularity.
         let rounded = memory.size.checked_next_multiple_of(alignment.min(64 << 10));
         let uses = self.api.uses(OptionalFeatures::DEDICATED_ALLOCATION);
-        // What others see of it is all of an allocation.
+        // Other processes see the whole allocation.
         let requires_dedicated = requires_dedicated || desc.usage().contains(Usage::SHARED);
         Ok(Requirements {
             size: rounded.ok_or_else(|| {
@@ -337,7 +337,7 @@ impl Resources {
         taken.map(drop).map_err(|_| DeviceError::OutOfDeviceMemory { what: "sparseAddressSpaceSize" })
     }
 
-    /// Gives back bytes from [`take_sparse`](Self::take_sparse).
+    /// Returns bytes from [`take_sparse`](Self::take_sparse).
     pub(crate) fn give_sparse(&self, bytes: u64) {
         self.sparse_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }

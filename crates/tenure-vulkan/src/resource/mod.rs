@@ -1,4 +1,4 @@
-//! Buffers and textures: what they need of memory, how they are made, and what the CPU writes to them.
+//! Buffers and textures: memory requirements, creation, and writes by the CPU.
 
 mod handle;
 mod host_copy;
@@ -20,13 +20,13 @@ pub(crate) use object::{Object, Plan};
 use crate::loaded::{Loaded, part_of_device};
 use crate::memory::Memories;
 
-/// The buffers and textures of a device: what is known of them before they are made, and what all of them share.
+/// The buffers and textures of a device: their cached requirements and shared state.
 pub(crate) struct Resources {
     loaded: Arc<Loaded>,
     pub(crate) memory: Arc<Memories>,
     support: ImageSupport,
     known: TextureCache<KnownImage>,
-    /// States whose layouts images may be in while the CPU writes them.
+    /// The states in whose layouts the CPU may write images.
     written_in: State,
     /// Bytes of the address space that all sparse resources have.
     sparse_bytes: AtomicU64,
@@ -48,7 +48,8 @@ impl Resources {
         }
     }
 
-    /// Whether any texture may be an input attachment. Code that records uses of one knows of its creation.
+    /// Whether any texture may be an input attachment. Code that records uses of one is synchronised with its
+    /// creation.
     pub(crate) fn has_input_attachments(&self) -> bool {
         self.has_input_attachments.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! API objects, without memory, and the handles by which their memory is shared.
+//! API objects, without memory, and the handle types for sharing their memory.
 
 use ash::vk;
 use tenure_core::device::{Allowed, BufferInfo, DeviceError, ResourceDesc, TextureInfo, Usage};
@@ -18,14 +18,14 @@ pub(crate) enum Object {
     Image(vk::Image),
 }
 
-/// What an object is created with.
+/// The creation parameters of an object.
 #[derive(Clone, Debug)]
 pub(crate) enum Plan<'a> {
     Buffer {
         size: u64,
         usage: vk::BufferUsageFlags,
         flags: vk::BufferCreateFlags,
-        /// The handles by which its memory is exported, or the one by which it was imported.
+        /// The handle types for export, or the type of its import.
         external: HandleTypes,
     },
     Image {
@@ -41,8 +41,8 @@ pub(crate) const SPARSE_BUFFER: vk::BufferCreateFlags = vk::BufferCreateFlags::f
 );
 
 impl Resources {
-    /// How to create a resource with plain memory, checked against all limits of the device; with memory to be
-    /// exported where it is shared.
+    /// The plan of a resource with plain memory, or with memory for export if it is shared, checked against all
+    /// limits of the device.
     pub(crate) fn plan<'a>(&self, desc: &'a ResourceDesc) -> Result<Plan<'a>, DeviceError> {
         match desc {
             ResourceDesc::Buffer(info) => {
@@ -57,7 +57,7 @@ impl Resources {
         }
     }
 
-    /// How to create a resource whose memory is imported by such a handle.
+    /// The plan of a resource whose memory is imported by such a handle.
     pub(crate) fn plan_import<'a>(
         &self,
         desc: &'a ResourceDesc,
@@ -108,7 +108,7 @@ impl Resources {
         Ok(Plan::Buffer { size: info.size, usage, flags, external })
     }
 
-    /// Calls `run` with what a buffer is created with. All families share it.
+    /// Calls `run` with the create info of a buffer. All families share it.
     pub(crate) fn with_buffer_info<T>(
         &self,
         size: u64,
@@ -132,7 +132,7 @@ impl Resources {
         run(&info)
     }
 
-    /// Calls `run` with what an image is created with.
+    /// Calls `run` with the create info of an image.
     pub(crate) fn with_image_info<T>(
         &self,
         info: &TextureInfo,
@@ -176,7 +176,7 @@ impl Resources {
             }
             Plan::Image { info, plan } => {
                 let made = self.with_image_info(info, plan, |info| {
-                    // SAFETY: `info` was checked against what the device says it can do.
+                    // SAFETY: `info` was checked against the device's limits.
                     unsafe { device.create_image(info, None) }
                 });
                 Object::Image(made.map_err(|result| self.error("vkCreateImage", result))?)
@@ -188,7 +188,7 @@ impl Resources {
     /// Destroys an object that the GPU is done with.
     pub(crate) fn destroy_object(&self, object: Object) {
         match object {
-            // SAFETY: it is of this device, and the caller made sure that nothing uses it.
+            // SAFETY: it is of this device, and the caller made sure that it is not in use.
             Object::Buffer(buffer) => unsafe { self.api.device.destroy_buffer(buffer, None) },
             // SAFETY: as above.
             Object::Image(image) => unsafe { self.api.device.destroy_image(image, None) },
@@ -196,7 +196,7 @@ impl Resources {
     }
 }
 
-/// An object just created, destroyed unless it is kept.
+/// A newly created object, destroyed on drop unless it is kept.
 pub(crate) struct Bare<'a> {
     owner: &'a Resources,
     pub(crate) object: Object,
@@ -204,7 +204,7 @@ pub(crate) struct Bare<'a> {
 }
 
 impl Bare<'_> {
-    /// It goes on to be a resource.
+    /// Keeps it, for a resource.
     pub(crate) fn keep(mut self) -> Object {
         self.is_kept = true;
         self.object
@@ -219,12 +219,12 @@ impl Drop for Bare<'_> {
     }
 }
 
-/// What is to be done with the memory of a resource.
+/// How the memory of a resource is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handles {
-    /// It is nobody else's.
+    /// It is not shared.
     None,
-    /// It is exported, by whatever handles that is possible.
+    /// It is exported, by all handle types that the device supports.
     Exported,
     /// It is imported, by a handle of this type.
     Imported(HandleTypes),
@@ -246,7 +246,7 @@ impl Resources {
         }
     }
 
-    /// The types of handles by which the memory of a buffer is shared.
+    /// The handle types for sharing the memory of a buffer.
     pub(super) fn handles_of_buffer(
         &self,
         handles: Handles,
@@ -264,7 +264,7 @@ impl Resources {
         })
     }
 
-    /// The types of handles for a resource, by what the driver says of one type.
+    /// The handle types of a resource, by the driver's properties of one type.
     pub(super) fn handles(
         &self,
         handles: Handles,

@@ -1,4 +1,4 @@
-//! The GPUs that there are.
+//! The system's GPUs.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::features::ApiVersion;
 use crate::instance::Instance;
 use crate::instance::Options;
 
-/// What kind of GPU an adapter is, the one to prefer first.
+/// The kind of GPU, in order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AdapterKind {
-    /// A card with memory of its own.
+    /// A card with its own memory.
     Discrete,
     /// A part of the processor, or beside it, with shared memory.
     Integrated,
@@ -24,7 +24,7 @@ pub enum AdapterKind {
     Virtual,
     /// The processor itself.
     Cpu,
-    /// Something else.
+    /// Another kind.
     Other,
 }
 
@@ -41,8 +41,7 @@ pub struct Adapter {
     driver: String,
 }
 
-/// The adapters that tenure can use, the one to prefer first. The instance behind them is made as
-/// `options` say.
+/// The adapters that tenure can use, in order of preference. The instance behind them is made by `options`.
 ///
 /// ```no_run
 /// use tenure_vulkan::{Options, adapters};
@@ -53,12 +52,12 @@ pub struct Adapter {
 /// ```
 ///
 /// # Errors
-/// [`CreateError`] when there is no loader, or an instance cannot be made.
+/// [`CreateError`] if there is no loader, or an instance cannot be made.
 pub fn adapters(options: &Options) -> Result<Vec<Adapter>, CreateError> {
     Ok(find(options)?.0)
 }
 
-/// The adapters that can be used, and how many there are.
+/// The usable adapters, and the number of all adapters.
 fn find(options: &Options) -> Result<(Vec<Adapter>, usize), CreateError> {
     let instance = Arc::new(Instance::create(options)?);
     // SAFETY: the instance is alive.
@@ -115,7 +114,7 @@ impl Adapter {
         &self.name
     }
 
-    /// What kind of GPU it is.
+    /// The kind of GPU.
     #[must_use]
     pub const fn kind(&self) -> AdapterKind {
         self.kind
@@ -150,17 +149,17 @@ impl Adapter {
         self.support.families.iter().map(|found| QueueFamily { flags: found.flags, queues: found.queues })
     }
 
-    /// Makes a device on it. What concerns the instance in `options` (validation, the sink, the
-    /// instance's extensions) was decided by [`adapters`] and is not looked at.
+    /// Makes a device on it. The options of the instance (validation, the sink, the instance's extensions) were
+    /// applied by [`adapters`] and are ignored here.
     ///
     /// # Errors
-    /// [`CreateError`] when an extension that was asked for is not there, or the driver refuses.
+    /// [`CreateError`] if a requested extension is missing, or the driver refuses.
     pub fn create(&self, options: &Options) -> Result<Device, CreateError> {
         Device::create_on(self, options)
     }
 }
 
-/// Name and version of the driver, where it says so; else its packed number.
+/// Name and version of the driver if it reports them; otherwise its packed number.
 fn driver(instance: &Instance, physical: vk::PhysicalDevice, support: &Support, version: u32) -> String {
     let offers =
         support.version >= ApiVersion::V1_2 || support.has_extension(ash::khr::driver_properties::NAME);

@@ -32,7 +32,7 @@ pub(crate) struct QueueHandle {
 /// Makes a device on an adapter, with features of the program's own.
 ///
 /// # Safety
-/// What the chain points to is valid.
+/// The pointers of the chain are valid.
 pub(crate) unsafe fn create(
     adapter: &Adapter,
     options: &Options,
@@ -87,14 +87,14 @@ pub(crate) unsafe fn create(
     };
     let device = handles.device.clone();
     assemble(handles, queues, own_queues, Owner::Tenure(Arc::clone(instance))).inspect_err(|_| {
-        // SAFETY: it was just created, and nothing of it is left.
+        // SAFETY: it was just created, and none of its objects are left.
         unsafe { device.destroy_device(None) };
     })
 }
 
 fn own_queues(device: &ash::Device, planned: &[Planned]) -> Vec<OwnQueue> {
     let own = planned.iter().flat_map(Planned::own).map(|(family, index)| OwnQueue {
-        // SAFETY: the device was created with so many queues of this family.
+        // SAFETY: the device was created with more than `index` queues of this family.
         queue: unsafe { device.get_device_queue(family, index) },
         family,
         index,
@@ -102,7 +102,7 @@ fn own_queues(device: &ash::Device, planned: &[Planned]) -> Vec<OwnQueue> {
     own.collect()
 }
 
-/// What a family can do; nothing, for one that does not exist.
+/// The capabilities of a family; none if it does not exist.
 pub(crate) fn family_of(families: &[Family], family: u32) -> Family {
     let found = usize::try_from(family).ok().and_then(|family| families.get(family)).copied();
     found.unwrap_or(Family {
@@ -113,7 +113,7 @@ pub(crate) fn family_of(families: &[Family], family: u32) -> Family {
     })
 }
 
-/// What is offered and asked for, in a version that may be older than the device's.
+/// The features both supported and requested, for a version that may be older than the device's.
 pub(super) fn wanted(support: &Support, options: &Options, version: ApiVersion) -> OptionalFeatures {
     let too_new = versioned().difference(support.offered_in(version));
     let mut enabled = (support.optional & options.usable()).difference(too_new);
@@ -135,7 +135,7 @@ pub(super) fn extensions(
     let swapchain = options.presentation.then_some(ash::khr::swapchain::NAME);
     for name in extensions_for(enabled, version).chain(portability).chain(swapchain) {
         let name = match maintenance {
-            // Of the same age as what the instance has.
+            // Either the KHR or the EXT extension, like the instance's.
             Some(maintenance) if name == ash::ext::swapchain_maintenance1::NAME => maintenance,
             _ => support.offered_name(name).unwrap_or(name),
         };
@@ -174,7 +174,7 @@ pub(super) fn features(
     both(&wanted, &support.features)
 }
 
-/// The program's chain, with what tenure enables.
+/// The program's chain, with tenure's features enabled.
 fn with_tenures(
     mut program: Chain,
     support: &Support,
@@ -207,8 +207,8 @@ fn create_device(
     let mut info =
         vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
     info.p_next = features.link();
-    // SAFETY: the physical device is one of the instance's; all that `info` points to lives until
-    // the call returns.
+    // SAFETY: the physical device belongs to the instance; all pointers in `info` are valid until the call
+    // returns.
     let device = unsafe { adapter.instance.raw.create_device(adapter.physical, &info, None) };
     device.map_err(CreateError::failed("vkCreateDevice"))
 }
@@ -278,7 +278,7 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> (Tables, DescriptorTable
     if has_buffers {
         properties = properties.push_next(&mut buffers);
     }
-    // SAFETY: the structures in the chain belong to Vulkan 1.1 and to what is enabled.
+    // SAFETY: the structures in the chain belong to Vulkan 1.1 and to enabled features.
     unsafe { instance.get_physical_device_properties2(*physical, &mut properties) };
     let properties = properties.properties;
     // SAFETY: the physical device is one of the instance's.
@@ -298,7 +298,7 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> (Tables, DescriptorTable
     }
     descriptors.cut(maintenance3.max_per_set_descriptors, |layout| {
         let mut support = vk::DescriptorSetLayoutSupport::default();
-        // SAFETY: the layout is valid, and made of what is enabled.
+        // SAFETY: the layout is valid, and uses enabled features only.
         unsafe { handles.device.get_descriptor_set_layout_support(layout, &mut support) };
         support.supported == vk::TRUE
     });
@@ -321,7 +321,7 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> (Tables, DescriptorTable
 }
 
 impl Device {
-    /// Makes an instance, and a device on the adapter to prefer: a discrete GPU where there is one.
+    /// Makes an instance, and a device on the preferred adapter: a discrete GPU if there is one.
     ///
     /// ```no_run
     /// use tenure_core::{Config, Gpu};
@@ -341,22 +341,22 @@ impl Device {
     /// # Errors
     /// [`CreateError`].
     pub fn create_on(adapter: &Adapter, options: &Options) -> Result<Self, CreateError> {
-        // SAFETY: there is nothing in the chain.
+        // SAFETY: the chain is empty.
         unsafe { Self::create_on_with(adapter, options, vk::PhysicalDeviceFeatures2::default()) }
     }
 
-    /// As [`create`](Self::create), with features of the program's own enabled as well: all that are on in the
-    /// chain, Vulkan 1.0's among them. The device must have them; those of [`Options::features`] it may lack.
+    /// As [`create`](Self::create), but also enables the program's own features: all that are set in the chain,
+    /// including Vulkan 1.0's. The device must support them; it may lack features of [`Options::features`].
     ///
-    /// The chain is copied, and never written to. What tenure needs is switched on beside it: in the program's
-    /// structure where the chain has one for the feature, also in that of a whole version of Vulkan, which may have
-    /// no smaller one beside it.
+    /// The chain is copied, and never written to. tenure's features are enabled in the copy: in the program's
+    /// structure if the chain has one for the feature, including a structure of a whole version of Vulkan, which
+    /// forbids the smaller ones beside it.
     ///
-    /// Structures that [`ash`] does not know are linked as they are. They are at the end of the chain, behind all
-    /// others, as `push_next` leaves what was pushed first.
+    /// Structures that [`ash`] does not know are linked unchanged. They must be at the end of the chain, behind
+    /// all others; `push_next` leaves the first pushed structure there.
     ///
-    /// What [`Options::without`] names and the chain switches on is enabled for the program, and not used by tenure:
-    /// [`optional_features`](Self::optional_features) does not name it.
+    /// Features that the chain enables and [`Options::without`] names are enabled for the program, but not used
+    /// by tenure: they are not in [`optional_features`](Self::optional_features).
     ///
     /// ```no_run
     /// use ash::vk;
@@ -371,15 +371,15 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`CreateError`]; [`CreateError::NoFeature`] names a feature that the device does not have, but for those of
-    /// structures that `ash` does not know, where it is [`CreateError::Failed`];
-    /// [`CreateError::InvalidFeatures`] for a chain that Vulkan forbids (a structure twice, or of a newer version than
-    /// [`Options::api_version`] allows, or that of a whole version beside a part of it), or with an unknown structure
-    /// before a known one.
+    /// [`CreateError`]; [`CreateError::NoFeature`] names a feature that the device does not have, except for
+    /// structures that `ash` does not know, which give [`CreateError::Failed`]; [`CreateError::InvalidFeatures`]
+    /// for a chain that Vulkan forbids (a structure twice, a structure of a newer version than
+    /// [`Options::api_version`] allows, or a version's structure beside a part of it), or with an unknown
+    /// structure before a known one.
     ///
     /// # Safety
-    /// The pointers of the chain are valid during the call. What its features need is enabled: each other, and the
-    /// extensions that they belong to, in [`Options::device_extensions`].
+    /// The pointers of the chain are valid during the call. The requirements of its features are enabled: other
+    /// features, and their extensions, in [`Options::device_extensions`].
     pub unsafe fn create_with(
         options: &Options,
         features: vk::PhysicalDeviceFeatures2<'_>,
@@ -404,9 +404,9 @@ impl Device {
         unsafe { create(adapter, options, features) }
     }
 
-    /// Wraps a device that the program made, and destroys nothing of the program's.
+    /// Wraps a device that the program made, and never destroys the program's objects.
     ///
-    /// Its queues become tenure's to submit to: the program submits to them only inside
+    /// Its queues are then used for tenure's submissions: the program submits to them only inside
     /// [`Gpu::submit_external`](tenure_core::Gpu::submit_external), and uses them otherwise inside
     /// [`with_queue`](Self::with_queue).
     ///
@@ -417,11 +417,10 @@ impl Device {
     /// [`Options::without`] names it; [`CreateError::Failed`] when semaphores cannot be made.
     ///
     /// # Safety
-    /// What `raw` says is true: the objects belong together, and versions, features and extensions
-    /// are those they were created with. They live until this device, its clones and all that was
-    /// made with it are gone. Meanwhile the program uses the queues only inside
-    /// [`Gpu::submit_external`](tenure_core::Gpu::submit_external) or [`with_queue`](Self::with_queue).
-    /// `vkDeviceWaitIdle` uses all queues.
+    /// `raw` is correct: the objects belong together, and they were created with these versions, features and
+    /// extensions. They stay valid until this device, its clones and all objects made with it are dropped. Until
+    /// then the program uses the queues only inside [`Gpu::submit_external`](tenure_core::Gpu::submit_external)
+    /// or [`with_queue`](Self::with_queue). `vkDeviceWaitIdle` uses all queues.
     pub unsafe fn from_raw(raw: Raw, options: &Options) -> Result<Self, CreateError> {
         // SAFETY: the caller promises just this.
         unsafe { wrap(raw, options) }

@@ -17,8 +17,8 @@ impl Raw {
     /// properties for [`Device::from_raw`](crate::Device::from_raw), such as
     /// [`other_families`](Self::other_families), on the result.
     ///
-    /// `instance_version` is that which the instance was created for. Structures in the chain that tenure does not know
-    /// are passed over.
+    /// `instance_version` is the version that the instance was created for. Unknown structures in the chain are
+    /// skipped.
     ///
     /// Handles of other crates are converted by [`from_raw`](vk::Handle::from_raw). Structures have the layout of the API,
     /// so a pointer to another crate's `VkDeviceCreateInfo` is cast to [`vk::DeviceCreateInfo`]:
@@ -73,7 +73,7 @@ impl Raw {
         // SAFETY: the caller promises all of it.
         let (entry, names_objects, instance, device, program, extensions) = unsafe {
             let entry = ash::Entry::from_static_fn(ash::StaticFn { get_instance_proc_addr });
-            // There is such a function where the extension is enabled.
+            // The function exists if the extension is enabled.
             let messenger = c"vkCreateDebugUtilsMessengerEXT".as_ptr();
             let has_messengers = get_instance_proc_addr(instance, messenger).is_some();
             let instance = ash::Instance::load(entry.static_fn(), instance);
@@ -82,7 +82,7 @@ impl Raw {
             let device = ash::Device::load(instance.fp_v1_0(), device);
             (entry, names_objects, instance, device, Chain::of_device(info), extensions(info))
         };
-        // SAFETY: the physical device is one of the instance's, says the caller.
+        // SAFETY: the caller promises that the physical device belongs to the instance.
         let properties = unsafe { instance.get_physical_device_properties(physical_device) };
         let api_version = instance_version.min(ApiVersion::from_packed(properties.api_version));
         let has = |name: &CStr| extensions.iter().any(|extension| extension.as_c_str() == name);

@@ -1,4 +1,4 @@
-//! Which queues of a device are used, and those of the program beside them.
+//! The choice of tenure's queues of a device, and the program's own queues.
 
 use ash::vk;
 use tenure_core::device::{MAX_QUEUES, QueueKind};
@@ -15,7 +15,7 @@ const WORK: vk::QueueFlags = vk::QueueFlags::from_raw(
 const EVERYTHING: vk::QueueFlags =
     vk::QueueFlags::from_raw(vk::QueueFlags::GRAPHICS.as_raw() | vk::QueueFlags::COMPUTE.as_raw());
 
-/// The kind of queue that a family has; `None` for one that cannot even copy.
+/// The kind of queue of a family; `None` if it does not even support copies.
 pub(crate) fn kind(flags: vk::QueueFlags) -> Option<QueueKind> {
     if flags.contains(EVERYTHING) {
         Some(QueueKind::Graphics)
@@ -28,8 +28,8 @@ pub(crate) fn kind(flags: vk::QueueFlags) -> Option<QueueKind> {
     }
 }
 
-/// The queues to use, by family, at most `most` of them: one that can do everything, then one that
-/// only computes and copies, then one that only copies. `None` when nothing can do everything.
+/// The queues to use, by family, at most `most` of them: one with all capabilities, then one for compute and
+/// copies, then one for copies only. `None` if no queue has all capabilities.
 pub(crate) fn choose(families: &[Family], most: usize) -> Option<Vec<(QueueKind, u32)>> {
     let find = |accepts: &dyn Fn(vk::QueueFlags) -> bool| {
         (0_u32..)
@@ -51,7 +51,7 @@ pub(crate) fn choose(families: &[Family], most: usize) -> Option<Vec<(QueueKind,
     Some(chosen.take(most.clamp(1, MAX_QUEUES)).collect())
 }
 
-/// How much a family is for besides work and sparse binding.
+/// The number of capabilities of a family besides work and sparse binding.
 fn extras(flags: vk::QueueFlags) -> u32 {
     let usual = WORK | vk::QueueFlags::SPARSE_BINDING | vk::QueueFlags::PROTECTED;
     (flags & !usual).as_raw().count_ones()
@@ -60,9 +60,9 @@ fn extras(flags: vk::QueueFlags) -> u32 {
 /// A family of queues of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueFamily {
-    /// What its queues can do.
+    /// The capabilities of its queues.
     pub flags: vk::QueueFlags,
-    /// How many there are. Tenure uses the first of one to three families, by
+    /// Their number. Tenure uses the first of one to three families, by
     /// [`Options::max_queues`](crate::Options::max_queues).
     pub queues: u32,
 }
@@ -84,7 +84,7 @@ impl Planned {
     }
 }
 
-/// The queues to create of each family: one for each that tenure chose, and those of the program.
+/// The queues to create of each family: tenure's chosen ones, and the program's.
 pub(super) fn plan(
     families: &[Family],
     chosen: &[(QueueKind, u32)],
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(kind(S | DECODE), None);
     }
 
-    /// Everything, copies alone, and compute.
+    /// All capabilities, copies only, and compute.
     fn three_families() -> [Family; 3] {
         let family = |flags, queues| Family {
             flags: vk::QueueFlags::from_raw(flags),

@@ -24,7 +24,7 @@ pub struct RawQueue {
     pub queue: vk::Queue,
     /// Its family.
     pub family: u32,
-    /// What tenure may use it for; `None`: all that its family can do.
+    /// The kind of work for tenure; `None`: all that its family supports.
     pub kind: Option<QueueKind>,
 }
 
@@ -76,26 +76,26 @@ pub struct Raw {
     /// The queues to use, at most [`MAX_QUEUES`], each once; the first of a family with graphics
     /// and compute.
     pub queues: Vec<RawQueue>,
-    /// What of this was enabled: extensions, with their features, of the device, and for
+    /// The enabled optional features: device extensions with their features, and for
     /// [`DEBUG_NAMES`](OptionalFeatures::DEBUG_NAMES) `VK_EXT_debug_utils` of the instance.
-    /// [`DEDICATED_ALLOCATION`](OptionalFeatures::DEDICATED_ALLOCATION) is always there. What is not part of
-    /// `api_version` has its extension in `extensions`.
+    /// [`DEDICATED_ALLOCATION`](OptionalFeatures::DEDICATED_ALLOCATION) is always available. Features that are
+    /// not part of `api_version` need their extension in `extensions`.
     pub enabled: OptionalFeatures,
-    /// What was enabled of Vulkan 1.0's features.
+    /// The enabled features of Vulkan 1.0.
     pub features: vk::PhysicalDeviceFeatures,
-    /// What was enabled of descriptor indexing, by this structure or by that of Vulkan 1.2, whose fields
-    /// have the same names. [`DESCRIPTOR_INDEXING`](OptionalFeatures::DESCRIPTOR_INDEXING) is used where
-    /// all that it says it needs is on, for constants too where
-    /// `descriptorBindingUniformBufferUpdateAfterBind` is. `pNext` is not followed.
+    /// The enabled features of descriptor indexing, by this structure or by Vulkan 1.2's, whose fields have the
+    /// same names. [`DESCRIPTOR_INDEXING`](OptionalFeatures::DESCRIPTOR_INDEXING) is used if all features in its
+    /// documentation are enabled; for constants too if `descriptorBindingUniformBufferUpdateAfterBind` is.
+    /// `pNext` is not followed.
     pub descriptor_indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
-    /// What was enabled of `VK_KHR_portability_subset`, where the device is one (MoltenVK); `None` where
-    /// that extension is not enabled. `pNext` is not followed.
+    /// The enabled features of `VK_KHR_portability_subset`, on a portability device (MoltenVK); `None` if that
+    /// extension is not enabled. `pNext` is not followed.
     pub portability: Option<vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>>,
-    /// Families of the program's other queues that use buffers of tenure's: they share all buffers
-    /// with those of `queues`. Textures are handed over to them by the program.
+    /// Families of the program's other queues that use tenure's buffers: all buffers are shared with them as with
+    /// the families of `queues`. The program transfers textures to them itself.
     pub other_families: Vec<u32>,
-    /// The device extensions that were enabled: those that `enabled` needs, and those of the program, as
-    /// mesh shaders and ray tracing add shader stages to wait for.
+    /// The enabled device extensions: the ones that `enabled` needs, and the program's, because mesh shaders and
+    /// ray tracing add shader stages to wait for.
     pub extensions: Vec<CString>,
 }
 
@@ -121,14 +121,14 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Device, CreateE
     if api_version < ApiVersion::V1_1 {
         return Err(CreateError::TooOld { found: api_version });
     }
-    // SAFETY: the physical device is one of the instance's, says the caller.
+    // SAFETY: the caller promises that the physical device belongs to the instance.
     let found = unsafe { instance.get_physical_device_queue_family_properties(physical_device) };
     let found: Vec<Family> = found.iter().map(Family::from).collect();
     let enabled = raw.enabled & options.usable();
     check_extensions(enabled, api_version, &raw.extensions)?;
     let queues = check_queues(&queues, &found, options.max_queues)?;
     check_families(&raw.other_families, &found)?;
-    // What is less than Vulkan without a word is taken to have nothing of what it may lack.
+    // A portability device without its feature structure is assumed to lack all features of the subset.
     let is_subset = raw.extensions.iter().any(|name| name.as_c_str() == ash::khr::portability_subset::NAME);
     let portability = raw.portability.or_else(|| is_subset.then(Default::default));
     let handles = Handles {
@@ -147,7 +147,7 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Device, CreateE
     assemble(handles, queues, Vec::new(), Owner::Caller)
 }
 
-/// What was enabled, without what lacks something else that it needs.
+/// The enabled features without the ones that have an unmet requirement.
 fn usable(
     enabled: OptionalFeatures,
     features: &vk::PhysicalDeviceFeatures,
@@ -188,7 +188,7 @@ fn check_queues(
             return broken("the family of each queue exists and can at least copy", u64::from(raw.family));
         };
         let kind = raw.kind.unwrap_or(able);
-        // Kinds are in the order of what they can do, the most first.
+        // Kinds are ordered by their capabilities, the most capable first.
         if kind < able {
             return broken("the family of a queue can do what the queue is for", u64::from(raw.family));
         }
@@ -204,7 +204,7 @@ fn check_queues(
     Ok(handles)
 }
 
-/// What features need beside the extension that they are of: until a version includes it, or in all versions.
+/// Additional extensions that features need: until a version includes them, or in all versions.
 const ALSO: [(OptionalFeatures, Option<ApiVersion>, &CStr); 7] = [
     (OptionalFeatures::ACCELERATION_STRUCTURES, Some(ApiVersion::V1_2), ash::ext::descriptor_indexing::NAME),
     (OptionalFeatures::RAY_QUERIES, Some(ApiVersion::V1_2), ash::khr::spirv_1_4::NAME),
@@ -238,7 +238,7 @@ pub(super) fn check_extensions(
 mod tests {
     use super::*;
 
-    /// The extensions that are missing of what a feature needs, found one by one.
+    /// The missing extensions of a feature, looked up one by one.
     fn missing(feature: OptionalFeatures, version: ApiVersion) -> Vec<&'static str> {
         let mut enabled: Vec<CString> = Vec::new();
         let mut missing = Vec::new();

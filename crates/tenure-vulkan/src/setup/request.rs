@@ -1,4 +1,4 @@
-//! What a program that makes its device itself enables for tenure.
+//! The features and extensions that a program enables for tenure when it creates its device itself.
 
 use core::fmt;
 use std::ffi::CString;
@@ -13,13 +13,14 @@ use crate::features::ApiVersion;
 use crate::features::OptionalFeatures;
 use crate::instance::Options;
 
-/// What to enable on a device that the program makes itself, so that tenure can use all that the physical
-/// device has: extensions, Vulkan 1.0's features, and a chain of structures with the newer ones.
+/// The extensions and features to enable on a device that the program creates itself, so that tenure can use all
+/// capabilities of the physical device: extensions, Vulkan 1.0's features, and a chain of structures with the
+/// newer ones.
 ///
-/// The program adds what it wants for itself, and hands the device over with [`fill`](Self::fill) and
-/// [`Device::from_raw`](crate::Device::from_raw). Of a structure that it links itself (one of those of Vulkan 1.2 and
-/// newer, say) Vulkan allows no other for the same features beside it: then it sets what
-/// [`enabled`](Self::enabled) names there, and does not [link](Self::link) the chain.
+/// The program adds its own features, and hands the device over with [`fill`](Self::fill) and
+/// [`Device::from_raw`](crate::Device::from_raw). Vulkan forbids two structures for the same features: if the
+/// program links such a structure itself (one of Vulkan 1.2 or newer, say), it sets the features of
+/// [`enabled`](Self::enabled) there, and does not [link](Self::link) the chain.
 ///
 /// ```no_run
 /// use ash::vk;
@@ -52,10 +53,10 @@ pub struct DeviceFeatures {
 }
 
 impl DeviceFeatures {
-    /// Asks a physical device. `api_version` is that which the instance was made for; of the `options` those about
-    /// features, versions and extensions of the device matter. `VK_EXT_swapchain_maintenance1` is not among
-    /// what it names, as extensions of the instance come with it; with
-    /// [`Options::presentation`](Options::presentation) `VK_KHR_swapchain` is.
+    /// Queries a physical device. `api_version` is the version that the instance was made for; of the `options`
+    /// only features, versions and device extensions matter. `VK_EXT_swapchain_maintenance1` is not included,
+    /// because it needs instance extensions; with [`Options::presentation`](Options::presentation)
+    /// `VK_KHR_swapchain` is.
     ///
     /// # Errors
     /// [`CreateError::TooOld`], [`CreateError::NoExtension`] for one of the options that is not there,
@@ -89,9 +90,8 @@ impl DeviceFeatures {
         &self.extensions
     }
 
-    /// What of tenure's optional features that enables. Of
-    /// [`DEBUG_NAMES`](OptionalFeatures::DEBUG_NAMES) the instance decides: remove it from [`Raw::enabled`] where
-    /// `VK_EXT_debug_utils` is not enabled.
+    /// The optional features of tenure that this enables. [`DEBUG_NAMES`](OptionalFeatures::DEBUG_NAMES) depends
+    /// on the instance: remove it from [`Raw::enabled`] if `VK_EXT_debug_utils` is not enabled.
     #[must_use]
     pub const fn enabled(&self) -> OptionalFeatures {
         self.enabled
@@ -102,7 +102,7 @@ impl DeviceFeatures {
         &self.features
     }
 
-    /// Adds the structures to `features`, and Vulkan 1.0's features to those that are on there, for
+    /// Adds the structures to `features`, and Vulkan 1.0's features to the ones set there, for
     /// `vk::DeviceCreateInfo::push_next`.
     pub fn link<'a>(
         &'a mut self,
@@ -113,7 +113,7 @@ impl DeviceFeatures {
         self.chain.link(self.enabled, features.features(all))
     }
 
-    /// Says in `raw` that all of this was enabled, beside what it says already.
+    /// Adds all of this to the enabled features and extensions of `raw`.
     pub fn fill(&self, raw: &mut Raw) {
         raw.api_version = self.version;
         raw.enabled |= self.enabled;

@@ -1,4 +1,4 @@
-//! What a physical device offers of what tenure can use.
+//! The capabilities of a physical device that tenure can use.
 
 use core::ffi::CStr;
 use std::ffi::CString;
@@ -51,16 +51,16 @@ pub(super) fn other_name(name: &CStr) -> Option<&'static CStr> {
     names.into_iter().find(|(known, _)| *known == name).map(|(_, other)| other)
 }
 
-/// What a physical device offers.
+/// The capabilities of a physical device.
 #[derive(Clone, Debug)]
 pub(crate) struct Support {
     /// The version of the device, as far as the instance allows.
     pub(crate) version: ApiVersion,
     pub(crate) optional: OptionalFeatures,
     pub(crate) features: vk::PhysicalDeviceFeatures,
-    /// What there is of descriptor indexing.
+    /// The features and limits of descriptor indexing.
     pub(crate) indexing: Indexing,
-    /// What there is of the features of a portability subset; `None`: it is none.
+    /// The features of a portability subset; `None` if it is not one.
     pub(crate) portability: Option<PortabilityFeatures>,
     pub(crate) extensions: Vec<CString>,
     pub(crate) families: Vec<Family>,
@@ -71,7 +71,7 @@ pub(super) type PortabilityFeatures = vk::PhysicalDevicePortabilitySubsetFeature
 /// A structure for each feature: its field, its type, the switch in it.
 macro_rules! chained {
     ($($field:ident: $structure:ident, $switch:ident = $feature:ident;)*) => {
-        /// The structures in which features are asked for and enabled.
+        /// The structures for querying and enabling features.
         #[derive(Default)]
         pub(crate) struct FeatureChain {
             $($field: vk::$structure<'static>,)*
@@ -85,7 +85,7 @@ macro_rules! chained {
                 $(self.$field.$switch = vk::Bool32::from(wanted.contains(OptionalFeatures::$feature));)*
             }
 
-            /// Those of `asked` that are switched on; what has no switch stays.
+            /// The features of `asked` whose switch is on, or that have no switch.
             pub(super) fn granted(&self, mut asked: OptionalFeatures) -> OptionalFeatures {
                 $(if self.$field.$switch == vk::FALSE {
                     asked.remove(OptionalFeatures::$feature);
@@ -135,8 +135,8 @@ chained! {
 }
 
 impl FeatureChain {
-    /// A chain of the structures of `wanted`, each feature switched on, and all there is of `indexing` and
-    /// of a portability subset.
+    /// A chain of the structures of `wanted`, with each feature enabled, and all features of `indexing` and of a
+    /// portability subset.
     pub(crate) fn enabling(
         wanted: OptionalFeatures,
         indexing: &Indexing,
@@ -161,7 +161,7 @@ impl FeatureChain {
     }
 }
 
-/// What a device has of descriptor indexing.
+/// The descriptor indexing of a device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Indexing {
     pub(crate) features: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
@@ -207,8 +207,8 @@ pub(crate) fn is_enough(found: &vk::PhysicalDeviceDescriptorIndexingFeatures<'_>
     .all(|feature| feature == vk::TRUE)
 }
 
-/// What of sparse memory is there, by Vulkan 1.0's features. Tiles are shared between resources, so
-/// without aliasing there is none.
+/// The supported sparse memory, by Vulkan 1.0's features. Tiles are shared between resources, so it requires
+/// aliasing.
 pub(crate) fn sparse(features: &vk::PhysicalDeviceFeatures) -> OptionalFeatures {
     let on = |feature: vk::Bool32| feature == vk::TRUE;
     let is_there = on(features.sparse_binding) && on(features.sparse_residency_aliased);
@@ -243,7 +243,7 @@ pub(super) fn offered(version: ApiVersion, has: impl Fn(&CStr) -> bool) -> Optio
         let in_core = included.is_some_and(|included| version >= included);
         offered.set(feature, in_core || has(name) || other_name(name).is_some_and(&has));
     }
-    // The dependencies of acceleration structures are core from Vulkan 1.2 on. Before that there are too many to
+    // The dependencies of acceleration structures are core from Vulkan 1.2 on. Older versions have too many to
     // list.
     let structures = version >= ApiVersion::V1_2 && has(ash::khr::deferred_host_operations::NAME);
     // As for the copies of texels by the CPU, from 1.3 on.
@@ -260,7 +260,7 @@ pub(super) fn offered(version: ApiVersion, has: impl Fn(&CStr) -> bool) -> Optio
 }
 
 impl Support {
-    /// Asks a physical device of an instance of the given version.
+    /// Queries a physical device of an instance of the given version.
     pub(crate) fn of(
         instance: &ash::Instance,
         physical: vk::PhysicalDevice,
@@ -292,12 +292,12 @@ impl Support {
         Ok(support)
     }
 
-    /// Of the features in the table, those that a version and the extensions allow to ask for.
+    /// The features in the table that a version and the extensions allow.
     pub(crate) fn offered_in(&self, version: ApiVersion) -> OptionalFeatures {
         offered(version, |name| self.has_extension(name))
     }
 
-    /// Which of what may be asked for is really there.
+    /// Queries the supported features among the candidates.
     fn ask(&mut self, instance: &ash::Instance, physical: vk::PhysicalDevice) {
         let asked = self.optional;
         let is_subset = self.has_extension(ash::khr::portability_subset::NAME);
@@ -320,7 +320,7 @@ impl Support {
         }
     }
 
-    /// By which of its names an extension is offered.
+    /// The name under which an extension is supported.
     pub(crate) fn offered_name(&self, name: &'static CStr) -> Option<&'static CStr> {
         [Some(name), other_name(name)].into_iter().flatten().find(|name| self.has_extension(name))
     }
@@ -330,7 +330,7 @@ impl Support {
     }
 }
 
-/// Those of the Vulkan 1.0 features in both sets.
+/// The Vulkan 1.0 features in both sets.
 pub(crate) fn both(
     wanted: &vk::PhysicalDeviceFeatures,
     offered: &vk::PhysicalDeviceFeatures,
@@ -346,7 +346,7 @@ pub(super) fn either(
     combined(one, other, |one, other| one || other)
 }
 
-/// The Vulkan 1.0 features for which `is_on` holds of the two sets.
+/// Combines the flags of two sets of Vulkan 1.0 features by `is_on`.
 fn combined(
     one: &vk::PhysicalDeviceFeatures,
     other: &vk::PhysicalDeviceFeatures,
@@ -420,7 +420,7 @@ mod tests {
         assert!(granted.contains(OptionalFeatures::MEMORY_BUDGET), "has no switch");
     }
 
-    /// What a portability subset offers is enabled with the extension.
+    /// The supported features of a portability subset are enabled with the extension.
     #[test]
     fn a_portability_subset_is_part_of_the_chain() {
         let offered = PortabilityFeatures::default().multisample_array_image(true);

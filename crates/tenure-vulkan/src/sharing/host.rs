@@ -1,4 +1,4 @@
-//! The program's own memory as a buffer: what is read there needs no copy.
+//! The program's own memory as a buffer, readable by the GPU without a copy.
 
 use core::any::Any;
 use core::fmt;
@@ -22,8 +22,8 @@ use crate::resource::Resources;
 
 const HOST: HandleTypes = HandleTypes::HOST_ALLOCATION_EXT;
 
-/// Memory of the program's own, to be a buffer: a file that is mapped, say, which the GPU then copies from without the
-/// CPU having copied it before.
+/// The program's own memory, for use as a buffer: a mapped file, for example, from which the GPU copies without
+/// an earlier copy by the CPU.
 ///
 /// ```no_run
 /// use std::ptr::NonNull;
@@ -71,27 +71,28 @@ impl HostMemory {
     /// Memory that the GPU only reads.
     ///
     /// # Safety
-    /// The bytes are mapped, at least for reading, and stay so until `owner` is dropped. Nobody changes them while a
-    /// submission reads them.
+    /// The bytes are mapped, at least for reading, and stay mapped until `owner` is dropped. They must not change
+    /// while a submission reads them.
     #[must_use]
     pub unsafe fn read_only(address: NonNull<u8>, size: usize, owner: impl Any + Send + Sync) -> Self {
         Self { address, size, is_writable: false, owner: Arc::new(owner) }
     }
 
-    /// A buffer that begins at the first byte. What owns the memory is dropped when the buffer is, and the GPU is done
-    /// with it, where the values of [`Gpu::defer`] are: by the end of a frame or a purge.
+    /// Imports the memory as a buffer that begins at its first byte. The owner of the memory is dropped once the
+    /// buffer is dropped and the GPU no longer uses it, at the same points as values of [`Gpu::defer`]: at the
+    /// end of a frame or in a purge.
     ///
-    /// The program has its own pointer to the bytes: the buffer is of [`MemoryUse::GpuOnly`], and not mapped. Of memory
-    /// that is only read, it is no destination of copies either, whatever the description says. It is no new memory:
-    /// it counts in no budget, and is one of the adopted resources in reports.
+    /// The program has its own pointer to the bytes: the buffer is of [`MemoryUse::GpuOnly`], and not mapped.
+    /// Read-only memory cannot be a destination of copies, whatever the description requests. It is not new
+    /// memory: it counts in no budget, and is one of the adopted resources in reports.
     ///
-    /// A driver need not take every kind of memory. Where it refuses files, what comes back in the error is copied as
-    /// any other bytes.
+    /// A driver need not support every kind of memory. If it refuses files, copy the memory that comes back in
+    /// the error like any other bytes.
     ///
     /// # Errors
     /// [`ShareError::Unaligned`], [`ShareError::TooSmall`], [`ShareError::MemoryType`]; [`ShareError::Device`]:
-    /// `Unsupported` without [`EXTERNAL_MEMORY_HOST`](OptionalFeatures::EXTERNAL_MEMORY_HOST), for a description
-    /// that is not of a buffer of the GPU alone, or one that writes what is only read, and when the driver refuses;
+    /// `Unsupported` without [`EXTERNAL_MEMORY_HOST`](OptionalFeatures::EXTERNAL_MEMORY_HOST), if the description
+    /// is not of a GPU-only buffer, or writes read-only memory, and when the driver refuses;
     /// [`ShareError::Manager`]. The memory comes back in the error.
     pub fn import(self, gpu: &Gpu<Device>, desc: &BufferDesc) -> Result<Buffer<Device>, RejectedMemory> {
         let import = || {
@@ -146,7 +147,7 @@ impl fmt::Debug for HostMemory {
 pub struct RejectedMemory {
     /// Why.
     pub error: Box<ShareError>,
-    /// What was to be imported.
+    /// The memory of the failed import.
     pub memory: HostMemory,
 }
 
@@ -163,8 +164,8 @@ impl std::error::Error for RejectedMemory {
 }
 
 impl Device {
-    /// What address and size of [`HostMemory`] have to be multiples of, in bytes; `None` where there is none
-    /// ([`OptionalFeatures::EXTERNAL_MEMORY_HOST`]).
+    /// The required alignment of address and size of [`HostMemory`], in bytes; `None` without
+    /// [`OptionalFeatures::EXTERNAL_MEMORY_HOST`].
     #[must_use]
     pub fn host_memory_alignment(&self) -> Option<u64> {
         self.resources().host_alignment()
@@ -199,7 +200,7 @@ impl Resources {
         }
         let plan = self.plan_import(desc, HOST)?;
         let mut found = vk::MemoryHostPointerPropertiesEXT::default();
-        // SAFETY: the bytes are mapped, as whoever made `memory` has promised.
+        // SAFETY: the bytes are mapped, as the creator of `memory` has promised.
         let result = unsafe { (calls.properties)(self.api.handle(), HOST, address.cast(), &raw mut found) };
         self.check("vkGetMemoryHostPointerPropertiesEXT", result)?;
         let info =
@@ -219,7 +220,7 @@ impl Resources {
         })
     }
 
-    /// The memory types in which the GPU sees what the program writes through its own pointer.
+    /// The memory types in which the GPU sees the program's writes through its own pointer.
     fn coherent_types(&self) -> u32 {
         let types = &self.tables.properties.memory_types;
         let is_coherent = |flags: MemoryFlags| flags.contains(MemoryFlags::HOST_COHERENT);

@@ -1,4 +1,4 @@
-//! What must be the same on both sides, as Vulkan has it.
+//! The properties that Vulkan requires to be equal on both sides.
 
 use ash::vk;
 use tenure_core::device::{ResourceDesc, Usage};
@@ -27,7 +27,7 @@ impl DeviceIds {
     }
 }
 
-/// A hash of what an object is created with, the same in every process and never 0 (FNV-1a, 64 bits).
+/// A hash of an object's creation parameters, the same in every process and never 0 (FNV-1a, 64 bits).
 pub(crate) fn created_with(desc: &ResourceDesc, usage: VkUsage) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut add = |number: u64| {

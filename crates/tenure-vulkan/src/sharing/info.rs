@@ -1,4 +1,4 @@
-//! What crosses processes beside a handle, and why sharing fails.
+//! The data that accompanies a handle between processes, and the errors of sharing.
 
 use core::fmt;
 
@@ -29,7 +29,7 @@ impl HandleKind {
     }
 }
 
-/// Which device, and which driver: what `VkPhysicalDeviceIDProperties` says. Opaque handles are for the same of both.
+/// The ids of a device and its driver: `VkPhysicalDeviceIDProperties`. Opaque handles require both to be equal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeviceIds {
     /// `deviceUUID`.
@@ -52,9 +52,9 @@ impl fmt::Debug for DeviceIds {
     }
 }
 
-/// What an importer has to know of exported memory beside its handle, and the description of the resource in it. It
-/// goes to the other process as [bytes](Self::to_bytes), or field by field; a program that imports from elsewhere fills
-/// it in.
+/// The data that an importer needs beside the handle of exported memory and the description of its resource. It
+/// is sent to the other process as [bytes](Self::to_bytes), or field by field; a program that imports from
+/// elsewhere fills it in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExportInfo {
     /// The kind of the handle.
@@ -63,15 +63,15 @@ pub struct ExportInfo {
     pub size: u64,
     /// The number of its memory type. Of no meaning for a DMA-BUF from another device.
     pub memory_type: u32,
-    /// The allocation is for the one resource (`VkMemoryDedicatedAllocateInfo`), as all that tenure exports.
+    /// The allocation is dedicated to the resource (`VkMemoryDedicatedAllocateInfo`), as all of tenure's exports.
     pub is_dedicated: bool,
-    /// Where it was allocated.
+    /// The device that allocated it.
     pub ids: DeviceIds,
-    /// A hash of what the buffer or image was created with, so that another one is refused; 0: unknown.
+    /// A hash of the creation parameters of the buffer or image, so that a different one is refused; 0: unknown.
     pub created_with: u64,
 }
 
-/// The bytes of an [`ExportInfo`] are none.
+/// The bytes are not an [`ExportInfo`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("these are not the bytes of an ExportInfo")]
 pub struct NoExportInfo;
@@ -153,20 +153,20 @@ pub enum ShareError {
     /// crosses drivers, with a description that is [shared across drivers](tenure_core::BufferDesc::shared_across_drivers).
     #[error("exported by {exporter}; this is {importer}")]
     OtherDevice {
-        /// Where it was exported.
+        /// The exporting device.
         exporter: DeviceIds,
-        /// Where it was to be imported.
+        /// The importing device.
         importer: DeviceIds,
     },
-    /// The exporter's resource was created otherwise than the importer's description asks: with other dimensions or
-    /// uses, or on a device on which other features are used.
+    /// The exporter's resource was created with other parameters than the importer's description gives: with
+    /// other dimensions or uses, or on a device with other features in use.
     #[error(
         "the exported resource was created with {exporter:016x}, and the description gives {importer:016x}: size, format, usage or features differ"
     )]
     OtherDescription {
-        /// The hash of what it was created with.
+        /// The hash of the description it was created with.
         exporter: u64,
-        /// The hash of what it would be created with here.
+        /// The hash of the description it would be created with here.
         importer: u64,
     },
     /// The memory is smaller than the resource needs.
@@ -177,7 +177,7 @@ pub enum ShareError {
         /// Bytes that the resource needs.
         needed: u64,
     },
-    /// None of the memory types that the memory can be imported as is one that the resource can be in.
+    /// None of the memory types of the import is allowed for the resource.
     #[error("the memory can be of types {found:#b}, and the resource in {allowed:#b}")]
     MemoryType {
         /// A bit for each type that the memory can be.
@@ -185,30 +185,30 @@ pub enum ShareError {
         /// A bit for each type that the resource can be in.
         allowed: u32,
     },
-    /// The memory was not created to be exported by such a handle: the usage lacks `SHARED`, or the device does not offer
-    /// it for such a resource.
+    /// The memory was not created for export by such a handle: the usage lacks `SHARED`, or the device does not
+    /// support it for such a resource.
     #[error("the memory was not created to be exported as {kind:?}")]
     NotExportable {
-        /// The handle asked for.
+        /// The requested handle.
         kind: HandleKind,
     },
-    /// Host memory does not begin and end at multiples of what the device asks for.
+    /// Host memory does not begin and end at multiples of the device's alignment.
     #[error("host memory begins at {address:#x} and has {size} B, and both must be multiples of {alignment}")]
     Unaligned {
         /// The address.
         address: usize,
         /// Its bytes.
         size: usize,
-        /// What the device asks for.
+        /// The required alignment.
         alignment: u64,
     },
     /// The operating system did not copy the file descriptor.
     #[error("the file descriptor cannot be copied: {reason}")]
     Descriptor {
-        /// What it said.
+        /// The operating system's message.
         reason: String,
     },
-    /// The device refused, or lacks what is needed.
+    /// The device refused, or lacks a required feature.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// The manager refused.

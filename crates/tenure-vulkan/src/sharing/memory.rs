@@ -19,12 +19,12 @@ use crate::memory::Import;
 use crate::resource::Resource;
 use crate::resource::Resources;
 
-/// A handle to memory, and what goes with it to the importer.
+/// A handle to memory, with the data for the importer.
 #[derive(Debug)]
 pub struct Exported {
-    /// The handle. It keeps the memory, whatever becomes of the resource, and is closed when it is dropped.
+    /// The handle. It keeps the memory alive independently of the resource, and is closed when it is dropped.
     pub handle: OwnedFd,
-    /// What the importer has to know beside the description of the resource.
+    /// The data that the importer needs beside the description of the resource.
     pub info: ExportInfo,
 }
 
@@ -33,7 +33,7 @@ pub struct Exported {
 pub struct ImportError {
     /// Why.
     pub error: ShareError,
-    /// What was to be imported.
+    /// The handle of the failed import.
     pub handle: OwnedFd,
 }
 
@@ -51,17 +51,18 @@ impl std::error::Error for ImportError {
 
 /// Buffers, textures and semaphores that other processes and APIs use, too (Unix).
 ///
-/// One side creates a resource as [shared](BufferDesc::shared) and exports its memory. The other imports it with the
-/// same description, and has a resource of its own in the same memory: an ordinary handle, adopted, with deferred release.
-/// The memory lives until the last side has let go of it, so each may end first, also without a word.
+/// One side creates a resource as [shared](BufferDesc::shared) and exports its memory. The other imports it with
+/// the same description, and has a resource of its own in the same memory: an ordinary handle, adopted, with
+/// deferred release. The memory is freed when the last side has released it, so either process may end first,
+/// even without notice.
 ///
 /// Before the other side uses it, a recording [hands it over](tenure_core::Commands::release_to_peer); the other
 /// [takes it](tenure_core::Commands::acquire_from_peer), in the same state. That the latter comes later is the program's
 /// business: by a [`SharedSemaphore`] that one recording signals and the other waits for, or by a message between the
 /// processes that is sent when [`Gpu::wait`] has seen the first submission complete.
 ///
-/// Exported memory counts as that of any committed resource. Imported memory is no new memory: it counts in no budget, and
-/// its resource is one of the adopted ones in reports.
+/// Exported memory counts as that of any committed resource. Imported memory is not new memory: it counts in no
+/// budget, and its resource is one of the adopted ones in reports.
 ///
 /// ```no_run
 /// use std::os::fd::OwnedFd;
@@ -107,8 +108,8 @@ pub trait Sharing {
     fn export_texture(&self, texture: &Texture<Device>, kind: HandleKind) -> Result<Exported, ShareError>;
 
     /// A buffer in memory that another process exported. A recording
-    /// [acquires](tenure_core::Commands::acquire_from_peer) it before its first use. It is mapped where the description
-    /// asks for memory of the CPU, which the exporter's memory then has to be.
+    /// [acquires](tenure_core::Commands::acquire_from_peer) it before its first use. It is mapped if the
+    /// description requests CPU-visible memory; the exporter's memory must then be CPU-visible.
     ///
     /// # Errors
     /// [`ShareError::OtherDevice`], [`ShareError::OtherDescription`], [`ShareError::TooSmall`],
@@ -116,8 +117,8 @@ pub trait Sharing {
     /// comes back in the error.
     ///
     /// # Safety
-    /// The handle is of the kind that `info` says, and what `info` says of its memory is true. The other process uses
-    /// the memory as both agreed: not while this one has it.
+    /// The handle is of the kind in `info`, and `info` describes its memory correctly. The other process uses the
+    /// memory as agreed: not while this one holds it.
     unsafe fn import_buffer(
         &self,
         handle: OwnedFd,
@@ -154,8 +155,8 @@ pub trait Sharing {
     /// A timeline semaphore that another process exported.
     ///
     /// # Errors
-    /// [`ShareError::OtherDevice`], and those of [`create_shared_semaphore`](Self::create_shared_semaphore). The handle
-    /// comes back in the error.
+    /// [`ShareError::OtherDevice`], and the errors of [`create_shared_semaphore`](Self::create_shared_semaphore).
+    /// The handle comes back in the error.
     ///
     /// # Safety
     /// The handle is one that [`SharedSemaphore::export`] gave, with these `ids`.
@@ -235,7 +236,7 @@ impl Sharing for Gpu<Device> {
 }
 
 impl Loaded {
-    /// Which device this is, and by which driver.
+    /// The ids of this device and its driver.
     pub(super) fn ids(&self) -> DeviceIds {
         DeviceIds::of(&self.api.instance, self.api.physical)
     }
@@ -263,7 +264,7 @@ impl Resources {
         let Some((memory, _)) = exportable else { return Err(ShareError::NotExportable { kind }) };
         let info = vk::MemoryGetFdInfoKHR::default().memory(memory.handle).handle_type(kind.vk());
         let mut fd = -1;
-        // SAFETY: the memory is alive, and was allocated to be exported by such a handle.
+        // SAFETY: the memory is alive, and was allocated for export by such a handle.
         let result = unsafe { (calls.get)(self.api.handle(), &raw const info, &raw mut fd) };
         self.check("vkGetMemoryFdKHR", result)?;
         // SAFETY: the driver has just made it, for the caller to close.
@@ -300,7 +301,7 @@ impl Resources {
             return Err(ShareError::OtherDescription { exporter: info.created_with, importer });
         }
         let found = self.types_of_handle(calls, handle, info)?;
-        // The driver closes what it has imported.
+        // The driver closes an imported handle.
         let copy = handle.try_clone();
         let copy = copy.map_err(|error| ShareError::Descriptor { reason: error.to_string() })?;
         let fd = vk::ImportMemoryFdInfoKHR::default().handle_type(info.kind.vk()).fd(copy.as_raw_fd());
@@ -318,12 +319,12 @@ impl Resources {
         handle: &OwnedFd,
         info: &ExportInfo,
     ) -> Result<u32, ShareError> {
-        // Vulkan says so of other kinds alone: an opaque handle is of the type it was exported from.
+        // Vulkan has this query for other kinds only: an opaque handle is of the type it was exported from.
         if info.kind == HandleKind::OpaqueFd {
             return Ok(1_u32.checked_shl(info.memory_type).unwrap_or(0));
         }
         let mut found = vk::MemoryFdPropertiesKHR::default();
-        // SAFETY: the handle is of this kind, says the caller.
+        // SAFETY: the caller promises that the handle is of this kind.
         let result = unsafe {
             (calls.properties)(self.api.handle(), info.kind.vk(), handle.as_raw_fd(), &raw mut found)
         };

@@ -19,12 +19,12 @@ use crate::queue::{ExternalSemaphore, nanoseconds};
 const OPAQUE_FD: vk::ExternalSemaphoreHandleTypeFlags = vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD;
 
 /// A timeline semaphore that two processes share: made by [`Sharing`](super::Sharing). Recordings wait for its
-/// [values](Self::at) and signal them. It lives until the GPU is done with what was submitted when it was dropped; the
-/// other process keeps its own share.
+/// [values](Self::at) and signal them. After it is dropped it is destroyed when the GPU has completed everything
+/// submitted by then; the other process keeps its own handle.
 ///
-/// Work that waits for a value which the other process never signals, because it has ended, waits for good, and so does
-/// what is submitted after it. [`wait`](Self::wait) with a limit before the submission finds that out in time; afterwards
-/// [`signal`](Self::signal) ends it.
+/// Work that waits for a value which the other process never signals, because it has ended, waits forever, and so
+/// do later submissions. [`wait`](Self::wait) with a limit before the submission detects this in time; afterwards
+/// [`signal`](Self::signal) ends the wait.
 pub struct SharedSemaphore {
     owned: Deferred<Device, OwnedSemaphore>,
 }
@@ -48,7 +48,7 @@ impl Loaded {
         calls.ok_or_else(|| unsupported("shared timeline semaphores (VK_KHR_external_semaphore_fd)"))
     }
 
-    /// What the driver does with timeline semaphores of that handle.
+    /// Checks the driver's support of timeline semaphores of that handle type.
     fn check_semaphores(&self, wanted: vk::ExternalSemaphoreFeatureFlags) -> Result<(), DeviceError> {
         self.alive()?;
         self.semaphore_calls()?;
@@ -58,7 +58,8 @@ impl Loaded {
             .push_next(&mut timeline);
         let mut found = vk::ExternalSemaphoreProperties::default();
         let (instance, physical) = (&self.api.instance, self.api.physical);
-        // SAFETY: the physical device is one of the instance's, and the structure in the chain is of what is enabled.
+        // SAFETY: the physical device belongs to the instance, and the structure in the chain to an enabled
+        // feature.
         unsafe { instance.get_physical_device_external_semaphore_properties(physical, &info, &mut found) };
         match found.external_semaphore_features.contains(wanted) {
             true => Ok(()),
@@ -79,7 +80,7 @@ impl Loaded {
         if is_exported {
             info = info.push_next(&mut export);
         }
-        // SAFETY: the structures in the chain are of what is enabled.
+        // SAFETY: the structures in the chain belong to enabled features.
         let made = unsafe { self.api.device.create_semaphore(&info, None) };
         let raw = made.map_err(|result| self.error("vkCreateSemaphore", result))?;
         Ok(OwnedSemaphore { loaded: self.clone(), raw })
@@ -108,14 +109,15 @@ impl SharedSemaphore {
         loaded.check_ids(*ids)?;
         let (_, calls) = loaded.semaphore_calls()?;
         let owned = loaded.make_semaphore(0, false)?;
-        // The driver closes what it has imported.
+        // The driver closes an imported handle.
         let copy = handle.try_clone();
         let copy = copy.map_err(|error| ShareError::Descriptor { reason: error.to_string() })?;
         let info = vk::ImportSemaphoreFdInfoKHR::default()
             .semaphore(owned.raw)
             .handle_type(OPAQUE_FD)
             .fd(copy.as_raw_fd());
-        // SAFETY: the semaphore is new and unused, and the handle one of a timeline semaphore, says the caller.
+        // SAFETY: the semaphore is new and unused, and the caller promises that the handle is one of a timeline
+        // semaphore.
         let result = unsafe { (calls.import)(loaded.api.handle(), &raw const info) };
         loaded.check("vkImportSemaphoreFdKHR", result)?;
         let _the_drivers = copy.into_raw_fd();
@@ -133,7 +135,7 @@ impl SharedSemaphore {
         let (_, calls) = loaded.semaphore_calls()?;
         let info = vk::SemaphoreGetFdInfoKHR::default().semaphore(self.owned.raw).handle_type(OPAQUE_FD);
         let mut fd = -1;
-        // SAFETY: the semaphore is alive, and was created to be exported by such a handle.
+        // SAFETY: the semaphore is alive, and was created for export by such a handle.
         let result = unsafe { (calls.get)(loaded.api.handle(), &raw const info, &raw mut fd) };
         loaded.check("vkGetSemaphoreFdKHR", result)?;
         // SAFETY: the driver has just made it, for the caller to close.
@@ -144,13 +146,13 @@ impl SharedSemaphore {
     /// [`signal_external`](tenure_core::Recording::signal_external).
     ///
     /// # Safety
-    /// The values that are signalled rise, in both processes together, and none is more than the device's
-    /// `maxTimelineSemaphoreValueDifference` away. The recording that gets the value was begun before this is dropped:
-    /// the value itself keeps nothing.
+    /// Signalled values increase, in both processes together, and none differs by more than the device's
+    /// `maxTimelineSemaphoreValueDifference`. The recording that gets the value was begun before this is dropped:
+    /// the value itself does not keep the semaphore alive.
     #[must_use]
     pub unsafe fn at(&self, value: u64) -> ExternalSemaphore {
-        // SAFETY: it lives until the GPU is done with all recordings that were begun before it is dropped; the rest the
-        // caller promises.
+        // SAFETY: it is destroyed only after all recordings begun before it is dropped are complete; the caller
+        // promises the rest.
         unsafe { ExternalSemaphore::timeline(self.owned.raw, value) }
     }
 
@@ -169,7 +171,8 @@ impl SharedSemaphore {
         Ok(value)
     }
 
-    /// Blocks until it has reached a value, for so long at most. `false`: it has not, and the other process may be gone.
+    /// Blocks until it has reached a value, or until the timeout. `false` after a timeout: the other process may
+    /// have ended.
     ///
     /// # Errors
     /// [`DeviceError::Lost`].
@@ -194,13 +197,13 @@ impl SharedSemaphore {
     /// [`DeviceError::Lost`]; a shortage.
     ///
     /// # Safety
-    /// As [`at`](Self::at): it is more than the value that it has, and less than those of pending signals.
+    /// As [`at`](Self::at): `value` is more than the current value, and less than the values of pending signals.
     pub unsafe fn signal(&self, value: u64) -> Result<(), DeviceError> {
         let loaded = &self.owned.loaded;
         loaded.alive()?;
         let (_, calls) = loaded.semaphore_calls()?;
         let info = vk::SemaphoreSignalInfo::default().semaphore(self.owned.raw).value(value);
-        // SAFETY: it is a timeline semaphore of the device; the value is in order, says the caller.
+        // SAFETY: it is a timeline semaphore of the device; the caller promises that the value is in order.
         let result = unsafe { (calls.signal)(loaded.api.handle(), &raw const info) };
         loaded.check("vkSignalSemaphore", result)
     }

@@ -9,7 +9,7 @@ use tenure::device::MemoryTypeId;
 
 use super::super::meter::Meter;
 
-/// The kinds of objects whose live number is counted.
+/// The kinds of objects with a count of live ones.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Heap,
@@ -39,7 +39,7 @@ pub struct DriverMemory {
     pub bytes: u64,
     /// The memory type.
     pub memory: MemoryTypeId,
-    /// It is a heap; else the memory of a committed resource.
+    /// It is a heap; otherwise the memory of a committed resource.
     pub is_heap: bool,
 }
 
@@ -63,12 +63,12 @@ pub(super) struct Counters {
     destroys: AtomicU64,
     nanoseconds: AtomicU64,
     live: [AtomicU64; KINDS],
-    /// The calls since they were last asked for, where they are kept.
+    /// The calls since they were last taken, if they are kept.
     calls: Option<Mutex<Vec<MemoryCall>>>,
 }
 
 impl Counters {
-    /// Counters that keep the calls about memory until they are asked for.
+    /// Counters that keep the calls about memory until they are taken.
     pub(super) fn with_calls() -> Self {
         Self { calls: Some(Mutex::default()), ..Self::default() }
     }
@@ -137,8 +137,8 @@ impl Gauge {
         }
     }
 
-    /// The calls about memory since the last call of this function, oldest first. None where the device does
-    /// [not keep them](super::Counted::with_calls).
+    /// The calls about memory since the last call of this function, oldest first. `None` if the device does [not
+    /// keep them](super::Counted::with_calls).
     pub fn take_calls(&self) -> Vec<MemoryCall> {
         self.0.calls.as_ref().map(|calls| std::mem::take(&mut *calls.lock())).unwrap_or_default()
     }

@@ -21,11 +21,10 @@ pub use list::List;
 
 /// A wrapper around any device that counts the memory allocations, the objects and the time of the driver.
 ///
-/// Every call is passed to the inner device unchanged. A heap counts with its size, a committed resource with what
-/// the device says it requires. The time is that of the calls about memory: creating, destroying
-/// and mapping heaps and resources, and asking what they require. Counting costs two readings of
-/// the clock and some relaxed atomic additions a call; any thread may call. Clones share the
-/// counters.
+/// Every call is passed to the inner device unchanged. A heap counts with its size, a committed resource with its
+/// required size. The time covers the calls about memory: creating, destroying and mapping heaps and resources,
+/// and querying requirements. Counting costs two readings of the clock and some relaxed atomic additions a call;
+/// any thread may call. Clones share the counters.
 ///
 /// ```
 /// use tenure::device::{Device, HeapCategory, HeapDesc, MemoryTypeId, Permit, Priority};
@@ -57,7 +56,7 @@ pub struct Heap<D: Device> {
 /// A resource of a [`Counted`] device.
 pub struct Resource<D: Device> {
     inner: D::Resource,
-    /// The memory that it lies in, and at which byte; `None` for a reserved or uncounted resource.
+    /// Its memory, and the offset there; `None` for a reserved or uncounted resource.
     place: Option<(DriverMemory, u64)>,
     /// It has that memory for itself.
     is_committed: bool,
@@ -70,8 +69,7 @@ impl<D: Device> Resource<D> {
         &self.inner
     }
 
-    /// The memory that it lies in, and the byte of that at which it begins; `None` for a reserved resource, and for
-    /// an adopted one.
+    /// Its memory, and the offset there; `None` for a reserved resource, and for an adopted one.
     pub const fn place(&self) -> Option<(DriverMemory, u64)> {
         self.place
     }

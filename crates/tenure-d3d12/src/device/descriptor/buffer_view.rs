@@ -123,7 +123,7 @@ impl Inner {
     /// Makes a view of a buffer.
     ///
     /// # Safety
-    /// The handle is of a live heap for views of this device that shaders do not see, and no other thread
+    /// The handle is of a live heap of this device for views that is not shader-visible, and no other thread
     /// writes or reads it meanwhile.
     pub(crate) unsafe fn write_buffer(
         &self,

@@ -1,4 +1,4 @@
-//! What an index of a heap of descriptors holds, and what says that it holds nothing.
+//! The content of an index of a descriptor heap, and null descriptors.
 
 use tenure_core::device::Format;
 use windows::Win32::Graphics::Direct3D12::{
@@ -11,7 +11,7 @@ use windows::Win32::Graphics::Direct3D12::{
 use crate::device::descriptor::texture_desc::{Part, Shape, sampled, storage};
 use crate::device::format::to_dxgi_format;
 
-/// What a descriptor is.
+/// The kind of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Not written, or freed.
@@ -25,7 +25,7 @@ pub(crate) enum Content {
     Storage(Shape),
 }
 
-/// Every content, in the order of the bytes that stand for them.
+/// Every content, in the order of their bytes.
 const ALL: [Content; 15] = [
     Content::Nothing,
     Content::Other,
@@ -49,13 +49,13 @@ impl Content {
         ALL.get(usize::from(byte)).copied().unwrap_or(Self::Nothing)
     }
 
-    /// [`Nothing`](Self::Nothing) for shapes that no view has.
+    /// [`Nothing`](Self::Nothing) for shapes without views.
     pub(crate) fn to_byte(self) -> u8 {
         (0..).zip(ALL).find(|(_, content)| *content == self).map_or(0, |(byte, _)| byte)
     }
 
-    /// Writes the descriptor that says that there is nothing, of the kind that was there: reads
-    /// through it give zeros, and writes go nowhere. Samplers and targets have none.
+    /// Writes the null descriptor of the same kind: reads through it give zeros, and writes are discarded.
+    /// Samplers and targets have none.
     ///
     /// # Safety
     /// The handle is of a live heap for views of this device, no other thread writes or reads it

@@ -27,9 +27,9 @@ pub(crate) const fn heap_type(kind: DescriptorKind) -> D3D12_DESCRIPTOR_HEAP_TYP
 
 /// Descriptors in a row: an `ID3D12DescriptorHeap`.
 ///
-/// The heap, or two of them, that shaders see is set by
-/// [`set_descriptor_heaps`](tenure_core::device::CommandList::set_descriptor_heaps); the program binds
-/// tables from indices of it, and targets from indices of those that shaders do not see:
+/// One or two shader-visible heaps are set by
+/// [`set_descriptor_heaps`](tenure_core::device::CommandList::set_descriptor_heaps); the program binds tables
+/// from indices of these, and targets from indices of heaps that are not shader-visible:
 ///
 /// ```no_run
 /// use tenure_d3d12::{DescriptorHeap, List};
@@ -49,14 +49,13 @@ pub(crate) const fn heap_type(kind: DescriptorKind) -> D3D12_DESCRIPTOR_HEAP_TYP
 pub struct DescriptorHeap {
     pub(crate) raw: ID3D12DescriptorHeap,
     pub(crate) desc: DescriptorHeapDesc,
-    /// Where the CPU finds the first one.
+    /// The CPU handle of the first one.
     first_cpu: usize,
-    /// Where the GPU finds it, in a heap that shaders see.
+    /// The GPU handle of the first one, in a shader-visible heap.
     first_gpu: u64,
     /// From one to the next.
     increment: u32,
-    /// What each index holds: copies of nothing are refused, and null descriptors are of the kind
-    /// that was there.
+    /// The content of each index: copies of empty indices are refused, and null descriptors have the last kind.
     contents: Box<[AtomicU8]>,
     /// Declared last: the device outlives all of its objects.
     pub(crate) device: Arc<Inner>,
@@ -69,7 +68,7 @@ impl DescriptorHeap {
         &self.raw
     }
 
-    /// What it was created as.
+    /// The description it was created with.
     #[must_use]
     pub const fn desc(&self) -> &DescriptorHeapDesc {
         &self.desc
@@ -82,8 +81,8 @@ impl DescriptorHeap {
         Some(D3D12_CPU_DESCRIPTOR_HANDLE { ptr: self.first_cpu.checked_add(distance)? })
     }
 
-    /// The descriptor as the start of a table, for `SetGraphicsRootDescriptorTable` and its like;
-    /// `None` beyond the heap, and in one that shaders do not see.
+    /// The descriptor as the start of a table, for `SetGraphicsRootDescriptorTable` and similar calls; `None`
+    /// beyond the heap, and if it is not shader-visible.
     #[must_use]
     pub fn gpu_handle(&self, index: u32) -> Option<D3D12_GPU_DESCRIPTOR_HANDLE> {
         let distance = self.distance(index).filter(|_| self.desc.shader_visible)?;
@@ -98,7 +97,7 @@ impl DescriptorHeap {
         self.contents.get(usize::try_from(index).ok()?)
     }
 
-    /// What an index holds.
+    /// The content of an index.
     pub(crate) fn content(&self, index: u32) -> Content {
         // The contract orders each read of an index after its write; this load need not.
         self.content_at(index).map_or(Content::Nothing, |at| Content::from_byte(at.load(Ordering::Relaxed)))
@@ -130,7 +129,7 @@ impl std::fmt::Debug for DescriptorHeap {
     }
 }
 
-/// The contents of a new heap; `None` when there is no memory for so many.
+/// The contents of a new heap of `count` descriptors; `None` if the host is out of memory.
 fn nothing(count: u32) -> Option<Box<[AtomicU8]>> {
     let count = usize::try_from(count).ok()?;
     let mut contents = Vec::new();

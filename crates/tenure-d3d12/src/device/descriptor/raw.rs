@@ -5,9 +5,9 @@ use windows::Win32::Graphics::Direct3D12::{D3D12_CPU_DESCRIPTOR_HANDLE, D3D12_GP
 
 use crate::device::Device;
 
-/// Where a descriptor is: of a [`View`] or a [`Sampler`] for calls of the CPU, such as `OMSetRenderTargets`; of
-/// a table its start in the heap that shaders see, for `SetGraphicsRootDescriptorTable` and its like. It is
-/// valid as long as its owner lives; do not write to it.
+/// The handle of a descriptor: of a [`View`] or a [`Sampler`] for calls of the CPU, such as `OMSetRenderTargets`;
+/// of a table its start in the shader-visible heap, for `SetGraphicsRootDescriptorTable` and similar calls. It is
+/// valid until its owner is dropped; do not write to it.
 ///
 /// ```no_run
 /// use tenure_core::{Descriptors, View};

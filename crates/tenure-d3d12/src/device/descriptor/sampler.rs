@@ -35,8 +35,8 @@ const fn address(mode: AddressMode) -> D3D12_TEXTURE_ADDRESS_MODE {
     }
 }
 
-/// Without a comparison: `NONE` where the runtime knows it, because its debug layer warns of any other function that is
-/// not used.
+/// Without a comparison: `NONE` if the runtime supports it, because its debug layer warns of any other unused
+/// function.
 const fn comparison(compare: Option<Compare>, knows_none: bool) -> D3D12_COMPARISON_FUNC {
     match compare {
         None if knows_none => D3D12_COMPARISON_FUNC_NONE,
@@ -59,7 +59,7 @@ const fn border(color: BorderColor) -> [f32; 4] {
     }
 }
 
-/// Describes a sampler, which has been validated, for a runtime that knows the comparison `NONE` or does not.
+/// Describes a validated sampler. `knows_none`: the runtime supports the comparison `NONE`.
 pub(crate) fn sampler(desc: &SamplerInfo, knows_none: bool) -> D3D12_SAMPLER_DESC {
     let [across, down, deep] = desc.address.map(address);
     D3D12_SAMPLER_DESC {

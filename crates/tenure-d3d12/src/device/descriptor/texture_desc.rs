@@ -32,9 +32,8 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// The dimension that shows a part of a texture in the shape asked for. Only arrays begin at
-    /// another layer than the first, so one layer or one cube further on is an array of one, which
-    /// shaders read as the layer or the cube.
+    /// The dimension of a view of the requested shape. Only arrays can begin at another layer than the first, so
+    /// one layer or one cube further on is an array of one, which shaders read as the layer or the cube.
     pub(crate) const fn of(view: &TextureView, info: &TextureInfo) -> Self {
         let (is_first, is_multisampled) = (view.first_layer == 0, info.samples > 1);
         match view.shape {
@@ -49,11 +48,11 @@ impl Shape {
     }
 }
 
-/// What of a texture is seen.
+/// The viewed part of a texture.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     pub(crate) format: DXGI_FORMAT,
-    /// Which component goes where.
+    /// The component mapping.
     pub(crate) components: u32,
     /// 1: stencil.
     pub(crate) plane: u32,
@@ -140,7 +139,7 @@ pub(crate) fn sampled(shape: Shape, part: &Part) -> D3D12_SHADER_RESOURCE_VIEW_D
     }
 }
 
-/// A view that shaders read and write (UAV); `None` for shapes that those do not have.
+/// A view that shaders read and write (UAV); `None` if UAVs do not support the shape.
 pub(crate) fn storage(shape: Shape, part: &Part) -> Option<D3D12_UNORDERED_ACCESS_VIEW_DESC> {
     let Part { first_mip, plane, first_layer, layers, .. } = *part;
     let (dimension, view) = match shape {
@@ -166,7 +165,7 @@ pub(crate) fn storage(shape: Shape, part: &Part) -> Option<D3D12_UNORDERED_ACCES
     Some(D3D12_UNORDERED_ACCESS_VIEW_DESC { Format: part.format, ViewDimension: dimension, Anonymous: view })
 }
 
-/// A view that draws write (RTV); `None` for shapes that those do not have.
+/// A view that draws write (RTV); `None` if RTVs do not support the shape.
 pub(crate) fn render_target(shape: Shape, part: &Part) -> Option<D3D12_RENDER_TARGET_VIEW_DESC> {
     let Part { first_mip, plane, first_layer, layers, .. } = *part;
     let (dimension, view) = match shape {
@@ -197,7 +196,7 @@ pub(crate) fn render_target(shape: Shape, part: &Part) -> Option<D3D12_RENDER_TA
     Some(D3D12_RENDER_TARGET_VIEW_DESC { Format: part.format, ViewDimension: dimension, Anonymous: view })
 }
 
-/// A view that draws test against (DSV); `None` for shapes that those do not have.
+/// A view that draws test against (DSV); `None` if DSVs do not support the shape.
 pub(crate) fn depth_stencil(
     shape: Shape,
     part: &Part,

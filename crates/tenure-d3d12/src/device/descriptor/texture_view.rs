@@ -59,7 +59,7 @@ fn check_shape(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError
     }
 }
 
-/// The rules that need the view and the texture alone.
+/// The rules that need only the view and the texture.
 pub(crate) fn check(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError> {
     if view.access == TextureAccess::InputAttachment {
         return Err(DeviceError::Unsupported { feature: INPUT_ATTACHMENTS });
@@ -72,8 +72,8 @@ pub(crate) fn check(view: &TextureView, info: &TextureInfo) -> Result<(), Device
 }
 
 impl Inner {
-    /// What the program created itself must be of a format that the view can have, and be open to
-    /// shaders: what tenure creates is.
+    /// Checks a resource that the program created: its format must support the view, and it must be accessible to
+    /// shaders. tenure's own resources always are.
     fn check_adopted(
         &self,
         resource: &Resource,
@@ -136,8 +136,8 @@ impl Inner {
     /// Makes a view of a texture.
     ///
     /// # Safety
-    /// The handle is of a live heap of this device for such views, one that shaders do not see, and
-    /// no other thread writes or reads it meanwhile.
+    /// The handle is of a live heap of this device for such views that is not shader-visible, and no other thread
+    /// writes or reads it meanwhile.
     pub(crate) unsafe fn write_texture(
         &self,
         resource: &Resource,

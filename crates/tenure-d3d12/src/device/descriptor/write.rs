@@ -15,7 +15,7 @@ use crate::device::descriptor::sampler::sampler;
 use crate::device::inner::Inner;
 use crate::device::resource::object::Resource;
 
-/// Descriptors copied by one call at most; so many need no memory.
+/// The most descriptors copied by one call; this number fits on the stack.
 const AT_ONCE: usize = 16;
 
 /// Copies to neighbouring indices that are one call.
@@ -29,7 +29,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// # Safety
-    /// The source is of a live heap of the same device and kind that shaders do not see and holds a
+    /// The source is of a live heap of the same device and kind that is not shader-visible, and contains a
     /// descriptor; no thread writes it meanwhile. The indices are as for [`flush`](Self::flush).
     unsafe fn push(&mut self, source: D3D12_CPU_DESCRIPTOR_HANDLE) {
         self.sources.push(source);
@@ -93,9 +93,9 @@ impl Inner {
         check::descriptor_kind(descriptor.kind(), heap.desc.kind)?;
         heap.set_content(index, Content::Nothing);
         let content = match descriptor {
-            // SAFETY: the handle is of a live heap of this device and of the descriptor's kind, which
-            // shaders do not see. That no other thread writes or reads the index meanwhile is what the
-            // contract asks of the caller; so below.
+            // SAFETY: the handle is of a live heap of this device and of the descriptor's kind that is not
+            // shader-visible. By the contract no other thread writes or reads the index meanwhile; the same
+            // applies below.
             Descriptor::Buffer { resource, view } => unsafe { self.write_buffer(resource, view, at) }?,
             // SAFETY: as above.
             Descriptor::Texture { resource, view } => unsafe { self.write_texture(resource, view, at) }?,
@@ -112,7 +112,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Where a descriptor to copy is, and what it is.
+    /// The handle and content of a descriptor to copy.
     fn copied(
         &self,
         to: &DescriptorHeap,
@@ -166,13 +166,12 @@ impl Inner {
             return Err(DeviceError::broken_rule(CallRule::FilledVisible));
         }
         check::descriptors_inside(first, sources.len() as u64, heap.desc.count)?;
-        // All of them first: what fails changes nothing.
+        // All sources are checked first, so that a failure changes nothing.
         for source in sources {
             self.check_source(heap, source)?;
         }
-        // SAFETY: the sources were checked, and the indices are inside the heap. That no other thread
-        // writes them meanwhile, that no work in flight reads them, and that no thread writes the sources
-        // is what the contract asks of the caller.
+        // SAFETY: the sources were checked, and the indices are inside the heap. By the contract no other thread
+        // writes them meanwhile, no work in flight reads them, and no thread writes the sources.
         unsafe { self.fill(heap, first, sources) }
         self.messages.deliver();
         Ok(())
@@ -237,8 +236,8 @@ impl Inner {
         let end = first.saturating_add(count).min(heap.desc.count);
         for index in first..end {
             if let Some(at) = heap.cpu_handle(index).filter(|_| is_poisoned) {
-                // SAFETY: the handle is of a live heap of this device. That it is in nobody else's hands,
-                // the GPU's included, is what the contract asks of the caller: it frees the index.
+                // SAFETY: the handle is of a live heap of this device. By the contract the caller frees the
+                // index, so no other code and no work of the GPU uses it.
                 unsafe { heap.content(index).write_null(&self.raw, at) };
             }
             heap.set_content(index, Content::Nothing);

@@ -1,4 +1,4 @@
-//! Heaps, and what Windows grants and counts.
+//! Heaps, and Windows' budgets and usage.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,11 +13,12 @@ use windows::Win32::Graphics::Dxgi::{
 use crate::device::error::Asked;
 use crate::device::inner::Inner;
 
-/// The heap itself. What is placed in it keeps it, so that it goes last whatever the order.
+/// The heap itself. Resources placed in it hold a reference, so that it is destroyed after them in any order of
+/// drops.
 pub(crate) struct HeapCore {
     pub(crate) raw: ID3D12Heap,
     pub(crate) desc: HeapDesc,
-    /// Resources placed in it that live.
+    /// Live resources placed in it.
     residents: AtomicU64,
     /// Declared last: the device outlives all of its objects.
     pub(crate) device: Arc<Inner>,
@@ -45,8 +46,7 @@ impl Drop for HeapCore {
 
 /// A block of device memory: an `ID3D12Heap`.
 ///
-/// Resources placed in it hold on to it: its memory goes back to Windows when it and all of them
-/// are gone.
+/// Resources placed in it keep a reference: its memory is freed when it and all of them are destroyed.
 pub struct Heap {
     pub(crate) core: Arc<HeapCore>,
 }
@@ -64,7 +64,7 @@ impl Heap {
         &self.core.raw
     }
 
-    /// What it was created as.
+    /// The description it was created with.
     #[must_use]
     pub fn desc(&self) -> &HeapDesc {
         &self.core.desc
@@ -85,7 +85,7 @@ pub(crate) const SEGMENTS: [DXGI_MEMORY_SEGMENT_GROUP; 2] =
     [DXGI_MEMORY_SEGMENT_GROUP_LOCAL, DXGI_MEMORY_SEGMENT_GROUP_NON_LOCAL];
 
 impl Inner {
-    /// Where Windows does not count, all of the memory is granted and nothing is known to be used.
+    /// If Windows does not report budgets, all of the memory is granted and the usage is 0.
     pub(crate) fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
         self.look()?;
         let heaps = self.properties.memory_heaps.iter().zip(SEGMENTS);

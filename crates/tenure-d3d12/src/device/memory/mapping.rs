@@ -12,19 +12,19 @@ use crate::device::memory::heap::HeapCore;
 use crate::device::memory::requirements::{GPU_ONLY, READBACK, UPLOAD};
 use crate::device::resource::object::Resource;
 
-/// Nothing is read, or nothing was written.
+/// The empty range, for no reads or no writes.
 static NOTHING: D3D12_RANGE = D3D12_RANGE { Begin: 0, End: 0 };
 
 /// A mapped buffer. It keeps the buffer's memory.
 ///
-/// Memory that the CPU only writes stays mapped. Memory that is read back is mapped around each access,
-/// with the range that is read or was written, as the API asks: the runtime may have to invalidate caches
-/// at the one and to flush them at the other.
+/// Memory that the CPU only writes stays mapped. Readback memory is mapped around each access, with the range
+/// that is read or was written, as the API requires: the runtime may have to invalidate caches at `Map` and to
+/// flush them at `Unmap`.
 pub struct Mapping {
-    /// `None` where each access maps anew.
+    /// `None` if each access maps the buffer.
     start: Option<NonNull<u8>>,
     size: u64,
-    /// Then mapping the range that is read makes what the GPU wrote visible.
+    /// Then mapping the read range makes the GPU's writes visible.
     is_written_by_gpu: bool,
     /// Declared before the heap it may be placed in.
     raw: ID3D12Resource,
@@ -32,12 +32,12 @@ pub struct Mapping {
     device: Arc<Inner>,
 }
 
-// SAFETY: mappings are process-wide: their address is good on every thread until `unmap`, and the
-// resource lives as long as `raw`. Memory is touched only through copies of bytes within its bounds, and
-// no reference to it is ever made.
+// SAFETY: mappings are process-wide: their address is valid on every thread until `unmap`, and the resource is
+// alive as long as `raw`. Memory is accessed only through copies of bytes within its bounds, and no reference to
+// it is ever made.
 unsafe impl Send for Mapping {}
-// SAFETY: as above. `Map` and `Unmap` may be called from several threads and nest; the copies are such
-// that threads may meet.
+// SAFETY: as above. `Map` and `Unmap` may be called from several threads and nest; the copies are safe under
+// concurrent access.
 unsafe impl Sync for Mapping {}
 
 impl Inner {
@@ -86,7 +86,8 @@ impl Mapping {
         }
     }
 
-    /// Maps the buffer, once more where it is mapped: byte 0. What the GPU wrote to `read` is visible.
+    /// Maps the buffer, once more if it is mapped, and returns the address of byte 0. The GPU's writes to `read`
+    /// are visible.
     fn begin(&self, read: &D3D12_RANGE) -> Result<NonNull<u8>, DeviceError> {
         let mut start = std::ptr::null_mut();
         // SAFETY: the resource is a buffer in memory that the CPU may map, and the range lies in it; both
@@ -96,9 +97,9 @@ impl Mapping {
         made(NonNull::new(start.cast()), "Map gives an address")
     }
 
-    /// Ends what `begin` began.
+    /// Ends the access started by `begin`.
     fn end(&self, written: &D3D12_RANGE) {
-        // SAFETY: `begin` has mapped it, and its address is not used any more.
+        // SAFETY: `begin` has mapped it, and its address is no longer used.
         unsafe { self.raw.Unmap(0, Some(&raw const *written)) };
     }
 }
@@ -111,8 +112,8 @@ impl tenure_core::device::Mapping for Mapping {
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let range = self.range(offset, bytes.len())?;
         let start = self.start.map_or_else(|| self.begin(&NOTHING), Ok)?;
-        // SAFETY: so many bytes of the buffer, which is mapped, begin there. Nobody holds a reference
-        // into mapped memory, and all others copy as this does.
+        // SAFETY: this number of bytes of the buffer, which is mapped, begins there. No references into mapped
+        // memory exist, and all other code copies as this does.
         unsafe { mapped::write_bytes(start.add(range.Begin), bytes) };
         if self.start.is_none() {
             self.end(&range);

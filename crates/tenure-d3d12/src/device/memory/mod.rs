@@ -1,4 +1,4 @@
-//! Memory: heaps and budgets, mappings, and what resources need of it.
+//! Memory: heaps and budgets, mappings, and the requirements of resources.
 
 pub(crate) mod heap;
 pub(crate) mod mapping;

@@ -1,4 +1,4 @@
-//! What Windows says about memory without being asked, and what it is told.
+//! Notifications of Windows about memory, and the replies.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::device::inner::Inner;
 use crate::device::memory::heap::SEGMENTS;
 use crate::device::queue::Event;
 
-/// An event that Windows sets when it grants something else than before.
+/// An event that Windows sets when the budget changes.
 struct BudgetEvent {
     adapter: IDXGIAdapter3,
     event: Event,
@@ -23,7 +23,7 @@ struct BudgetEvent {
 }
 
 impl BudgetEvent {
-    /// `None` where nothing is said: then the budget is asked for.
+    /// `None` if Windows does not notify: then the budget is queried.
     fn new(adapter: &IDXGIAdapter3) -> Option<Self> {
         let event = Event::new().ok()?;
         // SAFETY: the event is open until it was unregistered.
@@ -40,14 +40,14 @@ impl Drop for BudgetEvent {
     }
 }
 
-/// What was asked for and not taken yet.
+/// A pending trim request.
 type Asked = Arc<Mutex<Option<TrimRequest>>>;
 
-/// Who listens, by the number that callbacks are given: a callback may run while its listener goes. Wrappers of one
-/// device share its number.
+/// The listeners, by the number passed to callbacks: a callback may run while its listener is dropped. Wrappers
+/// of one device share its number.
 static LISTENERS: Mutex<Vec<(usize, Asked)>> = Mutex::new(Vec::new());
 
-/// The devices that call back. It is locked while a device begins or ceases to, and by no callback.
+/// The devices with a registered callback. Locked while a device registers or unregisters, and not by callbacks.
 static CALLING: Mutex<Vec<Calling>> = Mutex::new(Vec::new());
 
 /// `D3D12_TRIM_NOTIFICATION_FLAG_PERIODIC_TRIM`, `_RESTART_PERIODIC_TRIM` and `_TRIM_TO_BUDGET` of `d3d12.h`, Agility
@@ -91,24 +91,24 @@ struct Device15(ID3D12Device14);
 impl Device15 {
     fn of(device: &ID3D12Device) -> Option<Self> {
         let mut found = core::ptr::null_mut();
-        // SAFETY: the interface is alive; the pointers are to what outlives the call.
+        // SAFETY: the interface is alive; the pointers are to data that outlives the call.
         unsafe { device.query(&raw const DEVICE15, &raw mut found) }.ok().ok()?;
-        // SAFETY: what was answered is that interface, which extends this one, with a reference of its own.
+        // SAFETY: the returned pointer is that interface, which extends this one, with a reference of its own.
         (!found.is_null()).then(|| Self(unsafe { ID3D12Device14::from_raw(found) }))
     }
 
-    /// The object is an `ID3D12Device15`, so that its table has this form; it lives as long as this.
+    /// The object is an `ID3D12Device15`, so its table has this layout; it stays alive as long as this.
     fn functions(&self) -> *const Device15Functions {
         let base: *const ID3D12Device14_Vtbl = Interface::vtable(&self.0);
         base.cast()
     }
 }
 
-/// A device that calls back when Windows wants memory back. The runtime registers a function once for a device, however
-/// many wrappers that has.
+/// A device that calls back when Windows requests memory. The runtime registers a function only once for a
+/// device, for any number of wrappers.
 struct Calling {
     device: Device15,
-    /// The address that tells the device apart.
+    /// The address that identifies the device.
     identity: usize,
     cookie: u32,
     /// Passed to the callbacks.
@@ -116,14 +116,14 @@ struct Calling {
     wrappers: usize,
 }
 
-/// A wrapper that hears when Windows wants memory back.
+/// A wrapper that is notified when Windows requests memory.
 struct TrimListener {
     number: usize,
     asked: Asked,
 }
 
 impl TrimListener {
-    /// `None` where the runtime has no such thing.
+    /// `None` if the runtime does not support this.
     fn new(device: &ID3D12Device) -> Option<Self> {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         let identity = device.cast::<IUnknown>().ok()?.as_raw().addr();
@@ -139,7 +139,8 @@ impl TrimListener {
         LISTENERS.lock().push((number, asked.clone()));
         let context = core::ptr::without_provenance_mut(number);
         let mut registration = Registration { callback: on_trim, context, cookie: 0 };
-        // SAFETY: the table is the object's. The structure is a local that outlives the call, and the function lives for ever.
+        // SAFETY: the table is the object's. The structure is a local that outlives the call, and the function is
+        // static.
         let answer = unsafe { ((*device.functions()).register)(device.0.as_raw(), &raw mut registration) };
         if answer.is_err() {
             LISTENERS.lock().retain(|(other, _)| *other != number);
@@ -166,7 +167,7 @@ impl Drop for TrimListener {
     }
 }
 
-/// Called on any thread of the system's. Notes what is asked for, for the end of the frame.
+/// Called on any thread of the system's. Notes the request for the end of the frame.
 unsafe extern "system" fn on_trim(notification: *const Notification) {
     // SAFETY: the runtime passes a structure that is valid during the call.
     let Some(Notification { context, flags, bytes }) = (unsafe { notification.as_ref() }) else { return };
@@ -182,7 +183,7 @@ unsafe extern "system" fn on_trim(notification: *const Notification) {
     }
 }
 
-/// What Windows says about memory, where it does.
+/// Windows' notifications about memory, if supported.
 pub(crate) struct Notices {
     budget: Option<BudgetEvent>,
     trim: Option<TrimListener>,
@@ -207,7 +208,7 @@ impl Drop for Notices {
         let Some(adapter) = &self.adapter else { return };
         for (is_reserved, segment) in self.reserved.iter_mut().zip(SEGMENTS) {
             if *is_reserved.get_mut() {
-                // SAFETY: the interface is alive. There is nothing to do when it fails.
+                // SAFETY: the interface is alive. A failure has no consequences.
                 let _given_up = unsafe { adapter.SetVideoMemoryReservation(0, segment, 0) };
             }
         }
@@ -223,7 +224,7 @@ impl Inner {
         self.notices.trim.as_ref()?.asked.lock().take()
     }
 
-    /// Reserves no more than Windows offers. A hint: what fails is without effect.
+    /// Reserves at most the amount that Windows offers. It is a hint: failures have no effect.
     pub(crate) fn reserve(&self, bytes: &[u64]) {
         let (Some(adapter), Ok(())) = (&self.adapter, self.alive()) else { return };
         for ((bytes, segment), is_reserved) in bytes.iter().zip(SEGMENTS).zip(&self.notices.reserved) {

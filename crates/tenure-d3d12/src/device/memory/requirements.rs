@@ -1,4 +1,4 @@
-//! What resources need: limits, sizes, alignments, memory types, categories.
+//! Requirements of resources: limits, sizes, alignments, memory types, categories.
 
 use tenure_core::device::{
     Allowed, BufferInfo, DeviceError, Dimension, Features, HeapCategory, MemoryTypeId, Properties,
@@ -28,10 +28,10 @@ pub(crate) fn bit(memory: MemoryTypeId) -> u32 {
     1_u32.checked_shl(u32::from(memory.0)).unwrap_or(0)
 }
 
-/// An answer that stands for a refusal.
+/// The rule in the error for a refused description.
 const REFUSED: &str = "what ID3D12Device::GetResourceAllocationInfo accepts";
 
-/// Checks `desc` against the limits that are the same whatever the format.
+/// Checks `desc` against the limits that are independent of the format.
 fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), DeviceError> {
     desc.validate()?;
     let has_structures = properties.features.contains(Features::ACCELERATION_STRUCTURES);
@@ -78,10 +78,10 @@ fn check_extent(properties: &Properties, info: &TextureInfo) -> Result<(), Devic
     Ok(())
 }
 
-/// Where a buffer may begin by what it is used as: a driver's tight alignment, 8 B at the least, does
-/// not know. Views of constants and acceleration structures begin at 256 B, raw views at 16 B. Where
-/// rays are traced, what shaders write may be the scratch memory of a build, at 256 B, and what they
-/// read a shader table, at 64 B.
+/// The offset alignment of a buffer by its usage: a driver's tight alignment, at least 8 B, does not consider it.
+/// Views of constants and acceleration structures begin at 256 B, raw views at 16 B. If the device traces rays,
+/// buffers that shaders write may be scratch memory of a build, at 256 B, and buffers that they read may be a
+/// shader table, at 64 B.
 const fn alignment_by_use(caps: &Caps, usage: Usage) -> u64 {
     const WIDEST: u32 = D3D12_RAYTRACING_ACCELERATION_STRUCTURE_BYTE_ALIGNMENT;
     let is_scratch = caps.acceleration_structures && usage.contains(Usage::UNORDERED_ACCESS);
@@ -99,21 +99,21 @@ const fn alignment_by_use(caps: &Caps, usage: Usage) -> u64 {
     alignment as u64
 }
 
-// One constant stands for both.
+// One constant is used for both.
 const _: () = assert!(
     D3D12_RAYTRACING_ACCELERATION_STRUCTURE_BYTE_ALIGNMENT == D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT
 );
 
-/// What the runtime answers where a description is wrong, or the alignment asked for too small.
+/// The runtime's answer to an invalid description, or an alignment that is too small.
 fn is_refusal(info: &D3D12_RESOURCE_ALLOCATION_INFO) -> bool {
     info.SizeInBytes == 0 || info.SizeInBytes == u64::MAX || !info.Alignment.is_power_of_two()
 }
 
 impl Inner {
-    /// A resource as the device would create it, and what that needs. The alignment asked for is
-    /// part of the description: it is created with the same.
+    /// The creation description of a resource, and its requirements. The requested alignment is part of the
+    /// description: the resource is created with the same.
     ///
-    /// Textures are described and asked about once for each description.
+    /// Textures are described and queried once for each description.
     pub(crate) fn needs(&self, desc: &ResourceDesc) -> Result<(Described, Requirements), DeviceError> {
         match desc {
             ResourceDesc::Buffer(_) => self.ask_needs(desc),
@@ -139,7 +139,7 @@ impl Inner {
         Ok((described, needs))
     }
 
-    /// A resource in Direct3D's words, once it is known that the device can have it.
+    /// Converts a description to Direct3D's, after checking the device's limits.
     pub(crate) fn describe(&self, desc: &ResourceDesc) -> Result<Described, DeviceError> {
         check_limits(&self.properties, desc)?;
         if let ResourceDesc::Texture(info) = desc {
@@ -159,7 +159,7 @@ impl Inner {
         describe(&self.caps, &self.workarounds, desc)
     }
 
-    /// Direct3D knows multisampled targets only, and each device its sample counts.
+    /// Checks that only targets are multisampled, with a sample count that the device supports.
     fn check_samples(&self, info: &TextureInfo) -> Result<(), DeviceError> {
         if !info.usage.intersects(Usage::TEXTURE_ONLY) || info.usage.contains(Usage::UNORDERED_ACCESS) {
             return Err(DeviceError::Unsupported { feature: "multisampled textures that are no targets" });
@@ -180,17 +180,17 @@ impl Inner {
             if is_refusal(&answer) {
                 return Err(DeviceError::invalid_desc("size", info.size, Allowed::Rule(REFUSED)));
             }
-            // A driver may want more than the bytes asked for, which 64 KiB would have covered.
+            // A driver may require more than the requested bytes, which 64 KiB would have covered.
             let alignment = answer.Alignment.max(alignment_by_use(&self.caps, info.usage));
             (answer.SizeInBytes.max(info.size), alignment)
         } else {
-            // Documented: no need to ask.
+            // Documented, so no query is needed.
             (info.size, DEFAULT)
         };
         let size = bytes.checked_next_multiple_of(alignment).ok_or_else(|| {
             DeviceError::invalid_desc("size", info.size, Allowed::Rule("less than 2^64 when aligned"))
         })?;
-        // Upload and readback heaps hold what shaders cannot write.
+        // Upload and readback heaps cannot contain resources that shaders write.
         let is_written = info.usage.intersects(Usage::UNORDERED_ACCESS | Usage::ACCELERATION_STRUCTURE);
         let mut memory_types = bit(GPU_ONLY);
         // Heaps that the CPU reaches are not shared.
@@ -198,7 +198,7 @@ impl Inner {
         if !is_written && !is_shared {
             memory_types |= bit(UPLOAD) | bit(READBACK);
         }
-        // "Acceleration structure memory restrictions" of the DXR specification: default heaps alone.
+        // "Acceleration structure memory restrictions" of the DXR specification: default heaps only.
         let is_structure = info.usage.contains(Usage::ACCELERATION_STRUCTURE);
         if self.caps.gpu_upload_heaps && !is_shared && !is_structure {
             memory_types |= bit(GPU_UPLOAD);
@@ -235,15 +235,15 @@ impl Inner {
         })
     }
 
-    /// Asks for the small alignment where it is worth it, then for the default one.
+    /// Queries the small alignment if it is useful, then the default one.
     fn with_smallest_alignment(
         &self,
         described: &mut Described,
         info: &TextureInfo,
     ) -> Result<D3D12_RESOURCE_ALLOCATION_INFO, DeviceError> {
-        // A tight alignment is the driver's own. Runtimes before Agility SDK 1.619.4 refuse an alignment
-        // beside it, and later ones take it as the least: none is asked for. What it comes to has a
-        // floor for textures as for buffers, 8 B placed and 4 KiB committed.
+        // A tight alignment is the driver's own. Runtimes before Agility SDK 1.619.4 refuse an alignment beside
+        // it, and later ones take it as the minimum: none is set. It has a minimum for textures as for buffers, 8
+        // B placed and 4 KiB committed.
         let has_small = info.samples == 1 || self.caps.small_multisampled;
         let is_asked = self.caps.small_textures && has_small && !self.caps.tight_alignment;
         if let Some(small) = small_alignment(info).filter(|_| is_asked) {
@@ -266,8 +266,8 @@ impl Inner {
         if let (false, Some(device)) = (castable.is_empty(), &self.interfaces.device12) {
             let count = u32::try_from(castable.len()).unwrap_or(u32::MAX);
             let formats = castable.as_ptr();
-            // SAFETY: one description, one count and one pointer to as many formats, all of which
-            // outlive the call.
+            // SAFETY: one description, one count and one pointer to that number of formats, all of which outlive
+            // the call.
             return unsafe {
                 device.GetResourceAllocationInfo3(
                     0,

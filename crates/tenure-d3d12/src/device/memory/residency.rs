@@ -1,4 +1,4 @@
-//! Which heaps and committed resources are resident, and the fence that queues wait for until they are.
+//! Residency of heaps and committed resources, and the fence that queues wait for until they are resident.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -22,11 +22,10 @@ use crate::device::resource::object::Memory;
 
 type Block<'a> = MemoryBlock<'a, Device>;
 
-/// The objects of one call; all of them are asked for at once.
+/// The objects of one call, made resident together.
 type Pageables = SmallVec<[Option<ID3D12Pageable>; 8]>;
 
-/// The device's fence for paging. It is made when something is first made resident: most programs never
-/// need one.
+/// The device's paging fence. Created on the first use of residency: most programs never need one.
 #[derive(Default)]
 pub(crate) struct Paging {
     fence: OnceLock<ID3D12Fence>,
@@ -36,10 +35,10 @@ pub(crate) struct Paging {
     order: Mutex<()>,
 }
 
-/// The priority to set on what may have had another one. Windows gives a high one to what is created
-/// as a target or for unordered access, and orders those by their size, in 10 MB, in the lowest 16
-/// bits; heaps for everything, whose flags do not tell, get the same here. (Microsoft's "Residency",
-/// "Default priority algorithm".)
+/// The priority to set on an object that may have had another one. Windows gives a high one to targets and
+/// unordered access resources, and orders these by size, in steps of 10 MB, in the lowest 16 bits; heaps for all
+/// resources, whose flags do not show their content, get the same here. (Microsoft's "Residency", "Default
+/// priority algorithm".)
 pub(crate) fn residency_priority(priority: Priority, size: u64) -> D3D12_RESIDENCY_PRIORITY {
     const STEP: u64 = 10 << 20;
     match priority {
@@ -114,8 +113,8 @@ impl Inner {
         let _in_order = paging.order.lock();
         let fence = self.paging_fence()?;
         let value = paging.newest.load(Ordering::Acquire).saturating_add(1);
-        // Beyond the budget, too: a submission that is larger than the budget has to run all the same,
-        // and whoever calls has evicted what it could before. With `DENY_OVERBUDGET` it would fail.
+        // Beyond the budget, too: a submission that is larger than the budget has to run nevertheless, and the
+        // caller has already evicted everything it could. With `DENY_OVERBUDGET` it would fail.
         // SAFETY: the objects and the fence are alive and of this device.
         unsafe { device.EnqueueMakeResident(D3D12_RESIDENCY_FLAG_NONE, objects, fence, value) }
             .map_err(|error| self.fail(&error, asked))?;
@@ -125,7 +124,7 @@ impl Inner {
         Ok(if is_reached { PagingPoint::RESIDENT } else { PagingPoint(value) })
     }
 
-    /// The fence for paging, made when it is first needed; under the lock of the order.
+    /// The paging fence, created on first use; under the lock of the order.
     fn paging_fence(&self) -> Result<&ID3D12Fence, DeviceError> {
         if let Some(fence) = self.paging.fence.get() {
             return Ok(fence);
@@ -142,8 +141,7 @@ impl Inner {
         if objects.is_empty() {
             return Ok(());
         }
-        // SAFETY: the objects are alive and of this device, and, says the contract, no work in flight
-        // uses them.
+        // SAFETY: the objects are alive and of this device; by the contract, no work in flight uses them.
         let answer = unsafe { self.raw.Evict(&objects) };
         answer.map_err(|error| self.fail(&error, Asked::Object("ID3D12Device::Evict")))?;
         self.messages.deliver();
@@ -163,7 +161,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Tells the driver a priority, where it takes any; a failure is ignored.
+    /// Hints a priority to the driver, if it supports any; a failure is ignored.
     pub(crate) fn hint(&self, pageable: ID3D12Pageable, priority: D3D12_RESIDENCY_PRIORITY) {
         let Some(device) = &self.interfaces.device1 else { return };
         let pageable = Some(pageable);
@@ -171,7 +169,7 @@ impl Inner {
         let _hinted = unsafe { device.SetResidencyPriority(1, &raw const pageable, &raw const priority) };
     }
 
-    /// The fence to wait for before work that needs a paging point; `None` where it is reached already.
+    /// The fence to wait for before work that needs a paging point; `None` if it is already reached.
     pub(crate) fn paging_wait(&self, point: PagingPoint) -> Result<Option<&ID3D12Fence>, DeviceError> {
         if point == PagingPoint::RESIDENT {
             return Ok(None);
@@ -183,7 +181,7 @@ impl Inner {
         Ok((self.value_of(fence)? < point.0).then_some(fence))
     }
 
-    /// Makes what is submitted to a queue from now on wait for a paging point.
+    /// Makes later submissions to a queue wait for a paging point.
     pub(crate) fn wait_paging(
         &self,
         queue: &Queue,

@@ -1,4 +1,4 @@
-//! Copies, held to what the API allows before they are recorded.
+//! Copies, checked against the API's rules before they are recorded.
 
 use tenure_core::device::{
     Block, BufferLayout, CallRule, DeviceError, Plane, Subresource, TextureInfo, TextureRegion, check,
@@ -22,7 +22,7 @@ fn inside(resource: &Resource, offset: u64, size: u64) -> Result<(), DeviceError
     check::range(CallRule::InsideResource, offset, size, resource.buffer()?.size)
 }
 
-/// Nothing is copied to upload heaps or from readback heaps.
+/// Checks that copies do not write upload heaps or read readback heaps.
 fn check_direction(src: &Resource, dst: &Resource) -> Result<(), DeviceError> {
     if dst.memory_type == UPLOAD {
         return Err(DeviceError::broken_rule("nothing is copied to an upload heap"));
@@ -253,8 +253,8 @@ pub(crate) fn subresources(
     Ok(())
 }
 
-/// Copies a whole subresource, of which each plane is one of its own. Where the device has no planes, the first
-/// is depth and stencil at once.
+/// Copies a whole subresource; each of its planes is a subresource of the API. If the device has no planes, the
+/// first is depth and stencil at once.
 fn one_subresource(list: &List, (src, dst): (&Resource, &Resource), info: &TextureInfo, index: u32) {
     let planes = if list.device.caps.stencil_copies { info.format.planes().len() } else { 1 };
     for plane in (0_u32..).take(planes) {

@@ -37,9 +37,8 @@ enum Phase {
 
 /// A command allocator with the list recorded from it.
 ///
-/// What is wrong with a command of tenure's is found when it is recorded, by checks of our own,
-/// and comes out of [`close`](CommandList::close); such a command never reaches the driver.
-/// Through [`raw`](Self::raw) the program records its own.
+/// Tenure's commands are checked when they are recorded, and [`close`](CommandList::close) returns the error; an
+/// invalid command never reaches the driver. Through [`raw`](Self::raw) the program records its own commands.
 pub struct List {
     pub(crate) raw: ID3D12GraphicsCommandList,
     /// The same list, where it takes enhanced barriers.
@@ -54,11 +53,11 @@ pub struct List {
     /// Resources, by their interfaces' addresses, that have taken over memory since the list was begun;
     /// for enhanced barriers.
     pub(crate) takeovers: Takeovers<usize>,
-    /// Textures that have had an enhanced barrier since the list was begun.
+    /// Textures with an enhanced barrier in this recording.
     pub(crate) seen: Seen,
     /// A command was recorded since the list was begun.
     has_commands: Cell<bool>,
-    /// The program has had the list, and may record into it whenever it is open.
+    /// The program has accessed the list, and may record into it whenever it is open.
     was_lent: Cell<bool>,
     /// The heaps of descriptors that tenure set last, as identities.
     heaps: Cell<[Option<NonZero<usize>>; 2]>,
@@ -68,8 +67,8 @@ pub struct List {
 
 const NO_STATE: Option<&ID3D12PipelineState> = None;
 
-/// A resource as the structures of the API name it, without a reference of its own: they are read
-/// in one call, during which the resource is borrowed.
+/// A resource for the structures of the API, without a reference of its own: they are read in one call, during
+/// which the resource is borrowed.
 pub(crate) fn borrowed(resource: &ID3D12Resource) -> ManuallyDrop<Option<ID3D12Resource>> {
     // SAFETY: an interface and an optional interface have the same representation, a pointer. The
     // copy is never dropped, so that the count of references stays right.
@@ -129,9 +128,9 @@ impl List {
         &self.raw
     }
 
-    /// The program has set heaps of descriptors of its own: the next
-    /// [`set_descriptor_heaps`](CommandList::set_descriptor_heaps) is recorded, even if it sets what
-    /// tenure set last.
+    /// Notes that the program has set its own descriptor heaps: the next
+    /// [`set_descriptor_heaps`](CommandList::set_descriptor_heaps) is recorded, even if tenure's last heaps are
+    /// the same.
     pub fn forget_descriptor_heaps(&self) {
         self.heaps.set([None; 2]);
     }
@@ -162,7 +161,7 @@ impl List {
         Ok(())
     }
 
-    /// True once it is closed without an error.
+    /// True once it was closed without an error.
     pub(crate) fn is_closed(&self) -> bool {
         self.phase == Phase::Closed
     }
@@ -172,7 +171,7 @@ impl List {
         self.has_commands.set(true);
     }
 
-    /// False when there is nothing in it to execute.
+    /// False if it contains nothing to execute.
     pub(crate) fn may_have_commands(&self) -> bool {
         self.has_commands.get() || self.was_lent.get()
     }
@@ -183,7 +182,7 @@ impl List {
         self.attempt(record);
     }
 
-    /// The same for what may turn out to need no command.
+    /// The same for calls that may need no command.
     fn attempt(&mut self, record: impl FnOnce(&mut Self) -> Result<(), DeviceError>) {
         let recorded = match (self.phase, self.device.alive()) {
             (Phase::Open, Ok(())) => record(self),
@@ -208,8 +207,8 @@ impl CommandList<Device> for List {
             return Err(DeviceError::broken_rule(CallRule::BegunSound));
         }
         self.phase = Phase::Broken;
-        // SAFETY: both are alive; the caller has made sure that the GPU is done with what was
-        // recorded from the allocator, and the list, its only one, is closed.
+        // SAFETY: both are alive; the caller has made sure that the GPU has completed the commands recorded from
+        // the allocator, and the list, its only one, is closed.
         let begun =
             unsafe { self.allocator.Reset().and_then(|()| self.raw.Reset(&self.allocator, NO_STATE)) };
         begun.map_err(|error| self.device.fail(&error, Asked::Object("ID3D12GraphicsCommandList::Reset")))?;

@@ -27,7 +27,7 @@ use crate::device::memory::residency::residency_priority;
 use crate::device::resource::desc::Described;
 use crate::device::resource::object::{Memory, Resource};
 
-/// The heap type that stands behind a memory type.
+/// The heap type of a memory type.
 const fn heap_type(memory: MemoryTypeId) -> D3D12_HEAP_TYPE {
     match memory.0 {
         1 => D3D12_HEAP_TYPE_UPLOAD,
@@ -65,7 +65,7 @@ fn own_category(desc: &ResourceDesc) -> HeapCategory {
     }
 }
 
-/// The only state that the heap type or the usage allows, or that of what was never used.
+/// The only state that the heap type or the usage allows, or the state of an unused resource.
 const fn initial_state(desc: &ResourceDesc, memory: MemoryTypeId) -> D3D12_RESOURCE_STATES {
     match memory {
         UPLOAD => D3D12_RESOURCE_STATE_GENERIC_READ,
@@ -77,8 +77,8 @@ const fn initial_state(desc: &ResourceDesc, memory: MemoryTypeId) -> D3D12_RESOU
     }
 }
 
-/// Buffers have no layout. Textures begin in `COMMON`, in which copy queues, which cannot change
-/// a layout, use them without a barrier; a first use elsewhere may discard it all the same.
+/// Buffers have no layout. Textures begin in `COMMON`, in which copy queues, which cannot change a layout, use
+/// them without a barrier; a first use elsewhere may nevertheless discard it.
 pub(crate) const fn initial_layout(desc: &ResourceDesc) -> D3D12_BARRIER_LAYOUT {
     match desc {
         ResourceDesc::Buffer(_) => D3D12_BARRIER_LAYOUT_UNDEFINED,
@@ -95,7 +95,7 @@ impl Inner {
         self.interfaces.device10.as_ref().filter(|_| is_needed)
     }
 
-    /// Memory has a type, and there is so much of it. Windows hands out address space for more.
+    /// Checks that the memory type exists and has the size. Windows would return address space for more.
     fn check_size(&self, size: u64, memory: MemoryTypeId) -> Result<(), DeviceError> {
         let types = &self.properties.memory_types;
         let Some(memory_type) = types.get(usize::from(memory.0)) else {
@@ -144,7 +144,7 @@ impl Inner {
         Ok(Heap::new(self, raw, desc.clone()))
     }
 
-    /// What everything has needs no call.
+    /// The default priority needs no call.
     fn set_priority(&self, heap: &ID3D12Heap, priority: Priority, size: u64) {
         if let (true, Ok(pageable)) = (priority != Priority::Normal, heap.cast::<ID3D12Pageable>()) {
             self.hint(pageable, residency_priority(priority, size));
@@ -205,7 +205,8 @@ impl Inner {
         check::category(own_category(desc), heap.desc.category, true)
     }
 
-    /// What the runtime might let pass: wrong on Windows, or quietly memory of its own in others.
+    /// Checks errors that the runtime might accept: they fail on Windows, or silently use separate memory in
+    /// other implementations.
     fn check_placement(
         self: &Arc<Self>,
         desc: &ResourceDesc,

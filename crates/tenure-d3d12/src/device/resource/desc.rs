@@ -66,7 +66,8 @@ impl Described {
 
 /// Describes a resource; it has passed the device's limits.
 ///
-/// The driver's faults are worked around here, so that what it is asked about is what is created.
+/// Applies the workarounds for driver faults, so that requirements are queried for the description that is
+/// created.
 pub(crate) fn describe(
     caps: &Caps,
     workarounds: &Workarounds,
@@ -80,11 +81,11 @@ pub(crate) fn describe(
     work_around(workarounds.actions(desc), desc, &mut described)?;
     let is_shared = desc.usage().contains(Usage::SHARED);
     if is_shared {
-        // Other processes do not see what was in the memory before.
+        // Zeroed, so that other processes do not see the old contents of the memory.
         described.committed = D3D12_HEAP_FLAG_SHARED;
         described.requires_dedicated = true;
     }
-    // Who opens it may know of no such alignment.
+    // Importers may not support such alignment.
     if caps.tight_alignment && !is_shared {
         described.desc.Flags |= RESOURCE_FLAG_USE_TIGHT_ALIGNMENT;
     }
@@ -122,7 +123,7 @@ fn buffer(caps: &Caps, info: &BufferInfo) -> Described {
     if is_structure || info.usage.contains(Usage::UNORDERED_ACCESS) {
         flags |= D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS;
     }
-    // Without initial states it takes a flag to say so.
+    // Without initial states it needs a flag instead.
     if is_structure && caps.enhanced_barriers {
         flags |= D3D12_RESOURCE_FLAG_RAYTRACING_ACCELERATION_STRUCTURE;
     }
@@ -165,10 +166,10 @@ fn texture_flags(usage: Usage) -> D3D12_RESOURCE_FLAGS {
     flags
 }
 
-/// The format to create a texture with, and those to cast it to.
+/// The format to create a texture with, and the formats to cast it to.
 ///
-/// Depth that shaders read is typeless, since no view reads a depth format; so is what is viewed
-/// in other formats, unless the device takes a list of them.
+/// Depth that shaders read is typeless, since no view reads a depth format; textures viewed in other formats are
+/// typeless, too, unless the device accepts a list of formats.
 fn texture_format(
     caps: &Caps,
     info: &TextureInfo,
@@ -225,7 +226,7 @@ fn texture(caps: &Caps, info: &TextureInfo) -> Result<Described, DeviceError> {
     })
 }
 
-/// A clear value has a format of its own, which is never typeless.
+/// A clear value has its own format, which is never typeless.
 fn clear(info: &TextureInfo, value: ClearValue) -> D3D12_CLEAR_VALUE {
     let value = match value {
         ClearValue::Color(color) => D3D12_CLEAR_VALUE_0 { Color: color },
@@ -246,7 +247,7 @@ mod tests {
     use crate::device::setup::caps::NOTHING;
     use crate::drivers::{AMD, AdapterId, DriverVersion, INTEL};
 
-    /// What would be created on an adapter with a driver of version 30 or so.
+    /// The creation description on an adapter with a driver of version 30 or so.
     fn described(vendor: u32, device: u32, info: TextureInfo) -> Described {
         let driver = Some(DriverVersion([30, 0, 100, 9864]));
         let id = AdapterId { vendor, device, driver, windows_build: Some(22_631) };
@@ -290,10 +291,10 @@ mod tests {
     #[test]
     fn workarounds_reach_what_is_created() {
         let is_zeroed = |made: &Described| !made.committed.contains(D3D12_HEAP_FLAG_CREATE_NOT_ZEROED);
-        // An adapter that nothing is known against.
+        // An adapter without known faults.
         let plain = described(0x1414, 0x8c, depth(Usage::COPY_DST));
         assert!(plain.clear.is_some() && !plain.requires_dedicated && !is_zeroed(&plain));
-        // Gen 12: no clear value, and what is copied to is clean memory of its own.
+        // Gen 12: no clear value, and copy destinations get zeroed memory of their own.
         let made = described(INTEL, 0x4680, depth(Usage::empty()));
         assert!(made.clear.is_none() && !made.requires_dedicated && !is_zeroed(&made));
         let made = described(INTEL, 0x4680, depth(Usage::COPY_DST));

@@ -23,13 +23,13 @@ use crate::device::memory::requirements::{GPU_ONLY, GPU_UPLOAD, READBACK, UPLOAD
 use crate::device::resource::reserved::Tiling;
 use crate::device::swapchain::chain::Chain;
 
-/// Where a resource's bytes are.
+/// The memory of a resource.
 pub(crate) enum Memory {
     /// Its own.
     Committed,
     /// A range of a heap, which it keeps.
     Placed(Arc<HeapCore>),
-    /// Whatever its tiles are mapped to.
+    /// The mappings of its tiles.
     Reserved(Tiling),
     /// The program's.
     Adopted,
@@ -80,15 +80,15 @@ impl Resource {
         Self { raw, memory, desc, memory_type, address, device: Arc::clone(device) }
     }
 
-    /// Wraps a resource of the program's own, for tenure to use, or to adopt
-    /// (`Gpu::adopt_buffer`, `Gpu::adopt_texture`). `desc` says what it is.
+    /// Wraps a resource of the program's own, for use with tenure, or for adoption (`Gpu::adopt_buffer`,
+    /// `Gpu::adopt_texture`). `desc` describes it.
     ///
-    /// The wrapper holds a reference of its own and releases it when it is destroyed: the program
-    /// may keep or release its own as it likes.
+    /// The wrapper holds its own reference and releases it when it is destroyed: the program may keep or release
+    /// its own.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] when the resource is another device's, [`DeviceError::InvalidDesc`]
-    /// when it is not what `desc` says.
+    /// [`DeviceError::InvalidCall`] if the resource is another device's, [`DeviceError::InvalidDesc`] if it does
+    /// not match `desc`.
     ///
     /// ```no_run
     /// use tenure_core::device::{BufferInfo, ResourceDesc, Usage};
@@ -103,7 +103,7 @@ impl Resource {
     pub fn from_raw(device: &Device, raw: ID3D12Resource, desc: ResourceDesc) -> Result<Self, DeviceError> {
         match &desc {
             ResourceDesc::Buffer(_) => desc.validate()?,
-            // The images of a swap chain are presented, and nobody can create one.
+            // Images of a swap chain are presented, and cannot be created.
             ResourceDesc::Texture(info) => info.validate()?,
         }
         let mut owner: Option<ID3D12Device> = None;
@@ -138,13 +138,13 @@ impl Resource {
         &self.raw
     }
 
-    /// What it was created as.
+    /// The description it was created with.
     #[must_use]
     pub const fn desc(&self) -> &ResourceDesc {
         &self.desc
     }
 
-    /// The heap that it is placed in.
+    /// Its heap, if it is placed.
     pub(crate) const fn heap(&self) -> Option<&Arc<HeapCore>> {
         match &self.memory {
             Memory::Placed(heap) => Some(heap),
@@ -152,7 +152,7 @@ impl Resource {
         }
     }
 
-    /// The texture that it is.
+    /// Its texture description.
     pub(crate) fn texture(&self) -> Result<&TextureInfo, DeviceError> {
         match &self.desc {
             ResourceDesc::Texture(info) => Ok(info),
@@ -160,7 +160,7 @@ impl Resource {
         }
     }
 
-    /// The buffer that it is.
+    /// Its buffer description.
     pub(crate) fn buffer(&self) -> Result<&BufferInfo, DeviceError> {
         match &self.desc {
             ResourceDesc::Buffer(info) => Ok(info),
@@ -196,7 +196,7 @@ pub(crate) fn is_same<A: Interface, B: Interface>(one: &A, other: &B) -> bool {
     one.is_some() && one == identity(other.cast())
 }
 
-/// Usages that must have been asked for when the resource was created.
+/// Checks the usages that require flags at creation.
 fn check_flags(usage: Usage, flags: D3D12_RESOURCE_FLAGS) -> Result<(), DeviceError> {
     for (needs, flag) in [
         (Usage::RENDER_TARGET, D3D12_RESOURCE_FLAG_ALLOW_RENDER_TARGET),
@@ -271,8 +271,8 @@ fn check_texture(raw: &ID3D12Resource, info: &TextureInfo) -> Result<(), DeviceE
 fn memory_type(raw: &ID3D12Resource) -> MemoryTypeId {
     let mut heap = D3D12_HEAP_PROPERTIES::default();
     let mut flags = D3D12_HEAP_FLAGS::default();
-    // SAFETY: both pointers are to locals that outlive the call. It fails for reserved resources,
-    // which are the GPU's alone.
+    // SAFETY: both pointers are to locals that outlive the call. It fails for reserved resources, which only the
+    // GPU accesses.
     if unsafe { raw.GetHeapProperties(Some(&raw mut heap), Some(&raw mut flags)) }.is_err() {
         return GPU_ONLY;
     }

@@ -25,10 +25,10 @@ use crate::small_alignment::tile_texels;
 
 /// Bytes of a tile.
 const TILE: u64 = D3D12_TILED_RESOURCE_TILE_SIZE_IN_BYTES as u64;
-/// Tiles lie in default heaps alone.
+/// Tiles are in default heaps only.
 const TILE_TYPES: u32 = 1 << GPU_ONLY.0;
 
-/// The tier of tiled resources from which arrays may have mips smaller than a tile:
+/// The first tier of tiled resources that allows arrays with mips smaller than a tile:
 /// `D3D12_TILED_RESOURCES_TIER_4`.
 const ARRAYS_WITH_PACKED_MIPS: i32 = 4;
 
@@ -40,7 +40,7 @@ pub(crate) struct Tiling {
 }
 
 impl Tiling {
-    /// Tiles across, down and deep of what a region addresses: a subresource, or the packed mips.
+    /// Tiles across, down and deep of a subresource, or of the packed mips.
     fn extent(&self, subresource: u32) -> Option<[u32; 3]> {
         let layout = &self.layout;
         let standard = *layout.subresources.get(subresource as usize)?;
@@ -66,7 +66,7 @@ impl Tiling {
     }
 }
 
-/// How Direct3D addresses a region: boxes where there are rows, else runs of tiles.
+/// Direct3D's address of a region: boxes if there are rows, otherwise runs of tiles.
 fn address(region: &TileRegion, tiles: u32) -> (D3D12_TILED_RESOURCE_COORDINATE, D3D12_TILE_REGION_SIZE) {
     let [x, y, z] = region.origin;
     let [width, height, depth] = region.extent;
@@ -267,8 +267,8 @@ fn apply(queue: &ID3D12CommandQueue, change: &Change<'_>) {
         _ => (None, D3D12_TILE_RANGE_FLAG_NULL, 0),
     };
     let tiles = size.NumTiles;
-    // SAFETY: the resource is alive, reserved and of this device; one region and one range, both
-    // inside what they address, and all pointers are to data that outlives the call.
+    // SAFETY: the resource is alive, reserved and of this device; one region and one range, both inside the
+    // resource and the heap, and all pointers are to data that outlives the call.
     unsafe {
         queue.UpdateTileMappings(
             *resource,
@@ -285,7 +285,7 @@ fn apply(queue: &ID3D12CommandQueue, change: &Change<'_>) {
     }
 }
 
-/// Asks how a reserved resource is tiled.
+/// Queries the tiling of a reserved resource.
 fn tiling(device: &ID3D12Device, raw: &ID3D12Resource, desc: &ResourceDesc) -> Result<Tiling, DeviceError> {
     match desc {
         ResourceDesc::Buffer(info) => {
@@ -314,8 +314,8 @@ fn texture_tiling(
     let mut packed = D3D12_PACKED_MIP_INFO::default();
     let mut shape = D3D12_TILE_SHAPE::default();
     let mut tilings = vec![D3D12_SUBRESOURCE_TILING::default(); subresources as usize];
-    // SAFETY: the resource is alive and reserved; the vector has room for the tilings that `count`
-    // asks for, and all pointers outlive the call.
+    // SAFETY: the resource is alive and reserved; the vector has space for the number of tilings in `count`, and
+    // all pointers outlive the call.
     unsafe {
         device.GetResourceTiling(
             raw,
@@ -331,7 +331,7 @@ fn texture_tiling(
         [tiling.WidthInTiles, u32::from(tiling.HeightInTiles), u32::from(tiling.DepthInTiles)]
     };
     let standard = u32::from(packed.NumStandardMips);
-    // Packed mips have no tiles of their own, whatever the driver leaves in their places.
+    // Packed mips have no separate tiles, even if the driver fills in values for them.
     let of_mip = |(index, tiling): (u32, &D3D12_SUBRESOURCE_TILING)| {
         if index % info.mips.max(1) < standard { extent(tiling) } else { [0; 3] }
     };

@@ -1,4 +1,4 @@
-//! The GPUs there are.
+//! The system's GPUs.
 
 use tenure_core::device::DeviceError;
 use windows::Wdk::System::SystemServices::RtlGetVersion;
@@ -13,16 +13,16 @@ use windows::core::Interface;
 use crate::device::error::unreachable_api;
 use crate::drivers::{AdapterId, DriverVersion};
 
-/// What Windows knows of a GPU.
+/// Windows' information about a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterInfo {
-    /// For people; not to be told apart by.
+    /// For display; not an identifier.
     pub name: String,
     /// PCI vendor number.
     pub vendor: u32,
     /// PCI device number.
     pub device: u32,
-    /// Of the display driver, where Windows says.
+    /// The version of the display driver, if Windows reports it.
     pub driver: Option<DriverVersion>,
     /// Bytes of video memory.
     pub dedicated_video: u64,
@@ -35,7 +35,7 @@ pub struct AdapterInfo {
 }
 
 impl AdapterInfo {
-    /// What faults of drivers are told apart by, with the build of the Windows that runs.
+    /// The properties that identify driver faults, with the build of the running Windows.
     #[must_use]
     pub fn id(&self) -> AdapterId {
         let Self { vendor, device, driver, .. } = *self;
@@ -43,7 +43,7 @@ impl AdapterInfo {
     }
 }
 
-/// The build of Windows, whatever version the program says that it was made for.
+/// The build of Windows, independent of the version that the program's manifest declares.
 fn windows_build() -> Option<u32> {
     let size = u32::try_from(size_of::<OSVERSIONINFOW>()).ok()?;
     let mut version = OSVERSIONINFOW { dwOSVersionInfoSize: size, ..Default::default() };
@@ -71,7 +71,7 @@ impl Adapter {
         Ok(Self { raw: raw.clone(), info: info(&desc, driver_version(raw)) })
     }
 
-    /// What Windows knows of it.
+    /// Windows' information about it.
     #[must_use]
     pub const fn info(&self) -> &AdapterInfo {
         &self.info
@@ -110,7 +110,7 @@ pub fn adapters() -> Result<Vec<Adapter>, DeviceError> {
         };
         match raw {
             Ok(raw) => found.push(Adapter::new(&raw)?),
-            // DXGI_ERROR_NOT_FOUND ends the list; so does whatever else keeps it from going on.
+            // DXGI_ERROR_NOT_FOUND ends the list; so does any other error.
             Err(_) => break,
         }
     }
@@ -163,7 +163,7 @@ fn info(desc: &DXGI_ADAPTER_DESC1, driver: Option<DriverVersion>) -> AdapterInfo
     }
 }
 
-/// The text up to the first NUL: what comes after it is whatever was there before.
+/// The text up to the first NUL; the rest is undefined.
 fn name(description: &[u16]) -> String {
     let text = description.split(|unit| *unit == 0).next().unwrap_or_default();
     let name = String::from_utf16_lossy(text);

@@ -1,4 +1,4 @@
-//! What a device offers, and its feature level.
+//! A device's capabilities, and its feature level.
 
 use std::fmt;
 
@@ -52,7 +52,7 @@ pub(crate) struct Interfaces {
     pub(crate) device3: Option<ID3D12Device3>,
     /// Initial layouts and castable formats.
     pub(crate) device10: Option<ID3D12Device10>,
-    /// What castable formats take.
+    /// The interface for castable formats.
     pub(crate) device12: Option<ID3D12Device12>,
 }
 
@@ -67,7 +67,7 @@ impl Interfaces {
     }
 }
 
-/// What is offered and not switched off.
+/// The features that are supported and not disabled.
 #[derive(Clone, Debug)]
 pub(crate) struct Caps {
     pub(crate) heap_tier_2: bool,
@@ -121,17 +121,17 @@ pub(crate) const NOTHING: Caps = Caps {
     address_bits: 31,
 };
 
-/// Asks for one feature; `None` where the runtime does not know it.
+/// Queries one feature; `None` if the runtime does not support the query.
 fn query<T: Default>(device: &ID3D12Device, feature: D3D12_FEATURE) -> Option<T> {
-    // SAFETY: the structures asked for here hold numbers only, and are those of their features: the
-    // runtime checks the size.
+    // SAFETY: the structures used here contain only numbers, and belong to their features: the runtime checks the
+    // size.
     unsafe { ask(device, feature, T::default()) }
 }
 
-/// Asks for one feature with a question in its structure.
+/// Queries one feature with an input in its structure.
 ///
 /// # Safety
-/// `T` is the structure of the feature, and what it points to is alive.
+/// `T` is the structure of the feature, and its pointers are valid.
 pub(crate) unsafe fn ask<T>(device: &ID3D12Device, feature: D3D12_FEATURE, mut data: T) -> Option<T> {
     let size = u32::try_from(size_of::<T>()).ok()?;
     // SAFETY: `data` is a live local of the size given; the rest is the caller's promise.
@@ -140,7 +140,7 @@ pub(crate) unsafe fn ask<T>(device: &ID3D12Device, feature: D3D12_FEATURE, mut d
 }
 
 impl Caps {
-    /// What heaps are created with.
+    /// The flags that heaps are created with.
     pub(crate) fn heap_flags(&self) -> D3D12_HEAP_FLAGS {
         if self.not_zeroed { D3D12_HEAP_FLAG_CREATE_NOT_ZEROED } else { D3D12_HEAP_FLAG_NONE }
     }
@@ -163,7 +163,7 @@ impl Caps {
         let upload: D3D12_FEATURE_DATA_D3D12_OPTIONS16 =
             query(device, D3D12_FEATURE_D3D12_OPTIONS16).unwrap_or_default();
         let tight: TightAlignment = query(device, FEATURE_TIGHT_ALIGNMENT).unwrap_or_default();
-        // Runtimes that know this structure, or this interface, know the flag.
+        // Runtimes that support this structure, or this interface, support the flag.
         let knows_not_zeroed =
             query::<D3D12_FEATURE_DATA_D3D12_OPTIONS7>(device, D3D12_FEATURE_D3D12_OPTIONS7).is_some()
                 || device.cast::<ID3D12Device8>().is_ok();
@@ -179,9 +179,9 @@ impl Caps {
             enhanced_barriers: options.enhanced_barriers
                 && has_device_10
                 && barriers.EnhancedBarriersSupported.as_bool(),
-            // The list of formats is taken by the calls that take an initial layout, and those by
-            // drivers with enhanced barriers. Only the newer interface says what a texture with such a
-            // list needs: without it, the list might need more memory than was asked for.
+            // The list of formats is a parameter of the calls with an initial layout, which require enhanced
+            // barriers. Only the newer interface returns the requirements of a texture with such a list: without
+            // it, the list might need more memory than was queried.
             relaxed_casting: options.relaxed_casting
                 && has_device_10
                 && interfaces.device12.is_some()
@@ -206,7 +206,7 @@ impl Caps {
     }
 }
 
-/// Wine's vkd3d says that queues for copies have timestamps, and makes no heap for them.
+/// Wine's vkd3d reports timestamps on copy queues, but creates no heap for them.
 fn makes_copy_queue_timestamps(device: &ID3D12Device) -> bool {
     let desc =
         D3D12_QUERY_HEAP_DESC { Type: D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP, Count: 1, NodeMask: 0 };
@@ -215,8 +215,8 @@ fn makes_copy_queue_timestamps(device: &ID3D12Device) -> bool {
     unsafe { device.CreateQueryHeap(&raw const desc, &raw mut made) }.is_ok() && made.is_some()
 }
 
-/// True where stencil has a subresource of its own. Wine's vkd3d takes its index for that of a layer, and
-/// copies out of bounds.
+/// True if stencil has a separate subresource. Wine's vkd3d takes its index for that of a layer, and copies out
+/// of bounds.
 fn has_planes(device: &ID3D12Device) -> bool {
     let desc = D3D12_RESOURCE_DESC {
         Dimension: D3D12_RESOURCE_DIMENSION_TEXTURE2D,
@@ -230,7 +230,7 @@ fn has_planes(device: &ID3D12Device) -> bool {
         ..Default::default()
     };
     let mut footprint = D3D12_PLACED_SUBRESOURCE_FOOTPRINT::default();
-    // SAFETY: the description and the one footprint that is asked for outlive the call.
+    // SAFETY: the description and the only requested footprint outlive the call.
     unsafe {
         device.GetCopyableFootprints(&raw const desc, 1, 1, 0, Some(&raw mut footprint), None, None, None)
     };
@@ -265,7 +265,7 @@ pub(crate) fn feature_level(device: &ID3D12Device) -> FeatureLevel {
         D3D_FEATURE_LEVEL_12_1,
         D3D_FEATURE_LEVEL_12_2,
     ];
-    // Runtimes that do not know the last ones refuse the question.
+    // Runtimes that do not support the last ones refuse the query.
     let known = (1..=levels.len()).rev().find_map(|count| {
         let question = D3D12_FEATURE_DATA_FEATURE_LEVELS {
             NumFeatureLevels: u32::try_from(count).ok()?,

@@ -1,4 +1,4 @@
-//! What a device can do with each format.
+//! A device's support of each format.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -15,16 +15,15 @@ use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT_UNKNOWN;
 use crate::device::format::to_dxgi_format;
 use crate::device::setup::caps::ask;
 
-/// What was asked before. The driver's answers do not change, so threads that ask at the same
-/// moment write the same.
+/// The driver's earlier answers. They do not change, so concurrent queries write the same values.
 pub(crate) struct FormatSupport {
-    /// `D3D12_FORMAT_SUPPORT1` of each format with [`ASKED`]; 0: not asked yet.
+    /// `D3D12_FORMAT_SUPPORT1` of each format with [`ASKED`]; 0: not queried yet.
     support: [AtomicU32; Format::ALL.len()],
-    /// For each format, two bits a sample count: asked, supported.
+    /// For each format, two bits a sample count: queried, supported.
     samples: [AtomicU32; Format::ALL.len()],
 }
 
-/// What Vulkan alone has.
+/// A feature of Vulkan only.
 pub(crate) const INPUT_ATTACHMENTS: &str = "input attachments";
 
 /// Marks an answer. Direct3D does not use the bit.
@@ -46,7 +45,7 @@ impl FormatSupport {
         D3D12_FORMAT_SUPPORT1((support & !ASKED).cast_signed())
     }
 
-    /// What the device lacks for a texture, by its format, shape and usage.
+    /// The missing feature for a texture, by its format, shape and usage.
     pub(crate) fn missing(&self, device: &ID3D12Device, info: &TextureInfo) -> Option<&'static str> {
         let has = self.of(device, info.format);
         // Some other format will do that it may be seen in.
@@ -75,7 +74,7 @@ impl FormatSupport {
             .map(|(_, _, what)| what)
     }
 
-    /// What the device lacks for a view of a texture in a format.
+    /// The missing feature for a view of a texture in a format.
     pub(crate) fn missing_for_view(
         &self,
         device: &ID3D12Device,
@@ -96,7 +95,7 @@ impl FormatSupport {
         (!self.of(device, format).contains(needed)).then_some(what)
     }
 
-    /// What the device lacks for a view of a buffer in a format.
+    /// The missing feature for a view of a buffer in a format.
     pub(crate) fn missing_for_buffer(
         &self,
         device: &ID3D12Device,
@@ -111,7 +110,7 @@ impl FormatSupport {
         is_missing.then_some("unordered access to buffers")
     }
 
-    /// True when textures of the format can have so many samples, a power of two up to 16.
+    /// True if textures of the format can have `samples` samples, a power of two up to 16.
     pub(crate) fn has_samples(&self, device: &ID3D12Device, format: Format, samples: u32) -> bool {
         let Some(slot) = self.samples.get(format as usize) else { return false };
         let shift = samples.max(1).ilog2().min(15) * 2;

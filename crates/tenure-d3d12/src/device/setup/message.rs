@@ -1,4 +1,4 @@
-//! What the debug layer has to say.
+//! Messages of the debug layer.
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -41,20 +41,20 @@ impl From<D3D12_MESSAGE_SEVERITY> for Severity {
 /// A message of the debug layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// Its number, `D3D12_MESSAGE_ID`.
     pub id: i32,
-    /// What it says.
+    /// The message's text.
     pub text: String,
 }
 
-/// Where messages go. It is called on the thread that made the call that the message is about, at the end of the manager's
-/// call. It may call the device and the manager, and a panic in it is caught. Windows has one device for each adapter: a
-/// sink hears of all that this process does there.
+/// The receiver of messages. Called on the thread whose call caused the message, at the end of the manager's
+/// call. It may call the device and the manager, and a panic in it is caught. Windows has one device for each
+/// adapter: a sink receives the messages of all devices of this process there.
 pub type MessageSink = Arc<dyn Fn(&Message) + Send + Sync>;
 
-/// Enables the debug layer for devices created from now on; false where it is not installed.
+/// Enables the debug layer for devices created from now on; false if it is not installed.
 ///
 /// Once a process: enabling it removes the devices that exist without it.
 pub(crate) fn enable_debug_layer() -> bool {
@@ -72,7 +72,7 @@ fn try_enable() -> bool {
     true
 }
 
-/// After so many messages the queue is emptied: one that comes at that moment is lost.
+/// The queue is emptied after this number of messages; a message that arrives at that moment is lost.
 const KEPT: u64 = 4096;
 
 /// Stored messages, from the oldest on.
@@ -101,7 +101,7 @@ impl Stored for ID3D12InfoQueue {
 /// The subscribers to the messages of a queue, and how many messages they were given.
 #[derive(Default)]
 struct Delivery {
-    /// Of messages in the queue.
+    /// The number of delivered messages in the queue.
     delivered: u64,
     /// By the numbers of the subscribers.
     sinks: Vec<(u64, Option<MessageSink>)>,
@@ -144,14 +144,14 @@ fn deliver(delivery: &Mutex<Delivery>, stored: &impl Stored) {
     }
 }
 
-/// A queue of messages. Devices on one adapter are one device of Windows, with one queue: a message that
-/// one of them reads is handed to all, since it does not say which device it is about.
+/// A queue of messages. Devices on one adapter are one device of Windows, with one queue: a message that one of
+/// them reads is delivered to all, since it does not name its device.
 struct SharedQueue {
     queue: ID3D12InfoQueue,
     delivery: Mutex<Delivery>,
 }
 
-/// The queues there are, by the identity of the object.
+/// The live queues, by the identity of the object.
 static QUEUES: Mutex<Vec<(usize, Weak<SharedQueue>)>> = Mutex::new(Vec::new());
 
 impl SharedQueue {
@@ -173,7 +173,7 @@ impl SharedQueue {
     }
 }
 
-/// The messages of one device, and those of others on its adapter.
+/// The messages of one device, and of others on its adapter.
 pub(crate) struct Messages {
     shared: Option<Arc<SharedQueue>>,
     id: u64,
@@ -192,7 +192,7 @@ impl Messages {
         self.shared.is_some()
     }
 
-    /// Hands out what was said since the last call.
+    /// Delivers the messages since the last call.
     #[inline]
     pub(crate) fn deliver(&self) {
         if let Some(shared) = &self.shared {
@@ -230,8 +230,8 @@ fn read(queue: &ID3D12InfoQueue, index: u64) -> Option<Message> {
     let words = bytes.div_ceil(size_of::<u64>());
     let mut buffer = vec![0_u64; words.max(size_of::<D3D12_MESSAGE>().div_ceil(size_of::<u64>()))];
     let message = buffer.as_mut_ptr().cast::<D3D12_MESSAGE>();
-    // SAFETY: the buffer has the size asked for and the alignment of the message, whose text the
-    // runtime puts behind it in the same buffer.
+    // SAFETY: the buffer has the requested size and the alignment of the message, whose text the runtime puts
+    // behind it in the same buffer.
     unsafe { queue.GetMessage(index, Some(message), &raw mut bytes) }.ok()?;
     // SAFETY: the call above filled it in, and it is plain data.
     let message = unsafe { message.read() };
@@ -277,7 +277,8 @@ mod tests {
         }
     }
 
-    /// Whichever device reads, every subscriber gets each message once, also when the queue is emptied in between.
+    /// Every subscriber gets each message once, whichever device reads it, even if the queue is emptied in
+    /// between.
     #[test]
     fn devices_with_one_queue_hear_everything_once() {
         let (queue, delivery) = (Fake::default(), Mutex::<Delivery>::default());

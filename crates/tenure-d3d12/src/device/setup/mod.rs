@@ -1,4 +1,4 @@
-//! From options to a device: adapters, what they offer, and messages of the debug layer.
+//! From options to a device: adapters, their capabilities, and messages of the debug layer.
 
 pub(crate) mod adapter;
 pub(crate) mod caps;

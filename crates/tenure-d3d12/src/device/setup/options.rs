@@ -3,20 +3,19 @@
 use crate::device::setup::message::MessageSink;
 use crate::drivers::AdapterId;
 
-/// Which faults of drivers are worked around.
+/// The selection of driver faults to work around.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DriverFaults {
-    /// Those that the table has for the adapter.
+    /// The faults of the adapter in the table.
     #[default]
     Table,
     /// None.
     Ignored,
-    /// Those that the table has for this adapter, whatever the device is on: for tests of what a
-    /// program meets there.
+    /// The faults of this adapter in the table, on any device: for tests of a program's behaviour there.
     Of(AdapterId),
 }
 
-/// The settings of a device. What a device does not offer is not used, whatever they say.
+/// The settings of a device. Unsupported features are not used even if enabled here.
 ///
 /// ```no_run
 /// use tenure_d3d12::{Device, Options};
@@ -28,22 +27,21 @@ pub enum DriverFaults {
 /// ```
 #[derive(Clone)]
 pub struct Options {
-    /// Use WARP, the software adapter, even where there is hardware. For [`Device::create`] alone.
-    /// *Default*: off.
+    /// Use WARP, the software adapter, even if there is hardware. For [`Device::create`] only. *Default*: off.
     ///
     /// [`Device::create`]: crate::Device::create
     pub software: bool,
-    /// Enable the debug layer where it is installed, and hand its messages to
-    /// [`messages`](Self::messages). Windows then removes the devices that the process has without
-    /// it, so it belongs to the first one created. With a device of the program's own this only
-    /// collects what the program has enabled. *Default*: off.
+    /// Enable the debug layer if it is installed, and deliver its messages to [`messages`](Self::messages).
+    /// Windows then removes existing devices of the process without it, so enable it on the first one created.
+    /// With a device of the program's own this only collects messages that the program has enabled. *Default*:
+    /// off.
     pub validation: bool,
-    /// Where the debug layer's messages go. *Default*: `None`, to `tracing` events.
+    /// The receiver of the debug layer's messages. *Default*: `None`, for `tracing` events.
     pub messages: Option<MessageSink>,
     /// Heap tier 2 where the device has it: heaps for everything. Off: buffers, targets and other
     /// textures keep apart, as on tier 1. *Default*: on.
     pub heap_tier_2: bool,
-    /// Ask for the small alignment of textures (4 KiB; 64 KiB when multisampled). *Default*: on.
+    /// Request the small alignment of textures (4 KiB; 64 KiB when multisampled). *Default*: on.
     pub small_textures: bool,
     /// Tight alignment: buffers at 256 B or less instead of 64 KiB. *Default*: on.
     pub tight_alignment: bool,
@@ -58,8 +56,8 @@ pub struct Options {
     /// Resources and fences shared with other processes and APIs: see [`Sharing`](crate::Sharing). Off: such resources are
     /// `Unsupported`. *Default*: on.
     pub shared_memory: bool,
-    /// Which faults of drivers are worked around. *Default*: those that the table of
-    /// [`drivers`](crate::drivers) has for the adapter.
+    /// The driver faults to work around. *Default*: the faults that the table of [`drivers`](crate::drivers)
+    /// lists for the adapter.
     pub driver_faults: DriverFaults,
     /// Create reserved resources although the device reports no tiled resources: for tests of the
     /// code path on implementations that take the calls all the same. *Default*: off.

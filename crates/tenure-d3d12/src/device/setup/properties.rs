@@ -1,4 +1,4 @@
-//! What a device says about itself.
+//! A device's properties.
 
 use tenure_core::device::{
     Api, DescriptorLimits, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind,
@@ -21,7 +21,7 @@ use crate::device::setup::caps::Caps;
 use crate::drivers::{Actions, Workarounds};
 use crate::small_alignment::{DEFAULT, MULTISAMPLED};
 
-/// What the properties are made from.
+/// The inputs of the properties.
 pub(crate) struct Facts<'a> {
     pub(crate) caps: &'a Caps,
     pub(crate) adapter: &'a AdapterInfo,
@@ -47,7 +47,7 @@ fn memory_heaps(caps: &Caps, adapter: &AdapterInfo) -> Vec<MemoryHeap> {
     vec![local(dedicated), MemoryHeap { size: known(adapter.shared_system), device_local: false }]
 }
 
-/// Heap types stand in for memory types: `DEFAULT`, `UPLOAD`, `READBACK`, `GPU_UPLOAD`.
+/// The memory types are the heap types `DEFAULT`, `UPLOAD`, `READBACK`, `GPU_UPLOAD`.
 fn memory_types(caps: &Caps) -> Vec<MemoryType> {
     let system = u8::from(!caps.uma);
     let mut types = vec![
@@ -68,7 +68,7 @@ fn features(facts: &Facts<'_>) -> Features {
     let mut features = Features::DEVICE_ADDRESS;
     for (feature, is_there) in [
         (Features::RESERVED_BUFFERS | Features::RESERVED_TEXTURES, caps.tiled_tier > 0),
-        // Tier 1 leaves what touches them undefined.
+        // Tier 1 leaves accesses to them undefined.
         (Features::UNMAPPED_TILES, caps.tiled_tier > 1),
         (Features::COPY_SRC_WITH_READS, is_copied),
         (Features::STENCIL_COPIES, caps.stencil_copies),
@@ -90,7 +90,7 @@ fn features(facts: &Facts<'_>) -> Features {
     features
 }
 
-/// All queues are of one family: Direct3D 12 knows no ownership.
+/// All queues belong to one family: Direct3D 12 has no ownership.
 fn queues(facts: &Facts<'_>) -> Vec<QueueProperties> {
     facts.queues.iter().map(|(kind, _)| QueueProperties { kind: *kind, family: 0 }).collect()
 }
@@ -134,7 +134,8 @@ pub(crate) fn properties(facts: &Facts<'_>) -> Properties {
     }
 }
 
-/// The same on every tier of resource binding: tiers differ in what a shader reaches at once.
+/// The same on every tier of resource binding: tiers differ in the number of descriptors that a shader reaches at
+/// once.
 const DESCRIPTORS: DescriptorLimits = DescriptorLimits {
     visible_resources: D3D12_MAX_SHADER_VISIBLE_DESCRIPTOR_HEAP_SIZE_TIER_1,
     visible_samplers: D3D12_MAX_SHADER_VISIBLE_SAMPLER_HEAP_SIZE,

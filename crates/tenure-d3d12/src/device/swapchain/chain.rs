@@ -1,4 +1,4 @@
-//! The DXGI swap chain and what is called on it.
+//! The DXGI swap chain and its calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,18 +21,18 @@ use crate::device::swapchain::occlusion::{OcclusionEvent, Shown};
 use crate::device::swapchain::settings::Settings;
 use crate::device::swapchain::window::Claim;
 
-/// What keeps a call from being done that is no fault of the device.
+/// A reason for refusing a call that is not the device's fault.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// The window is gone, or another chain has it.
+    /// The window is destroyed, or another chain has it.
     Window,
     /// Something still refers to a buffer.
     Held,
-    /// All else.
+    /// Any other error.
     Device(DeviceError),
 }
 
-/// A chain. Its buffers hold on to it: it goes after them, and before another can have the window.
+/// A chain. Its buffers keep it alive: it is destroyed after them, and before another can have the window.
 pub(crate) struct Chain {
     raw: IDXGISwapChain3,
     waitable: Waitable,
@@ -52,12 +52,12 @@ impl Chain {
         const ANY_OUTPUT: Option<&IDXGIOutput> = None;
         let window = claim.window();
         let desc = settings.chain(size);
-        // SAFETY: the interfaces are alive, and the description is a local that outlives the call. A window
-        // that is gone is refused.
+        // SAFETY: the interfaces are alive, and the description is a local that outlives the call. A destroyed
+        // window is refused.
         let raw =
             unsafe { factory.CreateSwapChainForHwnd(queue, window.0, &raw const desc, None, ANY_OUTPUT) }
                 .map_err(|error| match error.code() {
-                    // So says DXGI of a window that a chain has which is not ours.
+                    // DXGI's result for a window with a chain that is not ours.
                     E_ACCESSDENIED => Refusal::Window,
                     _ if !window.exists() => Refusal::Window,
                     _ => Refusal::Device(device.fail(&error, Asked::Object("CreateSwapChainForHwnd"))),
@@ -67,8 +67,8 @@ impl Chain {
             .map_err(|error| Refusal::Device(device.fail(&error, Asked::Object("IDXGISwapChain3"))))?;
         // SAFETY: the interface is alive, and was created with the flag for it. The handle is ours to close.
         let waitable = Waitable(unsafe { raw.GetFrameLatencyWaitableObject() });
-        // SAFETY: the factory is alive; it is the one that made the chain. Where it is refused, a program that
-        // does not want Alt+Enter must keep it from DXGI itself.
+        // SAFETY: the factory is alive, and is the one that made the chain. If it is refused, a program that does
+        // not want Alt+Enter must block it itself.
         let _disabled = unsafe { factory.MakeWindowAssociation(window.0, DXGI_MWA_NO_ALT_ENTER) };
         let occlusion = OcclusionEvent::new(factory);
         Ok(Self { raw, waitable, occlusion, claim: Arc::clone(claim) })
@@ -102,7 +102,7 @@ impl Chain {
 
     pub(super) fn present(&self, device: &Inner, settings: &Settings) -> Result<Shown, Refusal> {
         let (interval, flags) = settings.present();
-        // SAFETY: the interface is alive; nothing else uses its queue meanwhile.
+        // SAFETY: the interface is alive; its queue is not in use elsewhere meanwhile.
         let answer = unsafe { self.raw.Present(interval, flags) };
         if answer.is_ok() {
             return Ok(Shown::of(answer));
@@ -114,24 +114,24 @@ impl Chain {
         Err(Refusal::Device(device.fail(&error, Asked::Object("IDXGISwapChain::Present"))))
     }
 
-    /// DXGI tells when windows are covered or seen again.
+    /// Whether DXGI signals that windows are covered or visible again.
     pub(super) const fn has_occlusion_event(&self) -> bool {
         self.occlusion.is_some()
     }
 
-    /// The result of a test presentation, if DXGI has signalled a change since the last call. Nothing else may
+    /// The result of a test presentation, if DXGI has signalled a change since the last call. No other thread may
     /// present meanwhile.
     pub(super) fn changed(&self) -> Option<Shown> {
         self.occlusion.as_ref().filter(|event| event.is_set())?;
-        // SAFETY: the interface is alive; a test presents nothing.
+        // SAFETY: the interface is alive; a test does not present.
         let answer = unsafe { self.raw.Present(0, DXGI_PRESENT_TEST) };
         answer.is_ok().then(|| Shown::of(answer))
     }
 
-    /// Nothing of tenure refers to its buffers any more.
+    /// tenure must no longer refer to its buffers.
     pub(super) fn resize(&self, device: &Inner, settings: &Settings, size: [u32; 2]) -> Result<(), Refusal> {
         let [width, height] = size;
-        // SAFETY: the interface is alive. Whatever still refers to a buffer makes this fail.
+        // SAFETY: the interface is alive. Any remaining reference to a buffer makes this fail.
         unsafe {
             self.raw.ResizeBuffers(settings.images, width, height, DXGI_FORMAT_UNKNOWN, settings.flags())
         }
@@ -156,7 +156,7 @@ pub(super) fn can_tear(factory: &IDXGIFactory4) -> bool {
     answer.is_ok() && allowed.as_bool()
 }
 
-/// What ended a wait.
+/// The end of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waited {
     Reached,
@@ -189,7 +189,7 @@ impl Waitable {
 
 impl Drop for Waitable {
     fn drop(&mut self) {
-        // SAFETY: the handle is ours and open. There is nothing to do when closing fails.
+        // SAFETY: the handle is ours and open. A failure to close it has no consequences.
         let _closed = unsafe { CloseHandle(self.0) };
     }
 }

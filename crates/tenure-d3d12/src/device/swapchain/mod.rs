@@ -34,7 +34,7 @@ const MAX_LATENCY: u32 = 16;
 /// The images of a window: a flip-model swap chain.
 ///
 /// Each frame [acquires](Self::acquire) an image, draws to it and [presents](Self::present) it. When the window's
-/// size changes, [`is_outdated`](Self::is_outdated) says so and the program [resizes](Self::resize).
+/// size changes, [`is_outdated`](Self::is_outdated) returns true and the program [resizes](Self::resize).
 ///
 /// ```no_run
 /// use tenure_core::present::SwapchainDesc;
@@ -65,15 +65,15 @@ const MAX_LATENCY: u32 = 16;
 ///
 /// # Pace
 ///
-/// `acquire` waits on DXGI's waitable object until no more than [`set_frame_latency`](Self::set_frame_latency)
-/// images wait to be shown; `present` then has nothing to wait for. Read input after this wait and that of
-/// `begin_frame`, for the least latency.
+/// `acquire` waits on DXGI's waitable object until at most [`set_frame_latency`](Self::set_frame_latency) images
+/// wait to be shown; `present` then does not block. Read input after this wait and that of `begin_frame`, for the
+/// least latency.
 ///
 /// # Lifetimes
 ///
-/// Presenting counts as a submission of tenure's: frames and whatever is dropped wait for it. The chain has the
-/// window for itself until it and all of its images are gone; drop it before the window is destroyed, and before
-/// the [`Gpu`] is shut down. Dropping it waits for the GPU, for at most
+/// Presenting counts as a submission of tenure's: frames and dropped resources wait for it. The chain occupies
+/// the window until it and all of its images are dropped; drop it before the window is destroyed, and before the
+/// [`Gpu`] is shut down. Dropping it waits for the GPU, for at most
 /// [`shutdown_timeout`](tenure_core::FrameConfig::shutdown_timeout).
 ///
 /// Create, resize and drop it on the thread of the window, or while that handles its messages: DXGI sends some.
@@ -81,7 +81,7 @@ const MAX_LATENCY: u32 = 16;
 pub struct Swapchain {
     /// Declared first: buffers are released before their chain. Empty after a resize that failed half-way.
     images: Vec<Arc<SharedImage<Device>>>,
-    /// None before the first size that is not empty.
+    /// None before the first non-empty size.
     chain: Option<Arc<Chain>>,
     claim: Arc<Claim>,
     gpu: Gpu<Device>,
@@ -105,13 +105,13 @@ impl Swapchain {
     ///
     /// The formats are those of the flip model: 8-bit RGBA and BGRA, [`Format::Rgb10A2Unorm`] and
     /// [`Format::Rgba16Float`]; `None` is [`Format::Bgra8Srgb`]. [`PresentMode::Immediate`] needs a system that
-    /// allows tearing, and [`PresentMode::FifoRelaxed`] is [`PresentMode::Fifo`]. As many images may wait to be
-    /// shown as [frames are in flight](tenure_core::FrameConfig::in_flight).
+    /// allows tearing, and [`PresentMode::FifoRelaxed`] is [`PresentMode::Fifo`]. At most the configured number
+    /// of [frames in flight](tenure_core::FrameConfig::in_flight) wait to be shown.
     ///
     /// # Errors
     /// [`Error::Swapchain`]: [`SwapchainRule::WindowLost`] for a window that is gone or has a swap chain,
     /// [`SwapchainRule::Format`], [`SwapchainRule::Images`]. [`Error::Device`] for a size or a usage that
-    /// textures of a chain cannot have, and for what DXGI answers. [`Error::ShutDown`].
+    /// textures of a chain cannot have, and for errors of DXGI. [`Error::ShutDown`].
     pub fn new(gpu: &Gpu<Device>, window: HWND, desc: &SwapchainDesc) -> Result<Self, Error> {
         let device_error = |source| Error::Device { name: desc.name.clone(), source };
         let settings = Settings::of(desc, can_tear(&factory().map_err(device_error)?))?;
@@ -137,13 +137,13 @@ impl Swapchain {
         Ok(made)
     }
 
-    /// Waits until a frame may be begun, and hands out the image that it draws to; `None` while the window is
-    /// minimised: its size is empty.
+    /// Waits until a frame may be begun, and returns its image; `None` while the window is minimised: its size is
+    /// empty.
     ///
     /// An image that was dropped is handed out again, without waiting.
     ///
     /// # Errors
-    /// [`SwapchainRule::OneAtATime`] while the program holds an image; [`Error::Timeout`] when none was free for
+    /// [`SwapchainRule::OneAtATime`] while the program holds an image; [`Error::Timeout`] if none was free for
     /// [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout); [`Error::Device`]: the device is lost.
     pub fn acquire(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
         let Some(chain) = self.chain.clone().filter(|_| !self.is_minimised) else { return Ok(None) };
@@ -165,13 +165,13 @@ impl Swapchain {
             image.arm(None, None);
             self.acquired = Some(index);
         } else if image.progress().finished.is_some() {
-            // What is drawn to it now leaves it in another state.
+            // New drawing leaves it in another state.
             image.rearm(None);
         }
         Ok(Some(SwapchainImage::new(Arc::clone(image))))
     }
 
-    /// Shows an image, after the submission that finished it. A window that cannot be seen is no error: see
+    /// Shows an image, after the submission that finished it. An invisible window is not an error: see
     /// [`is_occluded`](Self::is_occluded).
     ///
     /// # Errors
@@ -189,7 +189,7 @@ impl Swapchain {
         let run = |_: &_| Ok::<_, Error>(chain.present(device, settings));
         let (answer, _counted) = self.gpu.submit_external(Queue::Graphics, &finished, run)?;
         let shown = answer.map_err(|refusal| self.refusal(refusal))?;
-        // With the event, a presentation that is not refused says nothing.
+        // With the event, a successful presentation gives no information.
         if shown != Shown::Seen || !chain.has_occlusion_event() {
             self.note(shown);
         }
@@ -198,17 +198,17 @@ impl Swapchain {
         Ok(())
     }
 
-    /// Makes the images as large as the window has become; an empty size says that it is minimised. Waits for the
-    /// GPU, at most [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout). Free when the size is the same and the
-    /// mode of the screen has not changed.
+    /// Resizes the images to the window; an empty size means that it is minimised. Waits for the GPU, at most
+    /// [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout). No cost if the size is the same and the mode
+    /// of the screen has not changed.
     ///
     /// When it fails the swap chain stays as it was, and it can be tried again. The images keep their memory
     /// while the window is minimised.
     ///
     /// # Errors
-    /// [`SwapchainRule::ImageHeld`] while the program holds an image, its texture or its view, has a reference of
-    /// its own to the buffer, or has an open recording that may use one; [`SwapchainRule::WindowLost`];
-    /// [`Error::Timeout`]; [`Error::Device`] for a size that textures cannot have, and for what DXGI answers.
+    /// [`SwapchainRule::ImageHeld`] while the program holds an image, its texture or its view, has its own
+    /// reference to the buffer, or has an open recording that may use one; [`SwapchainRule::WindowLost`];
+    /// [`Error::Timeout`]; [`Error::Device`] for a size that textures cannot have, and for errors of DXGI.
     pub fn resize(&mut self, size: [u32; 2]) -> Result<(), Error> {
         let is_same = self.chain.is_some() && size == self.extent() && !self.is_mode_changed;
         if is_same && self.claim.window().exists() {
@@ -233,14 +233,14 @@ impl Swapchain {
         Ok(())
     }
 
-    /// True when the window's size is not that of the images, or the mode of the screen has changed: it is to be
-    /// resized, to the same size as well.
+    /// True if the window's size differs from the images', or the mode of the screen has changed: call
+    /// [`resize`](Self::resize), even with the same size.
     #[must_use]
     pub fn is_outdated(&self) -> bool {
         match self.claim.window().client_size() {
             Some([width, height]) if width == 0 || height == 0 => !self.is_minimised,
             Some(size) => size != self.extent() || self.is_mode_changed,
-            // What resizing it answers says why.
+            // Resizing it returns the reason.
             None => true,
         }
     }
@@ -263,7 +263,7 @@ impl Swapchain {
         self.settings.mode
     }
 
-    /// How many images there are.
+    /// The number of images.
     #[must_use]
     pub const fn images(&self) -> u32 {
         self.settings.images
@@ -297,22 +297,22 @@ impl Swapchain {
         Ok(())
     }
 
-    /// DXGI's waitable object, for a program that waits for it and for other things at once; `None` before there
-    /// is a chain. Do not close it. Each wait that it ends counts a frame: tell it with
+    /// DXGI's waitable object, for a program that waits for it and for other objects at once; `None` before there
+    /// is a chain. Do not close it. Each wait that it ends counts a frame: report it with
     /// [`waited`](Self::waited).
     #[must_use]
     pub fn waitable(&self) -> Option<HANDLE> {
         self.chain.as_ref().map(|chain| chain.waitable().handle())
     }
 
-    /// Says that the program's own wait for the [waitable object](Self::waitable) has ended: the next
+    /// Reports that the program's own wait for the [waitable object](Self::waitable) has ended: the next
     /// [`acquire`](Self::acquire) does not wait.
     pub const fn waited(&mut self) {
         self.is_waited = true;
     }
 
-    /// The DXGI swap chain, for what tenure does not do: colour spaces, metadata, statistics. `None` before
-    /// there is one. Do not present or resize by it.
+    /// The DXGI swap chain, for features that tenure does not cover: colour spaces, metadata, statistics. `None`
+    /// before there is one. Do not present or resize with it.
     #[must_use]
     pub fn raw(&self) -> Option<&IDXGISwapChain3> {
         self.chain.as_ref().map(|chain| chain.raw())
@@ -365,7 +365,7 @@ impl Swapchain {
         Ok(())
     }
 
-    /// Adopts the buffers of the chain, which are in the state in which they are presented.
+    /// Adopts the buffers of the chain, which are in the state for presenting.
     fn adopt_buffers(&mut self, chain: &Arc<Chain>) -> Result<(), Error> {
         let images = (0..self.settings.images).map(|index| self.adopt_buffer(chain, index));
         self.images = images.collect::<Result<_, _>>()?;
@@ -390,7 +390,7 @@ impl Swapchain {
             match chain.waitable().wait(left.min(SLICE)) {
                 Waited::Reached => return Ok(()),
                 Waited::TimedOut if left.is_zero() => return Err(timed_out(timeout)),
-                // A device that is gone may never show what waits.
+                // A removed device may never show the waiting images.
                 Waited::TimedOut => self.inner().completed(GRAPHICS).map(drop),
                 Waited::Failed => {
                     Err(DeviceError::broken_rule("the waitable object of a swap chain is open"))
@@ -418,15 +418,15 @@ impl Swapchain {
         adopted
     }
 
-    /// Waits until the images that were let go of are destroyed, or the time is over. What the program or an open
-    /// recording still has, DXGI refuses to resize.
+    /// Waits until the released images are destroyed, or the timeout. DXGI refuses to resize while the program or
+    /// an open recording holds one.
     fn await_destruction(&self, chain: &Arc<Chain>, timeout: Duration) -> Result<(), Error> {
         // The swap chain has it, and so has the caller.
         await_release(&self.gpu, timeout, || Arc::strong_count(chain) <= 2).map(drop)
     }
 
-    /// An image that was drawn to and dropped may be in another state, and what adopts the buffer again, where
-    /// resizing is refused, would not know.
+    /// Returns images to `PRESENT`: an image that was drawn to and dropped may be in another state, which a new
+    /// adoption of the buffer, after a refused resize, would not know.
     fn leave_in_present(&self) -> Result<(), Error> {
         let Some(image) = self.acquired.and_then(|index| self.images.get(index as usize)) else {
             return Ok(());
@@ -448,7 +448,7 @@ impl Drop for Swapchain {
     fn drop(&mut self) {
         self.images.clear();
         let Some(chain) = self.chain.clone() else { return };
-        // Buffers that the program still has keep the chain: nothing is lost by going on.
+        // Buffers that the program still has keep the chain alive, so continuing is safe.
         let timeout = self.gpu.config().frames.shutdown_timeout;
         let _awaited = self.await_destruction(&chain, timeout);
     }

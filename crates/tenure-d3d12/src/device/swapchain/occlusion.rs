@@ -1,4 +1,4 @@
-//! Status codes of DXGI for a window that are no errors.
+//! Status codes of DXGI for a window that are not errors.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::device::queue::Event;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     Seen,
-    /// Nothing of the window can be seen.
+    /// No part of the window is visible.
     Occluded,
     /// The screen has another mode: buffers of the same size may be stretched or converted until they are resized.
     ModeChanged,
@@ -36,7 +36,7 @@ pub(super) struct OcclusionEvent {
 }
 
 impl OcclusionEvent {
-    /// `None` where DXGI has no such event: Wine has none.
+    /// `None` if DXGI does not support the event, as in Wine.
     pub(super) fn new(factory: &IDXGIFactory4) -> Option<Self> {
         let event = Event::new().ok()?;
         // SAFETY: the factory is alive, and the event is open until it is unregistered.

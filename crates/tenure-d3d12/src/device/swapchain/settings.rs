@@ -1,4 +1,4 @@
-//! What a swap chain is asked for, in DXGI's words.
+//! The parameters of a swap chain in DXGI's terms.
 
 use tenure_core::device::{Allowed, DeviceError, Format, Usage};
 use tenure_core::present::{PresentMode, SwapchainDesc};
@@ -18,7 +18,7 @@ use crate::device::format::to_dxgi_format;
 const MIN_IMAGES: u32 = 2;
 const MAX_IMAGES: u32 = 16;
 
-/// What stays the same for as long as a swap chain lives.
+/// The parameters that stay the same for the lifetime of a swap chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
     /// The format of the views.
@@ -31,7 +31,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Settles what the description leaves open, and what the system does not have.
+    /// Fills in defaults, and replaces parameters that the system does not support.
     pub(super) fn of(desc: &SwapchainDesc, can_tear: bool) -> Result<Self, Error> {
         let refuse = |rule| Err(Error::Swapchain { name: desc.name.clone(), rule });
         let format = desc.format.unwrap_or(Format::Bgra8Srgb);
@@ -89,7 +89,7 @@ impl Settings {
         }
     }
 
-    /// What each buffer is adopted as.
+    /// The description with which each buffer is adopted.
     pub(super) fn texture(&self, size: [u32; 2]) -> TextureDesc {
         let mut desc = TextureDesc::d2(size[0], size[1], self.linear, self.usage);
         if self.format != self.linear {
@@ -99,7 +99,7 @@ impl Settings {
     }
 }
 
-/// The format of the buffers for views of a format; `None`: the flip model has none.
+/// The format of the buffers for views of a format; `None` if the flip model does not support it.
 const fn buffer_format(view: Format) -> Option<Format> {
     match view {
         Format::Rgba8Unorm | Format::Rgba8Srgb => Some(Format::Rgba8Unorm),
@@ -121,7 +121,7 @@ fn buffer_usage(usage: Usage) -> DXGI_USAGE {
     flags
 }
 
-/// DXGI does not say what is wrong with a size.
+/// Checks the size, because DXGI does not report the reason of a refusal.
 pub(super) fn check_size(desc: &SwapchainDesc, size: [u32; 2]) -> Result<(), Error> {
     let most = D3D12_REQ_TEXTURE2D_U_OR_V_DIMENSION;
     match size.into_iter().find(|side| *side > most) {

@@ -19,25 +19,25 @@ unsafe impl Sync for Window {}
 
 impl Window {
     pub(super) fn exists(self) -> bool {
-        // SAFETY: any number may be asked about.
+        // SAFETY: any number may be passed.
         unsafe { IsWindow(Some(self.0)) }.as_bool()
     }
 
-    /// Width and height of what is drawn to: 0 when it is minimised; `None` when the window is gone.
+    /// Width and height of the client area: 0 when it is minimised; `None` when the window is gone.
     pub(super) fn client_size(self) -> Option<[u32; 2]> {
         let mut rect = RECT::default();
-        // SAFETY: any number may be asked about, and the pointer is to a local that outlives the call.
+        // SAFETY: any number may be passed, and the pointer is to a local that outlives the call.
         unsafe { GetClientRect(self.0, &raw mut rect) }.ok()?;
         let side = |length: i32| u32::try_from(length).unwrap_or(0);
         Some([side(rect.right - rect.left), side(rect.bottom - rect.top)])
     }
 }
 
-/// The right to be the one swap chain of a window.
+/// The exclusive claim of a swap chain to a window.
 pub(super) struct Claim(Window);
 
 impl Claim {
-    /// `None` when there is no such window, or it has a swap chain.
+    /// `None` if there is no such window, or it has a swap chain.
     pub(super) fn new(window: Window) -> Option<Self> {
         let mut taken = TAKEN.lock();
         if !window.exists() || taken.contains(&window) {

@@ -1,4 +1,4 @@
-//! Which blocks are emptied.
+//! The choice of the blocks to empty.
 
 use std::collections::VecDeque;
 
@@ -8,35 +8,35 @@ use super::victim::Victim;
 use super::{Left, Phase, RangeNeeds};
 use crate::Pool;
 
-/// Used bytes and bytes of a pool: what has to change before something that failed is tried again.
+/// Used bytes and capacity of a pool: one of them has to change before a failed attempt is repeated.
 type Totals = (u64, u64);
 
-/// What decides which blocks are emptied.
+/// The choice of the blocks to empty.
 #[derive(Debug, Default)]
 pub(super) struct Choice {
-    /// Blocks to look at, the one with the fewest bytes first.
+    /// Blocks to visit, fewest used bytes first.
     candidates: VecDeque<BlockId>,
     /// More was chosen than the others have bytes for.
     is_more_than_fits: bool,
-    /// Used bytes of what is chosen and not kept after all.
+    /// Used bytes of the chosen blocks that are not kept.
     pub(super) moved: u64,
-    /// How many blocks with something in them these are.
+    /// The number of these blocks that are not empty.
     pub(super) count: usize,
     /// Used bytes of each block that could be emptied at the beginning of the run, the fewest first.
     emptiest: Vec<u64>,
-    /// Blocks into which something has moved in this run: nothing moves twice.
+    /// Blocks that have received ranges in this run: no range moves twice.
     received: Vec<BlockId>,
     /// Used bytes of blocks that were emptied in this run, and their count.
     done: (u64, usize),
     /// Blocks that could not be emptied.
     stuck: Vec<BlockId>,
     stuck_at: Totals,
-    /// Nothing was to be done then.
+    /// The totals at the last run that had no work.
     idle_at: Option<Totals>,
 }
 
 impl Choice {
-    /// Whether no more than a tenth moves beyond the least when blocks of so many used bytes are emptied.
+    /// Whether emptying `count` blocks with `moved` used bytes moves at most a tenth more than the minimum.
     pub(super) fn is_worth_it(&self, moved: u64, count: usize) -> bool {
         let (done, emptied) = self.done;
         let least: u64 = self.emptiest.iter().take(emptied + count).sum();
@@ -71,7 +71,7 @@ impl Choice {
 }
 
 impl<B, S: BlockSuballocator> Pool<B, S> {
-    /// Begins to choose blocks; false if there are none.
+    /// Starts choosing blocks; false if there are none.
     pub(super) fn choose(&mut self) -> bool {
         let now = (self.taken(), self.suballocator.capacity());
         if self.compaction.choice.idle_at == Some(now) {
@@ -105,8 +105,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         true
     }
 
-    /// The blocks that may be emptied, with their used bytes and bytes, the one with the fewest used bytes first. Of two
-    /// with as many, the larger one is worth more.
+    /// The blocks that may be emptied, with their used bytes and capacity, fewest used bytes first. On a tie the
+    /// larger block comes first.
     fn candidates(&self) -> Vec<(u64, u64, BlockId)> {
         let Choice { stuck, received, .. } = &self.compaction.choice;
         let blocks = self.blocks().filter(|(block, ..)| !stuck.contains(block) && !received.contains(block));
@@ -115,7 +115,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         blocks
     }
 
-    /// Keeps other ranges out of the pieces that are looked at next, and notes what lies there.
+    /// Keeps other ranges out of the pieces to be visited next, and notes their content.
     pub(super) fn fill_on(
         &mut self,
         left: &mut Left,
@@ -138,8 +138,9 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         true
     }
 
-    /// Chooses the block with the fewest bytes of those that are left, if the others have room for what lies in it. One
-    /// more is chosen if that is larger than another, so that a smaller one can be kept for what finds no place.
+    /// Chooses the remaining block with the fewest used bytes, if the others have enough free bytes for its
+    /// content. One more is chosen if that is larger than another, so that a smaller one can be kept for ranges
+    /// without a place.
     fn choose_next(&mut self) -> bool {
         while let Some(block) = self.compaction.choice.candidates.pop_front() {
             let totals = (self.suballocator.block_capacity(block), self.suballocator.block_used(block));
@@ -169,7 +170,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         false
     }
 
-    /// Goes on to look for places; false if nothing was chosen: what was allocated since choosing began leaves no room.
+    /// Continues with the search for places; false if nothing was chosen because allocations since the start of
+    /// the choice took the free bytes.
     fn end_choice(&mut self) -> bool {
         let now = (self.taken(), self.suballocator.capacity());
         let compaction = &mut self.compaction;
@@ -184,7 +186,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         is_any
     }
 
-    /// Asks what the ranges among the pieces that were just found need. Keeps their block if one of them does not move.
+    /// Queries the needs of the ranges among the pieces just found. Keeps their block if one of them cannot move.
     fn ask(
         &mut self,
         number: usize,
@@ -214,8 +216,8 @@ mod tests {
 
     use crate::{CompactionBudget, Pool, RangeNeeds};
 
-    /// A run in which a little too much has moved already, because the fullest block is kept at any price, and a block
-    /// that is empty: that costs nothing, and is no reason to choose for ever.
+    /// A run in which slightly too much has moved already, because the fullest block is always kept, and an empty
+    /// block: it costs nothing, and must not keep the choice going forever.
     #[test]
     fn a_run_ends_that_has_moved_too_much() {
         let ranges = GeneralBlocks::new(16).unwrap_or_else(|error| panic!("{error}"));

@@ -1,4 +1,4 @@
-//! Where the content of the blocks that are emptied goes.
+//! The plan of new places for the content of the blocks to empty.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -34,11 +34,11 @@ impl PartialOrd for Unplaced {
     }
 }
 
-/// What lies in the victims and has no place yet.
+/// The ranges of the victims that have no place yet.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     unplaced: BinaryHeap<Unplaced>,
-    /// What no place was found for.
+    /// The ranges that did not fit anywhere.
     left_over: Vec<Unplaced>,
 }
 
@@ -72,7 +72,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         true
     }
 
-    /// All ranges were tried: they move if each has a place. Otherwise one more block is kept.
+    /// Ends the search: the ranges move if each has a place. Otherwise one more block is kept.
     fn end_plan(&mut self) {
         let compaction = &mut self.compaction;
         compaction.plan.left_over.retain(|range| is_waiting(&compaction.victims, range));
@@ -88,8 +88,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         kept.into_iter().for_each(|number| self.keep_block(number));
     }
 
-    /// The smallest victim that has room for what has no place; the largest one if none has. Of two with as many bytes,
-    /// the one with the most in it. O(victims, and ranges without a place).
+    /// The smallest victim with space for the ranges without a place; the largest one if none has. On a tie, the
+    /// one with the most used bytes. O(victims, and ranges without a place).
     fn best_to_keep(&self, left_over: &[Unplaced]) -> Option<usize> {
         let victims = &self.compaction.victims;
         let bytes: u64 = left_over.iter().map(|range| range.bytes).sum();
@@ -103,11 +103,12 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
             victim.used == fullest || choice.is_worth_it(rest, count)
         };
         let allowed = chosen.filter(is_allowed);
-        // What lies in the block leaves its places to others.
+        // The places of this block's ranges become available to others.
         let has_room = |(number, victim): &(usize, &Victim)| {
             victim.capacity >= bytes && victim.largest_hole >= largest.outside(*number)
         };
-        // Where there is little more than that, some of it finds no place again, for which another one is kept.
+        // With little more space than that, some ranges would again find no place, and another block would be
+        // kept for them.
         let least = allowed.clone().map(|(_, victim)| victim.capacity).min()?;
         let expected = |victim: &Victim| {
             let is_tight = victim.capacity - victim.capacity / 64 < bytes;
@@ -119,7 +120,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         smallest.or_else(largest).map(|(number, _)| number)
     }
 
-    /// Does not empty a block after all: lets others be placed there, and gives up the places of what lies in it.
+    /// Keeps a block after all: allows allocations in it, and frees the new places of its ranges.
     pub(super) fn keep_block(&mut self, number: usize) {
         let compaction = &mut self.compaction;
         let victim = &mut compaction.victims[number];
@@ -131,7 +132,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         compaction.choice.note_kept(victim.block, victim.used);
     }
 
-    /// Appends moves of the next block; false when the budget is spent, or all is told.
+    /// Appends moves of the next block; false when the budget is spent, or all moves are handed out.
     pub(super) fn tell_on(&mut self, left: &mut Left, moves: &mut Vec<RangeMove>) -> bool {
         let next = self.compaction.next;
         let Some(victim) = self.compaction.victims.get_mut(next) else { return false };

@@ -2,27 +2,27 @@
 
 use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator, FilledPiece, Handle};
 
-/// What has become of a block that was chosen.
+/// The state of a chosen block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It is looked at, or places are looked for.
+    /// It is being visited, or places for its ranges are being searched.
     Chosen,
     /// It is not emptied after all.
     Kept,
-    /// Everything in it was told to move.
+    /// All its moves are handed out.
     Leaving,
-    /// It was given back.
+    /// It was removed.
     Gone,
 }
 
-/// What a piece of a victim is.
+/// The content of a piece of a victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// It was free, and keeps other ranges out.
     Filler,
     /// A range.
     Range,
-    /// A range that was told to move.
+    /// A range whose move is handed out.
     Told,
 }
 
@@ -45,17 +45,17 @@ impl Piece {
     }
 }
 
-/// Where a range goes.
+/// The new place of a range.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Destination {
     /// The number of the range among the pieces.
     pub(super) piece: u32,
     pub(super) to: Handle,
-    /// Bytes that were asked for.
+    /// Requested bytes.
     pub(super) size: u64,
 }
 
-/// A block that is being emptied. None of its pieces that have been looked at is free.
+/// A block that is being emptied. None of its visited pieces is free.
 #[derive(Debug)]
 pub(super) struct Victim {
     pub(super) block: BlockId,
@@ -70,7 +70,7 @@ pub(super) struct Victim {
     pub(super) is_filled: bool,
     /// Bytes of its largest filler.
     pub(super) largest_hole: u64,
-    /// Where its content goes, as far as places were found.
+    /// The new places found so far.
     pub(super) places: Vec<Destination>,
     /// Pieces that are not fillers.
     pub(super) live: usize,
@@ -107,8 +107,8 @@ impl Victim {
         filled
     }
 
-    /// A range in it was freed: another filler takes its place. Returns the bytes of that; none where the range has not
-    /// been looked at.
+    /// Fills the place of a freed range with another filler. Returns the filler's bytes; none if the range has
+    /// not been visited.
     pub(super) fn refill(&mut self, offset: u64, ranges: &mut impl BlockSuballocator) -> u64 {
         let found = self.pieces.binary_search_by_key(&offset, |piece| piece.offset);
         let Ok(number) = found else { return 0 };
@@ -121,13 +121,13 @@ impl Victim {
         range.size + range.padding
     }
 
-    /// Block and offset of the ranges that were told to move and have not been freed.
+    /// Block and offset of the ranges whose moves are handed out and that have not been freed.
     pub(super) fn told(&self) -> impl Iterator<Item = (BlockId, u64)> {
         let told = self.pieces.iter().filter(|piece| piece.content == Content::Told);
         told.map(|piece| (self.block, piece.offset))
     }
 
-    /// What is allocated for emptying it: fillers, and places to which nothing moves so far.
+    /// The allocations made for emptying it: fillers, and new places that are not yet in use.
     pub(super) fn lent(&self) -> impl Iterator<Item = Handle> {
         let fillers = self.pieces.iter().filter(|piece| piece.content == Content::Filler);
         fillers.map(|piece| piece.handle).chain(self.places.iter().map(|place| place.to))

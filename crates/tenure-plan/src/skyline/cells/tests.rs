@@ -5,7 +5,7 @@ use super::*;
 use crate::Item;
 use crate::numbers::mix;
 
-/// Items of up to so many alignments, from 1 on.
+/// Items of up to `alignments` alignments, from 1 on.
 fn problem(seed: u64, count: u64, alignments: u64) -> Problem {
     let draw = |which: u64, below: u64| mix(seed << 32 ^ which) % below;
     let item = |at: u64| {

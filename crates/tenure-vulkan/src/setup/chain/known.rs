@@ -1,4 +1,4 @@
-//! The structures of features that `ash` knows, each with its features in order.
+//! The structures of features that `ash` declares, each with its features in order.
 
 use core::mem::{align_of, offset_of, size_of};
 
@@ -6,7 +6,7 @@ use ash::vk;
 
 use super::Block;
 
-/// A structure of features: after the header there is a `VkBool32` for each.
+/// A structure of features: a header, then a `VkBool32` for each.
 pub(super) struct Structure {
     pub(super) kind: vk::StructureType,
     /// As the API's specification has it.
@@ -58,7 +58,7 @@ macro_rules! head {
     };
 }
 
-/// The structure of a type; `None` for one that is not known.
+/// The structure of a type; `None` if it is unknown.
 pub(super) fn known(kind: vk::StructureType) -> Option<&'static Structure> {
     structures().find(|structure| structure.kind == kind)
 }

@@ -1,4 +1,4 @@
-//! Chains of feature structures: the program's, with what tenure needs added.
+//! Chains of feature structures: the program's, with tenure's features added.
 
 mod known;
 #[cfg(test)]
@@ -16,13 +16,13 @@ use self::whole::{IMPLIED, since, whole_of};
 use crate::error::CreateError;
 use crate::features::ApiVersion;
 
-/// As many features as Vulkan 1.0 has, the most of any structure; even, for the size to have no padding.
+/// The number of features of Vulkan 1.0, the most of any structure; even, so that the size has no padding.
 const MOST: usize = 56;
 
 /// No chain is as long: Vulkan has fewer structures of features.
 const LONGEST: usize = 1024;
 
-/// A copy of a structure of features, with room for any.
+/// A copy of a structure of features, with space for any.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Block {
@@ -31,7 +31,7 @@ struct Block {
     flags: [vk::Bool32; MOST],
 }
 
-/// A structure of a chain: what is known of it, and a copy.
+/// A copy of a structure of a chain, with its description.
 #[derive(Clone, Copy)]
 struct Linked {
     structure: &'static Structure,
@@ -52,11 +52,12 @@ impl Linked {
     }
 
     /// # Safety
-    /// There is such a structure at `at`.
+    /// `at` points to such a structure.
     unsafe fn copied(structure: &'static Structure, at: *const vk::BaseInStructure<'_>) -> Self {
         let mut link = Self::empty(structure);
         let from = at.cast::<u8>().wrapping_add(core::mem::offset_of!(Block, flags)).cast::<vk::Bool32>();
-        // SAFETY: by the table the structure has so many flags there, and no copy has room for fewer.
+        // SAFETY: by the table the structure has this number of flags there, and every copy has space for at
+        // least as many.
         unsafe { ptr::copy_nonoverlapping(from, link.block.flags.as_mut_ptr(), structure.features.len()) };
         link
     }
@@ -74,10 +75,10 @@ impl Linked {
 }
 
 impl Chain {
-    /// Copies a chain. Structures at its end that are not known stay where they are.
+    /// Copies a chain. Unknown structures at its end are not copied.
     ///
     /// # Safety
-    /// What the chain points to is valid, and so is the end as long as the copy is in use.
+    /// The pointers of the chain are valid, and its end stays valid while the copy is in use.
     pub(super) unsafe fn copied(features: &vk::PhysicalDeviceFeatures2<'_>) -> Result<Self, CreateError> {
         // SAFETY: it is the structure of that name.
         let head = unsafe { Linked::copied(&HEAD, ptr::from_ref(features).cast()) };
@@ -89,11 +90,11 @@ impl Chain {
             if seen > LONGEST {
                 return refused("a chain ends", format!("{seen} structures"));
             }
-            // SAFETY: each structure in the chain is valid, says the caller, and begins like this.
+            // SAFETY: the caller promises that each structure in the chain is valid, and begins like this.
             let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
             match known(kind) {
                 Some(structure) => {
-                    // SAFETY: the type says what is there.
+                    // SAFETY: the type identifies the structure.
                     chain.push(unsafe { Linked::copied(structure, next) })?;
                 }
                 None if chain.rest.is_null() => chain.rest = next.cast_mut().cast(),
@@ -111,7 +112,7 @@ impl Chain {
     /// `info` and its chain are valid.
     pub(super) unsafe fn of_device(info: &vk::DeviceCreateInfo<'_>) -> Self {
         let mut chain = Self { links: Vec::new(), rest: ptr::null_mut() };
-        // SAFETY: the pointer is valid or null, says the caller.
+        // SAFETY: the caller promises that the pointer is valid or null.
         if let Some(features) = unsafe { info.p_enabled_features.as_ref() } {
             let head = vk::PhysicalDeviceFeatures2::default().features(*features);
             // SAFETY: it is the structure of that name.
@@ -119,7 +120,7 @@ impl Chain {
         }
         let mut next = info.p_next.cast::<vk::BaseInStructure<'_>>();
         while !next.is_null() {
-            // SAFETY: each structure in the chain is valid, says the caller, and begins like this.
+            // SAFETY: the caller promises that each structure in the chain is valid, and begins like this.
             let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
             // SAFETY: `s_type` identifies the structure.
             chain.links.extend(known(kind).map(|structure| unsafe { Linked::copied(structure, next) }));
@@ -136,7 +137,7 @@ impl Chain {
     pub(super) unsafe fn copy_to(&self, head: *mut vk::BaseOutStructure<'_>) {
         let mut next = head;
         while !next.is_null() {
-            // SAFETY: each structure in the chain is valid, says the caller, and begins like this.
+            // SAFETY: the caller promises that each structure in the chain is valid, and begins like this.
             let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
             let flags =
                 next.cast::<u8>().wrapping_add(core::mem::offset_of!(Block, flags)).cast::<vk::Bool32>();
@@ -173,7 +174,7 @@ impl Chain {
         self.links.iter().position(|link| link.structure.kind == kind)
     }
 
-    /// Where a structure for a whole version is, none of its parts may be.
+    /// Checks that no part of a whole version's structure is beside it.
     fn check_wholes(&self) -> Result<(), CreateError> {
         for link in &self.links {
             let whole = whole_of(link.structure.kind).and_then(|whole| self.links.get(self.find(whole)?));
@@ -201,8 +202,8 @@ impl Chain {
         let links = self.links.iter().map(|link| Linked::empty(link.structure)).collect();
         let mut offered = Self { links, rest: ptr::null_mut() };
         let head = offered.link().cast::<vk::PhysicalDeviceFeatures2<'_>>();
-        // SAFETY: the chain is of copies with room for what is written. A driver passes over structures that it
-        // does not know.
+        // SAFETY: the chain consists of copies with space for all fields. A driver skips structures that it does
+        // not know.
         unsafe { (instance.fp_v1_1().get_physical_device_features2)(physical, head) };
         match self.missing(&offered) {
             None => Ok(()),
@@ -222,7 +223,7 @@ impl Chain {
         })
     }
 
-    /// Adds the structures of `own`, or what is on in them where the chain has a place for it.
+    /// Adds the structures of `own`, or only their enabled features if the chain already has a place for them.
     pub(super) fn add(&mut self, own: &Self) {
         for link in &own.links {
             let kind = link.structure.kind;
@@ -234,7 +235,7 @@ impl Chain {
         }
     }
 
-    /// Switches on what goes with extensions that are enabled.
+    /// Enables the features that enabled extensions imply.
     pub(super) fn add_implied(&mut self, extensions: &[CString]) {
         let enabled = |name| extensions.iter().any(|extension| extension.as_c_str() == name);
         for (_, whole, feature) in IMPLIED.into_iter().filter(|row| enabled(row.0)) {
@@ -243,7 +244,7 @@ impl Chain {
         }
     }
 
-    /// Links the copies, and the end that was not copied. Valid until the chain moves, changes or goes.
+    /// Links the copies, and the end that was not copied. Valid until the chain is moved, changed or dropped.
     pub(super) fn link(&mut self) -> *mut c_void {
         let mut next = self.rest;
         for link in self.links.iter_mut().rev() {

@@ -1,7 +1,7 @@
 use super::*;
 
 fn chain(features: &vk::PhysicalDeviceFeatures2<'_>) -> Result<Chain, CreateError> {
-    // SAFETY: what the tests link is alive.
+    // SAFETY: the structures that the tests link are alive.
     unsafe { Chain::copied(features) }
 }
 
@@ -28,7 +28,7 @@ fn a_part_has_its_features_in_the_whole() {
     }
 }
 
-/// What tenure links goes into the program's structure: the same, or that of a whole version.
+/// tenure's features are set in the program's structure: the same one, or a whole version's.
 #[test]
 fn features_meet_in_one_structure() {
     let mut whole = vk::PhysicalDeviceVulkan12Features::default().sampler_filter_minmax(true);
@@ -106,7 +106,7 @@ fn chains_that_vulkan_forbids_are_refused() {
 
     let mut endless = vk::BaseOutStructure { s_type: vk::StructureType::from_raw(-7), ..Default::default() };
     let at = &raw mut endless;
-    // SAFETY: it is alive, and the only way to it is this.
+    // SAFETY: it is alive, and this is the only pointer to it.
     unsafe { (*at).p_next = at };
     features.p_next = at.cast();
     assert!(message(&features).contains("1025 structures"));
@@ -157,7 +157,7 @@ fn what_a_device_was_created_with_is_read() {
         .push_next(&mut indexing)
         .push_next(&mut sync)
         .push_next(&mut query);
-    // SAFETY: as above, and nothing else uses it.
+    // SAFETY: as above, and it is not in use elsewhere.
     unsafe { device.copy_to(ptr::from_mut(&mut features).cast()) };
     assert_eq!((features.features.shader_int64, features.features.logic_op), (vk::TRUE, vk::FALSE));
     assert_eq!((timeline.timeline_semaphore, sync.synchronization2), (vk::TRUE, vk::FALSE));

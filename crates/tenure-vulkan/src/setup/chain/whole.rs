@@ -1,4 +1,4 @@
-//! The structures that hold all features of one version of Vulkan, beside which Vulkan allows none of the parts.
+//! The structures with all features of one version of Vulkan; Vulkan allows none of their parts beside them.
 
 use core::ffi::CStr;
 
@@ -22,7 +22,7 @@ pub(super) const IMPLIED: [(&CStr, vk::StructureType, &str); 7] = [
     (ash::ext::shader_viewport_index_layer::NAME, V12, "shader_output_layer"),
 ];
 
-/// The version from which a structure for a whole version is there.
+/// The first version with a structure for a whole version.
 pub(super) fn since(kind: vk::StructureType) -> Option<ApiVersion> {
     match kind {
         // The structure for 1.1 is of 1.2, too.

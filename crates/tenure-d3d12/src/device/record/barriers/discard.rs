@@ -1,4 +1,4 @@
-//! `DiscardResource`: contents that do not matter any more.
+//! `DiscardResource`: contents become undefined.
 
 use tenure_core::device::{CallRule, DeviceError, QueueKind, ResourceDesc, State, Subresource, Usage, check};
 use windows::Win32::Graphics::Direct3D12::D3D12_DISCARD_REGION;
@@ -7,8 +7,8 @@ use super::legacy::subresources;
 use crate::device::record::list::List;
 use crate::device::resource::object::Resource;
 
-/// True where the API discards such textures: graphics queues know targets alone, and textures for
-/// unordered access alone need it nowhere.
+/// True if the API can discard such textures on the queue: graphics queues discard only targets. Textures with
+/// unordered access only do not need it on any queue.
 pub(super) fn is_recorded(kind: QueueKind, usage: Usage) -> bool {
     kind == QueueKind::Compute || usage.intersects(Usage::TEXTURE_ONLY)
 }
@@ -31,8 +31,8 @@ impl List {
             return Ok(());
         }
         if subresource == Subresource::All {
-            // SAFETY: the list is open and of a kind that discards such textures, and the texture is
-            // alive. No region means all of it.
+            // SAFETY: the list is open and of a kind that discards such textures, and the texture is alive.
+            // Without a region all of it is discarded.
             unsafe { self.raw.DiscardResource(&resource.raw, None) };
             return Ok(());
         }

@@ -20,7 +20,7 @@ use crate::device::resource::object::Resource;
 
 type Barriers = SmallVec<[D3D12_RESOURCE_BARRIER; 16]>;
 
-/// The subresources of the driver that one of ours stands for: one in each plane.
+/// The driver's subresources for one of ours: one in each plane.
 pub(super) fn subresources(desc: &ResourceDesc, subresource: Subresource) -> SmallVec<[u32; 2]> {
     match (desc, subresource) {
         (_, Subresource::All) => SmallVec::from_slice(&[D3D12_RESOURCE_BARRIER_ALL_SUBRESOURCES]),

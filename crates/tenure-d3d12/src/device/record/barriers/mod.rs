@@ -1,4 +1,4 @@
-//! Dependencies between uses, in whichever of Direct3D's two ways.
+//! Dependencies between uses, by enhanced barriers or resource states.
 
 mod discard;
 mod enhanced;
@@ -39,7 +39,7 @@ fn check_usage(resource: &Resource, state: State) -> Result<(), DeviceError> {
     Err(DeviceError::InvalidState { rule, state, allowed })
 }
 
-/// What the GPU may do in memory that the CPU reaches.
+/// The states allowed for CPU-visible memory.
 fn check_heap(resource: &Resource, state: State) -> Result<(), DeviceError> {
     const COPIED_TO: State = State::COPY_DST.union(State::RESOLVE_DST);
     match resource.memory_type {

@@ -1,10 +1,10 @@
 //! Memory that changes hands.
 //!
-//! "Resource Aliasing" of the specification, in two calls. The first has global barriers: they flush
-//! what others wrote to the memory, and order the uses of what has no transition of its own. The
-//! second has the textures' first transitions, from undefined contents. A barrier that discards must
-//! not be combined with one that flushes the same memory: textures that follow writes are discarded
-//! by a command of its own, all others by their transition.
+//! "Resource Aliasing" of the specification, in two calls. The first has global barriers: they flush the writes
+//! of the previous owners of the memory, and order the uses of resources without a transition of their own. The
+//! second has the textures' first transitions, from undefined contents. A barrier that discards must not be
+//! combined with one that flushes the same memory: textures whose memory was written before are discarded by a
+//! separate command, all others by their transition.
 
 use smallvec::SmallVec;
 use tenure_core::device::State;
@@ -15,7 +15,7 @@ use windows::Win32::Graphics::Direct3D12::{
 
 use super::scope::{NO_USE, Scope, Stage};
 
-/// Every use that may follow, whatever it is.
+/// Every possible later use.
 const ANY_USE: Scope = Scope { sync: D3D12_BARRIER_SYNC_ALL, access: D3D12_BARRIER_ACCESS_COMMON };
 
 /// States in which the GPU may write to memory: builds write acceleration structures.
@@ -37,7 +37,7 @@ fn union(one: Scope, other: Scope) -> Scope {
     Scope { sync, access }
 }
 
-/// What the first transition of a texture comes after.
+/// The scope that the first transition of a texture follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Follows {
     pub(super) sync: D3D12_BARRIER_SYNC,
@@ -45,7 +45,7 @@ pub(super) struct Follows {
     pub(super) is_flushed: bool,
 }
 
-/// A resource that takes over memory; `K` tells resources apart.
+/// A resource that takes over memory; `K` identifies it.
 struct Takeover<K> {
     resource: K,
     /// It has no transitions that could order it.
@@ -54,7 +54,7 @@ struct Takeover<K> {
     left: u32,
     from: Scope,
     to: Scope,
-    /// Stages of the uses that it may have had in the list before, when it had the memory then.
+    /// Stages of earlier uses in the same list, when the resource owned the memory before.
     own: D3D12_BARRIER_SYNC,
     writes: bool,
     /// The barrier was in an earlier call of the list.
@@ -67,7 +67,7 @@ impl<K> Takeover<K> {
     }
 }
 
-/// The resources that take over memory in a list: all of a call, and of the calls before it those
+/// The resources that take over memory in a list: all resources of this call, and the resources of earlier calls
 /// that still have subresources without a transition.
 pub(crate) struct Takeovers<K>(SmallVec<[Takeover<K>; 4]>);
 
@@ -85,9 +85,9 @@ impl<K> Takeovers<K> {
 }
 
 impl<K: PartialEq> Takeovers<K> {
-    /// A resource with so many subresources that have transitions (none: a buffer) takes over memory
-    /// that was used in the states `from`, and is used in `to` next, or in any where that is empty. In
-    /// the same list it was used in the states `own`, if in any.
+    /// Adds a resource that takes over memory used in the states `from`. `subresources` is the number that have
+    /// transitions (0 for a buffer). Its next use is in `to`, or in any state if that is empty. `own`: the states
+    /// in which it was used before in the same list, if any.
     pub(super) fn add(
         &mut self,
         stage: Stage,
@@ -99,7 +99,7 @@ impl<K: PartialEq> Takeovers<K> {
         let is = if (to & known).is_empty() { ANY_USE } else { stage.of(to & known) };
         let own = stage.of(own & known).sync;
         let writes = (from & known).intersects(WRITES);
-        // Of several barriers for it in this call all hold; what an earlier call said is over.
+        // Several barriers for it in this call are combined; barriers of an earlier call no longer apply.
         self.0.retain(|other| other.resource != resource || !other.is_earlier);
         if let Some(other) = self.0.iter_mut().find(|other| other.resource == resource) {
             (other.from, other.to) = (union(other.from, was), union(other.to, is));
@@ -119,30 +119,30 @@ impl<K: PartialEq> Takeovers<K> {
         });
     }
 
-    /// A transition from `COMMON` of so many subresources; what it comes after, if the resource takes
-    /// over memory.
+    /// Notes a transition from `COMMON` of `subresources` subresources; returns the scope that it follows, if the
+    /// resource takes over memory.
     pub(super) fn transition(&mut self, resource: &K, subresources: u32) -> Option<Follows> {
         let flushed = self.flush().map(|(_, to)| to.sync);
         let takeover = self.0.iter_mut().find(|takeover| takeover.resource == *resource)?;
         takeover.left = takeover.left.saturating_sub(subresources);
         let is_flushed = takeover.is_flushed();
         let sync = match flushed {
-            // What it waits for contains what the global barrier before it leads to.
+            // Its wait contains the scope after the earlier global barrier.
             _ if takeover.is_earlier && takeover.from.sync != D3D12_BARRIER_SYNC_NONE => takeover.to.sync,
             Some(flushed) if is_flushed => flushed,
             _ => takeover.from.sync,
         };
-        // "Sequential Barriers": it contains what the barriers on the texture before led to.
+        // "Sequential Barriers": it contains the scope after the earlier barriers on the texture.
         Some(Follows { sync: sync | takeover.own, is_flushed })
     }
 
-    /// The scopes of the global barrier that flushes, if there is anything to flush in this call.
+    /// The scopes of the flushing global barrier, if this call needs one.
     fn flush(&self) -> Option<(Scope, Scope)> {
         self.combined(|takeover| takeover.is_flushed())
     }
 
-    /// The global barriers of this call, to be executed before its transitions: one that flushes what
-    /// was written, and one for what was read and is not ordered by transitions.
+    /// The global barriers of this call, to be executed before its transitions: one that flushes writes, and one
+    /// for reads that no transition orders.
     pub(super) fn globals(&self) -> impl Iterator<Item = D3D12_GLOBAL_BARRIER> {
         let is_open = |takeover: &Takeover<K>| {
             let is_used = takeover.from.sync != D3D12_BARRIER_SYNC_NONE;
@@ -162,7 +162,7 @@ impl<K: PartialEq> Takeovers<K> {
         scopes.reduce(|one, other| (union(one.0, other.0), union(one.1, other.1)))
     }
 
-    /// The call is recorded: what has had all of its transitions is forgotten.
+    /// Ends a call: removes the resources whose transitions are complete.
     pub(super) fn end_call(&mut self) {
         self.0.retain(|takeover| takeover.left > 0);
         self.0.iter_mut().for_each(|takeover| takeover.is_earlier = true);
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(order.AccessBefore, D3D12_BARRIER_ACCESS_SHADER_RESOURCE);
     }
 
-    /// "Sequential Barriers": what a texture waits for contains what its last barrier led to.
+    /// "Sequential Barriers": the sync before of a texture's barrier contains the sync after of its last barrier.
     #[test]
     fn a_texture_that_had_memory_before_waits_for_its_own_uses() {
         let mut takeovers = Takeovers::default();
@@ -237,7 +237,7 @@ mod tests {
         }
     }
 
-    /// A texture may take over what several had.
+    /// A texture may take over memory of several resources.
     #[test]
     fn barriers_for_one_texture_add_up() {
         let mut takeovers = Takeovers::default();
@@ -277,7 +277,7 @@ mod tests {
         assert_ne!(global.AccessBefore, D3D12_BARRIER_ACCESS_COMMON);
         assert!(global.AccessBefore.contains(D3D12_BARRIER_ACCESS_UNORDERED_ACCESS));
         assert_eq!(global.AccessAfter, D3D12_BARRIER_ACCESS_COMMON);
-        // A use that the queue cannot have made was another's, for which it has waited.
+        // A use that the queue does not support was made by another queue, for which it has waited.
         let mut copies = Takeovers::default();
         copies.add(
             COPY,
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(global.AccessBefore, D3D12_BARRIER_ACCESS_COPY_SOURCE);
     }
 
-    /// Subresources whose transition comes in a later call come after what the first call led to.
+    /// Subresources with a transition in a later call follow the scope after the first call.
     #[test]
     fn later_transitions_follow_the_earlier_call() {
         let mut takeovers = Takeovers::default();

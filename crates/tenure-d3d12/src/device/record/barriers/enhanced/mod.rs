@@ -1,20 +1,19 @@
 //! Enhanced barriers: layouts, accesses and pipeline stages.
 //!
-//! A texture's layout follows from its state alone, so that the next barrier knows which layout
-//! it is in. What shaders read and copies use is in `COMMON`, which every queue can use as it is: copy
-//! queues, which cannot change layouts, need no help, and neither does what one queue fills and
-//! another reads. Only targets, unordered access, resolves, and depth that is read have layouts of
-//! their own.
+//! A texture's layout depends only on its state, so that the next barrier knows the current layout. Shader reads
+//! and copies use `COMMON`, which every queue supports: copy queues, which cannot change layouts, need no
+//! barrier, nor does a texture that one queue writes and another reads. Only targets, unordered access, resolves,
+//! and depth reads have layouts of their own.
 //!
-//! Layouts of one kind of queue (`DIRECT_QUEUE_SHADER_RESOURCE` and so on) can spare hardware a
-//! decompression, but only that kind may use a texture in them or move it out. A layout that follows
-//! from the state alone cannot know which queues come later: a texture that a compute queue reads
-//! next would need a barrier on the graphics queue first, in a list of its own, between two fences.
-//! Only states that no other queue has, such as depth that is read and sampled, use one.
+//! Layouts of one kind of queue (`DIRECT_QUEUE_SHADER_RESOURCE` and so on) can avoid a decompression, but only
+//! that kind may use a texture in them or move it out. A layout that depends only on the state cannot consider
+//! later queues: a texture that a compute queue reads next would need a barrier on the graphics queue first, in a
+//! list of its own, between two fences. Only states that no other queue has, such as depth that is tested and
+//! sampled, use one.
 //!
-//! All queues are of one family: between them the fences make memory visible, and a texture is handed
-//! over by nothing else. A change of layout is an ordinary transition, on a queue that knows both layouts.
-//! The tests hold the translation to the tables of Microsoft's specification.
+//! All queues belong to one family: between them the fences make memory visible, and textures need no ownership
+//! transfer. A change of layout is an ordinary transition, on a queue that supports both layouts. The tests
+//! compare the translation with the tables of Microsoft's specification.
 
 mod aliasing;
 mod moves;
@@ -44,10 +43,11 @@ use crate::device::format::planes;
 use crate::device::record::list::{List, borrowed};
 use crate::device::resource::object::Resource;
 
-/// The subresources of the driver that one of ours stands for, in all planes.
+/// The driver's subresources for one of ours, in all planes.
 ///
-/// A barrier that discards may name some alone: the first edition of the specification wanted all of them named, as the
-/// page on `D3D12DDI_TEXTURE_BARRIER_FLAGS_0088` still does, and dropped that (commit 51f036f of DirectX-Specs).
+/// A barrier that discards may name single subresources: the first edition of the specification required all of
+/// them, as the page on `D3D12DDI_TEXTURE_BARRIER_FLAGS_0088` still does, and dropped that (commit 51f036f of
+/// DirectX-Specs).
 fn range(info: &TextureInfo, subresource: Subresource) -> D3D12_BARRIER_SUBRESOURCE_RANGE {
     let everything = D3D12_BARRIER_SUBRESOURCE_RANGE {
         IndexOrFirstMipLevel: D3D12_RESOURCE_BARRIER_ALL_SUBRESOURCES,
@@ -99,8 +99,8 @@ fn buffer_barrier(resource: &Resource, before: Scope, after: Scope) -> D3D12_BUF
     }
 }
 
-/// Unordered accesses of textures before it are done before those after it. It names no texture, since
-/// that would name a layout, too, which subresources that are not accessed so need not have.
+/// Orders earlier unordered accesses of textures before later ones. It names no texture, since that would name a
+/// layout, too, and subresources without such accesses may have another layout.
 fn unordered_textures(stage: Stage) -> D3D12_GLOBAL_BARRIER {
     let Scope { sync, access } = stage.of(State::UNORDERED_ACCESS);
     D3D12_GLOBAL_BARRIER { SyncBefore: sync, SyncAfter: sync, AccessBefore: access, AccessAfter: access }
@@ -117,12 +117,12 @@ struct Groups {
 /// A call of the contract, translated.
 #[derive(Default)]
 struct Translated<'a> {
-    /// Flushes, and orders uses of memory that changes hands; before all else.
+    /// Flushes, and orders uses of aliased memory; before all others.
     before: Groups,
     barriers: Groups,
-    /// What is discarded by a command after the barriers.
+    /// The subresources that a command after the barriers discards.
     discards: SmallVec<[(&'a Resource, Subresource); 2]>,
-    /// After the discards: to other states than those in which textures are discarded.
+    /// After the discards: to states other than the ones in which textures are discarded.
     after: Groups,
 }
 
@@ -165,7 +165,7 @@ impl List {
                     ResourceDesc::Buffer(_) => 0,
                     ResourceDesc::Texture(info) => info.subresources(),
                 };
-                // One that had memory before in this list waits for its own uses, too.
+                // A texture that already owned memory in this list waits for its own uses, too.
                 let is_again = subresources > 0 && self.seen.may_contain(identity(after));
                 let own = if is_again { State::allowed_for(after.desc.usage()) } else { State::COMMON };
                 self.takeovers.add(self.stage(), (identity(after), subresources), (from, to, own));

@@ -1,4 +1,4 @@
-//! Transitions of textures: layouts, and what becomes of contents.
+//! Transitions of textures: layouts, and discards of contents.
 
 use tenure_core::device::{QueueKind, State, Usage};
 use tenure_core::state::D3d12Layout;
@@ -13,7 +13,7 @@ use windows::Win32::Graphics::Direct3D12::{
 use super::super::discard::is_recorded;
 use super::scope::{Scope, Stage};
 
-/// The layout of a texture in a state. Empty: `UNDEFINED`, for what has no contents.
+/// The layout of a texture in a state. An empty state is `UNDEFINED`, for a texture without contents.
 ///
 /// ```no_run
 /// use tenure_core::device::State;
@@ -47,7 +47,7 @@ pub(super) struct Move {
     pub(super) discard: bool,
 }
 
-/// What a queue executes of a transition; `None`: nothing is to be done.
+/// The commands of a queue for a transition; `None` if none are needed.
 pub(super) fn texture_move(stage: Stage, before: State, after: State) -> Option<Move> {
     // Textures are created in `COMMON`, and a copy queue can neither leave it nor needs to.
     if stage.kind == QueueKind::Copy && before.is_empty() {
@@ -57,8 +57,8 @@ pub(super) fn texture_move(stage: Stage, before: State, after: State) -> Option<
     Some(Move { before: stage.of(before), after: stage.of(after), layouts, discard: before.is_empty() })
 }
 
-/// The state through which a texture goes when it takes over memory that other resources have
-/// written, and whether it is discarded there.
+/// The intermediate state of a texture that takes over memory written by other resources, and whether it is
+/// discarded there.
 ///
 /// A barrier may not discard here, because the caches of earlier writes are still being flushed. Instead a command
 /// discards the texture, in the one state that the queue supports for it. Copies need this too, because a copy may

@@ -299,7 +299,7 @@ fn every_buffer_state_keeps_the_tables() {
     }
 }
 
-/// "Sequential Barriers": what a barrier waits for contains what the one before it led to.
+/// "Sequential Barriers": the sync before of a barrier contains the sync after of the previous one.
 #[test]
 fn wider_states_have_wider_scopes() {
     for kind in KINDS {
@@ -313,8 +313,7 @@ fn wider_states_have_wider_scopes() {
     }
 }
 
-/// Every state means at least what the specification says that its bits mean, and touches memory in no
-/// other way.
+/// Every state has at least the accesses that the specification gives for its bits, and no others.
 #[test]
 fn every_state_means_what_the_specification_says() {
     let covered = equivalents().iter().fold(State::COMMON, |all, (state, ..)| all | *state);
@@ -353,9 +352,9 @@ fn ray_tracing_waits_for_what_it_uses() {
     }
 }
 
-/// "Command Queue Layout Compatibility": what one queue leaves another uses as it is, or a queue that
-/// knows both states moves it. Core follows layouts by `D3d12Layout`, which has to tell the same states
-/// apart as the API.
+/// "Command Queue Layout Compatibility": another queue can use a texture in the layout in which the first leaves
+/// it, or a queue that supports both states moves it. Core follows layouts by `D3d12Layout`, which must
+/// distinguish the same states as the API.
 #[test]
 fn queues_share_textures_in_one_layout() {
     let all = states(QueueKind::Graphics, TEXTURES);

@@ -1,4 +1,4 @@
-//! Where on the GPU a use happens, and how it touches memory.
+//! The pipeline stages and kinds of access of a use.
 
 use tenure_core::device::{QueueKind, State};
 use windows::Win32::Graphics::Direct3D12::{
@@ -21,7 +21,7 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_BARRIER_SYNC_RESOLVE, D3D12_BARRIER_SYNC_VERTEX_SHADING,
 };
 
-/// What a use is to the GPU's pipeline: where it happens, and how memory is touched.
+/// The scope of a use: pipeline stages and kinds of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scope {
     pub(super) sync: D3D12_BARRIER_SYNC,
@@ -36,7 +36,7 @@ pub(super) const NO_USE: Scope =
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stage {
     pub(super) kind: QueueKind,
-    /// The device has ray tracing, whose shaders are a stage of their own.
+    /// The device has ray tracing, whose shaders are a separate stage.
     pub(super) is_traced: bool,
 }
 
@@ -47,7 +47,7 @@ impl Stage {
         use D3D12_BARRIER_SYNC_CLEAR_UNORDERED_ACCESS_VIEW as CLEAR_UNORDERED;
         let is_graphics = self.kind == QueueKind::Graphics;
         let traced = if self.is_traced { D3D12_BARRIER_SYNC_RAYTRACING } else { D3D12_BARRIER_SYNC_NONE };
-        // Builds and copies of acceleration structures, and what asks for their sizes.
+        // Builds and copies of acceleration structures, and queries of their sizes.
         let structure_work = D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE
             | D3D12_BARRIER_SYNC_COPY_RAYTRACING_ACCELERATION_STRUCTURE
             | D3D12_BARRIER_SYNC_EMIT_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO;
@@ -93,8 +93,8 @@ impl Stage {
         if state.is_empty() { NO_USE } else { Scope { sync, access } }
     }
 
-    /// Every write that the queue can make, at any stage. "Common" as what was before means the same,
-    /// but the debug layer warns of it.
+    /// Every write that the queue can make, at any stage. "Common" as the access before means the same, but the
+    /// debug layer warns of it.
     pub(super) fn any_write(self) -> Scope {
         let writes = State::WRITES | State::ACCELERATION_STRUCTURE;
         let traced = if self.is_traced { writes } else { State::WRITES };

@@ -1,7 +1,7 @@
-//! Which textures a list has had barriers for.
+//! The set of textures with barriers in a list.
 
-/// A set of addresses that may say yes for one that it does not hold, and never no for one that it
-/// does. Every operation takes the same short time, and none allocates.
+/// A set of addresses with false positives but no false negatives (a Bloom filter). Every operation takes the
+/// same short time, and none allocates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen([u64; 4]);
 
