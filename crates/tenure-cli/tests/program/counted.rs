@@ -8,7 +8,7 @@ use std::thread;
 use conformance::{Harness, Probe};
 use tenure::device::{Device, HeapCategory, HeapDesc, MemoryTypeId, Permit, Priority, ResourceDesc};
 use tenure::sim::{CallKind, Fault, FaultKind, Profile};
-use tenure::{BufferInfo, DeviceError, Usage, sim};
+use tenure::{BufferDesc, BufferInfo, CompactionBudget, Config, DeviceError, Gpu, Usage, sim};
 use tenure_cli::replay::{Counted, List, Live, Meter};
 
 /// The suite of all devices, with a counter in front; at the end of each case the counts are
@@ -170,4 +170,23 @@ fn counts_of_many_threads_add_up() {
     let made = THREADS * ROUNDS;
     assert_eq!((reserved_bytes, allocations, creates, destroys), (0, made, 2 * made, 2 * made));
     assert!((HEAP.size..=THREADS * HEAP.size).contains(&peak_reserved_bytes), "{peak_reserved_bytes}");
+}
+
+#[test]
+fn half_written_buffers_move_without_a_hazard() {
+    let device = sim::Device::new(Profile::VULKAN_NVIDIA);
+    let gpu = Gpu::new(Counted::new(device.clone()), Config::default()).unwrap();
+    let desc = BufferDesc::new(100 << 10, Usage::VERTEX | Usage::COPY_DST).movable().name("rock");
+    let rocks: Vec<_> = (0..200).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
+    let rocks: Vec<_> = rocks.into_iter().step_by(10).collect();
+    rocks.iter().for_each(|rock| drop(gpu.upload(rock, 0, &[1; 64]).unwrap()));
+    gpu.begin_frame().unwrap().end().unwrap();
+    let budget = CompactionBudget { bytes: 16 << 20, moves: 128, pieces: 1000 };
+    while !gpu.compact(budget).unwrap().is_done {
+        gpu.begin_frame().unwrap().end().unwrap();
+    }
+    assert!(rocks.iter().any(|rock| rock.moves() > 0), "nothing moved");
+    drop(rocks);
+    gpu.shutdown();
+    assert_eq!(device.hazards(), []);
 }

@@ -25,6 +25,8 @@ impl<D: Device> List<D> {
     }
 }
 
+// A default here would hide the method of the inner list.
+#[deny(clippy::missing_trait_methods)]
 impl<D: Device> CommandList<Counted<D>> for List<D> {
     fn begin(&mut self) -> Result<(), DeviceError> {
         self.0.begin()
@@ -37,6 +39,10 @@ impl<D: Device> CommandList<Counted<D>> for List<D> {
     fn barriers(&mut self, barriers: &[Barrier<'_, Counted<D>>]) {
         let barriers: SmallVec<[_; 16]> = barriers.iter().map(inner_barrier).collect();
         self.0.barriers(&barriers);
+    }
+
+    fn keep_unwritten(&mut self) {
+        self.0.keep_unwritten();
     }
 
     fn discard(&mut self, resource: &Resource<D>, subresource: Subresource) {

@@ -138,6 +138,8 @@ fn inner_block<'a, D: Device>(block: &MemoryBlock<'a, Counted<D>>) -> MemoryBloc
     }
 }
 
+// A default here would hide the method of the inner device.
+#[deny(clippy::missing_trait_methods)]
 impl<D: Device> Device for Counted<D> {
     type Heap = Heap<D>;
     type Resource = Resource<D>;
@@ -277,6 +279,10 @@ impl<D: Device> Device for Counted<D> {
             ObjectRef::AccelerationStructure(structure) => ObjectRef::AccelerationStructure(structure),
         };
         self.inner.set_name(inner_permit(permit), object, name);
+    }
+
+    fn name_range(&self, buffer: &Resource<D>, offset: u64, size: u64, name: &str) {
+        self.inner.name_range(&buffer.inner, offset, size, name);
     }
 
     fn create_list(&self, permit: Permit<Self>, queue: QueueId) -> Result<List<D>, DeviceError> {
