@@ -59,8 +59,8 @@
 //!
 //! # What is missing
 //! * `metal`: the feature exists; on Apple's systems it does not compile, with a message.
-//! * `no_std`: tenure needs the standard library; without the feature `std` the surface is that of the
-//!   original, the library is linked all the same.
+//! * `no_std`: tenure needs the standard library; without the feature `std` the public items are those of the
+//!   original, but the library is linked nevertheless.
 
 #[cfg(not(any(feature = "std", feature = "hashbrown")))]
 compile_error!("gpu-allocator needs one of the features `std` and `hashbrown`");

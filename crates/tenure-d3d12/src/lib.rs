@@ -7,7 +7,7 @@
 //!
 //! # What is used where
 //!
-//! Each of these is used where the device offers it, and switched off by `Options`:
+//! Each of these is used if the device supports it, and disabled by `Options`:
 //!
 //! | feature | asked of | else |
 //! | --- | --- | --- |

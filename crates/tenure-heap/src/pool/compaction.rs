@@ -234,7 +234,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     }
 
     /// Ends a frame: stops an emptying that was not continued for as many frames as an empty block is kept. Its
-    /// blocks are filled, so they could not be removed otherwise even when all their ranges are gone.
+    /// blocks are filled, so they could not be removed otherwise even when all their ranges are freed.
     pub(super) fn end_frame_of_compaction(&mut self) {
         if self.compaction.phase == Phase::Idle {
             return;

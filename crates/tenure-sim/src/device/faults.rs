@@ -35,7 +35,7 @@ impl Faults {
         Self { queues: Arc::clone(queues) }
     }
 
-    /// Adds a failure to come. Several may be pending; each counts by itself.
+    /// Adds a future failure. Several may be pending; each counts separately.
     pub fn inject(&self, fault: Fault) {
         let state = &self.queues.faults;
         let mut faults = state.faults.lock();

@@ -254,7 +254,7 @@ impl DescriptorBuffer {
     }
 
     pub(super) fn destroy(self, descriptors: &Descriptors) {
-        // SAFETY: the contract has the GPU done with it, and it was made here.
+        // SAFETY: by the contract the GPU no longer uses it, and it was made here.
         unsafe { descriptors.api.device.destroy_buffer(self.buffer, None) };
         self.memory.destroy();
         let is_of_samplers = self.usage.contains(vk::BufferUsageFlags::SAMPLER_DESCRIPTOR_BUFFER_EXT);
