@@ -162,7 +162,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// let mut moves = Vec::new();
     /// while !pool.compact(budget, |_| Some(RangeNeeds { size: 400, alignment: 16 }), &mut moves, &mut retired) {
     ///     for moved in moves.drain(..) {
-    ///         // Here its bytes are copied, and whoever has it is told.
+    ///         // Copy its bytes here, and update its owner.
     ///         pool.free(moved.from.handle, moved.size)?;
     ///     }
     /// }

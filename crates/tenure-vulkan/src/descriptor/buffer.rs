@@ -216,7 +216,7 @@ impl DescriptorBuffer {
         }
         let data = vk::DescriptorDataEXT { p_uniform_buffer: core::ptr::null() };
         for element in first..first.saturating_add(count) {
-            // SAFETY: as the caller promises; a null pointer, of whichever member, is a null descriptor.
+            // SAFETY: as the caller promises; a null pointer in any member is a null descriptor.
             unsafe { self.put(descriptors, (array, element), kind, data) };
         }
     }
