@@ -33,7 +33,7 @@ pub(crate) struct Engine<D: HeapDevice<Error = HeapError>> {
     /// colour.
     #[cfg(feature = "visualizer")]
     is_optimal: Vec<bool>,
-    /// It was logged that memory is not where it was wanted.
+    /// A spill was already logged.
     has_warned: bool,
 }
 

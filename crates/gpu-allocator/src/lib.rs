@@ -8,7 +8,7 @@
 //! gpu-allocator = { git = "…/tenure" }
 //! ```
 //!
-//! # What is different
+//! # Differences
 //! * **Shortages are survived if possible.** The original tries one memory type with one block size. Here a
 //!   refused block is tried at a half, a quarter and an eighth of the size, then dedicated memory, then the other
 //!   suitable memory types: device-local memory is preferred, not required. The OS budget counts, on Vulkan as
@@ -37,7 +37,7 @@
 //!   | no clear value for depth (Intel Gen 12) | none is given | up to the program |
 //!   | reads need the state of a copy's source, views show stencil everywhere (NVIDIA) | up to the program | up to the program |
 //!
-//! # What is not
+//! # Similarities
 //! * The surface: `cargo xtask test drop-in` compares it with the original's, item by item, as rustdoc lists
 //!   them. In `surface/` are the original's list and the few exceptions.
 //! * The crates that show in it: `ash` 0.38, `windows` 0.53 to 0.62. That step type-checks this crate with
@@ -57,10 +57,10 @@
 //! original draws its table of allocations there. For a program on tenure itself there is the crate
 //! `tenure-egui`.
 //!
-//! # What is missing
+//! # Limitations
 //! * `metal`: the feature exists; on Apple's systems it does not compile, with a message.
-//! * `no_std`: tenure needs the standard library; without the feature `std` the surface is that of the
-//!   original, the library is linked all the same.
+//! * `no_std`: tenure needs the standard library; without the feature `std` the public items are those of the
+//!   original, but the library is linked nevertheless.
 
 #[cfg(not(any(feature = "std", feature = "hashbrown")))]
 compile_error!("gpu-allocator needs one of the features `std` and `hashbrown`");

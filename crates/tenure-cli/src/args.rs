@@ -213,10 +213,10 @@ impl FromStr for Pick {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Validation {
-    /// On where the layer is installed
+    /// On if the layer is installed
     #[default]
     Auto,
-    /// On; an error where the layer is not installed
+    /// On; an error if the layer is not installed
     On,
     /// Off: faster, and hazards are wrong bytes alone
     Off,

@@ -17,7 +17,7 @@ pub(crate) const FAULTY: u8 = 1;
 /// The exit status for bad usage or input, or for a missing device.
 const BAD_INPUT: u8 = 2;
 
-/// An error that ends the program. The text begins with `FILE:LINE:` where the error concerns a line.
+/// An error that ends the program. The text begins with `FILE:LINE:` if the error concerns a line.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
     /// A recording cannot be read or written.

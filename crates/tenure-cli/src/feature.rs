@@ -1,4 +1,4 @@
-//! The parts of the program that cargo features add, and the error where one is missing.
+//! The parts of the program that cargo features add, and the error if one is missing.
 
 use std::{fmt, io};
 

@@ -136,7 +136,7 @@ impl Input {
         self.csv(|text| csv::read_passes(text)).map(|(_, passes)| passes)
     }
 
-    /// Reads a table. Where it cannot be read, the error is that of a recording.
+    /// Reads a table. If that fails, the error is that of a recording.
     fn csv<T>(
         self,
         read: impl FnOnce(&mut Decoder<Box<dyn Read>>) -> Result<T, CsvError>,

@@ -5,22 +5,22 @@
 //! `Resource::from_raw` wraps the program's resources. On systems other than Windows this crate only contains
 //! [`drivers`].
 //!
-//! # What is used where
+//! # Optional features
 //!
-//! Each of these is used where the device offers it, and switched off by `Options`:
+//! Each of these is used if the device supports it, and disabled by `Options`:
 //!
-//! | feature | asked of | else |
+//! | feature | query | otherwise |
 //! | --- | --- | --- |
-//! | heaps for everything (tier 2) | `OPTIONS` | buffers, targets and other textures apart |
+//! | heaps for all resources (tier 2) | `OPTIONS` | separate heaps for buffers, targets and other textures |
 //! | small textures at 4 KiB | `GetResourceAllocationInfo` | 64 KiB |
 //! | small multisampled textures at 64 KiB | `OPTIONS4`, `GetResourceAllocationInfo` | 4 MiB |
 //! | tight alignment, as far as the usage allows | `D3D12_TIGHT_ALIGNMENT`, `GetResourceAllocationInfo` | buffers at 64 KiB |
 //! | GPU upload heaps, as memory type 3 | `OPTIONS16` | types 0 `DEFAULT`, 1 `UPLOAD`, 2 `READBACK` |
 //! | enhanced barriers | `OPTIONS12`, `ID3D12Device10` | resource states |
-//! | castable formats | `OPTIONS12`, `ID3D12Device12` | typeless formats, where the family is one |
+//! | castable formats | `OPTIONS12`, `ID3D12Device12` | typeless formats, if the family has one |
 //! | heaps that are not zeroed | `OPTIONS7` or `ID3D12Device8` | zeroed ones |
 //! | residency priorities | `ID3D12Device1` | none |
-//! | blocks made resident while the CPU goes on | `ID3D12Device3` | `MakeResident`, for which the CPU waits |
+//! | asynchronous residency | `ID3D12Device3` | `MakeResident`, for which the CPU waits |
 //! | reserved resources | `OPTIONS`: tiled resources | `Unsupported` |
 //! | acceleration structures | `OPTIONS5`, `ID3D12Device5` | `Unsupported` |
 //! | the budget of each memory segment | `IDXGIAdapter3` | all of the memory |
@@ -82,7 +82,7 @@
 //! `D3D12_HEAP_FLAG_SHARED`, zeroed and without tight alignment, and fences. Heaps that the CPU reaches cannot be shared.
 //! Textures change hands in `COMMON`.
 //!
-//! # What has run, and where
+//! # Tested systems
 //!
 //! The tests run on Wine's vkd3d over Mesa's lavapipe: real calls, and bytes checked. That runtime
 //! has no enhanced barriers, castable formats, GPU upload heaps, tight alignment, acceleration

@@ -107,7 +107,7 @@ pub enum CsvReason {
         /// The end of its use.
         upper: u64,
     },
-    /// The alignment is zero or no power of two.
+    /// The alignment is zero or not a power of two.
     BadAlignment(u64),
     /// Another item has the same id.
     DuplicateId {

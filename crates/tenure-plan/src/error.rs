@@ -15,7 +15,7 @@ pub enum PlanError {
         /// The end of its use.
         last: u64,
     },
-    /// The alignment is zero or no power of two.
+    /// The alignment is zero or not a power of two.
     BadAlignment {
         /// The item.
         item: usize,

@@ -60,7 +60,7 @@ fn part_of(bytes: u64, thousandths: u32) -> u64 {
     u64::try_from(u128::from(bytes) * u128::from(thousandths) / 1000).unwrap_or(u64::MAX)
 }
 
-/// A plan of a class that passes `most` nowhere, with some of the items where they were.
+/// A plan of a class within `most`, with some items at their previous offsets.
 struct Settled<'a> {
     items: &'a [Item],
     origin: &'a [u32],
@@ -180,7 +180,7 @@ fn keepable(items: &[Item], origin: &[u32], most: u64) -> Vec<Option<u64>> {
     kept
 }
 
-/// Times, merged where they meet.
+/// Times, merged if they touch.
 fn spans(times: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let mut times: Vec<_> = times.collect();
     times.sort_unstable();

@@ -105,7 +105,7 @@ pub struct Object {
     pub heap: Option<u32>,
     /// The index in [`History::blocks`] of its block.
     pub block: Option<u32>,
-    /// The byte of the block at which it begins; 0 where that is not known.
+    /// Its offset in the block; 0 if unknown.
     pub offset: u64,
     /// Requested bytes.
     pub size: u64,
@@ -190,7 +190,7 @@ pub struct Hold {
     pub holder: u32,
     /// The index of its name.
     pub name: u32,
-    /// The serial of the queue's submission that has to be complete, where one is known.
+    /// The serial of the queue's submission that has to be complete, if known.
     pub serial: Option<u64>,
     /// Bytes that it holds.
     pub bytes: u64,

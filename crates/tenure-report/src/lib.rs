@@ -1,6 +1,6 @@
 //! A program's GPU memory over time, as one HTML page that opens from disk.
 //!
-//! - [`HistoryRecorder`] takes down a running manager: every allocation with its place, until its bytes can be used
+//! - [`HistoryRecorder`] records a running manager: every allocation with its place, until its bytes can be used
 //!   again.
 //! - [`read_snapshots`] reads `Gpu::report()`s, one in JSON a line, as a program writes them while it runs.
 //! - [`History::write_html`] writes the page: a timeline of each memory heap, the blocks of every pool at any

@@ -109,8 +109,8 @@ pub enum HazardKind {
     NeverSignalled,
     /// On Vulkan, an image is presented before the signal of a value is submitted that its frame waits for.
     PresentedBeforeSignal,
-    /// A fence is signalled to a value that it reaches without that, or a binary semaphore before anything
-    /// waits for it.
+    /// A fence is signalled to a value that it reaches without this signal, or a binary semaphore before a wait
+    /// for it.
     SignalledTwice,
     /// A submission uses a fence or semaphore that is destroyed.
     DeadFence,

@@ -73,7 +73,7 @@ pub enum Step {
     },
 }
 
-/// Steps, where they are kept.
+/// Steps, if they are kept.
 #[derive(Default)]
 pub(crate) struct Journal(Option<Mutex<Vec<Step>>>);
 

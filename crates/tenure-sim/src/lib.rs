@@ -81,42 +81,42 @@
 //! a hazard even if the queue happens to be done, because its timing may differ in another run.
 //! [`Device::run_until_idle`] counts as waiting, [`Device::complete`] does not.
 //!
-//! # What is checked
+//! # Checks
 //!
-//! | [`HazardKind`] | is |
+//! | [`HazardKind`] | meaning |
 //! | --- | --- |
 //! | `ReadOfFreed`, `WriteOfFreed` | a command, or the CPU through a mapping, uses a destroyed resource, or one whose heap is destroyed |
-//! | `DestroyedInUse` | destroyed while the CPU had not seen a submission complete that uses it |
+//! | `DestroyedInUse` | an object destroyed before the CPU had seen the submissions complete that use it |
 //! | `HeapDestroyedFirst` | a heap destroyed with resources in it |
 //! | `ListInUse` | a list begun anew while in flight |
 //! | `UninitializedRead` | bytes read that were never written, to the byte, by the GPU or the CPU |
 //! | `UninitializedTarget` | Direct3D 12's legacy barriers: a render target or depth buffer written before a clear, a discard or a copy to all of a subresource initialised it, after creation, an aliasing barrier or new tile mappings |
-//! | `MissingAliasingBarrier` | a resource used, or a texture moved, whose bytes another live one used last; on Vulkan an aliasing barrier that does not come after how they were used, or does not lead to how they are used next |
-//! | `WrongState` | a use in a state, or a barrier from a state, that the subresource is not in, or that does not come after what was done before; the CPU writes texels from a state that they are not in; a queue family uses what another owns; a queue uses what is in a state that it does not know |
+//! | `MissingAliasingBarrier` | a resource used, or a texture moved, after another live one used its bytes; on Vulkan an aliasing barrier that does not come after their last uses, or does not lead to their next use |
+//! | `WrongState` | a use in a state, or a barrier from a state, that is not the current one of the subresource, or that does not come after earlier accesses; the CPU writes texels from another state than their current one; a queue family uses a resource that another owns; a queue uses a resource in a state that it does not know |
 //! | `MissingBarrier` | unordered accesses, or on Vulkan copies, to the same bytes with no barrier between |
-//! | `MappingHazard` | the CPU touches what a submission in flight writes, or writes what it reads; in memory that is not coherent it writes next to what one writes, in the same atom; it writes texels of a texture that a submission in flight uses |
-//! | `QueueRace` | two queues touch the same bytes, one writes, and no wait, nor the CPU, orders them |
-//! | `DeadDescriptor` | a descriptor is used whose resource is destroyed, or that was freed or never written; on Vulkan one whose view is destroyed |
-//! | `WrongDescriptor` | a descriptor is used as what it is not: a sampler as a view, constants as what is written |
-//! | `DescriptorInUse` | a descriptor, or on Vulkan a set, overwritten or freed while the CPU had not seen a submission complete that reads it; a set changed after it was recorded |
+//! | `MappingHazard` | the CPU accesses bytes that a submission in flight writes, or writes bytes that it reads; in non-coherent memory it writes next to such bytes, in the same atom; it writes texels of a texture that a submission in flight uses |
+//! | `QueueRace` | two queues access the same bytes without synchronisation, and one writes |
+//! | `DeadDescriptor` | a descriptor is used that was freed or never written, or that has a destroyed resource; on Vulkan one with a destroyed view |
+//! | `WrongDescriptor` | a descriptor is used as another kind: a sampler as a view, constants as writable |
+//! | `DescriptorInUse` | a descriptor, or on Vulkan a set, overwritten or freed before the CPU had seen the submissions complete that read it; a set changed after it was recorded |
 //! | `HeapNotSet` | Direct3D 12: a descriptor is used of a heap that the list did not set |
 //! | `LayoutDestroyedFirst` | a set layout destroyed before its blocks |
 //! | `QueryNotReady` | Vulkan: a query is written or begun that was not reset or resolved since it was made or used |
 //! | `QueryNotWritten` | a query is resolved that was not written, or not ended |
-//! | `UnbuiltStructure` | an acceleration structure is read in which nothing was built, and to which nothing was copied |
+//! | `UnbuiltStructure` | an acceleration structure is read that was never built or copied to |
 //! | `StructureTooSmall` | an acceleration structure is compacted into fewer bytes than it needs |
-//! | `UsedWhileEvicted` | where [paging](#paging) is simulated: a submission uses a block that is evicted, or was made resident at a point that its queue has not waited for |
-//! | `EvictedInUse` | a block evicted while the CPU had not seen a submission complete that uses it |
+//! | `UsedWhileEvicted` | with [paging](#paging): a submission uses a block that is evicted, or was made resident at a point that its queue has not waited for |
+//! | `EvictedInUse` | a block evicted before the CPU had seen the submissions complete that use it |
 //! | `EvictedTooOften` | a block evicted more often than it was made resident |
-//! | `NeverSignalled` | a submission waits for a point of the program's own fence or semaphore that nothing signals |
+//! | `NeverSignalled` | a submission waits for a point of the program's own fence or semaphore without a signal |
 //! | `PresentedBeforeSignal` | Vulkan: an image is presented before the signal of a value is submitted that its frame waits for, directly or through other submissions |
-//! | `SignalledTwice` | a fence is signalled to a value that it reaches without that, a binary semaphore before anything waits for it |
+//! | `SignalledTwice` | a fence is signalled to a value that it reaches without this signal, a binary semaphore before a wait |
 //! | `DeadFence` | a submission uses a fence or semaphore that is destroyed |
 //! | `ForeignFence` | a submission uses a fence or semaphore of another device |
-//! | `HeldByPeer` | a [shared](Device::export) resource is used, or handed over, by a device that has not acquired it, or that has handed it over |
-//! | `NotHandedOver` | a shared resource is acquired while a peer has it, or in another state than it was handed over in |
+//! | `HeldByPeer` | a [shared](Device::export) resource is used, or released, by a device that has not acquired it, or that has released it |
+//! | `NotHandedOver` | a shared resource is acquired while a peer has it, or in another state than that of its release |
 //! | `InvalidUse` | a use that the resource was not created for |
-//! | `WrongBytes` | [`List::expect_bytes`] found others |
+//! | `WrongBytes` | [`List::expect_bytes`] found other bytes |
 //!
 //! [`Checks`] switches them in groups. Leaks are [`Device::leaks`]. A call that breaks a rule of the API by
 //! itself (a misaligned offset, a heap of the wrong category, a copy outside its texture, a list that is not
@@ -194,7 +194,7 @@
 //! one of the processes at any moment. The ownership of a shared resource is checked when a command runs; a
 //! missing synchronisation between the two devices is not found if the order happens to be right.
 //!
-//! # What is not simulated
+//! # Limitations
 //!
 //! Shaders and fixed-function state: a draw is a use of ranges in states. Caches and their corruption: the hazard
 //! is reported, the bytes stay whole. The execution time on a GPU, except for the costs of [paging](#paging).

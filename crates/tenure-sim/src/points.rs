@@ -39,7 +39,7 @@ pub(crate) struct FenceState {
     pub(crate) is_binary: bool,
     /// The number of its device.
     device: u64,
-    /// Shared with other devices where the fence is.
+    /// Shared with other devices if the fence is.
     pub(crate) progress: Arc<Mutex<Progress>>,
     pub(crate) last_use: SharedClock,
 }

@@ -11,7 +11,7 @@ use crate::BlockId;
 pub enum AllocError {
     /// The requested size is zero.
     ZeroSize,
-    /// The alignment is zero or no power of two.
+    /// The alignment is zero or not a power of two.
     BadAlignment {
         /// The requested alignment, in bytes.
         align: u64,
@@ -100,7 +100,7 @@ pub enum BlockError {
         /// Bytes allowed at most.
         max: u64,
     },
-    /// The granule (or the smallest block) is zero or no power of two.
+    /// The granule (or the smallest block) is zero or not a power of two.
     BadGranule {
         /// Bytes given.
         granule: u64,

@@ -31,7 +31,7 @@ use crate::{
 /// At most four blocks are tried, for any number of blocks, and finding each is O(log₆₄ blocks), in addition to
 /// the block's own cost.
 ///
-/// # What is guaranteed
+/// # Guarantees
 /// A request fails only if every block's largest free range is below the size that its allocator guarantees to
 /// serve ([`Suballocator::sure_fit`]), rounded up to a bucket (by less than 1/4, and for `Buddy` not at all), and
 /// if the block that ran empty last cannot serve it either.

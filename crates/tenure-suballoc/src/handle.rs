@@ -28,11 +28,10 @@ impl From<BlockId> for u32 {
 
 /// Names one allocation of one allocator; give it back to that allocator to free.
 ///
-/// A handle is a plain value: copying it does not copy the allocation. It says which allocator
-/// made it and carries a tag that changes whenever its place is reused, so that freeing twice, or
-/// in the wrong allocator, is an error and never harms another allocation. (The tag of one place
-/// repeats after 2³¹ reuses, that of a [`Buddy`](crate::Buddy) after 2²⁷; the name of an allocator
-/// repeats after 2³² allocators.)
+/// A handle is a plain value: copying it does not copy the allocation. It names the allocator that made it and
+/// carries a tag that changes whenever its place is reused, so that freeing twice, or in the wrong allocator, is
+/// an error and never affects another allocation. (The tag of one place repeats after 2³¹ reuses, that of a
+/// [`Buddy`](crate::Buddy) after 2²⁷; the name of an allocator repeats after 2³² allocators.)
 ///
 /// The value itself is opaque, and the only result that may differ between two equal runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -95,7 +95,7 @@ impl<M> Ring<M> {
         self.allocate_behind(size, align)
     }
 
-    /// Allocates where the free range at the head is too small: perhaps at the beginning.
+    /// Allocates if the free range at the head is too small: perhaps at the beginning.
     #[cold]
     fn allocate_behind(&mut self, size: u64, align: u64) -> Option<u64> {
         check_request(size, align).ok()?;

@@ -122,7 +122,7 @@ impl Slots {
         self.general.reserve(ranges);
     }
 
-    /// Gives back metadata that is not needed; see [`General::trim`].
+    /// Frees unused metadata; see [`General::trim`].
     pub fn trim(&mut self) {
         self.general.trim();
     }
@@ -160,7 +160,7 @@ impl Slots {
     /// Checks every internal promise, by walking everything. For tests.
     ///
     /// # Errors
-    /// [`Inconsistency`] says which promise is broken; that is a bug in this crate.
+    /// [`Inconsistency`] with the violated invariant; that is a bug in this crate.
     pub fn validate(&self) -> Result<(), Inconsistency> {
         self.general.validate()
     }

@@ -165,7 +165,7 @@ pub trait Suballocator {
     /// Checks every internal promise, by walking everything. For tests.
     ///
     /// # Errors
-    /// [`Inconsistency`] says which promise is broken; that is a bug in this crate.
+    /// [`Inconsistency`] with the violated invariant; that is a bug in this crate.
     fn validate(&self) -> Result<(), Inconsistency>;
 }
 

@@ -18,32 +18,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is used
+//! # Optional features
 //!
 //! | where it is there | else |
 //! | --- | --- |
 //! | timeline semaphores | a fence for each submission, binary semaphores between queues |
 //! | `synchronization2` | `vkQueueSubmit`, `vkCmdPipelineBarrier` |
-//! | `maintenance4` requirement queries | a short-lived object to ask |
-//! | dedicated allocations preferred by the driver, and for all that is committed | only where the driver requires them |
+//! | `maintenance4` requirement queries | queries of a temporary object |
+//! | dedicated allocations preferred by the driver, and for all committed resources | only if the driver requires them |
 //! | `VK_EXT_memory_budget` | four fifths of each heap, and tenure's own count |
 //! | `VK_EXT_memory_priority` | no priorities |
 //! | `VK_EXT_pageable_device_local_memory`, with that | priorities stay as they were at the allocation |
 //! | `bufferDeviceAddress` | no addresses |
 //! | sparse binding, residency and aliasing, for buffers and 2D images | `Unsupported` |
 //! | `VK_KHR_acceleration_structure`, from Vulkan 1.2 | `Unsupported` |
-//! | `VK_KHR_ray_query`, with that | shaders of ray tracing alone trace rays |
+//! | `VK_KHR_ray_query`, with that | only ray tracing shaders trace rays |
 //! | `VK_KHR_ray_tracing_pipeline`, with that | shader binding tables are `Unsupported` |
-//! | descriptor indexing | descriptors in sets alone |
+//! | descriptor indexing | descriptors in sets only |
 //! | `VK_EXT_mutable_descriptor_type`, with that | six arrays in each heap of views |
 //! | `VK_EXT_descriptor_buffer`, with [`Options::descriptor_buffers`] | heaps are descriptor sets |
 //! | `nullDescriptor` of `VK_EXT_robustness2` | freed descriptors stay as they were |
 //! | `VK_EXT_debug_utils` | no names |
-//! | `VK_EXT_swapchain_maintenance1` | images that are acquired again tell when presentations are over |
+//! | `VK_EXT_swapchain_maintenance1` | images that are acquired again show that presentations have ended |
 //! | `VK_KHR_external_memory_fd` | shared resources are `Unsupported` |
-//! | `VK_EXT_external_memory_dma_buf`, with that | opaque file descriptors alone |
+//! | `VK_EXT_external_memory_dma_buf`, with that | opaque file descriptors only |
 //! | `VK_EXT_queue_family_foreign`, with that | resources shared across drivers are `Unsupported` |
-//! | `VK_KHR_external_semaphore_fd`, where it takes timeline semaphores | shared semaphores are `Unsupported` |
+//! | `VK_KHR_external_semaphore_fd`, if it supports timeline semaphores | shared semaphores are `Unsupported` |
 //! | `VK_EXT_external_memory_host` | no buffers in the program's own memory |
 //!
 //! [`Options`] switch each off. The same device passes the same tests with all of them and with none.
@@ -214,7 +214,7 @@
 //! an image is acquired again. `PRESENT` is the layout `PRESENT_SRC_KHR`; recordings wait for an image at the
 //! stages of colour output, compute and copies.
 //!
-//! # When it goes wrong
+//! # Errors
 //!
 //! Refused memory, host memory, objects and address space are shortages. A device loss is recorded with the first
 //! call that reported it; later calls return the same error, and none blocks. Dropping the device waits for the

@@ -29,7 +29,7 @@ pub(crate) struct Sparse {
 /// The mips that are packed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Tail {
-    /// Bytes; where that of layer 0 begins in the image.
+    /// Bytes; the offset of layer 0's tail in the image.
     offset: u64,
     /// Bytes of it.
     size: u64,

@@ -225,7 +225,7 @@ impl QueueStages {
         }
         let reads_structures = found.access.contains(Access::ACCELERATION_STRUCTURE_READ_KHR);
         if reads_structures && !self.shaders.ray_queries && found.stages.intersects(SHADERS) {
-            // Shaders without ray queries may not be named beside it; this covers both.
+            // Shaders without ray queries must not be named beside it; this covers both.
             found.access &= !Access::ACCELERATION_STRUCTURE_READ_KHR;
             found.access |= Access::MEMORY_READ;
         }
@@ -444,7 +444,7 @@ mod tests {
         for state in State::all().iter() {
             let found = queue.of(state, Usage::empty());
             let writes = state.is_write() || state == State::ACCELERATION_STRUCTURE;
-            // Depth that is only tested against is written where the render pass stores it.
+            // Depth that is only tested is written if the render pass stores it.
             let writes = writes || state == State::DEPTH_READ;
             assert_eq!(found.access.intersects(WRITES), writes, "{state:?}: {found:?}");
             assert_ne!(found.layout, vk::ImageLayout::UNDEFINED, "{state:?}");

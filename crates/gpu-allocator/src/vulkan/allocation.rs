@@ -91,7 +91,7 @@ impl Allocation {
 
     /// The mapped memory as a [`presser::Slab`]; `None` for memory that is not mapped.
     ///
-    /// # Safety of what is done with it
+    /// # Safety of its uses
     /// The GPU does not use the memory meanwhile: that is the caller's business.
     pub fn try_as_mapped_slab<'a>(&'a mut self) -> Option<MappedAllocationSlab<'a>> {
         let size = usize::try_from(self.size).ok().filter(|size| isize::try_from(*size).is_ok())?;

@@ -14,7 +14,7 @@ use super::allocation::MappedPtr;
 use super::choose::Chooser;
 use crate::engine::MemoryCount;
 
-/// Memory, mapped for life where the CPU sees it.
+/// Memory, permanently mapped if it is host-visible.
 #[derive(Debug)]
 pub(super) struct Heap {
     address: Address,
@@ -128,7 +128,7 @@ impl Heaps {
         found.map_or(vk::MemoryPropertyFlags::empty(), |found| found.property_flags)
     }
 
-    /// Takes memory from the driver, and maps it where the CPU sees it.
+    /// Allocates memory from the driver, and maps it if it is host-visible.
     pub(super) fn allocate(&self, desc: &HeapDesc, dedicated: Dedicated) -> Result<Heap, HeapError> {
         let HeapDesc { size, memory, .. } = *desc;
         self.count.add(&self.properties, memory, size)?;

@@ -34,7 +34,7 @@ pub(crate) struct ReportArgs {
     /// The seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// With --perfetto: what only the GPU uses may move, so that compaction shows
+    /// With --perfetto: resources that only the GPU uses may move, so that compaction shows
     #[arg(long, requires = "perfetto", conflicts_with = "html")]
     pub(crate) movable: bool,
 }

@@ -61,7 +61,7 @@ pub(super) struct Found {
     pub(super) best: Trial,
     /// The check, if there is a candidate.
     pub(super) check: Option<Check>,
-    /// Configurations that were tried, beside the default.
+    /// The number of configurations tried, besides the default.
     pub(super) tried: u64,
     pub(super) runs: u64,
     pub(super) limits: Limits,
@@ -75,7 +75,7 @@ impl Found {
         is_worth_it(self.best.score) && self.check.is_some_and(|check| is_worth_it(check.score))
     }
 
-    /// The fewest replays with which a configuration is tried beside the default.
+    /// The fewest replays for trying a configuration besides the default.
     pub(super) const fn runs_of_a_trial(&self) -> u64 {
         2 * self.seeds.len() as u64 + CHECK_RUNS
     }

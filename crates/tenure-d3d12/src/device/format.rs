@@ -185,7 +185,7 @@ pub const fn to_dxgi_format(format: Format) -> DXGI_FORMAT {
     row(format).own
 }
 
-/// The typeless format of the family; the format itself where it has no family.
+/// The typeless format of the family; the format itself if it has no family.
 pub(crate) const fn typeless(format: Format) -> DXGI_FORMAT {
     row(format).typeless
 }

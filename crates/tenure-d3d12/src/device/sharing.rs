@@ -25,7 +25,7 @@ impl fmt::Display for AdapterId {
     }
 }
 
-/// A handle to a resource or a fence, and where it can be opened.
+/// A handle to a resource or a fence, and the adapter on which it can be opened.
 #[derive(Debug)]
 pub struct Exported {
     /// The handle. It keeps its object alive, and is closed when it is dropped. `DuplicateHandle` gives it to

@@ -11,7 +11,7 @@ const PAGE: u64 = 4 << 10;
 const TILE: u64 = 16 * PAGE;
 const ROUNDED: u64 = 4 * PAGE;
 
-/// Rows of blocks of one layer: the mips beside and below each other.
+/// Rows of blocks of one layer: the mips side by side and below each other.
 fn rows(info: &TextureInfo) -> u64 {
     let block = info.format.block();
     let of_mip = |mip: u32| u64::from(info.mip_extent(mip)[1].div_ceil(block.height));

@@ -114,7 +114,7 @@ bitflags! {
         const COPY_SOURCE_TOO = 1 << 4;
         /// Views show stencil in all four components.
         const STENCIL_EVERYWHERE = 1 << 5;
-        /// Zeros are written where the results of queries go, before the results.
+        /// Zeros are written to the destination of query results, before the results.
         const CLEAR_RESULTS = 1 << 6;
         /// Buffers are not copied to its stencil.
         const NO_STENCIL_UPLOADS = 1 << 7;

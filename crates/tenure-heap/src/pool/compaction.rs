@@ -162,7 +162,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// let mut moves = Vec::new();
     /// while !pool.compact(budget, |_| Some(RangeNeeds { size: 400, alignment: 16 }), &mut moves, &mut retired) {
     ///     for moved in moves.drain(..) {
-    ///         // Here its bytes are copied, and whoever has it is told.
+    ///         // Copy its bytes here, and update its owner.
     ///         pool.free(moved.from.handle, moved.size)?;
     ///     }
     /// }
@@ -234,7 +234,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     }
 
     /// Ends a frame: stops an emptying that was not continued for as many frames as an empty block is kept. Its
-    /// blocks are filled, so they could not be removed otherwise even when all their ranges are gone.
+    /// blocks are filled, so they could not be removed otherwise even when all their ranges are freed.
     pub(super) fn end_frame_of_compaction(&mut self) {
         if self.compaction.phase == Phase::Idle {
             return;

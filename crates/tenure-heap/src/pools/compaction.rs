@@ -79,7 +79,7 @@ impl<D: HeapDevice> HeapPools<D> {
     /// let mut moves = Vec::new();
     /// while !pools.compact(frame, |_| true, &mut moves) {
     ///     for moved in moves.drain(..) {
-    ///         // Here its bytes are copied, and whoever has it is told.
+    ///         // Copy its bytes here, and update its owner.
     ///         pools.free(&moved.from)?;
     ///     }
     /// }

@@ -83,7 +83,7 @@ impl Neighbourhood {
         part
     }
 
-    /// Puts the members where a plan of [their problem](Self::problem) has them.
+    /// Moves the members to their offsets in a plan of [their problem](Self::problem).
     pub(super) fn adopt(&self, problem: &Problem, layout: &mut Layout, offsets: &[u64]) {
         for (&item, offset) in self.members.iter().zip(offsets) {
             layout.offsets[item as usize] = *offset;

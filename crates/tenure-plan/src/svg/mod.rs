@@ -101,7 +101,7 @@ impl<'a> Picture<'a> {
         self
     }
 
-    /// The name of the pass at a time, and the queue that it runs on; empty where that is not known.
+    /// The name of the pass at a time, and its queue; empty if unknown.
     #[must_use]
     pub fn pass(mut self, time: u64, name: &'a str, queue: &'a str) -> Self {
         self.passes.insert(time, Pass { name, queue });

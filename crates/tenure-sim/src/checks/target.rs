@@ -20,7 +20,8 @@ impl Execution<'_> {
         }
     }
 
-    /// A copy to a region does so where that is all of a plane of a mip, or, in a reserved texture, of its tiles.
+    /// A copy to a region initialises if it covers a whole plane of a mip, or, in a reserved texture, whole
+    /// tiles.
     pub(crate) fn initialize_by_copy(&self, resource: &ResourceState, region: &TextureRegion) {
         let is_tiled = matches!(resource.layout, Layout::Tiled { .. });
         let covers = |extent: [u32; 3]| is_tiled || (region.origin == [0; 3] && region.extent == extent);
@@ -39,7 +40,7 @@ impl Execution<'_> {
                           after it was created or had new memory";
             let part = Part { resource: used.resource, range: gap };
             self.report(Checks::INITIALIZED, HazardKind::UninitializedTarget, &[&part], detail);
-            // Said once for each subresource.
+            // Reported once for each subresource.
             let std::ops::Range { start, end } = used.resource.layout.subresources(&used.span);
             self.initialize(used.resource, &Span::Subresources { start, end });
         }

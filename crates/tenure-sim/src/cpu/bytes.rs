@@ -142,7 +142,7 @@ impl Shared {
     fn check_visible(&self, resource: &ResourceState, range: Range<u64>, is_known: bool, call: &'static str) {
         let mut hidden = resource.hidden.lock();
         let found = if is_known { None } else { hidden.first(&self.host_barriers, &range) };
-        // Said once.
+        // Reported once.
         hidden.forget(range);
         drop(hidden);
         if let Some((range, queue, state)) = found {

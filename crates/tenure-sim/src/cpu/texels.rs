@@ -1,4 +1,4 @@
-//! Texels that the CPU writes where they stay.
+//! Direct writes of texels by the CPU.
 
 use std::sync::Arc;
 

@@ -42,7 +42,7 @@ pub enum DescriptorAt<'a> {
         binding: u32,
         /// The index of the descriptor in the binding.
         element: u32,
-        /// Bytes from where the view begins.
+        /// Bytes from the start of the view.
         offset: u64,
     },
 }

@@ -35,7 +35,7 @@ impl Faults {
         Self { queues: Arc::clone(queues) }
     }
 
-    /// Adds a failure to come. Several may be pending; each counts by itself.
+    /// Adds a future failure. Several may be pending; each counts separately.
     pub fn inject(&self, fault: Fault) {
         let state = &self.queues.faults;
         let mut faults = state.faults.lock();
@@ -59,7 +59,7 @@ impl Faults {
     ///
     /// let device = Device::new(Profile::DISCRETE);
     /// device.faults().lose_aliasing_barrier(1);
-    /// // … run what has at least one …
+    /// // … run a frame with at least one …
     /// assert_eq!(device.faults().aliasing_barriers(), 0); // this does not
     /// ```
     pub fn lose_aliasing_barrier(&self, n: u64) {
@@ -76,7 +76,7 @@ impl Faults {
     ///
     /// let device = Device::new(Profile::DISCRETE);
     /// device.faults().change_barrier(1, BarrierChange::Lost);
-    /// // … run what has at least one: there are hazards …
+    /// // … run a frame with at least one: there are hazards …
     /// ```
     pub fn change_barrier(&self, n: u64, change: BarrierChange) {
         let state = &self.queues.faults;

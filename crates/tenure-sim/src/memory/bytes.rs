@@ -1,9 +1,8 @@
 //! Lazily allocated bytes of memory that any thread may access concurrently.
 //!
-//! A radix tree of 4 KiB pages, as an MMU has: 512 pages to a leaf (2 MiB), 512 leaves to a
-//! branch (1 GiB), branches in a root that is itself made on first touch. Pages hold relaxed
-//! atomics, so that two threads writing the same bytes leave a mixture and never undefined
-//! behaviour, which is exactly what mapped GPU memory does.
+//! A radix tree of 4 KiB pages, like an MMU's: 512 pages to a leaf (2 MiB), 512 leaves to a branch (1 GiB),
+//! branches in a root that is itself made on first touch. Pages contain relaxed atomics, so that concurrent
+//! writes to the same bytes leave a mixture and never undefined behaviour, exactly like mapped GPU memory.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -18,7 +18,7 @@ use crate::states::States;
 
 /// Memory with the history of its accesses: that of a heap or of one committed resource.
 pub(crate) struct Store {
-    /// Shared with other devices where the memory is.
+    /// Shared with other devices if the memory is.
     pub(crate) bytes: Arc<Bytes>,
     pub(crate) history: Mutex<History>,
     /// The accesses to CPU-visible bytes of submissions not yet seen complete.

@@ -1,7 +1,7 @@
 //! Direct3D 12: the memory types are heap types.
 //!
-//! 0 is `DEFAULT`, 1 `UPLOAD` (write-combined), 2 `READBACK` (cached), and 3 `GPU_UPLOAD` where
-//! there is one. Heap 0 is the local, heap 1 the non-local memory segment.
+//! 0 is `DEFAULT`, 1 `UPLOAD` (write-combined), 2 `READBACK` (cached), and 3 `GPU_UPLOAD` if supported. Heap 0 is
+//! the local, heap 1 the non-local memory segment.
 
 use tenure_core::device::{DescriptorLimits, Features, MemoryFlags, QueueKind, TimestampClock};
 

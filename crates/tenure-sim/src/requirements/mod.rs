@@ -149,7 +149,8 @@ fn d3d12_texture(properties: &Properties, tier1: bool, info: &TextureInfo) -> Op
     // The rule of D3D12_SMALL_RESOURCE_PLACEMENT_ALIGNMENT: no target, no samples, and the most
     // detailed mip takes at most sixteen 4 KiB tiles.
     let small = !target && info.samples == 1 && tiled_mip(info, 0, SMALL_PAGE)? <= PAGE;
-    // With tight alignment drivers need go below that for buffers alone; this one does where a texture is small.
+    // With tight alignment drivers need smaller alignments for buffers only; this one has them for small
+    // textures, too.
     let page = match (small, properties.features.contains(Features::TIGHT_ALIGNMENT)) {
         (true, true) => TIGHT_PAGE,
         (true, false) => SMALL_PAGE,

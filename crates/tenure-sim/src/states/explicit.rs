@@ -32,7 +32,7 @@ pub(crate) struct Explicit {
     owner: Option<u32>,
     release: Option<Release>,
     accesses: Accesses,
-    /// On Direct3D 12, the last barrier's submission and where it led.
+    /// On Direct3D 12, the last barrier's submission and state after.
     led: Option<(QueueSerial, State)>,
 }
 

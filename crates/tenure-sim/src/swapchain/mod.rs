@@ -259,7 +259,7 @@ impl Swapchain {
     /// Makes new images of another size; with a 0 there are none until the next call. No cost if nothing has
     /// changed.
     ///
-    /// Waits until the GPU is done with them, for a bounded time.
+    /// Waits until the GPU no longer uses them, for a bounded time.
     ///
     /// # Errors
     /// [`Error::Swapchain`] while the program holds an image, or a recording that has begun or finished one is

@@ -32,7 +32,7 @@ use crate::{
 /// part, in O(peak number of pieces). `trim` does the same then; while anything is allocated, it frees the
 /// metadata behind that of the last piece.
 ///
-/// # What is guaranteed
+/// # Guarantees
 /// As for `General`: a request fails only when no hole of any block has `size + align - granule`
 /// bytes, rounded up to a size class. A block that was added or ran empty just before serves any
 /// size up to its capacity at any alignment.

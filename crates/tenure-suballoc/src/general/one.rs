@@ -44,7 +44,7 @@ use crate::{
 /// when it is full, by an eighth; [`reserve`](Self::reserve) grows it beforehand, and [`trim`](Self::trim) frees
 /// memory.
 ///
-/// # What is guaranteed
+/// # Guarantees
 /// A request fails only when no hole has `size + align - granule` bytes, rounded up to a size class
 /// (by less than 1/128; not at all below 256 granules). A smaller hole may also fit. An empty
 /// range serves any size up to its capacity at any alignment.

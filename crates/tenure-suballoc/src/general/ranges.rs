@@ -97,7 +97,7 @@ impl Ranges {
         Some(placed)
     }
 
-    /// Allocates where the first hole does not fit, or has more padding than an allocation takes.
+    /// Allocates if the first hole does not fit, or needs more padding than an allocation may take.
     #[inline(never)]
     fn allocate_on(&mut self, first: Found, units: u32, align_mask: u32) -> Option<Placed> {
         let found = if self.slab.at(first.hole).fits(units, align_mask) {

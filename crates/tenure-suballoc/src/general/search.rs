@@ -61,7 +61,7 @@ impl Pieces<'_> {
 }
 
 impl Ranges {
-    /// Continues the search where the first hole does not fit.
+    /// Continues the search if the first hole does not fit.
     ///
     /// It tries two more heads on the way to the first class that surely fits, for any offset of the hole, and
     /// then the head of that class. If there is no such class, it tries some more holes below it; it tries these

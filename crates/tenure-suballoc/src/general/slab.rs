@@ -88,7 +88,7 @@ impl Slab {
         }
     }
 
-    /// Marks vacant slots as holes of size 0, which no piece is.
+    /// Marks vacant slots as holes of size 0; pieces are never empty.
     fn mark_vacant(&mut self) {
         let mut slot = self.vacant;
         while slot != NIL {

@@ -16,7 +16,7 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// `ash` ends the program where a function is called and missing, so each is looked for first.
+    /// Loads the functions. `ash` aborts the program if a missing function is called, so each is looked up first.
     pub(crate) fn new(queues: &Queues) -> Result<Self, DeviceError> {
         let api = &queues.api;
         let Some(entry) = &api.entry else {

@@ -72,7 +72,7 @@ fn failed(queues: &Queues, result: vk::Result) -> DeviceError {
     }
 }
 
-/// The call that makes a surface: `ash` ends the program where it is missing.
+/// The call that makes a surface: `ash` aborts the program if it is missing.
 const fn creation(display: RawDisplayHandle) -> Option<&'static CStr> {
     Some(match display {
         RawDisplayHandle::Windows(_) => c"vkCreateWin32SurfaceKHR",

@@ -216,7 +216,7 @@ impl DescriptorBuffer {
         }
         let data = vk::DescriptorDataEXT { p_uniform_buffer: core::ptr::null() };
         for element in first..first.saturating_add(count) {
-            // SAFETY: as the caller promises; a null pointer, of whichever member, is a null descriptor.
+            // SAFETY: as the caller promises; a null pointer in any member is a null descriptor.
             unsafe { self.put(descriptors, (array, element), kind, data) };
         }
     }
@@ -254,7 +254,7 @@ impl DescriptorBuffer {
     }
 
     pub(super) fn destroy(self, descriptors: &Descriptors) {
-        // SAFETY: the contract has the GPU done with it, and it was made here.
+        // SAFETY: by the contract the GPU no longer uses it, and it was made here.
         unsafe { descriptors.api.device.destroy_buffer(self.buffer, None) };
         self.memory.destroy();
         let is_of_samplers = self.usage.contains(vk::BufferUsageFlags::SAMPLER_DESCRIPTOR_BUFFER_EXT);

@@ -248,7 +248,7 @@ impl SetBlock {
         Ok(())
     }
 
-    /// Makes the descriptors of a set null, where the device can.
+    /// Makes the descriptors of a set null, if the device supports it.
     pub(crate) fn poison(&self, set: u32) {
         let Some(set) = self.set(set).filter(|_| self.owner.limits.contract.null) else {
             return;
@@ -262,7 +262,7 @@ impl SetBlock {
     }
 
     pub(crate) fn destroy(self) {
-        // SAFETY: the contract has the GPU done with the sets, which go with their pool.
+        // SAFETY: by the contract the GPU no longer uses the sets, which are freed with their pool.
         unsafe { self.owner.api.device.destroy_descriptor_pool(self.pool, None) };
     }
 }

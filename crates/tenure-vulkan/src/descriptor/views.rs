@@ -315,7 +315,7 @@ impl Descriptors {
         Ok(buffer)
     }
 
-    /// The API's format, where the device has buffers of it.
+    /// The API format, if the device supports buffers of it.
     fn texel_format(&self, format: Format, kind: BindingKind) -> Result<vk::Format, DeviceError> {
         let found = to_vk_format(format);
         // SAFETY: the physical device is one of the instance's.

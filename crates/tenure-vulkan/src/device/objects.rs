@@ -43,7 +43,7 @@ impl Device {
         }
     }
 
-    /// Changes the priority of a block's memory, where the device takes that after the allocation.
+    /// Changes the priority of a block's memory, if the device supports that after the allocation.
     pub(super) fn change_priority(
         &self,
         block: &MemoryBlock<'_, Device>,

@@ -73,7 +73,7 @@ pub struct Options {
     /// Enables the extensions that a [`Swapchain`](crate::Swapchain) needs. *Default*: off. Not used with wrapped
     /// devices.
     pub presentation: bool,
-    /// Make the heaps that shaders index buffers instead of descriptor sets, where the device can. *Default*: off.
+    /// Make shader-visible heaps buffers instead of descriptor sets, if the device supports it. *Default*: off.
     pub descriptor_buffers: bool,
 }
 
@@ -151,7 +151,7 @@ impl Options {
         Self { presentation, ..self }
     }
 
-    /// Makes the heaps that shaders index buffers instead of descriptor sets, where the device has
+    /// Makes shader-visible heaps buffers instead of descriptor sets, if the device has
     /// [`OptionalFeatures::DESCRIPTOR_BUFFERS`]: see
     /// [descriptor buffers](crate#descriptor-buffers). A pipeline uses either these or sets: then the device has
     /// no [sets](tenure_core::device::DescriptorLimits::sets).
@@ -166,7 +166,7 @@ impl Options {
         if self.descriptor_buffers { self.optional } else { self.optional.difference(buffers) }
     }
 
-    /// Enables features of Vulkan 1.0 where they are there.
+    /// Enables features of Vulkan 1.0 if available.
     #[must_use]
     pub fn features(self, features: vk::PhysicalDeviceFeatures) -> Self {
         Self { features, ..self }

@@ -172,7 +172,7 @@ impl Memories {
 }
 
 impl Memory {
-    /// Memory that the program allocated. `address`: where the program mapped byte 0, if it did.
+    /// Memory that the program allocated. `address`: the program's mapping of byte 0, if any.
     pub(crate) fn adopt(
         memories: &Arc<Memories>,
         handle: vk::DeviceMemory,

@@ -76,8 +76,8 @@ impl Mapping {
 
     /// Waits for invalidations and blocks new ones: they would discard written bytes that are not yet flushed.
     ///
-    /// A flush takes whole atoms. Where the write is to a part of one, the processor may still have the rest
-    /// as it was before the GPU wrote there, and would write that back; so it forgets the atom first.
+    /// A flush takes whole atoms. If the write is to a part of one, the processor may still have the rest with
+    /// its content before the GPU wrote there, and would write that back; so it invalidates the atom first.
     fn begin_write(&self, range: &Range<usize>) -> Result<RwLockReadGuard<'_, ()>, DeviceError> {
         let memories = self.memory.owner();
         let atom = memories.tables.properties.non_coherent_atom;

@@ -72,7 +72,7 @@ fn extent(wanted: [u32; 2], capabilities: &vk::SurfaceCapabilitiesKHR) -> [u32; 
     if (current_extent.width, current_extent.height) != (ANY, ANY) {
         return [current_extent.width, current_extent.height];
     }
-    // No `clamp`: it panics where a driver has them the wrong way round.
+    // No `clamp`: it panics if a driver has swapped them.
     [
         wanted[0].max(min_image_extent.width).min(max_image_extent.width),
         wanted[1].max(min_image_extent.height).min(max_image_extent.height),
@@ -99,7 +99,7 @@ impl Shape {
     }
 }
 
-/// Images are shown as they are drawn, where the window can do that.
+/// No transform, if the window supports it.
 fn transform(capabilities: &vk::SurfaceCapabilitiesKHR) -> vk::SurfaceTransformFlagsKHR {
     let identity = vk::SurfaceTransformFlagsKHR::IDENTITY;
     match capabilities.supported_transforms.contains(identity) {
@@ -108,7 +108,7 @@ fn transform(capabilities: &vk::SurfaceCapabilitiesKHR) -> vk::SurfaceTransformF
     }
 }
 
-/// Opaque, where the window can be.
+/// Opaque, if the window supports it.
 fn alpha(capabilities: &vk::SurfaceCapabilitiesKHR) -> vk::CompositeAlphaFlagsKHR {
     use vk::CompositeAlphaFlagsKHR as Alpha;
     let order = [Alpha::OPAQUE, Alpha::INHERIT, Alpha::PRE_MULTIPLIED, Alpha::POST_MULTIPLIED];

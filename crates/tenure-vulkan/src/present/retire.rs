@@ -150,7 +150,8 @@ impl Swapchain {
         }
     }
 
-    /// Keeps a chain until its presentations are over. Its images go when the GPU is done with them.
+    /// Keeps a chain until its presentations have ended. Its images are destroyed once the GPU no longer uses
+    /// them.
     fn retire(&mut self, current: Current) {
         let Current { chain, .. } = current;
         self.retired.push(Retired { chain, over_at: None });
@@ -222,7 +223,7 @@ impl Swapchain {
         failed
     }
 
-    /// Waits until the presentations of the chains that were replaced are over; false when the time is.
+    /// Waits until the presentations of the replaced chains have ended; false after the timeout.
     fn settle_retired(&mut self, timeout: Duration) -> Result<bool, Error> {
         if !self.gpu.wait(&self.gpu.submitted(), timeout)? {
             return Ok(false);

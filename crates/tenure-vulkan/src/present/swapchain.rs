@@ -63,10 +63,10 @@ pub(super) struct Lent {
     pub(super) was_presented: bool,
 }
 
-/// A chain that another has replaced, while its presentations may not be over.
+/// A replaced chain, whose presentations may not have ended.
 pub(super) struct Retired {
     pub(super) chain: Arc<Chain>,
-    /// They are over when this is complete.
+    /// They have ended when this is complete.
     pub(super) over_at: Option<SyncPoint>,
 }
 
@@ -337,7 +337,7 @@ impl Swapchain {
             // The semaphore of its presentation was signalled, and will be again.
             let slot = held.image.index() as usize;
             let signalled = current.chain.replace_rendered(slot)?;
-            // SAFETY: as where it was acquired.
+            // SAFETY: as for its acquisition.
             let rendered = unsafe { ExternalSemaphore::binary(current.chain.rendered(slot)) };
             held.image.rearm(Some(rendered));
             self.consume(signalled)?;

@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::memory::{Address, Memory};
 use crate::resource::{Backing, Object, Resource, Resources, VkUsage};
 
-/// The owner of an adopted object, which destroys it and frees its memory where that is given.
+/// The owner of an adopted object, which destroys it and frees its memory if that is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ownership {
     /// tenure, when the resource is destroyed.

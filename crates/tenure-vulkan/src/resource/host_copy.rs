@@ -1,4 +1,4 @@
-//! Texels that the CPU writes where they stay (`VK_EXT_host_image_copy`).
+//! Direct writes of textures by the CPU (`VK_EXT_host_image_copy`).
 
 use ash::vk;
 use smallvec::SmallVec;

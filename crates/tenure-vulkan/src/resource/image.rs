@@ -287,7 +287,7 @@ impl Resources {
         Ok(())
     }
 
-    /// The API's format, where the device may use it.
+    /// The API format, if the device may use it.
     fn format(&self, format: Format) -> Result<vk::Format, DeviceError> {
         let features = &self.api.features;
         let (is_enabled, feature) = match format.compression() {

@@ -185,7 +185,7 @@ impl Resources {
         Ok(Bare { owner: self, object, is_kept: false })
     }
 
-    /// Destroys an object that the GPU is done with.
+    /// Destroys an object that the GPU no longer uses.
     pub(crate) fn destroy_object(&self, object: Object) {
         match object {
             // SAFETY: it is of this device, and the caller made sure that it is not in use.

@@ -18,7 +18,7 @@ use crate::instance::Options;
 pub enum AdapterKind {
     /// A card with its own memory.
     Discrete,
-    /// A part of the processor, or beside it, with shared memory.
+    /// Integrated in the processor, or next to it, with shared memory.
     Integrated,
     /// Part of one, in a virtual machine.
     Virtual,

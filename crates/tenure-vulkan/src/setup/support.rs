@@ -76,7 +76,7 @@ macro_rules! chained {
         pub(crate) struct FeatureChain {
             $($field: vk::$structure<'static>,)*
             pub(super) indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
-            /// Linked where the device is a portability subset.
+            /// Linked if the device is a portability subset.
             pub(super) portability: Option<PortabilityFeatures>,
         }
 

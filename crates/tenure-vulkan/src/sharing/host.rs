@@ -38,7 +38,7 @@ const HOST: HandleTypes = HandleTypes::HOST_ALLOCATION_EXT;
 ///
 /// fn open(gpu: &Gpu<Device>, file: impl Mapping) -> Result<Buffer<Device>, ShareError> {
 ///     let (address, size) = (file.address(), file.size());
-///     // SAFETY: the bytes stay mapped as long as `file` lives, and nobody changes the file.
+///     // SAFETY: the bytes stay mapped until `file` is dropped, and the file does not change.
 ///     let memory = unsafe { HostMemory::read_only(address, size, file) };
 ///     let desc = BufferDesc::new(size as u64, Usage::COPY_SRC).name("level");
 ///     Ok(memory.import(gpu, &desc).map_err(|rejected| *rejected.error)?)

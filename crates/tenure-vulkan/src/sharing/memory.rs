@@ -144,7 +144,7 @@ pub trait Sharing {
     ///
     /// # Errors
     /// [`ShareError::Device`]: `Unsupported` without
-    /// [`EXTERNAL_SEMAPHORE_FD`](crate::OptionalFeatures::EXTERNAL_SEMAPHORE_FD), and where the driver does not
+    /// [`EXTERNAL_SEMAPHORE_FD`](crate::OptionalFeatures::EXTERNAL_SEMAPHORE_FD), and if the driver does not
     /// export timeline semaphores; a shortage; a lost device.
     fn create_shared_semaphore(
         &self,
@@ -333,7 +333,7 @@ impl Resources {
     }
 }
 
-/// The memory type and the size to import with: of the exporter's type where that is known and possible.
+/// The memory type and the size to import with: of the exporter's type if that is known and possible.
 fn choose_type(
     info: &ExportInfo,
     (found, exporters): (u32, u32),

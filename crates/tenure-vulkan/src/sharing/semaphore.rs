@@ -124,7 +124,7 @@ impl SharedSemaphore {
         Ok(Self { owned: gpu.defer(name, owned) })
     }
 
-    /// A handle for the other process, and where it can be imported. Each call makes a new one.
+    /// A handle for the other process, and the ids of the devices that can import it. Each call makes a new one.
     ///
     /// # Errors
     /// [`ShareError::Device`]: `Unsupported` for a semaphore that was imported, a shortage, or a lost device.

@@ -148,7 +148,7 @@ impl Inner {
         Ok(())
     }
 
-    /// A hint: where the driver refuses it, memory is as good as any other.
+    /// Sets a priority. A hint: a refusal has no consequences.
     pub(crate) fn set_block_priority(
         &self,
         block: &Block<'_>,

@@ -134,7 +134,7 @@ fn check<'a>(
     })
 }
 
-/// One copy command: its locations, and where the texels begin in each.
+/// One copy command: its locations, and the start of the texels in each.
 struct Part {
     in_buffer: D3D12_TEXTURE_COPY_LOCATION,
     in_texture: D3D12_TEXTURE_COPY_LOCATION,

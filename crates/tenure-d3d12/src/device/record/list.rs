@@ -41,7 +41,7 @@ enum Phase {
 /// invalid command never reaches the driver. Through [`raw`](Self::raw) the program records its own commands.
 pub struct List {
     pub(crate) raw: ID3D12GraphicsCommandList,
-    /// The same list, where it takes enhanced barriers.
+    /// The same list, if it supports enhanced barriers.
     pub(crate) raw7: Option<ID3D12GraphicsCommandList7>,
     pub(crate) allocator: ID3D12CommandAllocator,
     pub(crate) queue: QueueId,

@@ -89,7 +89,7 @@ pub(crate) const fn initial_layout(desc: &ResourceDesc) -> D3D12_BARRIER_LAYOUT 
 pub(crate) const NO_SESSION: Option<&ID3D12ProtectedResourceSession> = None;
 
 impl Inner {
-    /// The interface that takes layouts and castable formats, where the resource needs it.
+    /// The interface for layouts and castable formats, if the resource needs it.
     pub(crate) fn layouts_for(&self, described: &Described) -> Option<&ID3D12Device10> {
         let is_needed = self.caps.enhanced_barriers || !described.castable.is_empty();
         self.interfaces.device10.as_ref().filter(|_| is_needed)

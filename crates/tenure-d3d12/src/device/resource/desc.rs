@@ -25,7 +25,7 @@ use crate::drivers::{Actions, Workarounds, created_layers};
 pub(crate) struct Described {
     pub(crate) desc: D3D12_RESOURCE_DESC1,
     pub(crate) clear: Option<D3D12_CLEAR_VALUE>,
-    /// Formats of views, where the list is given to the driver.
+    /// Formats of views, if the list is passed to the driver.
     pub(crate) castable: SmallVec<[DXGI_FORMAT; 4]>,
     /// Flags of memory that is its own.
     pub(crate) committed: D3D12_HEAP_FLAGS,

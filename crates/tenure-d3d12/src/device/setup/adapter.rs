@@ -47,7 +47,7 @@ impl AdapterInfo {
 fn windows_build() -> Option<u32> {
     let size = u32::try_from(size_of::<OSVERSIONINFOW>()).ok()?;
     let mut version = OSVERSIONINFOW { dwOSVersionInfoSize: size, ..Default::default() };
-    // SAFETY: the pointer is to a local that outlives the call and says its size.
+    // SAFETY: the pointer is to a local that outlives the call and contains its size.
     unsafe { RtlGetVersion(&raw mut version) }.ok().ok()?;
     Some(version.dwBuildNumber)
 }

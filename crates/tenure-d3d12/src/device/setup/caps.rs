@@ -44,7 +44,7 @@ struct TightAlignment {
     support_tier: i32,
 }
 
-/// The newer interfaces of a device, where it has them.
+/// The newer interfaces of a device, if supported.
 pub(crate) struct Interfaces {
     /// Residency priorities.
     pub(crate) device1: Option<ID3D12Device1>,

@@ -164,8 +164,7 @@ impl SharedQueue {
         if let Some(shared) = known.and_then(|(_, shared)| shared.upgrade()) {
             return shared;
         }
-        // SAFETY: the interface is alive. Where it fails the limit stays, and messages beyond it are
-        // lost.
+        // SAFETY: the interface is alive. On failure the limit stays, and messages beyond it are lost.
         let _limited = unsafe { queue.SetMessageCountLimit(KEPT.saturating_mul(2)) };
         let shared = Arc::new(Self { queue, delivery: Mutex::default() });
         queues.push((identity, Arc::downgrade(&shared)));

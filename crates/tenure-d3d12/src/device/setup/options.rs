@@ -38,8 +38,8 @@ pub struct Options {
     pub validation: bool,
     /// The receiver of the debug layer's messages. *Default*: `None`, for `tracing` events.
     pub messages: Option<MessageSink>,
-    /// Heap tier 2 where the device has it: heaps for everything. Off: buffers, targets and other
-    /// textures keep apart, as on tier 1. *Default*: on.
+    /// Heap tier 2 if the device supports it: heaps for all resources. Off: separate heaps for buffers, targets
+    /// and other textures, as on tier 1. *Default*: on.
     pub heap_tier_2: bool,
     /// Request the small alignment of textures (4 KiB; 64 KiB when multisampled). *Default*: on.
     pub small_textures: bool,
@@ -59,8 +59,8 @@ pub struct Options {
     /// The driver faults to work around. *Default*: the faults that the table of [`drivers`](crate::drivers)
     /// lists for the adapter.
     pub driver_faults: DriverFaults,
-    /// Create reserved resources although the device reports no tiled resources: for tests of the
-    /// code path on implementations that take the calls all the same. *Default*: off.
+    /// Create reserved resources although the device reports no tiled resources: for tests of the code path on
+    /// implementations that nevertheless accept the calls. *Default*: off.
     pub assume_tiled_resources: bool,
 }
 

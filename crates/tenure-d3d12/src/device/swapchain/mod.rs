@@ -101,7 +101,7 @@ pub struct Swapchain {
 }
 
 impl Swapchain {
-    /// Creates the swap chain of a window. Where the size is empty, that is left to [`resize`](Self::resize).
+    /// Creates the swap chain of a window. With an empty size, the first [`resize`](Self::resize) creates it.
     ///
     /// The formats are those of the flip model: 8-bit RGBA and BGRA, [`Format::Rgb10A2Unorm`] and
     /// [`Format::Rgba16Float`]; `None` is [`Format::Bgra8Srgb`]. [`PresentMode::Immediate`] needs a system that

@@ -23,7 +23,7 @@ impl Window {
         unsafe { IsWindow(Some(self.0)) }.as_bool()
     }
 
-    /// Width and height of the client area: 0 when it is minimised; `None` when the window is gone.
+    /// Width and height of the client area: 0 when it is minimised; `None` if the window is destroyed.
     pub(super) fn client_size(self) -> Option<[u32; 2]> {
         let mut rect = RECT::default();
         // SAFETY: any number may be passed, and the pointer is to a local that outlives the call.

@@ -243,9 +243,8 @@ impl List {
         }
     }
 
-    /// The first transition of a texture without contents. It waits for the previous owners of the
-    /// memory, if this queue used it, and sets up compression anew: by its flag, or by a command where
-    /// the memory is flushed.
+    /// The first transition of a texture without contents. It waits for the previous owners of the memory, if
+    /// this queue used it, and initialises compression: by its flag, or by a command if the memory is flushed.
     fn first_use<'a>(
         &mut self,
         (resource, info): (&'a Resource, &'a TextureInfo),
