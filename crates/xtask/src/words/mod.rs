@@ -129,7 +129,7 @@ fn words(line: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{complaints, words};
+    use super::{complaints, prose, words};
 
     #[test]
     fn identifiers_are_taken_apart() {
@@ -137,6 +137,13 @@ mod tests {
             words("fn climbLadder(a_ladder: RungOfD3D12)"),
             ["fn", "climb", "ladder", "a", "ladder", "rung", "of", "d", "d"]
         );
+    }
+
+    #[test]
+    fn code_is_no_prose() {
+        assert_eq!(prose("a.rs", "let what = 1; // so many"), "// so many");
+        assert_eq!(prose("a.rs", "let what = is(1);"), "");
+        assert_eq!(prose("a.md", "so many"), "so many");
     }
 
     #[test]

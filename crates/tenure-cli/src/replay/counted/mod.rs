@@ -13,7 +13,7 @@ use tenure::device::{
     Properties, QueryHeapDesc, QueueSerial, Requirements, ResourceDesc, SetWrite, SubmitSync, TextureInfo,
     TextureWrite, TileLayout, TileUpdate, TrimRequest,
 };
-use tenure::{DeviceError, QueueId, SetBinding, State};
+use tenure::{DeviceError, Format, QueueId, SetBinding, State, Usage};
 
 use counters::{Counters, Kind};
 pub use counters::{DriverMemory, Gauge, Live, MemoryCall};
@@ -163,6 +163,10 @@ impl<D: Device> Device for Counted<D> {
 
     fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
         self.timed(|inner| inner.requirements(desc))
+    }
+
+    fn supports_format(&self, format: Format, usage: Usage) -> bool {
+        self.timed(|inner| inner.supports_format(format, usage))
     }
 
     fn create_heap(&self, desc: &HeapDesc) -> Result<Heap<D>, DeviceError> {
@@ -414,6 +418,17 @@ impl<D: Device> Device for Counted<D> {
         let SubmitSync { waits, external_waits, external_signals, paging, signal } = sync;
         let sync = SubmitSync { waits, external_waits, external_signals, paging, signal };
         self.inner.submit_with(inner_permit(permit), queue, &lists, sync)
+    }
+
+    fn submit(
+        &self,
+        permit: Permit<Self>,
+        queue: QueueId,
+        lists: &[&List<D>],
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        self.submit_with(permit, queue, lists, SubmitSync::new(waits, signal))
     }
 
     fn submit_external<T>(
