@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Result {
 /// Rounds before each measurement, in which pools, vectors and caches grow to their size.
 const WARM_UP: u32 = 40;
 
-/// What is measured, the work of the lower bound, and the operations of each.
+/// A row: the measured operation, the minimum work for it, and the number of operations.
 type Line = (&'static str, &'static str, usize);
 
 /// The rows of the table.

@@ -15,7 +15,7 @@ use crate::timing::mean;
 /// uniform, the others short.
 const LIFETIMES: [(&str, u64); 3] = [("short", 0), ("uniform", 100), ("mixed", 10)];
 
-/// Items of log-uniform sizes up to a million, of which this percentage has uniform lifetimes.
+/// Items of log-uniform sizes up to a million; `uniform` percent of them have uniform lifetimes.
 fn random(uniform: u64, count: u64, seed: u64) -> Vec<Item> {
     let mut rng = Rng::new(seed);
     let item = |_| {

@@ -70,7 +70,7 @@ impl<'a> Bound<'a> {
             kept: vec![0; trace.things.len()],
             sum: 0,
             last_needed: BinaryHeap::new(),
-            // Longer than for the players, some of which keep completed submissions a little longer.
+            // Twice the lag of the players: some of them keep completed submissions longer.
             flight: Flight::new(trace, 2 * LAG),
             rooms: VecDeque::new(),
             fresh: VecDeque::new(),

@@ -8,11 +8,11 @@ use crate::counting::Count;
 /// Bytes of an allocator's own memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Metadata {
-    /// When the most allocations were live, for each of them and each hole between them.
+    /// Bytes per node (a live allocation or a hole) at the peak of live allocations.
     pub per_node: f64,
-    /// When the younger half of them has been freed and unused metadata trimmed, over what it was before.
+    /// Ratio of the bytes after the younger half of the allocations was freed and unused metadata trimmed to the peak.
     pub after_younger_half: f64,
-    /// When all has been freed and trimmed.
+    /// Bytes after everything was freed and trimmed.
     pub empty: usize,
 }
 

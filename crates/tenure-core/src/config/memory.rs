@@ -76,8 +76,8 @@ pub struct PoolConfig {
     pub min_block: u64,
     /// Bytes of the largest block of a pool of buffers. Default 32 MiB; 64 KiB to 4 GiB.
     ///
-    /// Larger means fewer blocks of memory, of which some drivers allow 4,096; smaller blocks become empty, and
-    /// are given back, sooner.
+    /// Larger blocks need fewer driver allocations; some drivers allow only 4,096. Smaller blocks become empty sooner
+    /// and are then released.
     pub max_buffer_block: u64,
     /// Bytes of the largest block of a pool of textures. Default 64 MiB; 64 KiB to 4 GiB. Textures above
     /// this are committed.

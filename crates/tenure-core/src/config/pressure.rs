@@ -20,8 +20,8 @@ pub struct PressureConfig {
     pub hysteresis: u32,
     /// Frames between two budget queries, if the program has a listener. Default 4; 1 to 1,000.
     ///
-    /// Larger saves driver calls, some of which are slow; smaller notices allocations of other programs sooner.
-    /// The program's own allocations and frees count in each frame.
+    /// A longer interval saves driver calls, which can be slow; a shorter one detects allocations of other programs
+    /// sooner. The program's own allocations and frees count in each frame.
     pub interval: u32,
 }
 

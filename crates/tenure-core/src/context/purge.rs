@@ -119,7 +119,7 @@ impl<D: Device> Context<D> {
         Ok(self.drop_users())
     }
 
-    /// Releases what it can, at each change: frames no longer end once the manager is dropped.
+    /// Reclaims all unused objects if the manager has shut down: no frame ends any more to do so.
     #[inline]
     pub(crate) fn settle(&self) {
         if self.is_shut_down.load(Ordering::Acquire) {

@@ -164,7 +164,7 @@ impl<D: Device> SetLayoutInner<D> {
         self.pool.lock().lasting.is_referred_to()
     }
 
-    /// Destroys the layout and its blocks, none of which may be used.
+    /// Destroys the layout and its blocks. The blocks must be unused.
     pub(crate) fn destroy(self, store: &DescriptorStore<D>, device: &D) {
         let SetPool { mut lasting, idle } = self.pool.into_inner();
         let blocks = lasting.take_all().into_iter().chain(idle.into_iter().map(|block| block.block));

@@ -266,7 +266,7 @@ impl Inner {
         if let (false, Some(device)) = (castable.is_empty(), &self.interfaces.device12) {
             let count = u32::try_from(castable.len()).unwrap_or(u32::MAX);
             let formats = castable.as_ptr();
-            // SAFETY: one description, one count and one pointer to that number of formats, all of which outlive
+            // SAFETY: the call gets one description, one count, and one pointer to that number of formats. All outlive
             // the call.
             return unsafe {
                 device.GetResourceAllocationInfo3(
