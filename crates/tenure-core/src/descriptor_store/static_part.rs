@@ -63,6 +63,11 @@ impl StaticPart {
         self.waiting += range.count;
     }
 
+    /// True if more descriptors of dropped tables wait than are free.
+    pub(crate) fn is_mostly_dropped(&self) -> bool {
+        self.slots.as_ref().is_some_and(|slots| self.waiting > slots.free_count())
+    }
+
     /// The owner of a range.
     pub(crate) fn name(&self, range: &StaticRange) -> Option<&Name> {
         self.owners.find(range.first).map(|(name, _)| name)

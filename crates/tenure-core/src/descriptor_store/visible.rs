@@ -56,17 +56,21 @@ impl<D: Device> VisibleHeap<D> {
         device.fill_descriptors(Permit::own(), &self.heap, first, sources)
     }
 
-    /// A row of descriptors for a table; if there is none, calls `reclaim` and tries again.
+    /// A row of descriptors for a table. Calls `reclaim` first if dropped descriptors outnumber free ones, or if there is no row:
+    /// descriptors wait for the submissions before the first reclaim after their drop, so that a full part is too late.
     pub(crate) fn take_static(
         &self,
         count: u32,
         name: &Name,
         reclaim: impl FnOnce(),
     ) -> Result<StaticRange, Error> {
-        let take = || self.lasting.lock().take(count, name);
-        let found = take().or_else(|| {
+        let at_once = {
+            let mut part = self.lasting.lock();
+            if part.is_mostly_dropped() { None } else { part.take(count, name) }
+        };
+        let found = at_once.or_else(|| {
             reclaim();
-            take()
+            self.lasting.lock().take(count, name)
         });
         found.ok_or_else(|| {
             let part = self.lasting.lock();

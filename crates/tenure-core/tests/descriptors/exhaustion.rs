@@ -107,3 +107,20 @@ fn the_dynamic_part_says_whose_recordings_fill_it() {
     drop((opaque, fog, views));
     end(gpu, &device);
 }
+
+/// Without frames nothing else reclaims dropped tables, and the GPU never finishes the newest submissions.
+#[test]
+fn dropped_tables_do_not_fill_the_static_part_without_frames() {
+    let device = device(HEAPS, Lag::Submissions(2));
+    let gpu = gpu(&device, small());
+    let shown = view(&gpu, "shown", 1);
+    for round in 0..100 {
+        let table =
+            gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds(std::slice::from_ref(&shown))));
+        let recording = gpu.record(Queue::Graphics, "draw").unwrap();
+        drop(table.unwrap_or_else(|error| panic!("round {round}: {error}")));
+        recording.submit().unwrap();
+    }
+    drop(shown);
+    end(gpu, &device);
+}
