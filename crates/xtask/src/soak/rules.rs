@@ -1,5 +1,6 @@
 //! Rules of the code that are broken on purpose, each in a copy of the repository: random programs must find it.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -53,8 +54,14 @@ pub(crate) fn run(wanted: &str) -> Outcome {
         return Err(Trouble::Failed(format!("no rule of {RULES} has the words \"{wanted}\"")));
     }
     let tree = copy()?;
-    if !matches!(build_and_run(&tree, CONTROL_MINUTES, true)?, Fate::Missed) {
-        return Err(Trouble::Failed("random programs fail where no rule is broken".to_owned()));
+    match build_and_run(&tree, CONTROL_MINUTES, true)? {
+        Fate::Missed => {}
+        Fate::Found(_, words) => {
+            return Err(Trouble::Failed(format!("with no rule broken, random programs fail: {words}")));
+        }
+        Fate::DoesNotCompile => {
+            return Err(Trouble::Failed("with no rule broken, the copy does not compile".to_owned()));
+        }
     }
     let mut table = Table::new();
     table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_header([
@@ -107,12 +114,13 @@ fn at(path: &Path, error: impl std::fmt::Display) -> Trouble {
     Trouble::Failed(format!("{}: {error}", path.display()))
 }
 
-/// A copy of what git knows, as it is in the work tree.
+/// A copy of the files in git's index, as they are in the work tree.
 fn copy() -> Result<PathBuf, Trouble> {
     let tree = target().join("rules/tree");
     let root_folder = root();
     let listed = printed("git", &["-C", &root_folder.to_string_lossy(), "ls-files"]);
     let listed = listed.ok_or_else(|| Trouble::NoTool("needs git, and a checkout made by it".to_owned()))?;
+    remove_others(&tree, &tree, &listed.lines().map(Path::new).collect())?;
     for file in listed.lines() {
         let (from, to) = (root_folder.join(file), tree.join(file));
         if !from.is_file() {
@@ -126,6 +134,20 @@ fn copy() -> Result<PathBuf, Trouble> {
         }
     }
     Ok(tree)
+}
+
+/// Removes the files of an earlier copy that git no longer lists: a module in both of its possible files does not compile.
+fn remove_others(tree: &Path, folder: &Path, listed: &HashSet<&Path>) -> Outcome {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for entry in entries {
+        let path = entry.map_err(|error| at(folder, error))?.path();
+        if path.is_dir() {
+            remove_others(tree, &path, listed)?;
+        } else if !path.strip_prefix(tree).is_ok_and(|file| listed.contains(file)) {
+            fs::remove_file(&path).map_err(|error| at(&path, error))?;
+        }
+    }
+    Ok(())
 }
 
 fn break_and_run(tree: &Path, rule: &Rule) -> Result<Fate, Trouble> {
