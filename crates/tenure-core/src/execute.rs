@@ -7,11 +7,11 @@ use crate::services::Services;
 use crate::time::{RecordingId, SyncPoint};
 use crate::transient_heaps::graph::{Batch, Graph, PassId, PassPlan, PassUse, ResourceId, TransientDesc};
 use crate::transient_heaps::{
-    Attempt, EntryRef, Object, Prepared, Requester, Transients, queue_kind, wrong_type,
+    Attempt, Cached, EntryRef, Object, Prepared, Request, Requester, ResourceRequest, Transients, wrong_type,
 };
 use crate::{
     Buffer, BufferViewDesc, Error, GpuTimeScope, Name, Recording, Texture, TextureViewDesc, TransientRule,
-    View,
+    Used, View,
 };
 
 /// Records and submits the passes of a graph; see [`Frame::execute`](crate::Frame::execute).
@@ -64,7 +64,8 @@ impl<'p, D: Device> Run<'p, D> {
             let state = &mut *pool.state.lock();
             state.check_open()?;
             state.stats.executions += u64::from(attempt == Attempt::First);
-            state.claim(&pool.context, &**services, graph, attempt)
+            let (context, name) = (&pool.context, &Name::from("transient heap"));
+            state.claim(&Request { context, room: &**services, attempt, name }, graph)
         })?;
         let slots = (0..graph.resources()).map(|_| None).collect();
         let points = Vec::with_capacity(prepared.compiled.batches().len());
@@ -134,15 +135,12 @@ impl<'p, D: Device> Run<'p, D> {
 
     /// Brings a whole resource into a state.
     fn require(&self, id: ResourceId, recording: &mut Recording<D>, state: State) -> Result<(), Error> {
-        match self.slots.get(id.index()).and_then(Option::as_ref) {
-            Some(Slot { object: Object::Texture(texture), .. }) => {
-                recording.use_resource(&texture.resource, Subresource::All, state)
-            }
-            Some(Slot { object: Object::Buffer(buffer), .. }) => {
-                recording.use_resource(&buffer.resource, Subresource::All, state)
-            }
-            None => Ok(()),
-        }
+        let Some(slot) = self.slots.get(id.index()).and_then(Option::as_ref) else { return Ok(()) };
+        let used: Used<'_, D> = match &slot.object {
+            Object::Texture(texture) => (&texture.resource).into(),
+            Object::Buffer(buffer) => (&buffer.resource).into(),
+        };
+        recording.use_resource(used, Subresource::All, state)
     }
 
     /// Grants the recording exclusive use of the resources of the pass.
@@ -157,10 +155,7 @@ impl<'p, D: Device> Run<'p, D> {
         if pass.acquires.is_empty() {
             return Ok(());
         }
-        let oldest_other = self.pool.context.recordings.oldest_open_but(recording.id());
-        let queue = queue_kind(&self.pool.context, recording.queue());
-        let recordings = &self.pool.context.recordings;
-        let requester = Requester { recording: recording.id().get(), queue, oldest_other, recordings };
+        let requester = Requester::new(&self.pool.context, recording.id(), recording.queue());
         for id in pass.acquires {
             let slot = self.acquire_one(*id, requester)?;
             if let Some(place) = self.slots.get_mut(id.index()) {
@@ -174,24 +169,19 @@ impl<'p, D: Device> Run<'p, D> {
         let compiled = &self.prepared.compiled;
         let description = self.prepared.descriptions.get(id.index()).and_then(Option::as_ref);
         let (Some(description), Some(place)) = (description, compiled.placement(id)) else { return Ok(None) };
-        let name = compiled.desc(id).map(TransientDesc::name).cloned().unwrap_or_default();
-        let context = &self.pool.context;
+        let name = &compiled.desc(id).map(TransientDesc::name).cloned().unwrap_or_default();
+        let (context, room, attempt) = (&self.pool.context, &**self.services, Attempt::Last);
+        let request = Request { context, room, attempt, name };
+        let wanted = ResourceRequest { request, requester, description };
         let state = &mut *self.pool.state.lock();
         state.check_open()?;
         state.note_request(description.needs.size);
         let (object, entry_ref) = match self.heaps.get(place.heap).copied().flatten() {
-            None => state.acquire_dedicated(context, &**self.services, requester, description, &name)?,
+            None => state.acquire_dedicated(&wanted)?,
             Some(heap) => {
-                let at = state.heaps.iter().position(|known| known.id == heap);
                 let gone = || Error::Internal { what: "a transient heap in use does not exist" };
-                state.acquire_in(
-                    context,
-                    at.ok_or_else(gone)?,
-                    requester,
-                    description,
-                    &name,
-                    place.offset,
-                )?
+                let at = state.heap_at(heap).ok_or_else(gone)?;
+                state.acquire_in(&wanted, at, place.offset)?
             }
         };
         Ok(Some(Slot { object, entry_ref }))
@@ -239,10 +229,7 @@ impl<D: Device> Resources<'_, D> {
     /// # Errors
     /// [`Error::Transient`] for a resource that the pass did not declare, or declared as a buffer.
     pub fn texture(&self, id: ResourceId) -> Result<&Texture<D>, Error> {
-        match self.object(id)? {
-            Object::Texture(texture) => Ok(&texture.resource),
-            Object::Buffer(_) => Err(wrong_type(&self.name(id))),
-        }
+        Ok(&self.cached_texture(id)?.resource)
     }
 
     /// A buffer of the graph. O(uses of the pass).
@@ -250,10 +237,7 @@ impl<D: Device> Resources<'_, D> {
     /// # Errors
     /// [`Error::Transient`] for a resource that the pass did not declare, or declared as a texture.
     pub fn buffer(&self, id: ResourceId) -> Result<&Buffer<D>, Error> {
-        match self.object(id)? {
-            Object::Buffer(buffer) => Ok(&buffer.resource),
-            Object::Texture(_) => Err(wrong_type(&self.name(id))),
-        }
+        Ok(&self.cached_buffer(id)?.resource)
     }
 
     /// A view of a texture, which is kept with the API resource: created once, not each frame. O(views of the texture + uses of
@@ -264,10 +248,7 @@ impl<D: Device> Resources<'_, D> {
     /// [`Gpu::create_texture_view`](crate::Gpu::create_texture_view).
     #[inline(never)]
     pub fn texture_view(&self, id: ResourceId, desc: &TextureViewDesc) -> Result<&View<D>, Error> {
-        match self.object(id)? {
-            Object::Texture(texture) => texture.view(&self.services.descriptors, self.services, desc),
-            Object::Buffer(_) => Err(wrong_type(&self.name(id))),
-        }
+        self.cached_texture(id)?.view(&self.services.descriptors, self.services, desc)
     }
 
     /// A view of a buffer; as [`texture_view`](Self::texture_view).
@@ -276,10 +257,15 @@ impl<D: Device> Resources<'_, D> {
     /// As [`buffer`](Self::buffer) and [`Gpu::create_buffer_view`](crate::Gpu::create_buffer_view).
     #[inline(never)]
     pub fn buffer_view(&self, id: ResourceId, desc: &BufferViewDesc) -> Result<&View<D>, Error> {
-        match self.object(id)? {
-            Object::Buffer(buffer) => buffer.view(&self.services.descriptors, self.services, desc),
-            Object::Texture(_) => Err(wrong_type(&self.name(id))),
-        }
+        self.cached_buffer(id)?.view(&self.services.descriptors, self.services, desc)
+    }
+
+    fn cached_texture(&self, id: ResourceId) -> Result<&Cached<D, Texture<D>>, Error> {
+        self.object(id)?.texture().map(|texture| &**texture).ok_or_else(|| wrong_type(&self.name(id)))
+    }
+
+    fn cached_buffer(&self, id: ResourceId) -> Result<&Cached<D, Buffer<D>>, Error> {
+        self.object(id)?.buffer().map(|buffer| &**buffer).ok_or_else(|| wrong_type(&self.name(id)))
     }
 
     fn object(&self, id: ResourceId) -> Result<&Object<D>, Error> {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use slab::Slab;
 
 use super::desc_table::{Description, DescriptionId};
-use super::heap::{Acquired, Requester, object};
+use super::heap::Acquired;
 use super::object::Object;
+use super::request::{Request, Requester, ResourceRequest};
+use crate::Error;
 use crate::context::Context;
 use crate::device::Device;
 use crate::memory::policy::Placement;
-use crate::memory::{AllocationFlags, BlockTraits, MakeRoom, MemoryOwner, MemoryUse, ResourceRequest};
-use crate::{Error, Name};
+use crate::memory::{self, AllocationFlags, BlockTraits, MemoryOwner, MemoryUse};
 
 struct Entry<D: Device> {
     description: Arc<Description>,
@@ -50,13 +51,11 @@ impl<D: Device> Dedicated<D> {
     /// that this frame has not used, unless the program alternates between them.
     pub(crate) fn acquire(
         &mut self,
-        context: &Arc<Context<D>>,
-        room: &dyn MakeRoom,
-        requester: Requester<'_>,
-        description: &Arc<Description>,
-        name: &Name,
+        wanted: &ResourceRequest<'_, D>,
         frame: u64,
     ) -> Result<Acquired<D>, Error> {
+        let ResourceRequest { request: Request { context, room, name, .. }, requester, description } =
+            *wanted;
         let id = description.id;
         let suits = |entry: &Entry<D>| entry.description.id == id && entry.is_free(requester.oldest_other);
         if let Some((key, entry)) = self.entries.iter_mut().find(|(_, entry)| suits(entry)) {
@@ -67,7 +66,7 @@ impl<D: Device> Dedicated<D> {
         self.supersede(context, requester, frame);
         let backing = context.place_resource(
             room,
-            ResourceRequest {
+            memory::ResourceRequest {
                 desc: &description.desc,
                 needs: &description.needs,
                 placement: Placement::Committed,
@@ -80,7 +79,7 @@ impl<D: Device> Dedicated<D> {
                 name,
             },
         )?;
-        let object = object(context, description, name, backing);
+        let object = Object::new(wanted, backing);
         let entry = Entry {
             description: description.clone(),
             object: object.clone(),

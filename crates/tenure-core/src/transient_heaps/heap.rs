@@ -8,8 +8,9 @@ use slab::Slab;
 
 use super::desc_table::{Description, DescriptionId, Tenants};
 use super::hints::HeapInfo;
-use super::object::{Cached, Object};
+use super::object::Object;
 use super::owners::{Owner, Owners, Segment};
+use super::request::{Request, ResourceRequest};
 use super::used_ranges::{UsedRanges, Users};
 use crate::context::Context;
 use crate::device::{Device, MemoryTypeId, ObjectRef, Permit, QueueKind, ResourceDesc, State, StateModel};
@@ -18,38 +19,22 @@ use crate::memory::{
 };
 use crate::permit::OwnPermit as _;
 use crate::time::Recordings;
-use crate::{Buffer, Error, Name, Texture};
+use crate::{Error, Name};
 
 /// The two kinds of transient resources. They share no heaps: a handle kept by a program would otherwise hold back the heap of
 /// a whole graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Road {
     Graph,
     PassByPass,
 }
 
-/// The recording that acquires a resource.
-#[derive(Clone, Copy)]
-pub(crate) struct Requester<'a> {
-    /// Its number.
-    pub(crate) recording: u64,
-    /// The kind of its queue.
-    pub(crate) queue: QueueKind,
-    /// The oldest open recording other than this one.
-    pub(crate) oldest_other: u64,
-    pub(crate) recordings: &'a Recordings,
-}
-
-impl Requester<'_> {
-    /// Whether one of these recordings is open, other than the requesting one.
-    pub(crate) fn is_blocked_by(&self, users: Users) -> bool {
-        match users {
-            Users::UpTo(newest) => newest >= self.oldest_other,
-            Users::One(number) => {
-                number != self.recording && number >= self.oldest_other && self.recordings.is_open(number)
-            }
-        }
-    }
+/// Heaps of one kind can replace each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct HeapKind {
+    pub(crate) road: Road,
+    pub(crate) memory: MemoryTypeId,
+    pub(crate) tenants: Tenants,
 }
 
 /// Whether all of these recordings have ended.
@@ -65,15 +50,10 @@ pub(crate) fn is_over(recordings: &Recordings, users: Users) -> bool {
 /// acquired may be left in a state that a compute queue cannot leave.
 type Key = (DescriptionId, u64, QueueKind);
 
-fn key_of<D: Device>(
-    context: &Context<D>,
-    requester: Requester<'_>,
-    description: &Description,
-    offset: u64,
-) -> Key {
-    let keeps_state = context.device().properties().state_model == StateModel::Promotion
-        && matches!(description.desc, ResourceDesc::Texture(_));
-    (description.id, offset, if keeps_state { requester.queue } else { QueueKind::Graphics })
+fn key_of<D: Device>(wanted: &ResourceRequest<'_, D>, offset: u64) -> Key {
+    let keeps_state = wanted.request.context.device().properties().state_model == StateModel::Promotion
+        && matches!(wanted.description.desc, ResourceDesc::Texture(_));
+    (wanted.description.id, offset, if keeps_state { wanted.requester.queue } else { QueueKind::Graphics })
 }
 
 /// An API resource that the heap keeps for the next request of that description and offset.
@@ -115,8 +95,7 @@ pub(crate) struct Acquired<D: Device> {
 pub(crate) struct Heap<D: Device> {
     pub(crate) id: u64,
     share: Arc<SharedHeap<D>>,
-    pub(crate) memory: MemoryTypeId,
-    pub(crate) tenants: Tenants,
+    pub(crate) kind: HeapKind,
     /// Alignment of the heap in bytes.
     pub(crate) alignment: u64,
     pub(crate) used: UsedRanges,
@@ -134,7 +113,6 @@ pub(crate) struct Heap<D: Device> {
     tops: [u64; 2],
     /// The frame in which the second of them began.
     period_began: u64,
-    pub(crate) road: Road,
     /// A running graph uses it: other requests must not acquire from it.
     pub(crate) is_claimed: bool,
 }
@@ -144,14 +122,13 @@ impl<D: Device> Heap<D> {
         id: u64,
         heap: D::Heap,
         desc: &crate::device::HeapDesc,
-        (road, tenants): (Road, Tenants),
+        kind: HeapKind,
         frame: u64,
     ) -> Self {
         Self {
             id,
             share: Arc::new(SharedHeap { heap, own: MemorySize { memory: desc.memory, size: desc.size } }),
-            memory: desc.memory,
-            tenants,
+            kind,
             alignment: desc.alignment,
             used: UsedRanges::default(),
             owners: Owners::default(),
@@ -162,13 +139,12 @@ impl<D: Device> Heap<D> {
             last_top: 0,
             tops: [u64::MAX, 0],
             period_began: frame,
-            road,
             is_claimed: false,
         }
     }
 
     pub(crate) fn heap_info(&self) -> HeapInfo {
-        HeapInfo { class: (self.memory, self.tenants), heap: self.id, size: self.size() }
+        HeapInfo { kind: self.kind, heap: self.id, size: self.size() }
     }
 
     /// Bytes.
@@ -217,8 +193,8 @@ impl<D: Device> Heap<D> {
 
     /// Whether resources of this description can be placed in the heap.
     pub(crate) fn suits(&self, description: &Description) -> bool {
-        crate::memory::allows(description.needs.memory_types, self.memory)
-            && self.tenants == description.tenants
+        crate::memory::allows(description.needs.memory_types, self.kind.memory)
+            && self.kind.tenants == description.tenants
             && self.alignment >= description.heap_alignment
     }
 
@@ -231,19 +207,17 @@ impl<D: Device> Heap<D> {
     /// Acquires a resource at `offset`, where its bytes are free; it is created if the cache has none.
     pub(crate) fn acquire(
         &mut self,
-        context: &Arc<Context<D>>,
-        requester: Requester<'_>,
-        description: &Arc<Description>,
-        name: &Name,
+        wanted: &ResourceRequest<'_, D>,
         offset: u64,
     ) -> Result<Acquired<D>, Error> {
-        let found = self.find(context, requester, description, offset);
+        let ResourceRequest { request: Request { context, name, .. }, .. } = *wanted;
+        let found = self.find(wanted, offset);
         let is_new = found.is_none();
         let key = match found {
             Some(key) => key,
-            None => self.make(context, requester, description, name, offset)?,
+            None => self.make(wanted, offset)?,
         };
-        let range = offset..offset.saturating_add(description.needs.size);
+        let range = offset..offset.saturating_add(wanted.description.needs.size);
         self.top = self.top.max(range.end);
         let Some(entry) = self.entries.get_mut(key) else { return Err(lost_entry()) };
         let previous_owners = self.owners.take(range.clone(), key, &mut entry.before);
@@ -263,7 +237,7 @@ impl<D: Device> Heap<D> {
             );
         }
         if let Some(aliased_range) = entry.object.aliased_range() {
-            aliased_range.acquire(requester.recording, handoff);
+            aliased_range.acquire(wanted.requester.recording, handoff);
         }
         let object = entry.object.clone();
         self.used.take(range);
@@ -271,18 +245,13 @@ impl<D: Device> Heap<D> {
     }
 
     /// A cached resource that the requester's queue may begin to use.
-    fn find(
-        &mut self,
-        context: &Context<D>,
-        requester: Requester<'_>,
-        description: &Description,
-        offset: u64,
-    ) -> Option<usize> {
-        let place = key_of(context, requester, description, offset);
+    fn find(&mut self, wanted: &ResourceRequest<'_, D>, offset: u64) -> Option<usize> {
+        let place = key_of(wanted, offset);
         let key = *self.by_key.get(&place)?;
         let entry = self.entries.get_mut(key)?;
-        let model = context.device().properties().state_model;
-        if !entry.is_in_use && entry.object.api_resource().states.may_activate_on(requester.queue, model) {
+        let (queue, model) =
+            (wanted.requester.queue, wanted.request.context.device().properties().state_model);
+        if !entry.is_in_use && entry.object.api_resource().states.may_activate_on(queue, model) {
             return Some(key);
         }
         entry.is_stale = true;
@@ -290,28 +259,17 @@ impl<D: Device> Heap<D> {
         None
     }
 
-    fn make(
-        &mut self,
-        context: &Arc<Context<D>>,
-        requester: Requester<'_>,
-        description: &Arc<Description>,
-        name: &Name,
-        offset: u64,
-    ) -> Result<usize, Error> {
+    fn make(&mut self, wanted: &ResourceRequest<'_, D>, offset: u64) -> Result<usize, Error> {
+        let ResourceRequest { request: Request { context, name, .. }, description, .. } = *wanted;
         context.clock.check().map_err(|source| Error::device(name, source))?;
         let objects = &context.pools.objects;
         let place = HeapPlace { heap: &self.share.heap, offset, wish: MapWish::No, block: None };
         let api_resource = objects
             .create_placed(context.device(), &description.desc, &place, name)
             .map_err(|source| context.refused(name, source))?;
-        let aliased_range = Arc::new(AliasedRange::new(self.share.clone()));
-        let object = object(
-            context,
-            description,
-            name,
-            Backing { api_resource, location: Location::Transient(aliased_range) },
-        );
-        let place = key_of(context, requester, description, offset);
+        let location = Location::Transient(Arc::new(AliasedRange::new(self.share.clone())));
+        let object = Object::new(wanted, Backing { api_resource, location });
+        let place = key_of(wanted, offset);
         let key = self.entries.insert(Entry {
             description: description.clone(),
             name: name.clone(),
@@ -424,22 +382,4 @@ fn range_of<D: Device>(entry: &Entry<D>) -> Range<u64> {
 
 fn lost_entry() -> Error {
     Error::Internal { what: "a transient heap has lost an entry" }
-}
-
-/// A handle for a resource that was just created.
-pub(crate) fn object<D: Device>(
-    context: &Arc<Context<D>>,
-    description: &Description,
-    name: &Name,
-    backing: Backing<D>,
-) -> Object<D> {
-    match &description.desc {
-        ResourceDesc::Texture(info) => {
-            let texture = Texture::from_backing(context, name, info.clone(), backing, description.needs.size);
-            Object::Texture(Arc::new(Cached::new(texture)))
-        }
-        ResourceDesc::Buffer(info) => {
-            Object::Buffer(Arc::new(Cached::new(Buffer::from_backing(context, name, info, backing))))
-        }
-    }
 }

@@ -9,10 +9,11 @@
 
 use tenure_plan::{Item, Options, plan};
 
-use super::desc_table::{Description, DescriptionId, Tenants};
-use super::heap::Requester;
+use super::desc_table::DescriptionId;
+use super::heap::HeapKind;
+use super::request::ResourceRequest;
 use super::used_ranges::Users;
-use crate::device::MemoryTypeId;
+use crate::device::Device;
 
 /// Heaps are replaced by smaller ones after this multiple of the latency.
 const SHRINK_AFTER: u64 = 4;
@@ -25,7 +26,7 @@ struct Acquisition {
     alignment: u64,
     /// Alignment of the heap in bytes.
     heap_alignment: u64,
-    class: HeapClass,
+    kind: HeapKind,
     offset: HeapOffset,
     /// The number of the recording.
     recording: u64,
@@ -41,8 +42,6 @@ impl Acquisition {
     }
 }
 
-type HeapClass = (MemoryTypeId, Tenants);
-
 /// An offset in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeapOffset {
@@ -54,7 +53,7 @@ pub(crate) struct HeapOffset {
 /// A heap in which hints may be given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeapInfo {
-    pub(crate) class: HeapClass,
+    pub(crate) kind: HeapKind,
     pub(crate) heap: u64,
     pub(crate) size: u64,
 }
@@ -73,7 +72,7 @@ pub(crate) struct HeapLimit {
 /// A heap that is planned in place of several.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewHeap {
-    pub(crate) class: HeapClass,
+    pub(crate) kind: HeapKind,
     pub(crate) size: u64,
     pub(crate) alignment: u64,
 }
@@ -137,20 +136,19 @@ impl Hints {
 
     /// Records an acquisition. Frames with more acquisitions than any renderer makes are not planned, nor are programs without
     /// frames.
-    pub(crate) fn acquired(
+    pub(crate) fn acquired<D: Device>(
         &mut self,
-        description: &Description,
+        wanted: &ResourceRequest<'_, D>,
         alignment: u64,
-        class: HeapClass,
+        kind: HeapKind,
         offset: HeapOffset,
-        requester: Requester<'_>,
     ) -> Option<AcquisitionId> {
+        let ResourceRequest { requester, description, .. } = *wanted;
         const MAX_PLANNED: usize = 1024;
         if self.current.len() >= MAX_PLANNED {
             self.has_overflowed = true;
             return None;
         }
-        let needs = &description.needs;
         let first = self.tick();
         if requester.oldest_other <= requester.recordings.newest() {
             let is_held_back = |other: &&mut Acquisition| {
@@ -158,13 +156,12 @@ impl Hints {
             };
             self.current.iter_mut().filter(is_held_back).for_each(|other| other.last = Some(first + 1));
         }
-        let Description { id: description, heap_alignment, .. } = *description;
         self.current.push(Acquisition {
-            description,
-            size: needs.size,
+            description: description.id,
+            size: description.needs.size,
             alignment,
-            heap_alignment,
-            class,
+            heap_alignment: description.heap_alignment,
+            kind,
             offset,
             recording: requester.recording,
             first,
@@ -245,17 +242,17 @@ impl Hints {
         self.current.iter().map(|acquisition| acquisition.offset.into()).collect()
     }
 
-    /// The classes of the current frame's acquisitions.
-    fn classes(&self) -> Vec<HeapClass> {
-        let mut classes: Vec<HeapClass> = self.current.iter().map(|acquisition| acquisition.class).collect();
-        classes.sort_unstable();
-        classes.dedup();
-        classes
+    /// The kinds of heaps that the current frame acquires in.
+    fn kinds(&self) -> Vec<HeapKind> {
+        let mut kinds: Vec<HeapKind> = self.current.iter().map(|acquisition| acquisition.kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
     }
 
-    /// The acquisitions of a class, by index.
-    fn of_class(&self, class: HeapClass) -> Vec<usize> {
-        let all = (0..).zip(&self.current).filter(|(_, acquisition)| acquisition.class == class);
+    /// The acquisitions in heaps of a kind, by index.
+    fn of_kind(&self, kind: HeapKind) -> Vec<usize> {
+        let all = (0..).zip(&self.current).filter(|(_, acquisition)| acquisition.kind == kind);
         all.map(|(index, _)| index).collect()
     }
 
@@ -263,10 +260,10 @@ impl Hints {
     fn planned(&self, heaps: &[HeapInfo]) -> Option<Vec<Hint>> {
         let mut hints = self.hints_as_placed();
         let (before, before_heaps) = (self.footprint(&hints), reserved(heaps, &hints));
-        for class in self.classes() {
-            let mut heaps: Vec<HeapInfo> = heaps.iter().copied().filter(|heap| heap.class == class).collect();
+        for kind in self.kinds() {
+            let mut heaps: Vec<HeapInfo> = heaps.iter().copied().filter(|heap| heap.kind == kind).collect();
             heaps.sort_by_key(|heap| (std::cmp::Reverse(heap.size), heap.heap));
-            let mut rest = self.of_class(class);
+            let mut rest = self.of_kind(kind);
             for heap in heaps {
                 rest = self.plan_heap(rest, HintedHeap::Known(heap.heap), heap.size, &mut hints)?;
             }
@@ -280,8 +277,8 @@ impl Hints {
         gains.then_some(hints)
     }
 
-    /// A plan into new heaps for the classes whose new heaps are smaller than the heaps of the current frame; `None` without
-    /// such classes. Unless `shrinks`, only for classes with first-fit heaps.
+    /// A plan into new heaps for the kinds whose new heaps are smaller than the heaps of the current frame; `None` without
+    /// such kinds. Unless `shrinks`, only for kinds with first-fit heaps.
     fn merged(
         &self,
         heaps: &[HeapInfo],
@@ -289,8 +286,8 @@ impl Hints {
         shrinks: bool,
     ) -> Option<(Vec<Hint>, Vec<NewHeap>)> {
         let (mut hints, mut new_heaps) = (self.hinted.clone(), Vec::new());
-        for class in self.classes() {
-            let all = self.of_class(class);
+        for kind in self.kinds() {
+            let all = self.of_kind(kind);
             let acquisitions = || all.iter().filter_map(|index| self.current.get(*index));
             let heap_alignments = acquisitions().map(|acquisition| acquisition.heap_alignment);
             let alignment = heap_alignments.fold(limit.alignment, u64::max);
@@ -303,7 +300,7 @@ impl Hints {
                 let placed = self.current.iter().zip(&planned).filter(|(_, hint)| hint.heap == heap);
                 let end = placed.map(|(acquisition, hint)| hint.offset + acquisition.size).max()?;
                 let size = end.checked_next_multiple_of(alignment)?;
-                made.push(NewHeap { class, size, alignment });
+                made.push(NewHeap { kind, size, alignment });
             }
             let placed: Vec<Hint> = acquisitions().map(|acquisition| acquisition.offset.into()).collect();
             let used = || used_heaps(heaps, &placed);

@@ -12,16 +12,15 @@ mod owners;
 mod pass_by_pass;
 mod pool;
 mod prepare;
+mod request;
 mod shortage;
 mod used_ranges;
 
-pub(crate) use heap::Requester;
 pub use object::TransientResource;
 pub(crate) use object::{Cached, Object};
-pub(crate) use pool::{
-    Attempt, CachedEntry, EntryRef, IdleHeaps, Inner as Transients, queue_kind, wrong_type,
-};
+pub(crate) use pool::{CachedEntry, EntryRef, IdleHeaps, Inner as Transients};
 pub(crate) use prepare::Prepared;
+pub(crate) use request::{Attempt, Request, Requester, ResourceRequest, wrong_type};
 
 use graph::Origin;
 

@@ -3,10 +3,11 @@
 use std::iter;
 use std::sync::{Arc, OnceLock};
 
+use super::request::{Request, ResourceRequest};
 use crate::api_resource::ApiResource;
 use crate::descriptor::DescriptorService;
-use crate::device::Device;
-use crate::memory::{AliasedRange, Location, MakeRoom};
+use crate::device::{Device, ResourceDesc};
+use crate::memory::{AliasedRange, Backing, Location, MakeRoom};
 use crate::resource::HandleInner;
 use crate::{Buffer, BufferViewDesc, Error, Texture, TextureViewDesc, View};
 
@@ -120,6 +121,29 @@ impl<D: Device> Clone for Object<D> {
 }
 
 impl<D: Device> Object<D> {
+    /// A handle for a resource that was just created.
+    pub(crate) fn new(wanted: &ResourceRequest<'_, D>, backing: Backing<D>) -> Self {
+        let ResourceRequest { request: Request { context, name, .. }, description, .. } = *wanted;
+        match &description.desc {
+            ResourceDesc::Texture(info) => {
+                let size = description.needs.size;
+                let texture = Texture::from_backing(context, name, info.clone(), backing, size);
+                Self::Texture(Arc::new(Cached::new(texture)))
+            }
+            ResourceDesc::Buffer(info) => {
+                Self::Buffer(Arc::new(Cached::new(Buffer::from_backing(context, name, info, backing))))
+            }
+        }
+    }
+
+    pub(crate) fn texture(&self) -> Option<&Arc<Cached<D, Texture<D>>>> {
+        if let Self::Texture(texture) = self { Some(texture) } else { None }
+    }
+
+    pub(crate) fn buffer(&self) -> Option<&Arc<Cached<D, Buffer<D>>>> {
+        if let Self::Buffer(buffer) = self { Some(buffer) } else { None }
+    }
+
     fn handle(&self) -> &HandleInner<D> {
         match self {
             Self::Texture(texture) => &texture.resource.inner,

@@ -7,20 +7,19 @@ use tenure_heap::MemoryCounter;
 
 use super::TransientStats;
 use super::dedicated::Dedicated;
-use super::desc_table::{Description, ResourceDescTable, Tenants};
+use super::desc_table::{Description, ResourceDescTable};
 use super::graph::{PlanCache, PlanOptions};
-use super::heap::{Acquired, Heap, Requester, Road, is_over};
+use super::heap::{Acquired, Heap, HeapKind};
 use super::hints::{AcquisitionId, Hints};
 use super::object::{Cached, Object};
 use super::prepare::{Prepared, is_too_large};
+use super::request::{Attempt, ResourceRequest, wrong_type};
 use super::shortage::HeapClass;
+use crate::Error;
 use crate::context::Context;
-use crate::device::{
-    Allowed, BufferInfo, Device, DeviceError, HeapDesc, Properties, QueueId, ResourceDesc, Usage,
-};
-use crate::memory::{MakeRoom, MemoryUse};
+use crate::device::{Device, HeapDesc};
+use crate::memory::MakeRoom;
 use crate::time::SyncPoint;
-use crate::{BufferDesc, Error, Name, TransientRule};
 
 /// The cache entry of an acquired resource.
 #[derive(Clone, Copy, Debug)]
@@ -126,7 +125,7 @@ impl<D: Device> Inner<D> {
                 if let Some(acquisition) = acquisition {
                     state.hints.dropped(acquisition);
                 }
-                if let Some(heap) = state.heaps.iter_mut().find(|known| known.id == heap) {
+                if let Some(heap) = state.heap_at(heap).and_then(|at| state.heaps.get_mut(at)) {
                     heap.release(key, recordings, frame);
                 }
             }
@@ -168,7 +167,7 @@ impl<D: Device> Inner<D> {
         let retired = {
             let state = &mut *self.state.lock();
             state.classes.iter_mut().for_each(HeapClass::retry_soon);
-            state.trim(&self.context, u64::MAX)
+            state.take_idle(&self.context, |_| true)
         };
         retired.into_iter().for_each(|heap| heap.retire(&self.context));
     }
@@ -178,7 +177,7 @@ impl<D: Device> Inner<D> {
         let Some(mut state) = self.state.try_lock() else { return false };
         let retired = match which {
             IdleHeaps::NotUsedLately => state.trim_unused(&self.context),
-            IdleHeaps::All => state.trim(&self.context, u64::MAX),
+            IdleHeaps::All => state.take_idle(&self.context, |_| true),
         };
         drop(state);
         let has_trimmed = !retired.is_empty();
@@ -222,40 +221,37 @@ impl<D: Device> State<D> {
         self.requested = self.requested.saturating_add(bytes);
     }
 
-    /// Acquires a resource at a free offset.
+    /// The index of the heap with this number.
+    pub(crate) fn heap_at(&self, id: u64) -> Option<usize> {
+        self.heaps.iter().position(|heap| heap.id == id)
+    }
+
+    /// Acquires a resource at a free offset of a heap, by the heap's index.
     pub(crate) fn acquire_in(
         &mut self,
-        context: &Arc<Context<D>>,
+        wanted: &ResourceRequest<'_, D>,
         at: usize,
-        requester: Requester<'_>,
-        description: &Arc<Description>,
-        name: &Name,
         offset: u64,
     ) -> Result<(Object<D>, EntryRef), Error> {
-        let Some(heap) = self.heaps.get_mut(at) else { return Err(wrong_type(name)) };
-        if !heap.suits(description) {
+        let Some(heap) = self.heaps.get_mut(at) else { return Err(wrong_type(wanted.request.name)) };
+        if !heap.suits(wanted.description) {
             return Err(Error::Internal {
                 what: "a transient heap does not suit a resource planned into it",
             });
         }
-        let Acquired { key, object, is_new } = heap.acquire(context, requester, description, name, offset)?;
+        let Acquired { key, object, is_new } = heap.acquire(wanted, offset)?;
         heap.last_used = self.frame;
         let heap = heap.id;
-        self.note_created(is_new, description);
+        self.note_created(is_new, wanted.description);
         Ok((object, EntryRef::Heap { heap, key, acquisition: None }))
     }
 
     pub(crate) fn acquire_dedicated(
         &mut self,
-        context: &Arc<Context<D>>,
-        room: &dyn MakeRoom,
-        requester: Requester<'_>,
-        description: &Arc<Description>,
-        name: &Name,
+        wanted: &ResourceRequest<'_, D>,
     ) -> Result<(Object<D>, EntryRef), Error> {
-        let Acquired { key, object, is_new } =
-            self.dedicated.acquire(context, room, requester, description, name, self.frame)?;
-        self.note_created(is_new, description);
+        let Acquired { key, object, is_new } = self.dedicated.acquire(wanted, self.frame)?;
+        self.note_created(is_new, wanted.description);
         Ok((object, EntryRef::Dedicated { key }))
     }
 
@@ -268,7 +264,7 @@ impl<D: Device> State<D> {
     }
 
     /// Takes a new heap, and returns its index.
-    pub(crate) fn push_heap(&mut self, heap: D::Heap, desc: &HeapDesc, kind: (Road, Tenants)) -> usize {
+    pub(crate) fn push_heap(&mut self, heap: D::Heap, desc: &HeapDesc, kind: HeapKind) -> usize {
         self.last_heap += 1;
         self.heaps.push(Heap::new(self.last_heap, heap, desc, kind, self.frame));
         self.stats.heaps_created += 1;
@@ -278,41 +274,36 @@ impl<D: Device> State<D> {
     /// Destroys resources that were unused for `latency` frames. Returns the heaps unused for that long, and heaps of graphs
     /// much larger than the graphs needed.
     fn evict(&mut self, context: &Context<D>, latency: u64, capacity: usize) -> Vec<Heap<D>> {
-        let (recordings, frame) = (&context.recordings, self.frame);
-        let is_unused = |heap: &mut Heap<D>| {
-            let is_old = frame.saturating_sub(heap.last_used) >= latency;
-            (is_old || is_too_large(context, heap)) && heap.is_idle(recordings)
-        };
-        let retired: Vec<_> = self.heaps.extract_if(.., is_unused).collect();
-        let mut evicted: u64 = retired.iter().map(|heap| heap.cached() as u64).sum();
-        for heap in &mut self.heaps {
-            heap.used.forget(|users| is_over(recordings, users));
-            evicted += heap.evict(frame, latency, capacity);
-        }
+        let frame = self.frame;
+        let retired = self.take_idle(context, |heap| {
+            frame.saturating_sub(heap.last_used) >= latency || is_too_large(context, heap)
+        });
+        let evicted: u64 = self.heaps.iter_mut().map(|heap| heap.evict(frame, latency, capacity)).sum();
         self.stats.evicted += evicted + self.dedicated.evict(frame, latency);
         retired
     }
 
     /// Removes and returns the heaps that were used neither in this frame nor in the one before.
     pub(crate) fn trim_unused(&mut self, context: &Context<D>) -> Vec<Heap<D>> {
-        match self.frame.checked_sub(2) {
-            Some(since) => self.trim(context, since),
-            None => Vec::new(),
-        }
+        let frame = self.frame;
+        self.take_idle(context, |heap| heap.last_used.saturating_add(2) <= frame)
     }
 
-    /// Removes and returns every unused heap that was last used in the given frame or before.
-    fn trim(&mut self, context: &Context<D>, since: u64) -> Vec<Heap<D>> {
-        let is_unused = |heap: &mut Heap<D>| heap.last_used <= since && heap.is_idle(&context.recordings);
-        let retired: Vec<_> = self.heaps.extract_if(.., is_unused).collect();
-        self.stats.evicted += retired.iter().map(|heap| heap.cached() as u64).sum::<u64>();
-        retired
+    /// Removes and returns the idle heaps for which `goes` is true.
+    pub(crate) fn take_idle(
+        &mut self,
+        context: &Context<D>,
+        mut goes: impl FnMut(&Heap<D>) -> bool,
+    ) -> Vec<Heap<D>> {
+        let goes = |heap: &mut Heap<D>| heap.is_idle(&context.recordings) && goes(heap);
+        let taken: Vec<_> = self.heaps.extract_if(.., goes).collect();
+        self.stats.evicted += taken.iter().map(|heap| heap.cached() as u64).sum::<u64>();
+        taken
     }
 
     /// Destroys replaced heaps; heaps that the GPU has finished with are freed at once.
     pub(crate) fn replace(&mut self, context: &Context<D>, heaps: Vec<Heap<D>>) {
         if !heaps.is_empty() {
-            self.stats.evicted += heaps.iter().map(|heap| heap.cached() as u64).sum::<u64>();
             heaps.into_iter().for_each(|heap| heap.retire(context));
             context.reclaim();
             self.replaced = context.clock.submitted();
@@ -338,76 +329,4 @@ pub(crate) enum IdleHeaps {
     NotUsedLately,
     /// All of them, where a request would fail otherwise.
     All,
-}
-
-/// The tries of a request for transient memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attempt {
-    /// No wait for the GPU, no use of other memory, and no report of a failure to the program.
-    First,
-    /// After everything possible was freed.
-    Last,
-}
-
-/// A request for a new heap. Sizes in bytes.
-pub(crate) struct HeapRequest {
-    pub(crate) tenants: Tenants,
-    pub(crate) memory_types: u32,
-    pub(crate) alignment: u64,
-    /// The smallest sufficient size.
-    pub(crate) least: u64,
-    pub(crate) best: u64,
-    /// True if no memory may be freed for it, and a refusal is not reported to the program.
-    pub(crate) is_trial: bool,
-    pub(crate) road: Road,
-}
-
-impl HeapRequest {
-    /// The sizes to try, in falling order: multiples of the heap's alignment.
-    pub(crate) fn sizes(&self, properties: &Properties) -> impl Iterator<Item = u64> + use<> {
-        let granule = properties.heap_alignment.max(self.alignment).max(1);
-        let limit = properties.max_heap_size - properties.max_heap_size % granule;
-        // A size beyond the device's limit is passed on, so that the device reports the error.
-        let least = self.least.checked_next_multiple_of(granule).unwrap_or(self.least);
-        let best = self.best.checked_next_multiple_of(granule).unwrap_or(self.best).min(limit).max(least);
-        let mut last = None;
-        (0..4).map(move |halvings| (best >> halvings).next_multiple_of(granule).max(least)).filter(
-            move |size| {
-                let is_new = last != Some(*size);
-                last = Some(*size);
-                is_new
-            },
-        )
-    }
-}
-
-pub(crate) fn queue_kind<D: Device>(context: &Context<D>, queue: QueueId) -> crate::device::QueueKind {
-    let queues = &context.device().properties().queues;
-    queues.get(queue.index()).map_or(crate::device::QueueKind::Graphics, |queue| queue.kind)
-}
-
-/// Aliased memory must not be shared with other devices or processes.
-pub(crate) fn check_usage(name: &Name, usage: Usage) -> Result<(), Error> {
-    match usage.contains(Usage::SHARED) {
-        true => Err(Error::Transient { name: name.clone(), rule: TransientRule::Shared }),
-        false => Ok(()),
-    }
-}
-
-/// The resource to create for a transient buffer.
-pub(crate) fn buffer_resource(desc: &BufferDesc) -> Result<ResourceDesc, Error> {
-    if desc.memory != MemoryUse::GpuOnly {
-        let rule = TransientRule::GpuOnly { memory: desc.memory };
-        return Err(Error::Transient { name: desc.name.clone(), rule });
-    }
-    check_usage(&desc.name, desc.usage)?;
-    if !desc.alignment.is_power_of_two() {
-        let source = DeviceError::invalid_desc("alignment", desc.alignment, Allowed::POWER_OF_TWO);
-        return Err(Error::device(&desc.name, source));
-    }
-    Ok(ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage }))
-}
-
-pub(crate) fn wrong_type(name: &Name) -> Error {
-    Error::Transient { name: name.clone(), rule: TransientRule::WrongType }
 }

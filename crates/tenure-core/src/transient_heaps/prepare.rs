@@ -1,16 +1,18 @@
 //! Preparation of a graph for execution: its plan, and the heaps of the plan.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::desc_table::{Description, ResourceDescTable};
 use super::graph::{Compiled, Found, Graph, HeapPlan, Memory, Need, TransientDesc};
-use super::heap::{Heap, Road};
-use super::pool::{Attempt, HeapRequest, Inner, State, buffer_resource, check_usage};
+use super::heap::{Heap, HeapKind, Road};
+use super::pool::{Inner, State};
+use super::request::{Attempt, HeapRequest, Request, buffer_resource, check_usage};
 use super::shortage::HeapClass;
+use crate::Error;
 use crate::context::Context;
 use crate::device::{Device, ResourceDesc};
-use crate::memory::{MakeRoom, MemoryUse, allows};
-use crate::{Error, Name};
+use crate::memory::{MemoryUse, allows};
 
 /// A compiled graph, with the descriptions and memory requirements of its resources.
 pub(crate) struct Prepared {
@@ -33,10 +35,9 @@ impl<D: Device> Needs<'_, D> {
         let (Some(memory), false) = (memory, description.needs.requires_dedicated) else {
             return Need::ALONE;
         };
-        let tenants = description.tenants;
-        let known = self.classes.iter().position(|class| (class.memory, class.tenants) == (memory, tenants));
-        let index = known.unwrap_or_else(|| {
-            self.classes.push(HeapClass::new(memory, tenants, self.context.device().properties()));
+        let kind = HeapKind { road: Road::Graph, memory, tenants: description.tenants };
+        let index = self.classes.iter().position(|class| class.kind == kind).unwrap_or_else(|| {
+            self.classes.push(HeapClass::new(kind, self.context.device().properties()));
             self.classes.len() - 1
         });
         u32::try_from(index).unwrap_or(Need::ALONE)
@@ -111,23 +112,20 @@ impl<D: Device> State<D> {
     /// memory is too short for the heaps, the graph is planned again for more and smaller ones.
     pub(crate) fn claim(
         &mut self,
-        context: &Arc<Context<D>>,
-        room: &dyn MakeRoom,
+        request: &Request<'_, D>,
         graph: &Graph,
-        attempt: Attempt,
     ) -> Result<(Arc<Prepared>, Vec<Option<u64>>), Error> {
         /// A half, a quarter, an eighth.
         const HALVINGS: u32 = 3;
         let mut halvings = 0;
         self.begin_trials();
         loop {
-            let prepared = self.prepare(context, graph)?;
-            match self.claim_heaps(context, room, &prepared.compiled, attempt) {
+            let prepared = self.prepare(request.context, graph)?;
+            let may_shrink = request.attempt == Attempt::Last && halvings < HALVINGS;
+            match self.claim_heaps(request, &prepared.compiled) {
                 Ok(heaps) => return Ok((prepared, heaps)),
                 Err((plan, Error::OutOfMemory(_))) if self.end_trial(&plan) => {}
-                Err((plan, Error::OutOfMemory(_)))
-                    if attempt == Attempt::Last && halvings < HALVINGS && self.shrink(&plan, &prepared) =>
-                {
+                Err((plan, Error::OutOfMemory(_))) if may_shrink && self.shrink(&plan, &prepared) => {
                     halvings += 1;
                 }
                 Err((_, error)) => return Err(error),
@@ -181,29 +179,17 @@ impl<D: Device> State<D> {
     /// The numbers of the heaps, in the order of the plan; `None` for a resource with dedicated memory.
     fn claim_heaps(
         &mut self,
-        context: &Arc<Context<D>>,
-        room: &dyn MakeRoom,
+        request: &Request<'_, D>,
         compiled: &Compiled,
-        attempt: Attempt,
     ) -> Result<Vec<Option<u64>>, (Box<HeapPlan>, Error)> {
         let mut claimed = Vec::with_capacity(compiled.heaps().len());
         for plan in compiled.heaps() {
-            let of_class = compiled.heaps().iter().filter(|other| other.class == plan.class);
-            let smallest = of_class.map(|other| other.size).min().unwrap_or(plan.size);
-            let found = match self.classes.get(plan.class as usize) {
-                Some(class) if plan.class != Need::ALONE => {
-                    let class = *class;
-                    self.claim_heap(context, room, class, plan, smallest, attempt).map(Some)
-                }
-                _ => Ok(None),
+            let found = match plan.class {
+                Need::ALONE => Ok(None),
+                _ => self.claim_heap(request, compiled, plan).map(Some),
             };
             match found {
-                Ok(heap) => {
-                    if let Some(class) = self.classes.get_mut(plan.class as usize) {
-                        class.note_granted(plan.size);
-                    }
-                    claimed.push(heap);
-                }
+                Ok(heap) => claimed.push(heap),
                 Err(error) => {
                     self.release_heaps(&claimed);
                     return Err((Box::new(*plan), error));
@@ -215,26 +201,26 @@ impl<D: Device> State<D> {
 
     /// The smallest idle heap that is large enough; else a new one; else any that is large enough. If graphs run at the same
     /// time, a small graph leaves heaps that are much too large for it to the others.
-    ///
-    /// The plan cannot use heaps smaller than `smallest`.
     fn claim_heap(
         &mut self,
-        context: &Arc<Context<D>>,
-        room: &dyn MakeRoom,
-        class: HeapClass,
+        request: &Request<'_, D>,
+        compiled: &Compiled,
         plan: &HeapPlan,
-        smallest: u64,
-        attempt: Attempt,
     ) -> Result<u64, Error> {
+        let context = request.context;
+        let class = *self.class(plan)?;
         let alignment = plan.alignment.max(context.device().properties().heap_alignment);
         let most = if class.is_shared(self.frame) { roomy(plan.size, alignment) } else { u64::MAX };
-        let at = match self.idle_heap(context, class, plan.size, most, alignment) {
+        let at = match self.idle_heap(context, class.kind, plan.size..=most, alignment) {
             Some(at) => at,
-            None => match self.add_planned_heap(context, room, plan, alignment, smallest, attempt) {
+            None => match self.add_planned_heap(request, compiled, plan, alignment) {
                 Ok(at) => at,
-                Err(error) => self.idle_heap(context, class, plan.size, u64::MAX, alignment).ok_or(error)?,
+                Err(error) => {
+                    self.idle_heap(context, class.kind, plan.size..=u64::MAX, alignment).ok_or(error)?
+                }
             },
         };
+        self.class(plan)?.note_granted(plan.size);
         let Some(heap) = self.heaps.get_mut(at) else {
             return Err(Error::Internal { what: "a transient heap that was found does not exist" });
         };
@@ -243,66 +229,56 @@ impl<D: Device> State<D> {
         Ok(heap.id)
     }
 
-    /// A new heap for a plan, in place of the idle ones that are too small for it. Those are destroyed first, so that memory
-    /// does not hold both where the GPU has finished with them.
+    fn class(&mut self, plan: &HeapPlan) -> Result<&mut HeapClass, Error> {
+        let what = "a class of transient heaps that was planned for is unknown";
+        self.classes.get_mut(plan.class as usize).ok_or(Error::Internal { what })
+    }
+
+    /// A new heap for a plan, in place of the idle ones that are too small for each heap of the plan. Those are destroyed
+    /// first, so that memory does not hold both where the GPU has finished with them.
     fn add_planned_heap(
         &mut self,
-        context: &Arc<Context<D>>,
-        room: &dyn MakeRoom,
+        request: &Request<'_, D>,
+        compiled: &Compiled,
         plan: &HeapPlan,
         alignment: u64,
-        smallest: u64,
-        attempt: Attempt,
     ) -> Result<usize, Error> {
+        let context = request.context;
         let (frame, latency) = (self.frame, u64::from(context.config.transient.latency));
-        let Some(class) = self.classes.get_mut(plan.class as usize) else {
-            return Err(Error::Internal {
-                what: "a class of transient heaps that was planned for is unknown",
-            });
-        };
-        let is_in_use = |heap: &Heap<D>| heap.is_claimed && heap.size() >= plan.size && is_of(class, heap);
+        let HeapClass { kind, .. } = *self.class(plan)?;
+        let is_in_use = |heap: &Heap<D>| heap.is_claimed && heap.size() >= plan.size && heap.kind == kind;
         if plan.ordinal == 0 && self.heaps.iter().any(is_in_use) {
-            class.note_shared(frame);
+            self.class(plan)?.note_shared(frame);
         }
-        let is_too_small = |heap: &mut Heap<D>| {
-            is_of(class, heap) && heap.size() < smallest && heap.is_idle(&context.recordings)
-        };
+        let of_class = compiled.heaps().iter().filter(|other| other.class == plan.class);
+        let smallest = of_class.map(|other| other.size).min().unwrap_or(plan.size);
+        let is_trial = self.class(plan)?.is_trial(plan.size);
+        let superseded =
+            self.take_idle(context, |heap| !is_trial && heap.kind == kind && heap.size() < smallest);
         let mut best = planned_size(plan.size, alignment);
-        let is_trial = class.is_trial(plan.size);
-        let superseded: Vec<_> = match is_trial {
-            true => Vec::new(),
-            false => self.heaps.extract_if(.., is_too_small).collect(),
-        };
         // One heap for all of them.
         let alignment = superseded.iter().map(|heap| heap.alignment).fold(alignment, u64::max);
+        let class = self.class(plan)?;
         if !superseded.is_empty() && class.note_growth(frame, latency) {
             // Plans grow from frame to frame: one heap should serve several.
             best = best.max(plan.size.saturating_add(plan.size / 4)).min(class.preferred().max(best));
         }
-        let request = HeapRequest {
-            tenants: class.tenants,
-            memory_types: 1 << class.memory.0.min(31),
-            alignment,
-            least: plan.size,
-            best,
-            is_trial,
-            road: Road::Graph,
-        };
         self.replace(context, superseded);
-        self.add_heap(context, room, &request, attempt, &Name::from("transient heap"))
+        let heap = HeapRequest::of_kind(kind, alignment, plan.size..=best, is_trial);
+        self.add_heap(request, &heap)
     }
 
+    /// The index of the smallest idle heap with one of these sizes.
     fn idle_heap(
         &mut self,
         context: &Context<D>,
-        class: HeapClass,
-        least: u64,
-        most: u64,
+        kind: HeapKind,
+        sizes: RangeInclusive<u64>,
         alignment: u64,
     ) -> Option<usize> {
         let suits = self.heaps.iter_mut().enumerate().filter_map(|(at, heap)| {
-            let is_large = (least..=most).contains(&heap.size()) && heap.alignment >= alignment;
-            (is_of(&class, heap) && is_large && heap.is_idle(&context.recordings)).then(|| (heap.size(), at))
+            let is_large = sizes.contains(&heap.size()) && heap.alignment >= alignment;
+            (heap.kind == kind && is_large && heap.is_idle(&context.recordings)).then(|| (heap.size(), at))
         });
         suits.min().map(|(_, at)| at)
     }
@@ -316,11 +292,6 @@ impl<D: Device> State<D> {
             }
         }
     }
-}
-
-/// Whether it is a heap for graphs, of this class.
-fn is_of<D: Device>(class: &HeapClass, heap: &Heap<D>) -> bool {
-    heap.road == Road::Graph && (heap.memory, heap.tenants) == (class.memory, class.tenants)
 }
 
 /// Heaps for plans grow in steps of about a sixteenth, of 64 KiB to 2 MiB.
@@ -343,5 +314,5 @@ fn roomy(size: u64, alignment: u64) -> u64 {
 /// Whether graphs have used little of their heap for a while.
 pub(crate) fn is_too_large<D: Device>(context: &Context<D>, heap: &Heap<D>) -> bool {
     let alignment = heap.alignment.max(context.device().properties().heap_alignment);
-    heap.road == Road::Graph && heap.needed() > 0 && heap.size() > roomy(heap.needed(), alignment)
+    heap.kind.road == Road::Graph && heap.needed() > 0 && heap.size() > roomy(heap.needed(), alignment)
 }

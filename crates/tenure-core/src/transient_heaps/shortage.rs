@@ -1,8 +1,8 @@
 //! Classes of heaps for graphs: their maximum planned size while memory is short, the time of the next larger trial, and their
 //! sharing.
 
-use super::desc_table::Tenants;
-use crate::device::{MemoryTypeId, Properties};
+use super::heap::HeapKind;
+use crate::device::Properties;
 
 /// The number of frames before the first trial of a heap of the earlier size.
 const FIRST_WAIT: u64 = 64;
@@ -11,11 +11,10 @@ const SHARED_FOR: u64 = 64;
 /// Each failed trial doubles the wait, up to this number of frames.
 const LONGEST_WAIT: u64 = 4096;
 
-/// A memory type and the kind of resources in its heaps. Resources of one class may share a heap.
+/// Resources of one class may share a heap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeapClass {
-    pub(crate) memory: MemoryTypeId,
-    pub(crate) tenants: Tenants,
+    pub(crate) kind: HeapKind,
     /// Bytes of the largest heap that the device allows.
     largest: u64,
     shortage: Option<Shortage>,
@@ -39,10 +38,10 @@ struct Shortage {
 }
 
 impl HeapClass {
-    pub(crate) const fn new(memory: MemoryTypeId, tenants: Tenants, properties: &Properties) -> Self {
+    pub(crate) const fn new(kind: HeapKind, properties: &Properties) -> Self {
         let granule = if properties.heap_alignment > 0 { properties.heap_alignment } else { 1 };
         let largest = properties.max_heap_size - properties.max_heap_size % granule;
-        Self { memory, tenants, largest, shortage: None, shared: None, grown: None }
+        Self { kind, largest, shortage: None, shared: None, grown: None }
     }
 
     /// Bytes of the largest heap that the device allows.
@@ -124,13 +123,14 @@ mod tests {
     use super::{FIRST_WAIT, HeapClass, LONGEST_WAIT};
     use crate::device::{HeapCategory, MemoryTypeId};
     use crate::transient_heaps::desc_table::Tenants;
+    use crate::transient_heaps::heap::{HeapKind, Road};
 
     const LARGEST: u64 = 1000;
 
     fn class() -> HeapClass {
-        let memory = MemoryTypeId(0);
         let tenants = Tenants { category: HeapCategory::Any, are_structures: false };
-        HeapClass { memory, tenants, largest: LARGEST, shortage: None, shared: None, grown: None }
+        let kind = HeapKind { road: Road::Graph, memory: MemoryTypeId(0), tenants };
+        HeapClass { kind, largest: LARGEST, shortage: None, shared: None, grown: None }
     }
 
     #[test]
