@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::buffer_place::{Wanted, place_buffer_bytes, placed_needs};
+use super::buffer_place::{BufferPlacement, place_buffer_bytes, placed_needs};
 use super::{BufferDesc, HandleInner, Labels, PlaceRef};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
@@ -36,7 +36,7 @@ impl<D: Device> Buffer<D> {
         room: &dyn MakeRoom,
         desc: &BufferDesc,
     ) -> Result<Self, Error> {
-        let Wanted { align, step, size, placement } = Wanted::of(context, desc)?;
+        let BufferPlacement { align, step, size, placement } = BufferPlacement::of(context, desc)?;
         let backing = place_buffer_bytes(context, room, desc, placement, size, align)?;
         let begin = backing.location.offset();
         let offset = match step {
@@ -90,7 +90,7 @@ impl<D: Device> Buffer<D> {
     /// The cost of creating the buffer.
     pub(crate) fn cost(context: &Context<D>, desc: &BufferDesc) -> Result<Cost, Error> {
         context.clock.check().map_err(|source| Error::device(&desc.name, source))?;
-        let Wanted { align, size, placement, .. } = Wanted::of(context, desc)?;
+        let BufferPlacement { align, size, placement, .. } = BufferPlacement::of(context, desc)?;
         let alone = BufferInfo { size: desc.size, usage: desc.usage };
         let (memory_use, flags, name) = (desc.memory, desc.allocation, &desc.name);
         let traits = desc.traits(context);

@@ -8,7 +8,7 @@ use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, 
 use crate::memory::{Backing, Location, MakeRoom, MemoryUse, PoolKind, RangeRequest};
 
 /// The placement of a buffer by the policy, and its size there.
-pub(super) struct Wanted {
+pub(super) struct BufferPlacement {
     pub(super) align: u64,
     /// Its offset in a shared buffer is a multiple of this.
     pub(super) step: Option<u64>,
@@ -17,7 +17,7 @@ pub(super) struct Wanted {
     pub(super) placement: Placement,
 }
 
-impl Wanted {
+impl BufferPlacement {
     #[inline]
     pub(super) fn of<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<Self, Error> {
         let align = buffer_alignment(context, desc)?;
