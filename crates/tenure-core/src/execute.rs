@@ -7,7 +7,7 @@ use crate::services::Services;
 use crate::time::{RecordingId, SyncPoint};
 use crate::transient_heaps::graph::{Batch, Graph, PassId, PassPlan, PassUse, ResourceId, TransientDesc};
 use crate::transient_heaps::{
-    Attempt, Cached, EntryRef, Object, Prepared, Request, Requester, ResourceRequest, Transients, wrong_type,
+    Attempt, Cached, EntryRef, Object, Prepared, Request, Requester, ResourceRequest, wrong_type,
 };
 use crate::{
     Buffer, BufferViewDesc, Error, GpuTimeScope, Name, Recording, Texture, TextureViewDesc, TransientRule,
@@ -40,7 +40,6 @@ pub(crate) fn execute<D: Device, E: From<Error>>(
 /// A graph during its execution.
 struct Run<'p, D: Device> {
     services: &'p Arc<Services<D>>,
-    pool: &'p Transients<D>,
     prepared: Arc<Prepared>,
     /// The number of the claimed heap, by index of the plan's heaps.
     heaps: Vec<Option<u64>>,
@@ -59,17 +58,17 @@ struct Begun {
 impl<'p, D: Device> Run<'p, D> {
     #[inline(never)]
     fn new(services: &'p Arc<Services<D>>, graph: &Graph) -> Result<Self, Error> {
-        let pool = &services.transients;
-        let (prepared, heaps) = pool.try_twice(&**services, |attempt| {
-            let state = &mut *pool.state.lock();
+        let transients = &services.transients;
+        let (prepared, heaps) = transients.try_twice(&**services, |attempt| {
+            let state = &mut *transients.state.lock();
             state.check_open()?;
             state.stats.executions += u64::from(attempt == Attempt::First);
-            let (context, name) = (&pool.context, &Name::from("transient heap"));
+            let (context, name) = (&transients.context, &Name::from("transient heap"));
             state.claim(&Request { context, room: &**services, attempt, name }, graph)
         })?;
         let slots = (0..graph.resources()).map(|_| None).collect();
         let points = Vec::with_capacity(prepared.compiled.batches().len());
-        Ok(Self { services, pool, prepared, heaps, slots, points })
+        Ok(Self { services, prepared, heaps, slots, points })
     }
 
     /// The recording of a batch, which waits for batches of other queues.
@@ -87,7 +86,7 @@ impl<'p, D: Device> Run<'p, D> {
     /// Records all commands before those of a pass.
     #[inline(never)]
     fn begin(&mut self, pass: &PassPlan<'_>, recording: &mut Recording<D>) -> Result<Begun, Error> {
-        let is_timed = self.pool.context.config.transient.gpu_times;
+        let is_timed = self.services.transients.context.config.transient.gpu_times;
         // Before its barriers: their cost belongs to the pass that needs them.
         let scope = is_timed.then(|| recording.begin_gpu_time(pass.name.clone())).transpose()?;
         self.acquire(pass, recording)?;
@@ -103,7 +102,8 @@ impl<'p, D: Device> Run<'p, D> {
     #[inline(never)]
     fn end(&mut self, pass: &PassPlan<'_>, recording: &mut Recording<D>, begun: Begun) -> Result<(), Error> {
         let Begun { recording: number, scope } = begun;
-        let is_same = recording.id() == number && Arc::ptr_eq(recording.context(), &self.pool.context);
+        let is_same =
+            recording.id() == number && Arc::ptr_eq(recording.context(), &self.services.transients.context);
         if !is_same {
             let rule = TransientRule::OtherRecording;
             return Err(Error::Transient { name: pass.name.clone(), rule });
@@ -155,7 +155,7 @@ impl<'p, D: Device> Run<'p, D> {
         if pass.acquires.is_empty() {
             return Ok(());
         }
-        let requester = Requester::new(&self.pool.context, recording.id(), recording.queue());
+        let requester = Requester::new(&self.services.transients.context, recording.id(), recording.queue());
         for id in pass.acquires {
             let slot = self.acquire_one(*id, requester)?;
             if let Some(place) = self.slots.get_mut(id.index()) {
@@ -170,10 +170,10 @@ impl<'p, D: Device> Run<'p, D> {
         let description = self.prepared.descriptions.get(id.index()).and_then(Option::as_ref);
         let (Some(description), Some(place)) = (description, compiled.placement(id)) else { return Ok(None) };
         let name = &compiled.desc(id).map(TransientDesc::name).cloned().unwrap_or_default();
-        let (context, room, attempt) = (&self.pool.context, &**self.services, Attempt::Last);
+        let (context, room, attempt) = (&self.services.transients.context, &**self.services, Attempt::Last);
         let request = Request { context, room, attempt, name };
         let wanted = ResourceRequest { request, requester, description };
-        let state = &mut *self.pool.state.lock();
+        let state = &mut *self.services.transients.state.lock();
         state.check_open()?;
         state.note_request(description.needs.size);
         let (object, entry_ref) = match self.heaps.get(place.heap).copied().flatten() {
@@ -190,7 +190,7 @@ impl<'p, D: Device> Run<'p, D> {
     fn discard(&mut self, ids: &[ResourceId]) {
         for id in ids {
             if let Some(slot) = self.slots.get_mut(id.index()).and_then(Option::take) {
-                self.pool.release(slot.entry_ref);
+                self.services.transients.release(slot.entry_ref);
             }
         }
     }
@@ -200,9 +200,9 @@ impl<D: Device> Drop for Run<'_, D> {
     #[inline(never)]
     fn drop(&mut self) {
         for slot in self.slots.drain(..).flatten() {
-            self.pool.release(slot.entry_ref);
+            self.services.transients.release(slot.entry_ref);
         }
-        self.pool.state.lock().release_heaps(&self.heaps);
+        self.services.transients.state.lock().release_heaps(&self.heaps);
     }
 }
 

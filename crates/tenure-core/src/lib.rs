@@ -34,7 +34,6 @@ mod places;
 pub mod prelude;
 pub mod present;
 mod query;
-mod queue;
 mod readback;
 mod record;
 mod registry;
@@ -79,7 +78,6 @@ pub use query::{
     AnySamples, CompactedSize, GpuTime, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue,
     SampleCount, Timestamp,
 };
-pub use queue::Queue;
 pub use readback::Readback;
 pub use record::{RecordedAllocation, RecordedPlace, RecordedPlacement, Recorder};
 pub use registry::{Leak, ObjectKind};
@@ -101,8 +99,8 @@ pub use tenure_device as device;
 pub use tenure_device::{
     AccelerationStructureKind, AddressMode, BindingKind, Block, BorderColor, BufferAccess, BufferInfo,
     BufferLayout, ClearValue, Compare, Compression, DescriptorKind, DeviceError, Dimension, Elements, Filter,
-    Format, Plane, QueryKind, QueueId, QueueKind, SamplerInfo, SetBinding, State, Subresource, TextureAccess,
-    TextureInfo, TextureRegion, TileRegion, Usage, ViewShape,
+    Format, Plane, QueryKind, Queue, QueueId, QueueKind, SamplerInfo, SetBinding, State, Subresource,
+    TextureAccess, TextureInfo, TextureRegion, TileRegion, Usage, ViewShape,
 };
 pub use tenure_heap::Name;
 #[doc(hidden)]

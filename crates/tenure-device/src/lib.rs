@@ -92,7 +92,7 @@ pub use list::{Barrier, BufferLayout, CommandList, QueueTransfer, Subresource, T
 pub use permit::{Checked, Permit};
 pub use properties::{Api, Properties, RayTracingLimits, StateModel};
 pub use query::{BegunQueries, QueryHeapDesc, QueryKind, QueryLimits, TimestampClock};
-pub use queue::{MAX_QUEUES, QueueId, QueueKind, QueueProperties};
+pub use queue::{MAX_QUEUES, Queue, QueueId, QueueKind, QueueProperties};
 pub use rays::{AccelerationStructureKind, AccelerationStructureRange, check_structure_copy};
 pub use residency::{MemoryBlock, PagingPoint, Residency, TrimRequest};
 pub use rule::CallRule;

@@ -3,7 +3,7 @@
 use tenure_heap::{HeapProperties, MemoryHeap, MemoryType};
 
 use super::{
-    Allowed, CallRule, DescriptorLimits, DeviceError, Features, QueryHeapDesc, QueryKind, QueryLimits,
+    Allowed, CallRule, DescriptorLimits, DeviceError, Features, QueryHeapDesc, QueryKind, QueryLimits, Queue,
     QueueId, QueueKind, QueueProperties, Requirements, Residency, ResourceDesc, TimestampClock,
 };
 
@@ -167,13 +167,15 @@ impl Properties {
     /// does.
     #[must_use]
     pub fn queue(&self, kind: QueueKind) -> QueueId {
-        let find = |wanted| self.queues.iter().position(|queue| queue.kind == wanted);
-        let index = match kind {
-            QueueKind::Graphics => find(QueueKind::Graphics),
-            QueueKind::Compute => find(QueueKind::Compute),
-            QueueKind::Copy => find(QueueKind::Copy).or_else(|| find(QueueKind::Compute)),
-        };
-        QueueId(index.and_then(|index| u8::try_from(index).ok()).unwrap_or(0))
+        Queue::from(kind).among(&self.queues)
+    }
+}
+
+impl Queue {
+    /// The queue's number on a device.
+    #[must_use]
+    pub fn id(self, properties: &Properties) -> QueueId {
+        self.among(&properties.queues)
     }
 }
 

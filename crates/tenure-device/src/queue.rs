@@ -39,3 +39,41 @@ pub struct QueueProperties {
     /// Buffers are created for all families (Vulkan's concurrent sharing, which costs buffers nothing).
     pub family: u32,
 }
+
+/// A queue, by purpose or by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Queue {
+    /// The first graphics (direct) queue.
+    Graphics,
+    /// The first compute queue; the graphics queue where there is none.
+    Compute,
+    /// The first copy queue; a compute or the graphics queue where there is none.
+    Copy,
+    /// A queue by its index in [`Properties::queues`](super::Properties::queues).
+    Id(QueueId),
+}
+
+impl Queue {
+    /// Its number among the queues of a device; the first one supports all kinds of work.
+    #[must_use]
+    pub fn among(self, queues: &[QueueProperties]) -> QueueId {
+        let find = |wanted| queues.iter().position(|queue| queue.kind == wanted);
+        let index = match self {
+            Self::Graphics => find(QueueKind::Graphics),
+            Self::Compute => find(QueueKind::Compute),
+            Self::Copy => find(QueueKind::Copy).or_else(|| find(QueueKind::Compute)),
+            Self::Id(id) => return id,
+        };
+        QueueId(index.and_then(|index| u8::try_from(index).ok()).unwrap_or(0))
+    }
+}
+
+impl From<QueueKind> for Queue {
+    fn from(kind: QueueKind) -> Self {
+        match kind {
+            QueueKind::Graphics => Self::Graphics,
+            QueueKind::Compute => Self::Compute,
+            QueueKind::Copy => Self::Copy,
+        }
+    }
+}

@@ -2,13 +2,11 @@
 
 mod awaited;
 mod descriptors;
-mod graph;
 mod kind;
 mod rules;
 
 pub use awaited::Awaited;
 pub use descriptors::{DescriptorPart, DescriptorUser, NoDescriptors};
-pub use graph::GraphError;
 pub use kind::ErrorKind;
 pub use rules::{ContractRule, QueryRule, StructureRule, SwapchainRule, TileRule, TransientRule};
 
@@ -21,6 +19,9 @@ use crate::memory::{Class, MemoryUse};
 use crate::state::StateError;
 use crate::time::RecordingId;
 use crate::{ConfigError, Name};
+
+/// An error in the declaration of a graph; see [`tenure_graph::GraphError`].
+pub type GraphError = tenure_graph::GraphError<MemoryUse>;
 
 /// No memory was found for a resource, after every step of the fallback chain of [`memory`](crate::memory).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -106,9 +106,9 @@ pub(crate) struct Heap<D: Device> {
     /// The frame in which a resource was last acquired or given back in it.
     pub(crate) last_used: u64,
     /// The end of the highest range acquired since the last frame.
-    top: u64,
+    pub(crate) top: u64,
     /// The same, of the last frame.
-    last_top: u64,
+    pub(crate) last_top: u64,
     /// The highest ends in each of the last two periods of frames; `u64::MAX` before the heap existed.
     tops: [u64; 2],
     /// The frame in which the second of them began.
@@ -162,16 +162,6 @@ impl<D: Device> Heap<D> {
             self.period_began = frame;
         }
         top
-    }
-
-    /// The end of the highest range acquired since the last frame.
-    pub(crate) const fn top(&self) -> u64 {
-        self.top
-    }
-
-    /// The end of the highest range acquired in the last frame.
-    pub(crate) const fn last_top(&self) -> u64 {
-        self.last_top
     }
 
     /// The end of the highest range acquired in the last two periods; `u64::MAX` in the first ones.

@@ -27,7 +27,7 @@ struct Acquisition {
     /// Alignment of the heap in bytes.
     heap_alignment: u64,
     kind: HeapKind,
-    offset: HeapOffset,
+    place: Hint,
     /// The number of the recording.
     recording: u64,
     /// The number of acquires and drops in the frame when it was acquired.
@@ -40,14 +40,6 @@ impl Acquisition {
     fn shape(&self) -> (DescriptionId, u64, Option<u64>) {
         (self.description, self.first, self.last)
     }
-}
-
-/// An offset in a heap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HeapOffset {
-    /// The number of the heap.
-    pub(crate) heap: u64,
-    pub(crate) offset: u64,
 }
 
 /// A heap in which hints may be given.
@@ -77,7 +69,7 @@ pub(crate) struct NewHeap {
     pub(crate) alignment: u64,
 }
 
-/// The target of a hint.
+/// A place in a heap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hint {
     pub(crate) heap: HintedHeap,
@@ -141,7 +133,7 @@ impl Hints {
         wanted: &ResourceRequest<'_, D>,
         alignment: u64,
         kind: HeapKind,
-        offset: HeapOffset,
+        place: Hint,
     ) -> Option<AcquisitionId> {
         let ResourceRequest { requester, description, .. } = *wanted;
         const MAX_PLANNED: usize = 1024;
@@ -162,7 +154,7 @@ impl Hints {
             alignment,
             heap_alignment: description.heap_alignment,
             kind,
-            offset,
+            place,
             recording: requester.recording,
             first,
             last: None,
@@ -239,7 +231,7 @@ impl Hints {
     }
 
     fn hints_as_placed(&self) -> Vec<Hint> {
-        self.current.iter().map(|acquisition| acquisition.offset.into()).collect()
+        self.current.iter().map(|acquisition| acquisition.place).collect()
     }
 
     /// The kinds of heaps that the current frame acquires in.
@@ -302,7 +294,7 @@ impl Hints {
                 let size = end.checked_next_multiple_of(alignment)?;
                 made.push(NewHeap { kind, size, alignment });
             }
-            let placed: Vec<Hint> = acquisitions().map(|acquisition| acquisition.offset.into()).collect();
+            let placed: Vec<Hint> = acquisitions().map(|acquisition| acquisition.place).collect();
             let used = || used_heaps(heaps, &placed);
             let sizes = made.iter().map(|heap| heap.size).sum::<u64>();
             let is_smaller = used().map(|heap| heap.size).sum::<u64>() > limit.small.max(sizes + sizes / 20);
@@ -352,12 +344,6 @@ impl Hints {
             }
         }
         tops.iter().fold(0, |sum, (_, top)| sum.saturating_add(*top))
-    }
-}
-
-impl From<HeapOffset> for Hint {
-    fn from(place: HeapOffset) -> Self {
-        Self { heap: HintedHeap::Known(place.heap), offset: place.offset }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Heaps whose resources share memory over time: the resources that a graph or a recording acquires, the caches of both, and
 //! the plans of graphs.
 
+mod claim;
 mod dedicated;
 mod desc_table;
 pub mod graph;
@@ -10,17 +11,16 @@ mod new_heap;
 mod object;
 mod owners;
 mod pass_by_pass;
-mod pool;
-mod prepare;
 mod request;
 mod shortage;
+mod transients;
 mod used_ranges;
 
+pub(crate) use claim::Prepared;
 pub use object::TransientResource;
 pub(crate) use object::{Cached, Object};
-pub(crate) use pool::{CachedEntry, EntryRef, IdleHeaps, Inner as Transients};
-pub(crate) use prepare::Prepared;
 pub(crate) use request::{Attempt, Request, Requester, ResourceRequest, wrong_type};
+pub(crate) use transients::{CachedEntry, EntryRef, IdleHeaps, Transients};
 
 use graph::Origin;
 

@@ -3,8 +3,8 @@
 use tenure_heap::{Fallback, Round, ShortageRules, Spill};
 
 use super::heap::HeapKind;
-use super::pool::State;
 use super::request::{Attempt, HeapRequest, Request};
+use super::transients::State;
 use crate::Error;
 use crate::device::{Device, DeviceError, HeapDesc, MemoryTypeId, Priority};
 use crate::memory::{AllocationFailure, BlockTraits, Class, MemoryUse, PoolKind, Wanted, try_memory_types};

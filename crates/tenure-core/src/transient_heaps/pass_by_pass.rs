@@ -2,12 +2,12 @@
 
 use super::desc_table::Description;
 use super::heap::{Heap, Road};
-use super::hints::{HeapLimit, HeapOffset, Hint, HintedHeap, NewHeap};
+use super::hints::{HeapLimit, Hint, HintedHeap, NewHeap};
 use super::object::Object;
-use super::pool::{CachedEntry, EntryRef, Inner, State};
 use super::request::{
     Attempt, HeapRequest, Request, Requester, ResourceRequest, buffer_resource, check_usage, wrong_type,
 };
+use super::transients::{CachedEntry, EntryRef, State, Transients};
 use crate::context::Context;
 use crate::device::{Device, QueueId, ResourceDesc};
 use crate::memory::{MakeRoom, MemoryUse};
@@ -17,7 +17,7 @@ use crate::{Buffer, BufferDesc, Error, Name, Texture, TextureDesc};
 /// Bytes of the first heap of a class, unless the first resource is larger.
 const FIRST_HEAP: u64 = 1 << 20;
 
-impl<D: Device> Inner<D> {
+impl<D: Device> Transients<D> {
     pub(crate) fn texture(
         &self,
         room: &dyn MakeRoom,
@@ -85,7 +85,7 @@ impl<D: Device> State<D> {
         };
         let (object, mut entry_ref) = self.acquire_in(wanted, at, offset)?;
         if let (Some(heap), EntryRef::Heap { acquisition, .. }) = (self.heaps.get(at), &mut entry_ref) {
-            let place = HeapOffset { heap: heap.id, offset };
+            let place = Hint { heap: HintedHeap::Known(heap.id), offset };
             *acquisition = self.hints.acquired(wanted, alignment, heap.kind, place);
         }
         Ok((object, entry_ref))
@@ -154,7 +154,10 @@ impl<D: Device> State<D> {
     fn supersede(&mut self, context: &Context<D>, description: &Description) {
         let such = || self.heaps.iter().filter(|heap| is_for(heap, description));
         let size = description.needs.size;
-        let needed = such().map(Heap::last_top).sum::<u64>().max(such().map(Heap::top).sum::<u64>() + size);
+        let needed = such()
+            .map(|heap| heap.last_top)
+            .sum::<u64>()
+            .max(such().map(|heap| heap.top).sum::<u64>() + size);
         let most = needed + needed / 4;
         let mut reserved = such().map(Heap::size).sum::<u64>() + size;
         if reserved <= most {

@@ -100,7 +100,7 @@ fn a_bad_graph_leaves_the_cache_as_it_is() {
     bad.pass(Queue::Graphics, "pass").uses(id, State::NON_PIXEL_SHADER);
     for _ in 0..2 {
         let Asked { cache, properties, needs } = &mut asked;
-        assert!(cache.get_or_plan(&bad, properties, needs).is_err());
+        assert!(cache.get_or_plan(&bad, &*properties, needs).is_err());
     }
     assert!(asked.has(&good));
 }

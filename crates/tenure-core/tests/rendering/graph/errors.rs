@@ -128,7 +128,7 @@ fn descriptions_that_do_not_go() {
 /// A memory that needs what it is told.
 struct Told(Need);
 
-impl Memory for Told {
+impl Memory<TransientDesc> for Told {
     type Error = GraphError;
 
     fn need(&mut self, _resource: &TransientDesc) -> Result<Need, GraphError> {
@@ -140,7 +140,10 @@ impl Memory for Told {
     }
 }
 
-fn plan<M: Memory<Error = GraphError>>(buffers: usize, memory: &mut M) -> Result<u64, GraphError> {
+fn plan<M: Memory<TransientDesc, Error = GraphError>>(
+    buffers: usize,
+    memory: &mut M,
+) -> Result<u64, GraphError> {
     let mut graph = Graph::new();
     for _ in 0..buffers {
         let buffer = graph.buffer(buffer(2));

@@ -23,7 +23,7 @@ impl Default for Needs {
     }
 }
 
-impl Memory for Needs {
+impl Memory<TransientDesc> for Needs {
     type Error = GraphError;
 
     fn need(&mut self, resource: &TransientDesc) -> Result<Need, GraphError> {

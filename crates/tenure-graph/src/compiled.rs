@@ -5,17 +5,15 @@ use std::sync::Arc;
 
 use tenure_plan::{Options, Stability};
 
-use super::batch::Lists;
-use super::batch::{Batch, batches};
+use super::batch::{Batch, Lists, batches};
 use super::flow::{Flow, PassUse};
 use super::layout::{BestLayout, Problem};
-use super::order::Order;
-use super::order::dependencies;
-use super::order::plain;
+use super::order::{Order, dependencies, plain};
 use super::pack::{Address, Limits};
-use super::{Graph, GraphError, HeapPlan, Memory, Need, PassId, Placement, ResourceId, TransientDesc};
-use crate::Name;
-use crate::device::{Properties, QueueId};
+use super::{
+    Graph, GraphError, HeapPlan, Memory, Name, Need, PassId, Placement, Resource, ResourceId, Target,
+};
+use crate::device::QueueId;
 
 /// Tolerance of a plan above the best one found, in thousandths of the peak, so that more resources keep their places when a
 /// graph has changed. It is less than the gain for which [`PlanCache`](super::PlanCache) moves resources, so an improvement
@@ -27,15 +25,15 @@ const STAY: u32 = 10;
 ///
 /// Ids are the graph's. An unknown id has no uses and no placement.
 #[derive(Clone, Debug)]
-pub struct Compiled {
-    pub(super) analysis: Arc<Analysis>,
+pub struct Compiled<R> {
+    pub(super) analysis: Arc<Analysis<R>>,
     pub(super) plan: BestLayout,
 }
 
 /// The part of a compiled graph that does not depend on where resources are placed.
 #[derive(Debug)]
-pub(super) struct Analysis {
-    pub(super) graph: Graph,
+pub(super) struct Analysis<R> {
+    pub(super) graph: Graph<R>,
     pub(super) problem: Problem,
     batches: Vec<Batch>,
     lists: Lists,
@@ -59,22 +57,25 @@ pub struct PassPlan<'c> {
     pub to_common: &'c [ResourceId],
 }
 
-impl Compiled {
+impl<R> Compiled<R> {
     /// Compiles a graph.
     ///
     /// `previous` are the earlier places of resources, `nodes` is the number of placements that each layout method tries.
-    pub(super) fn new<M: Memory>(
-        graph: &Graph,
-        properties: &Properties,
+    pub(super) fn new<M: Memory<R>>(
+        graph: &Graph<R>,
+        target: Target<'_>,
         memory: &mut M,
         previous: impl FnOnce(&[Option<Need>]) -> Vec<Option<Address>>,
         nodes: u64,
-    ) -> Result<Self, M::Error> {
-        let flow = Flow::new(graph, properties)?;
+    ) -> Result<Self, M::Error>
+    where
+        R: Resource,
+    {
+        let flow = Flow::new(graph, target)?;
         let dependencies = dependencies(&flow);
         let order = Order::new(&flow.queues, &dependencies);
         let batches = batches(graph, &flow.queues, &dependencies);
-        let lists = Lists::new(graph, &flow, &batches, properties.state_model);
+        let lists = Lists::new(graph, &flow, &batches, target.state_model);
         let (needs, limits) = needs(graph, &flow, memory)?;
         let previous = previous(&needs);
         let problem = Problem { flow, order, needs, limits };
@@ -85,7 +86,7 @@ impl Compiled {
 
     /// The graph.
     #[must_use]
-    pub fn graph(&self) -> &Graph {
+    pub fn graph(&self) -> &Graph<R> {
         &self.analysis.graph
     }
 
@@ -112,7 +113,7 @@ impl Compiled {
 
     /// A resource as declared; `None` for one that is not of the graph.
     #[must_use]
-    pub fn desc(&self, resource: ResourceId) -> Option<&TransientDesc> {
+    pub fn desc(&self, resource: ResourceId) -> Option<&R> {
         self.analysis.graph.desc(resource)
     }
 
@@ -185,7 +186,11 @@ pub(super) const fn options(nodes: u64, seed: u64) -> Options {
 type Needs = (Vec<Option<Need>>, Limits);
 
 /// The memory requirements of the resources that passes use.
-fn needs<M: Memory>(graph: &Graph, flow: &Flow, memory: &mut M) -> Result<Needs, M::Error> {
+fn needs<R: Resource, M: Memory<R>>(
+    graph: &Graph<R>,
+    flow: &Flow,
+    memory: &mut M,
+) -> Result<Needs, M::Error> {
     let mut needs = vec![None; graph.resources.len()];
     let mut limits = Limits::new();
     for one in flow.uses.iter().flatten() {
@@ -198,7 +203,11 @@ fn needs<M: Memory>(graph: &Graph, flow: &Flow, memory: &mut M) -> Result<Needs,
     Ok((needs, limits))
 }
 
-fn need_of<M: Memory>(desc: &TransientDesc, memory: &mut M, limits: &mut Limits) -> Result<Need, M::Error> {
+fn need_of<R: Resource, M: Memory<R>>(
+    desc: &R,
+    memory: &mut M,
+    limits: &mut Limits,
+) -> Result<Need, M::Error> {
     let mut need = memory.need(desc)?;
     need.alignment = need.alignment.max(desc.alignment());
     let resource = || desc.name().clone();

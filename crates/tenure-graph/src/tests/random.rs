@@ -4,9 +4,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::PlainGraph;
+use crate::Need;
 use crate::device::State;
-use crate::transient_heaps::graph::Need;
-use crate::transient_heaps::graph::pack::Limits;
+use crate::pack::Limits;
 
 const STATES: [State; 3] = [State::UNORDERED_ACCESS, State::NON_PIXEL_SHADER, State::COPY_SRC];
 

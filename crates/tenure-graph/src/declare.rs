@@ -1,9 +1,7 @@
 //! The declaration of a graph: its passes, their queues, and the resources they use.
 
-use std::hash::{Hash, Hasher};
-
-use crate::device::{BufferInfo, ResourceDesc, State, TextureKey, Usage};
-use crate::{BufferDesc, Name, Queue, TextureDesc};
+use super::{Name, Resource};
+use crate::device::{Queue, State};
 
 /// The passes of a frame in a valid order of execution, and their transient resources.
 ///
@@ -18,7 +16,7 @@ use crate::{BufferDesc, Name, Queue, TextureDesc};
 /// ```
 /// use tenure::{BufferDesc, Format, Graph, Queue, State, TextureDesc, Usage};
 ///
-/// let mut graph = Graph::new();
+/// let mut graph = Graph::new(); // with the descriptions of tenure
 /// let usage = Usage::DEPTH_STENCIL | Usage::SHADER_READ;
 /// let depth = graph.texture(TextureDesc::d2(1920, 1080, Format::D32Float, usage).name("depth"));
 /// let lists = graph.buffer(BufferDesc::new(1 << 20, Usage::UNORDERED_ACCESS).name("light lists"));
@@ -30,9 +28,9 @@ use crate::{BufferDesc, Name, Queue, TextureDesc};
 ///     .after(prepass); // not needed: it reads what the prepass wrote
 /// assert_eq!((graph.passes(), graph.resources()), (2, 2));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Graph {
-    pub(super) resources: Vec<TransientDesc>,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Graph<R> {
+    pub(super) resources: Vec<R>,
     pub(super) passes: Vec<Pass>,
     /// The uses of all passes, one after the other.
     pub(super) uses: Vec<Use>,
@@ -60,7 +58,13 @@ pub(super) struct Use {
     pub(super) state: State,
 }
 
-impl Graph {
+impl<R> Default for Graph<R> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<R> Graph<R> {
     /// A graph without passes.
     #[must_use]
     pub const fn new() -> Self {
@@ -76,23 +80,29 @@ impl Graph {
     }
 
     /// Declares a texture.
-    pub fn texture(&mut self, desc: TextureDesc) -> ResourceId {
-        self.resource(TransientDesc::Texture(desc))
+    pub fn texture(&mut self, desc: R::Texture) -> ResourceId
+    where
+        R: Resource,
+    {
+        self.resource(desc.into())
     }
 
-    /// Declares a buffer in GPU-only memory. It is always a separate API resource, independent of the description.
-    pub fn buffer(&mut self, desc: BufferDesc) -> ResourceId {
-        self.resource(TransientDesc::Buffer(desc))
+    /// Declares a buffer in memory for the GPU alone. It is always a separate API resource, independent of the description.
+    pub fn buffer(&mut self, desc: R::Buffer) -> ResourceId
+    where
+        R: Resource,
+    {
+        self.resource(desc.into())
     }
 
-    fn resource(&mut self, desc: TransientDesc) -> ResourceId {
+    fn resource(&mut self, desc: R) -> ResourceId {
         let id = ResourceId::new(self.resources.len());
         self.resources.push(desc);
         id
     }
 
     /// Declares the next pass.
-    pub fn pass(&mut self, queue: Queue, name: impl Into<Name>) -> PassBuilder<'_> {
+    pub fn pass(&mut self, queue: Queue, name: impl Into<Name>) -> PassBuilder<'_, R> {
         let (uses_end, after_end) = (self.uses.len(), self.after.len());
         self.passes.push(Pass { queue, name: name.into(), is_first: false, uses_end, after_end });
         PassBuilder { graph: self }
@@ -111,23 +121,23 @@ impl Graph {
     }
 
     /// The ids of the passes, in the order of declaration.
-    pub fn pass_ids(&self) -> impl ExactSizeIterator<Item = PassId> + use<> {
+    pub fn pass_ids(&self) -> impl ExactSizeIterator<Item = PassId> + use<R> {
         (0..self.passes.len()).map(PassId::new)
     }
 
     /// The ids of the resources, in the order of declaration.
-    pub fn resource_ids(&self) -> impl ExactSizeIterator<Item = ResourceId> + use<> {
+    pub fn resource_ids(&self) -> impl ExactSizeIterator<Item = ResourceId> + use<R> {
         (0..self.resources.len()).map(ResourceId::new)
     }
 
     /// The description of a resource; `None` for one of another graph.
     #[must_use]
-    pub fn desc(&self, resource: ResourceId) -> Option<&TransientDesc> {
+    pub fn desc(&self, resource: ResourceId) -> Option<&R> {
         self.resources.get(resource.index())
     }
 
     /// Every resource, in the order of declaration.
-    pub fn each_resource(&self) -> impl ExactSizeIterator<Item = (ResourceId, &TransientDesc)> {
+    pub fn each_resource(&self) -> impl ExactSizeIterator<Item = (ResourceId, &R)> {
         self.resources.iter().enumerate().map(|(index, desc)| (ResourceId::new(index), desc))
     }
 
@@ -152,11 +162,11 @@ impl Graph {
 
 /// Builder for the last declared pass.
 #[derive(Debug)]
-pub struct PassBuilder<'g> {
-    graph: &'g mut Graph,
+pub struct PassBuilder<'g, R> {
+    graph: &'g mut Graph<R>,
 }
 
-impl PassBuilder<'_> {
+impl<R> PassBuilder<'_, R> {
     /// Declares that the pass uses the whole resource in that state; it is transitioned before the pass.
     ///
     /// One resource may be declared several times. If all states are reads in the same image layout, it is transitioned to all
@@ -182,9 +192,8 @@ impl PassBuilder<'_> {
     }
 
     /// Declares that the pass begins a recording: earlier passes of its queue are submitted before it. A wait for an external
-    /// semaphore or fence ([`Recording::wait_for_external`](crate::Recording::wait_for_external)), which delays a whole
-    /// recording, then delays only this pass and later ones: in a frame, only the passes from the one that draws to the swap
-    /// chain's image.
+    /// semaphore or fence, which delays a whole recording, then delays only this pass and later ones: in a frame, only the
+    /// passes from the one that draws to the swap chain's image.
     pub fn begins_recording(self) -> Self {
         if let Some(pass) = self.graph.passes.last_mut() {
             pass.is_first = true;
@@ -231,89 +240,4 @@ id! {
 id! {
     /// A resource of a [`Graph`](super::Graph).
     ResourceId
-}
-
-/// A declared resource of a graph.
-///
-/// Two are equal if their descriptions and names are; clear values are compared bit by bit, so that a description always equals
-/// itself.
-#[derive(Clone, Debug)]
-pub enum TransientDesc {
-    /// A texture.
-    Texture(TextureDesc),
-    /// A buffer.
-    Buffer(BufferDesc),
-}
-
-impl TransientDesc {
-    /// Its name.
-    #[must_use]
-    pub const fn name(&self) -> &Name {
-        match self {
-            Self::Texture(desc) => &desc.name,
-            Self::Buffer(desc) => &desc.name,
-        }
-    }
-
-    /// All its declared usages.
-    #[must_use]
-    pub const fn usage(&self) -> Usage {
-        match self {
-            Self::Texture(desc) => desc.info.usage,
-            Self::Buffer(desc) => desc.usage,
-        }
-    }
-
-    /// True for a texture.
-    #[must_use]
-    pub const fn is_texture(&self) -> bool {
-        matches!(self, Self::Texture(_))
-    }
-
-    /// The description for the device.
-    #[must_use]
-    pub fn to_resource_desc(&self) -> ResourceDesc {
-        match self {
-            Self::Texture(desc) => ResourceDesc::Texture(desc.info.clone()),
-            Self::Buffer(desc) => ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage }),
-        }
-    }
-
-    /// The alignment requested beyond the device's requirement, in bytes.
-    pub(super) const fn alignment(&self) -> u64 {
-        match self {
-            Self::Texture(_) => 1,
-            Self::Buffer(desc) => desc.alignment,
-        }
-    }
-}
-
-/// The fields of a buffer's description that apply to a transient buffer. Its name and tag do not affect a plan. Allocation
-/// flags, priority and eviction are properties of the heap, which no single resource determines.
-fn buffer_key(desc: &BufferDesc) -> impl Hash + Eq {
-    let BufferDesc { size, usage, memory, stride, alignment, own_resource, .. } = desc;
-    (*size, *usage, *memory, *stride, *alignment, *own_resource)
-}
-
-impl PartialEq for TransientDesc {
-    fn eq(&self, other: &Self) -> bool {
-        let is_same = match (self, other) {
-            (Self::Texture(one), Self::Texture(other)) => TextureKey(&one.info) == TextureKey(&other.info),
-            (Self::Buffer(one), Self::Buffer(other)) => buffer_key(one) == buffer_key(other),
-            _ => false,
-        };
-        is_same && self.name() == other.name()
-    }
-}
-
-impl Eq for TransientDesc {}
-
-impl Hash for TransientDesc {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        match self {
-            Self::Texture(desc) => TextureKey(&desc.info).hash(state),
-            Self::Buffer(desc) => buffer_key(desc).hash(state),
-        }
-        self.name().hash(state);
-    }
 }

@@ -4,8 +4,8 @@ use tenure_plan::Options;
 use test_random::Rng;
 
 use super::PlainGraph;
-use crate::transient_heaps::graph::cache::ImprovementSearch;
-use crate::transient_heaps::graph::pack::Limits;
+use crate::cache::ImprovementSearch;
+use crate::pack::Limits;
 
 /// Resources of random sizes and lifetimes on one queue.
 fn crowd(size: u64, seed: u64) -> PlainGraph {

@@ -1,9 +1,9 @@
 //! All graphs in which a chain of passes leaves the main queue and comes back, up to a small size.
 
 use super::PlainGraph;
+use crate::Need;
 use crate::device::State;
-use crate::transient_heaps::graph::Need;
-use crate::transient_heaps::graph::pack::Limits;
+use crate::pack::Limits;
 
 /// A chain on queue 0 and one on queue 1. The second begins after a pass of the first, or at once; a later pass of the first
 /// waits for it, or none does.

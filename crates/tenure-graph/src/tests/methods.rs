@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use tenure_plan::{Item, Options, plan};
 
 use super::PlainGraph;
-use crate::transient_heaps::graph::layout::LayoutMethod;
-use crate::transient_heaps::graph::pack::Limits;
+use crate::layout::LayoutMethod;
+use crate::pack::Limits;
 
 const KEPT: LayoutMethod = LayoutMethod::Extended { kept: 0 };
 const OTHER: LayoutMethod = LayoutMethod::Extended { kept: 1 };

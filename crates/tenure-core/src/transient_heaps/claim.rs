@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::desc_table::{Description, ResourceDescTable};
 use super::graph::{Compiled, Found, Graph, HeapPlan, Memory, Need, TransientDesc};
 use super::heap::{Heap, HeapKind, Road};
-use super::pool::{Inner, State};
 use super::request::{Attempt, HeapRequest, Request, buffer_resource, check_usage};
 use super::shortage::HeapClass;
+use super::transients::{State, Transients};
 use crate::Error;
 use crate::context::Context;
 use crate::device::{Device, ResourceDesc};
@@ -44,7 +44,7 @@ impl<D: Device> Needs<'_, D> {
     }
 }
 
-impl<D: Device> Memory for Needs<'_, D> {
+impl<D: Device> Memory<TransientDesc> for Needs<'_, D> {
     type Error = Error;
 
     fn need(&mut self, resource: &TransientDesc) -> Result<Need, Error> {
@@ -75,7 +75,7 @@ fn resource_desc(resource: &TransientDesc) -> Result<ResourceDesc, Error> {
     }
 }
 
-impl<D: Device> Inner<D> {
+impl<D: Device> Transients<D> {
     /// The plan of a graph, from the cache or made now.
     pub(crate) fn compile(&self, graph: &Graph) -> Result<Arc<Compiled>, Error> {
         Ok(self.state.lock().prepare(&self.context, graph)?.compiled.clone())

@@ -1,15 +1,18 @@
 //! Errors in the declaration of a graph.
 
+use std::convert::Infallible;
+
 use tenure_plan::PlanError;
 
-use crate::Name;
+use super::Name;
 use crate::device::{DeviceError, QueueId, QueueKind, State, Usage};
-use crate::memory::MemoryUse;
 
 /// An error in the declaration of a graph.
+///
+/// `M` is the engine's type for memory that the CPU can access: [`Resource::CpuMemory`](crate::Resource::CpuMemory).
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GraphError {
+pub enum GraphError<M = Infallible> {
     /// A pass uses a resource that the graph does not have.
     #[error("pass {pass} uses resource {index}, and the graph has {resources}")]
     UnknownResource {
@@ -98,7 +101,7 @@ pub enum GraphError {
         /// The other state.
         other: State,
     },
-    /// Two passes use a [transient attachment](crate::Usage::TRANSIENT_ATTACHMENT), whose content never leaves
+    /// Two passes use a [transient attachment](Usage::TRANSIENT_ATTACHMENT), whose content never leaves
     /// a pass. If the second one clears it, it can use another attachment.
     #[error("{resource} is a TRANSIENT_ATTACHMENT of pass {first}, and pass {pass} cannot use it, too")]
     LeavesPass {
@@ -125,7 +128,7 @@ pub enum GraphError {
         /// The resource.
         resource: Name,
         /// The requested memory.
-        memory: MemoryUse,
+        memory: M,
     },
     /// A description that no device accepts.
     #[error("{resource}: {source}")]

@@ -1,10 +1,25 @@
 //! The checked declaration as plain data: the queue, uses and dependencies of each pass.
 
+use tenure_track::state::Layout;
+
 use super::declare::Use;
-use super::{Graph, GraphError, ResourceId, TransientDesc};
-use crate::device::{MAX_QUEUES, Properties, QueueId, QueueKind, State, Usage};
-use crate::memory::MemoryUse;
-use crate::state::Layout;
+use super::{Graph, GraphError, Resource, ResourceId};
+use crate::device::{MAX_QUEUES, Properties, QueueId, QueueKind, QueueProperties, State, StateModel, Usage};
+
+/// The device that a graph is compiled for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// Its queues; the first one supports all kinds of work.
+    pub queues: &'a [QueueProperties],
+    /// Its rules for states.
+    pub state_model: StateModel,
+}
+
+impl<'a> From<&'a Properties> for Target<'a> {
+    fn from(properties: &'a Properties) -> Self {
+        Self { queues: &properties.queues, state_model: properties.state_model }
+    }
+}
 
 /// The combined uses of a resource in a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +32,9 @@ pub struct PassUse {
     /// the pass itself requests each of them.
     pub automatic: bool,
 }
+
+/// The error of a graph of such resources.
+type Refusal<R> = GraphError<<R as Resource>::CpuMemory>;
 
 /// The queue, uses and dependencies of each pass.
 #[derive(Clone, Debug)]
@@ -40,7 +58,7 @@ pub(super) const fn writes(states: State) -> bool {
 
 impl Flow {
     /// Checks a graph on a device and converts it.
-    pub(super) fn new(graph: &Graph, properties: &Properties) -> Result<Self, GraphError> {
+    pub(super) fn new<R: Resource>(graph: &Graph<R>, target: Target<'_>) -> Result<Self, Refusal<R>> {
         graph.resources.iter().try_for_each(check_desc)?;
         let count = graph.passes.len();
         let mut flow = Self {
@@ -53,7 +71,7 @@ impl Flow {
         // The last pass to use each resource, and the index of that use.
         let mut seen = vec![None; graph.resources.len()];
         for pass in 0..count {
-            let kind = flow.add_queue(graph, pass, properties)?;
+            let kind = flow.add_queue(graph, pass, target.queues)?;
             flow.add_after(graph, pass)?;
             for one in graph.uses_of(pass) {
                 let desc = check_use(graph, pass, *one, kind)?;
@@ -65,17 +83,17 @@ impl Flow {
         Ok(flow)
     }
 
-    fn add_queue(
+    fn add_queue<R: Resource>(
         &mut self,
-        graph: &Graph,
+        graph: &Graph<R>,
         pass: usize,
-        properties: &Properties,
-    ) -> Result<QueueKind, GraphError> {
+        queues: &[QueueProperties],
+    ) -> Result<QueueKind, Refusal<R>> {
         let pass = &graph.passes[pass];
-        let queue = pass.queue.id(properties);
-        let known = properties.queues.get(queue.index()).filter(|_| queue.index() < MAX_QUEUES);
+        let queue = pass.queue.among(queues);
+        let known = queues.get(queue.index()).filter(|_| queue.index() < MAX_QUEUES);
         let Some(known) = known else {
-            let queues = properties.queues.len().min(MAX_QUEUES);
+            let queues = queues.len().min(MAX_QUEUES);
             return Err(GraphError::UnknownQueue { pass: pass.name.clone(), queue, queues });
         };
         self.queues.push(queue);
@@ -83,7 +101,7 @@ impl Flow {
         Ok(known.kind)
     }
 
-    fn add_after(&mut self, graph: &Graph, index: usize) -> Result<(), GraphError> {
+    fn add_after<R: Resource>(&mut self, graph: &Graph<R>, index: usize) -> Result<(), Refusal<R>> {
         let (pass, passes) = (&graph.passes[index].name, graph.passes.len());
         for after in graph.after_of(index).iter().map(|after| after.index()) {
             let Some(other) = graph.passes.get(after) else {
@@ -103,14 +121,14 @@ impl Flow {
         Ok(())
     }
 
-    fn add_use(
+    fn add_use<R: Resource>(
         &mut self,
-        graph: &Graph,
+        graph: &Graph<R>,
         pass: usize,
         one: Use,
-        desc: &TransientDesc,
+        desc: &R,
         seen: &mut [Option<(usize, usize)>],
-    ) -> Result<(), GraphError> {
+    ) -> Result<(), Refusal<R>> {
         let seen = &mut seen[one.resource.index()];
         let earlier = seen.filter(|(by, _)| *by == pass).and_then(|(_, place)| self.uses.at_mut(place));
         let Some(earlier) = earlier else {
@@ -136,7 +154,7 @@ impl Flow {
     }
 
     /// Checks that the first use of each resource writes it.
-    fn check_first_uses(&self, graph: &Graph) -> Result<(), GraphError> {
+    fn check_first_uses<R: Resource>(&self, graph: &Graph<R>) -> Result<(), Refusal<R>> {
         let mut used = vec![false; self.resources];
         for (pass, uses) in self.uses.iter().enumerate() {
             for one in uses {
@@ -159,26 +177,28 @@ impl Flow {
 const EXCLUSIVE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE);
 
 /// Whether a resource can be in both states at once, in the image layout that either use expects.
-fn goes_with(desc: &TransientDesc, one: State, other: State) -> bool {
+fn goes_with(desc: &impl Resource, one: State, other: State) -> bool {
     let is_read = !writes(one | other);
     one == other || (is_read && (!desc.is_texture() || Layout::of(one) == Layout::of(other)))
 }
 
-fn check_desc(desc: &TransientDesc) -> Result<(), GraphError> {
+fn check_desc<R: Resource>(desc: &R) -> Result<(), Refusal<R>> {
     let resource = || desc.name().clone();
-    if let TransientDesc::Buffer(buffer) = desc
-        && buffer.memory != MemoryUse::GpuOnly
-    {
-        return Err(GraphError::NotGpuOnly { resource: resource(), memory: buffer.memory });
+    if let Some(memory) = desc.cpu_memory() {
+        return Err(GraphError::NotGpuOnly { resource: resource(), memory });
     }
     if !desc.alignment().is_power_of_two() {
         return Err(GraphError::BadAlignment { resource: resource(), alignment: desc.alignment() });
     }
-    let checked = desc.to_resource_desc().validate();
-    checked.map_err(|source| GraphError::InvalidDesc { resource: resource(), source })
+    desc.validate().map_err(|source| GraphError::InvalidDesc { resource: resource(), source })
 }
 
-fn check_use(graph: &Graph, pass: usize, one: Use, kind: QueueKind) -> Result<&TransientDesc, GraphError> {
+fn check_use<R: Resource>(
+    graph: &Graph<R>,
+    pass: usize,
+    one: Use,
+    kind: QueueKind,
+) -> Result<&R, Refusal<R>> {
     let (pass, state, index) = (&graph.passes[pass].name, one.state, one.resource.index());
     let Some(desc) = graph.resources.get(index) else {
         return Err(GraphError::UnknownResource {

@@ -5,7 +5,7 @@
 
 use super::flow::{Flow, Grouped, writes};
 use super::order::join;
-use super::{Graph, PassId, ResourceId};
+use super::{Graph, PassId, Resource, ResourceId};
 use crate::device::{MAX_QUEUES, QueueId, QueueKind, State, StateModel};
 
 /// Passes that follow each other on one queue, for one recording.
@@ -20,7 +20,7 @@ pub struct Batch {
 }
 
 /// The batches in an order in which they can be submitted: by their ends.
-pub(super) fn batches(graph: &Graph, queues: &[QueueId], dependencies: &Grouped<usize>) -> Vec<Batch> {
+pub(super) fn batches<R>(graph: &Graph<R>, queues: &[QueueId], dependencies: &Grouped<usize>) -> Vec<Batch> {
     let mut builder = BatchBuilder::default();
     for (pass, queue) in queues.iter().enumerate() {
         if graph.passes.get(pass).is_some_and(|declared| declared.is_first) {
@@ -181,7 +181,12 @@ struct Life {
 }
 
 impl Lists {
-    pub(super) fn new(graph: &Graph, flow: &Flow, batches: &[Batch], model: StateModel) -> Self {
+    pub(super) fn new<R: Resource>(
+        graph: &Graph<R>,
+        flow: &Flow,
+        batches: &[Batch],
+        model: StateModel,
+    ) -> Self {
         let lifetimes = lifetimes(flow, batches);
         let (mut acquires, mut discards, mut to_common) = (Vec::new(), Vec::new(), Vec::new());
         for (index, lifetime) in lifetimes.iter().enumerate() {
@@ -189,7 +194,7 @@ impl Lists {
             let resource = ResourceId::new(index);
             acquires.push((lifetime.first, resource));
             discards.push((lifetime.last, resource));
-            let is_texture = graph.resources.get(index).is_some_and(|desc| desc.is_texture());
+            let is_texture = graph.resources.get(index).is_some_and(Resource::is_texture);
             if model == StateModel::Promotion && is_texture && !can_follow(flow, *lifetime) {
                 to_common.push((lifetime.last, resource));
             }

@@ -9,8 +9,7 @@ use tenure_plan::PlanError;
 use super::compiled::options;
 use super::layout::{BestLayout, BoundedLayout, Layout, LayoutMethod, Problem};
 use super::pack::Address;
-use super::{Compiled, Graph, GraphError, Memory, Need, TransientDesc};
-use crate::device::Properties;
+use super::{Compiled, Graph, GraphError, Memory, Need, Resource, Target};
 
 /// Size of the cache, and effort of searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,24 +39,24 @@ impl Default for PlanOptions {
 ///
 /// The plans depend only on the sequence of requested graphs.
 #[derive(Debug)]
-pub struct PlanCache {
+pub struct PlanCache<R> {
     options: PlanOptions,
     /// The most recently used first.
-    entries: Vec<Entry>,
+    entries: Vec<Entry<R>>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct Entry<R> {
     hash: u64,
-    compiled: Arc<Compiled>,
+    compiled: Arc<Compiled<R>>,
     search: ImprovementSearch,
 }
 
 /// A plan and its origin.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct Found<R> {
     /// The plan.
-    pub compiled: Arc<Compiled>,
+    pub compiled: Arc<Compiled<R>>,
     /// Its origin.
     pub origin: Origin,
 }
@@ -81,7 +80,7 @@ pub enum Origin {
     },
 }
 
-impl PlanCache {
+impl<R: Resource> PlanCache<R> {
     /// A cache without plans.
     #[must_use]
     pub const fn new(options: PlanOptions) -> Self {
@@ -101,7 +100,7 @@ impl PlanCache {
     }
 
     /// Removes the plans for which `keep` is false.
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&Compiled) -> bool) {
+    pub fn retain(&mut self, mut keep: impl FnMut(&Compiled<R>) -> bool) {
         self.entries.retain(|entry| keep(&entry.compiled));
     }
 
@@ -117,30 +116,30 @@ impl PlanCache {
     ///
     /// # Errors
     /// The error of an invalid graph, or of `memory`.
-    pub fn get_or_plan<M: Memory>(
+    pub fn get_or_plan<'t, M: Memory<R>>(
         &mut self,
-        graph: &Graph,
-        properties: &Properties,
+        graph: &Graph<R>,
+        target: impl Into<Target<'t>>,
         memory: &mut M,
-    ) -> Result<Found, M::Error> {
+    ) -> Result<Found<R>, M::Error> {
         let hash = hash_of(graph);
-        let is_it = |entry: &Entry| entry.hash == hash && entry.compiled.graph() == graph;
+        let is_it = |entry: &Entry<R>| entry.hash == hash && entry.compiled.graph() == graph;
         match self.entries.iter().position(is_it) {
             Some(at) => {
                 self.entries[..=at].rotate_right(1);
-                Ok(self.entries[0].found(self.options.improve_nodes)?)
+                Ok(self.entries[0].found(self.options.improve_nodes).map_err(GraphError::Plan)?)
             }
-            None => self.plan(graph, hash, properties, memory),
+            None => self.plan(graph, hash, target.into(), memory),
         }
     }
 
-    fn plan<M: Memory>(
+    fn plan<M: Memory<R>>(
         &mut self,
-        graph: &Graph,
+        graph: &Graph<R>,
         hash: u64,
-        properties: &Properties,
+        target: Target<'_>,
         memory: &mut M,
-    ) -> Result<Found, M::Error> {
+    ) -> Result<Found<R>, M::Error> {
         let mut previous = Vec::new();
         let similar = |needs: &[_]| {
             let places = self.entries.iter().map(|entry| places(&graph.resources, needs, &entry.compiled));
@@ -148,7 +147,7 @@ impl PlanCache {
             previous = places.rev().max_by_key(|places| known(places)).unwrap_or_default();
             previous.clone()
         };
-        let compiled = Compiled::new(graph, properties, memory, similar, self.options.nodes)?;
+        let compiled = Compiled::new(graph, target, memory, similar, self.options.nodes)?;
         let moved = moved(&previous, &compiled.plan.layout);
         let compiled = Arc::new(compiled);
         self.entries.truncate(self.options.plans.max(1) - 1);
@@ -158,11 +157,11 @@ impl PlanCache {
     }
 }
 
-impl Entry {
+impl<R> Entry<R> {
     /// The plan, or a better one that replaces it.
-    fn found(&mut self, nodes: u64) -> Result<Found, GraphError> {
+    fn found(&mut self, nodes: u64) -> Result<Found<R>, PlanError> {
         let Compiled { analysis, plan } = &*self.compiled;
-        let origin = match self.search.search(&analysis.problem, plan, nodes).map_err(GraphError::Plan)? {
+        let origin = match self.search.search(&analysis.problem, plan, nodes)? {
             None => Origin::Cached,
             Some(Improvement { plan, moved }) => {
                 self.compiled = Arc::new(Compiled { analysis: Arc::clone(analysis), plan });
@@ -177,7 +176,7 @@ fn known(places: &[Option<Address>]) -> usize {
     places.iter().flatten().count()
 }
 
-fn hash_of(graph: &Graph) -> u64 {
+fn hash_of(graph: &impl Hash) -> u64 {
     let mut hasher = FxHasher::default();
     graph.hash(&mut hasher);
     hasher.finish()
@@ -185,18 +184,18 @@ fn hash_of(graph: &Graph) -> u64 {
 
 /// The places of resources of the same name, description and class in the plan of another graph. Among equal declarations, the
 /// first is matched with the first, and so on.
-pub(super) fn places(
-    descs: &[TransientDesc],
+pub(super) fn places<R: Resource>(
+    descs: &[R],
     needs: &[Option<Need>],
-    other: &Compiled,
+    other: &Compiled<R>,
 ) -> Vec<Option<Address>> {
-    let mut known: FxHashMap<&TransientDesc, Vec<(u32, Address)>> = FxHashMap::default();
+    let mut known: FxHashMap<&R, Vec<(u32, Address)>> = FxHashMap::default();
     for (index, desc) in other.graph().resources.iter().enumerate().rev() {
         if let Some(address) = other.plan.layout.address(index) {
             known.entry(desc).or_default().push(address);
         }
     }
-    let find = |(desc, need): (&TransientDesc, &Option<Need>)| {
+    let find = |(desc, need): (&R, &Option<Need>)| {
         let need = (*need)?;
         let (class, address) = known.get_mut(desc)?.pop()?;
         (class == need.class && class != Need::ALONE).then_some(address)

@@ -6,13 +6,13 @@ use parking_lot::Mutex;
 use tenure_heap::MemoryCounter;
 
 use super::TransientStats;
+use super::claim::{Prepared, is_too_large};
 use super::dedicated::Dedicated;
 use super::desc_table::{Description, ResourceDescTable};
 use super::graph::{PlanCache, PlanOptions};
 use super::heap::{Acquired, Heap, HeapKind};
 use super::hints::{AcquisitionId, Hints};
 use super::object::{Cached, Object};
-use super::prepare::{Prepared, is_too_large};
 use super::request::{Attempt, ResourceRequest, wrong_type};
 use super::shortage::HeapClass;
 use crate::Error;
@@ -71,13 +71,13 @@ struct LastPurge {
 }
 
 /// The transient heaps of a manager.
-pub(crate) struct Inner<D: Device> {
+pub(crate) struct Transients<D: Device> {
     pub(crate) state: Mutex<State<D>>,
     /// Declared last, as in every handle.
     pub(crate) context: Arc<Context<D>>,
 }
 
-impl<D: Device> Inner<D> {
+impl<D: Device> Transients<D> {
     pub(crate) fn new(context: Arc<Context<D>>) -> Self {
         let improve_nodes = context.config.transient.improvement;
         let state = State {

@@ -1,6 +1,50 @@
-//! Memory requirements of resources, and where a plan places them.
+//! Resources as an engine describes them, their memory requirements, and where a plan places them.
 
-use super::{GraphError, TransientDesc};
+use core::fmt::Debug;
+use core::hash::Hash;
+
+use super::{GraphError, Name};
+use crate::device::{DeviceError, Usage};
+
+/// An engine's description of a resource.
+///
+/// A graph whose resources are all equal to those of an earlier one has the same plan, so equal descriptions must have equal
+/// memory requirements.
+pub trait Resource: Clone + Debug + Eq + Hash + From<Self::Texture> + From<Self::Buffer> {
+    /// The description of a texture; `Self` where one type describes both.
+    type Texture;
+    /// The description of a buffer.
+    type Buffer;
+    /// Memory that the CPU can access. [`Infallible`](std::convert::Infallible) where no resource of a graph can be in it.
+    type CpuMemory: Debug;
+
+    /// The name, for people.
+    fn name(&self) -> &Name;
+
+    /// All its usages.
+    fn usage(&self) -> Usage;
+
+    /// True for a texture.
+    fn is_texture(&self) -> bool;
+
+    /// The alignment requested beyond the device's requirement, in bytes; a power of two.
+    fn alignment(&self) -> u64 {
+        1
+    }
+
+    /// Its memory, if that is not for the GPU alone; the graph is then refused.
+    fn cpu_memory(&self) -> Option<Self::CpuMemory> {
+        None
+    }
+
+    /// Checks the description, where no device accepts some.
+    ///
+    /// # Errors
+    /// The reason; the graph is then refused.
+    fn validate(&self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+}
 
 /// The memory requirements of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,15 +66,15 @@ impl Need {
 }
 
 /// A source of memory requirements. It is asked when a graph is planned, not when a plan is found in the cache.
-pub trait Memory {
+pub trait Memory<R: Resource> {
     /// The error of a query.
-    type Error: From<GraphError>;
+    type Error: From<GraphError<R::CpuMemory>>;
 
     /// The requirements of a resource.
     ///
     /// # Errors
     /// If they are not available; the graph is then not planned.
-    fn need(&mut self, resource: &TransientDesc) -> Result<Need, Self::Error>;
+    fn need(&mut self, resource: &R) -> Result<Need, Self::Error>;
 
     /// The largest heap that a class can have, in bytes. Asked for the class of each resource, but not for
     /// [`Need::ALONE`].
