@@ -101,8 +101,8 @@
 //!         // … record them, and the commands of the pass …
 //!     }
 //! }
-//! // Each pass: the target's bytes become its own, and its input becomes readable.
-//! assert_eq!(barriers, [("scene", 1), ("bloom", 2), ("lens", 2)]);
+//! // An aliasing barrier and a transition for the target of each pass, and a transition for its input.
+//! assert_eq!(barriers, [("scene", 2), ("bloom", 3), ("lens", 3)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
