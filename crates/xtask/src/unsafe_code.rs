@@ -12,7 +12,7 @@ use crate::outcome::{Outcome, Trouble};
 
 const FILE: &str = "docs/status.md";
 /// The header of the table.
-const HEADER: &str = "| part | blocks | functions | impls | what for |";
+const HEADER: &str = "| part | blocks | functions | impls | purpose |";
 
 /// What is unsafe in a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
