@@ -135,7 +135,7 @@ impl Painter for Direct3dPainter {
     }
 }
 
-/// A device of our own making, watched by the debug layer when that is asked for.
+/// Creates a device, with the debug layer on request.
 fn create_device(options: &Options, messages: &Messages) -> Result<Device> {
     let messages = messages.clone();
     let sink = move |message: &tenure::d3d12::Message| {
