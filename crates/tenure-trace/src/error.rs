@@ -226,7 +226,7 @@ pub enum Reason {
     },
     /// There are too many events for a recording in memory: [`MAX_EVENTS`](crate::MAX_EVENTS), or fewer where
     /// memory is short. [`TraceReader`](crate::TraceReader) reads any number.
-    #[error("more than {kept} events, which is as many as are kept in memory")]
+    #[error("more than {kept} events, the most that are kept in memory")]
     TooManyEvents {
         /// The number of events before.
         kept: usize,

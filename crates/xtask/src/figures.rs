@@ -27,7 +27,7 @@ pub(crate) fn voxel(program: &Path) -> Outcome {
         [figures("tenure")?[0], figures("committed")?[0]].map(|it| it.trim_end_matches('x'));
     wants(
         &front_page,
-        &format!("reserve {ours} times what lives and {committed} times with a committed resource each"),
+        &format!("reserve {ours} times the live bytes and {committed} times if each is committed"),
     )
 }
 

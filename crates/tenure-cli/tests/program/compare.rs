@@ -129,7 +129,7 @@ fn what_cannot_be_compared_is_status_2() {
     let twice = run(&["compare", "-", "-"]);
     assert!(status(&twice) == 2 && stderr(&twice).contains("not both"), "{}", stderr(&twice));
     let other = run_with_input(&["compare", &good, "-", "--strategy", "placed"], line.as_bytes());
-    assert!(status(&other) == 2 && stderr(&other).contains("no strategy is in both"), "{}", stderr(&other));
+    assert!(status(&other) == 2 && stderr(&other).contains("no common strategy"), "{}", stderr(&other));
     let piped = run_with_input(&["compare", &good, "-"], line.as_bytes());
     assert_eq!(status(&piped), 0, "{}", stderr(&piped));
 }
@@ -201,7 +201,7 @@ fn results_that_windows_wrote_are_read_or_named() {
         assert!(stderr(&output).starts_with(&format!("{marked}: this is JSON")), "{}", stderr(&output));
     }
     let none = run(&["compare", &marked, &recording(), "--strategy", "placed"]);
-    assert!(stderr(&none).contains("marked.json has no run by that one"), "{}", stderr(&none));
+    assert!(stderr(&none).contains("marked.json has no run with that strategy"), "{}", stderr(&none));
 }
 
 #[test]

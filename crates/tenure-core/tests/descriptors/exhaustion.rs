@@ -30,7 +30,7 @@ fn the_static_part_says_whose_tables_fill_it() {
     assert_eq!(users(&error), []);
     assert_eq!(
         error.to_string(),
-        "no descriptors for everything: 17 in a row asked for, of kind Resource, from the static part, of which there are 16: \
+        "no descriptors for everything: 17 consecutive ones of kind Resource requested from the static part (total 16): \
          raise DescriptorConfig::static_resources"
     );
     let rocks = [table(3, "rock").unwrap(), table(3, "rock").unwrap()];
@@ -45,7 +45,7 @@ fn the_static_part_says_whose_tables_fill_it() {
     assert_eq!(users(&error), [("rock", 6), ("grass", 4), ("sky", 1)]);
     assert_eq!(
         error.to_string(),
-        "no descriptors for water: 6 in a row asked for, of kind Resource, from the static part; of its 16 5 are free, up \
+        "no descriptors for water: 6 consecutive ones of kind Resource requested from the static part; of 16 in total, 5 are free, up \
          to 5 in a row, and 1 wait for the GPU; most are used by rock (6), grass (4), sky (1); drop some, \
          or raise DescriptorConfig::static_resources"
     );

@@ -145,8 +145,8 @@ fn the_limit_is_an_error_that_says_who_has_them() {
     assert_eq!(users, [("grass", 2), ("sky", 1)]);
     assert_eq!(
         error.to_string(),
-        "no descriptors for rock: 1 in a row asked for, of kind Sampler, from the samplers that the device takes at \
-         once; of its 4 0 are free, up to 0 in a row, and 1 wait for the GPU; most are used by grass (2), sky (1); drop some, or \
+        "no descriptors for rock: 1 consecutive ones of kind Sampler requested from the device's samplers; \
+         of 4 in total, 0 are free, up to 0 in a row, and 1 wait for the GPU; most are used by grass (2), sky (1); drop some, or \
          share them"
     );
     // Once the GPU is done with the one that was dropped, nobody has to say so.

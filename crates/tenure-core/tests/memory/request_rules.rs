@@ -56,7 +56,7 @@ fn what_a_flag_forbids_is_said_in_its_words() {
     let never = BufferDesc::new(100_000, Usage::VERTEX).allocation(AllocationFlags::NEVER_ALLOCATE);
     let text = out_of_memory(gpu.create_buffer(&never.name("rock"))).to_string();
     assert!(text.contains("rock") && text.contains("100000 B"), "{text}");
-    assert!(text.contains("NEVER_ALLOCATE") && text.contains("ask without it"), "{text}");
+    assert!(text.contains("NEVER_ALLOCATE") && text.contains("or without it"), "{text}");
     assert!(!text.contains("the program's cap leaves"), "{text}");
     // What the CPU reads is never local to a card.
     let local = BufferDesc::new(4096, Usage::COPY_DST)
@@ -70,7 +70,7 @@ fn what_a_flag_forbids_is_said_in_its_words() {
     ] {
         let text = error.to_string();
         assert!(text.contains("picture") && text.contains(" B aligned"), "{text}");
-        assert!(text.contains("DEVICE_LOCAL_ONLY") && text.contains("ask without it"), "{text}");
+        assert!(text.contains("DEVICE_LOCAL_ONLY") && text.contains("request without it"), "{text}");
     }
     let text = gpu.buffer_cost(&local).unwrap_err().to_string();
     assert!(text.contains("picture") && text.contains("DEVICE_LOCAL_ONLY"), "{text}");
