@@ -29,7 +29,7 @@ impl Host {
 
     fn command(&self, program: &Path) -> Command {
         match self {
-            // It is this side that ends it, as it does elsewhere.
+            // This side ends the program, as elsewhere.
             Self::Lab(lab) => lab.command(program, 2 * TIMEOUT),
             Self::Native => Command::new(program),
         }
@@ -64,7 +64,7 @@ pub(super) struct Run<'a> {
 #[derive(Debug)]
 pub(super) enum Ended {
     With(ExitStatus),
-    /// It was ended when its time was up.
+    /// It was ended at its time limit.
     TooLate,
 }
 
