@@ -46,7 +46,7 @@ struct Awaited<D: Device> {
     readback: Readback<D>,
 }
 
-/// Runs the frames and prints what they cost.
+/// Runs the frames and prints their cost.
 pub(crate) fn run<P: Painter>(options: &Options, gpu: Gpu<P::Device>) -> Result<()> {
     let properties = gpu.device().properties();
     println!("{} ({}), {} frames", properties.name, properties.backend, options.frames);

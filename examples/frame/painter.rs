@@ -45,8 +45,8 @@ impl<'r, D: Device> Prepared<'r, D> {
     }
 }
 
-/// Records draws, each of which writes six words of its own: its constants' first two, and the
-/// first word of each of the four buffers of its table.
+/// Records draws. Each writes six words: the first two of its constants, and the first of each of the four
+/// buffers in its table.
 pub(crate) trait Painter: Sync + Sized {
     /// Its device.
     type Device: Device;

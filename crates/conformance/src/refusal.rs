@@ -1,7 +1,7 @@
 //! Frames that use every service, in which one call of the driver is refused.
 //!
-//! What was asked for is an error then, nothing of it is left, and the frames after it are as if nothing had been. A device
-//! whose tests can make a call fail runs this for each call in turn.
+//! The request then returns an error and leaves nothing behind, and later frames are unaffected. A device whose
+//! tests can make a call fail runs this for each call in turn.
 
 use tenure_core::device::Device;
 use tenure_core::transient::graph::Graph;

@@ -25,7 +25,7 @@ mod simple;
 #[path = "../../tenure-suballoc/tests/suite/model/mod.rs"]
 mod model;
 
-/// A case: its name, and what it does with bytes.
+/// A case: its name, and its function of bytes.
 pub type Case = (&'static str, fn(&[u8]));
 
 /// All of them.

@@ -1,4 +1,4 @@
-//! The suballocators of one range against a list of what is live.
+//! The suballocators of one range against a list of live ranges.
 
 use arbitrary::Arbitrary;
 

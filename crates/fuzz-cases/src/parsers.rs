@@ -1,4 +1,4 @@
-//! Everything that reads files: whatever they hold is read or refused, and what is read can be written and read again.
+//! The readers of files: any content is read or refused, and accepted content can be written and read again.
 
 use tenure_plan::{Options, check, csv, plan as find_plan};
 use tenure_report::read_snapshots;

@@ -56,11 +56,12 @@ impl Effect {
 #[derive(Clone, Debug)]
 struct Bytes {
     bytes: Vec<u8>,
-    /// Everything was written. What was not is undefined, and is not read.
+    /// Everything was written. Otherwise the contents are undefined, and are not read.
     is_known: bool,
 }
 
-/// The contents of all parts, and what readbacks will find. What was dropped stays: recordings may still use it.
+/// The contents of all parts, and the expected readbacks. Contents of dropped parts stay: recordings may still
+/// use them.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     parts: HashMap<Part, Bytes>,
@@ -73,7 +74,7 @@ impl Contents {
         self.parts.insert(part, Bytes { bytes, is_known: true });
     }
 
-    /// A part of so many bytes, none of which was written.
+    /// Adds a part of `size` bytes without defined contents.
     pub(crate) fn add_undefined(&mut self, part: Part, size: u64) {
         self.parts.insert(part, Bytes { bytes: vec![0; size as usize], is_known: false });
     }

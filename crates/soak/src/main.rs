@@ -19,7 +19,7 @@ struct Arguments {
     /// Programs that are run; without a limit of any kind, 1000.
     #[arg(long)]
     programs: Option<u64>,
-    /// Runs the program of the seed alone, and shows what it does.
+    /// Runs only the program of the seed, and prints its steps.
     #[arg(long)]
     replay: bool,
     /// Says in one line what fails, and does not look for a shorter program.

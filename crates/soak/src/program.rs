@@ -5,7 +5,7 @@ use test_random::Rng;
 use crate::setup::Setup;
 use crate::verbs;
 
-/// One step: what is done, by which thread, and the numbers that say how.
+/// One step: an operation, its thread, and its random parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     pub(crate) verb: u16,
@@ -21,7 +21,7 @@ pub struct Program {
     pub seed: u64,
     /// Where it runs.
     pub setup: Setup,
-    /// What it does.
+    /// Its steps.
     pub steps: Vec<Step>,
 }
 

@@ -14,9 +14,9 @@ use crate::world::{Checked, Refusals, Trace, World, Wrong, words_of, wrong};
 /// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What was wrong; `None` if nothing was.
+    /// The fault; `None` if there was none.
     pub wrong: Option<String>,
-    /// What it did, if that was asked for.
+    /// Its steps, if a trace was requested.
     pub trace: Vec<String>,
     /// Calls that were refused, as they may be.
     pub refused: Refusals,
@@ -28,7 +28,7 @@ pub fn run(program: &Program) -> Outcome {
     execute(program, false)
 }
 
-/// The same; what it does is noted step by step.
+/// The same with a trace of its steps.
 #[must_use]
 pub fn run_traced(program: &Program) -> Outcome {
     execute(program, true)

@@ -1,5 +1,5 @@
-//! Programs that share a manager, each on a thread of its own. What they meet depends on how the threads are
-//! scheduled, so a seed does not say everything.
+//! Programs that share a manager, each on its own thread. Their interleaving depends on the scheduler, so a
+//! seed does not determine a run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::world::{Checked, World, Wrong, end_clean, words_of, wrong};
 /// Threads of a run.
 const THREADS: u64 = 4;
 
-/// Runs programs at the same time; what was wrong, if anything.
+/// Runs programs at the same time.
 ///
 /// # Errors
-/// What was wrong, in words.
+/// The fault, in words.
 pub fn run_threads(seed: u64) -> Result<(), String> {
     let setup = Program::new(seed).setup.without_trouble();
     catch_unwind(AssertUnwindSafe(|| play(seed, &setup)))

@@ -66,7 +66,7 @@ fn run<D: Device, S: Swapchain<Device = D>>(
     Ok(app.shown.transpose()?.and_then(|shown| shown.picture))
 }
 
-/// A window and what it shows. Fields are dropped in this order.
+/// A window and its contents. Fields are dropped in this order.
 struct Shown<S> {
     swapchain: S,
     window: Arc<Window>,
@@ -118,7 +118,7 @@ impl<P: Painter<S::Device>, S: Swapchain> App<'_, P, S> {
         self.flight.advance(shown.last.elapsed().as_secs_f32());
         shown.last = Instant::now();
         self.show.set_camera(self.flight.camera(size[0] as f32 / size[1] as f32));
-        // Before the last frame comes what is to be done to the window, in frames that do not count.
+        // The changes of the window come before the last frame, in frames that do not count.
         let is_counted = self.options.frames != Some(shown.frames + 1) || !self.unrest.is_active();
         let edit = usize::try_from(shown.frames).ok().filter(|edit| is_counted && *edit < self.show.edits());
         shown.frames += u64::from(is_counted);

@@ -209,7 +209,7 @@ const VOXELS_IN_WINDOW: [&str; 8] = [
     "examples/voxel-world-window.png",
 ];
 
-/// Both APIs draw the voxel world off screen, and draw the same. In a window they draw what is expected.
+/// Both APIs draw the same picture of the voxel world off screen, and the expected picture in a window.
 pub(crate) fn pictures(is_native: bool) -> Outcome {
     let compare = ["--compare", "target/voxel-vulkan.png"];
     let here = |name: &str, arguments: &[&str]| cargo(&[&example(name)[..], &["--"], arguments].concat());

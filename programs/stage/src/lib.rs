@@ -8,7 +8,7 @@ use wgpu::wgt::PollType;
 /// Frames that the GPU may be behind.
 const IN_FLIGHT: usize = 2;
 
-/// A device, and what was submitted to it lately.
+/// A device, and its recent submissions.
 pub struct Stage {
     /// The device, with the limits of its adapter and no feature beyond WebGPU's.
     pub device: wgpu::Device,
@@ -83,7 +83,7 @@ impl Canvas {
         wgpu::Extent3d { width: Self::WIDTH, height: Self::HEIGHT, depth_or_array_layers: 1 }
     }
 
-    /// What is on it.
+    /// Reads the picture.
     ///
     /// # Errors
     /// The device is lost.

@@ -1,4 +1,4 @@
-//! What was measured in this process.
+//! The measurements of this process.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -103,7 +103,7 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Writes what was measured so far to the file, if one is named.
+/// Writes the measurements so far to the file, if one is named.
 pub(crate) fn write() {
     let Some(file) = env::var_os(FILE) else { return };
     let text = format!("{}\n", summary(&figures()));

@@ -22,7 +22,7 @@ pub struct AllocatorCreateDesc {
     pub device: ash::Device,
     /// The device's adapter.
     pub physical_device: vk::PhysicalDevice,
-    /// What is logged.
+    /// The logged events.
     pub debug_settings: AllocatorDebugSettings,
     /// Buffers have addresses.
     pub buffer_device_address: bool,

@@ -157,7 +157,7 @@ impl Vulkano {
         Ok(AutoCommandBufferBuilder::primary(lists as _, family, CommandBufferUsage::OneTimeSubmit)?)
     }
 
-    /// Submits after what was submitted before, and ends the frame.
+    /// Submits after all earlier submissions, and ends the frame.
     #[expect(clippy::arc_with_non_send_sync, reason = "a shared submission is a future only in an `Arc`")]
     fn submit(&mut self, builder: Builder, constants: Vec<Subbuffer<[u32; 16]>>) -> Result {
         let list = builder.build()?;

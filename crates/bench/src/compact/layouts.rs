@@ -58,7 +58,7 @@ fn sparsest(mut script: Script) -> Script {
             Call::EndFrame => {}
         }
         peak = live.max(peak);
-        // What is left has to be something.
+        // The rest must not be negligible.
         if peak - live >= most && live * 20 >= peak {
             (most, end) = (peak - live, index + 1);
         }

@@ -51,7 +51,7 @@ struct Frames {
     moves: u64,
     /// Bytes asked for by what moved.
     bytes: u64,
-    /// Moves of what had moved before, and moves out of blocks that were kept; where they are known.
+    /// Repeated moves, and moves out of blocks that were kept; `None` if unknown.
     wasted: Option<u64>,
 }
 

@@ -28,7 +28,7 @@ fn compact(player: &mut Pools, handles: &mut Handles<Pools>) -> Result<Frames> {
         slots.filter_map(|(slot, range)| Some((range.as_ref()?.0.serial(), slot))).collect();
     let budget = CompactionBudget { bytes: FRAME_BYTES, moves: FRAME_MOVES as usize, pieces: FRAME_PIECES };
     let (mut frames, mut moves) = (Frames::default(), Vec::new());
-    // What has moved, and the heap of each move.
+    // The moved allocations, and the heap of each move.
     let (mut moved_before, mut left) = (HashSet::new(), Vec::new());
     while frames.times.len() < TOO_MANY {
         let start = Instant::now();

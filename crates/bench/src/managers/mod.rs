@@ -1,7 +1,7 @@
 //! Whole managers beside tenure: the same programs with each, on devices whose calls do next to nothing and on Vulkan.
 //!
-//! wgpu and vulkano, which take longer to build than everything else here, are in a program of their own, `managers`.
-//! [`start`] builds that program and lets it play everything; it calls [`run`] with what it has.
+//! wgpu and vulkano, which take longer to build than everything else here, are in a separate program,
+//! `managers`. [`start`] builds and runs that program, which calls [`run`] with its managers.
 
 mod measure;
 mod peers;
@@ -68,7 +68,7 @@ pub trait Manager {
 pub struct Contender {
     /// Name and version.
     pub manager: &'static str,
-    /// What it runs on.
+    /// The device.
     pub device: DeviceName,
     /// Whether it can play a program.
     pub plays: fn(Program) -> bool,

@@ -42,9 +42,10 @@ const fn frames(milliseconds: u64) -> u64 {
     milliseconds * 1_000_000 / FRAME_NS
 }
 
-/// `D3DX12Residency`: least recently used first. Below 70 % of the budget nothing ages; from there to 100 % what has
-/// not been used for 60 s, down to 1 s, is evicted. What a submission needs is made resident before it; where that
-/// exceeds the budget, the least recently used goes, and the CPU waits for the GPU where it is in use.
+/// `D3DX12Residency`: least recently used first. Below 70 % of the budget nothing ages; from there to 100 %
+/// objects unused for 60 s, down to 1 s, are evicted. The objects of a submission are made resident before it;
+/// if that exceeds the budget, the least recently used are evicted, and the CPU waits for the GPU if they are
+/// in use.
 ///
 /// Kinder than the library in one point: it looks at local memory alone, where the library compares the sum of both
 /// segments, so that local memory alone is never short.
@@ -72,7 +73,7 @@ impl LeastRecentlyUsed {
         things
     }
 
-    /// Evicts what has not been used for as long as the pressure of this moment allows.
+    /// Evicts objects that have been unused for longer than the current pressure allows.
     fn age(&self, model: &mut Model<'_>, before: u64, frame: u64) {
         if model.budget == 0 {
             return;

@@ -29,7 +29,7 @@ struct Player<'a> {
 
 impl<'a> Player<'a> {
     fn new(trace: &'a Trace) -> Result<Self, Error> {
-        // What is used is never written.
+        // The used objects are never written.
         let checks = Checks::all() - Checks::INITIALIZED;
         let options = Options::new(Profile::DISCRETE).paging(PAGING.demotion_delay(trace.demotion_delay));
         let options = options.lag(Lag::Submissions(LAG)).checks(checks);

@@ -1,9 +1,8 @@
 //! Residency under memory pressure: what tenure and other policies page in, scenario by scenario.
 //!
-//! Each scenario is a trace, which says frame by frame what is created, used and dropped, and what the
-//! operating system grants. Tenure plays it on the simulated device; the others are policies written anew
-//! from their descriptions, on a model of the same card. What any policy pages in at least is
-//! Belady's bound.
+//! Each scenario is a trace of creations, uses, drops and budgets, frame by frame. Tenure plays it on the
+//! simulated device; the others are policies reimplemented from their descriptions, on a model of the same
+//! card. Belady's bound is the minimum that any policy pages in.
 
 mod baselines;
 mod belady;

@@ -1,5 +1,5 @@
-//! A card that pages, for the baselines: a model over the same trace, by the rules of the simulated device. Each thing
-//! is a block of its own, however small, so that the baselines page in nothing beside what they use.
+//! A card that pages, for the baselines: a model over the same trace, by the rules of the simulated device.
+//! Each object has its own block, so that the baselines page in only used bytes.
 //!
 //! When more than the budget has been resident for some submissions, in which a program can follow a lower budget by
 //! itself, the operating system moves out the least recently used blocks that no submission in flight uses. A use of such a

@@ -38,8 +38,8 @@ pub(super) fn in_order_of_road(laps: usize) -> Trace {
     road("small things along a road", laps, |_| {})
 }
 
-/// The same where the order of creation says nothing about the road. No targets: without moving things no block could
-/// hold what is used together.
+/// The same with an order of creation unrelated to the road. No targets: without moves, no block could hold
+/// objects that are used together.
 pub(super) fn in_other_order(laps: usize) -> Trace {
     road("small things in no order (no target)", laps, |things| {
         let mut rng = Rng::new(3);

@@ -47,7 +47,8 @@ fn nobody_pages_in_less_than_the_bound() {
     }
 }
 
-/// Two things of 2 MiB by turns, of which 3 MiB fit: once both are known, one half of one is paged in each time.
+/// Two objects of 2 MiB used in turn, with room for 3 MiB: once both are known, half of one is paged in each
+/// time.
 #[test]
 fn the_bound_keeps_parts_of_blocks() {
     const MIB: u64 = 1 << 20;

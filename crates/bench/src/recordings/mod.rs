@@ -45,7 +45,7 @@ const CONTENDERS: &[(&str, Play)] = &[
     ("vk-mem", play::play::<vma::Vma>),
 ];
 
-/// Replays everything and prints what it took.
+/// Replays everything and prints the times.
 ///
 /// # Errors
 /// A recording cannot be read, a peer is unknown, or an allocator refused a request or returned what

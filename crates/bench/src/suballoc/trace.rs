@@ -11,7 +11,7 @@ pub enum Kind {
     EndFrame,
 }
 
-/// One operation. Small, so that reading the trace costs little of what is measured.
+/// One operation. Small, so that reading the trace adds little to the measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {
     /// What to do.
@@ -115,7 +115,7 @@ impl Recorder {
         self.calls
     }
 
-    /// The trace of what was collected, for allocations at multiples of `granule`.
+    /// The trace of the collected operations, for allocations at multiples of `granule`.
     #[must_use]
     pub fn finish(self, name: &str, about: &str, granule: u64) -> Trace {
         Trace {

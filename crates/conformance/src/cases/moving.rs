@@ -1,4 +1,4 @@
-//! Movable resources: every byte of what has moved is compared, also where shaders read it.
+//! Movable resources: every byte of moved resources is compared, also through shader reads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -46,7 +46,7 @@ impl<H: Harness> Bench<'_, H> {
     }
 }
 
-/// Buffers of several sizes, strides and uses, with what is in them.
+/// Buffers of several sizes, strides and uses, with their contents.
 fn buffers<H: Harness>(bench: &Bench<'_, H>, rng: &mut Rng) -> Vec<(Buffer<H::Device>, Vec<u8>)> {
     let uses = [Usage::VERTEX, Usage::SHADER_READ, Usage::INDIRECT, Usage::UNORDERED_ACCESS];
     let make = |index: usize| {

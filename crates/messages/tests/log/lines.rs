@@ -168,7 +168,7 @@ fn refused_compaction() {
     drop(kept);
 }
 
-/// A world that is larger than what is granted.
+/// A world larger than the budget.
 fn paging() {
     let options = Options::new(Profile::DISCRETE).budgets([32 * MIB]).paging(Paging::PCIE4_X16);
     let gpu = gpu(options, Config::default());

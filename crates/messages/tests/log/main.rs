@@ -1,4 +1,5 @@
-//! What is logged, and how often: a program of its own, because `tracing` has one log for each program.
+//! The events of the log, and their rate limits: a separate program, because `tracing` has one log for each
+//! program.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 mod lines;

@@ -121,13 +121,13 @@ pub(super) fn drop_table_or_set(world: &mut World, rng: &mut Rng) -> Checked {
 /// A recording of its own, in which shaders read what views show into a buffer.
 struct Look {
     open: OpenRecording,
-    /// The buffer for what is found: its place in the list, and its next byte.
+    /// The buffer for the words read: its place in the list, and its next byte.
     out: usize,
     next: u64,
 }
 
 impl Look {
-    /// None when there is no buffer for what is found.
+    /// `None` if there is no buffer for the words read.
     fn begin(world: &mut World) -> Checked<Option<Self>> {
         let fits = |known: &crate::world::KnownBuffer| {
             known.buffer.usage().contains(Usage::UNORDERED_ACCESS) && known.buffer.size() >= 4096
@@ -138,8 +138,8 @@ impl Look {
         Ok(Some(Self { open: OpenRecording::new(recording, false), out, next: 0 }))
     }
 
-    /// Names everything that shaders will read; the ranges are known, live, and are not what is written. False: nothing
-    /// can be looked at.
+    /// Declares everything that shaders will read; the ranges are known, live, and are not written. False if
+    /// nothing can be read.
     fn prepare(&mut self, world: &mut World, ranges: &[ShownRange]) -> Checked<bool> {
         let out = world.buffers[self.out].part();
         for ShownRange { range, is_fixed } in ranges {

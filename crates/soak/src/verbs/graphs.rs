@@ -22,7 +22,7 @@ struct Pass {
     uses: Vec<(usize, bool)>,
 }
 
-/// A graph of buffers, of which each pass fills what it writes and looks at what it reads.
+/// A graph of buffers; each pass fills the buffers that it writes and compares those that it reads.
 struct Declared {
     sizes: Vec<u64>,
     passes: Vec<Pass>,

@@ -42,7 +42,7 @@ pub(super) fn compact(world: &mut World, rng: &mut Rng) -> Checked {
     check_moved(world)
 }
 
-/// What has moved since the last time is told, and nothing else.
+/// Checks that `take_moved` lists exactly the resources moved since the last time.
 fn check_moved(world: &mut World) -> Checked {
     if !world.is_alone {
         return Ok(());
@@ -128,7 +128,7 @@ pub(super) fn report(world: &mut World, _: &mut Rng) -> Checked {
 
 pub(super) fn costs(world: &mut World, rng: &mut Rng) -> Checked {
     let desc = BufferDesc::new(rng.size(24), Usage::SHADER_READ);
-    // What was dropped and is complete may make room meanwhile, and so may other threads.
+    // Reclaimed resources and other threads may make room meanwhile.
     let purged = survive(|| world.gpu.purge());
     world.allow("purge", purged)?;
     let (cost, before) = (world.gpu.buffer_cost(&desc), world.gpu.stats().reserved);

@@ -1,4 +1,4 @@
-//! What a step can do.
+//! The operations of steps.
 
 mod buffers;
 mod copies;
@@ -19,7 +19,7 @@ use test_random::Rng;
 use crate::setup::Trouble;
 use crate::world::{Checked, World};
 
-/// A thing that a step can do.
+/// An operation of a step.
 struct Verb {
     /// How often it is chosen, beside others.
     weight: u64,
@@ -181,12 +181,12 @@ fn any<T: Copy, const N: usize>(rng: &mut Rng, from: [T; N]) -> T {
     from[rng.below(N as u64) as usize]
 }
 
-/// True so many times in a hundred.
+/// True with this probability in percent.
 fn happens(rng: &mut Rng, percent: u64) -> bool {
     rng.below(100) < percent
 }
 
-/// A part of so many bytes, not empty: its first byte and its length.
+/// A random part of `size` bytes, not empty: its first byte and its length.
 fn span(rng: &mut Rng, size: u64) -> (u64, u64) {
     if happens(rng, 30) {
         return (0, size);

@@ -1,4 +1,4 @@
-//! Recordings: opening and ending them, and what is recorded besides copies.
+//! Recordings: opening and ending them, and commands other than copies.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -62,7 +62,7 @@ pub(super) fn pick(world: &mut World, rng: &mut Rng) -> Checked<Option<usize>> {
     Ok(one_of(rng, &world.open))
 }
 
-/// Waits for what is submitted, or for what never will be.
+/// Waits for a submission, or for a sync point that is never submitted.
 pub(super) fn wait_for_point(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = pick(world, rng)? else { return Ok(()) };
     let mut point = world.gpu.submitted();
@@ -135,7 +135,7 @@ pub(super) fn use_textures(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Constants, which the GPU compares with what was written.
+/// Constants, compared on the GPU with the written values.
 pub(super) fn constants(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = pick(world, rng)? else { return Ok(()) };
     world.say(|| "constants".to_owned());

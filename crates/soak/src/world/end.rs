@@ -1,4 +1,4 @@
-//! The end of a program: everything is what it must be, and nothing is left.
+//! The end of a program: checks all contents, and that nothing is left.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ impl World {
             return self.end_lost();
         }
         if self.has_leaked {
-            // Nobody submits what was leaked.
+            // Leaked recordings are never submitted.
             self.reads.clear();
             self.tasks.clear();
         }
@@ -64,7 +64,7 @@ impl World {
         callbacks.check()
     }
 
-    /// Takes away what makes calls fail, and ends what is open.
+    /// Removes injected failures, and ends open recordings and frames.
     pub(crate) fn settle(&mut self) -> Checked {
         self.device().faults().clear();
         self.open.clear();
@@ -100,7 +100,7 @@ impl World {
         Ok(())
     }
 
-    /// All that was read, and all that lives, is what was written last.
+    /// Checks that all readbacks and all live contents match the last writes.
     pub(crate) fn check_all(&mut self) -> Checked {
         self.check_reads(LONG)?;
         self.check_tasks()?;
@@ -206,7 +206,7 @@ pub(crate) fn check_idle(gpu: &Gpu<Device>) -> Checked {
         let empty = || survive(|| gpu.begin_frame().and_then(tenure_core::Frame::end));
         (0..count).try_for_each(|_| empty()).or_else(|error| wrong(format!("an empty frame: {error}")))
     };
-    // What is trimmed goes the way of what a program drops: its blocks can be given back the next time.
+    // Trimmed objects are released like dropped ones: their blocks can be freed the next time.
     for _ in 0..2 {
         frames(FRAMES)?;
         gpu.trim();
@@ -230,7 +230,7 @@ pub(crate) fn check_idle(gpu: &Gpu<Device>) -> Checked {
     Ok(())
 }
 
-/// A manager of which nothing is left ends without a complaint, and so does its device.
+/// A manager without live objects ends without a complaint, and so does its device.
 pub(crate) fn end_clean(gpu: Gpu<Device>) -> Checked {
     let device = gpu.device().clone();
     check_hazards(&device)?;
@@ -279,7 +279,7 @@ fn check_hazards(device: &Device) -> Checked {
     }
 }
 
-/// Recordings that were leaked on purpose are reported, so many at least.
+/// Recordings that were leaked on purpose are reported; `leaked` is their minimum number.
 fn shut_down(gpu: &Gpu<Device>, leaked: usize) -> Checked {
     let report = gpu.shutdown();
     match report.open_recordings.len() >= leaked {

@@ -1,4 +1,4 @@
-//! What a program has, and what it knows of that.
+//! The objects of a program, and their model.
 
 mod end;
 mod errors;
@@ -125,12 +125,12 @@ impl World {
         Self { is_alone: false, next: index * 1_000_000, ..Self::new(gpu, callbacks, setup) }
     }
 
-    /// From here on it says what it does.
+    /// Starts the trace of steps.
     pub(crate) fn begin_trace(&mut self, trace: Trace) {
         self.trace = Some(trace);
     }
 
-    /// Says what it does, if somebody wants to know.
+    /// Adds to the trace, if there is one.
     pub(crate) fn say(&mut self, words: impl FnOnce() -> String) {
         if let Some(trace) = &self.trace {
             trace.lock().unwrap_or_else(PoisonError::into_inner).push(words());

@@ -106,7 +106,7 @@ pub(crate) struct ShownRange {
 /// A view of bytes of a buffer.
 pub(crate) struct Shown {
     pub(crate) view: View<Device>,
-    /// What it shows.
+    /// The shown range.
     pub(crate) range: ShownRange,
 }
 
@@ -122,7 +122,8 @@ pub(crate) struct ShownSet {
     pub(crate) ranges: Vec<ShownRange>,
 }
 
-/// A reserved buffer, with the byte that fills each of its tiles; `None` for what is not mapped, or not written.
+/// A reserved buffer, with the byte that fills each of its tiles; `None` for tiles that are not mapped, or not
+/// written.
 pub(crate) struct Tiles {
     pub(crate) reserved: Reserved<Device>,
     pub(crate) bytes: Vec<Option<u8>>,

@@ -189,7 +189,7 @@ fn results_that_windows_wrote_are_read_or_named() {
         assert_eq!(status(&output), 2, "{arguments:?}");
         assert!(stderr(&output).starts_with(&format!("{wide}: the text is UTF-16")), "{}", stderr(&output));
     }
-    // Where a recording is expected, results are named as what they are.
+    // Where a recording is expected, the error identifies results as such.
     for arguments in [
         &["replay", &marked][..],
         &["tune", &marked],

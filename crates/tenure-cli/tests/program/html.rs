@@ -1,4 +1,4 @@
-//! `tenure report`: what it writes, and what it says of bad input.
+//! `tenure report`: its output, and its errors for bad input.
 
 use std::fs;
 use std::path::Path;
@@ -131,7 +131,7 @@ fn damage_leaves_the_page_that_was_there() {
     }
     assert_eq!(fs::read_to_string(&old).unwrap(), "the old page");
     assert!(!new.exists());
-    // A page that is shorter than what was there ends with its own end.
+    // A page that is shorter than the old file replaces it completely.
     fs::write(&old, vec![b'x'; 1 << 20]).unwrap();
     let output = run_with_input(&["report", "-", "--html", old.to_str().unwrap()], TINY.as_bytes());
     assert_eq!(status(&output), 0, "{}", stderr(&output));

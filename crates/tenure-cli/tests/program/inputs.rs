@@ -54,7 +54,7 @@ struct Reader {
     command: &'static str,
     header: &'static str,
     line: fn(usize) -> String,
-    /// Part of what is printed about ten lines.
+    /// Part of the output for ten lines.
     told: &'static str,
 }
 

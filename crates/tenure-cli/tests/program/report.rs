@@ -1,4 +1,4 @@
-//! `tenure report --perfetto`: what is in the file.
+//! `tenure report --perfetto`: the content of the file.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;

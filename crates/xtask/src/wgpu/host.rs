@@ -51,7 +51,7 @@ fn failed(what: &Path, error: &std::io::Error) -> Trouble {
     Trouble::Failed(format!("{}: {error}", what.display()))
 }
 
-/// A program, and what it is given.
+/// A program with its arguments and environment.
 pub(super) struct Run<'a> {
     pub(super) program: &'a Path,
     pub(super) arguments: &'a [&'a str],
