@@ -1,4 +1,4 @@
-//! Views of buffers: what they show, and every way to ask for what there is not.
+//! Views of buffers: their contents, and all invalid descriptions.
 
 use tenure_core::device::{Api, DescriptorLimits, Device as _, FieldValue};
 use tenure_core::{
@@ -55,7 +55,7 @@ fn a_range_outside_of_the_buffer_is_refused() {
             let Error::OutOfRange { name, offset: at, size: of, capacity } = error else { panic!("{error}") };
             assert_eq!((name.as_str(), at, of, capacity), ("lights", offset, size, 4096));
         }
-        // Without a size it is what is left, which is nothing.
+        // Without a size the view takes the rest, which is empty.
         assert_eq!(
             field(refused(&gpu, 4096, &BufferViewDesc { offset: 4096, ..BufferViewDesc::raw() })),
             ("size", 0)

@@ -17,7 +17,7 @@ use crate::{
 
 const RESOURCE: DescriptorKind = DescriptorKind::Resource;
 
-/// Records a recording that takes so many descriptors and reads through the first.
+/// Records a recording with a descriptor for each view, and reads through the first.
 fn draw(gpu: &Gpu<Device>, views: &[View<Device>], out: &Buffer<Device>) -> u32 {
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
     recording.use_resource(out, Subresource::All, State::UNORDERED_ACCESS).unwrap();

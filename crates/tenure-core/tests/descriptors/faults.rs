@@ -40,7 +40,7 @@ fn a_refusal_leaves_nothing() {
         for nth in 1..=6 {
             let device = device(BOTH, Lag::None);
             let gpu = gpu(&device, small());
-            // Also what is tried a second time is refused.
+            // The second attempt is refused, too.
             device.faults().inject(Fault::nth(nth, FaultKind::OutOfHostMemory).of(call).onwards());
             let answer = use_everything(&gpu);
             let failed = device.calls().failed(call);

@@ -88,7 +88,7 @@ fn threads_that_come_first_make_one_heap() {
     }
 }
 
-/// Whoever needs a heap that is refused is told so, by name, and the next one makes it.
+/// A request whose heap is refused returns an error with its name, and the next one creates the heap.
 #[test]
 fn a_heap_that_was_refused_is_made_later() {
     for (profile, refusals) in [(HEAPS, 1), (HEAPS, 4), (BOTH, 1), (BOTH, 4)] {

@@ -77,7 +77,7 @@ fn binding(binding: u32, kind: BindingKind, count: u32) -> SetBinding {
     SetBinding { binding, kind, count }
 }
 
-/// Where commands write what they read through descriptors.
+/// The output of commands: the bytes that they read through descriptors.
 fn out(gpu: &Gpu<Device>) -> Buffer<Device> {
     let usage = Usage::UNORDERED_ACCESS | Usage::COPY_SRC;
     gpu.create_buffer(&BufferDesc::new(4096, usage).own_resource().name("out")).unwrap()
@@ -125,7 +125,7 @@ fn heap(gpu: &Gpu<Device>, kind: DescriptorKind, part: DescriptorPart) -> HeapUs
     found.map(of).unwrap_or_default()
 }
 
-/// Waits for everything and gives back what was dropped.
+/// Waits for everything and reclaims dropped objects.
 fn finish(gpu: &Gpu<Device>) {
     assert!(gpu.device().run_until_idle());
     gpu.purge().unwrap();

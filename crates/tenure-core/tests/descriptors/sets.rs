@@ -385,7 +385,7 @@ fn blocks_of_large_sets_are_small() {
     end(gpu, &device);
 }
 
-/// Every kind of binding takes what it is for.
+/// Every kind of binding accepts its kind of descriptor.
 #[test]
 fn every_kind_of_binding_is_served() {
     for profile in [BOTH, SETS] {

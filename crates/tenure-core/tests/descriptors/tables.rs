@@ -1,4 +1,4 @@
-//! Tables: they last, keep what they show, and go when the GPU is done.
+//! Lasting tables: they keep their views alive, and are reclaimed when the GPU is done.
 
 use tenure_core::device::Allowed;
 use tenure_core::{

@@ -1,4 +1,4 @@
-//! What is dropped, submitted and mapped after the manager is gone.
+//! Drops, submissions and mappings after the manager is gone.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -14,8 +14,8 @@ use super::{Counted, count, device, gpu, mesh, submit};
 /// Lags that no handful of polls outlasts, and none.
 const LAGS: [Lag; 3] = [Lag::None, Lag::Submissions(2), Lag::Submissions(50)];
 
-/// A deferred object that owns handles, which own the manager, which owns what was dropped: unless
-/// somebody releases it, nobody ever does.
+/// A deferred object that owns handles, which own the manager, which owns dropped objects: a cycle that only a
+/// release breaks.
 struct Bundle {
     _mesh: Arc<Buffer<Device>>,
     _dropped: Counted,

@@ -134,7 +134,7 @@ proptest! {
         prop_assert_eq!(region.check(&info), Ok(()));
     }
 
-    /// Nothing overflows, and what is accepted lies within the mip.
+    /// Nothing overflows, and accepted boxes are within the mip.
     #[test]
     fn no_region_is_too_large_to_be_checked(
         texture in (format(), prop::array::uniform3(extreme()), any::<bool>(), extreme()),

@@ -127,7 +127,7 @@ fn after_the_shutdown_each_call_says_so() {
         assert!(matches!(error, Some(Error::ShutDown)), "{index}: {error:?}");
     }
 
-    // What needs nothing new goes on, and what was open can end.
+    // Calls without new objects succeed, and open frames and recordings can end.
     gpu.purge().unwrap();
     gpu.trim();
     let submitted = frame.submit(recording).unwrap();
@@ -161,8 +161,8 @@ fn an_object_that_is_refused_comes_back() {
     device.check_clean().unwrap();
 }
 
-/// A frame that nobody ends, a recording that nobody submits, a GPU that does not finish: a shutdown waits
-/// for what was submitted, and for no longer than it may.
+/// A frame that is never ended, a recording that is never submitted, a GPU that does not finish: a shutdown
+/// waits for submissions, for at most its timeout.
 #[test]
 fn nothing_that_is_open_holds_a_shutdown_up() {
     let device = device(Profile::DISCRETE, Lag::Manual);

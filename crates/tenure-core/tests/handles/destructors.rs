@@ -79,8 +79,8 @@ fn dropping_one_handle_does_not_panic_for_another() {
     device.check_clean().unwrap();
 }
 
-/// As what is dropped last, as what is dropped with the manager, and as what a frame releases that
-/// is itself dropped.
+/// As the last dropped object, as an object dropped with the manager, and as an object released by a dropped
+/// frame.
 #[test]
 fn a_panic_in_a_destructor_does_not_leave_a_drop() {
     for way in 0..4 {

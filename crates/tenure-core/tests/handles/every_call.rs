@@ -1,5 +1,5 @@
-//! Frames that use everything, in which any one call of the driver is refused: what was asked for is an error,
-//! nothing of it is left, and the frames after it are as if nothing had been.
+//! Frames that use everything, in which any one call of the driver is refused: the request returns an error and
+//! leaves nothing behind, and later frames are unaffected.
 
 use std::collections::BTreeMap;
 
@@ -147,7 +147,7 @@ fn graph() -> Graph {
     graph
 }
 
-/// Runs frames in which the *n*-th call of a kind is refused, if there are so many; whether there were.
+/// Runs frames in which the *n*-th call of a kind is refused; true if there were *n* calls.
 fn run(profile: Profile, refused: Option<(CallKind, u64)>) -> bool {
     let device = device(profile, Lag::Submissions(2));
     let gpu = gpu(&device);

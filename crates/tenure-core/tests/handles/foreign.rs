@@ -51,7 +51,7 @@ fn is_foreign<T>(what: &str, answer: Result<T, Error>) {
     }
 }
 
-/// Whoever used it could not tell its manager, which would destroy it in use.
+/// Its own manager would not know of such a use, and would destroy it in use.
 #[test]
 fn resources_of_another_manager_are_refused() {
     let Pair { mine, other } = Pair::new(Profile::DISCRETE);

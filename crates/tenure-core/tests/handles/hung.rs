@@ -1,4 +1,5 @@
-//! A GPU that does not finish keeps what it may use, the device included, and nobody for long.
+//! A GPU that does not finish keeps the objects that it may use, including the device, and blocks no caller for
+//! long.
 
 use std::time::{Duration, Instant};
 

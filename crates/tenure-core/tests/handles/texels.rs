@@ -62,11 +62,11 @@ fn texels_never_leave_the_buffer_they_are_copied_to() {
         assert_eq!(out_of_range(copy(small, WHOLE, LAYOUT)), (0, TEXELS, 1024), "{}", profile.name());
         let shifted = BufferLayout { offset: 512, ..LAYOUT };
         assert_eq!(out_of_range(copy(&exact, WHOLE, shifted)), (512, TEXELS, TEXELS));
-        // Five rows of which the last is one texel wide end right behind the fourth.
+        // Five rows with a single texel in the last end right behind the fourth.
         assert_eq!(out_of_range(copy(small, region([1, 5, 1]), LAYOUT)), (0, 4 * PITCH + 4, 1024));
         let far = BufferLayout { offset: u64::MAX - 511, ..LAYOUT };
         assert!(copy(small, region([1, 1, 1]), far).is_err(), "wherever the buffer's range begins");
-        // What is refused harms nothing: the recording goes on, with what just fits.
+        // A refusal does no harm: the recording continues, with regions that just fit.
         copy(&exact, WHOLE, LAYOUT).unwrap();
         copy(small, region([SIDE, 4, 1]), LAYOUT).unwrap();
         assert!(gpu.wait(&recording.submit().unwrap(), SECOND).unwrap());

@@ -1,5 +1,5 @@
-//! What was dropped before anything could use it goes at once, whatever is open or in flight; and uploads
-//! that are pending hold nothing back for longer than until the next purge.
+//! Objects dropped before any command could use them are released at once, whatever is open or in flight; and
+//! pending uploads delay a release at most until the next purge.
 
 use tenure_core::device::Device as _;
 use tenure_core::{
@@ -178,7 +178,7 @@ fn a_texture_is_kept_once_commands_can_name_it() {
     }
 }
 
-/// The program has what it gave into tenure's care, and may use it however it likes.
+/// The program still has the adopted object, and may use it in any way.
 #[test]
 fn what_was_adopted_is_kept() {
     use tenure_core::BufferInfo;
@@ -208,7 +208,7 @@ fn a_trim_gives_back_heaps_of_queries_that_nothing_uses() {
         let is_reset = gpu.device().properties().queries.must_reset;
         assert_eq!(live(), u64::from(is_reset), "{}", profile.name());
 
-        // Two heaps, of which a ticket keeps the second.
+        // Two heaps; a ticket keeps the second.
         let mut recording = gpu.record(Queue::Graphics, "many").unwrap();
         let mut tickets: Vec<_> = (0..1100).map(|_| recording.write_timestamp().unwrap()).collect();
         let submitted = recording.submit().unwrap();

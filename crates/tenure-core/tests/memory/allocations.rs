@@ -170,7 +170,7 @@ fn pushing_constants_allocates_nothing() {
         frame.end().unwrap();
         allocated
     };
-    // The simulated device's own tables of what was written grow once.
+    // The simulated device's own tables of written bytes grow once.
     for _ in 0..100 {
         frame(5);
     }

@@ -16,7 +16,7 @@ fn manager(options: Options, pools: PoolConfig) -> Gpu<Device> {
     Gpu::new(Device::with_options(options), config).unwrap()
 }
 
-/// Frames in which nothing happens: what is idle was so for some of them.
+/// Empty frames, during which idle memory ages.
 fn pass_frames(gpu: &Gpu<Device>) {
     for _ in 0..8 {
         gpu.begin_frame().unwrap().end().unwrap();
@@ -55,7 +55,7 @@ fn large_alone() -> PoolConfig {
     PoolConfig { max_pooled_buffer: 512 * KIB, ..PoolConfig::default() }
 }
 
-/// Memory is taken up to the peak before. Nothing but what is idle is there, so the peak stays.
+/// Allocates memory up to the previous peak. Only idle memory exists, so the peak stays.
 fn fill_up_to_the_peak(gpu: &Gpu<Device>) {
     let peak = gpu.stats().peak_reserved;
     let alone = BufferDesc::new(MIB, Usage::VERTEX);
@@ -119,7 +119,7 @@ fn what_small_buffers_have_idle_makes_way() {
     }
 }
 
-/// What is empty in a pool that grows goes in any case. So nothing of another pool has to make way for it.
+/// Empty blocks of a growing pool are freed in any case. So no block of another pool must make way for it.
 #[test]
 fn a_pool_that_grows_makes_way_itself() {
     let max = 8 * MIB;

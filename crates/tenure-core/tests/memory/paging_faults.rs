@@ -1,5 +1,5 @@
-//! Evictable resources when driver calls fail: what is used is resident, what is in use is not evicted, and the sums
-//! are right again.
+//! Evictable resources when driver calls fail: used blocks are resident, blocks in use are not evicted, and the
+//! sums are right again.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ fn barriers_before_a_refused_submission_are_in_flight() {
     gpu.device().faults().inject(Fault::nth(2, FaultKind::OutOfHostMemory).of(CallKind::Submit));
     refused.submit().unwrap_err();
     assert_eq!(gpu.device().calls().made(CallKind::Submit) - submissions, 2);
-    // Without a frame that waits for the device: an allocation evicts what is idle.
+    // Without a frame that waits for the device: an allocation evicts idle blocks.
     gpu.device().set_budget(0, 1).unwrap();
     let other = gpu.create_buffer(&BufferDesc::new(12 * MIB, Usage::UNORDERED_ACCESS)).unwrap();
     assert_eq!(gpu.device().take_hazards(), []);
@@ -92,7 +92,7 @@ fn barriers_before_a_refused_submission_are_in_flight() {
     drop(other);
 }
 
-/// Where the driver decides, what has a low priority counts against the cap as before.
+/// If the driver decides, blocks with a low priority count against the cap as before.
 #[test]
 fn what_only_has_a_low_priority_counts_against_the_cap() {
     let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
@@ -107,7 +107,7 @@ fn what_only_has_a_low_priority_counts_against_the_cap() {
     drop(buffer);
 }
 
-/// Where nobody knows the budget, what is evicted is no part of the usage.
+/// With an unknown budget, evicted blocks are not part of the usage.
 #[test]
 fn what_is_evicted_is_not_used_where_the_budget_is_not_known() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([0]));
@@ -119,8 +119,8 @@ fn what_is_evicted_is_not_used_where_the_budget_is_not_known() {
     drop(buffers);
 }
 
-/// The driver cannot make a block resident: what is idle leaves, then what the GPU was still using, and the submission
-/// is made.
+/// The driver cannot make a block resident: idle blocks are evicted, then blocks that the GPU was still using,
+/// and the submission succeeds.
 #[test]
 fn what_cannot_be_resident_at_once_is_tried_again() {
     for refusals in [1, 2] {
@@ -190,7 +190,8 @@ fn no_more_gets_a_low_priority_than_has_to() {
     drop(buffers);
 }
 
-/// Where the driver decides, and refuses to change a priority halfway: what was changed counts as that, and nothing else.
+/// If the driver decides, and refuses a change of priorities halfway: exactly the changed blocks count as
+/// changed.
 #[test]
 fn priorities_that_are_refused_halfway_are_what_they_count_as() {
     let gpu = with(Options::new(Profile::VULKAN_NVIDIA));

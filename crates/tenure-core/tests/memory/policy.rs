@@ -19,7 +19,7 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// The subject, its limits in order and where what is at or below each goes.
+/// The subject, its limits in order, and the placement for sizes up to each limit.
 const TABLE: [(Subject, &[(u64, Placement)]); 7] = [
     (Subject::Upload, &[(64 * MIB, Placement::Range(PoolKind::Uploads))]),
     (Subject::Readback, &[(16 * MIB, Placement::Range(PoolKind::Readbacks))]),
@@ -528,8 +528,8 @@ fn is_in_lazy_memory(profile: Profile, desc: &TextureDesc, is_refused: bool) -> 
     is_lazy
 }
 
-/// Only what is said to stay in a render pass gets memory that is allocated lazily, where there is any, and other memory
-/// where that is refused.
+/// Only resources that stay in a render pass get lazily allocated memory, if the device has it, and other
+/// memory if it is refused.
 #[test]
 fn transient_attachments_live_in_lazily_allocated_memory() {
     let is_lazy = |profile, usage: Usage, is_refused| {

@@ -35,7 +35,7 @@ fn used(gpu: &Gpu<Device>) -> u64 {
     gpu.device().budget().unwrap()[0].usage
 }
 
-/// One thread's part: creates, drops and submits; what it has seen is within the limit.
+/// One thread's part: creates, drops and submits; the usage that it observes is within the limit.
 fn allocate(gpu: &Gpu<Device>, seed: u64, flags: AllocationFlags, limit: u64) {
     let mut rng = Rng::new(seed);
     let mut buffers: Vec<Buffer<Device>> = Vec::new();
@@ -116,7 +116,7 @@ fn what_each_frame_uses_does_not_leave_for_an_allocation() {
     assert!(gpu.memory().heaps[0].evicted > 0);
 }
 
-/// The driver has less than the budget says: what is idle leaves, and the request stays in fast memory.
+/// The driver has less than the budget: idle blocks are evicted, and the request stays in fast memory.
 #[test]
 fn what_the_driver_refuses_evicts_what_is_idle() {
     let gpu = with(Options::new(Profile::DISCRETE));
@@ -149,8 +149,8 @@ fn what_the_driver_refuses_evicts_what_each_frame_uses() {
     drop((large, buffers));
 }
 
-/// Room is made in the memory that a request may go to: an upload that has to be local to the GPU evicts what is idle
-/// there, although the usual memory of uploads is the system's.
+/// Room is made in the memory that a request may use: a device-local upload buffer evicts idle blocks there,
+/// although uploads usually use system memory.
 #[test]
 fn room_is_made_where_the_request_may_go() {
     let gpu = with(Options::new(Profile::D3D12_ENHANCED).budgets([32 * MIB]));
@@ -186,7 +186,7 @@ fn what_is_evictable_and_in_use_is_waited_for() {
     }
 }
 
-/// A transient target evicts what is idle, too, before it leaves the card: under a cap, which nothing exceeds.
+/// A transient target evicts idle blocks, too, before it leaves the card: under a cap, which nothing exceeds.
 #[test]
 fn what_is_idle_leaves_for_a_transient_target() {
     let gpu = with(Options::new(Profile::DISCRETE));

@@ -1,4 +1,4 @@
-//! What requests may not do, whatever the budgets and caps become; and that they cost what was said before.
+//! The restrictions of requests, whatever the budgets and caps; and that requests cost the predicted amount.
 
 use tenure_core::device::Device as _;
 use tenure_core::{
@@ -49,7 +49,7 @@ fn a_budget_that_has_shrunk_is_not_exceeded() {
     drop(first);
 }
 
-/// Each says what it was that forbade the rest, which object it was for, and what to do.
+/// Each error names the flag that forbade further steps, the object, and the remedy.
 #[test]
 fn what_a_flag_forbids_is_said_in_its_words() {
     let gpu = gpu(Options::new(Profile::DISCRETE));

@@ -1,4 +1,4 @@
-//! Evictable resources: what a submission uses is resident, and what is not needed leaves when memory is short.
+//! Evictable resources: used resources are resident, and idle ones are evicted when memory is short.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn with(options: Options) -> Gpu<Device> {
     Gpu::new(Device::with_options(options), Config::default()).unwrap()
 }
 
-/// A Direct3D 12 card of which so many MiB are granted.
+/// A Direct3D 12 card with a budget of `mib` MiB.
 fn granted(mib: u64) -> Gpu<Device> {
     with(Options::new(Profile::DISCRETE).budgets([mib * MIB]).paging(Paging::PCIE4_X16))
 }
@@ -58,8 +58,8 @@ fn assert_clean(gpu: &Gpu<Device>) {
     assert_eq!(gpu.device().take_hazards(), []);
 }
 
-/// A world of twice the budget, of which each frame uses a part: it never exceeds the budget, and nothing is used
-/// that is not resident.
+/// A world of twice the budget; each frame uses a part: the budget is never exceeded, and all used resources
+/// are resident.
 #[test]
 fn a_world_larger_than_the_budget_is_paged() {
     let gpu = granted(32);
@@ -93,8 +93,8 @@ fn what_fits_is_left_alone() {
     assert_clean(&gpu);
 }
 
-/// Of a working set that comes back in turn and is a little larger than the budget, the least recently used first
-/// would page everything in each time. Of 40 blocks 36 fit beside what is in flight.
+/// With a cyclic working set a little larger than the budget, eviction of the least recently used would page
+/// everything in each time. Of 40 blocks 36 fit beside the blocks in flight.
 #[test]
 fn of_a_cyclic_working_set_most_stays() {
     let gpu = granted(80);
@@ -162,7 +162,7 @@ fn no_more_leaves_than_has_to() {
     assert_clean(&gpu);
 }
 
-/// More than is granted in one submission: it runs, and what is not of it has left.
+/// A submission larger than the budget: it runs, and all other blocks are evicted.
 #[test]
 fn a_submission_larger_than_the_budget_runs() {
     let gpu = granted(16);
@@ -176,7 +176,7 @@ fn a_submission_larger_than_the_budget_runs() {
     assert_clean(&gpu);
 }
 
-/// A table that lasts, a view, and what is made for one recording: what they show is resident.
+/// A lasting table, a view, and descriptors of one recording: their resources are resident.
 #[test]
 fn what_descriptors_show_is_resident() {
     let gpu = granted(16);
@@ -214,7 +214,7 @@ fn touch(recording: &mut Recording<Device>, buffers: &[&Buffer<Device>]) {
     }
 }
 
-/// What is used without being named is found by the simulated device.
+/// The simulated device detects undeclared uses.
 #[test]
 fn a_use_that_is_not_named_is_a_hazard() {
     let gpu = granted(8);
@@ -255,7 +255,7 @@ fn evicted_memory_is_given_back_once() {
     assert_clean(&gpu);
 }
 
-/// A request that finds no room within the budget evicts what is idle before it goes to slower memory.
+/// A request without room within the budget evicts idle blocks before it goes to slower memory.
 #[test]
 fn an_allocation_evicts_before_it_spills() {
     let gpu = granted(32);
@@ -381,7 +381,7 @@ impl World {
         }
     }
 
-    /// Uses some on one of the queues; what is read back is what was written.
+    /// Uses some on one of the queues; readbacks match the written bytes.
     fn submit(&mut self) {
         let queue = [Queue::Graphics, Queue::Compute, Queue::Copy][self.rng.below(3) as usize];
         let mut recording = self.gpu.record(queue, "random").unwrap();
@@ -412,8 +412,8 @@ fn pick<'a, T>(rng: &mut Rng, all: &'a [T]) -> Option<&'a T> {
     all.get(rng.below(all.len().max(1) as u64) as usize)
 }
 
-/// Random programs on three queues, under a budget that follows a random script: what is used is resident, what is in
-/// use is not evicted, and what was evicted holds what it held.
+/// Random programs on three queues, under a budget that follows a random script: used blocks are resident,
+/// blocks in use are not evicted, and evicted blocks keep their contents.
 #[test]
 fn random_programs_use_only_what_is_resident() {
     let mut evictions = 0;
@@ -432,8 +432,8 @@ fn random_programs_use_only_what_is_resident() {
     assert!(evictions > 100, "{evictions} evictions: the budgets are too large to test anything");
 }
 
-/// Where the driver decides by priorities, what is idle gets a low one under pressure, and its own before it is used:
-/// also what the sets of a recording show, and those that last.
+/// If the driver decides by priorities, idle resources get a low priority under pressure, and their own before
+/// a use, also those in lasting sets and in sets of a recording.
 #[test]
 fn where_the_driver_decides_priorities_change() {
     let options = Options::new(Profile::VULKAN_NVIDIA).paging(Paging::PCIE4_X16);
@@ -540,7 +540,7 @@ fn what_is_asked_for_leaves_at_the_end_of_the_frame() {
     assert_clean(&gpu);
 }
 
-/// What was not used since the request before leaves, however much room there is.
+/// Resources unused since the previous request are evicted, however much room there is.
 #[test]
 fn what_is_unused_between_two_requests_leaves() {
     let gpu = granted(256);

@@ -18,7 +18,7 @@ fn evict_once(gpu: &Gpu<Device>) {
     end_frame(gpu);
 }
 
-/// The driver makes no more than so many bytes resident at once.
+/// Limits the bytes that the driver makes resident at once.
 fn limit(gpu: &Gpu<Device>, bytes: u64) {
     let fault = Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::MakeResident);
     gpu.device().faults().inject(fault.larger_than(bytes).onwards());
@@ -40,7 +40,7 @@ fn end(gpu: Gpu<Device>) {
     device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
 }
 
-/// Uploads to five blocks, of which the driver makes two resident at once.
+/// Uploads to five blocks, with a driver that makes only two resident at once.
 #[test]
 fn uploads_to_more_than_can_be_resident_are_submitted_in_parts() {
     for lag in [Lag::None, Lag::Submissions(4)] {

@@ -30,7 +30,7 @@ fn desc(rng: &mut Rng) -> BufferDesc {
     }
 }
 
-/// Which bytes are taken, of which API buffer: a list of what lives.
+/// The live byte ranges, by API buffer.
 #[derive(Default)]
 struct Oracle(Mutex<BTreeMap<(usize, u64), u64>>);
 
@@ -84,7 +84,7 @@ fn work(
                 drop(buffer);
             }
             6 if !mine.is_empty() => {
-                // The other may be at its end already; what it did not take is dropped with the channel.
+                // The other may have ended; the rest is dropped with the channel.
                 next.send(mine.swap_remove(0)).unwrap();
             }
             _ => {
@@ -146,8 +146,8 @@ fn check_empty(gpu: &Gpu<Device>) {
         assert!(pool.peak_reserved >= pool.reserved && pool.peak_used >= used, "{pool:?}");
     }
     assert_eq!(stats.reserved, stats.pools.iter().map(|pool| pool.reserved).sum::<u64>());
-    // What is empty is given back: pieces to the shard that lent them, slots to their heaps, heaps and buffers
-    // to the driver; the last one of a pool is kept for some frames.
+    // Empty memory is returned: pieces to the lending shard, slots to their heaps, heaps and buffers to the
+    // driver; the last one of a pool is kept for some frames.
     for _ in 0..3 {
         gpu.trim();
         for _ in 0..20 {

@@ -44,7 +44,7 @@ fn end_frame(gpu: &Gpu<Device>) {
     gpu.begin_frame().unwrap().end().unwrap();
 }
 
-/// The rule that programs have: whoever loads only what the headroom has room for, never exceeds a budget.
+/// The rule for programs: a program that loads only within the headroom never exceeds a budget.
 #[test]
 fn loads_within_the_headroom_never_exceed_a_budget() {
     for &profile in Profile::ALL {
@@ -341,7 +341,7 @@ fn a_refusal_leaves_the_headroom() {
     assert_eq!(local(&gpu), before);
 }
 
-/// Every resource that lives says where it is, so that what is in a block can be told.
+/// Every live resource reports its place, so that the contents of a block are known.
 #[test]
 fn every_resource_says_where_it_is() {
     for &profile in Profile::ALL {
@@ -398,7 +398,7 @@ fn check_tags(report: &Report) {
     assert_eq!(report.tags.iter().map(|tag| tag.objects).sum::<u64>(), report.stats.live_objects);
 }
 
-/// What a request is said to cost is what it costs: bytes from the driver, memory type and kind of place.
+/// The predicted cost of a request is its actual cost: bytes from the driver, memory type and placement.
 #[test]
 fn a_request_costs_what_it_was_said_to() {
     for &profile in Profile::ALL {

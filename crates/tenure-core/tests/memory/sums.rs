@@ -1,5 +1,5 @@
-//! Parts of the counters add up to the whole, at every step of a random program: what the device itself has
-//! given, what the program holds, what it has dropped.
+//! Parts of the counters add up to the total, at every step of a random program: memory from the device, live
+//! resources of the program, dropped resources.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use tenure_core::device::{Device as _, Features};
@@ -76,7 +76,7 @@ struct Program {
     rng: Rng,
     /// Frames added up.
     frames: FrameStats,
-    /// What was met.
+    /// The cases that occurred.
     met: Met,
     gpu: Gpu<Device>,
 }
@@ -345,7 +345,7 @@ fn sums(memory: &MemoryReport) -> (MemoryParts, MemoryParts) {
     (sum(&mut memory.heaps.iter().map(|heap| heap.ours)), of_types)
 }
 
-/// The same for each memory heap, in between any two calls; what is used of it is what the device counts.
+/// The same for each memory heap, between any two calls; its usage is the device's count.
 fn check_heaps(gpu: &Gpu<Device>, stats: &Stats) {
     let memory = gpu.memory();
     assert_eq!(sums(&memory), (stats.reserved_by, stats.reserved_by), "{memory:?}");

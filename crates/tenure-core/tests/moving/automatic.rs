@@ -11,7 +11,7 @@ fn gpu(config: Config) -> Gpu<Device> {
     Gpu::new(Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Submissions(3))), config).unwrap()
 }
 
-/// Of 2,000 textures with views every tenth is kept: what is reserved comes down to what they take, and then nothing
+/// Of 2,000 textures with views every tenth is kept: the reserved bytes shrink to their size, and then nothing
 /// moves any more.
 #[test]
 fn a_program_that_does_nothing_about_it_gets_its_memory_back() {

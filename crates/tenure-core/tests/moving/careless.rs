@@ -1,4 +1,4 @@
-//! Programs that take no care: what they drop while it is used, and what they ask for at once.
+//! Careless programs: they drop resources in use, and query their places at once.
 
 use tenure_core::{
     BindingKind, BufferDesc, BufferViewDesc, CompactionBudget, DescriptorSetDesc, Gpu, Queue, SetBinding,
@@ -16,7 +16,7 @@ fn mesh(size: u64) -> BufferDesc {
     BufferDesc::new(size, Usage::SHADER_READ).movable().name("mesh")
 }
 
-/// What was dropped while a recording uses it is gone for its program.
+/// A resource that was dropped while a recording uses it is gone for the program.
 #[test]
 fn what_was_dropped_is_not_listed() {
     let gpu = with(Options::new(Profile::DISCRETE));

@@ -1,4 +1,4 @@
-//! What is dropped, ends or is evicted around a move.
+//! Drops, shutdowns and evictions around a move.
 
 use tenure_core::{
     BufferDesc, CompactionBudget, CompactionConfig, Config, DescriptorTableDesc, Format, Gpu, Queue, State,
@@ -25,7 +25,7 @@ pub(crate) fn fill(gpu: &Gpu<Device>, texture: &Texture<Device>, byte: u8) {
     gpu.upload_texture(texture, region, TexelData::new(&texels)).unwrap();
 }
 
-/// One in eight of so many.
+/// Creates `count` resources and keeps one in eight.
 pub(crate) fn one_in_eight<T>(gpu: &Gpu<Device>, count: usize, make: impl Fn() -> T) -> Vec<T> {
     let all: Vec<_> = (0..count).map(|_| make()).collect();
     let kept = all.into_iter().enumerate().filter(|(index, _)| index % 8 == 0);
@@ -46,7 +46,7 @@ pub(crate) fn assert_no_hazards(gpu: &Gpu<Device>) {
     assert_eq!(gpu.device().take_hazards(), []);
 }
 
-/// What is dropped right after it has moved outlives the copy to where it went.
+/// A resource dropped right after its move outlives the copy to its new place.
 #[test]
 fn what_has_moved_and_is_dropped_outlives_the_copy() {
     for profile in PROFILES {
@@ -122,7 +122,7 @@ fn a_table_makes_all_of_it_resident() {
     end(gpu);
 }
 
-/// What was to move when the manager ends is given back with the rest.
+/// Planned moves at the end of the manager are released with the rest.
 #[test]
 fn places_that_nothing_moved_to_are_given_back_at_the_end() {
     let gpu = with(Options::new(Profile::VULKAN_NVIDIA));

@@ -1,4 +1,4 @@
-//! Copies come after what was written before, and wait for no one who waits for them.
+//! Copies follow earlier writes, and never wait for submissions that wait for them.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -135,7 +135,7 @@ fn what_another_queue_has_uploaded_is_found_after_a_move() {
         gpu.flush_uploads().unwrap();
         let kept: Vec<_> = all.into_iter().step_by(7).collect();
         gpu.purge().unwrap();
-        // What is shown is copied by the graphics queue, which has waited for the upload before.
+        // Resources with views are copied by the graphics queue, which has waited for the upload before.
         let view = |buffer| gpu.create_buffer_view(buffer, &BufferViewDesc::raw()).unwrap();
         let views: Vec<_> = kept.iter().map(view).collect();
         let mut recording = gpu.record(Queue::Graphics, "name").unwrap();

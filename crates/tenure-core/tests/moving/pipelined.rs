@@ -63,7 +63,7 @@ fn hold(gpu: &Gpu<Device>, textures: &[Texture<Device>]) -> Recording<Device> {
     recording
 }
 
-/// What has waited for a recording does not move all at once when that ends.
+/// Moves that waited for a recording are not all made at once when it ends.
 #[test]
 fn what_has_waited_moves_within_the_budget() {
     let limits = CompactionConfig { frame_moves: 5, ..CompactionConfig::default() };

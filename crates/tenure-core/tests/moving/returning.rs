@@ -56,7 +56,7 @@ fn name_all(gpu: &Gpu<Device>, all: &[(Buffer<Device>, u8)]) {
     recording.submit().unwrap();
 }
 
-/// Ranges, placed resources and what has memory of its own come back when there is room, with their bytes, once.
+/// Ranges, placed and committed resources return when there is room, with their bytes, once.
 #[test]
 fn what_spilled_comes_back_when_there_is_room() {
     for (count, size) in [(200, 100 * KIB), (40, 3 * MIB), (6, 20 * MIB)] {
@@ -136,7 +136,7 @@ fn a_call_moves_no_more_than_its_budget() {
     end(gpu);
 }
 
-/// What is used comes first, where there is room for a part.
+/// Used resources come first, if there is room for only a part.
 #[test]
 fn what_was_used_last_comes_first() {
     let gpu = granted(2, Lag::None);
@@ -173,7 +173,7 @@ fn nothing_goes_to_and_fro() {
     end(gpu);
 }
 
-/// What is pinned, in use or refused stays, and the rest comes; nothing leaks.
+/// Pinned, used and refused resources stay, and the rest returns; nothing leaks.
 #[test]
 fn what_cannot_come_back_stays() {
     for call in [CallKind::Submit, CallKind::CreateCommitted, CallKind::CreateHeap, CallKind::CreatePlaced] {

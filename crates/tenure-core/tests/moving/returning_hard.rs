@@ -66,7 +66,7 @@ fn with_large_in_slow_memory() -> (Gpu<Device>, Filled, Filled) {
     (gpu, all, large)
 }
 
-/// What is too large for the room that there is does not keep smaller things from coming back.
+/// A resource too large for the free memory does not prevent the return of smaller ones.
 #[test]
 fn what_is_too_large_is_not_in_the_way() {
     let (gpu, all, large) = with_large_in_slow_memory();

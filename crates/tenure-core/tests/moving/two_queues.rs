@@ -1,4 +1,4 @@
-//! A texture of which two queues have a subresource each.
+//! A texture with one subresource on each of two queues.
 
 use tenure_core::{
     Buffer, BufferDesc, BufferViewDesc, CompactionBudget, Format, Gpu, Queue, State, Subresource, TexelData,

@@ -31,7 +31,7 @@ fn make(gpu: &Gpu<Device>, byte: u8) -> Rc<Shown> {
     Rc::new(Shown { buffer: Some(buffer), view, byte })
 }
 
-/// Of so many the eighth part.
+/// Creates `count` resources with views and keeps one in eight.
 fn sparse(gpu: &Gpu<Device>, count: usize) -> Vec<Rc<Shown>> {
     let all: Vec<_> = (0..count).map(|index| make(gpu, index as u8)).collect();
     let kept =
@@ -114,7 +114,8 @@ fn has_sets(profile: &Profile) -> bool {
     format!("{profile:?}").contains("vulkan")
 }
 
-/// Views, tables and sets do not keep what they show from moving, and show it where it went; also what is only shown.
+/// Views, tables and sets do not prevent moves of their resources, and show the new place; also without other
+/// uses.
 #[test]
 fn what_shows_a_resource_follows_it() {
     for profile in PROFILES {
@@ -161,7 +162,7 @@ fn what_a_recording_was_shown_stays() {
     }
 }
 
-/// What was taken out of a table for good pins all that it shows; what it says stays right.
+/// A permanent query of a table's place pins all of its resources; the place stays valid.
 #[test]
 fn what_is_taken_out_of_a_table_stays() {
     for profile in PROFILES {
@@ -300,8 +301,8 @@ impl World {
     }
 }
 
-/// Random programs with views, tables and sets that live longer or shorter than what they show, while driver calls
-/// fail now and then.
+/// Random programs with views, tables and sets that live longer or shorter than their resources, while driver
+/// calls fail now and then.
 #[test]
 fn random_programs_see_what_they_made() {
     let mut moves = 0;

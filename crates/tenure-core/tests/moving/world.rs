@@ -229,7 +229,7 @@ impl World {
         }
     }
 
-    /// All that is read is what was written, and everything is given back.
+    /// Checks that all readbacks match the written bytes, and that everything is released.
     fn end(mut self) -> (u64, u64) {
         self.gpu.device().faults().clear();
         self.open.clear();

@@ -49,7 +49,8 @@ fn sets_keep_the_structures_in_them() {
     end(&device, gpu);
 }
 
-/// A trace by a descriptor is a trace: what is not built is found, and a use in another state.
+/// A trace through a descriptor is checked like any other: structures that were not built, and uses in another
+/// state.
 #[test]
 fn wrong_traces_are_found() {
     for (is_built, state, hazard) in [

@@ -1,4 +1,4 @@
-//! The manager's own pages (staged bytes, constants, what is read back) beside the program's mapped buffers.
+//! The manager's own pages (staged bytes, constants, readbacks) beside the program's mapped buffers.
 
 use proptest::prelude::*;
 use tenure_core::device::{Api, Device as _};
@@ -12,7 +12,7 @@ use tenure_sim::{Device, Lag, Profile};
 use super::{SECOND, device, end, finish, gpu};
 use test_random::Rng;
 
-/// A buffer and what it ought to hold.
+/// A buffer and its expected contents.
 struct Kept {
     buffer: Buffer<Device>,
     model: Vec<u8>,
@@ -136,7 +136,7 @@ impl Program {
                 slice.write(0, &part).unwrap();
                 commands.copy_slice(&slice, 0, &kept.buffer, 0, part.len() as u64).unwrap();
             }
-            // Before the first frame ends, what is in the way is this recording's own.
+            // Before the first frame ends, this recording's own bytes are in the way.
             Err(Error::HeldByRecording { .. }) => return,
             Err(error) => panic!("{error}"),
         }
@@ -204,7 +204,7 @@ proptest! {
     }
 }
 
-/// What is staged after an upload to a mapped buffer does not lie in that buffer's API resource.
+/// Bytes staged after an upload to a mapped buffer are not in that buffer's API resource.
 #[test]
 fn an_upload_to_a_mapped_buffer_is_not_staged_beside_it() {
     for &profile in Profile::ALL {
@@ -238,7 +238,7 @@ fn an_upload_to_a_mapped_buffer_is_not_staged_beside_it() {
     }
 }
 
-/// What is read back goes to a page, which may not be a part of the buffer that it comes from.
+/// A readback goes to a page, which must not be part of its source buffer.
 #[test]
 fn readback_buffers_can_be_read_back() {
     for &profile in Profile::ALL {

@@ -65,7 +65,7 @@ fn constants_are_where_they_are_said_to_be() {
     }
 }
 
-/// What is left of a page serves the next recording; a full page serves another, once the GPU is done with it.
+/// The rest of a page serves the next recording; a full page serves another, once the GPU is done with it.
 #[test]
 fn pages_are_filled_to_their_end_and_recycled() {
     let device = device(Profile::DISCRETE, Lag::Manual);
@@ -202,7 +202,7 @@ fn pages_are_given_up_when_memory_is_short() {
     recording.submit().unwrap();
     let before = gpu.stats().committed_resources;
     assert!(before >= 25, "each page has memory of its own");
-    // The driver has no memory for whoever asks next, until something was given back.
+    // The driver has no memory for the next request, until memory is freed.
     device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted).onwards());
     let desc = tenure_core::BufferDesc::new(1 << 20, tenure_core::Usage::VERTEX);
     assert!(gpu.create_buffer(&desc).is_err());
@@ -320,7 +320,7 @@ fn untyped_constants_are_refused_by_other_recordings() {
     end(mine, &device);
 }
 
-/// What the simulated GPU finds is what was pushed, whatever is open, in flight, discarded or late.
+/// The simulated GPU reads the pushed values, whatever is open, in flight, discarded or late.
 fn random_program(profile: Profile, seed: u64) {
     let device = device(profile, Lag::Random { max: 6 });
     let gpu = gpu(

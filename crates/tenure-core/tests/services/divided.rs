@@ -17,7 +17,7 @@ use test_random::Rng;
 pub(super) const KIB: u64 = 1 << 10;
 pub(super) const MIB: u64 = 1 << 20;
 
-/// A card whose staging memory has so many bytes.
+/// A card with `bytes` of staging memory.
 pub(super) fn small_host(profile: Profile, bytes: u64, lag: Lag) -> Device {
     let heaps = [2 << 30, bytes, 64 * KIB];
     let heaps = if profile == Profile::VULKAN_AMD_SMALL_BAR { &heaps[..] } else { &heaps[..2] };
@@ -70,7 +70,7 @@ fn more_than_the_host_has_is_uploaded_in_pieces() {
     end(gpu, &device);
 }
 
-/// What is staged stays within the limit, however late the GPU is, and whatever is uploaded.
+/// Staged bytes stay within the limit, however late the GPU is, for all uploads.
 #[test]
 fn large_uploads_stay_within_what_may_be_pending() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::VULKAN_LAVAPIPE] {

@@ -1,4 +1,4 @@
-//! Divided uploads and readbacks where memory is short: what they wait for, and for how long.
+//! Divided uploads and readbacks in a shortage of memory: the kinds and the length of their waits.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +61,7 @@ fn the_time_that_a_call_may_take_is_not_multiplied() {
         call(&gpu, &volume).unwrap_err();
         assert!(begun.elapsed() < max_wait / 2, "{name}: {:?}", begun.elapsed());
         drop((volume, others));
-        // Nobody has written what was read.
+        // The bytes read were never written.
         device.run_until_idle();
         let _unwritten = device.take_hazards();
         end(gpu, &device);
@@ -97,7 +97,7 @@ fn what_a_page_is_refused_for_is_refused_again() {
     }
 }
 
-/// Inside of the program's own submission, while another thread submits what is pending.
+/// Inside the program's own submission, while another thread submits pending uploads.
 #[test]
 fn an_upload_in_several_batches_is_told_when_all_are_submitted() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::VULKAN_LAVAPIPE] {
@@ -179,7 +179,7 @@ fn threads_wait_for_one_another_where_memory_is_short() {
     }
 }
 
-/// What was submitted and is not complete counts as staged, also while another thread submits.
+/// Incomplete submissions count as staged, also while another thread submits.
 #[test]
 fn threads_stay_within_what_may_be_pending() {
     for threads in [1, 4, 8] {

@@ -21,7 +21,8 @@ fn cpu_time() -> Option<u64> {
     text.split(' ').next()?.parse().ok()
 }
 
-/// Plays a case with `count` things, with twice, and with four times as many. The case returns what is to be measured.
+/// Plays a case with `count` objects, with twice, and with four times as many. The case returns the function to
+/// measure.
 fn grows_evenly(name: &str, count: u32, case: impl Fn(&Gpu<Device>, u32) -> Box<dyn FnOnce() + '_>) {
     let play = |count| {
         let device = device(Profile::VULKAN_NVIDIA, Lag::Manual);

@@ -155,12 +155,12 @@ fn uploads_keep_their_order() {
     }
 }
 
-/// Completes what is submitted, and submits nothing.
+/// Completes all submissions, and submits nothing.
 fn finish_submitted(gpu: &Gpu<Device>) {
     assert!(gpu.device().run_until_idle());
 }
 
-/// What is recorded before an upload and submitted after it finds the bytes, whichever way they took.
+/// Commands recorded before an upload and submitted after it read the new bytes, staged or direct.
 #[test]
 fn what_is_submitted_later_finds_the_bytes_whenever_it_was_recorded() {
     for profile in REACHED {
@@ -304,7 +304,7 @@ fn uploads_are_whole_for_those_who_submit_beside_them() {
     }
 }
 
-/// A buffer, and what it holds for those who submit now.
+/// A buffer, and its contents as seen by a submission now.
 struct Modelled {
     buffer: Buffer<Device>,
     bytes: Vec<u8>,
@@ -348,7 +348,8 @@ struct OpenReadback {
     index: usize,
 }
 
-/// Uploads, copies, recordings, submissions and readbacks in any order, beside plain arrays; what was read back.
+/// Uploads, copies, recordings, submissions and readbacks in any order, compared with plain arrays; returns the
+/// readbacks.
 fn random_program(profile: Profile, strategy: Placing, in_place: InPlaceConfig, seed: u64) -> Vec<Vec<u8>> {
     let device = device(profile, Lag::Random { max: 6 });
     let config = Config {

@@ -177,7 +177,7 @@ fn regions(model: &Model) -> Vec<tenure_core::TextureRegion> {
     layers.flat_map(|layer| (0..info.mips).map(move |mip| info.region(mip, layer))).collect()
 }
 
-/// Each road can be switched off, and there are limits to what is written across a bus.
+/// Each path can be switched off, and the sizes written across a bus are limited.
 #[test]
 fn each_road_can_be_switched_off() {
     let run = |profile, in_place: InPlaceConfig| {

@@ -46,7 +46,7 @@ fn live(gpu: &Gpu<Device>, kind: PoolKind) -> u64 {
     pools.iter().filter(|pool| pool.kind == kind).map(|pool| pool.allocations).sum()
 }
 
-/// Waits for everything and gives back what was dropped.
+/// Waits for everything and reclaims dropped objects.
 fn finish(gpu: &Gpu<Device>) {
     assert!(gpu.device().run_until_idle());
     gpu.purge().unwrap();

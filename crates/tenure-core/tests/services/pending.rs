@@ -40,7 +40,7 @@ impl Scene {
     }
 }
 
-/// Commands of one recording; `ask`: with a call of `barriers` after what is noted for each.
+/// Commands of one recording; `ask`: with a call of `barriers` after the declared uses of each.
 fn record(recording: &mut Recording<Device>, queue: Queue, scene: &Scene, rng: &mut Rng, ask: bool) {
     let pick = |rng: &mut Rng, count: usize| usize::try_from(rng.below(count as u64)).unwrap();
     for _ in 0..1 + rng.below(8) {

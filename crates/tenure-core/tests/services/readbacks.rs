@@ -86,7 +86,7 @@ fn polling_finds_what_is_complete() {
     end(gpu, &device);
 }
 
-/// What is read is what the buffer holds at that point of the recording.
+/// A readback returns the contents of the buffer at its point in the recording.
 #[test]
 fn each_readback_sees_what_was_recorded_before_it() {
     for profile in Profile::ALL {

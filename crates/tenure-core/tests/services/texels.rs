@@ -323,7 +323,7 @@ fn bad_texels_change_nothing() {
     }
 }
 
-/// Initial data of which one part is wrong leaves nothing, neither texels nor texture.
+/// Initial data with one invalid part leaves nothing behind, neither texels nor texture.
 #[test]
 fn initial_data_is_taken_as_a_whole() {
     let device = device(Profile::DISCRETE, Lag::None);

@@ -146,7 +146,7 @@ fn the_last_upload_of_a_byte_wins() {
     }
 }
 
-/// The copy queue is used where there is one; whoever uses what was uploaded waits for it.
+/// The copy queue is used if there is one; uses of uploaded resources wait for it.
 #[test]
 fn uploads_go_to_the_copy_queue_and_are_waited_for() {
     for profile in Profile::ALL {
@@ -173,7 +173,7 @@ fn uploads_go_to_the_copy_queue_and_are_waited_for() {
     }
 }
 
-/// What is dropped while uploads to it are pending or in flight survives them.
+/// A resource dropped while uploads to it are pending or in flight outlives them.
 #[test]
 fn what_is_uploaded_to_may_be_dropped() {
     let device = device(Profile::DISCRETE, Lag::Manual);
@@ -310,8 +310,8 @@ fn bad_uploads_change_nothing() {
     }
 }
 
-/// Whatever call fails for lack of memory, nothing is lost: what was refused is refused whole, what
-/// was accepted arrives.
+/// Whichever call fails for lack of memory, nothing is lost: a refused upload is refused as a whole, an
+/// accepted one arrives.
 #[test]
 fn a_shortage_at_any_call_loses_nothing() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_INTEL] {
@@ -500,7 +500,7 @@ fn threads_upload_side_by_side() {
     end(gpu, &device);
 }
 
-/// A refusal that no later try would cure is told to whoever waits, and holds nothing back.
+/// A permanent refusal is returned to the waiting caller, and delays nothing else.
 #[test]
 fn what_is_refused_for_good_is_given_up() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -519,7 +519,7 @@ fn what_is_refused_for_good_is_given_up() {
     device.check_clean().unwrap();
 }
 
-/// What is for GPU upload heaps lies in an upload heap where there are none, and copies cannot write that.
+/// Without GPU upload heaps, their resources are in an upload heap, which copies cannot write.
 #[test]
 fn upload_heaps_are_no_destination() {
     for &profile in Profile::ALL {

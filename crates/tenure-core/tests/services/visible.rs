@@ -77,7 +77,7 @@ fn record(gpu: &Gpu<Device>, recording: &mut Recording<Device>, scene: &Scene, r
     }
 }
 
-/// Holds each submission against what it wrote.
+/// Compares each submission with its writes.
 fn check(steps: &[Step], unmapped: &BTreeSet<u64>, has_barriers: bool) -> u32 {
     let mut shown = 0;
     for submission in steps.split(|step| matches!(step, Step::Submission { .. })) {

@@ -23,7 +23,7 @@ use random::Random;
 const USES: usize = 200_000;
 const USES_OF_A_WORLD: usize = 500;
 
-/// Worlds in each of which one barrier is not what it should be.
+/// The number of worlds with one changed barrier.
 const CHANGED_WORLDS: u64 = 300;
 
 const COPIES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
@@ -127,7 +127,7 @@ impl World {
             self.objects[*object].require(recording, *part, *state);
         }
         recording.barriers();
-        // What is brought to `COMMON` is not used so.
+        // `COMMON` is not a use.
         for (object, part, state) in uses.iter().filter(|(.., state)| !state.is_empty()) {
             self.objects[*object].access(recording, *part, *state);
         }
@@ -202,7 +202,7 @@ fn run(profile: Profile) {
     }
 }
 
-/// Runs worlds in each of which one barrier is changed, until somebody finds it.
+/// Runs worlds with one changed barrier each, until the change is found.
 fn run_changed(profile: Profile) {
     let mut found = 0;
     for seed in 0..CHANGED_WORLDS {

@@ -10,7 +10,7 @@ use tenure_core::device::{Api, Properties, QueueSerial, QueueTransfer, StateMode
 use tenure_core::{QueueKind, State, Subresource};
 use tenure_sim::Step;
 
-/// What is wrong.
+/// The violation, in words.
 pub(crate) type Verdict = Result<(), String>;
 
 const WRITES: State = State::UNORDERED_ACCESS
@@ -28,7 +28,7 @@ struct Now {
     at: QueueSerial,
     kind: QueueKind,
     family: u32,
-    /// Per queue, what is complete before it.
+    /// Per queue, the newest serial complete before it.
     complete: [u64; 8],
     /// The newest submission of its own queue that it heard of through other queues' semaphores.
     heard_of: u64,
@@ -79,9 +79,9 @@ struct Resource {
 pub(crate) struct Model {
     properties: Properties,
     resources: HashMap<u64, Resource>,
-    /// Per submission, what is complete at its end.
+    /// Per submission, the newest serials complete at its end.
     known: HashMap<(u8, u64), [u64; 8]>,
-    /// Per queue, what its last submission knew, and what it heard of itself.
+    /// Per queue, the serials known to its last submission, and its own newest serial.
     last: [([u64; 8], u64); 8],
     now: Option<Now>,
 }
@@ -174,7 +174,7 @@ impl Model {
         self.properties.state_model == StateModel::Promotion
     }
 
-    /// Judges what was executed since the last call, to its end or the first mistake.
+    /// Checks the steps executed since the last call, up to the first mistake.
     pub(crate) fn judge(&mut self, steps: &[Step]) -> Verdict {
         steps.iter().try_for_each(|step| self.step(step).map_err(|error| format!("{step:?}: {error}")))?;
         self.end();
@@ -447,7 +447,7 @@ impl Rules<'_> {
         if self.d3d12 { d3d12_layout(state) } else { vulkan_layout(state) }
     }
 
-    /// Whether what is in the layout of one state can be used in another.
+    /// Whether a texture in the layout of one state can be used in another.
     fn allows(&self, state: State, wanted: State) -> bool {
         if self.d3d12 {
             return d3d12_allows(d3d12_layout(state), self.now.kind, wanted);

@@ -54,7 +54,7 @@ fn other_memory_comes_before_more_than_is_granted() {
     }
 }
 
-/// The same device without limits on what is granted: all is in the card's memory.
+/// The same device without a budget: everything is in the card's memory.
 #[test]
 fn an_unknown_budget_grants_everything() {
     let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA).budgets(vec![0; 3]), Config::default());
@@ -79,7 +79,7 @@ fn what_need_not_be_committed_shares_near_the_limit_on_allocations() {
     drop(gpu);
 }
 
-/// At the limit, what was to be committed takes a hole of a block; with blocks ruled out it fails.
+/// At the limit, a resource that would be committed takes a hole of a block; without blocks it fails.
 #[test]
 fn a_hole_serves_when_the_device_allows_no_more_allocations() {
     for strategy in [Strategy::Pooled, Strategy::Committed] {

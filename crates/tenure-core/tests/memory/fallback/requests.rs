@@ -182,7 +182,7 @@ fn nothing_exceeds_the_programs_caps() {
     gpu.set_memory_cap(0, None).unwrap();
     let whole = gpu.create_buffer(&BufferDesc::new(100 * MIB, Usage::UNORDERED_ACCESS)).unwrap();
     assert!(usage(&gpu)[0] >= 100 * MIB);
-    // What is there stays; nothing is added.
+    // Existing resources stay; nothing is added.
     gpu.set_memory_cap(0, Some(50 * MIB)).unwrap();
     assert_eq!(gpu.memory().heaps[0].headroom, Some(0));
     let local = BufferDesc::new(MIB, Usage::UNORDERED_ACCESS).allocation(AllocationFlags::DEVICE_LOCAL_ONLY);

@@ -299,7 +299,7 @@ impl Program {
         }
     }
 
-    /// With the driver well again: what was not filled is filled, and all bytes are right.
+    /// With a working driver again: fills the rest, and checks that all bytes are right.
     pub(crate) fn verify(&mut self) {
         let mut buffers = std::mem::take(&mut self.buffers);
         for kept in buffers.iter_mut().filter(|kept| !kept.is_filled) {

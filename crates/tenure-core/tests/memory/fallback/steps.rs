@@ -102,7 +102,7 @@ fn memory_of_its_own_comes_next() {
     end(gpu);
 }
 
-/// Fills device-local memory, then the next types in order; the memory types of what was created.
+/// Fills device-local memory, then the next types in order; returns the memory types of the created resources.
 fn spill(profile: Profile, sizes: &[u64]) -> (Vec<u8>, OutOfMemory, Gpu<Device>) {
     let gpu = gpu(Options::new(profile).heap_sizes(sizes), Config::default());
     let mut alive = Vec::new();
@@ -191,8 +191,8 @@ fn what_is_complete_makes_room() {
     end(gpu);
 }
 
-/// A level of 5 MiB takes the place of another, which the GPU still reads, on a card of 8 MiB. A small upload that is
-/// pending holds back what is dropped after it.
+/// A level of 5 MiB takes the place of another, which the GPU still reads, on a card of 8 MiB. A small pending
+/// upload delays the release of later dropped objects.
 #[test]
 fn what_the_gpu_still_uses_is_waited_for() {
     let config = Config::from(PoolConfig { max_pooled_buffer: 0, ..PoolConfig::default() });
@@ -284,7 +284,7 @@ fn pools_stay_far_from_the_limit_on_allocations() {
     end(gpu);
 }
 
-/// The error tells what was asked, of what, how much there is and how much of it in one piece.
+/// The error states the request, the memory type, the free bytes and the largest free range.
 #[test]
 fn the_error_has_the_numbers() {
     let options = Options::new(Profile::DISCRETE).heap_sizes([8 * MIB]).budgets([6 * MIB]);

@@ -22,7 +22,7 @@ fn usage(gpu: &Gpu<Device>) -> Vec<u64> {
     gpu.device().budget().unwrap().iter().map(|heap| heap.usage).collect()
 }
 
-/// A target of so many MiB.
+/// A target of `mib` MiB.
 fn target(mib: u32) -> TextureDesc {
     TextureDesc::d2(512, 512 * mib, Format::Rgba8Unorm, Usage::RENDER_TARGET).name("target")
 }
@@ -104,7 +104,7 @@ fn transient_heaps_of_the_last_frame_give_way_before_a_request_fails() {
     assert!(gpu.shutdown().is_clean());
 }
 
-/// Over the budget in each frame, with heaps of which never two are in use at once.
+/// Over the budget in each frame, with heaps that are never in use at the same time.
 #[test]
 fn frames_beyond_the_budget_do_not_create_heaps_again_and_again() {
     let options = Options::new(Profile::VULKAN_NVIDIA).budgets([4 * MIB, 512 * MIB, 1]);

@@ -1,4 +1,4 @@
-//! A program that does everything in any order, and knows what it has written.
+//! A program that does everything in any order, with a model of its written bytes.
 
 use std::collections::HashMap;
 
@@ -56,7 +56,7 @@ pub(super) struct World {
 }
 
 impl Known {
-    /// Compares its content with what was written. What it is listed by, and how often it has moved.
+    /// Compares its content with the written bytes. Returns its id and its number of moves.
     pub(super) fn look(&self, gpu: &Gpu<Device>, context: &str) -> (Option<MovableId>, u64) {
         match &self.thing {
             Thing::Buffer(buffer) => {

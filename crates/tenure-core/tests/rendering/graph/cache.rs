@@ -12,7 +12,7 @@ use test_random::Rng;
 use super::frames;
 use super::model::{Needs, buffer, d3d12};
 
-/// A cache, and what it is asked with.
+/// A cache, and the arguments of its queries.
 struct Asked {
     cache: PlanCache,
     properties: Properties,

@@ -125,7 +125,7 @@ fn descriptions_that_do_not_go() {
     assert!(matches!(unused, GraphError::NotGpuOnly { .. }), "said even where no pass uses it");
 }
 
-/// A memory that needs what it is told.
+/// A memory model with a given requirement.
 struct Told(Need);
 
 impl Memory for Told {

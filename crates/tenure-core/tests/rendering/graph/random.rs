@@ -20,7 +20,7 @@ fn state(queue: Queue, writes: bool, copies: bool) -> State {
     }
 }
 
-/// Declarations without errors, of up to so many passes.
+/// Declarations without errors, with at most `most` passes.
 pub(crate) fn declared(most: usize) -> impl Strategy<Value = Declared> {
     let uses = |buffers| vec((0..buffers, prop::bool::weighted(0.3), any::<bool>()), 0..4);
     let queue = || prop_oneof![3 => Just(0_usize), 2 => Just(1), 1 => Just(2)];

@@ -63,8 +63,8 @@ fn draw(list: &mut Recording<Device>, texture: &Texture<Device>, state: State) {
     list.raw().use_texture(texture.raw(), Subresource::All, state);
 }
 
-/// On a phone only what the pass leaves takes memory: as much as a graph that declares nothing else. Elsewhere the others
-/// take what they do without that usage.
+/// On a phone only the results of the pass take memory: as much as in a graph without other resources. On other
+/// devices the others take the same memory as without that usage.
 #[test]
 fn targets_of_one_pass_of_a_graph_take_no_bytes_of_a_phone() {
     for &profile in PROFILES {

@@ -10,7 +10,7 @@ use super::{MIB, PROFILES, finish, gpu_with, sample_counts, target};
 const CHANGING: u32 = 32;
 /// Equal frames after that.
 const EQUAL: u32 = 32;
-/// Equal frames after which what is acquired pass by pass has smaller heaps than before.
+/// Equal frames after which the heaps of resources acquired pass by pass shrink.
 const EQUAL_TO_SHRINK: u32 = 66;
 
 /// A way to have targets for the passes of a frame.
@@ -62,8 +62,8 @@ fn frame(gpu: &Gpu<Device>, road: Road, targets: [TextureDesc; 2]) {
     frame.end().unwrap();
 }
 
-/// The most that was reserved, the most that a frame asked for, what was reserved in the end, and what the last
-/// frame asked for.
+/// The peak of reserved bytes, the peak of a frame's requests, the reserved bytes at the end, and the last
+/// frame's requests.
 fn run(gpu: &Gpu<Device>, device: &Device, road: Road, drag: Drag) -> [u64; 4] {
     let (mut most, mut largest) = (0, 0);
     let grows = drag(0)[0] < drag(CHANGING - 1)[0] && drag(1)[0] < drag(2)[0];

@@ -1,4 +1,4 @@
-//! Small programs stay small: what is reserved follows what is asked for.
+//! Small programs stay small: reserved bytes follow the requests.
 
 use tenure_core::device::{Device as _, ResourceDesc};
 use tenure_core::{BufferDesc, Config, Queue, TextureDesc, TransientConfig, Usage};

@@ -7,7 +7,7 @@ use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
 use super::manual;
 
-/// A frame with so many submissions to a queue.
+/// A frame with a number of submissions to a queue.
 fn frame_on(gpu: &Gpu<Device>, queue: Queue, submissions: usize) {
     let frame = gpu.begin_frame().unwrap();
     for _ in 0..submissions {
@@ -90,7 +90,7 @@ fn a_driver_that_makes_no_more_lists_ends_frames_all_the_same() {
     frame_on(&gpu, Queue::Graphics, 1);
     assert_eq!(gpu.stats().lists_created, 2);
     device.faults().clear();
-    // What is missing is made when it is needed.
+    // Missing lists are created on demand.
     frame_on(&gpu, Queue::Graphics, 1);
     frame_on(&gpu, Queue::Graphics, 1);
     assert_eq!(gpu.stats().lists_created, 3);

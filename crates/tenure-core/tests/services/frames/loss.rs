@@ -152,7 +152,7 @@ fn removal_at_any_call_is_reported_and_drains() {
     }
 }
 
-/// With everything in flight and open: what is dropped afterwards is given back, too.
+/// With everything in flight and open: objects dropped afterwards are released, too.
 #[test]
 fn what_is_open_at_the_removal_drains() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
