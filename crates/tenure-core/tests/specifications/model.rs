@@ -81,7 +81,7 @@ pub(crate) struct Model {
     resources: HashMap<u64, Resource>,
     /// Per submission, the newest serials complete at its end.
     known: HashMap<(u8, u64), [u64; 8]>,
-    /// Per queue, the serials known to its last submission, and its own newest serial.
+    /// Per queue, the serials known to its last submission, and the newest of its own that it has observed.
     last: [([u64; 8], u64); 8],
     now: Option<Now>,
 }

@@ -64,7 +64,7 @@ fn asked_for(raw: &ID3D12Resource) -> u64 {
     unsafe { raw.GetDesc() }.Alignment
 }
 
-/// What is created has the alignment that its requirements were asked with.
+/// A created resource has the alignment of its queried requirements.
 #[test]
 fn resources_are_created_as_they_were_asked_for() {
     let device = create(Options { tight_alignment: false, ..Options::default() });

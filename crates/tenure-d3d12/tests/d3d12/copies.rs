@@ -214,7 +214,7 @@ fn barriers_name_states_that_queue_and_memory_know() {
         refused_state(to_resolve, fixed);
         to_common.unwrap();
     } else {
-        // Enhanced barriers name accesses, all of which such memory has; COMMON is what has no contents.
+        // Enhanced barriers name accesses, and such memory allows all of them; COMMON means undefined contents.
         to_index.unwrap();
         to_resolve.unwrap();
         refused(to_common, "no resource is moved to COMMON, whose contents are undefined");

@@ -86,7 +86,7 @@ fn heaps_end_where_the_tier_does() {
     }
     for kind in DescriptorKind::ALL {
         bad(device.create_descriptor_heap(&desc(kind, 0, false)), "count");
-        // Whether there is memory for so many is the driver's to say.
+        // The driver may lack memory for so large a heap.
         if let Err(error) = device.create_descriptor_heap(&desc(kind, u32::MAX, false)) {
             assert!(error.is_shortage() || matches!(error, DeviceError::InvalidCall { .. }), "{error}");
         }
@@ -174,7 +174,7 @@ fn what_cannot_be_filled_in_changes_nothing() {
     assert_eq!(viewer.see(TYPED_BUFFER, &[0]), [11; 4]);
 }
 
-/// Clearing reaches what it was asked for, wherever that ends.
+/// A clear covers exactly the requested range, wherever it ends.
 #[test]
 fn clearing_stays_inside() {
     let mut viewer = Viewer::new();
@@ -194,7 +194,7 @@ fn clearing_stays_inside() {
     assert_eq!(viewer.see(TYPED_BUFFER, &[0]), [5; 4]);
 }
 
-/// Copy queues have no shaders, and heaps are set as what they are.
+/// Copy queues have no shaders, and a heap is set as its own kind.
 #[test]
 fn lists_take_heaps_that_shaders_see() {
     let viewer = Viewer::new();

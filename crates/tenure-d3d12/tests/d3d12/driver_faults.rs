@@ -1,4 +1,4 @@
-//! Faults of drivers are worked around, down to what is created.
+//! Workarounds for driver faults, down to the created objects.
 
 use tenure_core::device::{
     CommandList as _, Device as _, Features, FieldValue, HeapCategory, Mapping as _, QueryHeapDesc,
@@ -103,7 +103,7 @@ fn arrays_are_created_with_spare_layers_and_used_without() {
     device.destroy_resource(PERMIT, made);
 }
 
-/// What they write is overwritten with zeros first, and nothing else is.
+/// The written ranges are zeroed first, and nothing else.
 #[test]
 fn results_of_queries_are_cleared_before() {
     const COUNT: u32 = 100;

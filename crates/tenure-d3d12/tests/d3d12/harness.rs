@@ -12,8 +12,8 @@ use tenure_d3d12::{Device, List, Message, Options, Severity};
 use crate::bench::create;
 use crate::shaders::Shaders;
 
-/// The tests call devices as their contract asks, but where they show what is refused.
-// SAFETY: each test waits for what it submitted, and destroys in order.
+/// The tests obey the device contract, except in tests of refusals.
+// SAFETY: each test waits for its submissions, and destroys in order.
 pub(crate) const PERMIT: Permit<Device> = unsafe { Permit::new() };
 
 /// A fence that only the CPU signals: queues that wait for it stand still.
@@ -84,7 +84,7 @@ impl D3d12 {
         self
     }
 
-    /// Renders so many frames of each of those sizes.
+    /// Renders a number of frames of each size.
     pub(crate) fn rendering(mut self, rendered: u64, sizes: &'static [[u32; 2]]) -> Self {
         (self.effort.rendered, self.effort.sizes) = (rendered, sizes);
         self

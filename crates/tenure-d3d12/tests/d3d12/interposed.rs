@@ -66,13 +66,13 @@ pub(crate) const TRIM_COOKIE: u32 = 9;
 #[derive(Default)]
 struct Watched {
     calls: Vec<Call>,
-    /// What is enqueued is answered here, and its fence is not signalled.
+    /// Enqueued calls return here, and their fence is not signalled.
     is_held: bool,
     /// What the next call about residency answers in the runtime's place.
     failure: Option<HRESULT>,
     /// The fence for paging, once it was seen.
     fence: Option<ID3D12Fence>,
-    /// What is granted and may be reserved of each segment; nothing: what the adapter says.
+    /// The budget and the reservable bytes of each segment; empty for the adapter's own values.
     granted: Vec<(u64, u64)>,
     /// How often that was asked for.
     questions: u64,
@@ -100,7 +100,7 @@ fn real() -> &'static Real {
     REAL.get().expect("the functions are in place")
 }
 
-/// Notes a call and says what it is to answer, if not what the runtime does.
+/// Notes a call and returns its result; `None` for the runtime's result.
 fn note(this: This, call: impl FnOnce(&mut Watched) -> Call) -> Option<HRESULT> {
     let watched = WATCHED.lock().unwrap().get(&this.addr()).cloned()?;
     let mut watched = watched.lock().unwrap();
@@ -112,7 +112,7 @@ fn note(this: This, call: impl FnOnce(&mut Watched) -> Call) -> Option<HRESULT> 
 }
 
 /// # Safety
-/// There are so many objects.
+/// There are `count` objects.
 unsafe fn addresses(count: u32, objects: *const This) -> Vec<usize> {
     // SAFETY: says the caller.
     let objects = unsafe { core::slice::from_raw_parts(objects, count as usize) };
@@ -180,7 +180,7 @@ const PAGE_READWRITE: u32 = 4;
 /// Held while functions are put into tables: others may be put into the same places.
 pub(crate) static PUTTING: Mutex<()> = Mutex::new(());
 
-/// Puts `ours` in the place of a function of a table, and returns what was there.
+/// Replaces a function of a table by `ours`, and returns the old one.
 ///
 /// # Safety
 /// `place` is in a table of functions of that type.
@@ -256,7 +256,7 @@ impl Spy {
         std::mem::take(&mut self.watched.lock().unwrap().calls)
     }
 
-    /// What is made resident from now on never comes by itself.
+    /// From now on residency requests do not complete by themselves.
     pub(crate) fn hold(&self) {
         self.watched.lock().unwrap().is_held = true;
     }
@@ -274,7 +274,7 @@ impl Spy {
     }
 }
 
-/// An `ID3D12Device15` of which nothing works but what is about trims.
+/// An `ID3D12Device15` with only the functions for trim callbacks.
 #[repr(C)]
 struct Trims {
     table: Box<[usize]>,
@@ -474,7 +474,7 @@ impl Spy {
         Self { watched, objects: vec![address] }
     }
 
-    /// What is granted of each segment, and may be reserved.
+    /// Sets the budget and the reservable bytes of each segment.
     pub(crate) fn grant(&self, segments: &[(u64, u64)]) {
         self.watched.lock().unwrap().granted = segments.to_vec();
     }

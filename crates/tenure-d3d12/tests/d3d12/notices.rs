@@ -1,4 +1,4 @@
-//! Budgets that change, memory that Windows asks for, what is reserved: what the manager makes of it.
+//! The manager's reactions to budget changes and memory requests of Windows, and its reservations.
 
 use tenure_core::device::{Device as _, Priority, TrimRequest};
 use tenure_core::{
@@ -267,7 +267,7 @@ fn all_wrappers_of_a_device_hear_of_trims() {
     assert!(!spy.trim(4, MIB));
 }
 
-/// What is asked for reaches heaps and committed resources when they are created; what Windows gives by itself stays.
+/// Requested priorities are set on new heaps and committed resources; the defaults of Windows stay otherwise.
 #[test]
 fn priorities_are_those_of_the_descriptions() {
     for strategy in [Strategy::Placed, Strategy::Committed] {

@@ -33,7 +33,7 @@ thread_local! {
     static REFUSED: Cell<Option<(u32, HRESULT)>> = const { Cell::new(None) };
 }
 
-/// Counts a call; what it answers if it is refused.
+/// Counts a call; returns the error if it is refused.
 fn count() -> Option<HRESULT> {
     let (left, answer) = REFUSED.get()?;
     REFUSED.set(left.checked_sub(1).map(|left| (left, answer)));
@@ -163,8 +163,8 @@ fn interpose_on(d3d12: &D3d12) {
     });
 }
 
-/// The one call that is not among them is `ID3D12CommandQueue::Signal`: nobody knows the end of what was submitted before it,
-/// so the device counts as lost.
+/// The exception is `ID3D12CommandQueue::Signal`: without it the end of earlier submissions is unknown, so the
+/// device counts as lost.
 #[test]
 fn each_call_may_be_refused_once() {
     // One device for all: a new one takes a second, and each manager leaves it as it found it.

@@ -1,4 +1,4 @@
-//! Compute shaders that look through descriptors and write down what they see.
+//! Compute shaders that read through descriptors and write the results.
 
 use std::collections::HashMap;
 use std::mem::ManuallyDrop;
@@ -119,13 +119,13 @@ fn compile(device: &Device, shader: &Shader) -> Pipeline {
     Pipeline { root, state: state.unwrap_or_else(|error| panic!("{shader:?}: {error}")) }
 }
 
-/// True for vkd3d, whose compiler does not know how to read what it knows how to write.
+/// True for vkd3d, whose compiler supports some writes without the matching reads.
 fn is_over_vulkan() -> bool {
     static IS: LazyLock<bool> = LazyLock::new(|| bytecode("", "told.Load4(0)").is_err());
     *IS
 }
 
-/// The compiled shader, or what is wrong with it.
+/// The compiled shader, or its errors.
 fn bytecode(declared: &str, seen: &str) -> Result<ID3DBlob, String> {
     let source = format!(
         "RWByteAddressBuffer told : register(u0);

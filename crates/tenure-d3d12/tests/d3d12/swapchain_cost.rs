@@ -1,4 +1,4 @@
-//! What presenting costs beside the bare calls, and what is counted of it.
+//! The cost of presenting beside the bare calls, and its counters.
 
 use std::time::{Duration, Instant};
 

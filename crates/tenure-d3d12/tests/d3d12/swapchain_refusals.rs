@@ -59,7 +59,7 @@ fn descriptions_are_checked() {
     };
     assert_eq!(field(new(SwapchainDesc::new([1, 16_385]))), "size");
     assert_eq!(field(new(desc.clone().usage(Usage::DEPTH_STENCIL))), "usage");
-    // What was refused has not kept the window.
+    // A refused chain does not keep the window.
     let mut chain = new(desc).unwrap();
     assert!(chain.resize([16_385, 1]).is_err());
     frame(&gpu, &mut chain, RED);

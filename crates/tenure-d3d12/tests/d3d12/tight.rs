@@ -1,7 +1,7 @@
 //! Tight alignment by the rules of Agility SDK 1.618, which 1.619.4 only relaxes.
 //!
-//! Functions between tenure and the runtime play a driver that has it, or has not: what they are asked about with the flag they
-//! answer themselves, and what is created with the flag reaches the runtime without.
+//! Functions between tenure and the runtime imitate a driver with or without it: they answer queries with the
+//! flag themselves, and remove the flag from creations.
 
 use core::ffi::c_void;
 use std::cell::{Cell, RefCell};

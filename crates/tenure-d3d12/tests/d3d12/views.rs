@@ -1,4 +1,4 @@
-//! Views show what they say, and nothing once they are freed.
+//! Views show their described ranges, and nothing after they are freed.
 
 use crate::harness::PERMIT;
 use tenure_core::device::{BufferView, CommandList as _, Descriptor, Device as _, TextureView};
@@ -25,8 +25,8 @@ const fn shader(declared: &'static str, seen: &'static str, registers: &'static 
     Shader { declared, seen, registers, otherwise: None }
 }
 
-// A view of one layer, or one cube, further on is an array of one, which every runtime lets shaders
-// declare as what it is.
+// A view of one layer, or one cube, further on is an array of one, which shaders can declare as an array on
+// every runtime.
 
 /// The first layer in view.
 const FIRST: Shader =

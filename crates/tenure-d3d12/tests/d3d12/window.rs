@@ -1,4 +1,4 @@
-//! Windows to present to, and what is seen of them.
+//! Windows to present to, and their visible contents.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, Once};
@@ -16,7 +16,7 @@ use tenure_d3d12::windows::Win32::UI::WindowsAndMessaging::{
 use tenure_d3d12::windows::core::w;
 use tenure_d3d12::{Device, RawHandle as _};
 
-/// One window at a time: what is seen of it must not be covered by another test's.
+/// One window at a time: another test's window must not cover it.
 static SCREEN: Mutex<()> = Mutex::new(());
 
 /// A window without a frame: all of it is drawn to.

@@ -172,7 +172,7 @@ fn buffers_take_turns() {
         list.copy_buffer(&rays, 0, &readback, 0, 4096);
         list.barriers(&[aliasing(Some(&rays), &hits, (copied, written))]);
         list.copy_buffer(&staging, 64, &hits, 0, 64);
-        // What nobody used on this queue, and what is used in a way that nobody knows.
+        // A resource without uses on this queue, and one with unknown uses.
         list.barriers(&[aliasing(Some(&hits), &rays, (State::COMMON, written))]);
         list.barriers(&[aliasing(None, &rays, (State::all(), State::COMMON))]);
         list.copy_buffer(&staging, 0, &rays, 0, 64);

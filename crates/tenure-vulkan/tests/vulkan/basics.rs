@@ -88,7 +88,7 @@ pub(crate) fn read(device: &Device, resource: &Resource, size: usize) -> Vec<u8>
     bytes
 }
 
-/// Records, submits as `serial` and waits; the CPU sees what was copied.
+/// Records, submits as `serial` and waits; copied bytes are visible to the CPU.
 pub(crate) fn run(device: &Device, serial: u64, record: impl FnOnce(&mut List)) {
     let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
     list.begin().unwrap();

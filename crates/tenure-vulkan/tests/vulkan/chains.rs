@@ -44,7 +44,7 @@ impl Wholes {
 }
 
 fn create(options: Options, features: vk::PhysicalDeviceFeatures2<'_>) -> Result<Device, CreateError> {
-    // SAFETY: the chain is valid, and what is in it needs no extension.
+    // SAFETY: the chain is valid, and its structures need no extension.
     unsafe { Device::create_with(&options, features) }
 }
 
@@ -76,7 +76,7 @@ fn structures_of_whole_versions_are_merged() {
     alone.end();
 }
 
-/// The structures that tenure would link, linked by the program, with what it wants for itself in them.
+/// The structures that tenure would link, linked by the program, with additional features of its own.
 #[test]
 fn structures_of_tenures_are_merged() {
     let alone = Vulkan::new(validated());

@@ -1,4 +1,4 @@
-//! Commands: what is wrong with them, and what they do.
+//! Commands: their refusals, and their effects.
 
 use crate::harness::PERMIT;
 use ash::vk;
@@ -243,7 +243,7 @@ fn depth_is_copied() {
     vulkan.end();
 }
 
-/// All samples are copied: what they are resolved to is the colour that the source was cleared to.
+/// All samples are copied: the resolved copy has the clear colour of the source.
 #[test]
 fn samples_are_copied() {
     let vulkan = Vulkan::new(validated());

@@ -63,7 +63,7 @@ fn a_failed_creation_leaves_nothing() {
     vulkan.end();
 }
 
-/// The errors say what was asked for.
+/// The errors name the request.
 #[test]
 fn shortages_carry_their_numbers() {
     let vulkan = plain();
@@ -229,7 +229,7 @@ fn a_bridge_of_a_discrete_card_that_nobody_crossed_is_used_again() {
     vulkan.end();
 }
 
-/// So do changes of mappings, and what they were to change stays.
+/// So do changes of mappings, which leave the mappings unchanged.
 #[test]
 fn failed_changes_of_mappings_change_nothing() {
     let without = OptionalFeatures::TIMELINE_SEMAPHORES;
@@ -256,7 +256,7 @@ fn failed_changes_of_mappings_change_nothing() {
         vulkan.disguise().fail("vkQueueBindSparse", SHORTAGES[0]);
         let unmap = update(TileSource::Unmapped);
         assert!(device.update_tiles(PERMIT, GRAPHICS, &[unmap], &[], 3).unwrap_err().is_shortage());
-        // The table still says what it said: a copy of the mapping shows the bytes.
+        // The table is unchanged: a copy of the mapping shows the bytes.
         let from = TileSource::CopyOf { resource: &sparse, region: TileRegion::buffer(0, 1) };
         let copy = TileUpdate { resource: &sparse, region: TileRegion::buffer(3, 1), source: from };
         device.update_tiles(PERMIT, GRAPHICS, &[copy], &[], 3).unwrap();

@@ -15,8 +15,8 @@ use crate::disguise::{Costume, Disguise};
 use crate::gate::Gate;
 use crate::probe::Probes;
 
-/// The tests call devices as their contract asks, but where they show what is refused.
-// SAFETY: each test waits for what it submitted, and destroys in order.
+/// The tests obey the device contract, except in tests of refusals.
+// SAFETY: each test waits for its submissions, and destroys in order.
 pub(crate) const PERMIT: Permit<Device> = unsafe { Permit::new() };
 
 /// One instance at a time: layers of some years ago mix up those made while others are used.
@@ -113,7 +113,7 @@ impl Vulkan {
     pub(crate) fn wrapping(options: &Options) -> Self {
         Self::made(validated(), |host| {
             let raw = crate::wrapped::raw_of(&host);
-            // SAFETY: the host outlives it, and says what it enabled; its queues are not used else.
+            // SAFETY: the host outlives it, and lists its enabled features; its queues have no other users.
             let device = unsafe { Device::from_raw(raw, options) }.unwrap();
             (device, Some(host), None)
         })
@@ -133,7 +133,7 @@ impl Vulkan {
         })
     }
 
-    /// As [`disguised`](Self::disguised), of a device made with options, all of which its wrapper is given.
+    /// As [`disguised`](Self::disguised), with a device created with options, which its wrapper also gets.
     pub(crate) fn wearing(costume: Costume, options: Options, change: impl FnOnce(&mut Raw)) -> Self {
         Self::made(options.clone(), |host| {
             let (disguise, plain) = Disguise::put_on(&host, costume, &options);
@@ -176,7 +176,7 @@ impl Vulkan {
         Self { effort: Effort { frames, ..self.effort }, ..self }
     }
 
-    /// Renders so many frames of each of those sizes.
+    /// Renders a number of frames of each size.
     pub(crate) fn rendering(self, rendered: u64, sizes: &'static [[u32; 2]]) -> Self {
         Self { effort: Effort { rendered, sizes, ..self.effort }, ..self }
     }

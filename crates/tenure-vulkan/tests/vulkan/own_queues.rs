@@ -13,7 +13,7 @@ fn check_work(device: &Device) {
     for own in device.own_queues() {
         assert!((0..8).all(|queue| device.queue(QueueId(queue)) != Some(own.queue)), "it is not tenure's");
         assert!(device.queue_families().contains(&own.family), "which buffers are shared with");
-        // SAFETY: the queue is this thread's, and what it is given is valid.
+        // SAFETY: only this thread uses the queue, and the arguments are valid.
         unsafe {
             device.raw().queue_submit(own.queue, &[vk::SubmitInfo::default()], vk::Fence::null()).unwrap();
             device.raw().queue_wait_idle(own.queue).unwrap();

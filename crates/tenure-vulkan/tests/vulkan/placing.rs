@@ -93,7 +93,7 @@ fn bad_heaps_are_refused() {
     vulkan.end();
 }
 
-/// What is beyond a format, and formats that cannot be used so.
+/// Limits of a format, and formats without the usage.
 #[test]
 fn textures_that_the_device_cannot_make_are_refused() {
     let vulkan = Vulkan::new(validated());

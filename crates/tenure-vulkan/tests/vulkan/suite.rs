@@ -22,7 +22,7 @@ mod oldest {
     conformance::suite!(super::oldest());
 }
 
-/// An engine's device, of which tenure is told nothing: fences, on queues that can be held.
+/// An engine's device without listed features: fences, on queues that can be held.
 mod wrapped {
     conformance::suite!(super::wrapped());
 }

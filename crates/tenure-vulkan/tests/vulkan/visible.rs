@@ -66,7 +66,7 @@ fn the_host_is_told_of_what_it_reads_alone() {
         assert_eq!(to_host(&vulkan), [copied()], "once for all");
         assert_eq!(texels.wait(LONG).unwrap(), [5; 64]);
 
-        // What was noted as written is made visible, whoever records it.
+        // Writes noted in a recording are made visible, whatever code records them.
         let mut recording = gpu.record(Queue::Graphics, "lent").unwrap();
         recording.use_resource(&results, Subresource::All, State::COPY_DST).unwrap();
         assert_ne!(recording.raw().command_buffer(), vk::CommandBuffer::null());

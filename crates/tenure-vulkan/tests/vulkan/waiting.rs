@@ -125,7 +125,7 @@ fn queues_of_a_discrete_card_wait_for_each_other_with_fences() {
     queues_wait_for_each_other(&Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES));
 }
 
-/// Without timeline semaphores there is no waiting for what is still to come.
+/// Without timeline semaphores, waits for future submissions are not possible.
 #[test]
 fn with_fences_a_discrete_card_waits_only_for_what_was_submitted() {
     let options = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);

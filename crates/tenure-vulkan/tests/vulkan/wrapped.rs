@@ -45,7 +45,7 @@ fn indexing_of(host: &Device) -> vk::PhysicalDeviceDescriptorIndexingFeatures<'s
     let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
     if host.optional_features().contains(OptionalFeatures::DESCRIPTOR_INDEXING) {
         let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut indexing);
-        // SAFETY: the structure in the chain belongs to what is enabled.
+        // SAFETY: the structure in the chain belongs to an enabled feature.
         unsafe { host.instance().get_physical_device_features2(host.physical_device(), &mut features) };
     }
     vk::PhysicalDeviceDescriptorIndexingFeatures { p_next: core::ptr::null_mut(), ..indexing }
@@ -170,7 +170,7 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         let messages = ash::ext::debug_utils::Instance::new(&self.entry, &self.instance);
-        // SAFETY: nothing uses them any more. The device first: it reports what is left of it.
+        // SAFETY: nothing uses them any more. The device first: it reports its remaining objects.
         unsafe {
             self.device.destroy_device(None);
             messages.destroy_debug_utils_messenger(self.messenger, None);
@@ -179,7 +179,7 @@ impl Drop for Engine {
     }
 }
 
-/// An engine's device works, is left as it was, and only what was enabled is used.
+/// An engine's device works, is left unchanged, and only enabled features are used.
 #[test]
 fn an_engines_device_is_used_and_left_alone() {
     // One instance at a time.
@@ -225,7 +225,7 @@ fn an_engines_device_is_used_and_left_alone() {
     alone.end();
 }
 
-/// What tenure asks an engine to enable is what it enables on a device of its own, and is used.
+/// The features that tenure lists for an engine are those that it enables on its own devices, and are used.
 #[test]
 fn an_engines_device_has_what_tenure_asks_for() {
     // One instance at a time.
@@ -306,7 +306,7 @@ fn a_queue_is_shared_under_its_lock() {
     vulkan.end();
 }
 
-/// A device of which the engine says what is enabled, and not what could be.
+/// A device whose engine lists the enabled features, not the supported ones.
 fn wrap_as(host: &Device, change: impl FnOnce(&mut Raw)) -> Result<Device, CreateError> {
     let mut raw = raw_of(host);
     change(&mut raw);
@@ -314,7 +314,7 @@ fn wrap_as(host: &Device, change: impl FnOnce(&mut Raw)) -> Result<Device, Creat
     unsafe { Device::from_raw(raw, &Options::default()) }
 }
 
-/// Descriptor indexing is what was enabled of it, whatever the driver supports.
+/// Descriptor indexing has the enabled features, whatever the driver supports.
 #[test]
 fn what_is_not_enabled_is_not_used() {
     let vulkan = Vulkan::new(validated());
@@ -338,7 +338,8 @@ fn what_is_not_enabled_is_not_used() {
     vulkan.end();
 }
 
-/// What is said to be enabled, and cannot be with the extensions and the version, is an error that names both.
+/// A feature that is listed as enabled but impossible with the extensions and the version is an error that
+/// names both.
 #[test]
 fn features_need_their_extensions() {
     let vulkan = Vulkan::new(validated());
@@ -399,7 +400,7 @@ fn an_older_version_finds_the_same_functions() {
     vulkan.end();
 }
 
-/// What is said to be enabled and is not is an error, not the end of the program.
+/// A feature that is listed as enabled but is not is an error, not a crash.
 #[test]
 fn a_missing_function_is_an_error() {
     let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
@@ -436,7 +437,7 @@ fn other_families_of_a_discrete_card_share_all_buffers() {
     vulkan.end();
 }
 
-/// A portability subset lacks what it does not enable.
+/// A portability subset lacks the features that it does not enable.
 #[test]
 fn a_portability_subset_is_asked_what_it_can() {
     let vulkan = Vulkan::new(validated());

@@ -176,7 +176,7 @@ fn a_failed_creation_leaves_nothing() {
     vulkan.end();
 }
 
-/// On a device of somebody else's, who says what was enabled: without the option there are sets.
+/// On a wrapped device with a list of enabled features: without the option there are sets.
 #[test]
 fn a_wrapped_device_has_buffers_when_both_say_so() {
     for (asks, expected) in [(true, true), (false, false)] {
@@ -191,7 +191,7 @@ fn a_wrapped_device_has_buffers_when_both_say_so() {
     }
 }
 
-/// What is refused is not written in part.
+/// A refused write writes no part.
 #[test]
 fn a_refused_fill_changes_nothing() {
     let room = Room::new(Vulkan::new(in_buffers()));
@@ -228,7 +228,7 @@ fn a_buffer_without_an_address_is_not_described() {
         memory: None,
         ownership: Ownership::Caller,
     };
-    // SAFETY: nothing looks at what is in it, and it is destroyed after the resource.
+    // SAFETY: its contents are never read, and it is destroyed after the resource.
     let resource = unsafe { Resource::from_raw_buffer(&room.device, raw) }.unwrap();
     if room.device.descriptor_buffers().is_some() {
         let view = part(0, BufferAccess::Constants);

@@ -47,8 +47,8 @@ fn a_failed_creation_leaves_nothing() {
     room.end();
 }
 
-/// A manager has no pool for a heap that shaders see before something is put into one of that kind. A
-/// refusal says for what it was, and the next table makes it.
+/// A manager creates the pool of a shader-visible heap with the first descriptor of its kind. A refusal names
+/// the object, and the next table creates the pool.
 #[test]
 fn a_pool_comes_with_the_first_table() {
     let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());

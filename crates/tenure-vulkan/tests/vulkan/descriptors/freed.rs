@@ -1,4 +1,4 @@
-//! What was freed, and written again.
+//! Freed descriptors, and descriptors written again.
 
 use crate::harness::PERMIT;
 use conformance::{Look, Through};
@@ -92,7 +92,7 @@ fn freed_sets_show_nothing() {
     room.end();
 }
 
-/// Without null descriptors what was freed is left alone.
+/// Without null descriptors, freed descriptors are left alone.
 #[test]
 fn without_null_descriptors_nothing_is_written() {
     let room = Room::new(Vulkan::new(validated().without(OptionalFeatures::NULL_DESCRIPTORS)));

@@ -27,7 +27,7 @@ pub(crate) struct Room {
     /// Views that shaders do not see.
     pub(crate) views: DescriptorHeap,
     pub(crate) samplers: DescriptorHeap,
-    /// Eight parts, each of which begins with four words of its own.
+    /// Eight parts that begin with four distinct words each.
     pub(crate) buffer: Resource,
     pub(crate) texture: Resource,
     /// Written by shaders.
@@ -185,7 +185,7 @@ impl Room {
         ]
     }
 
-    /// What is seen of the views that it is furnished with.
+    /// The words that shaders read through its views.
     pub(crate) fn expected(index: u32) -> [u32; 4] {
         match index {
             0..3 => words(index),

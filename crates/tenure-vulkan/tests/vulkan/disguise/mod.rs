@@ -54,7 +54,7 @@ struct Stage {
     trace: Mutex<Vec<trace::Batch>>,
     /// What the operating system grants, by heap; nothing: what the driver says.
     granted: Mutex<Vec<u64>>,
-    /// What was done about priorities, and when.
+    /// The changes of priorities, with their order.
     paged: Mutex<Vec<paging::Event>>,
     seems_busy: AtomicBool,
     loses_presents: AtomicBool,
@@ -172,7 +172,7 @@ impl Disguise {
         *self.0.lacks.lock() = function;
     }
 
-    /// What was wrong, or is left; the device is gone.
+    /// The violations, and the objects left; the device is destroyed.
     pub(crate) fn take_off(&self) -> Vec<String> {
         let left = |what, count: usize| (count > 0).then(|| format!("{count} {what} are left"));
         let mut problems = std::mem::take(&mut *self.0.problems.lock());
@@ -189,12 +189,12 @@ impl Disguise {
         self.fail_after(0, call, result);
     }
 
-    /// The call of that name after so many others fails.
+    /// Makes the call with this name after `first` others fail.
     pub(crate) fn fail_after(&self, first: u32, call: &'static str, result: vk::Result) {
         self.0.failures.lock().push((call, first, result));
     }
 
-    /// The call after so many others fails, whatever its name.
+    /// Makes any call after `first` others fail.
     pub(crate) fn fail_any(&self, first: u32, result: vk::Result) {
         *self.0.failure.lock() = Some((first, result));
     }
@@ -225,7 +225,7 @@ impl Disguise {
         self.0.are_held.store(held, Ordering::Relaxed);
     }
 
-    /// What was submitted since this was last asked.
+    /// The submissions since the last call.
     pub(crate) fn take_trace(&self) -> Vec<trace::Batch> {
         std::mem::take(&mut *self.0.trace.lock())
     }
@@ -270,7 +270,7 @@ unsafe extern "system" fn device_function(
     device: vk::Device,
     name: *const core::ffi::c_char,
 ) -> vk::PFN_vkVoidFunction {
-    // SAFETY: the name is a valid string; a hook has the signature of what it stands for.
+    // SAFETY: the name is a valid string; a hook has the signature of the hooked function.
     unsafe {
         let stage = stage();
         let is_missing = |lacks: &str| {

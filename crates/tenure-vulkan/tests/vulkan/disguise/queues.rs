@@ -116,7 +116,7 @@ fn check_lists(stage: &Stage, queue: vk::Queue, lists: impl Iterator<Item = vk::
 /// Semaphores of the older structures, whose values may be elsewhere.
 ///
 /// # Safety
-/// The pointers are valid for so many.
+/// The pointers are valid for `count` elements.
 unsafe fn pairs(
     count: u32,
     semaphores: *const vk::Semaphore,
@@ -133,7 +133,7 @@ unsafe fn pairs(
 /// Semaphores of the newer structures.
 ///
 /// # Safety
-/// The pointer is valid for so many.
+/// The pointer is valid for `count` elements.
 unsafe fn pairs2(count: u32, infos: *const vk::SemaphoreSubmitInfo<'_>) -> Vec<(vk::Semaphore, u64)> {
     // SAFETY: says the caller.
     let info = |index| unsafe { *infos.add(index) };

@@ -26,7 +26,7 @@ const fn of(attachment: u32, layout: vk::ImageLayout) -> [vk::AttachmentReferenc
     [vk::AttachmentReference { attachment, layout }]
 }
 
-/// What both tests draw: an albedo, and what is made of it.
+/// The scene of both tests: an albedo, and the image computed from it.
 struct Scene {
     gpu: Gpu<Device>,
     albedo: Texture<Device>,

@@ -175,7 +175,7 @@ impl Shader {
         self.b.constant_bit32(self.uint, value)
     }
 
-    /// The pointer to one element of an array of descriptors, and to what is inside of it.
+    /// The pointer to one element of an array of descriptors, or to a member of it.
     fn pointer(&mut self, of: Descriptor, inside: Option<Word>) -> Word {
         let index = match of.find.index {
             Index::Known(element) => self.number(element),

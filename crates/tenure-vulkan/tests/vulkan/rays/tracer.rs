@@ -67,7 +67,7 @@ impl Tracer {
         Self { gpu: gpu.clone(), layout, hits, view, grid: rays.grid, module, pipeline_layout, pipeline }
     }
 
-    /// Traces all rays through a structure of instances and those under it, and returns what they hit, row by row.
+    /// Traces all rays through a top-level structure, and returns the hits, row by row.
     pub(super) fn trace(
         &self,
         world: &AccelerationStructure<Device>,

@@ -1,4 +1,4 @@
-//! Rays that are traced on the device, and what they should hit.
+//! Rays traced on the device, and their expected hits.
 
 use tenure_core::AccelerationStructure;
 use tenure_vulkan::{Device, OptionalFeatures};

@@ -22,7 +22,7 @@ struct Mapped {
     is_gone: Arc<AtomicBool>,
 }
 
-// SAFETY: what is mapped may be used from any thread.
+// SAFETY: mapped memory may be used from any thread.
 unsafe impl Send for Mapped {}
 // SAFETY: as above.
 unsafe impl Sync for Mapped {}
