@@ -73,7 +73,7 @@ impl Program {
         }
     }
 
-    /// One call, of which the moves are not made yet.
+    /// One call; its moves are not made yet.
     fn compact(&mut self, budget: CompactionBudget, moves: &mut Vec<RangeMove>) -> bool {
         let needs: BTreeMap<(usize, u64), Live> =
             self.live.iter().map(|live| ((live.at.block.index(), live.at.offset), *live)).collect();
@@ -268,7 +268,7 @@ fn nothing_is_placed_in_a_block_that_is_being_emptied() {
         for place in [dropped.from, dropped.to] {
             program.pool.free(place.handle, size).unwrap();
         }
-        // Also before the next call: what has been dropped leaves no hole for others.
+        // Also before the next call: dropped ranges leave no hole for others.
         while let Some((found, _)) = program.pool.allocate(size, align) {
             assert!(moves.iter().all(|moved| moved.from.block != found.block), "{found:?}");
             program.live.push(Live { at: found, size, align, moves: true });
@@ -282,7 +282,7 @@ fn nothing_is_placed_in_a_block_that_is_being_emptied() {
 #[test]
 fn nothing_is_placed_in_a_block_that_is_given_back_step_by_step() {
     let mut program = Program::new(PoolSuballocator::buddy(256), 1);
-    // 128, 64 and 8 KiB, and as much again of which half is used.
+    // 128, 64 and 8 KiB, and the same again with half in use.
     for (block, sizes) in [(200 * KIB, vec![KIB; 200]), (BLOCK, vec![128 * KIB, KIB])] {
         for (number, size) in sizes.into_iter().enumerate() {
             let found = program.pool.allocate(size, 16).filter(|_| number > 0).map(|(at, _)| at);
@@ -316,7 +316,7 @@ fn nothing_is_placed_in_a_block_that_is_given_back_step_by_step() {
     panic!("it does not end");
 }
 
-/// What was told to move is not told again when its block is chosen anew, whether or not it ever leaves.
+/// A planned move is not planned again when its block is chosen again, whether or not it is ever made.
 #[test]
 fn what_was_told_is_not_told_again_after_a_stop() {
     for mut program in pools(17) {
@@ -435,7 +435,7 @@ proptest! {
                     if index < program.live.len() {
                         let Live { at, size, .. } = program.live.swap_remove(index);
                         program.pool.free(at.handle, size).unwrap();
-                        // What was told to move is dropped before it has moved: at both places.
+                        // A range is dropped between the plan and its move: at both places.
                         for moved in moves.extract_if(.., |moved: &mut RangeMove| moved.from == at) {
                             program.pool.free(moved.to.handle, size).unwrap();
                         }
@@ -455,7 +455,8 @@ proptest! {
                 }
             }
         }
-        // What was begun ends, although blocks may have been allocated from meanwhile; and then all is as in other pools.
+        // Started moves end, although blocks may have been allocated from meanwhile; then the pool behaves like
+        // others.
         loop {
             program.make(&mut moves);
             program.check();

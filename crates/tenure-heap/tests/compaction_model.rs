@@ -35,7 +35,7 @@ struct Model {
     retired: Vec<u64>,
     /// Blocks, by number, that something was told to leave since the last stop.
     left: Vec<u64>,
-    /// What has moved since compaction was last done.
+    /// The ranges moved since the last compaction.
     arrived: Vec<Handle>,
     rng: Rng,
 }
@@ -107,7 +107,7 @@ impl Model {
     fn free_some(&mut self) {
         let nth = self.rng.below(self.live.len().max(1) as u64) as usize;
         let Some(at) = self.live.values().nth(nth).map(|live| live.at) else { return };
-        // Whoever drops what moves drops all its places: from each move another one may go on.
+        // Dropping a moving range drops all its places: each move may be followed by another.
         let mut places = vec![at];
         let mut next = 0;
         while let Some(at) = places.get(next).copied() {
@@ -171,7 +171,7 @@ impl Model {
         }
     }
 
-    /// Gives the last moves up: what was told stays where it is, and is not told again.
+    /// Abandons the last moves: the ranges stay in place, and their moves are not planned again.
     fn fail(&mut self) {
         while let Some(moved) = self.pending.pop_if(|moved| !self.live[&key(&moved.to)].is_told) {
             self.free(&moved.to);

@@ -12,7 +12,7 @@ use tenure_suballoc::GeneralBlocks;
 
 const MEMORY: MemoryTypeId = MemoryTypeId(0);
 
-/// A device whose heaps are numbers, of which it knows those that live.
+/// A device whose heaps are numbers; it tracks the live ones.
 struct Card {
     properties: HeapProperties,
     live: RefCell<Vec<u64>>,

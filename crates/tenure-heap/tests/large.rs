@@ -54,7 +54,7 @@ impl Program {
     }
 }
 
-/// What is small does not keep a level's memory from being given back.
+/// Small ranges do not prevent the release of a level's memory.
 #[test]
 fn small_ranges_do_not_keep_large_blocks() {
     let mut program = Program::new();
@@ -94,7 +94,8 @@ fn a_large_block_is_better_than_none() {
     assert_eq!(program.allocate(64 * KIB).block, level.block);
 }
 
-/// What is lent to another pool is no reason to keep a large block either, and what comes back leaves it empty.
+/// Memory lent to another pool is no reason to keep a large block either, and its return leaves the block
+/// empty.
 #[test]
 fn pieces_do_not_keep_large_blocks() {
     let mut program = Program::new();
@@ -120,7 +121,8 @@ fn sizes_that_take_turns_share_a_block() {
     assert_eq!(program.reserved, 16 * MIB);
 }
 
-/// Whatever is allocated and freed: no two ranges overlap, and no more is reserved than lives, but for what is shared.
+/// For all allocations and frees: no two ranges overlap, and reserved bytes equal live bytes, except in shared
+/// blocks.
 #[test]
 fn ranges_stay_apart_whatever_the_sizes() {
     for seed in 0..20 {
@@ -150,7 +152,8 @@ fn ranges_stay_apart_whatever_the_sizes() {
     }
 }
 
-/// A block of a power of two of which the range that it was made for takes little more than half serves whatever comes.
+/// A block with a power of two as its size, created for a range of little more than half of it, serves all
+/// later requests.
 #[test]
 fn what_a_buddy_rounds_up_does_not_count() {
     let mut pool = Pool::new(PoolSuballocator::buddy(256), 16);

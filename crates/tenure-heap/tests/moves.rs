@@ -17,7 +17,7 @@ const TYPES: [MemoryTypeId; 2] = [MemoryTypeId(0), MemoryTypeId(1)];
 /// A heap of real memory, and its size.
 type Heap = Rc<RefCell<Vec<u8>>>;
 
-/// A card, of which the tests take 64 MiB and as much of the system's memory.
+/// A card; the tests use 64 MiB of it and the same of system memory.
 struct Card;
 
 impl HeapDevice for Card {
@@ -59,7 +59,7 @@ fn pools(compacts: bool) -> HeapPools<Card> {
     pools
 }
 
-/// A range with what was written to it.
+/// A range with its contents.
 struct Live {
     range: MemoryRange,
     alignment: u64,
@@ -226,7 +226,7 @@ fn nothing_moves_that_may_not() {
     assert!(moves.is_empty());
 }
 
-/// A move that cannot be made is given up, and a request that finds no room gets what was kept free for moves.
+/// An impossible move is abandoned, and a request without room gets the memory kept free for moves.
 #[test]
 fn emptying_stops_for_a_request() {
     let mut pools = pools(true);

@@ -1,4 +1,4 @@
-//! What options promise, and what is refused.
+//! The effects of options, and refusals.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -122,7 +122,7 @@ fn few_items_move_when_one_grows() {
     assert!(moved * 4 < count, "{moved} of {count} moved");
 }
 
-/// Items at random, of which one in fifty has grown since they were placed.
+/// Random items; one in fifty has grown since they were placed.
 fn grown(count: u64) -> Vec<Item> {
     let mut rng = Rng::new(7);
     let item = |_| {

@@ -110,7 +110,7 @@ fn what_moves_is_where_the_manager_says() {
     }));
 }
 
-/// Snapshots show the same moves as events, of what is there in both.
+/// Snapshots show the same moves as events, for objects in both snapshots.
 #[test]
 fn what_moves_is_one_object_in_snapshots() {
     let Moves { run, places, snapshots } = program::movable(9, 40);
@@ -187,7 +187,8 @@ fn snapshots_tell_apart_what_is_alike() {
     drop(second);
 }
 
-/// What was dropped waits for a recording by its name, for a submission, or to be looked at; together that is all.
+/// Dropped objects wait for a recording, by its name, for a submission, or for the next purge; together these
+/// are all.
 #[test]
 fn snapshots_say_who_holds_what_was_dropped() {
     let lag = Lag::Submissions(4);

@@ -118,7 +118,7 @@ fn a_frame_ends_while_things_move() {
     drop(kept);
 }
 
-/// What is being dropped does not move any more, and nobody is told that it does.
+/// A dropped resource no longer moves, and no move is reported.
 #[test]
 fn what_is_dropped_does_not_move() {
     for dropped in (0..50).step_by(7) {
@@ -147,7 +147,7 @@ fn what_is_dropped_does_not_move() {
     }
 }
 
-/// What was created is counted, wherever it has moved, until the history was taken.
+/// Created objects are counted, wherever they have moved, until the history is taken.
 #[test]
 fn objects_are_counted_by_their_creation() {
     let Scene { gpu, recorder, kept, .. } = scene();

@@ -54,7 +54,7 @@ struct Dropped {
     open: Vec<RecordingId>,
     /// Fixed once no such recording is open: what must complete.
     point: Option<SyncPoint>,
-    /// What was submitted when it was created.
+    /// The submissions at its creation.
     born: SyncPoint,
 }
 
@@ -225,7 +225,7 @@ fn an_entry_of_a_slow_queue_holds_back_no_other() {
     assert_eq!(ready, ["vertex buffer", "streamed texture"]);
 }
 
-/// Neither what is open nor what is in flight can use it.
+/// Neither open recordings nor submissions in flight can use it.
 #[test]
 fn what_was_never_used_goes_with_the_next_purge() {
     let (clock, recordings, releases) = (Clock::new(1), Recordings::new(), ReleaseQueue::new());

@@ -15,7 +15,7 @@ pub(crate) enum Call {
     Map,
 }
 
-/// A failure on order: after so many calls, once or from then on.
+/// An injected failure: after a number of calls, once or from then on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault {
     pub(crate) call: Call,

@@ -74,7 +74,7 @@ fn what_is_refused_is_counted() {
         // The window is the card's memory as well, but not where targets are wanted.
         assert!(spilled >= outside.max(1) && spilled <= 32, "{name}: {spilled} counted, {outside} outside");
         assert_eq!(allocator.spilled_bytes(), spilled * 32 * MIB, "{name}");
-        // What is freed in the card's memory is used again before any other.
+        // Freed memory of the card is used again before any other.
         let local = live.iter().position(is_local).unwrap();
         allocator.free(live.swap_remove(local)).unwrap();
         let again = allocator.allocate(&target).unwrap();

@@ -52,7 +52,8 @@ fn the_limit_on_allocations_is_never_reached() {
     with(|driver| assert!(driver.live.is_empty() && driver.violations.is_empty()));
 }
 
-/// A budget is no reason to leave the card's memory: the operating system pages, and what is drawn to would be missed.
+/// A budget is no reason to leave the card's memory: the operating system pages, and render targets would be
+/// slow elsewhere.
 #[test]
 fn what_the_os_does_not_grant_stays_in_the_card() {
     let mut card = Driver::discrete(8 << 30, 4 << 30);
@@ -104,7 +105,7 @@ fn the_end_is_out_of_memory() {
     assert!(found.len() > 64 + 64, "both heaps and the window are used: {} MiB", found.len());
     let report = allocator.generate_report();
     assert_eq!(report.total_allocated_bytes, found.len() as u64 * MIB);
-    // What is freed can be had again.
+    // Freed memory can be allocated again.
     let mut found = found;
     allocator.free(found.pop().unwrap()).unwrap();
     let (again, error) = ours::scene(&mut allocator, 1, MIB);

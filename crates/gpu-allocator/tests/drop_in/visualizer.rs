@@ -1,4 +1,5 @@
-//! The visualizer, without a screen: what it says and draws is what lives. The same program compiles with the original.
+//! The visualizer, without a screen: it shows the live allocations. The same program compiles with the
+//! original.
 
 use egui::epaint::Shape;
 use egui::{Color32, Context, Event, PointerButton, Pos2, RawInput, Rect};
@@ -70,7 +71,7 @@ impl Screen {
         frame
     }
 
-    /// Clicks what has this text, and draws until that is seen.
+    /// Clicks the element with this text, and draws until the effect is visible.
     fn click(&mut self, text: &str, mut draw: impl FnMut(&Context)) -> Frame {
         let pos = self.frame(Vec::new(), &mut draw).position(text);
         let button = |pressed| Event::PointerButton {
@@ -225,7 +226,7 @@ macro_rules! all_windows {
 all_windows!(ours, gpu_allocator);
 all_windows!(theirs, original);
 
-/// What is unfolded stays so when blocks come and go, which its title counts.
+/// An unfolded list stays open when blocks come and go; its title counts them.
 #[test]
 fn what_is_unfolded_stays_unfolded() {
     let mut allocator = allocator();

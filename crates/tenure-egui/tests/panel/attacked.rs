@@ -79,7 +79,7 @@ fn the_map_begins_with_a_pool_of_objects() {
     assert!(!says(&program, "blocks of small buffers"));
 }
 
-/// Where there is no block there is still an object to describe, and what is long leaves the map in the window.
+/// An object without a block is still described, and a long description leaves the map in the window.
 #[test]
 fn descriptions_leave_room_for_the_map() {
     let config = Config { leak_backtraces: true, ..Config::default() };

@@ -32,7 +32,7 @@ impl TestRenderer for Textures {
     }
 }
 
-/// What was drawn.
+/// The drawn picture.
 pub(crate) struct Picture {
     pub(crate) width: usize,
     /// Row by row.
@@ -66,7 +66,7 @@ pub(crate) fn look(program: &mut Program) {
     program.run_steps(5);
 }
 
-/// Clicks what has this text.
+/// Clicks the element with this text.
 pub(crate) fn click(program: &mut Program, text: &str) {
     program.get_by_label(text).click();
     program.run_steps(4);
@@ -77,7 +77,7 @@ pub(crate) fn says(program: &Program, text: &str) -> bool {
     program.query_all_by_label_contains(text).next().is_some()
 }
 
-/// Draws what is on the panel, and keeps it where that is asked for.
+/// Draws the panel, and saves the picture on request.
 pub(crate) fn picture(program: &Program, name: &str) -> Picture {
     let (output, context) = (program.output(), &program.ctx);
     let scale = output.pixels_per_point;

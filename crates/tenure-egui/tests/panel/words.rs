@@ -141,14 +141,14 @@ fn what_came_since_the_mark_is_new_in_programs_without_frames() {
     click(&mut program, "Mark now");
     drop(gone);
     gpu.purge().unwrap();
-    // It takes the place of what is gone.
+    // It takes the place of the released object.
     let new = [make(), make()];
     look(&mut program);
     assert!(says(&program, "2 new, 1 gone since") && says(&program, "2 objects with 9.77 KiB"));
     drop((old, new));
 }
 
-/// What is selected stays selected where it is moved, and what is like it is not.
+/// A selected object stays selected after a move, and similar objects are not selected.
 #[test]
 fn a_selected_object_is_found_again_where_it_has_moved() {
     let gpu = manager();

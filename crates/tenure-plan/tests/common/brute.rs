@@ -5,7 +5,7 @@ use tenure_plan::Item;
 /// The lowest peak that a plan of these items can have, if it is at most `most`. All of one class.
 pub(crate) fn lowest_peak(items: &[Item], most: u64) -> Option<u64> {
     let mut sorted = items.to_vec();
-    // What is hard to place comes first.
+    // Items that are hard to place come first.
     sorted
         .sort_by_key(|item| (item.pinned.is_none(), std::cmp::Reverse(item.size * (item.last - item.first))));
     let starts = items.iter().map(|item| item.first);

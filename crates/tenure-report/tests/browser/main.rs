@@ -54,7 +54,7 @@ fn text_of(page: &mut Page, selector: &str) -> String {
     page.eval(&format!("document.querySelector({selector:?}).textContent")).as_str().unwrap().to_owned()
 }
 
-/// Saves what is to be seen, if somebody wants to look at it.
+/// Saves a screenshot, on request.
 fn keep(page: &mut Page, name: &str) {
     if let Some(folder) = std::env::var_os("TENURE_REPORT_PICTURES") {
         fs::create_dir_all(&folder).unwrap();
@@ -229,7 +229,7 @@ fn clicks_do_what_the_page_says() {
     page.click_on("#all");
     assert_eq!(number(&mut page, "app.range[1]"), frames);
 
-    // An object in the blocks: what is said of it when the mouse is there, and what stays after a click.
+    // An object in the blocks: its description under the mouse, and after a click.
     page.place("#map", (0.5, 0.5));
     let at = page.eval(
         "{ const object = app.map.strips.find((strip) => strip.objects.length).objects[0];
@@ -290,7 +290,7 @@ fn what_moves_stays_one_object() {
     assert_eq!(page.complaints, [""; 0]);
 }
 
-/// The places of an object are one object in counts and lists; and what a click shows is what was clicked.
+/// The places of an object are one object in counts and lists; and a click shows the clicked object.
 #[test]
 fn places_are_not_objects() {
     let program::Moves { run, .. } = program::movable(3, 60);
@@ -327,7 +327,7 @@ fn places_are_not_objects() {
         })()",
     );
     assert_eq!(kept, json!([true, true]));
-    // What is gone is shown at its end, by whichever of its places it was clicked.
+    // A released object is shown at its last frame, whichever of its places was clicked.
     let shown = page.eval(
         "[...app.history.places.values()].map((places) => {
             const gone = app.history.objects.released[places[places.length - 1]];

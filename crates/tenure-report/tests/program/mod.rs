@@ -96,7 +96,7 @@ pub(crate) struct Moves {
     pub(crate) snapshots: Vec<u8>,
 }
 
-/// Creates and drops movable buffers at random, of which the names are numbers, and compacts in each frame.
+/// Creates and drops movable buffers at random, with numbers as names, and compacts in each frame.
 pub(crate) fn movable(seed: u64, frame_count: u64) -> Moves {
     let options = sim::Options::new(sim::Profile::DISCRETE).seed(seed).lag(sim::Lag::Random { max: 4 });
     let gpu = Gpu::new(sim::Device::with_options(options), Config::default()).unwrap();

@@ -39,7 +39,7 @@ fn barriers_lead_on_from_one_another() {
     }
 }
 
-/// A barrier that names the layout and not all reads overwrites what is still read.
+/// A barrier that names the layout but not all reads is a hazard with the pending reads.
 #[test]
 fn a_barrier_comes_after_every_read_in_one_layout() {
     for profile in explicit() {
@@ -221,7 +221,7 @@ fn depth(device: &Device) -> Resource {
     committed(device, "depth", &ResourceDesc::Texture(info))
 }
 
-/// Direct3D 12 knows no ownership: queues share what is in a layout that all of them can use.
+/// Direct3D 12 has no ownership of queue families: queues share textures in a layout that all of them can use.
 #[test]
 fn queues_share_textures_with_enhanced_barriers() {
     for is_waited_for in [true, false] {

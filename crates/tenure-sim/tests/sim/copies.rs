@@ -56,7 +56,7 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// A texture, and the newest submission, of which `serial` was the last.
+/// Creates a texture, after `serial` as the last submission; returns the newest serial.
 fn create(device: &Device, info: &TextureInfo, reserved: bool, serial: u64) -> (Resource, u64) {
     let desc = ResourceDesc::Texture(info.clone());
     if !reserved {
@@ -149,8 +149,8 @@ proptest! {
     }
 }
 
-/// Copies the left `columns` of eight from rows 256 bytes apart, of which only the texels are
-/// written, and reads the texture whole.
+/// Copies the left `columns` of eight from rows 256 bytes apart, in which only the texels are written, and
+/// reads the whole texture.
 fn left_part(columns: u32) -> Vec<tenure_sim::Hazard> {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None).zeroed(false));
     let moss = committed(&device, "moss", &texture(8, 4, USES | Usage::SHADER_READ));

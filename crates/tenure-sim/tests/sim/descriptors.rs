@@ -94,7 +94,8 @@ fn only_the_subresources_in_view_are_used() {
         let all = TextureView { first_mip: 0, mips: 3, first_layer: 0, layers: 4, ..some };
         heaps.put(&device, 1, &Descriptor::Texture { resource: &rock, view: all });
         submit(&device, GRAPHICS, 2, &[], |list| {
-            // Mip 0 of layer 1, mip 2 of layer 0 and mip 1 of layer 3: right beside what is in view.
+            // Mip 0 of layer 1, mip 2 of layer 0 and mip 1 of layer 3: right beside the subresources of the
+            // view.
             for subresource in [3, 2, 10] {
                 list.barriers(&[Barrier::Transition {
                     resource: &rock,

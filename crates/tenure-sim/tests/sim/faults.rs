@@ -114,7 +114,7 @@ fn after_removal_every_call_answers_lost_nothing_blocks_and_destroy_frees() {
         list.close().err(),
     ];
     assert!(answers.iter().all(|answer| answer.as_ref() == Some(&lost)), "{answers:?}");
-    // What was in flight never happens.
+    // Submissions in flight never execute.
     assert_eq!(device.complete_one(GRAPHICS), None);
     // A second reason does not hide the first.
     device.faults().remove("again");

@@ -1,4 +1,4 @@
-//! Paging: what is resident, who moves it, and what that costs.
+//! Paging: residency, moves by the operating system, and their cost.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ impl Bench {
         Self { device, blocks: Vec::new(), submitted: [0; 8], is_manual }
     }
 
-    /// A Direct3D 12 card of which so many MiB are granted.
+    /// A Direct3D 12 card with a budget of `mib` MiB.
     fn granted(mib: u64, lag: Lag) -> Self {
         let options = Options::new(Profile::DISCRETE).budgets([mib * MIB]).lag(lag);
         Self::with(options, Paging::PCIE3_X16)
@@ -79,7 +79,7 @@ impl Bench {
         self.submitted[queue.index()] += 1;
         let sync = SubmitSync::new(waits, self.submitted[queue.index()]).paging(paging);
         self.device.submit_with(PERMIT(), queue, &[&list], sync).unwrap();
-        // Lists are not what is tested here.
+        // Lists are not tested here.
         std::mem::forget(list);
     }
 
@@ -228,7 +228,8 @@ fn what_is_in_flight_is_not_evicted() {
     assert_eq!(bench.hazards(), []);
 }
 
-/// Of three blocks two are granted: the lowest priority goes first, then what was used least recently.
+/// The budget has room for two of three blocks: the lowest priority is evicted first, then the least recently
+/// used.
 #[test]
 fn the_system_demotes_by_priority_and_age() {
     let mut bench = Bench::granted(2, Lag::None);
@@ -380,7 +381,7 @@ fn what_lies_beside_a_buffer_in_its_heap_is_unused() {
     placed.into_iter().for_each(|buffer| bench.device.destroy_resource(PERMIT(), buffer));
 }
 
-/// Of what the operating system brings back the rest counts, too; what is read where it is has none.
+/// If the operating system brings a block back, its unused rest counts, too; remote reads have none.
 #[test]
 fn what_the_system_brings_back_in_vain_is_counted() {
     let mut bench = Bench::granted(1, Lag::None);

@@ -1,4 +1,4 @@
-//! Queries: what they count, and what is wrong with how they are used.
+//! Queries: their results, and hazards of their use.
 
 use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
 use tenure_sim::{Device, HazardKind, List, Options, Profile, QueryHeap, Resource};

@@ -41,7 +41,7 @@ fn pair(device: &Device) -> (tenure_sim::Resource, DescriptorHeap, DescriptorHea
 
 #[test]
 fn combined_samplers_need_both_to_live() {
-    // What is destroyed, and who is named.
+    // The destroyed object, and the name in the hazard.
     for (is_sampler, name) in [(false, "a view of a texture to read"), (true, "a sampler")] {
         let device = manual(Profile::VULKAN_NVIDIA);
         let (_rock, views, samplers) = pair(&device);

@@ -96,7 +96,7 @@ fn read(process: &Process, buffer: &Buffer<Device>, texture: &Texture<Device>, b
         recording.acquire_from_peer(texture, State::COPY_SRC).unwrap();
         let bytes = recording.read_back(buffer, 0, SIZE).unwrap();
         found = Some((bytes, recording.read_back_texture(texture, region()).unwrap()));
-        // What is back is used as anything else.
+        // A returned resource is used like any other.
         recording.use_resource(texture, Subresource::All, State::PIXEL_SHADER).unwrap();
     });
     let (bytes, seen) = found.unwrap();
@@ -233,7 +233,7 @@ fn a_peer_that_dies_takes_nothing_along() {
     }
 }
 
-/// What was handed over before its owner has died stays handed over, in the state in which it was.
+/// A resource released before its owner ended stays released, in the same state.
 #[test]
 fn what_the_dead_have_handed_over_is_there() {
     let [survivor, peer] = Process::pair(Profile::VULKAN_NVIDIA, Lag::None);
@@ -367,7 +367,7 @@ fn what_a_peer_has_is_not_moved_to_another_state() {
     }
 }
 
-/// What is handed over while another queue still reads it, the peer may write.
+/// The peer may write a resource that was released while another queue still reads it.
 #[test]
 fn what_another_queue_still_reads_is_not_handed_over() {
     for profile in PROFILES {
@@ -435,7 +435,7 @@ fn what_cannot_be_shared_is_refused() {
     assert_eq!(refused, DeviceError::broken_rule(CallRule::SameDevice));
     let plain = one.gpu.create_buffer(&BufferDesc::new(64, COPIES).own_resource()).unwrap();
     assert!(one.device.export(plain.raw()).is_err());
-    // A driver exports what it has allocated, and not what it has imported.
+    // A driver exports its own allocations, not imported ones.
     let imported = other.import(&one, &buffer);
     let refused = other.device.export(imported.raw()).unwrap_err();
     assert!(refused.to_string().contains("what was imported is exported by"), "{refused}");

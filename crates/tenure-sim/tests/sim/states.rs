@@ -75,7 +75,7 @@ fn textures_are_promoted_to_copies_and_shader_reads_only() {
     }));
 }
 
-/// A copy queue lets go of what it used, and of nothing else.
+/// A copy queue releases only the resources that it used.
 #[test]
 fn subresources_decay_one_by_one() {
     let device = manual(Profile::DISCRETE);

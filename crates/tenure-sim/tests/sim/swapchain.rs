@@ -160,7 +160,7 @@ fn wrong_uses_are_errors() {
         assert_eq!(rule(swapchain.present(image)), Some(SwapchainRule::NotFinished), "not submitted yet");
         open.submit().unwrap();
 
-        // Finished, and dropped instead of being presented: what it signalled is waited for.
+        // Finished, and dropped instead of presented: the next use waits for its signal.
         for _ in 0..3 {
             let image = swapchain.acquire().unwrap().unwrap();
             assert_eq!(image.index(), 0);
@@ -231,7 +231,7 @@ fn an_image_is_begun_before_it_is_finished() {
         }
         drop(swapchain);
         let hazards = device.take_hazards();
-        // What was shown without being drawn, and nothing of fences.
+        // Only the read of the undrawn image, and nothing about fences.
         assert!(hazards.iter().all(|hazard| hazard.kind == HazardKind::UninitializedRead), "{hazards:?}");
         assert!(gpu.shutdown().is_clean());
     }

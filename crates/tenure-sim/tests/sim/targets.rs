@@ -69,7 +69,7 @@ fn a_new_target_is_cleared_discarded_or_filled_first() {
     }
 }
 
-/// What was written before does not matter after an aliasing barrier.
+/// Earlier writes do not matter after an aliasing barrier.
 #[test]
 fn a_target_that_has_new_memory_begins_anew() {
     let device = manual(Profile::DISCRETE);

@@ -1,4 +1,4 @@
-//! Texels that the CPU writes where they stay: what the GPU finds then, and what is found to be wrong.
+//! Texels written directly by the CPU: the GPU's reads, and the hazards.
 
 use tenure_core::device::{CommandList as _, Device as _, *};
 use tenure_sim::{Device, HazardKind, Lag, Options, Profile, Resource};

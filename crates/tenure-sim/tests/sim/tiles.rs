@@ -106,7 +106,7 @@ fn fresh_tiles_hold_nothing_and_dead_heaps_are_found() {
     assert_one(&hazards(&device), HazardKind::ReadOfFreed, &["one", "tiles"]);
 }
 
-/// A change of mappings uses what it names until it is complete.
+/// A change of mappings uses its resources and heaps until it is complete.
 #[test]
 fn what_mappings_name_outlives_their_change() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));

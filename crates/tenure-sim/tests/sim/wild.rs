@@ -14,7 +14,7 @@ fn short() -> impl Strategy<Value = u32> {
     prop_oneof![0_u32..5, 0_u32..70, any::<u32>()]
 }
 
-/// Numbers for one command; each command takes what it needs.
+/// Random numbers for one command.
 #[derive(Clone, Debug)]
 struct Wild {
     what: u8,

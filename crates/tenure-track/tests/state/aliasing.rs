@@ -27,8 +27,8 @@ struct Seen {
 
 struct World {
     rules: Rules,
-    /// Trackers know their queue and all former users, and what is activated is used: no barrier is
-    /// wider than need be.
+    /// Trackers know their queue and all former users, and activated resources are used: no barrier is wider
+    /// than necessary.
     is_exact: bool,
     program: Program,
     owners: Owners,

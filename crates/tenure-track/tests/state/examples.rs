@@ -500,7 +500,7 @@ fn a_resource_is_acquired_before_it_is_used() {
     assert_eq!(tracker.close().unwrap().uses().count(), 2);
 }
 
-/// A peer may write what it is given: the submission waits for what has only read it, too.
+/// A peer may write an acquired resource: the submission also waits for uses that only read it.
 #[test]
 fn what_goes_to_a_peer_comes_after_all_uses() {
     let queues = queues([0; 3]);

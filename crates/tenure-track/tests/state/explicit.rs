@@ -1,6 +1,5 @@
-//! A naive simulation of Vulkan's rules: every access is kept, with what has been made visible
-//! where, until a later write is ordered after it. Direct3D 12's enhanced barriers are judged by the same
-//! rules, with layouts of their own.
+//! A naive simulation of Vulkan's rules: every access is kept, with its visibility, until a later write is
+//! ordered after it. Direct3D 12's enhanced barriers are judged by the same rules, with layouts of their own.
 
 use tenure_track::device::QueueTransfer;
 use tenure_track::device::State;
@@ -137,7 +136,7 @@ pub(crate) fn judge(rules: Rules, program: &Program, skipped: Option<usize>) -> 
                     // What other queues did is done.
                     inherited.retain(|access| access.queue == point.queue);
                     for sub in &mut subs[resource] {
-                        // What it did itself before is among what those did who had the bytes since.
+                        // Its own earlier accesses are among those of later owners of the bytes.
                         let accesses = inherited.clone();
                         let (layout, owner, in_flight) = ("UNDEFINED", None, None);
                         *sub = Sub { rules, texture: sub.texture, layout, owner, in_flight, accesses };

@@ -1,4 +1,4 @@
-//! What is asked of a `BlockSuballocator`, and the check that it does what it promises.
+//! Operations of a `BlockSuballocator`, and the check of its contract.
 
 use std::cmp::Reverse;
 
@@ -94,7 +94,7 @@ pub(crate) fn play<R: BlockRules>(rules: &R, ops: &[Op]) -> Vec<Option<(usize, u
     play_long(rules, ops, 1)
 }
 
-/// As [`play`]; everything is compared after every so many operations alone.
+/// As [`play`]; the whole state is compared only after every `every` operations.
 pub(crate) fn play_long<R: BlockRules>(
     rules: &R,
     ops: &[Op],
@@ -257,7 +257,7 @@ impl<R: BlockRules> Player<'_, R> {
         }
     }
 
-    /// What was allocated is what was asked for, and overlaps nothing.
+    /// Checks that an allocation matches its request, and overlaps no other.
     fn note(&mut self, allocation: BlockAllocation, size: u64, align: u64) {
         assert!(size > 0 && align.is_power_of_two());
         assert_eq!(allocation.offset % align, 0, "misaligned");

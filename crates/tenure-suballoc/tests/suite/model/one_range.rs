@@ -1,4 +1,4 @@
-//! What is asked of a `Suballocator`, and the check that it does what it promises.
+//! Operations of a `Suballocator`, and the check of its contract.
 
 use tenure_suballoc::{AllocError, Allocation, FilledPiece, FreeError, Handle, Suballocator};
 
@@ -12,7 +12,7 @@ pub(crate) enum Op {
         size: u64,
         align: u64,
     },
-    /// Asks for what the largest hole has, and so many bytes more.
+    /// Requests the size of the largest hole, plus a number of bytes.
     AllocateLargest {
         more: i8,
         align: u64,
@@ -74,7 +74,7 @@ pub(crate) fn play<R: Rules>(rules: &R, ops: &[Op]) -> Vec<Option<(u64, u64)>> {
     play_long(rules, ops, 1)
 }
 
-/// As [`play`]; everything is compared after every so many operations alone.
+/// As [`play`]; the whole state is compared only after every `every` operations.
 pub(crate) fn play_long<R: Rules>(rules: &R, ops: &[Op], every: usize) -> Vec<Option<(u64, u64)>> {
     let mut player = Player::new(rules);
     for (step, op) in ops.iter().enumerate() {
