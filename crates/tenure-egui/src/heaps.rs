@@ -10,7 +10,7 @@ use crate::text::{bytes, counted, describe_picture};
 
 const CHART_HEIGHT: f32 = 110.0;
 
-/// What is drawn of a heap, from the bottom up.
+/// A layer in the chart of a heap, from the bottom up.
 struct Layer {
     name: &'static str,
     colour: Color32,

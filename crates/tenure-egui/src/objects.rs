@@ -57,11 +57,11 @@ impl SortKey {
 #[derive(Debug)]
 struct Mark {
     frame: u64,
-    /// The ids of what was there.
+    /// The ids of the objects at the mark.
     objects: HashSet<u64>,
-    /// Of what is there now, the objects that were not.
+    /// The number of newer objects.
     new: usize,
-    /// What was there, and is not any more.
+    /// The number of objects released since.
     gone: usize,
 }
 
@@ -117,12 +117,12 @@ impl ObjectTable {
         self.mark.iter_mut().for_each(|mark| mark.compare_with(snapshot));
     }
 
-    /// What is there now is to be marked.
+    /// True if the current objects are to be marked.
     pub(crate) const fn wants_mark(&self) -> bool {
         self.wants_mark
     }
 
-    /// Marks what is there, if that was asked for.
+    /// Marks the current objects, if requested.
     pub(crate) fn take_mark(&mut self, snapshot: &Snapshot) {
         if std::mem::take(&mut self.wants_mark) {
             self.mark = Some(Mark::new(snapshot));
@@ -243,7 +243,7 @@ impl ObjectTable {
     }
 }
 
-/// What was clicked in the table.
+/// The clicks in the table.
 #[derive(Default)]
 struct Clicked {
     sorts: Option<SortKey>,
