@@ -1,5 +1,5 @@
-//! What small buffers and textures reserve on Direct3D 12 with tight alignment and without, on the simulated device: it
-//! follows the rules of Agility SDK 1.618 and 1.619.4, and no timing is involved.
+//! Memory reserved by small buffers and textures on Direct3D 12 with and without tight alignment, on the
+//! simulated device: it follows the rules of Agility SDK 1.618 and 1.619.4, and no timing is involved.
 
 use tenure_core::{BufferDesc, Config, Error, Format, Gpu, PoolConfig, Strategy, TextureDesc, Usage};
 use tenure_sim::{Device, Options, Profile};

@@ -1,4 +1,4 @@
-//! Uploads that the CPU writes into place, beside those that are staged and copied.
+//! Direct uploads by the CPU, compared with staged uploads.
 //!
 //! A frame uploads 20 MB and waits until the GPU has them, so that the copy is included. Frames on both roads take turns;
 //! the result is the median of each.
@@ -17,7 +17,7 @@ use crate::table::{mib, table};
 use crate::timing::{median_ns, try_time};
 use crate::{Result, devices};
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Frames of each road; the result is their median.

@@ -137,8 +137,8 @@ fn end(frame: Frame<Device>) -> Result<Duration, Error> {
     try_time(|| frame.end())
 }
 
-/// The end of a frame in which nothing was dropped; a creation and a drop; and the end of a frame, a release: of what
-/// the frame created, side by side, and each between two live ones, and of any live one.
+/// The end of a frame in which nothing was dropped; a creation and a drop; and the end of a frame, a release:
+/// of the frame's buffers, side by side, and each between two live ones, and of any live buffer.
 const TIMES: usize = 6;
 
 /// Live resources in two managers: in one, frames drop only their own resources, in the other they replace live ones.
@@ -156,8 +156,8 @@ impl Scene {
         Ok(Self { calm: world()?, stirred: world()?, rng: Rng::new(1), times: Default::default() })
     }
 
-    /// A round. Each frame comes twice, and only the second counts: the first brings back into the caches
-    /// what other scenes have displaced.
+    /// A round. Each frame comes twice, and only the second counts: the first reloads the caches after other
+    /// scenes.
     fn round(&mut self) -> Result<(), Error> {
         let Self { calm, stirred, rng, times } = self;
         end(calm.gpu.begin_frame()?)?;

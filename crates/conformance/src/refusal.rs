@@ -23,7 +23,7 @@ const SIDE: u32 = 16;
 const REFUSED: u64 = 2;
 const FRAMES: u64 = 5;
 
-/// What lasts from frame to frame.
+/// Resources that persist from frame to frame.
 struct Scene<D: Device> {
     mesh: Buffer<D>,
     albedo: Texture<D>,

@@ -48,7 +48,7 @@ impl RawOp {
     }
 }
 
-/// Plays what bytes say, with rules for a capacity and a granule.
+/// Plays the operations encoded in bytes, with rules for a capacity and a granule.
 fn play_bytes<R: Rules>(data: &[u8], rules: impl FnOnce(u64, u64) -> R) {
     let Some(input) = read::<Input>(data) else {
         return;

@@ -1,4 +1,4 @@
-//! Every input that is kept, and some that nobody has chosen.
+//! All kept inputs, and some random ones.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::fs;

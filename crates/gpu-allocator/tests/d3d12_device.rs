@@ -222,7 +222,7 @@ fn what_the_device_cannot_do_is_refused_and_leaks_nothing() {
     let both = ResourceCreateDesc { castable_formats: &formats, initial_state_or_layout: layout, ..base };
     let error = refused(&mut allocator, both);
     assert!(matches!(error, AllocationError::CastableFormatsRequiresAtLeastDevice12), "{error:?}");
-    // What no runtime accepts: it answers a size that is no size.
+    // Arguments that no runtime accepts: it answers a size that is no size.
     let bad = D3D12_RESOURCE_DESC { Width: u64::MAX, ..buffer(0) };
     let error = refused(&mut allocator, desc(&bad, MemoryLocation::GpuOnly, &placed));
     assert!(matches!(error, AllocationError::InvalidAllocationCreateDesc), "{error:?}");

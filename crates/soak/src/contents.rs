@@ -1,4 +1,4 @@
-//! What every byte must be, after all that was submitted.
+//! The expected value of every byte, after all submissions.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ impl Range {
     }
 }
 
-/// What a recording does to contents when it runs.
+/// The effect of a recording on contents.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// Bytes of one part go to another.
@@ -99,7 +99,7 @@ impl Contents {
         }
     }
 
-    /// Applies what a recording does.
+    /// Applies the effects of a recording.
     pub(crate) fn apply(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
@@ -118,7 +118,7 @@ impl Contents {
         }
     }
 
-    /// What a readback must find, if its recording was submitted.
+    /// The expected bytes of a readback, if its recording was submitted.
     pub(crate) fn take_found(&mut self, read: u64) -> Option<Vec<u8>> {
         self.found.remove(&read)
     }

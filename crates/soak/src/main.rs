@@ -22,7 +22,7 @@ struct Arguments {
     /// Runs only the program of the seed, and prints its steps.
     #[arg(long)]
     replay: bool,
-    /// Says in one line what fails, and does not look for a shorter program.
+    /// Prints a failure in one line, and does not search for a shorter program.
     #[arg(long)]
     brief: bool,
     /// Seeds per run with several threads on one manager. 0: no such runs.
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the last panic said, with its place: programs have several threads.
+/// The message and the place of the last panic: programs have several threads.
 static PLACE: Mutex<Option<String>> = Mutex::new(None);
 
 fn place() -> MutexGuard<'static, Option<String>> {
@@ -73,7 +73,7 @@ fn print_place() {
     said.into_iter().for_each(|said| println!("{said}"));
 }
 
-/// Shows a program and what comes of it.
+/// Prints a program and its result.
 fn replay(seed: u64) -> ExitCode {
     let program = Program::new(seed);
     println!("seed {seed}: {}, {} steps", program.setup, program.steps.len());

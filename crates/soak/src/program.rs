@@ -14,7 +14,7 @@ pub struct Step {
     pub(crate) choice: u64,
 }
 
-/// What a seed says.
+/// The program of a seed.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The seed.
@@ -57,8 +57,8 @@ impl Program {
         let setup = Setup::new(seed, &mut rng);
         let count = 40 + rng.below(200);
         let weights = verbs::weights(setup.trouble);
-        // Programs that do a few things often find other bugs than those that do all things seldom
-        // (swarm testing: Groce et al., ISSTA 2012).
+        // Programs with few kinds of operations find other bugs than programs with all kinds (swarm testing:
+        // Groce et al., ISSTA 2012).
         let chosen: Vec<u64> =
             weights.iter().map(|weight| if rng.below(3) == 0 { 0 } else { *weight }).collect();
         let weights = if chosen.iter().sum::<u64>() == 0 { weights } else { chosen };

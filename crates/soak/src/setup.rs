@@ -1,4 +1,4 @@
-//! Where a program runs, and what goes wrong there.
+//! The device of a program, and the injected failures.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use tenure_core::{
 use tenure_sim::{Device, Lag, Options, Paging, Profile};
 use test_random::Rng;
 
-/// What a program meets besides its own calls.
+/// The conditions of a program besides its own calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// Nothing: no call may fail for want of memory, or because the device refuses.
@@ -44,7 +44,7 @@ pub struct Setup {
     pub profile: Profile,
     /// How far the GPU is behind.
     pub lag: Lag,
-    /// What goes wrong.
+    /// The injected failures.
     pub trouble: Trouble,
     /// The operating system moves memory.
     pub is_paged: bool,
@@ -54,7 +54,7 @@ pub struct Setup {
     pub is_small: bool,
     /// Where buffers go.
     pub strategy: Strategy,
-    /// What divides the memory of small uploads.
+    /// The suballocator of small uploads.
     pub suballocator: UploadSuballocator,
     /// Frames that may be in flight.
     pub in_flight: u32,

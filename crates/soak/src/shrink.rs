@@ -15,7 +15,7 @@ pub struct Shrunk {
 /// Most programs that are tried.
 const MOST: usize = 2000;
 
-/// What two failures have in common if they have one cause: the words without numbers.
+/// The common part of two failures with the same cause: the words without numbers.
 fn cause(wrong: &str) -> String {
     wrong.lines().next().unwrap_or_default().chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }

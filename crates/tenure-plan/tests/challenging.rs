@@ -148,7 +148,7 @@ mod published {
         if let Some(folder) = env::var_os(FOLDER).filter(|folder| !folder.is_empty()) {
             return read(Path::new(&folder));
         }
-        // Unlike what `eprintln` prints, this is shown although the tests pass.
+        // Unlike output of `eprintln`, this is shown although the tests pass.
         let line = format!("published instances: not run; {FOLDER} may name their folder\n");
         io::stderr().write_all(line.as_bytes()).unwrap();
         Vec::new()

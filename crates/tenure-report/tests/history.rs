@@ -1,4 +1,4 @@
-//! A history says at the end of every frame what the manager says then.
+//! A history has the manager's figures at the end of every frame.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -77,7 +77,8 @@ fn check_pool(history: &History, clock: u32, pool: u32, report: &PoolReport, obj
     assert!(history.other_uses.iter().all(|other| other.bytes == 0), "nothing but objects is in these pools");
 }
 
-/// What moves is at each frame where the report says, once, and is one object from its creation to its end.
+/// A moving object is in each frame at the place in the report, once, and is one object from its creation to
+/// its end.
 #[test]
 fn what_moves_is_where_the_manager_says() {
     let moves = program::movable(7, 80);
@@ -167,7 +168,7 @@ fn snapshots_give_the_same_objects_as_events() {
     drop(large);
 }
 
-/// An object at the place of one that is gone is another one, however alike they are.
+/// An object at the place of a released one is a different object, however similar.
 #[test]
 fn snapshots_tell_apart_what_is_alike() {
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();

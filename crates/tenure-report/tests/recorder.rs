@@ -1,4 +1,4 @@
-//! What a recorder takes down while several threads use the manager.
+//! Events of a recorder while several threads use the manager.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use tenure_sim::{Device, Lag, Options, Profile};
 
 const BUDGET: CompactionBudget = CompactionBudget { bytes: 64 << 20, moves: 1000, pieces: 100_000 };
 
-/// What happens once, as the recorder is told something.
+/// An action on a call of the recorder, once.
 type Once = Mutex<Option<Box<dyn FnOnce() + Send>>>;
 
 /// Passes everything on, and does something besides at one of the calls.

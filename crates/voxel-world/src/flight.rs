@@ -61,7 +61,7 @@ impl Flight {
         self.held[direction as usize] = is_down;
     }
 
-    /// No key is down any more: the window has lost the keyboard.
+    /// Releases all keys: the window has lost the keyboard.
     pub const fn release_all(&mut self) {
         self.held = [false; 4];
     }

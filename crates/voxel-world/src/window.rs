@@ -26,8 +26,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Makes the swap chain of a window, which outlives it or is kept by it.
 pub type OpenSwapchain<S> = fn(&Gpu<<S as Swapchain>::Device>, &Arc<Window>, &SwapchainDesc) -> Result<S>;
 
-/// Does in a window what [`perform`](crate::perform) does, until the window is closed. A picture is written only if
-/// the options name one.
+/// Runs like [`perform`](crate::perform), but in a window, until the window is closed. A picture is written
+/// only if the options name one.
 ///
 /// # Errors
 /// As [`perform`](crate::perform); the errors of the window.
@@ -50,8 +50,7 @@ pub fn perform_in_window<D: Device, P: Painter<D>, S: Swapchain<Device = D>>(
     compare(&picture, options)
 }
 
-/// Shows the world in a window until that is closed. Returns what the last frame showed, if the options ask
-/// for it.
+/// Shows the world in a window until that is closed. Returns the last frame, if the options ask for it.
 fn run<D: Device, S: Swapchain<Device = D>>(
     show: &mut Show<D>,
     open: OpenSwapchain<S>,
@@ -88,7 +87,7 @@ impl<S: Swapchain> Shown<S> {
     }
 }
 
-/// What winit calls back.
+/// The callbacks of winit.
 struct App<'a, P, S: Swapchain> {
     show: &'a mut Show<S::Device>,
     open: OpenSwapchain<S>,

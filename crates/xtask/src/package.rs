@@ -9,7 +9,7 @@ use crate::command::{cargo_printed, cargo_with, root, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
-/// What a package's manifest must say, in Cargo's words.
+/// The required fields of a package's manifest, by Cargo's names.
 const METADATA: [&str; 5] = ["description", "documentation", "license", "readme", "repository"];
 
 /// Files that each package has.

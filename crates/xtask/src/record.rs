@@ -23,7 +23,7 @@ const DEVICES: [&str; 9] =
 pub(crate) fn run(name: &str) -> Result<(), String> {
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     if !is_name || name.starts_with('.') {
-        return Err(format!("{name:?}: a name consists of ASCII letters, digits and -_."));
+        return Err(format!("{name:?}: a name consists of ASCII characters, digits and -_."));
     }
     let settings = Settings { is_strict: true, is_native: true, is_lean: false, is_quick: false };
     let is_here = |step: &&str| cfg!(windows) || !ONLY_ON_WINDOWS.contains(step);

@@ -102,7 +102,7 @@ impl Canvas {
         let to = wgpu::TexelCopyBufferInfo { buffer: &buffer, layout };
         encoder.copy_texture_to_buffer(self.texture.as_image_copy(), to, Self::size());
         stage.queue.submit([encoder.finish()]);
-        // Whether that worked is known by what `get_mapped_range` says.
+        // `get_mapped_range` reports whether that worked.
         buffer.map_async(wgpu::MapMode::Read, .., |_| ());
         stage.device.poll(PollType::wait_indefinitely())?;
         let bytes = buffer.get_mapped_range(..)?.to_vec();

@@ -54,7 +54,7 @@ impl Peak {
     }
 }
 
-/// What one allocator holds.
+/// The contents of one allocator.
 #[derive(Debug, Default)]
 pub(crate) struct Share {
     live: u64,
@@ -91,7 +91,7 @@ impl Share {
         (self.reserved, self.blocks) = (bytes, blocks);
     }
 
-    /// It holds nothing any more.
+    /// It is empty now.
     pub(crate) fn end(&mut self) {
         self.reserves(0, 0);
         figures().live.change(self.live, 0);

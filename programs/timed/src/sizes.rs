@@ -1,6 +1,6 @@
 //! The sizes of blocks, which neither allocator lets others read.
 
-/// What a program wants its blocks to be like; for both allocators.
+/// The requested block sizes of a program; for both allocators.
 #[derive(Clone, Copy, Debug)]
 pub struct AllocationSizes {
     /// Bytes for device and host memory.

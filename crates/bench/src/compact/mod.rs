@@ -30,7 +30,7 @@ const LIVE_SHARE: f64 = 0.95;
 /// Microseconds that the worst frame takes at most, up to this number of allocations.
 const WORST: (f64, usize) = (200.0, 20_000);
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Recordings; those of the repository when none is named.
@@ -43,13 +43,13 @@ pub struct Args {
     pub only: Vec<String>,
 }
 
-/// What compaction did, frame by frame.
+/// The result of compaction, frame by frame.
 #[derive(Default)]
 struct Frames {
     /// Nanoseconds.
     times: Vec<u32>,
     moves: u64,
-    /// Bytes asked for by what moved.
+    /// Requested bytes of the moved allocations.
     bytes: u64,
     /// Repeated moves, and moves out of blocks that were kept; `None` if unknown.
     wasted: Option<u64>,
@@ -78,11 +78,11 @@ const CONTENDERS: &[(&str, Play)] = &[
     ("VMA, full", |script| play(script, &vma::compactor::<4>())),
 ];
 
-/// Prints what each allocator makes of each layout.
+/// Prints the result of each allocator for each layout.
 ///
 /// # Errors
-/// A recording cannot be read, a peer is unknown, an allocator refused a request or returned what cannot be used, or a
-/// target is missed that does not depend on the machine.
+/// A recording cannot be read, a peer is unknown, an allocator refused a request or returned an unusable range,
+/// or a target that does not depend on the machine is missed.
 pub fn run(args: &Args) -> Result {
     let peers = chosen("peer", CONTENDERS.to_vec(), |(name, _)| name, &args.only)?;
     let (mut rows, mut missed) = (Vec::new(), 0);
@@ -115,7 +115,7 @@ struct Outcome {
     /// The layout is made, with blocks enough to be compacted densely.
     is_made: bool,
     allocations: usize,
-    /// Bytes asked for by what lives.
+    /// Requested bytes of the live allocations.
     live: u64,
     reserved_before: u64,
     reserved_after: u64,

@@ -33,7 +33,7 @@ pub enum DeviceName {
     D3d12,
 }
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Rounds of each measurement; the result is their median.

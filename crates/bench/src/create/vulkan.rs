@@ -78,7 +78,7 @@ impl Way for GpuAllocator<'_> {
             linear: matches!(handle, Handle::Buffer(_)),
             allocation_scheme: AllocationScheme::GpuAllocatorManaged,
         })?;
-        // SAFETY: the memory was found by what the resource requires, and is bound once.
+        // SAFETY: the memory was chosen by the resource's requirements, and is bound once.
         unsafe {
             match handle {
                 Handle::Buffer(it) => self.device.bind_buffer_memory(it, found.memory(), found.offset()),

@@ -15,7 +15,7 @@ pub use tenure_trace::MemoryKind;
 
 use crate::Result;
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Rounds of each measurement; managers take turns within a round, and the median counts.
@@ -78,7 +78,8 @@ pub struct Contender {
     pub open: fn() -> Result<Box<dyn Manager>>,
 }
 
-/// Plays the programs with tenure and with others, and prints the figures. What cannot be opened is left out.
+/// Plays the programs with tenure and with others, and prints the figures. Devices that cannot be opened are
+/// left out.
 ///
 /// # Errors
 /// Those of the managers; tenure reserves more memory than another.

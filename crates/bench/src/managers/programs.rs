@@ -1,4 +1,4 @@
-//! What each manager is asked to do: the same for all of them.
+//! The programs of the comparison: the same for all of them.
 
 use tenure_trace::{Layout, MemoryKind};
 
@@ -86,7 +86,7 @@ impl Program {
         }
     }
 
-    /// How often a round does what [`name`](Self::name) says.
+    /// The number of repetitions of [`name`](Self::name) in a round.
     pub(super) const fn times(self) -> usize {
         match self {
             Self::Buffers => BUFFERS,
@@ -172,8 +172,9 @@ pub fn copies(passes: usize) -> impl Iterator<Item = impl Iterator<Item = (usize
     })
 }
 
-/// Frames that create `count` buffers, or textures, as the recordings of the repository do, which are repeated as often
-/// as that takes. Frames without such calls are left out. What lives at the end of a recording is dropped.
+/// Frames that create `count` buffers, or textures, as the recordings of the repository do, which are repeated
+/// as often as that takes. Frames without such calls are left out. Live objects are dropped at the end of a
+/// recording.
 fn created(layout: Layout, count: usize) -> Result<Vec<Frame>> {
     let recordings = scripts(&[])?;
     let (mut frames, mut left) = (Vec::new(), count);

@@ -118,7 +118,7 @@ impl Policy for LeastRecentlyUsed {
     }
 
     fn before(&mut self, model: &mut Model<'_>, submission: &Submission, frame: u64) {
-        // What this submission uses stays.
+        // Objects of this submission stay.
         let before = self.uses;
         submission.uses.iter().for_each(|thing| self.note(*thing, frame));
         self.age(model, before, frame);

@@ -103,7 +103,7 @@ impl<'a> Player<'a> {
     }
 
     fn finish(mut self) -> Result<Outcome> {
-        // What nothing has used by the end counts as not used.
+        // Bytes without a use until the end count as not used.
         self.buffers.clear();
         let left = self.gpu.shutdown();
         debug_assert!(left.is_clean(), "{left:?}");

@@ -1,4 +1,4 @@
-//! What residency and budgets cost when there is no pressure.
+//! The cost of residency and budgets without pressure.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Residency under memory pressure: what tenure and other policies page in, scenario by scenario.
+//! Residency under memory pressure: bytes paged in by tenure and other policies, scenario by scenario.
 //!
 //! Each scenario is a trace of creations, uses, drops and budgets, frame by frame. Tenure plays it on the
 //! simulated device; the others are policies reimplemented from their descriptions, on a model of the same
@@ -27,7 +27,7 @@ const LAPS: usize = 12;
 /// Rounds of each measurement of time; the result is their median.
 const ROUNDS: u32 = 101;
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Submissions for which the operating system lets a program exceed its budget before it moves memory out.

@@ -9,7 +9,7 @@ use tenure_sim::Paging;
 
 use super::trace::{FRAME_NS, Flight, LAG, Outcome, Trace};
 
-/// The link, and what moving costs.
+/// The link, and the cost of moves.
 pub(super) const PAGING: Paging = Paging::PCIE4_X16;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -156,7 +156,7 @@ impl<'a> Model<'a> {
         (block.is_in, block.is_used) = (false, true);
     }
 
-    /// The operating system moves out what exceeds the budget, after its delay.
+    /// The operating system demotes memory above the budget, after its delay.
     pub(super) fn demote_excess(&mut self) {
         if self.budget == 0 || self.resident <= self.budget {
             self.over_since = None;

@@ -190,7 +190,7 @@ fn copy_queue(laps: usize) -> Trace {
     world.trace
 }
 
-/// The budget goes up and down around what there is, every 10 frames.
+/// The budget rises and falls around the existing bytes, every 10 frames.
 fn sawtooth(laps: usize) -> Trace {
     let mut world = World::new("sawtooth around the limit", 40, 60, 103);
     let budget = world.trace.budget;
@@ -202,7 +202,7 @@ fn sawtooth(laps: usize) -> Trace {
     world.trace
 }
 
-/// A camera that wanders: it changes its mind now and then. No targets, as nobody can foresee that.
+/// A camera that wanders: it changes its mind now and then. No targets, because this is unpredictable.
 pub(super) fn wandering(laps: usize) -> Trace {
     let mut rng = Rng::new(7);
     let mut world = World::new("wandering camera (no target)", 16, 80, 75);

@@ -13,7 +13,7 @@ fn the_targets_are_met() {
     }
 }
 
-/// What went to slower memory is back as soon as it can be, and moves once.
+/// Resources in slower memory return as soon as possible, and move once.
 #[test]
 fn what_comes_back_meets_its_targets() {
     for figure in returning::all().unwrap() {

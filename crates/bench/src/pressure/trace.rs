@@ -156,13 +156,13 @@ impl Flight {
     }
 }
 
-/// What a player has done: by the same rule for all.
+/// The results of a player: by the same rule for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
     /// Bytes that went over the link towards the GPU: made resident by the player, brought back by the operating system, or
     /// read remotely.
     pub(super) bytes_in: u64,
-    /// Of these, what left again before anything used it.
+    /// The part of these that was evicted again without a use.
     pub(super) unused: u64,
     /// Nanoseconds in which the GPU waited for blocks, or read remotely.
     pub(super) stalled: u128,

@@ -48,7 +48,7 @@ const METRICS: [Metric; 11] = [
     (ALL, "metadata after all is freed and trimmed, bytes", None, 0, |it| Some(it.metadata?.empty as f64)),
 ];
 
-/// Measures and prints what the arguments ask for.
+/// Measures and prints the selected figures.
 pub(super) fn print(args: &Args, peers: &[Contender], seeds: &[Vec<Trace>]) {
     let traces = &seeds[0];
     let columns: Vec<_> = traces.iter().map(|trace| figures::measure(peers, trace, args.rounds)).collect();

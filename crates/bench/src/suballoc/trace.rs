@@ -1,6 +1,6 @@
 //! Lists of operations that every peer replays.
 
-/// What one operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Allocates for an empty slot.
@@ -14,7 +14,7 @@ pub enum Kind {
 /// One operation. Small, so that reading the trace adds little to the measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {
-    /// What to do.
+    /// The operation.
     pub kind: Kind,
     /// log₂ of the alignment in bytes.
     pub align_log2: u8,

@@ -23,7 +23,7 @@ use crate::{Result, null};
 use work::{EACH, KINDS, Kind, Site};
 use workers::Workers;
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Rounds of each measurement; the result is their median.

@@ -65,7 +65,7 @@ fn come_back<H: Harness>(bench: &Bench<H>, desc: &BufferDesc, texture_desc: &Tex
     }
 }
 
-/// What can be shared by no device is refused before the driver is asked.
+/// Resources that no device can share are refused before the driver call.
 pub fn what_is_not_shared_is_refused<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let (gpu, device) = (&bench.gpu, bench.gpu.device());

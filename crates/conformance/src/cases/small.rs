@@ -105,7 +105,7 @@ pub fn each_part_begins_small<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Records what a frame of a small program does, on a queue.
+/// Records a frame of a small program, on a queue.
 fn draw<H: Harness>(bench: &Bench<'_, H>, number: u8) {
     let gpu = &bench.gpu;
     let vertices = gpu.create_buffer_with(&triangle(), &[number; 96]).unwrap();

@@ -34,23 +34,23 @@ pub(crate) struct Memory {
     bytes: Vec<u8>,
 }
 
-/// What the driver is and has given out.
+/// The driver's properties and allocations.
 #[derive(Debug)]
 pub(crate) struct Driver {
     pub(crate) types: Vec<(vk::MemoryPropertyFlags, u32)>,
     /// Bytes of each heap; device-local ones first.
     pub(crate) heaps: Vec<u64>,
-    /// What the OS grants of each heap, if the driver says so.
+    /// The budget of each heap, if the driver reports it.
     pub(crate) budget: Option<Vec<u64>>,
     pub(crate) granularity: u64,
     pub(crate) max_allocations: u32,
     pub(crate) fault: Option<Fault>,
     pub(crate) live: BTreeMap<u64, Memory>,
     pub(crate) allocations_made: u64,
-    /// Bytes of what lives, and the most that ever were.
+    /// Live bytes, and their peak.
     pub(crate) all: u64,
     pub(crate) peak: u64,
-    /// What no driver would survive.
+    /// Violations that would crash a real driver.
     pub(crate) violations: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ fn small_card() -> Driver {
     Driver::discrete(64 * MIB, 64 * MIB)
 }
 
-/// Blocks, and memory for one allocation alone: whose slices somebody may have is not freed.
+/// Blocks, and memory for one allocation alone: with possible slices is not freed.
 #[test]
 fn their_bytes_stay() {
     for location in MAPPED {

@@ -1,4 +1,4 @@
-//! Where allocations lie, and what becomes of them.
+//! Places and lifetimes of allocations.
 
 use ash::vk::{self, Handle as _};
 use gpu_allocator::vulkan::{Allocation, AllocationScheme};
@@ -180,7 +180,8 @@ fn blocks_grow_with_need_and_go_when_it_ends() {
     assert!(allocator.capacity() <= 2 * MIB, "{} B for 1 MiB", allocator.capacity());
     let more: Vec<Allocation> = (0..500).map(|_| allocator.allocate(&wanted).unwrap()).collect();
     let full = allocator.capacity();
-    // A sixteenth more than what lives: programs that load a scene peak no higher than with few large blocks.
+    // A sixteenth more than the live bytes: programs that load a scene peak no higher than with few large
+    // blocks.
     assert!(full <= 501 * MIB * 17 / 16, "{full} B for 501 MiB");
     with(|driver| assert!(driver.allocations_made < 64, "{} driver calls", driver.allocations_made));
     more.into_iter().for_each(|found| allocator.free(found).unwrap());

@@ -32,8 +32,8 @@ fn is_local(found: &gpu_allocator::vulkan::Allocation) -> bool {
     found.memory_properties().contains(LOCAL)
 }
 
-/// Another program has most of the card: the system grants little. What a program draws to and samples stays in the
-/// card's memory as long as the driver gives it; of staging buffers none goes anywhere else.
+/// Another program has most of the card: the system grants little. Render targets and sampled textures are
+/// placed in the card's memory while the driver allows it; of staging buffers none goes anywhere else.
 #[test]
 fn pressure_of_others_moves_nothing_out_of_the_card() {
     for (name, mut card) in cards() {
@@ -57,7 +57,7 @@ fn pressure_of_others_moves_nothing_out_of_the_card() {
     }
 }
 
-/// A card that is full refuses: what comes then lies elsewhere, and is counted.
+/// A card that is full refuses: later ones are placed elsewhere, and counted.
 #[test]
 fn what_is_refused_is_counted() {
     for (name, card) in cards() {
@@ -85,7 +85,7 @@ fn what_is_refused_is_counted() {
     }
 }
 
-/// Memory for one image alone, which the driver is told of, is counted as well.
+/// Dedicated memory of an image is counted as well.
 #[test]
 fn dedicated_images_are_counted() {
     let mut allocator = ours::allocator(Driver::discrete(768 * MIB, GIB), AllocationSizes::default());

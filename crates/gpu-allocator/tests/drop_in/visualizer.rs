@@ -13,7 +13,7 @@ use gpu_allocator::{AllocationSizes, MemoryLocation};
 use crate::fake::Driver;
 use crate::{MIB, ours};
 
-/// What a frame has drawn.
+/// The output of a frame.
 struct Frame {
     /// Texts, with where they are.
     texts: Vec<(String, Pos2)>,

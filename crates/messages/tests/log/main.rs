@@ -12,7 +12,7 @@ use tenure_core::{BufferDesc, Config, Gpu, Queue, Usage};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
 
 thread_local! {
-    /// What this thread has logged.
+    /// The log events of this thread.
     static LINES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -32,10 +32,9 @@ impl Write for Lines {
 
 /// The lines that a program logs on this thread, of every level.
 ///
-/// All tests have one subscriber, set before anything is logged: `tracing` asks once for each place that
-/// logs whether anybody listens, on the thread that comes there first, and keeps the answer. While one
-/// thread alone has a subscriber of its own (`with_default`), a thread without any answers for both that
-/// nobody does.
+/// All tests have one subscriber, set before anything is logged: `tracing` asks once for each place that logs
+/// whether anybody listens, on the thread that comes there first, and keeps the answer. While only one thread
+/// has its own subscriber (`with_default`), a thread without one caches for both that there is no subscriber.
 fn logged(program: impl FnOnce()) -> Vec<String> {
     static LISTEN: Once = Once::new();
     LISTEN.call_once(|| {

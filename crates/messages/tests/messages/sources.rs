@@ -1,4 +1,4 @@
-//! What the sources say that there is.
+//! The messages found in the sources.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -264,7 +264,7 @@ impl Visit<'_> for Texts {
     }
 }
 
-/// `PoolConfig::min_block` and so on, with what its documentation says behind "Default".
+/// `PoolConfig::min_block` and so on, with the text after "Default" in its documentation.
 pub(crate) fn documented_defaults() -> Vec<(String, String)> {
     let items = files().into_iter().flat_map(|file| file.items);
     let structs = items.filter_map(|item| match item {

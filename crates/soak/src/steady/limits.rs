@@ -23,7 +23,7 @@ pub(super) struct Counts {
     pub(super) named: u64,
     /// Of these, resources with dedicated memory.
     pub(super) alone: u64,
-    /// Bytes of all that is asked for, in whatever way.
+    /// Bytes of all requests of any kind.
     pub(super) bytes: u64,
     /// Set layouts.
     pub(super) layouts: u64,
@@ -112,8 +112,8 @@ pub(super) struct Growth {
     of_round: u64,
     /// Rounds whose objects are alive or in flight at the same time.
     rounds: u64,
-    /// Each round reclaims what the GPU has finished with. Otherwise descriptors of dropped tables are reclaimed only once
-    /// their heap is full.
+    /// Each round reclaims objects that the GPU has finished with. Otherwise descriptors of dropped tables are
+    /// reclaimed only once their heap is full.
     gives_back: bool,
     /// Objects that may be created while pools and pages settle.
     slack: u64,

@@ -1,4 +1,4 @@
-//! Views, tables, sets and samplers, and what shaders find through them.
+//! Views, tables, sets and samplers, and shader reads through them.
 
 use tenure_core::device::Device as _;
 use tenure_core::{
@@ -58,7 +58,7 @@ pub(super) fn drop_view(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Some views of what may be read.
+/// Some views of readable ranges.
 fn choose(world: &World, rng: &mut Rng, most: u64) -> Vec<usize> {
     let is_alive = |at: &usize| {
         let ShownRange { range, is_fixed } = world.shown[*at].range;
@@ -118,7 +118,7 @@ pub(super) fn drop_table_or_set(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// A recording of its own, in which shaders read what views show into a buffer.
+/// A separate recording, in which shaders copy the contents of views to a buffer.
 struct Look {
     open: OpenRecording,
     /// The buffer for the words read: its place in the list, and its next byte.

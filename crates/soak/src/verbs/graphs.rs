@@ -47,7 +47,7 @@ fn declare(rng: &mut Rng) -> Declared {
     Declared { sizes, passes }
 }
 
-/// What a pass of a graph does in place of its work.
+/// The commands of a pass of a graph.
 enum Mishap {
     Panics,
     Fails,

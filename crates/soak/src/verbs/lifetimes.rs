@@ -1,4 +1,4 @@
-//! What must outlive the handle of it, or be waited for without being named.
+//! Objects that must outlive their handle, and waits without declared uses.
 
 use tenure_core::{
     BufferDesc, BufferViewDesc, CompactionBudget, MemoryUse, Queue, State, Subresource, SyncPoint, Usage,
@@ -119,7 +119,7 @@ pub(super) fn at_rest(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// What a table shows may move, is written, and is read through the table.
+/// Resources of a table may move, are written, and are read through the table.
 pub(super) fn moved_views(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = one_of(rng, &world.tables) else { return Ok(()) };
     move_things(world, 1 + rng.below(3))?;
@@ -142,7 +142,7 @@ pub(super) fn moved_views(world: &mut World, rng: &mut Rng) -> Checked {
     descriptors::read_table(world, Some(at), None)
 }
 
-/// Readbacks of a recording that nobody wants any more before it is submitted: their bytes are written all the same.
+/// Readbacks of a recording that are dropped before it is submitted: their bytes are written all the same.
 pub(super) fn unwanted_reads(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(open) = recordings::pick(world, rng)? else { return Ok(()) };
     let Some(at) = one_of(rng, &world.buffers) else { return Ok(()) };

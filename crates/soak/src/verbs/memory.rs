@@ -86,7 +86,7 @@ pub(super) fn sums(world: &mut World, _: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// The report lists what lives, each once, under its name.
+/// The report lists each live object once, under its name.
 pub(super) fn report(world: &mut World, _: &mut Rng) -> Checked {
     let report = world.gpu.report();
     let listed = |name: &str, kind: ObjectKind| -> Vec<u64> {

@@ -309,7 +309,7 @@ pub(super) fn reserve(world: &mut World, rng: &mut Rng) -> Checked {
     let (queue, count) = (queue(rng), 1 + rng.below(4) as usize);
     world.say(|| format!("reserve {count} recordings on {queue:?}"));
     let reserved = world.gpu.reserve_recordings(queue, count);
-    // A list whose calls fail is given up.
+    // A list with failing calls is abandoned.
     let is_exact = world.is_counted() && world.trouble == Trouble::None;
     if world.allow("reserve recordings", reserved)?.is_none() || !is_exact {
         return Ok(());

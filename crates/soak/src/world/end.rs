@@ -175,7 +175,7 @@ impl World {
         Ok(())
     }
 
-    /// Nothing of a lost device is right any more, and everything goes all the same.
+    /// After the loss of the device contents are undefined, but everything is still released.
     fn end_lost(mut self) -> Checked {
         let (gpu, device, callbacks) = (self.gpu.clone(), self.device().clone(), self.callbacks.clone());
         self.reads.clear();

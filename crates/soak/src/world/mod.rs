@@ -27,7 +27,7 @@ pub(crate) use objects::{Grid, KnownBuffer, KnownTexture, Shown, ShownRange, Sho
 pub(crate) use recordings::OpenRecording;
 pub(crate) use tasks::Task;
 
-/// What a program says that it does; it outlives one that panics.
+/// The trace of a program; it outlives one that panics.
 pub(crate) type Trace = Arc<Mutex<Vec<String>>>;
 
 /// The program, and its model.
@@ -57,7 +57,7 @@ pub(crate) struct World {
     pub(crate) moves: HashMap<MovableId, u64>,
     /// No other program shares the manager: its counts are this one's.
     pub(crate) is_alone: bool,
-    /// The device was lost, or may be: no byte is known any more.
+    /// The device was lost, or may be: all bytes become unknown.
     pub(crate) is_lost: bool,
     /// Recordings or frames were leaked.
     pub(crate) has_leaked: bool,
@@ -156,7 +156,7 @@ impl World {
         self.buffers.iter().find(|known| known.number == number).map(|known| &known.buffer)
     }
 
-    /// An open recording uses it: what else is written to it meanwhile has no order.
+    /// An open recording uses it: other writes to it meanwhile are not ordered.
     pub(crate) fn is_busy(&self, number: u64) -> bool {
         self.open.iter().any(|open| open.uses(number))
     }

@@ -1,4 +1,4 @@
-//! Objects, with what the model knows of them.
+//! Objects, with their model.
 
 use tenure_core::{
     Buffer, DescriptorSet, DescriptorTable, MemoryUse, Reserved, SyncPoint, Texture, TextureInfo,
@@ -98,8 +98,8 @@ impl KnownTexture {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShownRange {
     pub(crate) range: Range,
-    /// The buffer is in one state for good: shaders may read it through the view after its handle was dropped, when
-    /// nobody can name its state any more.
+    /// The buffer is in one state for good: shaders may read it through the view after its handle was dropped,
+    /// when its state can no longer be declared.
     pub(crate) is_fixed: bool,
 }
 
@@ -110,13 +110,13 @@ pub(crate) struct Shown {
     pub(crate) range: ShownRange,
 }
 
-/// A table, and what its views show.
+/// A table, and the ranges of its views.
 pub(crate) struct ShownTable {
     pub(crate) table: DescriptorTable<Device>,
     pub(crate) ranges: Vec<ShownRange>,
 }
 
-/// A set, and what its views show.
+/// A set, and the ranges of its views.
 pub(crate) struct ShownSet {
     pub(crate) set: DescriptorSet<Device>,
     pub(crate) ranges: Vec<ShownRange>,

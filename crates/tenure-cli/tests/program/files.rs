@@ -1,4 +1,4 @@
-//! No file that a command reads is written over, under whatever name.
+//! No input file of a command is overwritten, under any name.
 
 use std::fs;
 #[cfg(unix)]

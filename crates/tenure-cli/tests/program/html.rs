@@ -12,7 +12,7 @@ fn a_recording_becomes_a_page() {
     let page = page.to_str().unwrap();
     let output = run(&["report", &recording(), "--html", page]);
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
-    // One more frame than the recording has marks: what comes after the last.
+    // One more frame than the recording has marks: the text after the last.
     assert!(stdout(&output).contains("page.html: 899 frames with 2090 allocations"), "{}", stdout(&output));
     let text = fs::read_to_string(page).unwrap();
     assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n"));

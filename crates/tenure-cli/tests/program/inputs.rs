@@ -1,4 +1,4 @@
-//! What the program reads: recordings and lists of resources, in every encoding, from files and from
+//! The inputs of the program: recordings and lists of resources, in every encoding, from files and from
 //! standard input.
 
 use std::fs;

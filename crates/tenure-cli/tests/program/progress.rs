@@ -1,4 +1,4 @@
-//! What long commands show on a terminal, and nowhere else.
+//! Progress of long commands, shown only on a terminal.
 
 use std::fs::{self, File};
 use std::io::Read;

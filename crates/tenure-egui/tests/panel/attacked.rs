@@ -1,4 +1,4 @@
-//! What somebody else found who was told only to break it.
+//! Faults found by a reviewer who tried to break the panel.
 
 use egui::{CentralPanel, Context, RawInput, Rect, ScrollArea};
 use tenure_core::device::{Format, Usage};
@@ -11,7 +11,7 @@ use egui_kittest::kittest::Queryable;
 
 use crate::program::{Manager, Program, click, look, manager, picture, program, says};
 
-/// What `egui` complains of when two widgets have one id, it paints.
+/// `egui` paints its warning about two widgets with the same id.
 fn complaints(mut draw: impl FnMut(&Context)) -> Vec<String> {
     let context = Context::default();
     let mut found = Vec::new();
@@ -57,7 +57,7 @@ fn panels_have_widgets_of_their_own() {
     assert_eq!(windows, [""; 0]);
 }
 
-/// Reserved address space is no memory, and neither is what transient resources share counted for each.
+/// Reserved address space is not memory, and shared memory of transient resources is not counted for each.
 #[test]
 fn what_has_no_memory_of_its_own_counts_as_none() {
     let gpu = manager();
@@ -68,7 +68,7 @@ fn what_has_no_memory_of_its_own_counts_as_none() {
     assert!(says(&program, "sparse: 0 B in 1 object") && !says(&program, "3 GiB"));
 }
 
-/// Blocks that only hold other blocks are not what one wants to see first.
+/// Blocks that only contain other blocks are not shown first.
 #[test]
 fn the_map_begins_with_a_pool_of_objects() {
     let gpu = manager();

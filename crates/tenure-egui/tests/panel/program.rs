@@ -1,4 +1,4 @@
-//! A program with a panel, and what one sees of it.
+//! A program with a panel, and its pictures.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -15,7 +15,7 @@ use tenure_sim::{Device, Lag, Options, Profile};
 
 pub(crate) type Manager = Gpu<Device>;
 
-/// What the drawing has.
+/// The contents of the drawing.
 pub(crate) struct State {
     pub(crate) gpu: Manager,
     pub(crate) panel: MemoryPanel,

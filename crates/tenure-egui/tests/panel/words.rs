@@ -1,4 +1,4 @@
-//! What the panel says, and what clicks do.
+//! Texts of the panel, and effects of clicks.
 
 use egui_kittest::kittest::Queryable;
 use tenure_core::device::{Format, Usage};

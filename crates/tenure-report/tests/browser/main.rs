@@ -1,5 +1,5 @@
-//! The page in Chromium: real clicks and keys, and what the page shows then. Pictures of it go to the folder that
-//! `TENURE_REPORT_PICTURES` names.
+//! The page in Chromium: real clicks and keys, and their effects on the page. Pictures of it go to the folder
+//! that `TENURE_REPORT_PICTURES` names.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -260,7 +260,7 @@ fn clicks_do_what_the_page_says() {
     assert_eq!(page.complaints, [""; 0]);
 }
 
-/// What moves is one object: it stays where frames are compared, and it stays selected where it is now.
+/// A moving object is one object: it stays where frames are compared, and it stays selected where it is now.
 #[test]
 fn what_moves_stays_one_object() {
     let program::Moves { run, places, .. } = program::movable(3, 60);
@@ -386,7 +386,7 @@ fn it_is_light_and_dark_narrow_and_on_paper() {
     assert_eq!(page.complaints, [""; 0]);
 }
 
-/// Numbers that no program has, in snapshots that somebody else has written.
+/// Impossible numbers, in snapshots from other sources.
 #[test]
 fn wild_snapshots_are_shown() {
     let object = |name: &str, kind: &str, number: u64| {

@@ -1,4 +1,4 @@
-//! A program on the simulated device that does what a recording says, with its history and its statistics.
+//! A program on the simulated device that replays a recording, with its history and its statistics.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,20 +12,20 @@ use tenure_sim as sim;
 use tenure_trace::{Event, Layout, MemoryKind};
 use test_random::Rng;
 
-/// What the program of a test holds, so that it lives.
+/// The live objects of a test program.
 #[expect(dead_code, reason = "objects are only held and dropped")]
 enum Object {
     Buffer(Buffer<sim::Device>),
     Texture(Texture<sim::Device>),
 }
 
-/// A history, and what the manager said at the end of each of its frames.
+/// A history, and the manager's figures at the end of each of its frames.
 pub(crate) struct Run {
     pub(crate) history: History,
     pub(crate) frames: Vec<(Stats, Vec<PoolReport>)>,
 }
 
-/// Does what the events say. `labels` gives each allocation, by its id, a name and a tag.
+/// Replays the events. `labels` gives each allocation, by its id, a name and a tag.
 pub(crate) fn run(events: impl IntoIterator<Item = Event>, labels: impl Fn(u64) -> (String, String)) -> Run {
     let options = sim::Options::new(sim::Profile::DISCRETE).seed(1).lag(sim::Lag::Random { max: 9 });
     let gpu = Gpu::new(sim::Device::with_options(options), Config::default()).unwrap();
@@ -74,7 +74,7 @@ fn buffer(
     };
     let desc = BufferDesc::new(size, usage).memory(memory).alignment(align).name(name).tag(tag);
     let buffer = gpu.create_buffer(&desc).unwrap();
-    // Whatever is named may be used, so that it waits for the GPU when it is dropped.
+    // Declares a use of all objects, so that they wait for the GPU when dropped.
     let _named = buffer.raw();
     Object::Buffer(buffer)
 }

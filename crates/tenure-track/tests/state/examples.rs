@@ -457,8 +457,8 @@ fn absurd_sizes_are_bounded() {
     assert!(!image.is_uniform());
 }
 
-/// What a peer had is in the state that it left it in, whatever is known here: no barrier in front, no queue that hands it
-/// over, and a wait for all that used it before.
+/// A resource from a peer is in the state in which the peer released it, whatever state is known here: no
+/// barrier in front, no queue that hands it over, and a wait for all that used it before.
 #[test]
 fn what_comes_from_a_peer_is_as_the_peer_has_left_it() {
     let queues = queues([0, 1, 2]);
