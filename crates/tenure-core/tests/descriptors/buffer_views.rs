@@ -279,7 +279,7 @@ fn mapped_and_pooled_buffers_are_alike() {
     end(gpu, &device);
 }
 
-/// Whatever a buffer lies in, and wherever, views of the kinds that its usage is for begin where it does.
+/// Wherever a buffer is placed, views of the kinds in its usage begin at its offset.
 #[test]
 fn buffers_lie_where_views_of_them_may_begin() {
     for profile in Profile::ALL {

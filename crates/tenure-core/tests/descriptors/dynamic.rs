@@ -129,7 +129,7 @@ fn many_at_once_are_a_row_of_their_own() {
     // Of 64: 16 of the chunk, 40 alone.
     assert_eq!((few.first(), many.first(), more.first()), (16, 32, 20));
     assert_eq!(heap(&gpu, RESOURCE, DescriptorPart::Dynamic).used, 56);
-    // No chunk fits any more, but a few descriptors do.
+    // There is no room for a chunk, but for a few descriptors.
     let all = scratch.descriptors(&binds(&views[..8])).unwrap();
     assert_eq!(all.first(), 24);
     let last = scratch.descriptors(&binds(&views[..8])).unwrap();

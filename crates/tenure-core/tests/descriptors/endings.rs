@@ -149,7 +149,7 @@ fn a_manager_without_descriptors_ends_as_ever() {
     end(gpu, &device);
 }
 
-/// What open recordings and the GPU hold back of resources and of descriptors is counted once, by holder.
+/// Resources and descriptors held by open recordings and the GPU are counted once, by holder.
 #[test]
 fn what_is_held_adds_up() {
     let device = device(BOTH, Lag::Manual);

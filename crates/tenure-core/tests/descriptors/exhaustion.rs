@@ -49,7 +49,7 @@ fn the_static_part_says_whose_tables_fill_it() {
          to 5 in a row, and 1 wait for the GPU; most are used by rock (6), grass (4), sky (1); drop some, \
          or raise DescriptorConfig::static_resources"
     );
-    // What the GPU is done with is found without being told.
+    // Descriptors that the GPU is done with are reclaimed without a poll.
     drop(grass);
     recording.submit().unwrap();
     assert_eq!(exhausted(table(10, "water")).waiting, 5);

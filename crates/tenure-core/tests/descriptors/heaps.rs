@@ -36,7 +36,7 @@ fn nothing_is_made_before_it_is_needed() {
     end(gpu, &device);
 }
 
-/// On Vulkan, lists are not told of heaps: what nothing is put into is not made for them.
+/// On Vulkan, lists are not told of heaps: heaps without descriptors are not created for them.
 #[test]
 fn a_program_that_binds_heaps_itself_has_those_that_it_uses() {
     for profile in [BOTH, SETS] {
@@ -136,7 +136,7 @@ fn heaps_that_shaders_do_not_see_grow_and_go() {
     let stats = heap(&gpu, DescriptorKind::Resource, DescriptorPart::Cpu);
     assert_eq!((stats.capacity, stats.used, stats.peak, stats.waiting), (112, 100, 100, 0));
     assert_eq!(gpu.stats().descriptors.views, 100);
-    // Those of the first heap stay, and the others empty.
+    // Descriptors of the first heap stay, and the other heaps become empty.
     views.truncate(10);
     let stats = heap(&gpu, DescriptorKind::Resource, DescriptorPart::Cpu);
     assert_eq!((stats.used, stats.waiting), (100, 90));

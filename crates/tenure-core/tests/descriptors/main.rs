@@ -83,7 +83,7 @@ fn out(gpu: &Gpu<Device>) -> Buffer<Device> {
     gpu.create_buffer(&BufferDesc::new(4096, usage).own_resource().name("out")).unwrap()
 }
 
-/// What a shader reads first through a raw view or constants, in a submission that is not waited for.
+/// The first word that a shader reads through a raw view or constants, in a submission without a wait.
 fn submit_read(gpu: &Gpu<Device>, out: &Buffer<Device>, at: DescriptorAt<'_>, state: State) {
     let mut recording = gpu.record(Queue::Graphics, "reader").unwrap();
     recording.set_descriptor_heaps().unwrap();
@@ -93,7 +93,7 @@ fn submit_read(gpu: &Gpu<Device>, out: &Buffer<Device>, at: DescriptorAt<'_>, st
     recording.submit().unwrap();
 }
 
-/// What a shader reads first through a raw view in the heap that it sees.
+/// The first word that a shader reads through a raw view in the shader-visible heap.
 fn read(gpu: &Gpu<Device>, out: &Buffer<Device>, heap: &tenure_sim::DescriptorHeap, index: u32) -> u8 {
     submit_read(gpu, out, DescriptorAt::Heap { heap, index }, State::NON_PIXEL_SHADER);
     written(gpu, out)

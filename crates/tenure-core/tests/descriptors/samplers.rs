@@ -149,7 +149,7 @@ fn the_limit_is_an_error_that_says_who_has_them() {
          of 4 in total, 0 are free, up to 0 in a row, and 1 wait for the GPU; most are used by grass (2), sky (1); drop some, or \
          share them"
     );
-    // Once the GPU is done with the one that was dropped, nobody has to say so.
+    // Once the GPU is done with the dropped one, it is reclaimed without a poll.
     drop(recording);
     assert!(gpu.create_sampler(&sampler(4).name("rock")).is_ok());
     drop(alive);

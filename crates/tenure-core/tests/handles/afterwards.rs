@@ -67,7 +67,7 @@ fn what_a_late_submission_uses_goes_when_it_is_complete() {
     }
 }
 
-/// Mappings are submissions, too: nobody else would wait for them.
+/// Mappings are submissions, too: no other call would wait for them.
 #[test]
 fn what_a_late_mapping_holds_back_goes_when_it_is_complete() {
     for lag in LAGS {

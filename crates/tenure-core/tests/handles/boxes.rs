@@ -87,7 +87,7 @@ fn every_block(layout: &BufferLayout, format: Format, extent: [u32; 3]) -> Vec<(
     blocks
 }
 
-/// What the layout must hold before anything else: rows in pitches, and slices in theirs.
+/// The first requirement on the layout: rows in pitches, and slices in theirs.
 fn holds(layout: &BufferLayout, format: Format, extent: [u32; 3]) -> bool {
     let block = format.block();
     let row = u128::from(extent[0].div_ceil(block.width)) * u128::from(block.bytes);

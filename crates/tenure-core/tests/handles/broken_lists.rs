@@ -1,4 +1,4 @@
-//! A command list that could not be closed can only be destroyed: nobody else's recording gets it.
+//! A command list that could not be closed can only be destroyed: no other recording gets it.
 
 use tenure_core::{BufferDesc, Config, Error, Gpu, InPlaceConfig, Queue, State, Subresource, Usage};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};

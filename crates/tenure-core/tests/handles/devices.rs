@@ -39,7 +39,7 @@ fn a_device_has_one_manager_at_a_time() {
     device.check_clean().unwrap();
 }
 
-/// Whatever goes wrong on the way to a manager, the device is free again.
+/// After any failure to create a manager, the device is free again.
 #[test]
 fn a_manager_that_was_not_made_leaves_the_device_free() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -56,7 +56,7 @@ fn a_manager_that_was_not_made_leaves_the_device_free() {
     }
 }
 
-/// What the first one's work may still use nobody else may count on.
+/// A second manager must not reuse objects that the first one's work may still use.
 #[test]
 fn a_device_that_did_not_finish_has_no_second_manager() {
     let device = device(Profile::DISCRETE, Lag::Manual);

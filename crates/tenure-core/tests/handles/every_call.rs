@@ -16,7 +16,7 @@ use super::{SECOND, device, gpu};
 
 const SIZE: u64 = 4096;
 
-/// What lasts from frame to frame.
+/// Resources that persist from frame to frame.
 struct Scene {
     mesh: Buffer<Device>,
     shadows: Texture<Device>,

@@ -1,4 +1,4 @@
-//! What never comes, and what memory does not allow.
+//! Waits for impossible sync points, and uses that the memory does not allow.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Copies of texels: checked to their last byte when they are recorded, because on a real device
-//! the bytes behind a buffer's range belong to somebody else.
+//! Copies of texels: checked to their last byte when they are recorded, because on a real device the bytes
+//! behind a buffer's range belong to other resources.
 
 use tenure_core::device::{Device as _, FieldValue};
 use tenure_core::{

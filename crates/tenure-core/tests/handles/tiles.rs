@@ -1,5 +1,5 @@
-//! Tile mappings: in the order of the calls, whatever queues and threads they come from, and alive
-//! as long as anything may go through them.
+//! Tile mappings: in the order of the calls, from any queues and threads, and alive while any command may use
+//! them.
 
 use std::thread;
 use std::time::Duration;
@@ -50,8 +50,8 @@ fn copy_out<D: device::Checked>(recording: &mut Recording<D>, from: &Reserved<D>
     recording.raw_mut(Permit::checked()).copy_buffer(from.raw(), 0, to.raw(), to.offset(), BYTES);
 }
 
-/// Writes 1 through `first`, then 2 through `second`: what the first reads is 2 only if both are
-/// mapped to the same memory.
+/// Writes 1 through `first`, then 2 through `second`: the first reads 2 only if both are mapped to the same
+/// memory.
 fn what_the_first_reads<D: device::Checked>(
     gpu: &Gpu<D>,
     first: &Reserved<D>,

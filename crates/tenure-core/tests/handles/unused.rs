@@ -69,7 +69,7 @@ fn a_trim_submits_what_is_pending_and_gives_back_what_that_held() {
     device.check_clean().unwrap();
 }
 
-/// The uploads stay, and the caller is told; what can go goes all the same.
+/// The uploads stay pending, and the caller gets the error; other objects are released nevertheless.
 #[test]
 fn a_purge_that_cannot_submit_gives_back_and_says_so() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -88,7 +88,7 @@ fn a_purge_that_cannot_submit_gives_back_and_says_so() {
     device.check_clean().unwrap();
 }
 
-/// With a recording open and a submission in flight, what `touch` leaves behind: is it held back?
+/// With a recording open and a submission in flight, the objects kept after `touch`: is it held back?
 fn is_held_back<T>(
     profile: Profile,
     create: impl Fn(&Gpu<Device>) -> T,
@@ -116,7 +116,7 @@ fn is_held_back<T>(
 
 type Touch<T> = (&'static str, fn(&Gpu<Device>, &T));
 
-/// Whatever tells commands where a buffer is keeps it; whatever does not does not.
+/// Each call that tells commands the place of a buffer keeps it; other calls do not.
 #[test]
 fn a_buffer_is_kept_once_commands_can_name_it() {
     let naming: [Touch<Buffer<Device>>; 7] = [

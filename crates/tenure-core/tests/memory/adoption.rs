@@ -111,7 +111,7 @@ fn adopted_buffers_are_mapped_or_handed_back() {
     device.check_clean().unwrap();
 }
 
-/// What the state may not be is an error, and the object comes back.
+/// A state that is not allowed is an error, which returns the object.
 #[test]
 fn impossible_states_are_refused() {
     let device = device(Profile::VULKAN_NVIDIA);

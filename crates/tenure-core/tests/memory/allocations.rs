@@ -18,7 +18,7 @@ thread_local! {
     static FIRST: RefCell<Option<Backtrace>> = const { RefCell::new(None) };
 }
 
-/// The system's allocator, counting what threads ask of it that want to be counted.
+/// The system's allocator, with counts of the allocations of registered threads.
 struct Counting;
 
 fn note() {
@@ -76,8 +76,8 @@ const GRAPHICS: QueueId = QueueId(0);
 const A_FRAME: usize = 64;
 const ALIVE: usize = 4 * A_FRAME;
 
-/// A frame that replaces the oldest buffers. What the simulated driver allocates when it takes and
-/// runs a submission is not counted.
+/// A frame that replaces the oldest buffers. Allocations of the simulated driver during a submission are not
+/// counted.
 fn frame(
     gpu: &Gpu<Device>,
     behind: u64,
@@ -225,7 +225,7 @@ fn a_ring_allocates_nothing() {
     assert_eq!(ring.stats().allocations, 6000);
 }
 
-/// What descriptors are made from.
+/// The sources of descriptors.
 struct Shown {
     views: Vec<View<Device>>,
     sampler: Sampler<Device>,
@@ -246,8 +246,8 @@ impl Shown {
     }
 }
 
-/// Tables and sets of a recording allocate nothing. (Without poison, because the simulated driver keeps
-/// the names of those who freed what.)
+/// Tables and sets of a recording allocate nothing. (Without poison, because the simulated driver keeps the
+/// names of freed descriptors' owners.)
 #[test]
 fn descriptors_of_a_recording_allocate_nothing() {
     for behind in [0, 2] {

@@ -1,4 +1,4 @@
-//! What the tests of evictable resources share.
+//! Shared code of the tests of evictable resources.
 
 use std::time::Duration;
 

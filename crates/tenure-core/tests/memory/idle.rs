@@ -1,4 +1,4 @@
-//! Idle blocks: what goes before more memory is taken than ever, and what stays.
+//! Idle blocks: blocks freed before the peak of memory is exceeded, and blocks that stay.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,8 +27,8 @@ fn buffers(gpu: &Gpu<Device>, count: u64, size: u64, usage: Usage) -> Vec<Buffer
     (0..count).map(|_| gpu.create_buffer(&BufferDesc::new(size, usage)).unwrap()).collect()
 }
 
-/// Idle blocks make way for as many bytes as would make the peak higher, and no others: those that stay save calls of the
-/// driver when what used them comes back.
+/// Idle blocks make way for as many bytes as would make the peak higher, and no others: remaining ones save
+/// driver calls when their users return.
 #[test]
 fn no_more_idle_blocks_make_way_than_the_peak_asks_for() {
     let (min_block, max_buffer_block, max_pooled_buffer) = (4 * MIB, 4 * MIB, 4 * MIB);

@@ -49,7 +49,7 @@ fn a_block_that_stays_is_still_waited_for() {
     assert_clean(&gpu);
 }
 
-/// Tries to evict whatever is idle, without time passing on the device.
+/// Tries to evict all idle blocks, without simulated time.
 fn evict_one(gpu: &Gpu<Device>) {
     let before = gpu.device().calls().made(CallKind::Evict);
     for _ in 0..4 {
@@ -61,8 +61,8 @@ fn evict_one(gpu: &Gpu<Device>) {
     panic!("nothing was evicted");
 }
 
-/// Barriers for another queue are submitted, and then the submission that needs them is refused: what the barriers
-/// use is in use, and is not evicted.
+/// Barriers for another queue are submitted, and then the submission that needs them is refused: resources of
+/// the barriers are in use, and not evicted.
 #[test]
 fn barriers_before_a_refused_submission_are_in_flight() {
     let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Manual).budgets([64 * MIB]));
@@ -144,7 +144,7 @@ fn what_cannot_be_resident_at_once_is_tried_again() {
     }
 }
 
-/// What the GPU has finished with may leave at once, although nobody has asked it since.
+/// Blocks that the GPU has finished with may be evicted at once, without a poll since.
 #[test]
 fn what_has_just_been_finished_with_leaves() {
     let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Manual).budgets([8 * MIB]));
@@ -358,7 +358,7 @@ impl World {
     }
 }
 
-/// What caps are compared with is what there is.
+/// Caps are compared with the existing memory.
 fn check_cap(gpu: &Gpu<Device>, context: &str) {
     gpu.device().set_budget(0, u64::MAX).unwrap();
     let there = gpu.memory().heaps[0].ours.total();
@@ -400,7 +400,7 @@ fn each_call_may_fail_under_paging() {
     }
 }
 
-/// From the n-th call of a kind on, the driver has nothing any more.
+/// From the n-th call of a kind on, the driver has no memory.
 #[test]
 fn calls_may_fail_for_good_under_paging() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {

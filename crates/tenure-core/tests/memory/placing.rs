@@ -1,4 +1,4 @@
-//! Where resources end up: alignment, the limits of the device, and what a failure leaves behind.
+//! Where resources end up: alignment, the limits of the device, and the state after a failure.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::time::{Duration, Instant};
@@ -295,7 +295,7 @@ fn a_failed_creation_leaves_no_page() {
     assert_eq!(pages.stats().pages, 1, "a page that others live in stays");
 }
 
-/// What a shared buffer of acceleration structures cannot be used as needs a buffer of its own.
+/// Uses that a shared buffer of acceleration structures does not support need a buffer of their own.
 #[test]
 fn acceleration_structures_with_other_uses_stand_alone() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
@@ -497,8 +497,8 @@ fn everything_is_committed(options: Options) {
     device.check_clean().unwrap();
 }
 
-/// What a program asks for is honoured where a buffer has an API resource of its own, too, up to the alignment
-/// of heaps.
+/// A requested alignment is also honoured for a buffer with an API resource of its own, up to the alignment of
+/// heaps.
 #[test]
 fn own_resources_lie_where_the_program_asks() {
     for profile in Profile::ALL {

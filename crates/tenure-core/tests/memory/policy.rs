@@ -181,7 +181,7 @@ fn textures_go_to_the_pool_of_their_kind() {
     }
 }
 
-/// What the table says is where resources end up.
+/// Resources are placed as the table says.
 #[test]
 fn resources_follow_the_table() {
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
@@ -237,7 +237,7 @@ fn memory_types_are_tried_in_the_right_order_on_every_card() {
     }
 }
 
-/// Uploads in device memory are offered where there is enough of it, and nobody drains a small window.
+/// Upload buffers in device memory are offered if there is enough of it, and a small window is not exhausted.
 #[test]
 fn uploads_in_device_memory_are_not_offered_for_a_window() {
     for profile in Profile::ALL.iter().copied() {

@@ -111,7 +111,7 @@ fn what_each_frame_uses_does_not_leave_for_an_allocation() {
     let large = BufferDesc::new(16 * MIB, Usage::UNORDERED_ACCESS);
     let _large = gpu.create_buffer(&large).unwrap();
     assert_eq!(gpu.memory().heaps[0].evicted, 0);
-    // What nobody uses any more leaves.
+    // Unused blocks are evicted.
     (0..12).for_each(|_| end_frame(&gpu));
     assert!(gpu.memory().heaps[0].evicted > 0);
 }
@@ -133,8 +133,8 @@ fn what_the_driver_refuses_evicts_what_is_idle() {
     drop((large, buffers));
 }
 
-/// What each frame uses leaves, too, when the driver refuses a request: it comes back, and a request that goes to slower
-/// memory stays there.
+/// Blocks used in each frame are evicted, too, when the driver refuses a request: it comes back, and a request
+/// that goes to slower memory stays there.
 #[test]
 fn what_the_driver_refuses_evicts_what_each_frame_uses() {
     let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::None));
@@ -166,7 +166,7 @@ fn room_is_made_where_the_request_may_go() {
     drop((upload, buffers));
 }
 
-/// What the GPU still uses is waited for, if it may leave then: otherwise the request would fail.
+/// An allocation waits for evictable blocks that the GPU still uses: otherwise the request would fail.
 #[test]
 fn what_is_evictable_and_in_use_is_waited_for() {
     for flags in [AllocationFlags::empty(), AllocationFlags::NEVER_WAIT] {

@@ -58,7 +58,7 @@ fn what_a_flag_forbids_is_said_in_its_words() {
     assert!(text.contains("rock") && text.contains("100000 B"), "{text}");
     assert!(text.contains("NEVER_ALLOCATE") && text.contains("or without it"), "{text}");
     assert!(!text.contains("the program's cap leaves"), "{text}");
-    // What the CPU reads is never local to a card.
+    // Memory for CPU reads is never device-local on a card.
     let local = BufferDesc::new(4096, Usage::COPY_DST)
         .memory(MemoryUse::Readback)
         .allocation(AllocationFlags::DEVICE_LOCAL_ONLY)

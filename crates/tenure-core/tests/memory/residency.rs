@@ -78,7 +78,7 @@ fn a_world_larger_than_the_budget_is_paged() {
     assert_clean(&gpu);
 }
 
-/// What fits stays: nothing is evicted, and a submission makes no call for it.
+/// Blocks that fit stay: nothing is evicted, and a submission makes no call for it.
 #[test]
 fn what_fits_is_left_alone() {
     let gpu = granted(256);
@@ -297,8 +297,8 @@ fn evictable_resources_share_no_block_with_others() {
     assert_eq!(mapped.location(), LocationKind::Range);
 }
 
-/// What leaves together is no larger than what leaves alone, however much there is: each small one that is used brings
-/// back its whole block.
+/// Blocks of shared resources are no larger than the limit for a block of one resource, whatever the total:
+/// each small one that is used brings back its whole block.
 #[test]
 fn small_evictable_resources_share_small_blocks() {
     let gpu = granted(256);
@@ -467,7 +467,8 @@ fn where_the_driver_decides_priorities_change() {
     assert_clean(&gpu);
 }
 
-/// What the operating system says is heard in the frame in which it says it, although it was asked already.
+/// A notification of the operating system takes effect in the same frame, although the budget was already
+/// queried.
 #[test]
 fn a_change_of_the_budget_is_heard_at_once() {
     for (profile, is_heard) in [(Profile::DISCRETE, true), (Profile::VULKAN_NVIDIA, false)] {
@@ -567,7 +568,7 @@ fn what_is_unused_between_two_requests_leaves() {
     assert_clean(&gpu);
 }
 
-/// The operating system is told what cannot leave, when that has changed by much.
+/// The reservation of memory that cannot be evicted is updated after large changes.
 #[test]
 fn what_is_pinned_is_reserved() {
     let gpu = granted(256);

@@ -1,4 +1,5 @@
-//! Uploads to evictable resources: what cannot be resident at once is filled one after the other, and nothing is lost.
+//! Uploads to evictable resources: destinations that cannot be resident together are filled one after the
+//! other, and nothing is lost.
 
 use std::time::Duration;
 
@@ -67,7 +68,7 @@ fn uploads_to_more_than_can_be_resident_are_submitted_in_parts() {
     }
 }
 
-/// Textures go through the graphics queue, and those of a block that they share need no parts.
+/// Textures use the graphics queue, and textures of a shared block need no parts.
 #[test]
 fn textures_that_cannot_be_resident_at_once_are_filled() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
@@ -120,7 +121,8 @@ fn an_upload_to_what_cannot_be_resident_stays_pending() {
     end(gpu);
 }
 
-/// What can never be resident is dropped: its upload holds nothing back any more, unless a recording uses it.
+/// A block that can never be resident is dropped: its upload no longer delays others, unless a recording uses
+/// it.
 #[test]
 fn an_upload_to_what_was_dropped_holds_nothing_back() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
@@ -145,7 +147,7 @@ fn an_upload_to_what_was_dropped_holds_nothing_back() {
     end(gpu);
 }
 
-/// What an upload goes to is dropped before it could be submitted: it is destroyed once the upload is done.
+/// The destination of an upload is dropped before the submission: it is destroyed once the upload is done.
 #[test]
 fn a_destination_that_is_dropped_meanwhile_is_given_back() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));

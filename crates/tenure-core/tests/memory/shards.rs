@@ -61,8 +61,8 @@ impl Oracle {
 const THREADS: u64 = 4;
 const STEPS: u64 = 3000;
 
-/// One thread's part of a round: creates, drops, hands over to the next thread, and now and then gives
-/// back what anybody has dropped.
+/// One thread's part of a round: creates, drops, passes buffers to the next thread, and sometimes reclaims
+/// dropped buffers of all threads.
 fn work(
     gpu: &Gpu<Device>,
     oracle: &Oracle,
@@ -121,7 +121,7 @@ fn round(gpu: &Gpu<Device>, seed: u64) {
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    // What nobody took.
+    // Buffers that were not taken.
     for buffer in left.iter().flat_map(|from| from.try_iter()) {
         oracle.remove(&buffer);
         drop(buffer);
@@ -158,7 +158,7 @@ fn check_empty(gpu: &Gpu<Device>) {
     assert_eq!(gpu.stats().reserved, 0);
 }
 
-/// What lives in shards counts once, and so does the memory that they divide.
+/// Live ranges in shards count once, as does the memory that they divide.
 fn check_sums(gpu: &Gpu<Device>, seed: u64) {
     let oracle = Oracle::default();
     let make = |index| {
@@ -236,7 +236,7 @@ fn one_shard_is_shared_by_all() {
     drop(gpu);
 }
 
-/// The same calls on one thread give the same places, whatever the number of shards.
+/// The same calls on one thread give the same places, for any number of shards.
 #[test]
 fn one_thread_divides_nothing() {
     let run = |pool_shards| {

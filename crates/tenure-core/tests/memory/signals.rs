@@ -1,4 +1,4 @@
-//! What the manager tells a program about memory: budgets, headroom, pressure.
+//! The manager's information about memory: budgets, headroom, pressure.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -121,7 +121,7 @@ fn the_operating_system_is_asked_once_a_frame() {
     }
 }
 
-/// Nobody who does not want to know pays for a question.
+/// Without a listener there are no budget queries.
 #[test]
 fn a_program_that_is_not_short_seldom_asks() {
     let gpu = gpu(Profile::DISCRETE);
@@ -197,7 +197,7 @@ fn windows_are_told_apart() {
 
 type Changes = Arc<Mutex<Vec<PressureChange>>>;
 
-/// Collects the changes of level, and calls the manager while it is told.
+/// Collects the changes of level, and calls the manager in the listener.
 fn listen(gpu: &Gpu<Device>) -> Changes {
     let changes = Changes::default();
     let to = changes.clone();
@@ -287,7 +287,7 @@ fn a_listener_that_panics_leaves_the_frame_ended() {
     assert!(gpu.shutdown().leaks.len() == 1);
 }
 
-/// After the end nobody is told, and what the listener has captured is let go of.
+/// After the shutdown the listener is not called, and its captured values are dropped.
 #[test]
 fn a_shutdown_ends_the_listener() {
     let gpu = gpu(Profile::DISCRETE);
@@ -492,7 +492,7 @@ fn a_request_costs_what_a_cap_leaves() {
     }
 }
 
-/// A program that has capped itself is told when it comes near the cap, as if no more were granted.
+/// A program with its own cap is notified near the cap, as near a budget.
 #[test]
 fn a_cap_makes_pressure() {
     for &profile in Profile::ALL {

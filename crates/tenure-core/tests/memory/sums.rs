@@ -50,7 +50,8 @@ impl Thing {
     }
 }
 
-/// What a program has met: the most bytes of each part and of what pools borrowed, and requests that were refused.
+/// The cases that occurred in a program: the peak bytes of each part and of borrowed pieces, and refused
+/// requests.
 #[derive(Default)]
 struct Met {
     parts: MemoryParts,
@@ -247,7 +248,7 @@ impl Program {
         assert_eq!(stats.live_objects, self.things.len() as u64, "{stats:?}");
         let pages: u64 = self.things.iter().map(page_bytes).sum();
         assert!(stats.reserved_by.pages >= pages, "pages of allocators that are gone wait for the GPU");
-        // Parts of what the pools have given out live; the rest waits to be given back.
+        // Parts of the allocated ranges are live; the rest waits to be given back.
         let live = |kinds: &[LocationKind]| {
             let is_there = |thing: &&Thing| thing.location().is_some_and(|kind| kinds.contains(&kind));
             self.things
@@ -292,14 +293,14 @@ fn own(stats: &Stats, of: fn(&PoolStats) -> u64) -> u64 {
     stats.pools.iter().filter(|pool| pool.kind != PoolKind::SmallBufferSlots).map(of).sum()
 }
 
-/// What holds in between any two calls.
+/// Invariants between any two calls.
 fn check_memory(gpu: &Gpu<Device>) -> Stats {
     let stats = check_but_for_the_peak(gpu);
     assert_eq!(stats.peak_reserved, gpu.device().calls().peak_reserved_bytes, "{stats:?}");
     stats
 }
 
-/// What holds in between any two calls, after several threads have made some at once, too.
+/// Invariants between any two calls, also after simultaneous calls of several threads.
 fn check_but_for_the_peak(gpu: &Gpu<Device>) -> Stats {
     let (stats, calls) = (gpu.stats(), gpu.device().calls());
     assert_eq!(stats.reserved, calls.reserved_bytes, "{stats:?}");
@@ -324,7 +325,7 @@ fn check_but_for_the_peak(gpu: &Gpu<Device>) -> Stats {
         assert_eq!(pool.requested + pool.alignment_waste + pool.rounding_waste(), pool.used, "{pool:?}");
     }
     check_heaps(gpu, &stats);
-    // What one pool borrows another has given out.
+    // Borrowed bytes of one pool are allocated bytes of another.
     let sum = |of: fn(&PoolStats) -> u64| stats.pools.iter().map(of).sum::<u64>();
     let lent = sum(|pool| if pool.kind == PoolKind::SmallBufferSlots { pool.used } else { 0 });
     assert_eq!(sum(|pool| pool.borrowed), lent, "{stats:?}");
@@ -445,7 +446,7 @@ fn parts_add_up_while_other_threads_create_and_drop() {
     gpu.purge().unwrap();
     gpu.trim();
     let stats = check_but_for_the_peak(&gpu);
-    // What the driver gives and takes back at the same moment is counted after it, in any order: a block each.
+    // Simultaneous driver allocations and frees are counted afterwards, in any order: a block each.
     let (peak, of_device) = (stats.peak_reserved, gpu.device().calls().peak_reserved_bytes);
     let most = stats.pools.iter().map(|pool| pool.peak_reserved).max().unwrap_or_default();
     assert!(peak.abs_diff(of_device) <= most, "{peak}, {of_device} on the device, {stats:?}");

@@ -1,5 +1,5 @@
-//! What the driver says about memory may be untrue: budgets of nothing, budgets above all memory, and refusals before a
-//! budget is reached. Each creation takes few driver calls all the same, and no memory is left behind.
+//! The driver may report wrong numbers about memory: budgets of nothing, budgets above all memory, and refusals
+//! before a budget is reached. Each creation takes few driver calls all the same, and no memory is left behind.
 
 use tenure_core::device::Device as _;
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Usage};

@@ -1,4 +1,4 @@
-//! What moves by itself, at the end of frames.
+//! Automatic moves, at the end of frames.
 
 use tenure_core::{BufferDesc, CompactionConfig, Config, Format, Gpu, TextureDesc, TextureViewDesc, Usage};
 use tenure_sim::{Device, Lag, Options, Profile};

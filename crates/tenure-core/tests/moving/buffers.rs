@@ -122,7 +122,8 @@ fn a_placed_buffer_moves() {
     end(gpu);
 }
 
-/// What a recording was told stays right until it is submitted, whatever is compacted meanwhile; afterwards it moves.
+/// A place queried in a recording stays valid until its submission, with any compaction meanwhile; afterwards
+/// it moves.
 #[test]
 fn what_a_recording_uses_stays_until_it_is_submitted() {
     let gpu = discrete();
@@ -203,7 +204,7 @@ fn what_was_taken_out_stays() {
     end(gpu);
 }
 
-/// A buffer that is pinned after a place was found for it, while it is in use, stays, and keeps nobody else.
+/// A buffer that is pinned after its new place was found, while it is in use, stays, and does not block others.
 #[test]
 fn what_is_pinned_while_it_waits_stays() {
     let gpu = discrete();
@@ -264,7 +265,7 @@ fn a_refused_copy_moves_nothing() {
             }
         }
         gpu.device().faults().clear();
-        // Where no list can be made, those that are complete do.
+        // If no list can be created, complete ones are reused.
         assert!(refused > 0 || call == CallKind::CreateList);
         kept.iter().for_each(|(buffer, byte)| assert_holds(&gpu, buffer, *byte));
         assert!(moved > 0 || compact(&gpu).moves > 0);

@@ -140,7 +140,7 @@ fn places_that_nothing_moved_to_are_given_back_at_the_end() {
     end(gpu);
 }
 
-/// What a recording was to write is not copied where that was never submitted: it has no content.
+/// Writes of a recording that was never submitted are not copied: it has no content.
 #[test]
 fn what_was_never_written_after_all_is_not_copied() {
     for profile in PROFILES {
@@ -204,8 +204,8 @@ fn a_subresource_that_is_not_there_is_refused() {
     end(gpu);
 }
 
-/// Blocks whose emptying was begun are given back with the others if nobody goes on with it: at any point of it, with and
-/// without something that waits for a recording.
+/// Partly emptied blocks are freed with the others, also without further compaction: at any point of it, with
+/// and without something that waits for a recording.
 #[test]
 fn an_emptying_that_nobody_goes_on_with_ends() {
     for (calls, pieces, waits) in [1, 2, 3, 5, 10, 50]

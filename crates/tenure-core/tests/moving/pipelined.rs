@@ -21,7 +21,7 @@ fn textures(gpu: &Gpu<Device>, side: u32, count: usize, step: usize) -> Vec<Text
     all.into_iter().step_by(step).collect()
 }
 
-/// What the recordings use waits, and everything else moves.
+/// Resources of the recordings wait, and all others move.
 #[test]
 fn what_is_in_use_keeps_nothing_else() {
     for hot in [40, 400, 2000] {

@@ -1,4 +1,4 @@
-//! What the report says of what can move, beside what the handles say.
+//! The report of movable resources, compared with their handles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,7 +60,7 @@ fn handles_and_the_report_agree() {
     assert_eq!(ids(), before, "what moves is the same object");
     assert_eq!(before.values().collect::<BTreeSet<_>>().len(), all.len() + 2);
     let _ = large.raw();
-    // It is looked at by what brings it back, which leaves it where it is.
+    // The code that moves resources back examines it, and leaves it in place.
     gpu.device().set_budget(0, 512 << 20).unwrap();
     (0..10).for_each(|_| end_frame(&gpu));
     compact(&gpu);

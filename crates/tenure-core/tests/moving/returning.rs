@@ -1,4 +1,4 @@
-//! What went to slower memory comes back.
+//! Resources return from slower memory.
 
 use tenure_core::{
     AllocationFlags, Buffer, BufferDesc, CompactionBudget, Config, Format, Gpu, Queue, State, Subresource,
@@ -108,7 +108,7 @@ fn what_spilled_comes_back_by_hand() {
     end(gpu);
 }
 
-/// One budget is for both: what leaves its block for another, and what comes back from slower memory.
+/// One budget is for both: moves out of sparse blocks, and moves back from slower memory.
 #[test]
 fn a_call_moves_no_more_than_its_budget() {
     let gpu = granted(8, Lag::None);
@@ -214,8 +214,8 @@ fn what_never_spills_is_left_alone() {
     end(gpu);
 }
 
-/// Holes that others left in blocks are room, though the budget has none for further blocks: a tenth of what filled the card
-/// is dropped here and there.
+/// Holes that others left in blocks are room, though the budget has none for further blocks: a random tenth of
+/// the card's contents is dropped.
 #[test]
 fn what_spilled_comes_back_to_holes() {
     let granted = 64 * MIB;

@@ -1,4 +1,4 @@
-//! What comes back from slower memory, where something is in the way.
+//! Returns from slower memory with obstacles.
 
 use tenure_core::device::Device as _;
 use tenure_core::{Buffer, BufferDesc, CompactionBudget, Config, Gpu, Queue, State, Subresource};
@@ -79,7 +79,7 @@ fn what_is_too_large_is_not_in_the_way() {
     end(gpu);
 }
 
-/// Nor what the driver has no room for, although it says so.
+/// Nor does a resource for which the driver has no room despite its budget.
 #[test]
 fn what_is_refused_is_not_in_the_way() {
     let (gpu, all, large) = with_large_in_slow_memory();

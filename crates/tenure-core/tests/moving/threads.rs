@@ -1,4 +1,4 @@
-//! Threads that create, write, read, show and drop what moves meanwhile.
+//! Threads that create, write, read, bind and drop resources that move meanwhile.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! What shows movable resources shows them in their new places.
+//! Views, tables and sets show movable resources in their new places.
 
 use std::rc::Rc;
 
@@ -59,7 +59,8 @@ fn output(gpu: &Gpu<Device>) -> Buffer<Device> {
     gpu.create_buffer(&BufferDesc::new(64 << 10, Usage::UNORDERED_ACCESS | Usage::COPY_SRC)).unwrap()
 }
 
-/// What each table and set shows at this moment, read by the GPU in one recording. `between` runs while it is open.
+/// The current contents of each table and set, read by the GPU in one recording. `between` runs while it is
+/// open.
 fn check(
     gpu: &Gpu<Device>,
     out: &Buffer<Device>,

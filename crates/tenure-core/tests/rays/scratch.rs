@@ -32,7 +32,7 @@ fn many_builds_take_a_bounded_scratch() {
     }
 }
 
-/// After a few frames nothing is created any more, and idle pages are given back.
+/// After a few frames nothing more is created, and idle pages are freed.
 #[test]
 fn pages_are_recycled_and_given_back() {
     let device = late(Profile::VULKAN_NVIDIA);

@@ -47,7 +47,7 @@ impl Program {
             ..Config::default()
         };
         let gpu = gpu(device, config);
-        // What does not fit has a page of its own.
+        // A request that does not fit has its own page.
         let ring = gpu.create_upload_ring(&UploadRingDesc::new(4 << 10).dedicate().name("ring")).unwrap();
         Self { gpu, ring, rng: Rng::new(seed), kept: Vec::new() }
     }
@@ -95,7 +95,7 @@ impl Program {
         }
     }
 
-    /// Expects what one buffer holds, with constants that the same commands read.
+    /// Checks the contents of one buffer, with constants that the same commands read.
     fn expect(&mut self) {
         let count = self.gpu.device().properties().queues.len();
         let queue = QueueId(u8::try_from(self.pick(count)).unwrap());
@@ -172,7 +172,7 @@ impl Program {
         }
     }
 
-    /// The CPU finds in mapped buffers what the GPU has copied there.
+    /// The CPU reads the GPU's copies in mapped buffers.
     fn check_mapped(&mut self) {
         self.gpu.flush_uploads().unwrap();
         finish(&self.gpu);

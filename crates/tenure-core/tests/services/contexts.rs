@@ -28,7 +28,7 @@ fn made(calls: &Calls) -> [u64; 5] {
     .map(|kind| calls.made(kind))
 }
 
-/// What the threads record with.
+/// The recording objects of the threads.
 struct Scene<'a> {
     gpu: &'a Gpu<Device>,
     ring: UploadRing<Device>,
@@ -92,7 +92,7 @@ fn a_frame_makes_no_api_object() {
                 let work = |thread| {
                     scope.spawn(move || {
                         let recorded = scene.record(frame, thread);
-                        // All are open at once in each frame, so that each needs as many as the last.
+                        // All are open at once in each frame, so each frame needs the same number.
                         all_open.wait();
                         recorded.unwrap()
                     })

@@ -1,4 +1,4 @@
-//! Uploads and readbacks that are larger than what may be staged, or than what memory is there.
+//! Uploads and readbacks larger than the staging limit, or than the available memory.
 
 use std::thread;
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub(super) fn bytes(size: u64, seed: u64) -> Vec<u8> {
     (0..size / 8).flat_map(|_| rng.next().to_le_bytes()).collect()
 }
 
-/// All that is reserved beyond what lives, at its peak.
+/// The peak of reserved bytes beyond live bytes.
 fn staged(gpu: &Gpu<Device>, resources: u64) -> u64 {
     gpu.stats().peak_reserved - resources
 }
@@ -283,7 +283,7 @@ fn a_late_gpu_is_waited_for_no_longer_than_said() {
         }
         let desc = BufferDesc::new(MIB, Usage::SHADER_READ).allocation(AllocationFlags::NEVER_WAIT);
         let never = gpu.create_buffer_with(&desc, &data).unwrap();
-        // What needs no division never waits.
+        // An undivided upload never waits.
         gpu.upload(&volume, 0, &data[..64 << 10]).unwrap();
         let mut out = vec![0; 1 << 20];
         let error = gpu.read_back_into(&volume, 0, &mut out, Duration::from_millis(5)).unwrap_err();

@@ -85,7 +85,8 @@ fn initial_data_is_written_at_once_for_every_queue() {
     }
 }
 
-/// What shaders read needs no barrier before its first use, and is seen as in the state that tenure says.
+/// Textures that shaders read need no barrier before their first use, and the device sees them in tenure's
+/// state.
 #[test]
 fn what_shaders_read_is_in_their_state() {
     for profile in WRITTEN {
@@ -113,7 +114,8 @@ fn what_shaders_read_is_in_their_state() {
     }
 }
 
-/// What the GPU may be using is staged; once it is through, the CPU writes it again, in the state that it is in.
+/// Uploads to textures that the GPU may be using are staged; once it is through, the CPU writes it again, in
+/// the state that it is in.
 #[test]
 fn what_the_gpu_may_be_using_is_staged() {
     for profile in WRITTEN {
@@ -215,7 +217,8 @@ fn each_road_can_be_switched_off() {
     }
 }
 
-/// What the CPU cannot write, or would make slower or immovable, is staged as ever and created without the usage for it.
+/// Textures that the CPU cannot write, or that direct writes would make slower or immovable, are staged and
+/// created without the usage for it.
 #[test]
 fn what_the_cpu_does_not_write_is_staged() {
     let device = device(Profile::VULKAN_LAVAPIPE, Lag::None);

@@ -1,5 +1,5 @@
-//! What a frame needs for itself: constants, upload rings, uploads, readbacks, recording contexts
-//! on the simulated device with all of its checks.
+//! Services of a frame: constants, upload rings, uploads, readbacks, recording contexts on the simulated device
+//! with all of its checks.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::time::Duration;

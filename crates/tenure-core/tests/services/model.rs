@@ -1,4 +1,4 @@
-//! What textures ought to hold, block by block.
+//! The expected contents of textures, block by block.
 
 use tenure_core::{
     Dimension, Format, Gpu, Plane, Queue, State, Subresource, Texture, TextureDesc, TextureInfo,

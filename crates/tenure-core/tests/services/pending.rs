@@ -1,4 +1,4 @@
-//! Barriers that nobody asks for: what `use_resource` notes takes effect before the next command.
+//! Automatic barriers: uses declared with `use_resource` take effect before the next command.
 
 use tenure_core::{
     Buffer, BufferDesc, BufferLayout, Config, Format, Gpu, Plane, Queue, Recording, State, Subresource,

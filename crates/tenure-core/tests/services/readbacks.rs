@@ -363,7 +363,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Whatever tells the manager how far the GPU is wakes the task, once.
+/// Each call that polls the GPU wakes the task, once.
 #[test]
 fn tasks_are_woken_when_the_manager_learns_of_it() {
     type Learn = (&'static str, fn(&Gpu<Device>));
@@ -476,7 +476,7 @@ fn a_readback_may_outlive_its_manager() {
     device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
 }
 
-/// A lost device answers with the reason, whatever state the readback is in.
+/// After a device loss a readback returns the reason, in any state.
 #[test]
 fn a_lost_device_ends_readbacks_with_the_reason() {
     let device = device(Profile::DISCRETE, Lag::Manual);

@@ -64,8 +64,8 @@ fn relaxed() -> Config {
     Config::from(FrameConfig { in_flight: 16, ..FrameConfig::default() })
 }
 
-/// A ring that holds frames 3 to 5. Frame 6 asks for what does not fit: polling finds frame 3
-/// complete, that is still short, it waits for frame 4, and then it fits.
+/// A ring that holds frames 3 to 5. The request of frame 6 does not fit: polling finds frame 3 complete, that
+/// is still short, it waits for frame 4, and then it fits.
 #[test]
 fn the_classic_story() {
     let (device, gpu) = manual(relaxed());
@@ -456,7 +456,7 @@ fn slices_are_copied_to_buffers_and_textures() {
     }
 }
 
-/// Bytes that somebody may still use: of an open recording, or submitted and unseen.
+/// Bytes that may still be in use: of an open recording, or submitted and unseen.
 struct BytesInUse {
     bytes: Range<u64>,
     /// The recording, and its serial once it is submitted.

@@ -53,7 +53,7 @@ fn initial_texels_of_every_shape_arrive() {
     }
 }
 
-/// Copies that a driver loses are refused before anything is recorded, and those that it makes are not.
+/// Copies that a driver drops are refused before anything is recorded, other copies are not.
 #[test]
 fn copies_that_a_driver_loses_are_refused() {
     let options = Options::new(Profile::DISCRETE).lag(Lag::None).loses_depth_copies();

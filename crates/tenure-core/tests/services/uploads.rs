@@ -22,7 +22,7 @@ fn mesh(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
     gpu.create_buffer(&desc).unwrap()
 }
 
-/// The GPU finds `bytes` in the buffer, in whatever is submitted next.
+/// The next submission finds `bytes` in the buffer.
 fn expect_on(gpu: &Gpu<Device>, queue: Queue, buffer: &Buffer<Device>, bytes: &[u8]) {
     let mut recording = gpu.record(queue, "expect").unwrap();
     recording.use_resource(buffer, Subresource::All, State::COPY_SRC).unwrap();
@@ -407,7 +407,7 @@ fn what_is_pending_at_the_end_is_submitted() {
     device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
 }
 
-/// Uploads, drops and submissions in any order find what a plain array finds.
+/// Uploads, drops and submissions in any order give the same bytes as a plain array.
 fn random_program(profile: Profile, strategy: Placing, seed: u64) {
     let device = device(profile, Lag::Random { max: 6 });
     let config = Config {

@@ -98,7 +98,7 @@ fn a_waker_that_panics_stops_nobody() {
         let (recording, mut tasks) = record(&gpu, &source, [&panics, &counted]);
         recording.submit().unwrap();
         assert_eq!((counts.get(), gpu.stats().open_recordings), (1, 0));
-        // By what finds the submission complete.
+        // By the call that finds the submission complete.
         for (task, waker) in tasks.iter_mut().zip([&panics, &counted]) {
             assert!(is_pending(task, waker));
         }
@@ -199,7 +199,7 @@ fn whichever_call_finds_out_wakes() {
     }
 }
 
-/// A task whose readback no call will find complete any more is woken.
+/// A task whose readback can no longer complete is woken.
 #[test]
 fn the_end_and_a_loss_wake_everybody() {
     type End = fn(&Device, &mut Option<Gpu<Device>>, &Buffer<Device>);

@@ -1,4 +1,4 @@
-//! Programs without frames that only ever wait, by whatever means: nothing grows.
+//! Programs without frames that only wait, with any kind of wait: nothing grows.
 
 use tenure_core::{
     BindingKind, BufferDesc, Config, Gpu, PageAllocatorDesc, PoolConfig, Queue, SetBinding, SetLayoutDesc,

@@ -1,4 +1,4 @@
-//! Queues that use one texture alternately: what reaches the device, step by step.
+//! Queues that use one texture alternately: the commands that reach the device, step by step.
 
 use tenure_core::device::QueueSerial;
 use tenure_core::{Config, Format, Gpu, Queue, QueueId, State, Subresource, Texture, TextureDesc, Usage};
@@ -14,7 +14,7 @@ struct Bench {
     image: Texture<Device>,
 }
 
-/// What reached the device of one recording.
+/// The commands of one recording that reached the device.
 struct RecordingOutcome {
     /// Its queue and serial: of the last submission.
     at: QueueSerial,
@@ -69,7 +69,7 @@ impl Bench {
 const READS: [(QueueId, State); 3] =
     [(GRAPHICS, State::PIXEL_SHADER), (COMPUTE, State::NON_PIXEL_SHADER), (COPY, State::COPY_SRC)];
 
-/// On Direct3D 12, whatever its barriers, a texture that is only read belongs to no queue.
+/// On Direct3D 12, with either kind of barriers, a texture that is only read belongs to no queue.
 #[test]
 fn reads_by_turns_need_no_barrier_and_no_submission_of_their_own() {
     for profile in [Profile::D3D12_ENHANCED, Profile::D3D12_TIER2] {

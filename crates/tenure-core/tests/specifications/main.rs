@@ -1,6 +1,6 @@
-//! Random programs on every profile of the simulated device, judged by the specifications: what reaches the
-//! device has no hazard, and the simulated device and a model that shares nothing with it say the same of
-//! it, also when a barrier is lost or names another state.
+//! Random programs on every profile of the simulated device, judged by the specifications: the commands that
+//! reach the device have no hazard, and the simulated device and an independent model agree on them, also when
+//! a barrier is lost or names another state.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on may panic")]
 
@@ -73,7 +73,7 @@ struct World {
     open: Vec<Recording<Device>>,
 }
 
-/// What came of a submission.
+/// The result of a submission.
 struct Found {
     model: Verdict,
     device: Vec<Hazard>,

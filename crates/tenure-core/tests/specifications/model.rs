@@ -1,5 +1,5 @@
-//! The rules of the specifications, written down anew and naively: what the queues executed, judged
-//! without a look at how tenure follows states or how the simulated device checks them.
+//! The rules of the specifications, written down anew and naively: a check of the executed commands,
+//! independent of tenure's state tracking and of the simulated device's checks.
 //!
 //! For each subresource the whole history since the last write is kept, and each use is held against all
 //! of it by walking along the barriers in between.
@@ -36,7 +36,7 @@ struct Now {
     observed: u64,
 }
 
-/// What happened to a subresource.
+/// The events of a subresource.
 #[derive(Clone, Debug)]
 enum Event {
     Access {
@@ -49,7 +49,7 @@ enum Event {
         before: State,
         after: State,
         wrote: bool,
-        /// The newest submission of its queue that is over before it, and what that wrote available.
+        /// The newest submission of its queue that is complete before it, with its writes available.
         over: u64,
     },
 }
@@ -68,7 +68,7 @@ struct Part {
     touched: Option<QueueSerial>,
 }
 
-/// A resource that the model is told of.
+/// A resource of the model.
 #[derive(Clone)]
 struct Resource {
     is_texture: bool,
@@ -122,8 +122,7 @@ fn vulkan_layout(state: State) -> Layout {
     }
 }
 
-/// The layout of a texture with enhanced barriers: for what every queue can do, the one that every queue
-/// can use.
+/// The layout of a texture with enhanced barriers: for states of every queue, the common layout.
 fn d3d12_layout(state: State) -> Layout {
     let reads = state.iter().filter(|bit| !writes(*bit)).count();
     match () {
@@ -300,8 +299,8 @@ struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// Microsoft, "Using Resource Barriers to Synchronize Resource States": what command lists of each type may
-    /// use.
+    /// Microsoft, "Using Resource Barriers to Synchronize Resource States": the states that command lists of
+    /// each type may use.
     fn legacy_visit(&self, part: &mut Part) -> Verdict {
         const COMPUTE: State = State::VERTEX_OR_CONSTANT
             .union(State::UNORDERED_ACCESS)
@@ -392,7 +391,7 @@ impl Rules<'_> {
         if is_first || has_barrier { Ok(()) } else { Err("no barrier between unordered accesses".into()) }
     }
 
-    /// The events of this queue, each with what barriers since lead on to from it.
+    /// The events of this queue, each with the scopes that later barriers reach from it.
     fn led<'p>(&self, part: &'p Part) -> impl Iterator<Item = (&'p Event, State)> {
         let mine = self.now.at.queue;
         part.events.iter().enumerate().filter_map(move |(index, event)| {

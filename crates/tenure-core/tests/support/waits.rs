@@ -1,4 +1,4 @@
-//! What a simulated GPU does while a thread of the CPU waits for it.
+//! The progress of a simulated GPU while a thread of the CPU waits for it.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,8 +13,8 @@ pub(crate) fn begun(device: &Device) -> u64 {
     device.calls().made(CallKind::Wait)
 }
 
-/// Returns when another thread has begun one more wait than `before`, at least [`LEAST`] ago. However late
-/// the threads run, what follows happens during that wait.
+/// Returns when another thread has begun one more wait than `before`, at least [`LEAST`] ago. However late the
+/// threads run, the following events happen during that wait.
 ///
 /// # Panics
 /// When no thread waits for half a minute.

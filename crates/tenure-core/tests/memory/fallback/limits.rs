@@ -26,8 +26,8 @@ fn usage(gpu: &Gpu<Device>) -> Vec<u64> {
     gpu.device().budget().unwrap().iter().map(|heap| heap.usage).collect()
 }
 
-/// Placed and committed buffers go to system memory before the budget of the card's memory is exceeded; when
-/// nothing is granted any more, the driver still has the last word, and gives the card's memory first.
+/// Placed and committed buffers go to system memory before the budget of the card's memory is exceeded; with a
+/// budget of 0, the driver still decides, and gives the card's memory first.
 #[test]
 fn other_memory_comes_before_more_than_is_granted() {
     for size in [MIB, 40 * MIB] {

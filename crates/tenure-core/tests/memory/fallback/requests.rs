@@ -48,7 +48,7 @@ fn a_request_within_the_budget_never_exceeds_it() {
     assert_eq!(targets.len(), 2, "of 16 MiB each");
     assert!(usage(&gpu)[0] <= 40 * MIB);
     assert!(error.answers.iter().all(|answer| answer.step != Step::BeyondBudget), "{error}");
-    // What the GPU reads well from system memory goes there, up to the budget of that.
+    // Resources that the GPU can read from system memory go there, up to its budget.
     let mesh = BufferDesc::new(10 * MIB, Usage::VERTEX).allocation(AllocationFlags::WITHIN_BUDGET);
     let mut meshes = Vec::new();
     while let Ok(mesh) = gpu.create_buffer(&mesh) {
@@ -80,7 +80,7 @@ fn a_request_for_local_memory_goes_nowhere_else() {
     assert!(error.answers.iter().all(|answer| heap_of(usize::from(answer.memory.0)) != 1), "{error}");
     meshes.push(gpu.create_buffer(&mesh).unwrap());
     assert!(usage(&gpu)[1] > 0);
-    // What the CPU writes has ranges in system memory, which do not count as local.
+    // Buffers that the CPU writes have ranges in system memory, which do not count as local.
     let constants = BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Upload);
     let plain = gpu.create_buffer(&constants).unwrap();
     let before = usage(&gpu)[2];

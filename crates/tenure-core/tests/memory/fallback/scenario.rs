@@ -26,7 +26,7 @@ struct Kept<T> {
     is_filled: bool,
 }
 
-/// What a step that failed answered.
+/// The error of a failed step.
 pub(crate) struct Refusal {
     pub(crate) step: &'static str,
     /// A resource was to be created; else a submission to be made.
@@ -245,7 +245,7 @@ impl Program {
         }
         let desc = ReservedDesc::buffer(8 * properties.tile_size, Usage::SHADER_READ | Usage::COPY_SRC);
         let created = self.gpu.create_reserved(&desc.name("sparse"));
-        // Nothing is taken from a pool: what the driver says is passed on.
+        // Nothing is taken from a pool: the driver's error is passed on.
         if let Some(handle) = self.note("reserved", false, created) {
             self.seeds += 1;
             let mut kept = Kept { handle, seed: self.seeds, is_filled: false };
@@ -370,7 +370,7 @@ impl Program {
         self.arrived(&readback, &pattern(kept.seed, tile), "reserved");
     }
 
-    /// Drops everything and shuts down; whatever is left is in the device.
+    /// Drops everything and shuts down; all remaining objects are in the device.
     pub(crate) fn end(self) -> tenure_core::ShutdownReport {
         let Self { buffers, textures, targets, structures, reserved, pages, gpu, .. } = self;
         drop((buffers, textures, targets, structures, reserved, pages));

@@ -118,7 +118,7 @@ fn spill(profile: Profile, sizes: &[u64]) -> (Vec<u8>, OutOfMemory, Gpu<Device>)
             }
         }
     };
-    // Whatever is left of a memory heap is less than a buffer.
+    // The rest of a memory heap is smaller than a buffer.
     let reserved = gpu.device().calls().reserved_bytes;
     let asked = sizes.iter().map(|size| size - MIB).sum();
     assert!(reserved > asked, "gave up with {reserved} of {asked} B taken");
@@ -138,7 +138,7 @@ fn the_next_memory_type_comes_next() {
     assert_eq!(order, [0, 2, 1]);
     assert_eq!(error.class.memory.0, 0);
     end(gpu);
-    // Direct3D 12 has but one heap type for what the GPU writes.
+    // Direct3D 12 has a single heap type for resources that the GPU writes.
     let (order, error, gpu) = spill(Profile::DISCRETE, &[16 * MIB]);
     assert_eq!(order, [0]);
     assert_eq!(
@@ -163,7 +163,7 @@ fn submit(gpu: &Gpu<Device>) {
     gpu.record(Queue::Graphics, "use").unwrap().submit().unwrap();
 }
 
-/// What the GPU is done with is released although nobody has polled or purged since.
+/// Objects that the GPU is done with are released, without a poll or purge since.
 #[test]
 fn what_is_complete_makes_room() {
     let config = Config::from(PoolConfig { max_pooled_buffer: 0, ..PoolConfig::default() });
@@ -231,7 +231,7 @@ fn what_the_gpu_still_uses_is_waited_for() {
     end(gpu);
 }
 
-/// Blocks that nothing lives in make room for others, whatever pool they are of.
+/// Empty blocks of any pool make room for others.
 #[test]
 fn idle_blocks_make_room() {
     let config = Config::from(PoolConfig { max_pooled_buffer: 256 * KIB, ..PoolConfig::default() });

@@ -59,7 +59,7 @@ fn transient_targets_leave_the_cards_memory_when_the_driver_refuses() {
     assert!(gpu.shutdown().is_clean());
 }
 
-/// A level is loaded after a cut scene whose targets are not used any more.
+/// A level is loaded after a cut scene whose targets are no longer used.
 #[test]
 fn unused_transient_heaps_make_room_within_the_budget() {
     let options = Options::new(Profile::VULKAN_NVIDIA).budgets([24 * MIB, 512 * MIB, 1]);
@@ -147,7 +147,7 @@ fn transient_heaps_wait_for_what_the_gpu_still_uses() {
     assert!(gpu.shutdown().is_clean());
 }
 
-/// One thread waits for a GPU that hangs; another goes on with what there is.
+/// One thread waits for a GPU that hangs; another continues with the existing heaps.
 #[test]
 fn other_threads_acquire_while_one_waits() {
     let gpu = busy(Lag::Manual, Duration::from_secs(3));

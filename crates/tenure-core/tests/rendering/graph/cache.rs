@@ -34,7 +34,7 @@ impl Asked {
     }
 }
 
-/// Passes that each read what the one before has written.
+/// Passes that each read the writes of the one before.
 fn chain(units: &[u64]) -> Graph {
     let mut graph = Graph::new();
     let ids: Vec<ResourceId> = units.iter().map(|&units| graph.buffer(buffer(units))).collect();

@@ -165,7 +165,7 @@ fn needs_that_cannot_be_met() {
     assert_eq!(plan(3, &mut told(u64::MAX, 1, Need::ALONE)), Ok(u64::MAX), "sums stop at the largest number");
 }
 
-/// What never leaves a pass is of no use to another one, whether it would load it or clear it anew.
+/// A resource that never leaves its pass cannot be used by another, whether that would load or clear it.
 #[test]
 fn transient_attachments_of_two_passes() {
     let usage = Usage::DEPTH_STENCIL | Usage::TRANSIENT_ATTACHMENT;

@@ -1,4 +1,4 @@
-//! What the tests compile graphs with, and the rules of the declaration written down naively.
+//! The memory model of the tests, and a naive version of the rules of declarations.
 
 use std::sync::Arc;
 

@@ -33,7 +33,7 @@ const GRAPHICS: Queue = Queue::Graphics;
 const COMPUTE: Queue = Queue::Compute;
 const COPY: Queue = Queue::Copy;
 
-/// What happens to one resource, submission after submission, over and over.
+/// The uses of one resource, submission after submission, repeated.
 const OF_COLOURS: &[&[Pass]] = &[
     &[(GRAPHICS, &[TARGET, PIXEL, OTHERS]), (GRAPHICS, &[OTHERS, TARGET])],
     &[(GRAPHICS, &[TARGET, PIXEL]), (GRAPHICS, &[OTHERS]), (GRAPHICS, &[PIXEL])],
@@ -71,7 +71,7 @@ fn gpu(profile: Profile) -> (Device, Gpu<Device>) {
     (device, gpu)
 }
 
-/// Runs a program three times over, and says what the device found.
+/// Runs a program three times, and returns the device's hazards.
 fn run(
     profile: Profile,
     passes: &[Pass],

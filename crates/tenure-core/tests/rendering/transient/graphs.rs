@@ -13,7 +13,7 @@ use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Options, P
 use super::{MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, read, sample, storage, target};
 use test_random::Rng;
 
-/// What one pass does with one resource.
+/// The use of one resource in one pass.
 #[derive(Clone, Copy, Debug)]
 struct Work {
     id: ResourceId,

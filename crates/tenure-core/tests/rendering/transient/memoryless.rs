@@ -8,7 +8,7 @@ use tenure_sim::{CallKind, Device, Fault, FaultKind, Profile};
 
 use super::{PROFILES, device, finish, gpu, target};
 
-/// Depth and multisampled colour of a pass that resolves it, and what the pass leaves.
+/// Depth and multisampled colour of a pass that resolves it, and the result of the pass.
 struct Frame {
     graph: Graph,
     color: ResourceId,
@@ -17,7 +17,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// `usage` of what stays in the first pass.
+    /// `usage` is that of the resources that stay in the first pass.
     fn new(usage: Usage) -> Self {
         let mut graph = Graph::new();
         let of_pass = |format, target: Usage, name| {
@@ -34,7 +34,7 @@ impl Frame {
         Self { graph, color, depth, resolved }
     }
 
-    /// Runs it; where what stays in the first pass is.
+    /// Runs it; the location of the resources that stay in the first pass.
     fn run(&self, gpu: &Gpu<Device>) -> [LocationKind; 2] {
         let mut locations = None;
         let frame = gpu.begin_frame().unwrap();

@@ -117,8 +117,8 @@ fn from_the_third_equal_frame_on_passes_reserve_what_a_graph_does() {
     }
 }
 
-/// Passes in recordings that are open at the same time share less: what one of them has dropped is for itself alone. The
-/// plan knows.
+/// Passes in recordings that are open at the same time share less: bytes dropped by one of them are reused only
+/// by itself. The plan knows.
 #[test]
 fn recordings_that_are_open_at_once_are_planned_apart() {
     for &profile in PROFILES {

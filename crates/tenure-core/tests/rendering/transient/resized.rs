@@ -77,7 +77,7 @@ fn run(gpu: &Gpu<Device>, device: &Device, road: Road, drag: Drag) -> [u64; 4] {
     [most, largest, stats.reserved, stats.requested]
 }
 
-/// What the device rounds the sizes of `heaps` heaps to.
+/// The rounding of the sizes of `heaps` heaps by the device.
 fn rounding(profile: Profile, heaps: u64) -> u64 {
     use tenure_core::device::Device as _;
     let device = Device::with_options(Options::new(profile));
@@ -103,7 +103,7 @@ fn a_drag_reserves_half_as_much_again_as_its_largest_frame_at_most() {
     }
 }
 
-/// Where the GPU is two submissions behind, it still uses what the frames before used.
+/// If the GPU is two submissions behind, it still uses the resources of earlier frames.
 #[test]
 fn a_drag_keeps_no_more_than_the_gpu_uses() {
     for &profile in PROFILES {

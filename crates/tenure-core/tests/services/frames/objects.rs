@@ -1,4 +1,4 @@
-//! Objects of the program's own, and recordings that nobody closes.
+//! Objects of the program, and recordings that are never closed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Drop for Bomb {
     }
 }
 
-/// What a program's object does when it is dropped does not keep the others from being dropped.
+/// A destructor of the program does not prevent the drop of other objects.
 #[test]
 fn a_panicking_drop_does_not_lose_the_rest() {
     let device = Device::new(Profile::DISCRETE);
