@@ -1,4 +1,4 @@
-//! Memory that changes hands, and contents that are given up.
+//! Aliased memory, and discarded contents.
 
 use crate::harness::PERMIT;
 use tenure_core::device::{Barrier, CommandList as _, Device as _, ResourceDesc};

@@ -1,4 +1,4 @@
-//! What most tests work with: a device, and lists that are recorded, submitted and waited for.
+//! The objects of most tests: a device, and lists that are recorded, submitted and waited for.
 
 use crate::harness::PERMIT;
 use std::time::Duration;
@@ -87,7 +87,7 @@ pub(crate) fn refused_state<T>(answer: Result<T, DeviceError>, rule: &str) -> (S
     }
 }
 
-/// The uses that a call needs, and those that the resource was created with.
+/// The usages that a call needs, and those of the resource.
 #[track_caller]
 pub(crate) fn missing_usage<T>(answer: Result<T, DeviceError>) -> (Usage, Usage) {
     match answer.err() {

@@ -189,7 +189,7 @@ fn clearing_stays_inside() {
     device.clear_descriptors(PERMIT, &viewer.views, 1, 1, Some("old"));
     let seen = [0, 1, COUNT - 1].map(|index| viewer.see(TYPED_BUFFER, &[index])[0]);
     assert_eq!(seen, [5, 0, 0]);
-    // Without somebody to tell of, nothing is written.
+    // Without an owner to report, nothing is written.
     device.clear_descriptors(PERMIT, &viewer.views, 0, 1, None);
     assert_eq!(viewer.see(TYPED_BUFFER, &[0]), [5; 4]);
 }
@@ -225,7 +225,7 @@ fn lists_take_heaps_that_shaders_see() {
     }
 }
 
-/// Tenure's heaps come back after those of the program.
+/// Tenure's heaps are set again after the program's.
 #[test]
 fn heaps_of_the_program_are_forgotten() {
     let mut viewer = Viewer::new();

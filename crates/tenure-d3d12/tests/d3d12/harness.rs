@@ -30,7 +30,7 @@ impl Gate {
         Self { device: device.clone(), fence, closed: Mutex::new(0) }
     }
 
-    /// Whatever is submitted from now on waits.
+    /// All submissions from now on wait.
     pub(crate) fn close(&self) {
         let mut closed = self.closed.lock().unwrap();
         *closed += 1;

@@ -59,7 +59,7 @@ pub(crate) enum Call {
     UnlistensForTrims(u32),
 }
 
-/// What registrations are answered, by the adapter and by the device.
+/// The results of registrations, by the adapter and by the device.
 pub(crate) const BUDGET_COOKIE: u32 = 7;
 pub(crate) const TRIM_COOKIE: u32 = 9;
 
@@ -68,7 +68,7 @@ struct Watched {
     calls: Vec<Call>,
     /// Enqueued calls return here, and their fence is not signalled.
     is_held: bool,
-    /// What the next call about residency answers in the runtime's place.
+    /// The result of the next residency call, in place of the runtime's.
     failure: Option<HRESULT>,
     /// The fence for paging, once it was seen.
     fence: Option<ID3D12Fence>,
@@ -388,7 +388,7 @@ unsafe extern "system" fn memory(
         let watched = &mut *watched.lock().unwrap();
         watched.questions += 1;
         if let Some((budget, available)) = watched.granted.get(segment.0 as usize) {
-            // Usage is what tenure counts itself.
+            // The usage is tenure's own count.
             let info = DXGI_QUERY_VIDEO_MEMORY_INFO {
                 Budget: *budget,
                 CurrentUsage: 0,
@@ -500,7 +500,7 @@ impl Spy {
         self.objects.push(address);
     }
 
-    /// Calls back, on another thread as Windows does; false when nobody listens.
+    /// Calls back, on another thread as Windows does; false without a listener.
     pub(crate) fn trim(&self, flags: u32, bytes: u64) -> bool {
         let watched = self.watched.lock().unwrap();
         let Some((callback, context)) = watched.trims.as_ref().unwrap().registered else { return false };

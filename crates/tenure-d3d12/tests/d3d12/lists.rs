@@ -137,7 +137,7 @@ fn waits_end_when_their_time_is_over() {
         assert_eq!(bench.device.wait(held, timeout), Ok(false));
         assert!(begun.elapsed() >= timeout, "{milliseconds} ms: {:?}", begun.elapsed());
     }
-    // Events that were left behind by the waits above wake nobody too early.
+    // Events left behind by the waits above wake no later wait too early.
     std::thread::scope(|scope| {
         let device = &bench.device;
         let threads: Vec<_> =
@@ -151,7 +151,7 @@ fn waits_end_when_their_time_is_over() {
     assert_eq!(bench.device.completed(GRAPHICS), Ok(1));
 }
 
-/// What the program records through the raw list runs with the rest.
+/// Commands that the program records through the raw list run with the rest.
 #[test]
 fn the_programs_own_commands_are_recorded_through_raw() {
     let mut bench = Bench::new(device());

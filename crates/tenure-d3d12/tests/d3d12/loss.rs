@@ -1,4 +1,4 @@
-//! A device that is gone: each call says so, and none waits.
+//! A removed device: each call says so, and none waits.
 
 use crate::harness::PERMIT;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use crate::bench::{Bench, COPY, GPU_ONLY, GRAPHICS, LONG, MIB, UPLOAD, buffer, d
 use crate::harness::Gate;
 use crate::viewer::heap_of;
 
-/// What Windows does to the fences of a device that it removes.
+/// The effect of Windows on the fences of a removed device.
 fn remove(device: &Device) {
     for id in [GRAPHICS, COPY] {
         // SAFETY: the fence is alive.

@@ -29,7 +29,7 @@ static MAKER: LazyLock<Sender<Job>> = LazyLock::new(|| {
 pub(crate) fn make<T: Send + 'static>(make: impl FnOnce() -> T + Send + 'static) -> T {
     let (answer, made) = mpsc::channel();
     let job = move || {
-        // Nobody listens any more only when the test has failed.
+        // The listener is gone only if the test has failed.
         let _heard = answer.send(make());
     };
     MAKER.send(Box::new(job)).unwrap();

@@ -119,8 +119,8 @@ fn evicted(calls: &[Call]) -> Vec<usize> {
     blocks.flatten().copied().collect()
 }
 
-/// The budget shrinks: blocks leave, but none that is in flight; they are made resident before they are used, and the
-/// queue waits for that. It grows: nothing leaves any more.
+/// The budget shrinks: blocks leave, but none that is in flight; they are made resident before they are used,
+/// and the queue waits for that. It grows: nothing more is evicted.
 #[test]
 fn a_budget_that_follows_a_script_is_kept() {
     let (spy, device) = watched();
@@ -135,7 +135,7 @@ fn a_budget_that_follows_a_script_is_kept() {
     world.end_frame();
     assert_eq!(evicted(&spy.take()), [0; 0], "that is enough");
 
-    // What comes back is enqueued before the submission, whose queue waits for it.
+    // Evicted resources are enqueued before the submission, whose queue waits for them.
     spy.hold();
     let missing: Vec<_> = (0..8).filter(|index| gone.contains(&world.addresses(&[*index])[0])).collect();
     let back = world.read(&missing[..2]);
@@ -152,7 +152,7 @@ fn a_budget_that_follows_a_script_is_kept() {
     assert_eq!(left.len(), 2, "{calls:?}");
     assert!(left.iter().all(|block| !gone.contains(block)));
 
-    // In flight: whatever is granted, they stay.
+    // In flight: with any budget, they stay.
     spy.grant(&[(1, 1), AMPLE]);
     spy.say_changed();
     (0..2).for_each(|_| world.end_frame());
@@ -183,7 +183,8 @@ fn reserved(calls: &[Call]) -> Vec<(i32, u64)> {
     found.collect()
 }
 
-/// What cannot leave is reserved, as far as Windows offers it, when it has changed by much, and given up at the end.
+/// Memory that cannot be evicted is reserved, as far as Windows allows, after large changes, and the
+/// reservation ends with the device.
 #[test]
 fn what_is_pinned_is_reserved() {
     let (spy, device) = watched();

@@ -25,11 +25,11 @@ use crate::harness::{D3d12, PERMIT};
 use crate::interposed::{PUTTING, put};
 
 type This = *mut c_void;
-/// A pointer to what the call takes or gives, which is passed on.
+/// A pointer to an argument or a result, which is passed on.
 type Any = *mut c_void;
 
 thread_local! {
-    /// The calls that this thread makes before the one that is refused, and what that answers.
+    /// The number of calls of this thread before the refused one, and its error.
     static REFUSED: Cell<Option<(u32, HRESULT)>> = const { Cell::new(None) };
 }
 

@@ -15,7 +15,7 @@ use crate::bench::{
 
 const TILE: u64 = 64 * KIB;
 
-/// A device that is taken to have tiled resources whatever it says.
+/// A device that is assumed to have tiled resources, whatever it reports.
 fn assumed() -> Device {
     create(Options { assume_tiled_resources: true, ..Options::default() })
 }

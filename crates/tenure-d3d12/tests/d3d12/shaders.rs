@@ -43,7 +43,7 @@ impl Register {
     }
 }
 
-/// What a shader sees, and through what.
+/// The words that a shader reads, and the descriptors that it reads through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shader {
     /// Declarations of HLSL.

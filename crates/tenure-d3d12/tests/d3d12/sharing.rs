@@ -81,7 +81,7 @@ fn fences_order_recordings_whether_they_are_exported_or_not() {
     recording.signal_external(fence.at(5));
     let point = recording.submit().unwrap();
     assert!(!gpu.wait(&point, std::time::Duration::from_millis(10)).unwrap());
-    // Also what a peer was to signal that is gone.
+    // Also a value that an ended peer should have signalled.
     fence.signal(4).unwrap();
     assert!(gpu.wait(&point, LONG).unwrap());
     assert_eq!(other.value(), Ok(5));
@@ -103,7 +103,7 @@ fn handles_that_lead_nowhere_are_refused() {
     assert!(gpu.shutdown().is_clean());
 }
 
-/// What the CPU reaches is not shared, and nothing is where that is switched off.
+/// CPU-visible memory cannot be shared, and nothing can if sharing is switched off.
 #[test]
 fn only_memory_of_the_gpu_is_shared() {
     let gpu = Gpu::new(device(), Config::default()).unwrap();

@@ -15,7 +15,7 @@ use crate::window::TestWindow;
 
 const FRAMES: usize = 400;
 
-/// The fastest tenth ends here: whatever else the machine does is in the rest.
+/// The fastest tenth ends here: other load of the machine is in the rest.
 fn quick(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times[times.len() / 10]

@@ -1,4 +1,4 @@
-//! What swap chains refuse, and how they end: nothing is lost, and nothing hangs.
+//! Refusals of swap chains, and their end: nothing is lost, and nothing hangs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -116,8 +116,8 @@ fn images_of_other_chains_are_refused() {
     end(gpu);
 }
 
-/// A resize comes to its end whatever waits to be uploaded, other threads submit, or record without using an image; and
-/// a chain that is dropped then leaves the window to the next.
+/// A resize completes with pending uploads, and while other threads submit, or record without an image; and a
+/// chain that is dropped then leaves the window to the next.
 #[test]
 fn a_resize_is_not_held_up_by_other_work() {
     let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
@@ -152,7 +152,7 @@ fn a_resize_is_not_held_up_by_other_work() {
     end(gpu);
 }
 
-/// A resize that is refused leaves everything as it was, and is done when nothing is held any more.
+/// A refused resize changes nothing, and succeeds when no references are left.
 #[test]
 fn a_resize_waits_for_nobody_who_holds_an_image() {
     let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
@@ -295,7 +295,7 @@ fn a_window_that_is_gone_is_said_to_be() {
     end(gpu);
 }
 
-/// What Windows does to the fences of a device that it removes.
+/// The effect of Windows on the fences of a removed device.
 fn lose(device: &Device) {
     for id in [GRAPHICS, COPY] {
         // SAFETY: the fence is alive.

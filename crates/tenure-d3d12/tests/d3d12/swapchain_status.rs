@@ -1,4 +1,4 @@
-//! What a presentation is answered besides errors: the answers are ours, in the runtime's place.
+//! Status codes of presentations besides errors: the answers are ours, in the runtime's place.
 
 use core::ffi::c_void;
 use std::sync::Mutex;

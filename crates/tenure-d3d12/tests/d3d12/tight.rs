@@ -58,13 +58,13 @@ type CreatePlaced = unsafe extern "system" fn(
 const FEATURE: D3D12_FEATURE = D3D12_FEATURE(54);
 /// `D3D12_RESOURCE_FLAG_USE_TIGHT_ALIGNMENT`.
 const FLAG: D3D12_RESOURCE_FLAGS = D3D12_RESOURCE_FLAGS(0x400);
-/// What the driver answers.
+/// The driver's answers.
 const BUFFERS: u64 = 8;
 const TEXTURES: u64 = 512;
 /// Bytes of the buffers that the driver needs more bytes for, and those.
 const PADDED: (u64, u64) = (1000, 1536);
 
-/// What the feature is answered.
+/// The result of the feature query.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
     /// The runtime does not know it.
@@ -82,7 +82,7 @@ struct Made {
 }
 
 thread_local! {
-    /// What devices are told that this thread makes.
+    /// The simulated features of devices created on this thread.
     static ANSWER: Cell<Option<Answer>> = const { Cell::new(None) };
     static MADE: RefCell<Vec<Made>> = const { RefCell::new(Vec::new()) };
 }
@@ -100,7 +100,7 @@ fn real() -> &'static Real {
     REAL.get().expect("the functions are in place")
 }
 
-/// What the driver needs for a description with the flag; `None` for one that the runtime refuses.
+/// The driver's requirements for a description with the flag; `None` for one that the runtime refuses.
 fn needs(desc: &D3D12_RESOURCE_DESC) -> Option<D3D12_RESOURCE_ALLOCATION_INFO> {
     if desc.Alignment != 0 || desc.Layout == D3D12_TEXTURE_LAYOUT_64KB_UNDEFINED_SWIZZLE {
         return None;
@@ -225,7 +225,7 @@ fn interpose(device: &ID3D12Device) {
     });
 }
 
-/// A device that is told so about tight alignment, and calls no newer functions than those above.
+/// A device with these simulated features, which calls no newer functions than those above.
 fn told(answer: Answer, options: Options) -> Device {
     interpose(device().raw());
     let options = Options { enhanced_barriers: false, relaxed_casting: false, ..options };
@@ -260,7 +260,7 @@ fn alignment(device: &Device, desc: &ResourceDesc) -> (u64, u64) {
     (needs.size, needs.alignment)
 }
 
-/// What the driver allows, but where a view needs more.
+/// The driver's alignment, unless a view needs more.
 #[test]
 fn small_resources_lie_as_tightly_as_the_driver_lets_them() {
     let device = told(Answer::Tier(1), Options::default());

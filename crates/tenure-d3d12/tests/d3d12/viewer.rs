@@ -121,12 +121,13 @@ impl Viewer {
         self.show(index, &Descriptor::Sampler(desc));
     }
 
-    /// What a shader sees at indices of the visible heaps: the first of views, a second of samplers.
+    /// The words that a shader reads at indices of the shader-visible heaps: the first of views, a second of
+    /// samplers.
     pub(crate) fn see(&mut self, shader: Shader, at: &[u32]) -> [u32; 4] {
         self.see_after(shader, at, |_| ())
     }
 
-    /// The same, with commands of somebody else's first.
+    /// The same, after commands of another library.
     pub(crate) fn see_after(
         &mut self,
         shader: Shader,

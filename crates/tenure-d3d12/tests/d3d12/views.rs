@@ -288,7 +288,7 @@ fn render_targets_are_where_they_say() {
     viewer.show_texture(8, &volume, view);
 }
 
-/// What shaders see in a copy, of all subresources and of one: samples, depth and stencil.
+/// Shader reads of a copy, of all subresources and of one: samples, depth and stencil.
 #[test]
 fn copies_look_like_their_sources() {
     let mut viewer = Viewer::new();

@@ -27,7 +27,7 @@ pub(crate) struct TestWindow {
 }
 
 unsafe extern "system" fn procedure(window: HWND, message: u32, word: WPARAM, long: LPARAM) -> LRESULT {
-    // SAFETY: passes on what the system passed.
+    // SAFETY: passes on the system's arguments.
     unsafe { DefWindowProcW(window, message, word, long) }
 }
 
@@ -150,7 +150,7 @@ impl TestWindow {
 
 impl Drop for TestWindow {
     fn drop(&mut self) {
-        // SAFETY: takes no pointers. A window that is gone is none to destroy.
+        // SAFETY: takes no pointers. A destroyed window is not destroyed again.
         let _destroyed = unsafe { DestroyWindow(self.handle) };
     }
 }

@@ -71,7 +71,7 @@ pub(crate) fn heap_of_type(device: &Device, desc: &ResourceDesc, size: u64, memo
     device.create_heap(&heap).unwrap()
 }
 
-/// A heap of that category, whatever it is for.
+/// A heap of that category, for any use.
 pub(crate) fn heap_of(device: &Device, category: HeapCategory, size: u64) -> Heap {
     let alignment = device.properties().heap_alignment;
     let memory = MemoryTypeId(0);

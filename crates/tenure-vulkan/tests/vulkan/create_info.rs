@@ -34,7 +34,7 @@ fn with_device(engine: &Engine, info: vk::DeviceCreateInfo<'_>, run: impl FnOnce
     }
 }
 
-/// Nothing is stated twice: what tenure asks for and was enabled is used, as on a device of tenure's own.
+/// Nothing is stated twice: enabled features of tenure's list are used, as on a device of tenure's own.
 #[test]
 fn a_create_info_says_what_is_enabled() {
     // One instance at a time.

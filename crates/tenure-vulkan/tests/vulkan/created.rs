@@ -1,4 +1,4 @@
-//! Devices made from nothing, and what options do to them.
+//! Devices created by tenure, and the effects of options.
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
@@ -144,7 +144,7 @@ fn acceleration_structures_are_created_or_refused() {
     }
 }
 
-/// A budget of tenure's own counts what tenure took.
+/// A budget estimated by tenure counts tenure's own allocations.
 #[test]
 fn without_the_extension_the_budget_is_a_share() {
     let vulkan = Vulkan::new(validated().without(OptionalFeatures::MEMORY_BUDGET));
@@ -152,7 +152,7 @@ fn without_the_extension_the_budget_is_a_share() {
     let before = device.budget().unwrap();
     let heap = &device.properties().memory_heaps[0];
     assert_eq!((before[0].budget, before[0].usage), (heap.size - heap.size / 5, 0));
-    // What the CPU writes lies in another heap on a card.
+    // Memory for CPU writes is in another heap on a card.
     let used = || device.budget().unwrap().iter().map(|heap| heap.usage).sum::<u64>();
     let big = crate::basics::mapped(&device, 3 << 20);
     assert!(used() >= 3 << 20);

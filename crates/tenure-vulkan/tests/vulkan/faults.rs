@@ -29,7 +29,7 @@ const SHORTAGES: [vk::Result; 3] = [
     vk::Result::ERROR_TOO_MANY_OBJECTS,
 ];
 
-/// Whatever call fails while a resource is made: the error is a shortage, and nothing is left.
+/// Whichever call fails during the creation of a resource: the error is a shortage, and nothing is left.
 #[test]
 fn a_failed_creation_leaves_nothing() {
     let vulkan = plain();
@@ -105,7 +105,7 @@ fn the_limit_on_allocations_is_kept() {
     vulkan.end();
 }
 
-/// What a manager tries in turn: smaller blocks, then memory of its own, then another type.
+/// The steps of a manager: smaller blocks, then memory of its own, then another type.
 #[test]
 fn a_manager_lives_with_shortages_of_a_discrete_card() {
     let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
@@ -119,7 +119,7 @@ fn a_manager_lives_with_shortages_of_a_discrete_card() {
         gpu.purge().unwrap();
         gpu.trim();
     }
-    // When everything is refused, the manager says so, and goes on when it is not any more.
+    // If everything is refused, the manager returns an error, and continues after the refusals end.
     for _ in 0..40 {
         vulkan.disguise().fail("vkAllocateMemory", SHORTAGES[0]);
     }

@@ -12,7 +12,7 @@ pub(crate) struct Gate {
     device: Device,
     /// One a queue.
     lanes: Vec<(QueueId, vk::Semaphore)>,
-    /// What each semaphore has when all is open: even.
+    /// The value of each semaphore when the gate is open: even.
     opened: u64,
     is_closed: bool,
 }

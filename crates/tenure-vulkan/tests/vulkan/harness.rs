@@ -26,7 +26,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// (580.159) is no longer found by a process that has unloaded it some 25 times.
 static DRIVER: LazyLock<Result<Vec<Adapter>, CreateError>> = LazyLock::new(|| adapters(&Options::default()));
 
-/// What the layers said.
+/// The messages of the layers.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<Message>>>);
 
@@ -41,12 +41,12 @@ impl Log {
         std::mem::take(&mut *self.0.lock())
     }
 
-    /// True when the instance that wrote to it is gone, and its devices with it.
+    /// True if the instance that wrote to it is destroyed, with its devices.
     pub(crate) fn is_closed(&self) -> bool {
         Arc::strong_count(&self.0) == 1
     }
 
-    /// What may not be said: errors, and advice on memory.
+    /// Messages that must not occur: errors, and advice on memory.
     pub(crate) fn problems(&self) -> Vec<String> {
         self.take().iter().filter(|message| is_problem(message)).map(ToString::to_string).collect()
     }
@@ -93,7 +93,7 @@ pub(crate) struct Vulkan {
     gate: Mutex<Option<Gate>>,
     probes: Mutex<Option<Probes>>,
     device: Mutex<Option<Device>>,
-    /// What `device` wraps, where it wraps something.
+    /// The device that `device` wraps, if any.
     host: Mutex<Option<Device>>,
     disguise: Option<Disguise>,
     /// The device has timeline semaphores, whether tenure uses them or not.
@@ -109,7 +109,7 @@ impl Vulkan {
         Self::made(options, |device| (device, None, None))
     }
 
-    /// A device that wraps another, and is told only of what `options` name.
+    /// A device that wraps another, with only the features in `options`.
     pub(crate) fn wrapping(options: &Options) -> Self {
         Self::made(validated(), |host| {
             let raw = crate::wrapped::raw_of(&host);

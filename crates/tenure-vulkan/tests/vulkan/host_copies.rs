@@ -18,8 +18,8 @@ fn bytes(count: u64, seed: u8) -> Vec<u8> {
     (0..count).map(|index| (index as u8).wrapping_mul(31).wrapping_add(seed)).collect()
 }
 
-/// Initial data, uploads after it, and those to what the GPU has used and is through with: in place where the device has
-/// such copies, staged without, and the same texels either way.
+/// Initial data, later uploads, and uploads to textures that the GPU has finished with: in place where the
+/// device has such copies, staged without, and the same texels either way.
 #[test]
 fn texels_are_written_in_place_where_the_device_can() {
     for optional in [OptionalFeatures::empty(), OptionalFeatures::HOST_IMAGE_COPY] {

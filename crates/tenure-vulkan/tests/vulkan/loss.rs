@@ -109,7 +109,7 @@ fn a_device_is_lost_at_a_poll() {
         device.submit(PERMIT, GRAPHICS, &[], &[], 2).unwrap();
         // The loss is only said: the driver is to be done with the fence that will be destroyed.
         let host = vulkan.host();
-        // SAFETY: nobody else submits.
+        // SAFETY: there are no other submissions.
         host.with_queue(GRAPHICS, |queue| unsafe { host.raw().queue_wait_idle(queue) }).unwrap().unwrap();
         vulkan.disguise().fail("vkGetFenceStatus", LOST);
         is_lost(device.completed(GRAPHICS));
@@ -118,7 +118,7 @@ fn a_device_is_lost_at_a_poll() {
     everything_is_lost(&fences, fence, "vkGetFenceStatus");
 }
 
-/// A thread that waits for what will never come is told when another sees the loss.
+/// A thread in an endless wait returns when another thread sees the loss.
 #[test]
 fn those_who_wait_are_told() {
     let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);

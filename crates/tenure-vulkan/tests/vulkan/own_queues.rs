@@ -23,7 +23,7 @@ fn check_work(device: &Device) {
     assert!(device.wait(at(1), LONG).unwrap());
 }
 
-/// Each family gives as many as it has beside tenure's, and no more.
+/// Each family provides its remaining queues, and no more.
 #[test]
 fn each_family_gives_what_it_has() {
     let alone = Vulkan::new(validated());

@@ -1,4 +1,4 @@
-//! Priorities of memory: those that it is allocated with, and those that the manager gives it when memory is short.
+//! Priorities of memory: the initial ones, and those that the manager sets when memory is short.
 
 use std::collections::HashMap;
 
@@ -158,9 +158,9 @@ struct World {
     gpu: Gpu<Device>,
     target: Buffer<Device>,
     blocks: Vec<Buffer<Device>>,
-    /// What each has when it is not short.
+    /// The priority of each without a shortage.
     own: HashMap<vk::DeviceMemory, f32>,
-    /// What each has.
+    /// The current priority of each.
     now: HashMap<vk::DeviceMemory, f32>,
 }
 
@@ -275,7 +275,7 @@ fn a_budget_that_follows_a_script_changes_priorities_on_a_discrete_card() {
     world.end(vulkan);
 }
 
-/// What the GPU still works with keeps its priority, however short memory is.
+/// Memory in use by the GPU keeps its priority, however short memory is.
 #[test]
 fn what_is_in_flight_on_a_discrete_card_keeps_its_priority() {
     let vulkan = card(&Options::default());

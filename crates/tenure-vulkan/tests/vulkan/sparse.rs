@@ -195,7 +195,7 @@ fn changes_of_one_call_follow_each_other() {
     });
 }
 
-/// Nobody waits on the CPU: uses before a change see the old mapping, uses after it the new one.
+/// No wait on the CPU: uses before a change see the old mapping, uses after it the new one.
 #[test]
 fn changes_are_ordered_with_submissions() {
     each(|bench| {

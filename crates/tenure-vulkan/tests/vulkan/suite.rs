@@ -17,7 +17,7 @@ mod bare {
     conformance::suite!(super::bare());
 }
 
-/// Vulkan 1.1, with the extensions that bring what became part of it later.
+/// Vulkan 1.1, with extensions for features of later versions.
 mod oldest {
     conformance::suite!(super::oldest());
 }

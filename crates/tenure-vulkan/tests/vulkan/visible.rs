@@ -20,13 +20,13 @@ fn to_host(vulkan: &Vulkan) -> Vec<Scopes> {
     memory.filter(|[_, (stages, _)]| stages.contains(vk::PipelineStageFlags2::HOST)).collect()
 }
 
-/// What copies wrote, for the host.
+/// Writes of copies, for the host.
 fn copied() -> Scopes {
     let from = (vk::PipelineStageFlags2::TRANSFER, vk::AccessFlags2::TRANSFER_WRITE);
     [from, (vk::PipelineStageFlags2::HOST, vk::AccessFlags2::HOST_READ)]
 }
 
-/// Nothing is mapped but what the program asked to have mapped.
+/// Only memory that the program requested as mapped is mapped.
 fn staged() -> Config {
     InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() }.into()
 }

@@ -37,7 +37,7 @@ fn serials_and_waits(vulkan: Vulkan) {
     assert_eq!(device.wait(at(21), Duration::from_millis(120)), Ok(false), "never submitted");
     assert!((120..5000).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
     assert_eq!(device.wait(at(u64::MAX), Duration::ZERO), Ok(false));
-    // Waiting in one thread for what another submits a little later.
+    // Waits in one thread for a later submission of another.
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| device.wait(at(21), LONG));
         std::thread::sleep(Duration::from_millis(30));

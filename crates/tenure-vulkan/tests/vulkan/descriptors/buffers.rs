@@ -125,7 +125,7 @@ fn heaps_share_an_address_space() {
     vulkan.end();
 }
 
-/// What shaders do not see, or is of another kind or device, is an error of the list.
+/// A heap that is not shader-visible, or of another kind or device, is an error of the list.
 #[test]
 fn wrong_heaps_are_refused_when_they_are_bound() {
     let room = Room::new(Vulkan::new(in_buffers()));
@@ -150,7 +150,7 @@ fn wrong_heaps_are_refused_when_they_are_bound() {
     room.end();
 }
 
-/// Whatever call fails, the error is a shortage, nothing is left, and the next try works.
+/// Whichever call fails, the error is a shortage, nothing is left, and the next attempt succeeds.
 #[test]
 fn a_failed_creation_leaves_nothing() {
     let vulkan = Vulkan::wearing(Costume::plain(), in_buffers(), |_| ());

@@ -14,7 +14,7 @@ use super::room::{Room, TYPED, nearest, part, visible, whole};
 use crate::disguise::Costume;
 use crate::harness::Vulkan;
 
-/// Whatever call fails, the error is a shortage, nothing is left, and the next try works.
+/// Whichever call fails, the error is a shortage, nothing is left, and the next attempt succeeds.
 #[test]
 fn a_failed_creation_leaves_nothing() {
     let room = Room::new(Vulkan::disguised(Costume::plain(), &Options::default()));

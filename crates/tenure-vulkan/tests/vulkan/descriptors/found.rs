@@ -1,4 +1,4 @@
-//! Shaders find what descriptors say.
+//! Shaders read through descriptors.
 
 use crate::harness::PERMIT;
 use conformance::{Look, Through};

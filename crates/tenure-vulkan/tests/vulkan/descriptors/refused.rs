@@ -1,4 +1,4 @@
-//! What the API does not allow is refused before it gets there.
+//! Calls that the API does not allow are refused before they reach it.
 
 use crate::harness::PERMIT;
 use conformance::{Look, Through};

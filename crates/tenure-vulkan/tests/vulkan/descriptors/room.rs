@@ -19,7 +19,7 @@ use crate::harness::Vulkan;
 
 /// Bytes of a part of the buffer.
 pub(crate) const PART: u64 = 256;
-/// What texels of integers are.
+/// The value of integer texels.
 pub(crate) const TEXEL: u32 = 0x1234_5678;
 
 pub(crate) struct Room {
@@ -202,7 +202,7 @@ impl Room {
         DescriptorSource::Constants { resource: &self.buffer, offset: part * PART, size: 64 }
     }
 
-    /// What a shader sees.
+    /// The words that a shader reads.
     pub(crate) fn look(&self, look: Look<'_, Device>, through: Through<'_, Device>) -> [u32; 4] {
         write(&self.device, &self.out, &[0xEE; 16]);
         let probe = Probe { through, look, out: &self.out, offset: 0 };

@@ -13,7 +13,7 @@ use super::{Hook, Stage, stage};
 pub(super) struct Block {
     pub(super) size: u64,
     pub(super) kind: u32,
-    /// What the CPU sees of memory that is not coherent, and the memory itself.
+    /// The CPU's view of non-coherent memory, and the memory itself.
     cache: Option<(Box<[u8]>, *mut u8)>,
     /// The bound ranges: handle, bytes, and true for a buffer.
     bound: Vec<(u64, Range<u64>, bool)>,
@@ -108,7 +108,7 @@ unsafe extern "system" fn map(
         stage.problem(format!("{memory:?} is not mapped as a whole"));
     }
     if !flags.contains(vk::MemoryPropertyFlags::HOST_COHERENT) {
-        // What the CPU sees without an invalidation is anything but the truth.
+        // Without an invalidation the CPU never sees the actual bytes.
         let mut cache = vec![0xA5; usize::try_from(block.size).unwrap()].into_boxed_slice();
         // SAFETY: `out` was written; the boxed bytes stay where they are.
         unsafe {

@@ -1,7 +1,7 @@
-//! A device in disguise: the functions between tenure and the driver make it look like a card with
-//! several queue families, memory that is not coherent, and a coarse `bufferImageGranularity`. They
-//! check what such a card would ask for, then pass the calls on in a form the real one accepts. The
-//! validation layers are below them.
+//! A device in disguise: the functions between tenure and the driver make it look like a card with several
+//! queue families, memory that is not coherent, and a coarse `bufferImageGranularity`. They check the rules of
+//! such a card, then pass the calls on in a form that the real one accepts. The validation layers are below
+//! them.
 //!
 //! Calls can also be made to fail.
 
@@ -52,7 +52,7 @@ struct Stage {
     failure: Mutex<Option<(u32, vk::Result)>>,
     calls: Mutex<HashMap<&'static str, u64>>,
     trace: Mutex<Vec<trace::Batch>>,
-    /// What the operating system grants, by heap; nothing: what the driver says.
+    /// The budget of each heap; nothing: the driver's value.
     granted: Mutex<Vec<u64>>,
     /// The changes of priorities, with their order.
     paged: Mutex<Vec<paging::Event>>,
@@ -199,18 +199,18 @@ impl Disguise {
         *self.0.failure.lock() = Some((first, result));
     }
 
-    /// It does not fail any more; true if it has.
+    /// It no longer fails; true if it has.
     pub(crate) fn forgive_any(&self) -> bool {
         self.0.failure.lock().take().is_none()
     }
 
-    /// No call fails any more that was to.
+    /// Removes all injected failures.
     pub(crate) fn forgive(&self) {
         self.0.failures.lock().clear();
     }
 
-    /// Whether fences seem not to be signalled, whatever they are. (To wait on the GPU for the CPU,
-    /// with binary semaphores behind that, is not allowed.)
+    /// True if all fences appear unsignalled. (To wait on the GPU for the CPU, with binary semaphores behind
+    /// that, is not allowed.)
     pub(crate) fn seem_busy(&self, busy: bool) {
         self.0.seems_busy.store(busy, Ordering::Relaxed);
     }
@@ -247,7 +247,7 @@ impl Disguise {
 }
 
 impl Stage {
-    /// The queue of a family: numbers that nobody but this looks at.
+    /// The queue of a family: numbers used only here.
     fn queue_of(&self, family: u32) -> vk::Queue {
         vk::Queue::from_raw(self.queue.lock().as_raw() + u64::from(family))
     }

@@ -6,7 +6,7 @@ use tenure_vulkan::ash::vk;
 
 use super::{Disguise, Hook, Stage, stage};
 
-/// What matters to a driver that moves memory by its priority, in the order of the calls.
+/// The events for a driver that moves memory by priority, in the order of the calls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Event {
     /// Memory was allocated, with a priority or without.

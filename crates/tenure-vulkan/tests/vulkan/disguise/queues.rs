@@ -299,7 +299,7 @@ unsafe extern "system" fn semaphore_value(
 ) -> vk::Result {
     let stage = stage();
     match stage.strike("vkGetSemaphoreCounterValue") {
-        // What some drivers answer once the device is lost.
+        // The result of some drivers after a device loss.
         Some(vk::Result::SUCCESS) => {
             // SAFETY: as the API has it.
             unsafe { *out = u64::MAX };

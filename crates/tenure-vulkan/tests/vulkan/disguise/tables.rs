@@ -1,4 +1,4 @@
-//! What the device claims to be.
+//! The simulated properties of the device.
 
 use core::ffi::c_void;
 

@@ -223,7 +223,7 @@ impl Drop for Probes {
     fn drop(&mut self) {
         let raw = self.device.raw();
         for Made { module, out, pool, layout, pipeline } in self.made.drain(..) {
-            // SAFETY: the manager is gone, and waited for the device.
+            // SAFETY: the manager has ended, and waited for the device.
             unsafe {
                 raw.destroy_pipeline(pipeline, None);
                 raw.destroy_pipeline_layout(layout, None);

@@ -81,7 +81,7 @@ fn structures_are_built_compacted_and_referred_to() {
     end(vulkan, scene);
 }
 
-/// A thousand structures, in few buffers, with one page of scratch; all of it is gone in the end.
+/// A thousand structures, in few buffers, with one page of scratch; everything is released in the end.
 #[test]
 fn a_thousand_structures_are_built_compacted_and_dropped() {
     let Some((vulkan, scene)) = scene() else { return };

@@ -109,7 +109,7 @@ fn two_processes_write_and_read_the_same_bytes() {
             (gpu.create_buffer(&buffer_desc()).unwrap(), gpu.create_texture(&texture_desc()).unwrap());
         assert_eq!([buffer.location(), texture.location()], [LocationKind::Committed; 2]);
         assert!(gpu.stats().reserved >= reserved + SIZE + u64::from(SIDE * SIDE * 4));
-        // What the driver opens once stays open.
+        // Files that the driver opens once stay open.
         drop(gpu.export_buffer(&buffer, HandleKind::OpaqueFd).unwrap());
         let before = descriptors();
         let exported = [

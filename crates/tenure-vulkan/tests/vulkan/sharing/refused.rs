@@ -71,7 +71,7 @@ fn what_is_not_shared_is_not_exported() {
         let refused = recording.acquire_from_peer(&plain, State::COPY_SRC).unwrap_err();
         assert!(matches!(refused, Error::State { source: StateError::NotShared, .. }), "{refused}");
     }
-    // By what the device does not export, too.
+    // Resources that the device does not export are refused, too.
     let shared = gpu.create_buffer(&buffer_desc()).unwrap();
     match gpu.export_buffer(&shared, HandleKind::DmaBuf) {
         Ok(exported) => assert_eq!(exported.info.kind, HandleKind::DmaBuf),
@@ -149,7 +149,7 @@ fn semaphores_count_in_both_managers_or_are_unsupported() {
     vulkan.end();
 }
 
-/// A mapped buffer that is shared shows the CPU what a peer wrote.
+/// A shared mapped buffer shows the CPU a peer's writes.
 #[test]
 fn mapped_memory_is_shared_as_well() {
     let vulkan = Vulkan::new(validated());

@@ -1,4 +1,4 @@
-//! Swap chains: what tests of all window systems share.
+//! Swap chains: shared code of the tests of all window systems.
 
 mod faults;
 mod headless;
