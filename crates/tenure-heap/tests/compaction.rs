@@ -1,4 +1,4 @@
-//! Emptying blocks: nothing moves in vain, nothing is lost, and what can be emptied is.
+//! Emptying blocks: no useless moves, no losses, and all blocks that can be emptied are.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ struct Live {
     moves: bool,
 }
 
-/// A pool, and what a program has in it.
+/// A pool, and the ranges of a program in it.
 struct Program {
     pool: Pool<u64, PoolSuballocator>,
     live: Vec<Live>,
@@ -85,7 +85,7 @@ impl Program {
         self.pool.compact(budget, needs, moves, &mut self.retired)
     }
 
-    /// Copies what moves: it is where it goes from here on, and where it was is given back.
+    /// Copies the moving ranges: it is where it goes from here on, and where it was is given back.
     fn make(&mut self, moves: &mut Vec<RangeMove>) {
         for moved in moves.drain(..) {
             let live = self.live.iter_mut().find(|live| live.at == moved.from).unwrap();
@@ -97,7 +97,7 @@ impl Program {
         }
     }
 
-    /// Until nothing is left to do; how many calls that took. What something was moved out of is given back.
+    /// Until nothing is left to do; how many calls that took. The old range of a move is freed.
     fn settle(&mut self, budget: CompactionBudget) -> usize {
         let (mut moves, mut left) = (Vec::new(), Vec::new());
         for call in 0..10_000 {
@@ -117,7 +117,7 @@ impl Program {
         panic!("it does not end: {:?}", self.pool.totals());
     }
 
-    /// The pool knows what the program has, and nothing else.
+    /// The pool has exactly the ranges of the program.
     fn check(&self) {
         let totals = self.pool.totals();
         assert_eq!(totals.allocations, self.live.len() as u64);
@@ -145,7 +145,7 @@ fn pools(seed: u64) -> [Program; 2] {
     [PoolSuballocator::general(16).unwrap(), PoolSuballocator::buddy(256)].map(|it| Program::new(it, seed))
 }
 
-/// What moves is what lay in the emptiest blocks, once, and they are given back.
+/// The ranges of the emptiest blocks move, once, and these blocks are freed.
 #[test]
 fn a_fragmented_pool_becomes_dense_by_the_fewest_moves() {
     for seed in 0..8 {
@@ -158,7 +158,7 @@ fn a_fragmented_pool_becomes_dense_by_the_fewest_moves() {
         let least: u64 = before.iter().take((blocks - left) as usize).sum();
         assert_eq!(program.retired.len() as u64, blocks - left);
         assert_eq!(left, totals.used.div_ceil(BLOCK), "no packing has fewer blocks");
-        // Blocks with nearly as many bytes may be taken for one another: what ranges take is rounded up.
+        // Blocks with nearly as many bytes may be taken for one another: the sizes of ranges are rounded up.
         assert!(program.moved <= least + least / 100, "{} moved, {least} lay in the emptiest", program.moved);
         // And then nothing is done.
         let moved = program.moved;
@@ -166,7 +166,7 @@ fn a_fragmented_pool_becomes_dense_by_the_fewest_moves() {
     }
 }
 
-/// Whatever a call may do, the outcome is the same in the end, and no call does more.
+/// With any budget per call, the final result is the same, and no call exceeds its budget.
 #[test]
 fn calls_do_no_more_than_they_may() {
     let some =
@@ -334,7 +334,7 @@ fn what_was_told_is_not_told_again_after_a_stop() {
             program.make(&mut more);
         }
         assert!(blocks.iter().all(|block| program.pool.block(*block).is_some()));
-        // Once they are gone the others may leave.
+        // Once they are freed the others can be moved out.
         for moved in told {
             let gone = program.live.extract_if(.., |live| live.at == moved.from).next().unwrap();
             program.pool.free(gone.at.handle, gone.size).unwrap();
@@ -343,8 +343,8 @@ fn what_was_told_is_not_told_again_after_a_stop() {
     }
 }
 
-/// With blocks of many sizes the last ones that are kept are those that are just large enough, each range moves once,
-/// and not much more moves than what lies in as many of the emptiest blocks.
+/// With blocks of many sizes the last kept ones are just large enough, each range moves once, and not much more
+/// moves than the content of the same number of emptiest blocks.
 #[test]
 fn blocks_that_just_suffice_are_kept() {
     for seed in 0..10 {
@@ -413,7 +413,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Allocations and frees between any two calls, of what moves and what does not, moves made late or never.
+    /// Allocations and frees between any two calls, of moving and other ranges, moves made late or never.
     #[test]
     fn nothing_is_lost_whatever_happens_meanwhile(
         seed: u64,

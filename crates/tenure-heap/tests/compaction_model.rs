@@ -1,5 +1,5 @@
-//! Compaction beside a record of what a program knows: whatever is allocated, freed, moved late or never, and stopped, in
-//! blocks of several sizes.
+//! Compaction against a model of a program's ranges: with allocations, frees, late or missing moves, and stops,
+//! in blocks of several sizes.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ struct Model {
     pool: Pool<u64, PoolSuballocator>,
     /// By block and offset.
     live: BTreeMap<(usize, u64), Live>,
-    /// Moves that were told and are neither made nor given up.
+    /// Planned moves that are neither made nor abandoned.
     pending: Vec<RangeMove>,
     /// Bytes of each block that was made, by its number.
     blocks: Vec<u64>,
@@ -163,7 +163,7 @@ impl Model {
         self.pending.push(moved);
     }
 
-    /// Copies some of what moves, or all, in the order in which it was told.
+    /// Copies some of the moving ranges, or all, in the planned order.
     fn make(&mut self, is_all: bool) {
         while !self.pending.is_empty() && (is_all || self.rng.below(4) > 0) {
             let moved = self.pending.remove(0);

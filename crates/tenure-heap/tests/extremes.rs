@@ -1,4 +1,4 @@
-//! What devices may say, and callers may ask for, that no real ones do: nothing may panic or be lost.
+//! Values of devices and requests that do not occur in reality: nothing may panic or be lost.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -223,7 +223,7 @@ fn a_range_of_a_block_that_replaces_others_is_not_lost() {
             let (range, ()) = pools.allocate(request(size), |_| ()).expect("there is room");
             pools.free(&range).expect("it lives");
         };
-        // What follows takes less than was ever taken, so that empty blocks are not given back before.
+        // The following requests stay below the peak, so that empty blocks are not freed before them.
         allocate(&mut pools, 60 << 20);
         pools.trim();
         allocate(&mut pools, 100);

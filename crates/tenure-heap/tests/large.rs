@@ -11,7 +11,7 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const ALIGN: u64 = 64 * KIB;
 
-/// A pool as a program uses it: a block of exactly its size is made for what finds no room.
+/// A pool as a program uses it: a request without room gets a block of exactly its size.
 struct Program {
     pool: Pool<u64, GeneralBlocks>,
     retired: Vec<u64>,
@@ -65,7 +65,7 @@ fn small_ranges_do_not_keep_large_blocks() {
     program.free(&small, 64 * KIB);
 }
 
-/// What needs most of the block gets it, and what comes beside something that lives there too.
+/// A request for most of the block gets it, as does a request beside a live range there.
 #[test]
 fn large_blocks_are_used_again() {
     let mut program = Program::new();
@@ -74,14 +74,15 @@ fn large_blocks_are_used_again() {
     let next = program.allocate(12 * MIB);
     let beside = program.allocate(64 * KIB);
     assert_eq!((program.made, next.block, beside.block), (1, level.block, level.block));
-    // Below the size from which blocks count as large, whatever comes is served.
+    // Blocks below the size of large blocks serve all requests.
     let mut program = Program::new();
     let mesh = program.allocate(3 * MIB);
     program.free(&mesh, 3 * MIB);
     assert_eq!(program.allocate(64 * KIB).block, mesh.block);
 }
 
-/// Where no block can be had, the empty one serves whatever comes, and from then on it is a block as any other.
+/// If no new block can be allocated, the empty one serves all requests, and from then on it is a block like any
+/// other.
 #[test]
 fn a_large_block_is_better_than_none() {
     let mut program = Program::new();

@@ -1,4 +1,4 @@
-//! Ranges of pooled heaps that move: their bytes stay theirs, whatever is allocated and freed meanwhile.
+//! Ranges of pooled heaps that move: their bytes are not reused, with any allocations and frees meanwhile.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -47,7 +47,7 @@ impl HeapDevice for Card {
     }
 
     fn destroy_heap(&self, heap: Heap) {
-        // What still lies there is lost.
+        // Ranges in it are lost.
         heap.borrow_mut().fill(0xee);
     }
 }
@@ -243,7 +243,7 @@ fn emptying_stops_for_a_request() {
     let frame = CompactionBudget { moves: 1, bytes: MIB, pieces: 10_000 };
     pools.compact(frame, |_| true, &mut moves);
     assert_eq!(moves.len(), 1);
-    // As many as were freed, but for where the one goes.
+    // The number of freed blocks, without the destination of the one.
     let again: Vec<_> = std::iter::from_fn(|| pools.allocate(request(MIB), |_| ()).ok()).collect();
     assert!(again.len() + 1 >= ranges.len().div_ceil(2), "{} of {}", again.len(), ranges.len());
     assert_eq!(pools.free(&moves[0].to), Ok(()));

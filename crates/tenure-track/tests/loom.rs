@@ -12,7 +12,7 @@ use tenure_track::time::{Clock, Recordings, ReleaseQueue, Stamp, SyncPoint};
 const GRAPHICS: QueueId = QueueId(0);
 const COPY: QueueId = QueueId(1);
 
-/// What an object knows of its uses: the serial of the submission that uses it, 0 before.
+/// The notes of an object about its uses: the serial of the submission that uses it, 0 before.
 type Use = Arc<AtomicU64>;
 
 struct World {
@@ -37,7 +37,7 @@ impl World {
         self.clock.note_completed(queue, self.clock.submitted().serial(queue));
     }
 
-    /// Purges and checks that whatever goes was used only by a submission that is complete.
+    /// Purges and checks that all released objects were used only by complete submissions.
     fn purge_checked(&self, queue: QueueId) -> usize {
         let mut ready = Vec::new();
         self.releases.purge(&self.recordings, &self.clock, &mut ready);

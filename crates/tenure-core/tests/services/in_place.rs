@@ -1,5 +1,4 @@
-//! Uploads that the CPU writes to where they stay: its conditions, and that all reads find the same bytes as
-//! with staging.
+//! Direct uploads by the CPU: their conditions, and that all reads find the same bytes as with staging.
 
 use std::thread;
 

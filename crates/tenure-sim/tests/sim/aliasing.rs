@@ -1,4 +1,4 @@
-//! Bytes that change hands: who has them, and what aliasing barriers come between.
+//! Bytes that change hands: their owners, and the aliasing barriers between them.
 
 use tenure_core::device::{CommandList as _, Device as _, *};
 use tenure_sim::{Device, HazardKind, Heap, Profile, Resource};

@@ -16,8 +16,8 @@ fn explicit() -> impl Iterator<Item = Profile> {
     Profile::ALL.iter().copied().filter(is_explicit)
 }
 
-/// Of two states with one layout, a barrier need only name the one in which it was used last: what came
-/// before is in order by the barrier between the two.
+/// Of two states with one layout, a barrier need only name the one in which it was used last: earlier accesses
+/// are ordered by the barrier between the two.
 #[test]
 fn barriers_lead_on_from_one_another() {
     for profile in explicit() {
@@ -98,7 +98,8 @@ fn the_end_of_a_submission_orders_everything_on_direct3d() {
     }
 }
 
-/// What a queue hears of through the semaphore of another is visible, its own writes too.
+/// After a wait for another queue's semaphore all writes known to that queue are visible, also the waiting
+/// queue's own.
 #[test]
 fn waiting_for_who_has_waited_orders_everything() {
     for there_and_back in [false, true] {

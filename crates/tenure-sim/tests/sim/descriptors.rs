@@ -1,4 +1,4 @@
-//! Heaps of descriptors: what no driver says of their use.
+//! Heaps of descriptors: hazards of their use that no driver reports.
 
 use tenure_core::device::{CommandList as _, Device as _, *};
 use tenure_sim::{DescriptorAt, Device, HazardKind, Lag, Options, Profile, Resource};
@@ -144,7 +144,7 @@ fn descriptors_in_flight_are_left_alone() {
         let rock = painted(&device, 1, "rock", readable(4, 4));
         (0..4).for_each(|index| heaps.put(&device, index, &sampled(&rock)));
         submit(&device, GRAPHICS, 2, &[], |list| heaps.look(list, 1, READ));
-        // Its neighbours are nobody's business.
+        // Its neighbours are not affected.
         heaps.copy(&device, 0);
         device.clear_descriptors(Permit::checked(), &heaps.shown, 2, 2, Some("gone"));
         assert_clean(&device.take_hazards());
@@ -161,7 +161,7 @@ fn descriptors_in_flight_are_left_alone() {
         );
         device.clear_descriptors(Permit::checked(), &heaps.shown, 0, 8, None);
         assert_one(&device.take_hazards(), HazardKind::DescriptorInUse, &["shown"]);
-        // It is complete, but nobody has seen that.
+        // It is complete, but the CPU has not observed that.
         assert!(device.complete(GRAPHICS, 2));
         assert_one(&device.take_hazards(), HazardKind::DeadDescriptor, &["shown"]);
         heaps.copy(&device, 1);
@@ -359,7 +359,7 @@ fn targets_are_found_where_they_were_made() {
     }
 }
 
-/// What the words in `out` are.
+/// The expected words in `out`.
 fn words<const N: usize>(device: &Device, serial: u64, out: &Resource) -> [u32; N] {
     let size = 4 * N as u64;
     let back = device.create_committed(&buffer(size, Usage::COPY_DST), upload_type(device, true)).unwrap();

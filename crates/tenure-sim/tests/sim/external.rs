@@ -107,7 +107,7 @@ fn what_nothing_signals_is_named_at_the_end() {
     device.check_clean().unwrap();
 }
 
-/// What a fence orders is no race; without it there is one.
+/// Accesses ordered by a fence are no race; without it there is one.
 #[test]
 fn fences_order_queues() {
     for is_ordered in [true, false] {
@@ -151,7 +151,7 @@ fn what_the_programs_own_work_uses_is_not_destroyed() {
     device.destroy_list(Permit::checked(), list);
 }
 
-/// The parts of one external submission are ordered by what each waits for, and complete as one.
+/// The parts of one external submission are ordered by their waits, and complete as one.
 #[test]
 fn the_parts_of_an_external_submission_complete_together() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
@@ -316,8 +316,8 @@ fn errors_and_panics_of_the_programs_own_code_count_its_submissions() {
     device.check_clean().unwrap();
 }
 
-/// What submits from inside of the program's own submission is refused at once, whatever locks another thread holds
-/// that waits for the queue, and loses nothing.
+/// A submission from inside the program's own submission is refused at once, whatever locks are held by a
+/// thread that waits for the queue, and loses nothing.
 #[test]
 fn calls_inside_of_a_submission_never_wait_for_one() {
     for what in 0..4 {

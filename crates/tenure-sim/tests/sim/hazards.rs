@@ -535,7 +535,7 @@ fn each_check_can_be_switched_off() {
     assert!(all.len() >= 5, "{all:?}");
 }
 
-/// Flushes take whole atoms, and so what the GPU writes to the rest of one, in the same resource or another.
+/// Flushes cover whole atoms, and overwrite GPU writes to the rest of an atom, in the same resource or another.
 #[test]
 fn flushes_keep_off_what_the_gpu_writes_next_to_them() {
     let device = manual(Profile::VULKAN_MOBILE);

@@ -112,7 +112,7 @@ impl Bench {
         found.iter().inspect(|found| assert_listed(found)).map(|hazard| hazard.kind).collect()
     }
 
-    /// Without a look at their texts: those of a random program are many.
+    /// Without a look at their texts: a random program has many.
     fn kinds(&self) -> Vec<HazardKind> {
         self.device.take_hazards().iter().map(|hazard| hazard.kind).collect()
     }
@@ -359,7 +359,7 @@ fn of_a_block_that_is_used_in_part_the_rest_is_unused() {
     assert_eq!(bench.hazards(), []);
 }
 
-/// Two buffers in one heap count where they lie, and the memory between them with what nothing uses.
+/// Two buffers in one heap count with their ranges, and the memory between them counts as unused.
 #[test]
 fn what_lies_beside_a_buffer_in_its_heap_is_unused() {
     let mut bench = Bench::granted(100, Lag::None);

@@ -25,7 +25,7 @@ fn read(device: &Device, results: &Resource, count: usize) -> Vec<u64> {
     bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }
 
-/// What `record` makes of `count` queries of a kind.
+/// The results of `count` queries of a kind in `record`.
 fn counted(
     profile: Profile,
     kind: QueryKind,

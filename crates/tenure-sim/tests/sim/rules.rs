@@ -112,7 +112,7 @@ fn mapping_needs_host_memory_and_stays_inside() {
     refused(mapping.read(u64::MAX, &mut [1]), "inside the mapping");
 }
 
-/// What `close` says to one command.
+/// The error of `close` for one command.
 fn recorded(device: &Device, queue: QueueId, command: impl FnOnce(&mut List)) -> Result<(), DeviceError> {
     let mut list = device.create_list(Permit::checked(), queue).unwrap();
     list.begin().unwrap();

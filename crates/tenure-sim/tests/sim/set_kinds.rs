@@ -1,4 +1,4 @@
-//! What sets alone hold: combined samplers and input attachments.
+//! Descriptors that only sets can hold: combined samplers and input attachments.
 
 use tenure_core::device::{Device as _, *};
 use tenure_sim::{DescriptorAt, DescriptorHeap, Device, HazardKind, Profile, SetBlock};

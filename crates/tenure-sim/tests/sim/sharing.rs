@@ -213,7 +213,7 @@ fn a_peer_that_dies_takes_nothing_along() {
             survivor.gpu.wait(&survivor.gpu.submitted(), Duration::ZERO),
             Ok(false) | Err(Error::Timeout { .. })
         ));
-        // The survivor signals what the peer has not, and never will.
+        // The surviving process signals the value that the ended peer never will.
         theirs.signal(1);
         assert_eq!(fence.value(), 0, "the dead signal nothing");
         fence.signal(1);
@@ -253,7 +253,7 @@ fn what_the_dead_have_handed_over_is_there() {
     drop(peer);
 }
 
-/// A peer may write: what another queue has only read comes before, too.
+/// A peer may write: reads of another queue come before, too.
 #[test]
 fn what_is_handed_over_is_done_with_on_every_queue() {
     for profile in PROFILES {
@@ -278,7 +278,7 @@ fn what_is_handed_over_is_done_with_on_every_queue() {
     }
 }
 
-/// Values of a shared fence rise when they are signalled, in whatever order that was submitted.
+/// Values of a shared fence rise with each signal, in any order of submission.
 #[test]
 fn a_shared_fence_that_is_signalled_twice_is_found() {
     let [one, other] = Process::pair(Profile::DISCRETE, Lag::None);
@@ -350,7 +350,7 @@ fn what_is_handed_over_twice_stays_with_who_took_it() {
     }
 }
 
-/// What a peer has stays in the state in which it was handed over: to move it is a use, too.
+/// A resource of a peer stays in the state of its release: to move it is a use, too.
 #[test]
 fn what_a_peer_has_is_not_moved_to_another_state() {
     for profile in PROFILES {
@@ -460,7 +460,7 @@ fn what_cannot_be_shared_is_refused() {
     assert!(Process::new(Options::new(Profile::VULKAN_NVIDIA)).gpu.create_buffer(&mapped).is_ok());
 }
 
-/// Transient resources are nobody else's.
+/// Transient resources cannot be shared.
 fn recording_free(process: &Process) -> tenure_core::SyncPoint {
     let frame = process.gpu.begin_frame().unwrap();
     let recording = frame.record(Queue::Graphics, "transient").unwrap();

@@ -275,7 +275,7 @@ fn staging_memory_belongs_to_no_queue_family() {
     assert_clean(&run(&device, GRAPHICS, 1, |list| list.use_buffer(&up, 0, 4, State::COPY_SRC)));
 }
 
-/// Each queue orders its own uses, whatever happens to a buffer elsewhere meanwhile.
+/// Each queue orders its own uses, whatever other queues do with the buffer meanwhile.
 #[test]
 fn buffers_belong_to_all_queue_families() {
     let device = manual(Profile::VULKAN_NVIDIA);

@@ -86,7 +86,7 @@ fn frames_are_presented_on_every_profile() {
     }
 }
 
-/// On Vulkan a recording that does not wait for the image races what shows it.
+/// On Vulkan a recording that does not wait for the image races with its presentation.
 #[test]
 fn an_image_is_not_used_before_it_may_be() {
     for waits in [true, false] {
@@ -237,7 +237,7 @@ fn an_image_is_begun_before_it_is_finished() {
     }
 }
 
-/// An image that is drawn to again is finished again, whatever was submitted before.
+/// An image that is drawn to again must be finished again, whatever was submitted before.
 #[test]
 fn an_image_handed_out_again_is_finished_again() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
@@ -260,7 +260,7 @@ fn an_image_handed_out_again_is_finished_again() {
     }
 }
 
-/// A window is resized whatever else is being recorded, but not while an open recording has one of its images.
+/// A resize succeeds with other open recordings, but not while one has an image of the window.
 #[test]
 fn only_recordings_of_its_images_hold_a_resize_up() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
@@ -285,7 +285,8 @@ fn only_recordings_of_its_images_hold_a_resize_up() {
     }
 }
 
-/// Other threads submit while a window is resized, and may be the ones that give its images back. Nobody holds one.
+/// Other threads submit while a window is resized, and may be the ones that give its images back. No image is
+/// held.
 #[test]
 fn submissions_of_other_threads_refuse_no_resize() {
     for lag in [Lag::None, Lag::Submissions(7)] {
@@ -431,7 +432,7 @@ fn what_a_frame_waits_for_is_submitted_before_it_is_presented() {
     }
 }
 
-/// Once the device is lost the swap chain says so, and no hazard is made of it.
+/// After a device loss the swap chain returns the error, without a hazard.
 #[test]
 fn a_lost_device_ends_presenting() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
@@ -505,7 +506,7 @@ fn an_image_is_not_used_by_another_manager() {
     end(&elsewhere, other);
 }
 
-/// Textures of swap chains are adopted; nobody else's are presented.
+/// Textures of swap chains are adopted; images of other chains are not presented.
 #[test]
 fn only_a_swap_chain_makes_what_is_presented() {
     let (device, gpu) = manager(Profile::VULKAN_NVIDIA, Lag::None);
@@ -523,7 +524,7 @@ fn only_a_swap_chain_makes_what_is_presented() {
     end(&device, gpu);
 }
 
-/// In a graph, the pass that draws to the image begins a recording: what came before does not wait.
+/// In a graph, the pass that draws to the image begins a recording: earlier work does not wait.
 #[test]
 fn a_graph_waits_for_the_image_just_before_the_pass_that_needs_it() {
     let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
@@ -652,13 +653,14 @@ impl Drop for ResizedLast {
     fn drop(&mut self) {
         let begun = Instant::now();
         let answer = self.swapchain.resize([32, 32]);
-        // Nobody may listen any more.
+        // The receiver may be gone.
         let _ = self.answers.send((answer, begun.elapsed()));
     }
 }
 
-/// A destructor of the program that resizes a swap chain is told at once that an image is held, whatever runs it: a purge, the
-/// end of a frame, the shutdown, or the purge of a lost device. The thread that runs it is not waited for.
+/// A destructor of the program that resizes a swap chain gets the error about a held image at once, whatever
+/// call runs it: a purge, the end of a frame, the shutdown, or the purge of a lost device. The thread that runs
+/// it is not waited for.
 #[test]
 fn a_destructor_that_resizes_waits_for_no_purge() {
     let ways: [fn(&Device, &Gpu<Device>); 4] = [

@@ -159,7 +159,7 @@ fn what_breaks_a_rule_is_refused_and_changes_nothing() {
     device.check_clean().unwrap();
 }
 
-/// The usage is for colour of one sample that nobody shares, and only where there are such writes.
+/// The usage is for colour with one sample that is not shared, and only on devices with such writes.
 #[test]
 fn the_usage_is_refused_where_it_cannot_be() {
     let has = |profile| Device::new(profile).properties().features.contains(Features::TEXTURE_WRITES);

@@ -112,8 +112,8 @@ fn losing_the_device_stops_everybody() {
     device.check_clean().unwrap();
 }
 
-/// Once a call has answered that the device is lost, a program destroys all that it has: what another thread submits at
-/// that moment never happens.
+/// Once a call has answered that the device is lost, a program destroys all that it has: a submission of
+/// another thread at that moment never executes.
 #[test]
 fn nothing_is_executed_once_the_loss_is_told() {
     const SIZE: u64 = 200_000;

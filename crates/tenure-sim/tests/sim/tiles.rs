@@ -65,7 +65,7 @@ fn buffer_tiles_share_move_and_vanish() {
     assert_clean(&hazards(&device));
 }
 
-/// As with tiled resources tier 1, where what touches them is undefined.
+/// As with tiled resources tier 1, where accesses to them are undefined.
 #[test]
 fn tiles_without_memory_may_hold_nothing() {
     for is_defined in [true, false] {

@@ -1,4 +1,4 @@
-//! What makes and shows descriptors, for the tests of them.
+//! Creation and use of descriptors, for their tests.
 
 use tenure_core::device::{Device as _, *};
 use tenure_sim::{DescriptorAt, DescriptorHeap, Device, List, Profile, Resource};
@@ -73,7 +73,7 @@ impl Heaps {
         DescriptorAt::Heap { heap: &self.shown, index }
     }
 
-    /// Records a use of what an index shows.
+    /// Records a use through an index.
     pub(crate) fn look(&self, list: &mut List, index: u32, state: State) {
         tenure_core::device::CommandList::set_descriptor_heaps(list, Some(&self.shown), None);
         list.use_descriptor(self.at(index), state);

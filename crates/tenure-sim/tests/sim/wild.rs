@@ -1,4 +1,4 @@
-//! Whatever numbers come in, nothing panics or hangs.
+//! With any numbers, nothing panics or hangs.
 
 use proptest::prelude::*;
 use tenure_core::device::{CommandList as _, Device as _, *};

@@ -151,7 +151,7 @@ fn looking_at_what_will_be_freed_changes_nothing() {
     for one in &even {
         assert_eq!(set.free(one.handle).unwrap().offset, one.offset);
     }
-    // The metadata is gone, too.
+    // The metadata is freed, too.
     set.trim(&mut Vec::new());
     set.expect_frees(odd.iter().chain(&even).map(|one| one.handle));
     set.validate().unwrap();

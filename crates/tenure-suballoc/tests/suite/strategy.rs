@@ -1,4 +1,4 @@
-//! What the property tests draw from.
+//! Strategies of the property tests.
 
 use proptest::prelude::*;
 use proptest::test_runner::Config;

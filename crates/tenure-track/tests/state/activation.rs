@@ -124,7 +124,7 @@ fn a_target_is_discarded_before_its_first_use_and_after_it_takes_over_bytes() {
     assert_eq!(here, [Short::Transition(Subresource::One(0), State::UNORDERED_ACCESS, State::RENDER_TARGET)]);
 }
 
-/// What takes over bytes is inactive in front of the recording.
+/// A resource that takes over bytes is inactive before the recording.
 #[test]
 fn no_barrier_in_front_of_the_recording_touches_what_is_activated() {
     for model in MODELS {
@@ -344,7 +344,7 @@ fn an_activation_is_flushed_before_the_recording_ends() {
     let recorded = tracker.close().unwrap();
     assert!(!recorded.is_empty());
     assert!(submit(&recorded, GRAPHICS, 1).is_empty());
-    // Nothing is left of it in a recording that is given up.
+    // An abandoned recording leaves no trace of it.
     tracker.activate(&bloom, &[shadow], State::COMMON);
     tracker.reset();
     assert_eq!(flush(&mut tracker), []);
@@ -391,7 +391,7 @@ fn a_refused_submission_leaves_everything_as_it_was() {
     }
 }
 
-/// Vulkan's validation sees what comes before shadow only up to shadow's own aliasing barrier.
+/// Vulkan's validation considers commands before shadow only up to shadow's own aliasing barrier.
 #[test]
 fn an_aliasing_barrier_leads_on_from_the_one_before() {
     for model in MODELS {

@@ -39,7 +39,7 @@ struct World {
     seen: Seen,
 }
 
-/// What one command does to a resource.
+/// The use of a resource by one command.
 type Uses = Vec<(usize, u32, State, bool)>;
 
 impl World {

@@ -133,7 +133,7 @@ pub(crate) fn judge(rules: Rules, program: &Program, skipped: Option<usize>) -> 
                         }
                         (access.write, access.foreign) = (true, true);
                     }
-                    // What other queues did is done.
+                    // Work of other queues is complete.
                     inherited.retain(|access| access.queue == point.queue);
                     for sub in &mut subs[resource] {
                         // Its own earlier accesses are among those of later owners of the bytes.
@@ -200,7 +200,7 @@ impl Sub {
         if self.texture && layout(self.rules, before) != self.layout {
             return Err(format!("the layout is {}", self.layout));
         }
-        // What comes from nothing waits for its own stages.
+        // A transition without earlier uses waits for its own stages.
         let before = if before.is_empty() { after } else { before };
         self.pick_up(point, before, after);
         if self.texture && layout(self.rules, after) != self.layout {

@@ -1,4 +1,4 @@
-//! What the queues were told to do, in the order of submission, for the oracles to judge.
+//! The work of the queues, in the order of submission, for the oracles.
 
 use std::ops::Range;
 use std::sync::Arc;

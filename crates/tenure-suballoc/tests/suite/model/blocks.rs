@@ -62,7 +62,7 @@ pub(crate) enum Op {
     Trim,
 }
 
-/// What one algorithm promises.
+/// The contract of one algorithm.
 pub(crate) trait BlockRules {
     type Allocator: BlockSuballocator;
     /// The rules of a single block.
@@ -89,7 +89,7 @@ struct Block<R> {
     fresh: bool,
 }
 
-/// Plays the operations, checks each, and returns what the allocations returned.
+/// Plays the operations, checks each, and returns the results of the allocations.
 pub(crate) fn play<R: BlockRules>(rules: &R, ops: &[Op]) -> Vec<Option<(usize, u64, u64)>> {
     play_long(rules, ops, 1)
 }
@@ -340,7 +340,7 @@ impl<R: BlockRules> Player<'_, R> {
     fn free_again(&mut self, nth: usize) {
         if !self.freed.is_empty() {
             let handle = self.freed[nth % self.freed.len()];
-            // Once its block is gone, nobody knows any more whose the handle was.
+            // After its block is removed, the owner of a handle is unknown.
             assert!(self.allocator.free(handle).is_err());
             assert_eq!(self.allocator.get(handle), None);
         }
@@ -403,8 +403,8 @@ impl<R: BlockRules> Player<'_, R> {
         assert_eq!(sorted(&retired), expected);
     }
 
-    /// Only blocks that were empty for so long go, the oldest first and of these the smallest; no more of them than are
-    /// enough, and all where they are not enough.
+    /// Only blocks that were empty for that long are removed, the oldest first, then the smallest; no more of
+    /// them than are enough, and all where they are not enough.
     fn retire_idle(&mut self, idle_frames: u32, bytes: u64) {
         let age = |block: &Block<R::One>| if block.fresh { 0 } else { block.idle + 1 };
         let is_old = |block: &&Block<R::One>| block.live.len() == 0 && age(block) >= idle_frames;

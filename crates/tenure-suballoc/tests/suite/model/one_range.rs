@@ -31,7 +31,7 @@ pub(crate) enum Op {
     Clear,
 }
 
-/// What one algorithm promises beyond what all do.
+/// The contract of one algorithm beyond the common one.
 pub(crate) trait Rules {
     type Allocator: Suballocator;
 
@@ -49,7 +49,7 @@ pub(crate) trait Rules {
     /// Whether no state of the allocator can serve a request.
     fn never_serves(&self, size: u64, align: u64) -> bool;
 
-    /// What `largest_free` must be.
+    /// The required value of `largest_free`.
     fn largest_free(&self, live: &Ranges) -> u64 {
         live.largest_hole()
     }
@@ -69,7 +69,7 @@ pub(crate) trait Rules {
 /// How often everything is walked, in operations.
 const VALIDATE_EVERY: usize = 512;
 
-/// Plays the operations, checks each, and returns what the allocations returned.
+/// Plays the operations, checks each, and returns the results of the allocations.
 pub(crate) fn play<R: Rules>(rules: &R, ops: &[Op]) -> Vec<Option<(u64, u64)>> {
     play_long(rules, ops, 1)
 }

@@ -85,7 +85,7 @@ impl Ranges {
         self.live.remove(index)
     }
 
-    /// What lies between the live ranges, as (offset, size), empty ones included.
+    /// The gaps between the live ranges, as (offset, size), including empty ones.
     pub(crate) fn holes(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut end = 0;
         let before = self.live.iter().map(move |live| {

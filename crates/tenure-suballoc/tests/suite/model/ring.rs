@@ -102,7 +102,7 @@ impl Model {
         self.frames.clear();
     }
 
-    /// What no range in use covers, in order.
+    /// The free ranges, in order.
     fn holes(&self) -> Vec<Range<u64>> {
         let mut used: Vec<_> = self.segments.iter().map(|used| used.start..used.end).collect();
         used.push(self.capacity..self.capacity);

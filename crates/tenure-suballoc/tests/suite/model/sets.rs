@@ -1,4 +1,4 @@
-//! What sets of blocks promise.
+//! The contract of sets of blocks.
 
 use tenure_suballoc::{Buddy, General, GeneralBlocks, Growing};
 
