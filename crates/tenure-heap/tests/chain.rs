@@ -8,7 +8,7 @@ use tenure_heap::{
 
 /// A request that is refused everywhere: types 0 and 1 are alike, 2 and 3 are other memory.
 struct Refused {
-    /// The refusing memory types.
+    /// The error of a refusal.
     error: fn(MemoryTypeId) -> HeapError,
     has_pending: bool,
     rounds: Vec<(u8, Round)>,

@@ -243,7 +243,7 @@ fn emptying_stops_for_a_request() {
     let frame = CompactionBudget { moves: 1, bytes: MIB, pieces: 10_000 };
     pools.compact(frame, |_| true, &mut moves);
     assert_eq!(moves.len(), 1);
-    // The number of freed blocks, without the destination of the one.
+    // All freed ranges, except the destination of the one move.
     let again: Vec<_> = std::iter::from_fn(|| pools.allocate(request(MIB), |_| ()).ok()).collect();
     assert!(again.len() + 1 >= ranges.len().div_ceil(2), "{} of {}", again.len(), ranges.len());
     assert_eq!(pools.free(&moves[0].to), Ok(()));

@@ -55,7 +55,7 @@ fn copies_are_made_visible() {
         };
         assert_eq!(found(profile, &[&copy]), [1], "{}", profile.name());
         assert_eq!(found(profile, &[&shown]), [0], "{}", profile.name());
-        // Later, for earlier work of the queue.
+        // A barrier recorded later, for earlier work of the queue.
         let later = |list: &mut List, _: &Resource, _: &Resource| list.make_visible_to_cpu(State::COPY_DST);
         let device = Device::with_options(Options::new(profile).lag(Lag::None));
         let (from, back) = pair(&device);
