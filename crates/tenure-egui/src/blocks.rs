@@ -143,7 +143,7 @@ impl BlockMap {
 
     fn legend(&self, ui: &mut Ui, snapshot: &Snapshot, pool: &PoolView) {
         if pool.holds_blocks {
-            ui.weak("What it gives out are blocks of the pool of small buffers: the objects are there.");
+            ui.weak("Its allocations are blocks of the pool of small buffers, which has the objects.");
             return;
         }
         ui.horizontal_wrapped(|ui| {
@@ -345,7 +345,7 @@ const MOST_DETAILS: f32 = 90.0;
 /// The selected object, or a hint how to select one.
 fn details(ui: &mut Ui, snapshot: &Snapshot, selected: Option<&Selected>) {
     let Some(selected) = selected else {
-        ui.weak("Point at an object to see what it is; click it to keep it marked.");
+        ui.weak("Point at an object for its description; click it to keep it marked.");
         return;
     };
     match selected.object(snapshot) {

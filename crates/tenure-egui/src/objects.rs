@@ -162,10 +162,10 @@ impl ObjectTable {
                 TextEdit::singleline(&mut self.filter).hint_text("name, tag or kind").desired_width(180.0);
             has_changed |= ui.add(hint).labelled_by(label.id).changed();
             let text =
-                "Remembers what lives now; the check box then lists only objects created since. A leak grows there.";
+                "Marks the live objects; the check box then lists only newer objects. A leak grows there.";
             self.wants_mark = ui.button("Mark now").on_hover_text(text).clicked();
             let Some(mark) = &self.mark else { return };
-            let text = format!("only what is new since the mark in frame {}", mark.frame);
+            let text = format!("only objects newer than the mark in frame {}", mark.frame);
             has_changed |= ui.checkbox(&mut self.only_new, text).changed();
             ui.label(format!("{} new, {} gone since", mark.new, mark.gone));
         });

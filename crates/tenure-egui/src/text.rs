@@ -18,7 +18,7 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
 pub(crate) const fn location(kind: LocationKind) -> &'static str {
     match kind {
         LocationKind::Committed => "memory of its own",
-        LocationKind::Memoryless => "memory that is allocated lazily",
+        LocationKind::Memoryless => "lazily allocated memory",
         LocationKind::Placed => "placed",
         LocationKind::Range => "range of a buffer",
         LocationKind::Page => "in a page",

@@ -36,7 +36,7 @@ pub(crate) fn show(ui: &mut Ui, snapshot: &Snapshot) {
     ui.add_space(6.0);
     kept_by_views(ui, snapshot);
     ui.add_space(6.0);
-    ui.strong("What the dropped objects wait for");
+    ui.strong("Holders of dropped objects");
     if report.held.is_empty() {
         ui.weak("Nothing waits.");
     } else {

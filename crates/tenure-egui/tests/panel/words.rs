@@ -52,7 +52,7 @@ fn heaps_say_their_budget_and_their_parts() {
     let budget = heap.budget.unwrap();
     let text = format!("the process uses {} of a budget of {}", bytes(heap.usage), bytes(budget));
     assert!(says(&program, &text), "{text}");
-    assert!(says(&program, &format!("given out of blocks {}", bytes(heap.used))));
+    assert!(says(&program, &format!("allocated from blocks {}", bytes(heap.used))));
     assert!(says(&program, "terrain: 3 MiB in 2 objects"));
     drop(stones);
 }
