@@ -32,7 +32,7 @@ impl Range {
 /// The effect of a recording on contents.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// Bytes of one part go to another.
+    /// Bytes of one part are copied to another.
     Copy { from: Range, to: Range },
     /// These bytes are written.
     Write { to: Range, bytes: Vec<u8> },
@@ -79,7 +79,7 @@ impl Contents {
         self.parts.insert(part, Bytes { bytes: vec![0; size as usize], is_known: false });
     }
 
-    /// Bytes, if all of the part is known.
+    /// The bytes, if the whole part is known.
     pub(crate) fn known(&self, range: Range) -> Option<&[u8]> {
         let part = self.parts.get(&range.part).filter(|part| part.is_known)?;
         part.bytes.get(range.bounds())

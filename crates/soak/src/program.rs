@@ -1,4 +1,4 @@
-//! Programs: what a seed says.
+//! Programs determined by seeds.
 
 use test_random::Rng;
 
@@ -10,7 +10,7 @@ use crate::verbs;
 pub struct Step {
     pub(crate) verb: u16,
     pub(crate) thread: u8,
-    /// Seed of all that the step chooses.
+    /// The seed of the step's random choices.
     pub(crate) choice: u64,
 }
 
@@ -19,20 +19,20 @@ pub struct Step {
 pub struct Program {
     /// The seed.
     pub seed: u64,
-    /// Where it runs.
+    /// The device and its configuration.
     pub setup: Setup,
     /// Its steps.
     pub steps: Vec<Step>,
 }
 
-/// Bytes that say a step of [`Program::from_bytes`].
+/// The number of bytes of a step in [`Program::from_bytes`].
 const STEP_BYTES: usize = 4;
-/// Steps of such a program at most.
+/// The maximum number of steps of such a program.
 const MOST_STEPS: usize = 250;
 
 impl Program {
-    /// The program that bytes say, for fuzzing: the first eight are a seed for where it runs, and each four that follow a
-    /// step. Any bytes are one.
+    /// Decodes a program from bytes, for fuzzing: the first eight are the seed of the setup, and each four
+    /// after them are a step. All bytes are valid.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let (seed, steps) = bytes.split_at(bytes.len().min(8));

@@ -1,5 +1,5 @@
 //! Rings over a floor, lit by a moving light that casts shadows: depth, mipmaps, 4x MSAA; the targets are
-//! made anew every few frames, as when a window is resized.
+//! recreated every few frames, as for a resized window.
 
 use std::f32::consts::TAU;
 use std::mem::size_of;

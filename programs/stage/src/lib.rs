@@ -18,10 +18,10 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// The first Vulkan device that there is.
+    /// The first Vulkan device.
     ///
     /// # Errors
-    /// There is none, or it cannot be had.
+    /// There is none, or it cannot be opened.
     pub fn new() -> Result<Self> {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
             backends: wgpu::Backends::VULKAN,
@@ -50,7 +50,7 @@ impl Stage {
 
 /// Where the frames are drawn.
 pub struct Canvas {
-    /// The texture, of the format that was asked for.
+    /// The texture, in the requested format.
     pub texture: wgpu::Texture,
     /// All of it.
     pub view: wgpu::TextureView,

@@ -112,8 +112,8 @@ pub(crate) fn write() {
     }
 }
 
-/// Calls with the median, the 99th percentile and the sum of their times in nanoseconds; the most that
-/// lived and was reserved at a time, in bytes; the most blocks.
+/// Calls with the median, the 99th percentile and the sum of their times in nanoseconds; the peaks of live and
+/// reserved bytes; the peak number of blocks.
 fn summary(figures: &Figures) -> Value {
     let Figures { allocates, frees, live, reserved, blocks } = figures;
     json!({

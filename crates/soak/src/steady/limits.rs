@@ -100,15 +100,15 @@ impl Most {
     }
 }
 
-/// Two windows of equal rounds: the second has nothing that the first did not.
+/// Two windows of equal rounds: the second may not exceed the first.
 pub(super) struct Growth {
     first: Most,
     second: Most,
     /// At the beginning of the second window.
     before: Option<Calls>,
-    /// Asked for in the second window.
+    /// Requested in the second window.
     asked: Counts,
-    /// The most bytes that a round asks for.
+    /// The peak of a round's requested bytes.
     of_round: u64,
     /// Rounds whose objects are alive or in flight at the same time.
     rounds: u64,

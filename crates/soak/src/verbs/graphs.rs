@@ -53,8 +53,8 @@ enum Mishap {
     Fails,
 }
 
-/// Executes a random graph; the pass of some number has a mishap, if it is executed: what nothing later reads is not. Says
-/// whether it has come to that.
+/// Executes a random graph; one pass has a mishap, if it is executed: unused passes are culled. Returns true if
+/// the mishap occurred.
 fn execute(
     world: &World,
     declared: &Declared,

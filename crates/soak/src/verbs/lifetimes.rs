@@ -43,7 +43,7 @@ fn name_state(world: &mut World, at: usize, state: State, point: &SyncPoint) -> 
     world.allow("name a state", named)
 }
 
-/// Some calls, by which things may move.
+/// Some calls that may move resources.
 fn move_things(world: &mut World, calls: u64) -> Checked {
     for _ in 0..calls {
         let budget = CompactionBudget { bytes: 1 << 20, moves: 100, pieces: 10_000 };
@@ -78,8 +78,8 @@ fn thin_out(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// A buffer is brought into a state, may move, and is used where it is without its state being named: by a queue that waits
-/// for no copies but those that the manager makes it wait for, and for which later copies wait.
+/// A buffer is brought into a state, may move, and is used at its new place without a declared state: by a
+/// queue that waits only for copies that the manager orders before it, and that later copies wait for.
 pub(super) fn at_rest(world: &mut World, rng: &mut Rng) -> Checked {
     let fits = |known: &KnownBuffer| {
         known.buffer.usage().contains(Usage::SHADER_READ) && known.buffer.memory() == MemoryUse::GpuOnly
@@ -111,7 +111,7 @@ pub(super) fn at_rest(world: &mut World, rng: &mut Rng) -> Checked {
     });
     let Some(point) = world.allow("use at rest", used)? else { return Ok(()) };
     move_things(world, rng.below(4))?;
-    // Who writes it next waits for uses that were named.
+    // The next writer waits only for declared uses.
     match name_state(world, at, state, &point)? {
         Some(point) => world.buffers[at].last.merge(&point),
         None => drop(world.buffers.swap_remove(at)),
@@ -142,7 +142,7 @@ pub(super) fn moved_views(world: &mut World, rng: &mut Rng) -> Checked {
     descriptors::read_table(world, Some(at), None)
 }
 
-/// Readbacks of a recording that are dropped before it is submitted: their bytes are written all the same.
+/// Readbacks of a recording that are dropped before it is submitted: their bytes are written nevertheless.
 pub(super) fn unwanted_reads(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(open) = recordings::pick(world, rng)? else { return Ok(()) };
     let Some(at) = one_of(rng, &world.buffers) else { return Ok(()) };

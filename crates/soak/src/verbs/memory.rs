@@ -1,4 +1,4 @@
-//! The manager's own services: giving back, moving, limits, reports.
+//! The manager's own services: purges, moves, limits, reports.
 
 use std::collections::HashMap;
 

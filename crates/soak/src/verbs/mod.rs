@@ -21,9 +21,9 @@ use crate::world::{Checked, World};
 
 /// An operation of a step.
 struct Verb {
-    /// How often it is chosen, beside others.
+    /// Its weight in the random choice.
     weight: u64,
-    /// Where it belongs to one kind of trouble alone.
+    /// The kind of trouble that it is limited to, if any.
     only: &'static [Trouble],
     run: fn(&mut World, &mut Rng) -> Checked,
 }
@@ -139,7 +139,7 @@ const VERBS: &[Verb] = &[
     verb(6, transfers::await_one),
 ];
 
-/// How often each is chosen under some trouble.
+/// The weights under some trouble.
 pub(crate) fn weights(trouble: Trouble) -> Vec<u64> {
     let weight = |verb: &Verb| {
         let is_here = verb.only.is_empty() || verb.only.contains(&trouble);
@@ -148,14 +148,14 @@ pub(crate) fn weights(trouble: Trouble) -> Vec<u64> {
     VERBS.iter().map(weight).collect()
 }
 
-/// One of those that are possible under some trouble, by any number.
+/// One of the operations possible under some trouble, selected by a number.
 pub(crate) fn possible(trouble: Trouble, number: u8) -> u16 {
     let possible = (0..).zip(weights(trouble)).filter(|(_, weight)| *weight > 0).map(|(verb, _)| verb);
     let possible: Vec<u16> = possible.collect();
     possible.get(usize::from(number) % possible.len().max(1)).copied().unwrap_or(0)
 }
 
-/// The verb in whose share `at` lies.
+/// The verb whose share contains `at`.
 pub(crate) fn pick(weights: &[u64], mut at: u64) -> u16 {
     for (index, weight) in weights.iter().enumerate() {
         if at < *weight {

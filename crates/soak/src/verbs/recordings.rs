@@ -304,7 +304,7 @@ pub(super) fn gpu_time(world: &mut World, rng: &mut Rng) -> Checked {
     }
 }
 
-/// Lists for recordings to come: as many are open at once then without one being made.
+/// Reserves lists for future recordings: then this number can be open without creating a list.
 pub(super) fn reserve(world: &mut World, rng: &mut Rng) -> Checked {
     let (queue, count) = (queue(rng), 1 + rng.below(4) as usize);
     world.say(|| format!("reserve {count} recordings on {queue:?}"));
@@ -346,7 +346,7 @@ pub(super) fn fences(world: &mut World, rng: &mut Rng) -> Checked {
             return wrong("who waits for a fence waits for ever");
         }
     }
-    // A fence may go when who signals it is complete.
+    // A fence may be dropped when its signalling submission is complete.
     let waited = world.gpu.wait(&world.gpu.submitted(), LONG);
     match world.allow("wait for the GPU", waited)? {
         Some(true) => drop(fence),
@@ -355,7 +355,7 @@ pub(super) fn fences(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Constants that are found again by a value without a lifetime, in their recording alone.
+/// Constants addressed by a value without a lifetime, valid only in their recording.
 pub(super) fn untyped(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = pick(world, rng)? else { return Ok(()) };
     let size = rng.size(9);
@@ -375,7 +375,7 @@ pub(super) fn untyped(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Queries of a recording of its own, whose results are waited for.
+/// Queries in a separate recording, with a wait for their results.
 pub(super) fn results(world: &mut World, rng: &mut Rng) -> Checked {
     let recorded = world.gpu.record(Queue::Graphics, "queries");
     let Some(mut recording) = world.allow("record", recorded)? else { return Ok(()) };

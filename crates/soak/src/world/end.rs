@@ -73,7 +73,7 @@ impl World {
             self.allow("end a frame", ended)?;
         }
         self.lift_limits()?;
-        // The device may be lost, and nothing has been asked of it since.
+        // The device may be lost without a call since.
         let desc = BufferDesc::new(16, Usage::VERTEX).own_resource();
         let asked = self.gpu.completed().and_then(|_| self.gpu.create_buffer(&desc)).map(drop);
         self.must("ask something of the device", asked)?;
@@ -193,7 +193,7 @@ impl World {
         callbacks.check()
     }
 
-    /// Everything goes but the manager.
+    /// Drops everything except the manager.
     pub(crate) fn drop_all(self) {
         let Self { gpu, .. } = self;
         drop(gpu);
@@ -243,7 +243,7 @@ pub(crate) fn end_clean(gpu: Gpu<Device>) -> Checked {
     device.check_clean().or_else(|findings| wrong(findings.to_string()))
 }
 
-/// After the end every call that asks something of the device is refused, at once.
+/// After the end every call that needs the device is refused at once.
 fn check_refused(gpu: &Gpu<Device>, after: &str) -> Checked {
     let desc = BufferDesc::new(16, Usage::VERTEX).own_resource();
     let texture = TextureDesc::d2(4, 4, Format::Rgba8Unorm, Usage::SHADER_READ);

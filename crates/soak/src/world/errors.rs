@@ -9,7 +9,7 @@ use super::World;
 use crate::setup::Trouble;
 use crate::wrong::{Checked, Kind, kind, wrong};
 
-/// How often which call was refused in which way.
+/// The number of refusals of each call, by kind.
 pub type Refusals = BTreeMap<(String, String), u64>;
 
 /// Reasons to refuse a call without a shortage: programs do not check whether a call is possible.
@@ -32,7 +32,7 @@ const EXPECTED: &[(&str, &[&str])] = &[
     ("draw to the window", &["TooManyFrames"]),
     // An upload ring is full with bytes of an open recording.
     ("a ring", &["HeldByRecording"]),
-    // Queues that cannot do it; a buffer without the usage.
+    // Queues without support; a buffer without the usage.
     ("clear a texture", &["State, NotAllowedOnQueue"]),
     ("use a buffer", &["State, NotAllowedOnQueue"]),
     ("use a texture", &["State, NotAllowedOnQueue"]),

@@ -50,12 +50,12 @@ pub(crate) struct World {
     pub(crate) structures: Vec<AccelerationStructure<Device>>,
     pub(crate) uploads: Vec<Upload>,
     pub(crate) swapchain: Option<Swapchain>,
-    /// Objects of all kinds that only live.
+    /// Other objects that are only kept alive.
     pub(crate) kept: Vec<Box<dyn Any + Send>>,
     pub(crate) frame: Option<Frame<Device>>,
-    /// How often movable things had moved when that was asked for last.
+    /// The number of moves of movable resources at the last query.
     pub(crate) moves: HashMap<MovableId, u64>,
-    /// No other program shares the manager: its counts are this one's.
+    /// No other program shares the manager, so its counters are exact.
     pub(crate) is_alone: bool,
     /// The device was lost, or may be: all bytes become unknown.
     pub(crate) is_lost: bool,
@@ -68,7 +68,7 @@ pub(crate) struct World {
     pub(crate) callbacks: Arc<Callbacks>,
     next: u64,
     trace: Option<Trace>,
-    /// Declared last, so that it is the last to go.
+    /// Declared last, so that it is dropped last.
     pub(crate) gpu: Gpu<Device>,
 }
 
