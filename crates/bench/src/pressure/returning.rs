@@ -101,7 +101,7 @@ pub(super) fn all() -> Result<Vec<Figure>, Error> {
     let what = format!("{HOT} MiB in use, in slower memory: {until_local}, at {a_frame} MiB a frame");
     let hot = figure(what, hot as f64, 2.0 * least(HOT as u64 * MIB));
     let all = figure(format!("all {} MiB: {until_local}", slow / MIB), all as f64, 2.0 * least(slow));
-    let moved = "moved over what was in slower memory";
+    let moved = "moved bytes / bytes in slower memory";
     let once = figure(moved.to_owned(), world.moved_over(slow), MOST_MOVED);
     // The budget rises and falls around the existing bytes: nothing goes to and fro.
     let world = World::new()?;
@@ -112,6 +112,6 @@ pub(super) fn all() -> Result<Vec<Figure>, Error> {
         }
         world.draw()?;
     }
-    let what = format!("a budget that goes up and down every 10 frames: {moved}");
+    let what = format!("a budget that rises and falls every 10 frames: {moved}");
     Ok(vec![hot, all, once, figure(what, world.moved_over(slow), MOST_MOVED)])
 }

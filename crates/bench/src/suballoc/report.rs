@@ -42,7 +42,7 @@ const METRICS: [Metric; 11] = [
     (ALL, "metadata when the most is live, bytes per allocation or hole", None, 1, |it| {
         Some(it.metadata?.per_node)
     }),
-    (ALL, "metadata after the younger half is freed and trimmed, part of what it was", None, 2, |it| {
+    (ALL, "metadata after the younger half is freed and trimmed, part of the peak", None, 2, |it| {
         Some(it.metadata?.after_younger_half)
     }),
     (ALL, "metadata after all is freed and trimmed, bytes", None, 0, |it| Some(it.metadata?.empty as f64)),

@@ -36,7 +36,7 @@ impl Books {
             Some(words) => wrong(words.clone()),
             None if self.allocations.is_empty() && self.places.is_empty() => Ok(()),
             None => wrong(format!(
-                "the recorder was not told that allocations {:?} were dropped, and places {:?} given back",
+                "the recorder got no drop of allocations {:?}, and no release of places {:?}",
                 self.allocations, self.places
             )),
         }

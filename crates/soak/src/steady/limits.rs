@@ -81,7 +81,7 @@ impl Most {
             ("blocks of sets", self.set_blocks),
             ("heaps of queries", self.query_heaps),
             (BYTES, self.bytes),
-            ("things that wait for the GPU", self.pending),
+            ("objects that wait for the GPU", self.pending),
         ]
     }
 
@@ -165,7 +165,7 @@ impl Growth {
         };
         for (what, kinds) in NEVER {
             if made(kinds) > self.asked.blocks + self.slack {
-                return wrong(format!("{} {what} are created by equal rounds", made(kinds)));
+                return wrong(format!("equal rounds create {} {what}", made(kinds)));
             }
         }
         let resources = made(&[CallKind::CreatePlaced, CallKind::CreateCommitted, CallKind::CreateReserved]);
@@ -190,7 +190,7 @@ impl Growth {
             // Otherwise dropped objects are released only once a block is full.
             let most = if self.gives_back { first } else { first * 3 / 2 };
             if second > most + slack {
-                return wrong(format!("{what} grow from {first} to {second} by equal rounds"));
+                return wrong(format!("{what} grow from {first} to {second} in equal rounds"));
             }
         }
         let kinds = gpu.stats().pools.len() as u64 + 4;

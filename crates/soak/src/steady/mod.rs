@@ -79,7 +79,7 @@ impl fmt::Display for Plan {
         let roads: Vec<_> = self.roads.iter().map(|road| road.name).collect();
         write!(
             f,
-            "{}; rounds of {roads:?} that end by {:?}, held: {:?}, {}, things live for {} rounds, the GPU is {} behind",
+            "{}; rounds of {roads:?} that end by {:?}, held: {:?}, {}, objects live for {} rounds, the GPU is {} behind",
             self.setup,
             self.ending,
             self.held,
@@ -209,7 +209,7 @@ fn play(plan: &Plan, device: &Device, rounds: u64) -> Checked {
     let mut config = Config { descriptors: DescriptorConfig::default(), ..plan.setup.config() };
     config.frames.idle = FrameConfig::default().idle;
     let gpu = failed("no manager", Gpu::new(device.clone(), config))?;
-    let lasting = failed("what lasts", Lasting::new(&gpu))?;
+    let lasting = failed("persistent objects", Lasting::new(&gpu))?;
     // Pending uploads would count as an open recording.
     failed("flush", gpu.flush_uploads())?;
     let mut alive = VecDeque::new();

@@ -149,14 +149,14 @@ impl Look {
             let is_fine = world.contents.is_known(range.part) && range.part != out;
             let Some(buffer) = world.buffer(range.part.object).filter(|_| is_fine) else { return Ok(false) };
             let used = self.open.recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER);
-            if world.allow("use what is shown", used)?.is_none() {
+            if world.allow("use a shown resource", used)?.is_none() {
                 return Ok(false);
             }
         }
         let out = &world.buffers[self.out].buffer;
         let used = self.open.recording.use_resource(out, Subresource::All, State::UNORDERED_ACCESS);
         let used = used.and_then(|()| self.open.recording.set_descriptor_heaps());
-        Ok(world.allow("use what is written", used)?.is_some())
+        Ok(world.allow("use the written buffer", used)?.is_some())
     }
 
     fn effect(&mut self, world: &World, from: Range) {
@@ -177,7 +177,7 @@ pub(super) fn read(world: &mut World, rng: &mut Rng) -> Checked {
     let of_set = one_of(rng, &world.sets).filter(|_| !sets_heaps || happens(rng, 50));
     read_table(world, at, of_set)?;
     if happens(rng, 40) {
-        world.say(|| "drop what was looked through".to_owned());
+        world.say(|| "drop the descriptors".to_owned());
         at.into_iter().for_each(|at| drop(world.tables.swap_remove(at)));
         of_set.into_iter().for_each(|at| drop(world.sets.swap_remove(at)));
         for _ in 0..rng.below(4) {

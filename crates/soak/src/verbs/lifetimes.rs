@@ -23,7 +23,7 @@ pub(super) fn orphan(world: &mut World, rng: &mut Rng) -> Checked {
     let written = buffer.write(0, &bytes);
     let view = world.gpu.create_buffer_view(&buffer, &BufferViewDesc::raw().range(0, 256));
     let known = KnownBuffer::new(number, buffer);
-    if world.allow("write what is viewed", written)?.is_some()
+    if world.allow("write a viewed buffer", written)?.is_some()
         && let Some(view) = world.allow("view", view)?
     {
         world.contents.add(known.part(), bytes);
@@ -134,7 +134,7 @@ pub(super) fn moved_views(world: &mut World, rng: &mut Rng) -> Checked {
         }
         let bytes = rng.bytes(range.size);
         let uploaded = world.gpu.upload(buffer, range.offset, &bytes);
-        if let Some(upload) = world.allow("upload what is shown", uploaded)? {
+        if let Some(upload) = world.allow("upload to a shown buffer", uploaded)? {
             world.contents.write(range, &bytes);
             world.uploads.push(upload);
         }
@@ -151,7 +151,7 @@ pub(super) fn unwanted_reads(world: &mut World, rng: &mut Rng) -> Checked {
         return Ok(());
     }
     let (number, size) = (known.number, known.buffer.size().min(30_000));
-    world.say(|| format!("record: read b{number} back, and drop what is read"));
+    world.say(|| format!("record: read b{number} back, and drop the readback"));
     for _ in 0..=rng.below(4) {
         let read = world.open[open].recording.read_back(&world.buffers[at].buffer, 0, size);
         world.open[open].note_use(number);

@@ -81,7 +81,7 @@ pub(super) fn sums(world: &mut World, _: &mut Rng) -> Checked {
     let parts: u64 = held.iter().map(|held| held.bytes).sum();
     let pending = world.gpu.stats().pending_bytes;
     if parts != pending {
-        return wrong(format!("{pending} B wait for the GPU, of which the report explains {parts}"));
+        return wrong(format!("{pending} B wait for the GPU, but the report explains {parts}"));
     }
     Ok(())
 }
@@ -134,7 +134,7 @@ pub(super) fn costs(world: &mut World, rng: &mut Rng) -> Checked {
     let (cost, before) = (world.gpu.buffer_cost(&desc), world.gpu.stats().reserved);
     if let Some(cost) = world.allow("the cost of a buffer", cost)?
         && let made = world.gpu.create_buffer(&desc)
-        && let Some(_buffer) = world.allow("create what was asked for", made)?
+        && let Some(_buffer) = world.allow("create a requested resource", made)?
         && let more = world.gpu.stats().reserved.saturating_sub(before)
         && world.is_counted()
         && world.trouble == Trouble::None

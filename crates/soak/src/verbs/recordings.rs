@@ -74,7 +74,7 @@ pub(super) fn wait_for_point(world: &mut World, rng: &mut Rng) -> Checked {
     let is_impossible = newest.is_some();
     let waited = world.open[at].recording.wait_for(&point);
     if is_impossible && waited.is_ok() {
-        return wrong("a recording waits for what was never submitted");
+        return wrong("a recording waits for a sync point that was never submitted");
     }
     world.say(|| format!("wait for {point:?}"));
     world.allow("wait for a point", waited)?;
@@ -321,7 +321,7 @@ pub(super) fn reserve(world: &mut World, rng: &mut Rng) -> Checked {
         open.extend(world.allow("record", recorded)?);
     }
     let made = world.gpu.stats().lists_created - before;
-    if made > 0 { wrong(format!("{made} lists are made, though {count} were reserved")) } else { Ok(()) }
+    if made > 0 { wrong(format!("{made} lists are created, although {count} were reserved")) } else { Ok(()) }
 }
 
 /// One recording signals a fence of the program's own, and another one waits for it.

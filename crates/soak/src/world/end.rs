@@ -123,7 +123,7 @@ impl World {
                     let what = format!("readback of {}", read.readback.name());
                     match self.contents.take_found(read.number) {
                         Some(expected) => compare(&what, &found, &expected)?,
-                        None => return wrong(format!("{what}: bytes, though nobody has submitted it")),
+                        None => return wrong(format!("{what}: bytes, although it was never submitted")),
                     }
                 }
                 Err(Error::Timeout { .. }) if timeout < LONG => self.reads.push(read),
