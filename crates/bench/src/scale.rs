@@ -18,7 +18,7 @@ use crate::timing::{median, median_ns, time, try_time};
 
 /// Rounds of each measurement; the result is their median.
 const ROUNDS: u32 = 301;
-/// Rounds until pools and vectors have their size, and holes are where they stay.
+/// Warm-up rounds for pools, vectors and holes.
 const WARM_UP: u32 = 30;
 /// Live resources.
 const LIVE: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
@@ -81,7 +81,7 @@ struct World {
     gpu: Gpu<Device>,
     desc: BufferDesc,
     live: Vec<Buffer<Device>>,
-    /// As many as a frame creates, here and there among the others, no two side by side.
+    /// The number that a frame creates, spread among the others, no two side by side.
     among: Vec<Buffer<Device>>,
     /// Never replaced.
     _large: Vec<Buffer<Device>>,
@@ -95,7 +95,7 @@ impl World {
         let mut rng = Rng::new(2);
         for index in 0..live {
             all.push(gpu.create_buffer(&desc)?);
-            // As many as are wanted, after any of the remaining ones alike.
+            // The requested number, chosen at random after the remaining ones.
             if rng.index(live - index) < A_FRAME - among.len() {
                 among.push(gpu.create_buffer(&desc)?);
             }

@@ -11,9 +11,9 @@ use crate::recordings::pools::Pools;
 use crate::timing::nanoseconds;
 use crate::{Result, null};
 
-/// Pieces that a frame looks at, which bounds its time.
+/// Pieces examined per frame, which bounds its time.
 const FRAME_PIECES: usize = 250;
-/// Frames after which it should have come to an end.
+/// Limit on the number of frames.
 const TOO_MANY: usize = 1_000_000;
 
 pub(super) const COMPACTOR: Compactor<Pools> = Compactor {

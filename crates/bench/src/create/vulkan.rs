@@ -1,4 +1,5 @@
-//! The crates `gpu-allocator` and `vk-mem`, used as their manuals say: an API resource each, placed by the allocator.
+//! The crates `gpu-allocator` and `vk-mem`, used as documented: one API resource for each request, placed by
+//! the allocator.
 
 use ash::vk;
 use original::MemoryLocation;

@@ -1,4 +1,4 @@
-//! Whole managers beside tenure: the same programs with each, on devices whose calls do next to nothing and on Vulkan.
+//! Other managers compared with tenure: the same programs with each, on null devices and on Vulkan.
 //!
 //! wgpu and vulkano, which take longer to build than everything else here, are in a separate program,
 //! `managers`. [`start`] builds and runs that program, which calls [`run`] with its managers.
@@ -26,7 +26,7 @@ pub struct Args {
 /// A device to play on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeviceName {
-    /// One whose calls do next to nothing: each manager has its own.
+    /// A null device; each manager has its own.
     Null,
     /// The first one of Vulkan.
     Vulkan,
@@ -55,16 +55,16 @@ pub trait Manager {
     /// Those of the manager.
     fn play(&mut self, frame: &Frame) -> Result;
 
-    /// Bytes of memory that the driver has given now, if the manager says so.
+    /// Bytes currently allocated from the driver, if the manager reports them.
     fn reserved(&self) -> Option<u64>;
 
-    /// Objects and memory that the driver has made so far, if the manager says so.
+    /// Objects and allocations created by the driver so far, if the manager reports them.
     fn driver_creations(&self) -> Option<u64> {
         None
     }
 }
 
-/// A manager that may take part.
+/// A manager of the comparison.
 pub struct Contender {
     /// Name and version.
     pub manager: &'static str,
@@ -72,7 +72,7 @@ pub struct Contender {
     pub device: DeviceName,
     /// Whether it can play a program.
     pub plays: fn(Program) -> bool,
-    /// The largest part of its time that tenure is to take in a program, if there is a target.
+    /// The target for tenure's time divided by this manager's in a program, if there is one.
     pub target: fn(Program) -> Option<f64>,
     /// Opens a device and a manager on it.
     pub open: fn() -> Result<Box<dyn Manager>>,

@@ -54,7 +54,7 @@ impl<'a> Player<'a> {
         self.gpu.create_buffer(&if is_local { desc.evictable() } else { desc.memory(MemoryUse::Upload) })
     }
 
-    /// Uses all of each thing, which no command that moves bytes would do in as little time.
+    /// Uses the whole of each object; a command that moves bytes would take longer.
     fn record(&self, recording: &mut Recording<Device>, uses: &[usize], state: State) -> Result<(), Error> {
         let (commands, scratch) = recording.split();
         for buffer in uses.iter().filter_map(|thing| self.buffers[*thing].as_ref()) {

@@ -30,7 +30,7 @@ const ROUNDS: u32 = 101;
 /// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Submissions for which the operating system lets a program exceed its budget before it moves memory out.
+    /// Submissions during which a program may exceed its budget before the operating system demotes memory.
     #[arg(long, default_value_t = trace::DEMOTION_DELAY)]
     pub demotion_delay: u64,
 }
@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> Result {
     report::print(&lines, &figures)
 }
 
-/// Has all players play a trace.
+/// Plays a trace with all players.
 fn play(trace: &Trace, has_target: bool) -> Result<Line> {
     let players = [
         ("tenure", managed::play(trace)?),

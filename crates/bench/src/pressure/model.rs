@@ -1,9 +1,10 @@
 //! A card that pages, for the baselines: a model over the same trace, by the rules of the simulated device.
 //! Each object has its own block, so that the baselines page in only used bytes.
 //!
-//! When more than the budget has been resident for some submissions, in which a program can follow a lower budget by
-//! itself, the operating system moves out the least recently used blocks that no submission in flight uses. A use of such a
-//! block brings it back if there is room beside the blocks in flight, and reads it remotely if not.
+//! After the resident bytes have exceeded the budget for some submissions, during which a program can react to
+//! a lower budget, the operating system demotes the least recently used blocks that no submission in flight
+//! uses. A use of such a block brings it back if there is room beside the blocks in flight, and reads it
+//! remotely otherwise.
 
 use tenure_sim::Paging;
 
@@ -25,7 +26,7 @@ struct Block {
     last_use: u64,
 }
 
-/// The card. Things of the system's memory are always there.
+/// The card. Objects in system memory are always resident.
 pub(super) struct Model<'a> {
     pub(super) trace: &'a Trace,
     pub(super) flight: Flight,

@@ -1,4 +1,5 @@
-//! Scenarios of many small things, which share blocks: only these page in things that are not used, with their blocks.
+//! Scenarios of many small resources that share blocks: only these page in unused resources, together with used
+//! ones.
 
 use test_random::Rng;
 

@@ -1,4 +1,4 @@
-//! That the targets stay met, and that the bound is one.
+//! Checks that the targets are met, and that the bound is valid.
 
 use super::scenarios;
 use super::trace::Trace;

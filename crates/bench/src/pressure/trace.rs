@@ -168,7 +168,8 @@ pub(super) struct Outcome {
     pub(super) stalled: u128,
     /// How often the CPU waited for the GPU.
     pub(super) waits: u64,
-    /// Byte-nanoseconds over the budget while something could have left that no submission in flight uses.
+    /// Byte-nanoseconds over the budget while a block could have been evicted that no submission in flight
+    /// uses.
     pub(super) over: u128,
 }
 

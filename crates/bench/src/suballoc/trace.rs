@@ -46,7 +46,7 @@ pub struct Trace {
     pub slots: usize,
     /// Allocations and frees.
     pub calls: usize,
-    /// The most bytes that are live at once, as they were asked for.
+    /// The peak of requested live bytes.
     pub peak_bytes: u64,
     /// The most allocations that are live at once.
     pub peak_live: usize,
