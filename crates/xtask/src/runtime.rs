@@ -20,8 +20,7 @@ const BARRIERS: &str = "TENURE_D3D12_BARRIERS";
 pub(crate) fn d3d12() -> Outcome {
     let Some(folder) = env::var_os(FOLDER).filter(|folder| !folder.is_empty()) else {
         return Err(Trouble::NotAsked(format!(
-            "set {FOLDER} to a folder with d3d12.dll and d3d12core.dll of a Direct3D 12 implementation, such as \
-             vkd3d-proton, or on Windows with the DLLs of the Agility SDK or WARP (CONTRIBUTING.md lists the files)"
+            "set {FOLDER} to a folder with the DLLs of a Direct3D 12 runtime: CONTRIBUTING.md lists the files"
         )));
     };
     let folder = fs::canonicalize(&folder)
