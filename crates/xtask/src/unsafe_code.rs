@@ -112,9 +112,7 @@ fn compare(found: &BTreeMap<String, Count>, rows: &BTreeMap<String, (Count, Stri
         let Count { blocks, functions, impls } = count;
         match rows.get(part) {
             Some((stated, why)) if stated == count && !why.is_empty() => {}
-            _ => complaints.push(format!(
-                "{FILE}: the table of unsafe code needs the row | `{part}` | {blocks} | {functions} | {impls} | purpose |"
-            )),
+            _ => complaints.push(format!("{FILE} lacks | `{part}` | {blocks} | {functions} | {impls} | … |")),
         }
     }
     let gone = rows.keys().filter(|part| !found.contains_key(*part));
