@@ -1,9 +1,9 @@
 //! The functions that fuzzing calls with bytes: parsers, suballocators beside their models, descriptions and
 //! configurations, and whole programs.
 //!
-//! Each case panics when something is wrong. `fuzz/` has a target of the same name for each, and `fuzz/seeds/` the inputs
-//! that are kept: those that a target once learned from, and those that it once failed with. The tests of this crate feed
-//! every case with them.
+//! Each case panics when something is wrong. `fuzz/` has a target of the same name for each, and `fuzz/seeds/`
+//! the inputs that are kept: inputs with new coverage, and inputs that once failed. The tests of this crate
+//! feed every case with them.
 #![forbid(unsafe_code)]
 
 mod bytes;

@@ -4,7 +4,7 @@ use tenure_plan::{Options, check, csv, plan as find_plan};
 use tenure_report::read_snapshots;
 use tenure_trace::{Encoding, Trace, TraceWriter, read_all};
 
-/// Search nodes of a plan: what an input asks for must not take long.
+/// Search nodes of a plan: an input must not cause long work.
 const NODES: u64 = 2_000;
 /// Items of a list that is planned.
 const MOST_ITEMS: usize = 200;

@@ -66,7 +66,7 @@ struct Live {
     byte: u8,
 }
 
-/// Ranges, those that are on their way elsewhere, and a clock.
+/// Ranges, moving ranges, and a clock.
 struct Program {
     pools: HeapPools<Card>,
     live: Vec<Live>,

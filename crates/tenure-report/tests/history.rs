@@ -300,7 +300,7 @@ fn snapshots_count_memory_with_the_heap_that_it_is_of() {
     drop((mesh, small, large, stone, pages));
 }
 
-/// Pools that differ in what may share a block have equal kinds, memory types and numbers of blocks.
+/// Pools with different rules for sharing blocks have equal kinds, memory types and numbers of blocks.
 #[test]
 fn objects_are_in_the_block_of_their_own_pool() {
     use tenure_core::device::Priority;

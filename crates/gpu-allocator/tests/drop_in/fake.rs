@@ -115,7 +115,7 @@ pub(crate) fn install(driver: Driver) -> (ash::Instance, ash::Device, vk::Physic
 
 /// The objects through which programs see the driver.
 pub(crate) fn objects() -> (ash::Instance, ash::Device, vk::PhysicalDevice) {
-    // SAFETY: the functions have the signatures of those that they are given out for.
+    // SAFETY: the functions have the signatures of the functions that they replace.
     let instance = unsafe { ash::Instance::load_with(function, vk::Instance::from_raw(1)) };
     // SAFETY: as above.
     let device = unsafe { ash::Device::load_with(function, vk::Device::from_raw(2)) };

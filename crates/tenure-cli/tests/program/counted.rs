@@ -1,4 +1,4 @@
-//! A counted device behaves as the device behind it, and counts what that counts itself.
+//! A counted device behaves like the inner device, and has equal counts.
 
 #[path = "../../../conformance/tests/support/probe.rs"]
 mod probe;

@@ -61,7 +61,7 @@ fn a_table_shows_views_and_constants() {
     }
 }
 
-/// No index is handed out twice before the submission that had it is complete.
+/// No index is allocated again before its submission is complete.
 #[test]
 fn no_index_is_in_two_submissions() {
     let device = device(HEAPS, Lag::Manual);

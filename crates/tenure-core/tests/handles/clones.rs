@@ -10,7 +10,7 @@ use tenure_sim::{Device, Lag, Profile};
 
 use super::{SECOND, device, gpu, mesh, submit};
 
-/// As renderers are: what `begin` makes, `end` takes.
+/// As renderers are: `end` takes the state from `begin`.
 struct Renderer {
     gpu: Gpu<Device>,
     open: Option<(Frame<Device>, Recording<Device>)>,

@@ -202,8 +202,8 @@ fn threads_that_divide_a_pool_keep_its_promises() {
     let gpu = gpu(Config::default());
     let begun = Instant::now();
     let mut rounds = 0;
-    // Until they have met often enough. No frame ends meanwhile, which would have them begin to count anew: on a
-    // machine that has other things to do they meet seldom.
+    // Until they have contended often enough. No frame ends meanwhile, because that would restart the count: on
+    // a busy machine contention is rare.
     while shards(&gpu) < 2 && begun.elapsed() < Duration::from_secs(60) {
         rounds += 1;
         round(&gpu, rounds);

@@ -94,7 +94,7 @@ fn load_within_headroom(profile: Profile, seed: u64) {
     assert!(loads > 40 && most > 0.8, "{}: {loads} loads, up to {most:.2} of the budget", profile.name());
 }
 
-/// And once more when it says that it grants something else, as Windows does.
+/// And once more when it reports a change of the budget, as Windows does.
 #[test]
 fn the_operating_system_is_asked_once_a_frame() {
     for (profile, most) in [(Profile::VULKAN_NVIDIA, 1), (Profile::DISCRETE, 2)] {
@@ -299,8 +299,8 @@ fn a_shutdown_ends_the_listener() {
     assert_eq!(Arc::strong_count(&captured), 1);
 }
 
-/// The usage is never taken for less than it is at the end, however many threads take and give back while it is
-/// asked for.
+/// The usage is never underestimated at the end, with any number of threads that allocate and free during a
+/// query.
 #[test]
 fn threads_leave_the_usage_right() {
     let gpu = gpu(Profile::DISCRETE);
@@ -466,8 +466,8 @@ fn a_request_beyond_the_budget_says_so() {
     assert!(matches!(gpu.texture_cost(&target), Err(Error::ShutDown)));
 }
 
-/// Under a cap a request costs the smaller block that the cap leaves, and is not said to be within the budget when it
-/// would fail.
+/// Under a cap a request costs the smaller block that the cap allows, and is not reported as within the budget
+/// if it would fail.
 #[test]
 fn a_request_costs_what_a_cap_leaves() {
     for &profile in Profile::ALL {

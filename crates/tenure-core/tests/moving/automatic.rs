@@ -12,7 +12,7 @@ fn gpu(config: Config) -> Gpu<Device> {
 }
 
 /// Of 2,000 textures with views every tenth is kept: the reserved bytes shrink to their size, and then nothing
-/// moves any more.
+/// more moves.
 #[test]
 fn a_program_that_does_nothing_about_it_gets_its_memory_back() {
     let gpu = gpu(Config::default());

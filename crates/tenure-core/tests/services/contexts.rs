@@ -1,4 +1,4 @@
-//! Recording contexts: what one recording returns, another takes.
+//! Recording contexts: a recording reuses objects that another has returned.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;

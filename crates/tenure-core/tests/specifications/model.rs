@@ -354,8 +354,8 @@ impl Rules<'_> {
 
     fn note(&self, part: &mut Part, state: State) {
         let now = self.now.at;
-        // What comes after a write comes after all before it, and a read comes after an older one in the same
-        // state on the same queue.
+        // A command ordered after a write is ordered after everything before that write, and a read after an
+        // older one in the same state on the same queue.
         part.events.retain(|event| {
             let is_older =
                 matches!(event, Event::Access { at, state: old } if at.queue == now.queue && *old == state);

@@ -15,7 +15,7 @@ pub(crate) fn lowest_peak(items: &[Item], most: u64) -> Option<u64> {
     (least..=most).find(|&peak| fits(&sorted, &mut Vec::new(), peak))
 }
 
-/// Whether the items that have no place yet fit beside those that have one.
+/// Whether the remaining items fit beside the placed ones.
 fn fits(items: &[Item], placed: &mut Vec<u64>, peak: u64) -> bool {
     let Some(item) = items.get(placed.len()) else { return true };
     let mut offset = 0;

@@ -41,7 +41,7 @@ fn a_program_with_one_triangle_reserves_little() {
     }
 }
 
-/// Heaps that no graph was declared for grow by half of what there is, from 1 MiB to the largest that was chosen.
+/// Heaps without a graph grow by half of their total, from 1 MiB to the configured maximum.
 #[test]
 fn heaps_grow_with_what_is_acquired() {
     let device = device(tenure_sim::Profile::DISCRETE);
