@@ -11,7 +11,7 @@ use crate::{BOTH, HEAPS, bytes, device, end, gpu, out, read, view};
 
 const ALL: Usage = Usage::CONSTANT.union(Usage::SHADER_READ).union(Usage::UNORDERED_ACCESS);
 
-/// The answer to a view of a buffer of `size` bytes that may be used as all.
+/// The result of a view of a buffer with `size` bytes and all usages.
 fn refused(gpu: &Gpu<Device>, size: u64, desc: &BufferViewDesc) -> Error {
     let buffer = gpu.create_buffer(&BufferDesc::new(size, ALL).stride(16).name("lights")).unwrap();
     gpu.create_buffer_view(&buffer, desc).err().unwrap_or_else(|| panic!("{desc:?} was taken"))
@@ -233,7 +233,7 @@ fn a_view_is_named_after_its_buffer_unless_it_has_a_name() {
     end(gpu, &device);
 }
 
-/// Every kind of view of a buffer is taken by every device, and shows its bytes.
+/// Every device accepts every kind of view of a buffer, and shaders read its bytes.
 #[test]
 fn every_access_is_served_by_every_profile() {
     for profile in Profile::ALL {

@@ -55,7 +55,7 @@ fn what_lives_on_is_reported_by_name_and_goes_in_the_end() {
     }
 }
 
-/// The last handle to go may be any of them.
+/// Any of the handles may be dropped last.
 #[test]
 fn any_handle_may_be_the_last() {
     for last in 0..5 {

@@ -1,4 +1,4 @@
-//! No descriptors are left: the error says which, and who has them.
+//! No descriptors are left: the error names their kind, and their holders.
 
 use tenure_core::{Bind, DescriptorKind, DescriptorPart, DescriptorTableDesc, Error, NoDescriptors, Queue};
 use tenure_sim::Lag;
@@ -24,7 +24,7 @@ fn the_static_part_says_whose_tables_fill_it() {
     let table = |count: usize, name: &'static str| {
         gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds(&views[..count])).name(name))
     };
-    // More than there are, when all are free.
+    // More than the total, when all are free.
     let error = exhausted(table(17, "everything"));
     assert_eq!((error.requested, error.capacity, error.free, error.largest_free), (17, 16, 16, 16));
     assert_eq!(users(&error), []);
@@ -101,7 +101,7 @@ fn the_dynamic_part_says_whose_recordings_fill_it() {
     assert_eq!((error.requested, error.capacity, error.name.as_str()), (16, 64, "fog"));
     assert_eq!(users(&error)[..2], [("shadows", 30), ("opaque", 16)]);
     assert_eq!((error.free, error.waiting), (18 - 16, 30), "water was still open");
-    // Nothing is half done: as soon as there are some, they are had.
+    // A failure leaves nothing half done: as soon as descriptors are free, an allocation succeeds.
     device.complete(GRAPHICS, 1);
     let fog = take("fog", 16).unwrap();
     drop((opaque, fog, views));

@@ -1,4 +1,4 @@
-//! Heaps: how large they are, when they are made, when they grow and go.
+//! Heaps: their sizes, creation, growth and destruction.
 
 use std::sync::Barrier;
 
@@ -36,7 +36,7 @@ fn nothing_is_made_before_it_is_needed() {
     end(gpu, &device);
 }
 
-/// On Vulkan, lists are not told of heaps: heaps without descriptors are not created for them.
+/// On Vulkan, heaps are not set on lists: heaps without descriptors are not created.
 #[test]
 fn a_program_that_binds_heaps_itself_has_those_that_it_uses() {
     for profile in [BOTH, SETS] {
@@ -59,7 +59,7 @@ fn a_program_that_binds_heaps_itself_has_those_that_it_uses() {
     }
 }
 
-/// Of threads that need a heap at once one makes it, and all use it.
+/// If several threads need a heap at once, one creates it, and all use it.
 #[test]
 fn threads_that_come_first_make_one_heap() {
     const THREADS: usize = 8;
@@ -202,7 +202,7 @@ fn limited(visible_resources: u32, visible_samplers: u32) -> Device {
     Device::with_options(Options::new(BOTH).descriptors(limits))
 }
 
-/// More than there are is refused before anything is made, with the numbers.
+/// Requests beyond the total are refused before anything is created, with the numbers.
 #[test]
 fn parts_beyond_the_device_are_refused() {
     type Set = fn(&mut Config, u32);

@@ -1,4 +1,4 @@
-//! Samplers: equal ones are one.
+//! Samplers: equal ones share a descriptor.
 
 use tenure_core::device::{DescriptorLimits, Device as _};
 use tenure_core::{
@@ -99,7 +99,7 @@ fn fields_out_of_range_are_refused() {
     end(gpu, &device);
 }
 
-/// One that waits for the GPU is not taken again: an equal one gets a slot of its own.
+/// A dropped sampler that waits for the GPU is not reused: an equal one gets its own slot.
 #[test]
 fn a_dropped_one_stays_until_the_gpu_is_done() {
     let device = device(HEAPS, Lag::Manual);

@@ -212,7 +212,7 @@ fn what_keeps_adopted_memory_goes_where_destructors_of_the_program_run() {
     device.check_clean().unwrap();
 }
 
-/// The owner of a buffer that is rejected panics in its destructor: the buffer comes back all the same.
+/// The owner of a rejected buffer panics in its destructor: the buffer is returned nevertheless.
 #[test]
 fn a_rejected_buffer_comes_back_whatever_its_owner_does() {
     let device = device(Profile::DISCRETE, Lag::None);

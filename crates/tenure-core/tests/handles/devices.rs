@@ -71,7 +71,7 @@ fn a_device_that_did_not_finish_has_no_second_manager() {
     assert!(is_refused(&device));
 }
 
-/// Threads that all want a device: one at a time has it.
+/// Threads that compete for a device: only one at a time has it.
 #[test]
 fn threads_take_turns_with_a_device() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -98,7 +98,7 @@ fn threads_take_turns_with_a_device() {
     device.check_clean().unwrap();
 }
 
-/// A device that was in use before goes on counting where it is.
+/// A device that was in use before continues its serials.
 #[test]
 fn a_device_serves_one_manager_after_the_other() {
     for profile in Profile::ALL {

@@ -31,7 +31,7 @@ fn note() {
     }
 }
 
-// SAFETY: every call is passed on to the system's allocator as it is.
+// SAFETY: every call is forwarded unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note();
@@ -131,7 +131,7 @@ fn creating_and_dropping_ranges_allocates_nothing() {
     }
 }
 
-/// Noting the evictable blocks that a recording uses allocates nothing: the sets come again.
+/// Noting the evictable blocks of a recording allocates nothing: the sets are recycled.
 #[test]
 fn noting_evictable_blocks_allocates_nothing() {
     let options = Options::new(Profile::DISCRETE).lag(Lag::None).paging(Paging::PCIE4_X16);
@@ -151,7 +151,7 @@ fn noting_evictable_blocks_allocates_nothing() {
     assert_eq!(COUNT.get(), warm, "the first at {:#?}", FIRST.take());
 }
 
-/// Constants allocate nothing: pages come again, with their boxes.
+/// Constants allocate nothing: pages are recycled, with their boxes.
 #[test]
 fn pushing_constants_allocates_nothing() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));

@@ -72,7 +72,7 @@ fn totals_are_those_of_what_lives() {
     assert_eq!((pools.totals().heaps, pools.totals().reserved), (0, 0));
 }
 
-/// Drivers that do not know a budget say 0: no block is given back for that, no other memory taken.
+/// Drivers without a budget report 0: this frees no block, and uses no other memory.
 #[test]
 fn a_budget_of_zero_is_unknown() {
     let run = |budgets: Vec<u64>| {

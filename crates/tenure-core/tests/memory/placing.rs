@@ -251,7 +251,7 @@ fn buddies_divide_blocks_that_hold_the_request() {
     }
 }
 
-/// A buddy aligns by rounding up, so that no block suits an alignment that is out of this world.
+/// A buddy allocator aligns by rounding up, so that no block suits an extreme alignment.
 #[test]
 fn buddies_leave_no_block_for_what_they_cannot_serve() {
     let config =
@@ -377,7 +377,7 @@ fn readback_textures_beyond_the_limits_are_refused_at_once() {
     assert!(gpu.create_readback_texture(&deep(4, 64)).is_ok());
 }
 
-/// Empty blocks are worth more than the block that was not had.
+/// The empty blocks are larger than the refused one.
 #[test]
 fn a_refused_block_costs_no_other() {
     let gpu = default_gpu(Profile::DISCRETE);
@@ -440,7 +440,7 @@ fn a_buffer_may_ask_for_a_resource_of_its_own() {
     assert_eq!(large.location(), LocationKind::Committed);
 }
 
-/// A driver that wants everything in memory of its own gets it, backing buffers of ranges included.
+/// A driver that prefers dedicated memory for everything gets it, also for backing buffers of ranges.
 #[test]
 fn nothing_is_placed_where_the_driver_prefers_it_so() {
     for profile in Profile::ALL {

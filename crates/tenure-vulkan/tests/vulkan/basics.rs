@@ -1,4 +1,4 @@
-//! Shorthands for tests that speak to the device without a manager.
+//! Helpers for tests of the device without a manager.
 
 use crate::harness::PERMIT;
 use std::time::Duration;
@@ -105,7 +105,7 @@ pub(crate) fn bytes(size: usize, seed: u8) -> Vec<u8> {
     (0..size).map(|index| (index as u8).wrapping_mul(31).wrapping_add(seed)).collect()
 }
 
-/// A call that breaks a rule with these words.
+/// Checks that a call breaks the rule with this text.
 #[track_caller]
 pub(crate) fn is_invalid<T: std::fmt::Debug>(result: Result<T, DeviceError>, rule: &str) {
     match result {

@@ -48,7 +48,7 @@ fn create(options: Options, features: vk::PhysicalDeviceFeatures2<'_>) -> Result
     unsafe { Device::create_with(&options, features) }
 }
 
-/// The device works, on the paths that tenure takes where it may use everything.
+/// The device works on all paths with all features.
 fn check_work(device: &Device) {
     device.submit(PERMIT, QueueId(0), &[], &[], 1).unwrap();
     assert!(device.wait(at(1), LONG).unwrap());

@@ -11,7 +11,7 @@ use tenure_vulkan::{
 use crate::basics::{COPIES, buffer};
 use crate::harness::{Log, Vulkan, validated};
 
-/// Adapters are listed, named and made devices of; the best one is first.
+/// Adapters are listed, named and opened; the best one is first.
 #[test]
 fn adapters_are_listed() {
     let alone = Vulkan::new(validated());
@@ -36,7 +36,7 @@ fn adapters_are_listed() {
     alone.end();
 }
 
-/// Each switch takes its feature away, and nothing else.
+/// Each switch disables only its feature.
 #[test]
 fn features_are_switched_off() {
     let all = Vulkan::new(validated());
@@ -122,7 +122,7 @@ fn rays_go_with_what_they_need() {
     }
 }
 
-/// Buffers of acceleration structures are there or refused by name.
+/// Buffers of acceleration structures are supported, or refused by name.
 #[test]
 fn acceleration_structures_are_created_or_refused() {
     use tenure_core::device::MemoryTypeId;
@@ -175,8 +175,8 @@ fn what_is_not_there_is_an_error() {
     alone.end();
 }
 
-/// Everything common, under advice on performance too: with blocks of the size that the layers
-/// have in mind, nothing is said about memory.
+/// Everything common, under advice on performance too: with blocks of the size that the layers recommend, there
+/// is no message about memory.
 #[test]
 fn pooled_memory_is_as_advised() {
     let advice = Validation { best_practices: true, ..validated().validation };

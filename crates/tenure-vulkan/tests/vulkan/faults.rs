@@ -84,7 +84,7 @@ fn shortages_carry_their_numbers() {
     vulkan.end();
 }
 
-/// The limit on allocations is kept, without troubling the driver.
+/// The limit on allocations is kept, without a driver call.
 #[test]
 fn the_limit_on_allocations_is_kept() {
     let costume = Costume { max_allocations: 3, ..Costume::plain() };
@@ -154,7 +154,7 @@ fn failed_mappings_of_a_discrete_card_are_shortages() {
     vulkan.end();
 }
 
-/// A submission that fails has not happened: its serial is still to come, and so are its waits.
+/// A failed submission has no effect: its serial and its waits belong to the next one.
 fn failed_submissions_are_made_again(options: &Options, submit: &'static str) {
     let vulkan = Vulkan::disguised(Costume::discrete(), options);
     let device = vulkan.device();

@@ -1,4 +1,4 @@
-//! A gate that all queues wait at.
+//! A gate that blocks all queues.
 
 use tenure_core::QueueId;
 use tenure_core::device::Device as _;

@@ -1,4 +1,4 @@
-//! A device under the validation layers, and everything they say about it.
+//! A device with the validation layers, and their messages.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -87,7 +87,7 @@ pub(crate) fn in_buffers() -> Options {
     validated().descriptor_buffers(true)
 }
 
-/// A device, made anew for each test.
+/// A device, created for each test.
 pub(crate) struct Vulkan {
     // In this order they go when a test fails.
     gate: Mutex<Option<Gate>>,
@@ -166,12 +166,12 @@ impl Vulkan {
         }
     }
 
-    /// Lets threads loose for so long.
+    /// The duration of tests with threads.
     pub(crate) fn threads(self, threads: Duration) -> Self {
         Self { effort: Effort { threads, ..self.effort }, ..self }
     }
 
-    /// Repeats steady frames that often.
+    /// The number of repetitions of steady frames.
     pub(crate) fn frames(self, frames: u64) -> Self {
         Self { effort: Effort { frames, ..self.effort }, ..self }
     }
@@ -194,7 +194,7 @@ impl Vulkan {
         &self.log
     }
 
-    /// The end of a test: nothing may be wrong or left.
+    /// The end of a test: no messages, and nothing left.
     pub(crate) fn end(self) {
         let problems = self.problems();
         assert!(problems.is_empty(), "{}", problems.join("\n"));

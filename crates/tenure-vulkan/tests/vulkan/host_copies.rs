@@ -1,4 +1,4 @@
-//! Texels that the CPU writes where they stay, under the validation layers.
+//! Texels that the CPU writes directly, with the validation layers.
 
 use conformance::Harness as _;
 use tenure_core::device::{CallRule, Device as _, DeviceError, Features, TextureWrite};
@@ -70,7 +70,7 @@ fn texels_are_written_in_place_where_the_device_can() {
     }
 }
 
-/// Rules are checked before the driver is called, and a device without such copies says so.
+/// Rules are checked before the driver call, and a device without such copies returns an error.
 #[test]
 fn wrong_writes_do_not_reach_the_driver() {
     let vulkan = Vulkan::new(validated());

@@ -1,5 +1,4 @@
-//! A program that creates resources through every placement and uses them, and goes on when a
-//! step fails.
+//! A program that creates resources with every placement and uses them, and continues after a failed step.
 
 use tenure_core::device::{CommandList as _, Device as _, Features, Permit};
 use tenure_core::memory::PoolKind;

@@ -61,7 +61,7 @@ fn end(gpu: Gpu<Device>) {
     device.check_clean().unwrap();
 }
 
-/// A pool that holds 64 MiB wants 8 MiB more, and takes 4, 2 or 1 where it must.
+/// A pool with 64 MiB prefers a block of 8 MiB, and falls back to 4, 2 or 1.
 #[test]
 fn blocks_are_halved_three_times() {
     for refused in 0..=3 {
@@ -328,7 +328,7 @@ fn requests_beyond_all_measure_are_refused() {
     end(gpu);
 }
 
-/// Who has memory of its own was in no pool that an error could name.
+/// A committed resource is in no pool that an error could name.
 #[test]
 fn an_error_about_memory_of_its_own_names_no_pool() {
     let mut options = Options::new(Profile::VULKAN_NVIDIA);

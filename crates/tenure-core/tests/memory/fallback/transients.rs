@@ -1,5 +1,5 @@
-//! Transient heaps while memory is short: they stay in the card's memory, give way when they are not used, and wait
-//! without keeping other threads waiting.
+//! Transient heaps while memory is short: they stay in the card's memory, are freed for others when unused, and
+//! wait without blocking other threads.
 
 use std::time::{Duration, Instant};
 
@@ -89,7 +89,8 @@ fn unused_transient_heaps_make_room_within_the_budget() {
     assert!(gpu.shutdown().is_clean());
 }
 
-/// A buffer that finds no memory but that of a transient heap: to create the heap anew is better than to fail.
+/// A buffer that finds no memory but that of a transient heap: creating the heap again is better than a
+/// failure.
 #[test]
 fn transient_heaps_of_the_last_frame_give_way_before_a_request_fails() {
     let options = Options::new(Profile::DISCRETE).heap_sizes([24 * MIB]);

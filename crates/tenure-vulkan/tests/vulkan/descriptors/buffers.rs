@@ -16,7 +16,7 @@ use crate::harness::{PERMIT, Vulkan, in_buffers, validated};
 
 const BUFFERS: OptionalFeatures = OptionalFeatures::DESCRIPTOR_BUFFERS;
 
-/// Only who asks for them has them, and then there are no sets.
+/// They exist only on request, and then there are no sets.
 #[test]
 fn descriptor_buffers_are_asked_for_and_have_no_sets_beside_them() {
     let vulkan = Vulkan::new(validated());
@@ -92,7 +92,7 @@ fn heaps_of_a_discrete_card_are_shared_by_its_families() {
     vulkan.end();
 }
 
-/// All heaps together have the address space that the device names, and it is used again.
+/// All heaps share the device's address space, and freed space is reused.
 #[test]
 fn heaps_share_an_address_space() {
     let vulkan = Vulkan::new(in_buffers());

@@ -83,7 +83,7 @@ fn a_pool_comes_with_the_first_table() {
     vulkan.end();
 }
 
-/// Once the device is lost each call says so.
+/// After a device loss each call returns the error.
 #[test]
 fn a_lost_device_says_so() {
     let room = Room::new(Vulkan::disguised(Costume::plain(), &Options::default()));

@@ -1,4 +1,4 @@
-//! Things to look at, and heaps for their views.
+//! Resources, and heaps for their views.
 
 use crate::harness::PERMIT;
 use std::cell::Cell;
@@ -247,12 +247,12 @@ impl Room {
         self.vulkan.disguise()
     }
 
-    /// Nothing is left, and nothing was wrong.
+    /// Checks that nothing is left, and that there were no messages.
     pub(crate) fn end(self) {
         self.take_apart().end();
     }
 
-    /// The same of a device that was lost.
+    /// The same for a lost device.
     pub(crate) fn end_lost(self) {
         let vulkan = self.take_apart();
         vulkan.close();

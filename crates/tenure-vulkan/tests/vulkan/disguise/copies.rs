@@ -1,4 +1,4 @@
-//! Copies to where the CPU reads: before they are submitted a barrier has to show them to it.
+//! Copies to CPU-readable memory: before their submission a barrier must make them visible to the CPU.
 
 use core::ffi::c_void;
 

@@ -3,7 +3,7 @@
 //! such a card, then pass the calls on in a form that the real one accepts. The validation layers are below
 //! them.
 //!
-//! Calls can also be made to fail.
+//! Failures of calls can be injected.
 
 pub(crate) mod barriers;
 mod copies;
@@ -28,7 +28,7 @@ use tenure_vulkan::{CreateError, Device, Options, Raw, RawQueue, ash};
 
 pub(crate) use tables::Costume;
 
-/// The one there is: functions of the API carry nothing of ours.
+/// The only one: functions of the API have no parameter for it.
 static WORN: Mutex<Option<Arc<Stage>>> = Mutex::new(None);
 
 /// Everything the functions know.
@@ -69,7 +69,7 @@ impl Stage {
         self.problems.lock().push(problem);
     }
 
-    /// Counts a call; the result it is to fail with, if it is.
+    /// Counts a call; returns its injected error, if any.
     fn strike(&self, call: &'static str) -> Option<vk::Result> {
         *self.calls.lock().entry(call).or_default() += 1;
         if let Some(result) = self.strike_any(call) {
@@ -167,7 +167,7 @@ impl Disguise {
         unsafe { Device::from_raw(raw, options) }
     }
 
-    /// The device does not have a function, by neither of its names.
+    /// Hides a function of the device, by both of its names.
     pub(crate) fn lacks(&self, function: Option<&'static str>) {
         *self.0.lacks.lock() = function;
     }

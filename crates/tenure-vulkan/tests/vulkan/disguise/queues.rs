@@ -13,7 +13,7 @@ use super::{Hook, Stage, stage};
 #[derive(Clone, Debug)]
 pub(super) struct Recorded {
     pub(super) family: u32,
-    /// Something was copied to where the CPU reads, and no barrier followed.
+    /// A copy to CPU-readable memory was recorded without a barrier after it.
     pub(super) is_unseen: bool,
     /// Halves of transfers between families, which take place when it is submitted.
     pub(super) halves: Vec<Half>,
@@ -159,8 +159,8 @@ unsafe fn values(mut next: *const c_void) -> vk::TimelineSemaphoreSubmitInfo<'st
 }
 
 impl Stage {
-    /// Hands batches to the real queue and notes them. A wait for a binary semaphore whose signal
-    /// waits for the CPU is not allowed, and drivers block in it: it is refused instead.
+    /// Submits batches to the real queue and notes them. A wait for a binary semaphore whose signal waits for
+    /// the CPU is not allowed, and drivers block in it: it is refused instead.
     fn send(&self, batches: Vec<Batch>, call: impl FnOnce(vk::Queue) -> vk::Result) -> vk::Result {
         let is_binary = |(_, value): &(vk::Semaphore, u64)| *value == 0;
         let waits_for_binary = batches.iter().any(|batch| batch.waits.iter().any(is_binary));
