@@ -377,7 +377,7 @@ fn readback_textures_beyond_the_limits_are_refused_at_once() {
     assert!(gpu.create_readback_texture(&deep(4, 64)).is_ok());
 }
 
-/// The empty blocks are larger than the refused one.
+/// Empty blocks are kept if a new block is refused.
 #[test]
 fn a_refused_block_costs_no_other() {
     let gpu = default_gpu(Profile::DISCRETE);
