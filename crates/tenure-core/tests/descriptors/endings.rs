@@ -42,7 +42,7 @@ fn what_lives_on_is_reported_by_name_and_goes_in_the_end() {
         sorted.sort_unstable();
         assert_eq!(sorted, expected);
         assert_eq!(report.open_recordings, ["open"]);
-        // They are still good for something.
+        // They can still be used.
         assert_eq!((table.len(), shown.name().as_str()), (1, "lights"));
         recording.submit().unwrap();
         drop((smooth, shown, layout));

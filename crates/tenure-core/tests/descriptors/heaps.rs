@@ -149,7 +149,7 @@ fn heaps_that_shaders_do_not_see_grow_and_go() {
     }
     assert_eq!(device.calls().live_descriptor_heaps, 1);
     assert_eq!(heap(&gpu, DescriptorKind::Resource, DescriptorPart::Cpu).capacity, 16);
-    // They come back when they are needed.
+    // Heaps are created again when needed.
     views.extend((0..20).map(|_| make()));
     assert_eq!(device.calls().live_descriptor_heaps, 2);
     views.truncate(1);
@@ -241,7 +241,7 @@ fn parts_beyond_the_device_are_refused() {
             assert_eq!(error.rule, rule);
         }
     }
-    // Both parts together, and a device without any.
+    // The sum of both parts exceeds the limit, and a device has no descriptor heaps.
     let both = Config::from(DescriptorConfig {
         static_samplers: Some(150),
         dynamic_samplers: Some(51),

@@ -68,7 +68,7 @@ fn view(gpu: &Gpu<Device>, name: &'static str, byte: u8) -> View<Device> {
     gpu.create_buffer_view(&bytes(gpu, name, byte), &BufferViewDesc::raw()).unwrap()
 }
 
-/// A sampler like no other with another number.
+/// A sampler that differs from those of other numbers.
 fn sampler(number: u32) -> SamplerDesc {
     SamplerInfo { max_lod: number as f32, ..SamplerInfo::default() }.into()
 }

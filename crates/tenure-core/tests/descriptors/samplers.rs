@@ -117,7 +117,7 @@ fn a_dropped_one_stays_until_the_gpu_is_done() {
     device.complete(GRAPHICS, 1);
     gpu.purge().unwrap();
     assert_eq!(device.calls().made(CallKind::ClearDescriptors), 1);
-    // The second is known as the one, though the first went later.
+    // New equal samplers share the second, although the first was reclaimed later.
     assert_eq!(gpu.create_sampler(&sampler(1).name("third")).unwrap().index(), second.index());
     drop(second);
     end(gpu, &device);

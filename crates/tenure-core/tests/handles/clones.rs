@@ -10,7 +10,7 @@ use tenure_sim::{Device, Lag, Profile};
 
 use super::{SECOND, device, gpu, mesh, submit};
 
-/// As renderers are: `end` takes the state from `begin`.
+/// As renderers do: `end` takes the state that `begin` stored.
 struct Renderer {
     gpu: Gpu<Device>,
     open: Option<(Frame<Device>, Recording<Device>)>,
@@ -204,7 +204,7 @@ fn a_shutdown_under_load_leaves_nothing() {
     }
 }
 
-/// Works until it is refused.
+/// Works until a call is refused.
 fn work(gpu: &Gpu<Device>) -> Error {
     let step = || -> Result<SyncPoint, Error> {
         let rock = gpu.create_buffer(&BufferDesc::new(1000, Usage::VERTEX | Usage::COPY_DST))?;

@@ -16,7 +16,7 @@ fn is_refused(device: &Device) -> bool {
     }
 }
 
-/// Both would count the same submissions; the second is refused before it has counted any.
+/// Both would number the same submissions; the second is refused before it has numbered any.
 #[test]
 fn a_device_has_one_manager_at_a_time() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));

@@ -114,7 +114,7 @@ fn frame(gpu: &Gpu<Device>, scene: &Scene, graph: &Graph, number: u64) -> Result
     recording.copy_buffer(&scene.mesh, 0, &result, 0, SIZE)?;
     let ticket = recording.read_back(&scene.mesh, 0, 64)?;
     build(gpu, &mut recording)?;
-    // The heap of its kind is made now.
+    // The query heap of this kind is created now.
     if number == 2 {
         let query = recording.begin_occlusion()?;
         let _counted = recording.end_query(query)?;
@@ -157,7 +157,7 @@ fn run(profile: Profile, refused: Option<(CallKind, u64)>) -> bool {
     if let Some((call, nth)) = refused {
         device.faults().inject(Fault::nth(nth, FaultKind::OutOfHostMemory).of(call));
     }
-    // Some refusals are made up for.
+    // The manager recovers from some refusals.
     let outcomes: Vec<_> = (1..4).map(|number| frame(&gpu, &scene, &graph, number)).collect();
     let has_struck = refused.is_some_and(|(call, _)| device.calls().failed(call) > 0);
     assert!(has_struck || outcomes.iter().all(Result::is_ok), "{what}: {outcomes:?}");

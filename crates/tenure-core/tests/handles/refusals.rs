@@ -23,7 +23,7 @@ fn never<T: std::fmt::Debug>(answer: Result<T, Error>) -> (u8, u64, u64) {
     }
 }
 
-/// The queue would wait for ever, and all behind it.
+/// The queue would wait forever, with all later submissions.
 #[test]
 fn nothing_waits_for_what_was_never_submitted() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -39,7 +39,7 @@ fn nothing_waits_for_what_was_never_submitted() {
         let mut recording = gpu.record(Queue::Graphics, "work").unwrap();
         assert_eq!(never(recording.wait_for(&point)), expected);
         drop(recording);
-        // Without a limit of time: it would never return.
+        // Without a timeout it would never return.
         assert_eq!(never(gpu.wait(&point, Duration::MAX)), expected);
         assert_eq!(never(sparse.map((Queue::Graphics, point), TILE)), expected);
         assert_eq!(never(sparse.unmap((Queue::Copy, point), TILE)), expected);

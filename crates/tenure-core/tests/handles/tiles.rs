@@ -109,7 +109,7 @@ fn mappings_keep_the_order_of_their_calls_across_queues() {
     device.check_clean().unwrap();
 }
 
-/// A copy submitted before the tile was mapped may be done only now, through the new mapping.
+/// A copy submitted before the tile was mapped may run only now, through the new mapping.
 #[test]
 fn tiles_outlive_what_was_submitted_before_they_were_mapped() {
     let device = device(Profile::DISCRETE, Lag::Manual);

@@ -116,7 +116,7 @@ fn is_held_back<T>(
 
 type Touch<T> = (&'static str, fn(&Gpu<Device>, &T));
 
-/// Each call that tells commands the place of a buffer keeps it; other calls do not.
+/// Each call that returns the place of a buffer for commands keeps the buffer; other calls do not.
 #[test]
 fn a_buffer_is_kept_once_commands_can_name_it() {
     let naming: [Touch<Buffer<Device>>; 7] = [
@@ -192,7 +192,7 @@ fn what_was_adopted_is_kept() {
     assert!(is_held_back(Profile::DISCRETE, adopt, |_, _| ()));
 }
 
-/// Heaps of queries go when neither the GPU nor a ticket uses any of them; others stay whole.
+/// Query heaps are freed when neither the GPU nor a ticket uses any of their queries; others stay whole.
 #[test]
 fn a_trim_gives_back_heaps_of_queries_that_nothing_uses() {
     const SECOND: std::time::Duration = std::time::Duration::from_secs(1);

@@ -107,7 +107,7 @@ fn frame(
 #[test]
 fn creating_and_dropping_ranges_allocates_nothing() {
     for behind in [0, 2] {
-        // Without checks, for whose messages the device writes down who has which bytes.
+        // Without checks, because for their messages the device notes the owner of all bytes.
         let options = Options::new(Profile::DISCRETE).lag(Lag::Manual).checks(Checks::empty());
         let gpu = Gpu::new(Device::with_options(options), Config::default()).unwrap();
         let (mut alive, descs, mut next) = (Vec::with_capacity(ALIVE), descs(), 0);
@@ -170,7 +170,7 @@ fn pushing_constants_allocates_nothing() {
         frame.end().unwrap();
         allocated
     };
-    // The simulated device's own tables of written bytes grow once.
+    // The simulated device's tables of written bytes grow once.
     for _ in 0..100 {
         frame(5);
     }
@@ -270,7 +270,7 @@ fn descriptors_of_a_recording_allocate_nothing() {
             let constants = scratch.constants(&[1_u32; 16]).unwrap();
             let set: Vec<_> = [constants.into(), table[0], table[1], table[2]].into();
             let set: Vec<_> = [(0, 0, set[0]), (1, 0, set[1]), (1, 1, set[2]), (1, 2, set[3])].into();
-            // More than a chunk, and more than a block.
+            // More than a chunk of descriptors, and more than a block of sets.
             for _ in 0..40 {
                 counted(|| scratch.descriptors(&table).map(|table| table.first())).unwrap();
                 counted(|| scratch.set(&shown.layout, &set).map(|set| set.index())).unwrap();

@@ -95,7 +95,7 @@ fn each_of_many_ranges_keeps_its_name() {
     let (mut pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
     let mut rng = Rng::new(5);
     let mut live: Vec<(MemoryRange, String)> = Vec::new();
-    // More each time than records were kept for before, from the list of vacant ones and beyond it.
+    // Each wave needs more records than exist: it takes all vacant ones and creates others.
     for wave in 1..8 {
         for number in 0..200 * wave {
             let mut request = MemoryRequest::new(1000, 256, &order, HeapCategory::Any);

@@ -27,8 +27,8 @@ fn buffers(gpu: &Gpu<Device>, count: u64, size: u64, usage: Usage) -> Vec<Buffer
     (0..count).map(|_| gpu.create_buffer(&BufferDesc::new(size, usage)).unwrap()).collect()
 }
 
-/// Idle blocks make way for as many bytes as would make the peak higher, and no others: remaining ones save
-/// driver calls when their users return.
+/// Only as many idle blocks are freed as would raise the peak: the others save driver calls when their users
+/// return.
 #[test]
 fn no_more_idle_blocks_make_way_than_the_peak_asks_for() {
     let (min_block, max_buffer_block, max_pooled_buffer) = (4 * MIB, 4 * MIB, 4 * MIB);
@@ -67,7 +67,8 @@ fn fill_up_to_the_peak(gpu: &Gpu<Device>) {
     }
 }
 
-/// Pieces that other shards have of a block give the driver nothing back; the block does, once all of them are back.
+/// Pieces of a block that other shards hold return nothing to the driver; the block is freed once all of them
+/// are back.
 #[test]
 fn what_other_shards_have_idle_makes_way() {
     let gpu = manager(Options::new(Profile::DISCRETE), large_alone());
@@ -119,7 +120,7 @@ fn what_small_buffers_have_idle_makes_way() {
     }
 }
 
-/// Empty blocks of a growing pool are freed in any case. So no block of another pool must make way for it.
+/// Empty blocks of a growing pool are freed in any case, so no block of another pool is freed for it.
 #[test]
 fn a_pool_that_grows_makes_way_itself() {
     let max = 8 * MIB;

@@ -160,7 +160,7 @@ fn what_has_just_been_finished_with_leaves() {
     assert_clean(&gpu);
 }
 
-/// Blocks that every frame uses leave for each other, where they do not fit all together.
+/// Blocks that every frame uses replace each other if they do not all fit.
 #[test]
 fn blocks_of_each_frame_leave_for_each_other() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([16 * MIB]));
@@ -179,7 +179,7 @@ fn blocks_of_each_frame_leave_for_each_other() {
     assert_clean(&gpu);
 }
 
-/// Where the driver decides, no more gets a low priority than exceeds the budget.
+/// If the driver decides, only as many bytes get a low priority as exceed the budget.
 #[test]
 fn no_more_gets_a_low_priority_than_has_to() {
     let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
@@ -220,7 +220,7 @@ fn priorities_that_are_refused_halfway_are_what_they_count_as() {
     assert_clean(&gpu);
 }
 
-/// A program that goes on when something is refused.
+/// A program that continues after refusals.
 struct World {
     rng: Rng,
     buffers: Vec<Buffer<Device>>,
@@ -363,7 +363,7 @@ fn check_cap(gpu: &Gpu<Device>, context: &str) {
     gpu.device().set_budget(0, u64::MAX).unwrap();
     let there = gpu.memory().heaps[0].ours.total();
     gpu.set_memory_cap(0, Some(there + 20 * MIB)).unwrap();
-    // On devices with a window that is local, too, nothing goes there.
+    // On devices whose window is device-local, too, nothing goes there.
     (1..gpu.memory().heaps.len()).for_each(|heap| gpu.set_memory_cap(heap, Some(0)).unwrap());
     let rest = BufferDesc::new(20 * MIB, Usage::UNORDERED_ACCESS);
     let rest = gpu.create_buffer(&rest).unwrap_or_else(|error| panic!("{context}: {error}"));
@@ -383,7 +383,7 @@ fn run(profile: Profile, seed: u64, fault: Option<Fault>, context: &str) -> (u64
     (world.end(context), calls)
 }
 
-/// Each driver call fails once, for want of memory or with the device.
+/// Each driver call fails once, out of memory or with a lost device.
 #[test]
 fn each_call_may_fail_under_paging() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {

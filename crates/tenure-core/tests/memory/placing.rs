@@ -361,7 +361,7 @@ fn readback_textures_beyond_the_limits_are_refused_at_once() {
         (deep(1, depth + 1), "depth_or_layers", depth + 1),
         (flat(64, 64).samples(8), "samples", 8),
     ];
-    // The machine may have other work now, but not each time.
+    // Other load may slow down some of these runs, but not all.
     let quickest = (0..5).map(|_| {
         let start = Instant::now();
         for (desc, field, value) in &refused {
@@ -411,7 +411,7 @@ fn mapped_ranges_share_no_atom() {
             Config::from(UploadConfig { suballocator: upload_suballocator, ..UploadConfig::default() });
         let gpu = gpu(Options::new(Profile::VULKAN_MOBILE), config);
         let atom = gpu.device().properties().non_coherent_atom;
-        // Cached memory comes first for reading back, and is all that has no coherence.
+        // Readbacks prefer cached memory, the only memory that is not coherent.
         let desc = BufferDesc::new(100, Usage::COPY_DST).memory(MemoryUse::Readback);
         let desc = desc.stride(12);
         let buffers: Vec<_> = (0..8).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
@@ -440,7 +440,7 @@ fn a_buffer_may_ask_for_a_resource_of_its_own() {
     assert_eq!(large.location(), LocationKind::Committed);
 }
 
-/// A driver that prefers dedicated memory for everything gets it, also for backing buffers of ranges.
+/// If a driver prefers dedicated memory for everything, everything gets it, also backing buffers of ranges.
 #[test]
 fn nothing_is_placed_where_the_driver_prefers_it_so() {
     for profile in Profile::ALL {
@@ -448,7 +448,7 @@ fn nothing_is_placed_where_the_driver_prefers_it_so() {
     }
 }
 
-/// So does one that insists on it: the simulated device refuses to place anything then.
+/// The same if it requires dedicated memory: the simulated device refuses to place anything then.
 #[test]
 fn nothing_is_placed_where_the_driver_requires_it_so() {
     for profile in Profile::ALL {

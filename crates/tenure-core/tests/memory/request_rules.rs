@@ -30,7 +30,7 @@ fn out_of_memory<T>(result: Result<T, Error>) -> OutOfMemory {
     }
 }
 
-/// A budget that shrinks is heeded from the next frame on, however much was free when it was last looked at.
+/// A smaller budget applies from the next frame on, however much was free at the last query.
 #[test]
 fn a_budget_that_has_shrunk_is_not_exceeded() {
     let gpu = gpu(Options::new(Profile::DISCRETE).budgets([400 * MIB]));
@@ -113,7 +113,7 @@ fn random_requests(profile: Profile, seed: u64) {
         let cost;
         let (made, location) = if rng.below(3) == 0 {
             let side = ((size / 4) as f64).sqrt() as u32;
-            // Of targets that nothing else reads the memory may be lazy, which counts when it is used.
+            // Targets that nothing else reads may have lazily allocated memory, which counts once it is used.
             let target = Usage::RENDER_TARGET | Usage::SHADER_READ;
             let usage = [Usage::SHADER_READ, target][rng.below(2) as usize];
             let desc = TextureDesc::d2(side.max(1), side.max(1), Format::Rgba8Unorm, usage).allocation(flags);

@@ -114,7 +114,7 @@ fn of_a_cyclic_working_set_most_stays() {
     assert_clean(&gpu);
 }
 
-/// Of a budget that shrinks and grows again, all that was evicted comes back by being used.
+/// After a budget has shrunk and grown again, all evicted resources return when they are used.
 #[test]
 fn a_budget_that_shrinks_is_kept() {
     let script = [
@@ -126,7 +126,7 @@ fn a_budget_that_shrinks_is_kept() {
     let target = target(&gpu);
     let world: Vec<_> = (0..32).map(|_| make(&gpu, 2 * MIB)).collect();
     for frame in 0..120_usize {
-        // Four are hot; one of the others is looked at in each frame.
+        // Four are used in each frame, and one of the others.
         let mut used: Vec<_> = world[..4].iter().collect();
         used.push(&world[4 + frame % 28]);
         read(&gpu, &target, &used);
@@ -140,7 +140,7 @@ fn a_budget_that_shrinks_is_kept() {
     assert_clean(&gpu);
 }
 
-/// Blocks of several sizes: none leaves that is not needed for the room.
+/// Blocks of several sizes: only as many are evicted as are needed.
 #[test]
 fn no_more_leaves_than_has_to() {
     let gpu = granted(64);
@@ -188,7 +188,7 @@ fn what_descriptors_show_is_resident() {
     let target = target(&gpu);
     let used = [&table, &view, &dynamic, &named];
     for _ in 0..4 {
-        // Others take the room.
+        // Other resources fill the budget.
         for other in &others {
             read(&gpu, &target, &[other]);
             end_frame(&gpu);
@@ -206,7 +206,7 @@ fn what_descriptors_show_is_resident() {
     assert_clean(&gpu);
 }
 
-/// Has a recording use buffers without a word to the manager.
+/// Has a recording use buffers without declaring it.
 fn touch(recording: &mut Recording<Device>, buffers: &[&Buffer<Device>]) {
     let list = recording.raw_mut(tenure_core::device::Permit::checked());
     for buffer in buffers {
@@ -272,7 +272,7 @@ fn an_allocation_evicts_before_it_spills() {
     assert_clean(&gpu);
 }
 
-/// Large ones leave alone; small ones share blocks with nothing that stays.
+/// Large ones have blocks of their own; small ones share blocks only with evictable resources.
 #[test]
 fn evictable_resources_share_no_block_with_others() {
     let gpu = granted(256);
@@ -290,7 +290,7 @@ fn evictable_resources_share_no_block_with_others() {
         "a pool for what stays, for what leaves, and for what matters more"
     );
     drop((stays, leaves, high));
-    // Without paging nothing is evicted, so that nothing has to be kept apart.
+    // Without paging nothing is evicted, so evictable resources share blocks with others.
     let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
     assert_ne!(make(&gpu, MIB).location(), LocationKind::Committed);
     let mapped = gpu.create_buffer(&evictable(64).memory(MemoryUse::Upload)).unwrap();
@@ -490,7 +490,7 @@ fn a_change_of_the_budget_is_heard_at_once() {
     }
 }
 
-/// Limits that were granted some frames ago do not outlive the budget.
+/// Limits granted some frames ago do not outlive a change of the budget.
 #[test]
 fn what_was_granted_before_a_change_is_not_taken_after() {
     let gpu =
@@ -513,7 +513,7 @@ fn evicted(gpu: &Gpu<Device>) -> u64 {
     gpu.memory().heaps[0].evicted / MIB
 }
 
-/// Idle blocks leave as if so much were missing, and nothing that is in use does.
+/// As many idle blocks are evicted as if the requested bytes were missing, and none in use.
 #[test]
 fn what_is_asked_for_leaves_at_the_end_of_the_frame() {
     let gpu = granted(256);

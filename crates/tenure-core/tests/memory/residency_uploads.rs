@@ -12,7 +12,7 @@ use crate::evictable::{end_frame, evict_all, evictable, with};
 const MIB: u64 = 1 << 20;
 const SOON: Duration = Duration::from_secs(10);
 
-/// Ends frames until everything that is idle has left, and has memory again.
+/// Ends frames until all idle blocks are evicted, and restores the memory.
 fn evict_once(gpu: &Gpu<Device>) {
     evict_all(gpu);
     gpu.device().set_budget(0, 64 * MIB).unwrap();
@@ -68,7 +68,7 @@ fn uploads_to_more_than_can_be_resident_are_submitted_in_parts() {
     }
 }
 
-/// Textures use the graphics queue, and textures of a shared block need no parts.
+/// Textures use the graphics queue, and those of one block are filled together.
 #[test]
 fn textures_that_cannot_be_resident_at_once_are_filled() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
@@ -174,7 +174,7 @@ fn a_loss_gives_uploads_up() {
     let buffers: Vec<_> = (0..3).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
     evict_once(&gpu);
     let uploads: Vec<_> = buffers.iter().map(|buffer| gpu.upload(buffer, 0, &[5; 64]).unwrap()).collect();
-    // Of two faults the first is answered.
+    // Of two errors the first is returned.
     let lost = Fault::nth(3, FaultKind::Removed("pulled out".into())).of(CallKind::MakeResident);
     gpu.device().faults().inject(lost);
     limit(&gpu, 5 * MIB);
@@ -192,7 +192,7 @@ fn stream(gpu: &Gpu<Device>, seed: u64) {
     let mut rng = Rng::new(seed);
     let mut buffers: Vec<(Buffer<Device>, u8)> = Vec::new();
     let queues = [Queue::Graphics, Queue::Compute, Queue::Copy];
-    // On a busy machine the other thread may come late.
+    // On a busy machine the other thread may run late.
     let has_evicted = || gpu.device().calls().made(CallKind::Evict) > 0;
     for step in (0..20_000).take_while(|step| *step < 120 || !has_evicted()) {
         if buffers.len() < 3 || rng.below(3) == 0 {

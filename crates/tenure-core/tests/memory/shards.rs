@@ -121,7 +121,7 @@ fn round(gpu: &Gpu<Device>, seed: u64) {
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    // Buffers that were not taken.
+    // Buffers that no thread has received.
     for buffer in left.iter().flat_map(|from| from.try_iter()) {
         oracle.remove(&buffer);
         drop(buffer);
@@ -182,12 +182,12 @@ fn check_sums(gpu: &Gpu<Device>, seed: u64) {
         stats.pools.iter().filter(|pool| pool.kind != kind).map(of).sum::<u64>()
     };
     assert_eq!(sum(|pool| pool.allocations), 500 * THREADS);
-    // With a stride more is asked for, to move to a multiple of it.
+    // Requests with a stride are larger, to align to a multiple of it.
     assert!((asked..asked * 11 / 10).contains(&sum(|pool| pool.requested)));
     assert!(sum(|pool| pool.used) >= sum(|pool| pool.requested));
     assert!(sum(|pool| pool.capacity) >= sum(|pool| pool.used) && stats.reserved >= asked);
     assert!(sum(|pool| pool.capacity) < 2 * asked, "shards keep little in hand");
-    // Each drops another's.
+    // Each thread drops another thread's buffers.
     hands.rotate_left(1);
     thread::scope(|scope| {
         hands.into_iter().for_each(|hand| {

@@ -60,7 +60,7 @@ fn load_within_headroom(profile: Profile, seed: u64) {
     let (mut buffers, mut textures, mut loads) = (Vec::new(), Vec::new(), 0);
     let mut most = 0.0_f64;
     for _ in 0..40 {
-        // The operating system takes some away, or gives some back.
+        // The operating system lowers or raises the budget.
         let budget = used(&gpu, heap).max(24 * MIB) + rng.below(40 * MIB);
         gpu.device().set_budget(heap, budget).unwrap();
         let frame = gpu.begin_frame().unwrap();
@@ -110,7 +110,7 @@ fn the_operating_system_is_asked_once_a_frame() {
                 let _memory = (gpu.memory(), gpu.stats(), gpu.report());
             }
             assert!(asked(&gpu) - before <= 1, "{} questions", asked(&gpu) - before);
-            // Beyond the budget every request needs to know it.
+            // Beyond the budget every request queries it.
             gpu.device().set_budget(0, gpu.stats().reserved / 2).unwrap();
             kept.push(gpu.create_buffer(&mesh(3 * MIB)).unwrap());
             frame.end().unwrap();
@@ -299,8 +299,7 @@ fn a_shutdown_ends_the_listener() {
     assert_eq!(Arc::strong_count(&captured), 1);
 }
 
-/// The usage is never underestimated at the end, with any number of threads that allocate and free during a
-/// query.
+/// The final usage is never underestimated, even if threads allocate and free during a query.
 #[test]
 fn threads_leave_the_usage_right() {
     let gpu = gpu(Profile::DISCRETE);
@@ -331,7 +330,7 @@ fn threads_leave_the_usage_right() {
     assert_eq!(local(&gpu).usage, used(&gpu, 0));
 }
 
-/// A request that was refused takes nothing of the headroom.
+/// A refused request does not reduce the headroom.
 #[test]
 fn a_refusal_leaves_the_headroom() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).heap_sizes([32 * MIB, 32 * MIB]));
@@ -436,7 +435,7 @@ fn check_costs(profile: Profile, seed: u64) {
         let what = format!("{} seed {seed} step {step}: {cost:?}", profile.name());
         assert!(cost.is_within_budget, "{what}");
         assert_eq!(location, cost.location, "{what}");
-        // A new block may take the place of empty ones, which go.
+        // Empty blocks may be freed for a new one.
         let taken = gpu.stats().driver_allocations - before.driver_allocations;
         assert_eq!(taken > 0, cost.new_bytes > 0, "{what}");
         assert!(gpu.stats().reserved <= before.reserved + cost.new_bytes, "{what}");

@@ -82,7 +82,7 @@ struct Program {
     gpu: Gpu<Device>,
 }
 
-/// Limits low enough for small resources to get to every kind of memory.
+/// Limits low enough for small resources to reach every kind of memory.
 fn config(strategy: Strategy) -> Config {
     Config {
         pools: PoolConfig {
@@ -177,7 +177,7 @@ impl Program {
         self.things.push(Thing::Tiles(made));
     }
 
-    /// Something in a page of an allocator that lives, or of a new one.
+    /// A buffer in a page of an existing allocator or of a new one.
     fn page(&mut self) {
         let (buffer, texture) = (self.buffer_desc(), self.texture_desc());
         let living = self.things.iter().position(|thing| matches!(thing, Thing::Pages(_)));
@@ -210,7 +210,7 @@ impl Program {
         let mut list = frame.record(Queue::Graphics, "frame").unwrap();
         for thing in &self.things {
             if let Thing::Buffer(buffer) = thing {
-                // Handing out its place is how commands come to use it.
+                // Commands may use it once its place was queried.
                 let _place = buffer.offset();
             }
         }
@@ -248,7 +248,7 @@ impl Program {
         assert_eq!(stats.live_objects, self.things.len() as u64, "{stats:?}");
         let pages: u64 = self.things.iter().map(page_bytes).sum();
         assert!(stats.reserved_by.pages >= pages, "pages of allocators that are gone wait for the GPU");
-        // Parts of the allocated ranges are live; the rest waits to be given back.
+        // Some of the allocated ranges are live; the others wait for their release.
         let live = |kinds: &[LocationKind]| {
             let is_there = |thing: &&Thing| thing.location().is_some_and(|kind| kinds.contains(&kind));
             self.things
@@ -288,7 +288,7 @@ fn page_bytes(thing: &Thing) -> u64 {
     if let Thing::Pages(pages) = thing { pages.stats().reserved } else { 0 }
 }
 
-/// The sum over the pools but for the one whose ranges are the blocks of another.
+/// The sum over all pools except the one whose ranges are the blocks of another.
 fn own(stats: &Stats, of: fn(&PoolStats) -> u64) -> u64 {
     stats.pools.iter().filter(|pool| pool.kind != PoolKind::SmallBufferSlots).map(of).sum()
 }
@@ -392,7 +392,7 @@ fn parts_add_up_to_what_the_device_has_given() {
     }
 }
 
-/// The transient resources and the blocks of slots have memory of their own there, too.
+/// There transient resources and blocks of slots have dedicated memory, too.
 #[test]
 fn parts_add_up_where_the_driver_insists_on_memory_for_each() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {

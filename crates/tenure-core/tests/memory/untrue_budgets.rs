@@ -20,13 +20,13 @@ fn manager(profile: Profile) -> (Device, Gpu<Device>) {
     (device, gpu)
 }
 
-/// Driver calls that make memory, those that failed as well.
+/// Driver calls that allocate memory, including failed ones.
 fn calls(device: &Device) -> u64 {
     let calls = device.calls();
     [CallKind::CreateHeap, CallKind::CreateCommitted].map(|kind| calls.made(kind)).iter().sum()
 }
 
-/// One buffer of a MiB, in few calls.
+/// Creates a buffer of 1 MiB in few calls.
 fn create(device: &Device, gpu: &Gpu<Device>) -> Result<Buffer<Device>, Error> {
     let before = calls(device);
     let made = gpu.create_buffer(&BufferDesc::new(MIB, Usage::VERTEX));

@@ -56,7 +56,7 @@ fn a_program_that_does_nothing_about_it_gets_its_memory_back() {
     end(gpu);
 }
 
-/// A program that comes and goes, frame by frame, has nothing moved.
+/// Nothing moves in a program that creates and drops resources in each frame.
 #[test]
 fn what_changes_all_the_time_is_left_alone() {
     let gpu = gpu(Config::default());
@@ -76,7 +76,7 @@ fn what_changes_all_the_time_is_left_alone() {
     end(gpu);
 }
 
-/// A configuration says how much, or that nothing moves.
+/// The configuration limits the moves, or forbids them.
 #[test]
 fn the_configuration_is_kept() {
     let limits = [

@@ -1,4 +1,4 @@
-//! Movable buffers, one thing at a time.
+//! Movable buffers, one rule per test.
 
 use std::time::Duration;
 
@@ -159,7 +159,7 @@ fn what_a_recording_uses_stays_until_it_is_submitted() {
 fn what_is_written_meanwhile_goes_along() {
     let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(4)));
     let mut kept = sparse(&gpu, 400, 100 * KIB);
-    // In another API buffer than the destination of the copy.
+    // Not in the API buffer of the copy's destination.
     let source = BufferDesc::new(100 * KIB, Usage::UNORDERED_ACCESS | Usage::COPY_SRC);
     let source = gpu.create_buffer_with(&source, &vec![200; 100 << 10]).unwrap();
     let budget = CompactionBudget { moves: 3, ..BUDGET };

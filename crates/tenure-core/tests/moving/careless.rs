@@ -39,8 +39,8 @@ fn what_was_dropped_is_not_listed() {
     end(gpu);
 }
 
-/// The device is lost while a recording was told of a view and of a set, and their handles are dropped: their heap and
-/// block go when the recording has ended.
+/// The device is lost while a recording uses a view and a set whose handles are dropped: their heap and block
+/// are freed when the recording has ended.
 #[test]
 fn a_lost_device_keeps_what_recordings_were_told_of() {
     for (profile, has_sets) in [(Profile::DISCRETE, false), (Profile::VULKAN_NVIDIA, true)] {
@@ -89,7 +89,7 @@ fn compact_by(gpu: &Gpu<Device>, budget: CompactionBudget) -> usize {
     panic!("{budget:?}: it does not end");
 }
 
-/// It comes to its end with any budget, and does nothing with none.
+/// Compaction finishes with any budget, and does nothing without one.
 #[test]
 fn any_budget_is_enough() {
     let (most, all) = (u64::MAX, usize::MAX);

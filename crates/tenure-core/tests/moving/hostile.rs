@@ -317,7 +317,7 @@ impl tenure_core::Recorder for Shared {
     fn frame_ended(&self, _: u64) {}
 }
 
-/// Each place and each allocation that a recorder was told of goes once.
+/// Each place and each allocation reported to a recorder is freed once.
 #[test]
 fn a_recorder_follows_what_moves() {
     for seed in 0..6_u64 {

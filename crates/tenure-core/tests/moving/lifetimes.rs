@@ -34,7 +34,7 @@ pub(crate) fn one_in_eight<T>(gpu: &Gpu<Device>, count: usize, make: impl Fn() -
     kept
 }
 
-/// Compacts until something has moved, and ends no frame.
+/// Compacts until something has moved, without ending a frame.
 #[track_caller]
 pub(crate) fn move_some(gpu: &Gpu<Device>) {
     assert!((0..100).any(|_| gpu.compact(BUDGET).unwrap().moves > 0), "nothing moves");
@@ -140,7 +140,7 @@ fn places_that_nothing_moved_to_are_given_back_at_the_end() {
     end(gpu);
 }
 
-/// Writes of a recording that was never submitted are not copied: it has no content.
+/// A subresource written only by a recording that was never submitted has no content, and is not copied.
 #[test]
 fn what_was_never_written_after_all_is_not_copied() {
     for profile in PROFILES {
@@ -177,7 +177,7 @@ fn what_has_no_content_keeps_its_state() {
             }
             recording.submit().unwrap();
             assert!(gpu.device().run_until_idle());
-            // Which texels are sampled, a shader decides.
+            // A shader decides which texels are sampled.
             let hazards = gpu.device().take_hazards();
             assert!(hazards.iter().all(|hazard| hazard.kind == HazardKind::UninitializedRead), "{hazards:?}");
         };
@@ -190,7 +190,7 @@ fn what_has_no_content_keeps_its_state() {
     }
 }
 
-/// A subresource that there is not is refused, and remembered nowhere.
+/// A subresource that does not exist is refused, and noted nowhere.
 #[test]
 fn a_subresource_that_is_not_there_is_refused() {
     let gpu = with(Options::new(Profile::DISCRETE));
@@ -233,7 +233,7 @@ fn an_emptying_that_nobody_goes_on_with_ends() {
     }
 }
 
-/// The same where the emptying is stopped because something is evicted.
+/// The same if the compaction of a block stops because something is evicted.
 #[test]
 fn an_emptying_that_an_eviction_has_stopped_ends() {
     let options = Options::new(Profile::VULKAN_INTEL).lag(Lag::Submissions(2)).paging(Paging::PCIE4_X16);

@@ -56,7 +56,7 @@ fn what_was_written_through_tables_is_copied_after_that() {
             let mut tables: Vec<_> = kept.iter().map(table).collect();
             write(&gpu, queue, &tables);
             move_some(&gpu);
-            // A resource that stays would need a barrier of the program's own.
+            // Unmoved resources would need a barrier by the program.
             let mut moved = kept.iter().map(|buffer| buffer.moves() > 0);
             tables.retain(|_| moved.next().unwrap());
             write(&gpu, queue, &tables);
@@ -86,7 +86,7 @@ fn what_is_written_in_place_keeps_its_state_on_one_queue() {
 }
 
 /// A submission of the program's own may drop and query moving resources: nothing moves while it runs, and
-/// nothing is moved from inside of it.
+/// calls within it move nothing.
 #[test]
 fn external_work_and_moves_do_not_wait_for_each_other() {
     let (over, is_over) = mpsc::channel();

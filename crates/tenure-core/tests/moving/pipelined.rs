@@ -87,7 +87,7 @@ fn what_has_waited_moves_within_the_budget() {
     }
 }
 
-/// By hand, too, and it comes to its end.
+/// The same with explicit compaction, which finishes.
 #[test]
 fn what_has_waited_moves_within_the_budget_by_hand() {
     let gpu = gpu(by_hand());

@@ -28,7 +28,7 @@ fn handles_and_the_report_agree() {
     gpu.device().set_budget(0, 60 << 20).unwrap();
     end_frame(&gpu);
     let mut all: Vec<_> = (0..300).map(|index| (index, make(&gpu, index))).collect();
-    // Too large for a pool, and there is no room for it in the card's memory.
+    // Too large for a pool, and for the free part of the card's memory.
     let large = BufferDesc::new(48 << 20, Usage::SHADER_READ).movable().name("large");
     let large = gpu.create_buffer(&large).unwrap();
     let fixed = gpu.create_buffer(&BufferDesc::new(64, Usage::VERTEX).name("fixed")).unwrap();
@@ -69,7 +69,7 @@ fn handles_and_the_report_agree() {
     end(gpu);
 }
 
-/// An open recording is a user until it is submitted, however often it names the resource; so is each other one.
+/// Each open recording counts as one user until it is submitted, however often it names the resource.
 #[test]
 fn users_are_open_recordings_and_uploads() {
     let gpu = with(Options::new(Profile::DISCRETE));

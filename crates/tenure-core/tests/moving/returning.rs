@@ -11,7 +11,7 @@ use crate::buffers::{SOON, by_hand, end, end_frame};
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// A card that grants so much, beside as much system memory as there is.
+/// A card with a budget of `mib` MiB, and unlimited system memory.
 fn granted(mib: u64, lag: Lag) -> Gpu<Device> {
     let gpu =
         Gpu::new(Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(lag)), Config::default())
@@ -25,7 +25,7 @@ pub(crate) fn desc(size: u64) -> BufferDesc {
     BufferDesc::new(size, Usage::SHADER_READ).movable().name("mesh")
 }
 
-/// Bytes of living objects with such a name that are not in the first memory heap, which is the card's.
+/// Bytes of live objects of this name outside of the first memory heap, the card's.
 fn slow(gpu: &Gpu<Device>, name: &str) -> u64 {
     let objects = gpu.report().objects;
     let named = objects.iter().filter(|object| object.name == name);
@@ -81,7 +81,7 @@ fn what_spilled_comes_back_when_there_is_room() {
     }
 }
 
-/// By hand, too, within the budget.
+/// The same with explicit compaction, within its budget.
 #[test]
 fn what_spilled_comes_back_by_hand() {
     let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA));
@@ -94,7 +94,7 @@ fn what_spilled_comes_back_by_hand() {
     (0..20).for_each(|_| end_frame(&gpu));
     let before = slow(&gpu, "mesh");
     assert!(before > 20 * MIB);
-    // Others may move within the memory that they are in, which counts to the same budget.
+    // Others may move within their memory, which counts towards the same budget.
     let report = gpu.compact(CompactionBudget { bytes: 3 * MIB, moves: 100, pieces: 100 }).unwrap();
     assert_eq!(report.bytes, 3 * MIB);
     let came = before - slow(&gpu, "mesh");
@@ -202,7 +202,7 @@ fn what_cannot_come_back_stays() {
     }
 }
 
-/// Things that may not leave the card's memory are not concerned.
+/// Resources that may not leave the card's memory are not affected.
 #[test]
 fn what_never_spills_is_left_alone() {
     let gpu = granted(64, Lag::None);
@@ -214,8 +214,8 @@ fn what_never_spills_is_left_alone() {
     end(gpu);
 }
 
-/// Holes that others left in blocks are room, though the budget has none for further blocks: a random tenth of
-/// the card's contents is dropped.
+/// Resources return to holes in blocks even if the budget allows no further blocks: a random tenth of the
+/// card's contents is dropped.
 #[test]
 fn what_spilled_comes_back_to_holes() {
     let granted = 64 * MIB;

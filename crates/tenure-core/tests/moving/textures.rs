@@ -1,4 +1,4 @@
-//! Movable textures: each subresource that has content goes along.
+//! Movable textures: each subresource with content is copied.
 
 use tenure_core::{
     Format, Gpu, LocationKind, Plane, Queue, State, Subresource, TexelData, Texture, TextureDesc,
@@ -116,7 +116,7 @@ fn multisampled_targets_move() {
     }
 }
 
-/// A texture moves from the queue that used it last, and to the one that uses it next.
+/// A texture is moved by the queue that used it last, and its next queue finds the contents.
 #[test]
 fn a_texture_moves_between_queues() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA, Profile::D3D12_ENHANCED] {

@@ -30,7 +30,7 @@ fn make(gpu: &Gpu<Device>, rng: &mut Rng) -> Known {
     Known { buffer, table, byte }
 }
 
-/// A recording that uses some, and asks where they are.
+/// A recording that uses some, and queries their places.
 fn record(gpu: &Gpu<Device>, rng: &mut Rng, live: &[Known]) {
     let queue = [Queue::Graphics, Queue::Compute][rng.below(2) as usize];
     let mut recording = gpu.record(queue, "threads").unwrap();
@@ -50,7 +50,7 @@ fn record(gpu: &Gpu<Device>, rng: &mut Rng, live: &[Known]) {
     }
 }
 
-/// Until something has moved: on a busy machine the other thread may come late.
+/// Until something has moved: on a busy machine the other thread may run late.
 fn run(gpu: &Gpu<Device>, seed: u64, moves: &AtomicUsize) {
     let mut rng = Rng::new(seed);
     let mut live: Vec<Known> = (0..40).map(|_| make(gpu, &mut rng)).collect();

@@ -143,7 +143,7 @@ fn what_shows_a_resource_follows_it() {
     }
 }
 
-/// While a recording is open nothing that it was shown moves.
+/// Resources that an open recording uses through descriptors do not move.
 #[test]
 fn what_a_recording_was_shown_stays() {
     for profile in PROFILES {
@@ -193,7 +193,7 @@ fn what_is_taken_out_of_a_table_stays() {
     }
 }
 
-/// Where there is no descriptor for the new place, a resource stays, and moves later.
+/// If there is no descriptor for the new place, a resource stays and moves later.
 #[test]
 fn without_descriptors_nothing_moves() {
     let descriptors = DescriptorConfig { static_resources: Some(40), ..DescriptorConfig::default() };
@@ -290,7 +290,7 @@ impl World {
         check(&self.gpu, &self.out, &self.tables, &self.sets, views, between);
     }
 
-    /// A compaction to which a call is refused.
+    /// A compaction with a refused call.
     fn refuse(&mut self) {
         let calls = [CallKind::WriteDescriptor, CallKind::FillDescriptors, CallKind::Submit];
         let call = calls[self.rng.below(3) as usize];

@@ -57,7 +57,7 @@ impl World {
         (!self.live.is_empty()).then(|| self.rng.below(self.live.len() as u64) as usize)
     }
 
-    /// Whether an open recording writes it: then other writes meanwhile are not ordered.
+    /// Whether an open recording writes it: other writes until its submission would not be ordered.
     fn is_being_written(&self, serial: u64) -> bool {
         self.open.iter().any(|open| open.writes.iter().any(|(written, _)| *written == serial))
     }

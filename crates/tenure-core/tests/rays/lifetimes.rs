@@ -88,7 +88,7 @@ fn a_structure_lives_as_long_as_the_gpu_needs_it() {
     end(&device, gpu);
 }
 
-/// The device detects the program's omissions.
+/// The device detects barriers and builds that the program omits.
 #[test]
 fn missing_barriers_and_builds_are_found() {
     let device = Device::new(Profile::VULKAN_NVIDIA);

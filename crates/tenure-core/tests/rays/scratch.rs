@@ -47,7 +47,7 @@ fn pages_are_recycled_and_given_back() {
                 recording.use_structures([&rock]).unwrap();
                 build(&mut recording, &rock, &[]);
             }
-            // Larger than a page: of its own, and gone with the recording.
+            // Larger than a page: it has dedicated memory, which is freed with the recording.
             recording.split().1.build_scratch(3 * PAGE).unwrap();
             frame.submit(recording).unwrap();
         }
@@ -131,7 +131,7 @@ proptest! {
         let alignment = tenure_core::device::Device::properties(&device).rays.scratch_alignment;
         let open = |index: usize| gpu.record(Queue::Graphics, ["a", "b", "c"][index]).unwrap();
         let mut recordings: Vec<_> = (0..3).map(|index| Some(open(index))).collect();
-        // Since the last reuse, and all of the recording.
+        // The ranges since the last reuse, and all ranges of the recording.
         let mut current: [Ranges; 3] = Default::default();
         let mut all: [Ranges; 3] = Default::default();
         let mut in_flight: Ranges = Vec::new();

@@ -44,7 +44,7 @@ fn other_memory_comes_before_more_than_is_granted() {
             buffers.push(buffer(&gpu, size));
             assert!(usage(&gpu)[1] <= 256 * MIB, "within the budget of system memory");
         }
-        // Beyond each budget: the order of preference again.
+        // Beyond each budget the order of preference applies again.
         let system = usage(&gpu)[1];
         buffers.push(buffer(&gpu, size));
         assert_eq!(usage(&gpu)[1], system);
@@ -105,8 +105,8 @@ fn a_hole_serves_when_the_device_allows_no_more_allocations() {
     }
 }
 
-/// Textures that the GPU draws to or writes stay in its own memory when the budget is exceeded, and leave it only
-/// when the driver refuses. Textures that are only read go elsewhere before.
+/// Textures that the GPU draws to or writes stay in its own memory when the budget is exceeded, and leave it
+/// only when the driver refuses. Textures that are only read go elsewhere first.
 #[test]
 fn targets_leave_the_memory_of_the_card_only_after_a_refusal() {
     let large = |format, usage| TextureDesc::d2(8192, 8192, format, usage);

@@ -118,7 +118,7 @@ fn a_request_for_no_allocation_makes_none() {
     assert!(ranges.len() >= 8, "what was dropped left room for {}", ranges.len());
     ranges.push(pages.create_buffer(&never).unwrap());
     assert_eq!(made(&gpu), before);
-    // A range that another thread has freed will do.
+    // A range that another thread has freed is used.
     std::thread::scope(|scope| scope.spawn(|| first.clear()).join().unwrap());
     gpu.purge().unwrap();
     ranges.push(gpu.create_buffer(&never).unwrap());
@@ -195,7 +195,7 @@ fn nothing_exceeds_the_programs_caps() {
     drop(whole);
 }
 
-/// The empty block of a level that was dropped makes place for a small one, unless no small one can be had.
+/// The empty block of a dropped level makes room for a small one, unless no small one can be created.
 #[test]
 fn an_empty_large_block_serves_small_requests_at_need() {
     for (flags, refuses) in [

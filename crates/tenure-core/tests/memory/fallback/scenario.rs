@@ -28,7 +28,7 @@ struct Kept<T> {
 /// The error of a failed step.
 pub(crate) struct Refusal {
     pub(crate) step: &'static str,
-    /// A resource was to be created; else a submission to be made.
+    /// Whether the step creates a resource; otherwise it submits.
     pub(crate) is_creation: bool,
     pub(crate) error: Error,
 }
@@ -244,7 +244,7 @@ impl Program {
         }
         let desc = ReservedDesc::buffer(8 * properties.tile_size, Usage::SHADER_READ | Usage::COPY_SRC);
         let created = self.gpu.create_reserved(&desc.name("sparse"));
-        // Nothing is taken from a pool: the driver's error is passed on.
+        // Pools are not involved: the driver's error is passed on.
         if let Some(handle) = self.note("reserved", false, created) {
             self.seeds += 1;
             let mut kept = Kept { handle, seed: self.seeds, is_filled: false };
@@ -285,7 +285,7 @@ impl Program {
         }
     }
 
-    /// Every second thing goes while the GPU may still use it.
+    /// Every second resource is dropped while the GPU may still use it.
     fn turn_over(&mut self) {
         let mut index = 0;
         self.buffers.retain(|_| {

@@ -118,7 +118,7 @@ fn spill(profile: Profile, sizes: &[u64]) -> (Vec<u8>, OutOfMemory, Gpu<Device>)
             }
         }
     };
-    // The rest of a memory heap is smaller than a buffer.
+    // The free rest of a memory heap is smaller than a buffer.
     let reserved = gpu.device().calls().reserved_bytes;
     let asked = sizes.iter().map(|size| size - MIB).sum();
     assert!(reserved > asked, "gave up with {reserved} of {asked} B taken");
@@ -273,7 +273,7 @@ fn the_limit_on_allocations_is_one_more_shortage() {
     end(gpu);
 }
 
-/// With pools the limit is far away.
+/// With pools the limit is not reached.
 #[test]
 fn pools_stay_far_from_the_limit_on_allocations() {
     let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), Config::default());
@@ -293,7 +293,7 @@ fn the_error_has_the_numbers() {
     while let Ok(buffer) = gpu.create_buffer(&BufferDesc::new(192 * KIB, Usage::UNORDERED_ACCESS)) {
         alive.push(buffer);
     }
-    // Every third goes: holes of 192 KiB.
+    // Every third buffer is dropped, which leaves holes of 192 KiB.
     let mut index = 0;
     alive.retain(|_| {
         index += 1;
@@ -328,7 +328,7 @@ fn requests_beyond_all_measure_are_refused() {
     end(gpu);
 }
 
-/// A committed resource is in no pool that an error could name.
+/// A committed resource is in no pool, so the error names none.
 #[test]
 fn an_error_about_memory_of_its_own_names_no_pool() {
     let mut options = Options::new(Profile::VULKAN_NVIDIA);

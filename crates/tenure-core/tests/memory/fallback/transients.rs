@@ -67,7 +67,7 @@ fn unused_transient_heaps_make_room_within_the_budget() {
     frame(&gpu, &[16]).unwrap();
     let (reserved, level) = (gpu.stats().transient.reserved, BufferDesc::new(12 * MIB, Usage::VERTEX));
     assert!(reserved >= 16 * MIB);
-    // They were used in this frame, so that they are in the next, most likely: the level goes to system memory.
+    // The targets were used in this frame, and so most likely in the next: the level goes to system memory.
     let elsewhere = gpu.create_buffer(&level).unwrap();
     assert_eq!(gpu.stats().transient.reserved, reserved);
     assert!(usage(&gpu)[1] > 0);
@@ -89,8 +89,7 @@ fn unused_transient_heaps_make_room_within_the_budget() {
     assert!(gpu.shutdown().is_clean());
 }
 
-/// A buffer that finds no memory but that of a transient heap: creating the heap again is better than a
-/// failure.
+/// Only a transient heap's memory is left for a buffer: creating the heap again later is better than a failure.
 #[test]
 fn transient_heaps_of_the_last_frame_give_way_before_a_request_fails() {
     let options = Options::new(Profile::DISCRETE).heap_sizes([24 * MIB]);
@@ -105,7 +104,7 @@ fn transient_heaps_of_the_last_frame_give_way_before_a_request_fails() {
     assert!(gpu.shutdown().is_clean());
 }
 
-/// Over the budget in each frame, with heaps that are never in use at the same time.
+/// Each frame exceeds the budget, with heaps that are never in use at the same time.
 #[test]
 fn frames_beyond_the_budget_do_not_create_heaps_again_and_again() {
     let options = Options::new(Profile::VULKAN_NVIDIA).budgets([4 * MIB, 512 * MIB, 1]);
