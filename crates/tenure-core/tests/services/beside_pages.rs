@@ -16,7 +16,7 @@ use test_random::Rng;
 struct Kept {
     buffer: Buffer<Device>,
     model: Vec<u8>,
-    /// Copies may write it; else its memory leaves it to the CPU.
+    /// Whether copies may write it; otherwise only the CPU may.
     is_target: bool,
     /// Copies may read it.
     is_source: bool,
@@ -136,7 +136,7 @@ impl Program {
                 slice.write(0, &part).unwrap();
                 commands.copy_slice(&slice, 0, &kept.buffer, 0, part.len() as u64).unwrap();
             }
-            // Before the first frame ends, this recording's own bytes are in the way.
+            // Before the first frame ends, this recording's own bytes fill the ring.
             Err(Error::HeldByRecording { .. }) => return,
             Err(error) => panic!("{error}"),
         }
@@ -215,7 +215,7 @@ fn an_upload_to_a_mapped_buffer_is_not_staged_beside_it() {
                 let usage = Usage::VERTEX | Usage::COPY_SRC;
                 BufferDesc::new(size, usage).memory(memory).name("mapped")
             };
-            // A block with room for everything that follows.
+            // Creates a block with room for all later resources.
             drop(gpu.create_buffer(&desc(4 << 20)).unwrap());
             gpu.purge().unwrap();
             let mapped = gpu.create_buffer(&desc(4096)).unwrap();
@@ -223,7 +223,7 @@ fn an_upload_to_a_mapped_buffer_is_not_staged_beside_it() {
             mapped.write(0, &[1; 4096]).unwrap();
             let mesh = gpu.create_buffer(&BufferDesc::new(4096, Usage::VERTEX | Usage::COPY_SRC)).unwrap();
             if gpu.upload(&mapped, 100, &[2; 100]).is_ok() {
-                // A page of its own, in the same batch.
+                // It has a page of its own, in the same batch.
                 gpu.upload(&mesh, 0, &[3; 4096]).unwrap();
                 gpu.upload(&mapped, 300, &[4; 100]).unwrap();
                 gpu.flush_uploads().unwrap();
@@ -244,7 +244,7 @@ fn readback_buffers_can_be_read_back() {
     for &profile in Profile::ALL {
         let device = device(profile, Lag::None);
         if device.properties().api == Api::Direct3D12 {
-            // Readback heaps are only ever copied to.
+            // Readback heaps are only written by copies.
             continue;
         }
         let gpu = gpu(&device, Config::default());

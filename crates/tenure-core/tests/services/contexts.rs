@@ -28,7 +28,7 @@ fn made(calls: &Calls) -> [u64; 5] {
     .map(|kind| calls.made(kind))
 }
 
-/// The recording objects of the threads.
+/// The number of recording objects of all threads.
 struct Scene<'a> {
     gpu: &'a Gpu<Device>,
     ring: UploadRing<Device>,
@@ -113,7 +113,7 @@ fn a_frame_makes_no_api_object() {
                 }
                 None => true,
             });
-            // By then every page has been full once.
+            // After this many frames every page has been full once.
             if number == 100 {
                 warm = made(&device.calls());
             }
@@ -128,7 +128,7 @@ fn a_frame_makes_no_api_object() {
     }
 }
 
-/// A context that is dropped unsubmitted is there for the next recording at once.
+/// A context dropped without a submission is available at once.
 #[test]
 fn a_dropped_context_is_recycled_at_once() {
     let device = device(Profile::DISCRETE, Lag::Manual);
@@ -162,7 +162,7 @@ fn a_dropped_context_is_recycled_at_once() {
     end(gpu, &device);
 }
 
-/// A thread that panics while it records takes its recording with it, and nothing else.
+/// A thread that panics while it records loses its recording, and nothing else.
 #[test]
 fn a_panic_on_a_recording_thread_does_not_poison_the_rest() {
     let device = device(Profile::DISCRETE, Lag::Submissions(3));

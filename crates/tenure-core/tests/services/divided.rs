@@ -34,7 +34,7 @@ pub(super) fn buffer(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
     gpu.create_buffer(&desc).unwrap()
 }
 
-/// Bytes that are not alike anywhere near.
+/// Bytes without short repetitions.
 pub(super) fn bytes(size: u64, seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(seed);
     (0..size / 8).flat_map(|_| rng.next().to_le_bytes()).collect()
@@ -70,7 +70,7 @@ fn more_than_the_host_has_is_uploaded_in_pieces() {
     end(gpu, &device);
 }
 
-/// Staged bytes stay within the limit, however late the GPU is, for all uploads.
+/// The staged bytes of all uploads stay within the limit, however late the GPU is.
 #[test]
 fn large_uploads_stay_within_what_may_be_pending() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::VULKAN_LAVAPIPE] {
@@ -174,7 +174,7 @@ fn pieces_are_where_the_whole_would_be() {
             let texture = gpu.create_texture_with(&desc.name("shape"), &data).unwrap();
             model.expect(&gpu, &texture);
             let block = model.info.format.block();
-            // Whole blocks away from the edges where there is room.
+            // The region begins inside the mip, at a whole block, if the mip is large enough.
             let whole = texture.info().region(0, 0);
             let [width, height, depth] = whole.extent;
             let origin = [block.width, if height > 8 { block.height } else { 0 }, u32::from(depth > 1)];
@@ -204,7 +204,7 @@ fn pieces_are_where_the_whole_would_be() {
     }
 }
 
-/// Beside a recording that is open, and beside smaller uploads to the same bytes.
+/// With an open recording, and with smaller uploads to the same bytes.
 #[test]
 fn the_order_is_that_of_the_calls() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::VULKAN_LAVAPIPE] {

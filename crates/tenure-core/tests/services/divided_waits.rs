@@ -22,7 +22,7 @@ fn filled(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
     gpu.create_buffer_with(&desc, &bytes(size, 1)).unwrap()
 }
 
-/// Takes all that is left of the host's memory, in pieces of 64 KiB at least.
+/// Fills the host's memory with buffers of at least 64 KiB.
 fn fill_host(gpu: &Gpu<Device>) -> Vec<Buffer<Device>> {
     let mut all = Vec::new();
     for size in [MIB, 256 * KIB, 64 * KIB] {
@@ -33,7 +33,7 @@ fn fill_host(gpu: &Gpu<Device>) -> Vec<Buffer<Device>> {
     all
 }
 
-/// The host's memory is full, and the GPU does not finish with a part of it.
+/// The host's memory is full, and the GPU still uses a part of it.
 #[test]
 fn the_time_that_a_call_may_take_is_not_multiplied() {
     type Call = fn(&Gpu<Device>, &Buffer<Device>) -> Result<(), Error>;
@@ -68,7 +68,7 @@ fn the_time_that_a_call_may_take_is_not_multiplied() {
     }
 }
 
-/// Pages that have grown are small again where there is no memory for a large one.
+/// Page sizes that have grown shrink again if there is no memory for a large page.
 #[test]
 fn what_a_page_is_refused_for_is_refused_again() {
     for profile in [Profile::VULKAN_AMD_SMALL_BAR, Profile::D3D12_TIER2] {
@@ -152,7 +152,7 @@ fn a_shortage_at_one_submission_ends_no_upload() {
     }
 }
 
-/// Each holds memory only for a moment.
+/// Each holds memory only briefly.
 #[test]
 fn threads_wait_for_one_another_where_memory_is_short() {
     for profile in [Profile::VULKAN_AMD_SMALL_BAR, Profile::D3D12_TIER2] {

@@ -16,7 +16,7 @@ use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Profile};
 use super::{SECOND, device, end, finish, gpu, live};
 use test_random::Rng;
 
-/// Unified memory, and cards whose whole memory the CPU sees.
+/// Unified memory, and cards whose whole memory is CPU-visible.
 const REACHED: [Profile; 5] = [
     Profile::VULKAN_LAVAPIPE,
     Profile::VULKAN_INTEL,
@@ -137,7 +137,7 @@ fn what_the_gpu_may_be_using_is_staged() {
     }
 }
 
-/// An upload that is pending comes before one that is made later, also when the GPU is through with everything else.
+/// A pending upload is executed before a later one, also if the GPU has finished everything else.
 #[test]
 fn uploads_keep_their_order() {
     for profile in REACHED {
@@ -183,7 +183,7 @@ fn what_is_submitted_later_finds_the_bytes_whenever_it_was_recorded() {
     }
 }
 
-/// Each road can be switched off, and large uploads have limits.
+/// Each path can be disabled, and large uploads have limits.
 #[test]
 fn each_road_can_be_switched_off() {
     let run = |profile, in_place: InPlaceConfig, size: u64| {
@@ -237,7 +237,7 @@ fn what_may_leave_its_place_is_staged() {
     end(gpu, &device);
 }
 
-/// A driver that maps no more memory is no reason to refuse a buffer that the program does not map.
+/// A buffer that the program does not map is created even if the driver maps no more memory.
 #[test]
 fn what_cannot_be_mapped_is_staged() {
     for size in [1000, 17 << 20] {

@@ -62,7 +62,7 @@ fn bytes_of_every_location_come_back() {
     }
 }
 
-/// Not before the GPU is done, and as often as one likes afterwards.
+/// Bytes can be read only once the GPU is done, and then any number of times.
 #[test]
 fn polling_finds_what_is_complete() {
     let device = device(Profile::DISCRETE, Lag::Manual);
@@ -174,7 +174,7 @@ fn a_discarded_recording_ends_its_readbacks() {
     end(gpu, &device);
 }
 
-/// Dropped before its recording is submitted, before that is complete, or before it was looked at.
+/// Dropped before its recording is submitted, before that is complete, or before it was read.
 #[test]
 fn a_readback_may_be_dropped_at_any_time() {
     let device = device(Profile::DISCRETE, Lag::Manual);
@@ -198,7 +198,7 @@ fn a_readback_may_be_dropped_at_any_time() {
     end(gpu, &device);
 }
 
-/// A page is used again when all that is in it was let go of, and goes when it is idle.
+/// A page is reused when all readbacks in it were dropped, and freed when it is idle.
 #[test]
 fn readback_memory_is_recycled() {
     let device = device(Profile::DISCRETE, Lag::Submissions(3));
@@ -525,8 +525,8 @@ fn queues_read_side_by_side() {
     end(gpu, &device);
 }
 
-/// A page lasts for more frames than idle memory is kept, and the GPU is always behind: two pages take
-/// turns, and no third one comes and goes.
+/// A page is filled in more frames than idle memory is kept, and the GPU is always behind: two pages take
+/// turns, and no third is created and freed.
 #[test]
 fn pages_that_last_for_many_frames_take_turns() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));

@@ -101,7 +101,7 @@ fn neighbours_become_one_copy() {
         gpu.flush_uploads().unwrap();
         let stats = gpu.upload_stats();
         assert_eq!((stats.copies, stats.submissions, stats.pending_bytes), (1, 1, 0));
-        // Neither in reverse, nor in turns.
+        // Parts in reverse order and in alternation are not merged.
         for part in (0..10_usize).rev() {
             let start = part * 64;
             gpu.upload(&large, start as u64, &data[start..start + 64]).unwrap();
@@ -500,7 +500,7 @@ fn threads_upload_side_by_side() {
     end(gpu, &device);
 }
 
-/// A permanent refusal is returned to the waiting caller, and delays nothing else.
+/// A permanent refusal is returned to the caller that waits, and delays nothing else.
 #[test]
 fn what_is_refused_for_good_is_given_up() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -577,7 +577,7 @@ fn only_what_overlaps_is_ordered() {
     }
 }
 
-/// Nothing but the submissions of uploads uses the manager's own pages.
+/// Only the submissions of uploads use the manager's own pages.
 #[test]
 fn an_open_recording_holds_no_staging_memory() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2] {

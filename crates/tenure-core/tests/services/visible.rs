@@ -77,7 +77,7 @@ fn record(gpu: &Gpu<Device>, recording: &mut Recording<Device>, scene: &Scene, r
     }
 }
 
-/// Compares each submission with its writes.
+/// Checks each submission against its writes.
 fn check(steps: &[Step], unmapped: &BTreeSet<u64>, has_barriers: bool) -> u32 {
     let mut shown = 0;
     for submission in steps.split(|step| matches!(step, Step::Submission { .. })) {

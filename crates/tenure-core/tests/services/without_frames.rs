@@ -26,7 +26,7 @@ fn rounds(gpu: &Gpu<Device>, rounds: u32, wait: impl Fn(&Gpu<Device>, SyncPoint)
     (calls.live_lists, calls.reserved_bytes)
 }
 
-/// A frame before the time without frames, in half of the cases.
+/// In half of the cases one frame comes first.
 fn draw(gpu: &Gpu<Device>, has_drawn: bool) {
     if has_drawn {
         gpu.begin_frame().unwrap().end().unwrap();
@@ -96,7 +96,7 @@ fn what_is_created_and_dropped_in_turn_does_not_grow() {
     }
 }
 
-/// The manager's own memory for one recording waits for no other.
+/// The manager's memory of a recording does not wait for other recordings.
 #[test]
 fn an_open_recording_holds_nothing_of_others_back() {
     let device = device(Profile::VULKAN_NVIDIA, Lag::None);
@@ -142,8 +142,8 @@ fn load(gpu: &Gpu<Device>, queues: &[Queue], rounds: usize) -> [(&'static str, u
     sizes(gpu)
 }
 
-/// A program that has ended a frame, and then loads for long. For some of the time a recording is open, which
-/// may use everything: objects dropped then are released when it has ended.
+/// A program that has ended a frame, and then loads for a long time. For some of the time a recording is open,
+/// which may use everything: objects dropped then are released when it has ended.
 #[test]
 fn what_is_loaded_after_a_frame_does_not_grow() {
     let queues = [Queue::Graphics, Queue::Compute, Queue::Copy];

@@ -16,7 +16,7 @@ struct Bench {
 
 /// The commands of one recording that reached the device.
 struct RecordingOutcome {
-    /// Its queue and serial: of the last submission.
+    /// The queue and serial of its last submission.
     at: QueueSerial,
     submissions: usize,
     waits: Vec<QueueSerial>,
@@ -104,7 +104,7 @@ fn families_hand_over_what_they_read() {
     }
 }
 
-/// A change of layout is one transition on the queue that makes it, after everybody who read.
+/// A layout change is one transition on the queue that needs it, after all readers.
 #[test]
 fn another_queue_changes_the_layout_after_all_readers() {
     let bench = Bench::new(Profile::D3D12_ENHANCED);
@@ -124,7 +124,7 @@ fn another_queue_changes_the_layout_after_all_readers() {
     }
 }
 
-/// A copy queue changes no layouts: another queue does, once, in a submission of its own.
+/// Copy queues change no layouts: another queue does, once, in a submission of its own.
 #[test]
 fn a_copy_queue_finds_its_layout() {
     let bench = Bench::new(Profile::D3D12_ENHANCED);

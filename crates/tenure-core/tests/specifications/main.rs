@@ -19,7 +19,7 @@ use tenure_sim::{BarrierChange, CallKind, Checks, Device, Fault, FaultKind, Haza
 use model::{Model, Verdict};
 use random::Random;
 
-/// Uses in all that every profile is tried with, in worlds of this many.
+/// The number of uses per profile, and per world.
 const USES: usize = 200_000;
 const USES_OF_A_WORLD: usize = 500;
 
@@ -110,7 +110,7 @@ impl World {
         Self { device, objects, gpu, model, random: Random::new(seed), open: Vec::new() }
     }
 
-    /// One command in one of the open recordings. How many resources it uses.
+    /// Records one command in one of the open recordings; returns the number of resources that it uses.
     fn record(&mut self) -> usize {
         if self.open.len() < 4 && (self.open.is_empty() || self.random.percent(20)) {
             let queues = self.device.properties().queues.len();

@@ -1,8 +1,8 @@
 //! The rules of the specifications, written down anew and naively: a check of the executed commands,
 //! independent of tenure's state tracking and of the simulated device's checks.
 //!
-//! For each subresource the whole history since the last write is kept, and each use is held against all
-//! of it by walking along the barriers in between.
+//! The whole history since the last write is kept for each subresource, and each use is compared with all of it
+//! along the barriers in between.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ struct Now {
     family: u32,
     /// Per queue, the newest serial complete before it.
     complete: [u64; 8],
-    /// The newest submission of its own queue that it heard of through other queues' semaphores.
+    /// The newest submission of its own queue known through other queues' semaphores.
     heard_of: u64,
     /// The newest of its own queue that the CPU had seen complete.
     observed: u64,
@@ -63,7 +63,7 @@ struct Part {
     owner: Option<u32>,
     released: Option<(QueueTransfer, State, State)>,
     events: Vec<Event>,
-    /// Where explicit: the last transition's submission, and where it led.
+    /// With explicit states: the submission and the new state of the last transition.
     led: Option<(QueueSerial, State)>,
     touched: Option<QueueSerial>,
 }
@@ -421,8 +421,8 @@ impl Rules<'_> {
         Event::Barrier { at: self.now.at, before, after, wrote, over: self.done(false) }
     }
 
-    /// The newest submission of this queue after which nothing needs a barrier: not to be seen, and not
-    /// to be over.
+    /// The newest submission of this queue that is complete without a barrier; with `to_be_seen`, its writes
+    /// are visible, too.
     fn done(&self, to_be_seen: bool) -> u64 {
         match (self.d3d12, to_be_seen) {
             (true, _) => self.now.at.serial - 1,

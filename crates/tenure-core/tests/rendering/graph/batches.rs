@@ -1,4 +1,4 @@
-//! Recordings: the order that they bring about is the order declared, and nothing is waited for in vain.
+//! Recordings: they execute in the declared order, without superfluous waits.
 
 use proptest::prelude::*;
 use tenure_core::transient::graph::{Batch, Graph, PassId};

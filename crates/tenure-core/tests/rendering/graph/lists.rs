@@ -56,7 +56,7 @@ proptest! {
     }
 }
 
-/// Whether a texture that is acquired on one queue and used last on another is left in `COMMON`.
+/// Whether a texture acquired on one queue and last used on another is left in `COMMON`.
 fn is_left_in_common(properties: &tenure_core::device::Properties, uses: &[(Queue, State)]) -> bool {
     let mut graph = Graph::new();
     let usage = texture().info.usage | Usage::COPY_DST;

@@ -13,7 +13,7 @@ use tenure_sim::{Device, Profile};
 pub(crate) struct Needs {
     pub(crate) unit: u64,
     pub(crate) limit: u64,
-    /// How often it was asked.
+    /// The number of queries.
     pub(crate) asked: usize,
 }
 
@@ -108,7 +108,7 @@ impl Declared {
         (graph, passes, buffers)
     }
 
-    /// Which pass must have ended before which begins.
+    /// The pairs of passes of which the first must end before the second begins.
     pub(crate) fn order(&self) -> Vec<Vec<bool>> {
         let mut order = vec![vec![false; self.passes.len()]; self.passes.len()];
         for (b, later) in self.passes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Random declarations, for all tests that compile some.
+//! Random declarations for tests of compiled graphs.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use super::model::{Declared, Pass};
 
 const QUEUES: [Queue; 3] = [Queue::Graphics, Queue::Compute, Queue::Copy];
 
-/// How a use is drawn: buffer, whether it writes, and which of two states.
+/// A random use: its buffer, whether it writes, and one of two states.
 type Draw = (usize, bool, bool);
 
 fn state(queue: Queue, writes: bool, copies: bool) -> State {

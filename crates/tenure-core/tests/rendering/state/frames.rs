@@ -97,7 +97,7 @@ fn textures_of_ordinary_frames() {
     let depths = OF_DEPTHS.iter().map(|passes| (*passes, Format::D32Float, DEPTH));
     for (passes, format, usage) in colours.chain(depths) {
         for profile in Profile::ALL {
-            // As one, and mip by mip.
+            // All mips at once, and mip by mip.
             for parts in [&[Subresource::All][..], &[Subresource::One(1), Subresource::One(0)]] {
                 run(*profile, passes, |gpu| {
                     let desc = TextureDesc::d2(16, 16, format, usage).mips(2).name("target");

@@ -71,7 +71,7 @@ fn a_transfer_of_which_one_half_was_submitted_is_finished_by_the_next_use() {
     }
 }
 
-/// Another thread may have dropped it, or it is never used again: nothing is submitted for its sake.
+/// Nothing is submitted for a texture that another thread has dropped or that is never used again.
 #[test]
 fn what_is_dropped_half_way_between_queues_is_forgotten() {
     let (device, gpu) = gpu(Profile::VULKAN_NVIDIA);
@@ -88,7 +88,7 @@ fn what_is_dropped_half_way_between_queues_is_forgotten() {
     device.check_clean().unwrap();
 }
 
-/// A queue that is neither of the two waits for both halves.
+/// A third queue waits for both halves.
 #[test]
 fn a_third_queue_gets_what_was_left_between_two_others() {
     let (device, gpu) = gpu(Profile::VULKAN_NVIDIA);

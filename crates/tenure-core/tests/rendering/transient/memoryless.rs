@@ -34,7 +34,7 @@ impl Frame {
         Self { graph, color, depth, resolved }
     }
 
-    /// Runs it; the location of the resources that stay in the first pass.
+    /// Runs it; returns the location of the resources that stay in the first pass.
     fn run(&self, gpu: &Gpu<Device>) -> [LocationKind; 2] {
         let mut locations = None;
         let frame = gpu.begin_frame().unwrap();
@@ -108,7 +108,7 @@ fn targets_of_one_pass_of_a_graph_take_no_bytes_of_a_phone() {
     }
 }
 
-/// A driver that refuses such memory gets them to plain memory, and the frames after that are as before.
+/// If a driver refuses such memory, they get ordinary memory, and later frames are unchanged.
 #[test]
 fn refused_lazy_memory_is_plain_memory() {
     let device = device(Profile::VULKAN_MOBILE);

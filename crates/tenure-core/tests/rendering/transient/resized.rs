@@ -6,9 +6,9 @@ use tenure_sim::{Device, Lag, Options, Profile};
 
 use super::{MIB, PROFILES, finish, gpu_with, sample_counts, target};
 
-/// Frames in which the size changes.
+/// The number of frames with changing sizes.
 const CHANGING: u32 = 32;
-/// Equal frames after that.
+/// The number of equal frames after them.
 const EQUAL: u32 = 32;
 /// Equal frames after which the heaps of resources acquired pass by pass shrink.
 const EQUAL_TO_SHRINK: u32 = 66;
@@ -31,7 +31,7 @@ const DRAGS: [(&str, Drag); 5] = [
     ("two sizes in turn, one of them twice", |n| [[960, 540], [1920, 1080], [960, 540]][n as usize % 3]),
 ];
 
-/// The targets of a frame: a multisampled one where the device has such, and a plain one half as wide.
+/// The targets of a frame: a multisampled one if the device supports it, and another half as wide.
 fn targets(device: &Device, [width, height]: [u32; 2]) -> [TextureDesc; 2] {
     let samples = if sample_counts(device).contains(&4) { 4 } else { 1 };
     let (mut colour, mut scene) = (target(1, "colour").samples(samples), target(1, "scene"));
@@ -85,7 +85,7 @@ fn rounding(profile: Profile, heaps: u64) -> u64 {
     heaps * if device.properties().heap_alignment > 0 { 4 * MIB } else { 0 }
 }
 
-/// Where the GPU has finished with a frame before the next one begins.
+/// If the GPU finishes each frame before the next one begins.
 #[test]
 fn a_drag_reserves_half_as_much_again_as_its_largest_frame_at_most() {
     for &profile in PROFILES {
@@ -140,7 +140,7 @@ fn sizes_in_turn_create_no_heaps() {
     }
 }
 
-/// Where the driver wants memory of its own for each target.
+/// If the driver requires dedicated memory for each target.
 #[test]
 fn targets_with_memory_of_their_own_go_when_others_take_their_place() {
     for &profile in PROFILES {

@@ -6,7 +6,7 @@ use tenure_sim::Device;
 
 use super::{MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, sample, storage, target};
 
-/// Bytes that the device wants for a texture.
+/// The device's size of a texture, in bytes.
 fn needed(device: &Device, desc: &TextureDesc) -> u64 {
     device.requirements(&ResourceDesc::Texture(desc.info.clone())).unwrap().size
 }

@@ -15,7 +15,7 @@ use crate::waits;
 
 const REASON: &str = "DXGI_ERROR_DEVICE_HUNG";
 
-/// A bit of everything; ends at the first error.
+/// Makes calls of all kinds until the first error.
 fn program(gpu: &Gpu<Device>) -> Result<(), Error> {
     use tenure_core::device::Device as _;
     let pages = gpu.create_pages(&PageAllocatorDesc::new(256 << 10).name("pages"));

@@ -1,4 +1,4 @@
-//! How far the CPU may be ahead, and how long idle blocks stay.
+//! The CPU's lead over the GPU, and the lifetime of idle blocks.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The end, in order and in disorder.
+//! Shutdown in any order.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
