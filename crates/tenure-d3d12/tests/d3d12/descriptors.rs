@@ -86,7 +86,7 @@ fn heaps_end_where_the_tier_does() {
     }
     for kind in DescriptorKind::ALL {
         bad(device.create_descriptor_heap(&desc(kind, 0, false)), "count");
-        // The driver may lack memory for so large a heap.
+        // The driver may lack memory for a heap of this size.
         if let Err(error) = device.create_descriptor_heap(&desc(kind, u32::MAX, false)) {
             assert!(error.is_shortage() || matches!(error, DeviceError::InvalidCall { .. }), "{error}");
         }
@@ -96,7 +96,7 @@ fn heaps_end_where_the_tier_does() {
     );
 }
 
-/// More than one call's worth, with constants in between, from indices in any order.
+/// More descriptors than one call clears, with constants between them, at indices in any order.
 #[test]
 fn many_descriptors_are_filled_in_at_once() {
     let mut viewer = Viewer::new();
@@ -242,7 +242,7 @@ fn heaps_of_the_program_are_forgotten() {
     assert_eq!(seen, [9; 4]);
 }
 
-/// Each thread has indices of its own, as the contract asks; the heaps are one.
+/// Each thread has its own indices, as the contract requires, of common heaps.
 #[test]
 fn threads_share_heaps() {
     let mut viewer = Viewer::new();

@@ -54,7 +54,7 @@ fn options_switch_features_off_and_never_on() {
     let off = create(none);
     let switched = Features::TIGHT_ALIGNMENT | Features::GPU_UPLOAD | Features::NOT_ZEROED;
     assert!(!off.properties().features.intersects(switched));
-    // Where a driver asks for it, resource states have one rule more than layouts.
+    // If a driver requires it, resource states have one more rule than layouts.
     let of_states = Features::COPY_SRC_WITH_READS;
     assert!(on.properties().features.contains(off.properties().features - of_states));
     assert_eq!(off.properties().state_model, StateModel::Promotion);

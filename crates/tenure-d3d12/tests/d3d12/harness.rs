@@ -16,7 +16,7 @@ use crate::shaders::Shaders;
 // SAFETY: each test waits for its submissions, and destroys in order.
 pub(crate) const PERMIT: Permit<Device> = unsafe { Permit::new() };
 
-/// A fence that only the CPU signals: queues that wait for it stand still.
+/// A fence that only the CPU signals: queues that wait for it are blocked.
 pub(crate) struct Gate {
     device: Device,
     fence: ID3D12Fence,
@@ -52,7 +52,7 @@ impl Drop for Gate {
     }
 }
 
-/// A fresh device with its debug layer, where there is one.
+/// A new device, with its debug layer if there is one.
 pub(crate) struct D3d12 {
     pub(crate) device: Device,
     gate: Gate,

@@ -78,7 +78,7 @@ struct Watched {
     questions: u64,
     /// The address of the event for changes of the budget.
     event: usize,
-    /// The device that tells of trims.
+    /// The device that reports trims.
     trims: Option<Box<Trims>>,
 }
 
@@ -177,7 +177,7 @@ unsafe extern "system" {
 
 const PAGE_READWRITE: u32 = 4;
 
-/// Held while functions are put into tables: others may be put into the same places.
+/// Held while functions are written to tables: other tests may write to the same entries.
 pub(crate) static PUTTING: Mutex<()> = Mutex::new(());
 
 /// Replaces a function of a table by `ours`, and returns the old one.
@@ -251,12 +251,12 @@ impl Spy {
         self.objects.extend(objects);
     }
 
-    /// The calls since this was last asked.
+    /// The calls since the last query.
     pub(crate) fn take(&self) -> Vec<Call> {
         std::mem::take(&mut self.watched.lock().unwrap().calls)
     }
 
-    /// From now on residency requests do not complete by themselves.
+    /// From now on residency requests do not complete automatically.
     pub(crate) fn hold(&self) {
         self.watched.lock().unwrap().is_held = true;
     }
@@ -479,19 +479,19 @@ impl Spy {
         self.watched.lock().unwrap().granted = segments.to_vec();
     }
 
-    /// How often that was asked for since this was last asked.
+    /// The number of these queries since the last call.
     pub(crate) fn questions(&self) -> u64 {
         std::mem::take(&mut self.watched.lock().unwrap().questions)
     }
 
-    /// The budget has changed, says the adapter.
+    /// Reports a change of the budget by the adapter.
     pub(crate) fn say_changed(&self) {
         let event = HANDLE(core::ptr::with_exposed_provenance_mut(self.watched.lock().unwrap().event));
         // SAFETY: the event is open as long as it is registered.
         unsafe { SetEvent(event) }.unwrap();
     }
 
-    /// From now on the device tells of trims.
+    /// From now on the device reports trims.
     pub(crate) fn offer_trims(&mut self) {
         let trims = Trims::new();
         let address = trims.address();
@@ -500,7 +500,7 @@ impl Spy {
         self.objects.push(address);
     }
 
-    /// Calls back, on another thread as Windows does; false without a listener.
+    /// Calls the listener, on another thread as Windows does; false without a listener.
     pub(crate) fn trim(&self, flags: u32, bytes: u64) -> bool {
         let watched = self.watched.lock().unwrap();
         let Some((callback, context)) = watched.trims.as_ref().unwrap().registered else { return false };

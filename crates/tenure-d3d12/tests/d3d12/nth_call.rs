@@ -1,7 +1,7 @@
 //! Frames in which each call of the runtime that can fail fails once.
 //!
-//! Functions are put into the tables of the runtime's interfaces, as [`interposed`](crate::interposed) does. They count the
-//! calls of a thread that asks for that, and refuse one of them.
+//! Functions are put into the tables of the runtime's interfaces, as [`interposed`](crate::interposed) does.
+//! They count the calls of threads that enable this, and refuse one of them.
 
 use core::ffi::c_void;
 use std::cell::Cell;
@@ -167,7 +167,7 @@ fn interpose_on(d3d12: &D3d12) {
 /// device counts as lost.
 #[test]
 fn each_call_may_be_refused_once() {
-    // One device for all: a new one takes a second, and each manager leaves it as it found it.
+    // All tests share one device: creating one takes a second, and each manager leaves it unchanged.
     let d3d12 = D3d12::new(Options::default());
     interpose_on(&d3d12);
     for nth in 0.. {

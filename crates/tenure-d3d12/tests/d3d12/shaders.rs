@@ -19,7 +19,7 @@ use tenure_d3d12::{DescriptorHeap, Device, List, Resource};
 use windows::Win32::Graphics::Direct3D::Fxc::{D3DCOMPILE_ENABLE_STRICTNESS, D3DCompile};
 use windows::Win32::Graphics::Direct3D::ID3DBlob;
 
-/// The register that a shader finds a descriptor at.
+/// The register of a descriptor in a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Register {
     /// `b0`
@@ -50,7 +50,7 @@ pub(crate) struct Shader {
     pub(crate) declared: &'static str,
     /// An expression of type `uint4`.
     pub(crate) seen: &'static str,
-    /// Where the declarations are.
+    /// The registers of the declarations.
     pub(crate) registers: &'static [Register],
     /// Declarations and an expression that a runtime over Vulkan wants instead: it has all buffers
     /// typed, and views of one layer further on are arrays to it.
@@ -73,8 +73,8 @@ impl Shaders {
         Self { device: device.clone(), pipelines: Mutex::default() }
     }
 
-    /// Records a dispatch that finds its registers at indices of heaps that are set, and writes four
-    /// words to `out`.
+    /// Records a dispatch whose registers are at indices of the set heaps, and which writes four words to
+    /// `out`.
     pub(crate) fn record(
         &self,
         list: &List,

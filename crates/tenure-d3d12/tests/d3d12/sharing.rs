@@ -20,12 +20,12 @@ fn texture_desc() -> TextureDesc {
     TextureDesc::d2(20, 20, Format::Rgba8Unorm, COPIES | Usage::SHADER_READ).name("shared texture").shared()
 }
 
-/// A handle to something that no device has made.
+/// A handle to an object that no device has created.
 fn other_handle() -> OwnedHandle {
     std::fs::File::open(std::env::current_exe().unwrap()).unwrap().into()
 }
 
-/// Wine has no shared handles: it says so, and that is an error like others. Where there are some, they lead back.
+/// Wine has no shared handles, which is an error like others. Elsewhere a handle can be opened again.
 fn is_unsupported(refused: &ShareError) -> bool {
     matches!(refused, ShareError::Device(DeviceError::Unsupported { .. }))
 }

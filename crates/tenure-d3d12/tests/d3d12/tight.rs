@@ -61,7 +61,7 @@ const FLAG: D3D12_RESOURCE_FLAGS = D3D12_RESOURCE_FLAGS(0x400);
 /// The driver's answers.
 const BUFFERS: u64 = 8;
 const TEXTURES: u64 = 512;
-/// Bytes of the buffers that the driver needs more bytes for, and those.
+/// The size of the buffers that need more bytes, and their needed size.
 const PADDED: (u64, u64) = (1000, 1536);
 
 /// The result of the feature query.
@@ -197,7 +197,7 @@ unsafe extern "system" fn create_placed(
     if is_tight {
         note(&own, Some((heap.addr(), offset)));
     }
-    // Without the flag it may lie there only.
+    // Without the flag only multiples of 64 KiB are allowed.
     let offset = if is_tight { offset - offset % (64 << 10) } else { offset };
     // SAFETY: as the caller has it.
     unsafe { (real().placed)(this, heap, offset, &without_flag(&own), state, clear, id, out) }

@@ -25,7 +25,7 @@ const fn shader(declared: &'static str, seen: &'static str, registers: &'static 
     Shader { declared, seen, registers, otherwise: None }
 }
 
-// A view of one layer, or one cube, further on is an array of one, which shaders can declare as an array on
+// A view of one layer or cube other than the first is an array of one, which shaders can declare as an array on
 // every runtime.
 
 /// The first layer in view.
@@ -87,7 +87,7 @@ const STORAGE_ARRAY: Shader =
     shader("RWTexture2DArray<uint> source : register(u1);", "source[uint3(0, 0, 1)].xxxx", WRITTEN);
 const STORAGE_VOLUME: Shader =
     shader("RWTexture3D<uint> source : register(u1);", "source[uint3(0, 0, 1)].xxxx", WRITTEN);
-/// From the fifth word of the view on.
+/// From the fifth word of the view.
 const BEYOND: Shader = shader("ByteAddressBuffer source : register(t0);", "source.Load4(16)", READ);
 /// The second structure.
 const STRUCTURES: Shader = Shader {
@@ -146,7 +146,7 @@ fn buffers_are_seen_from_their_offset() {
         freed(&viewer, index);
         assert_eq!(viewer.see(shader, &[index]), [0; 4], "{view:?}, freed");
     }
-    // Beyond the view there is nothing, although the buffer goes on.
+    // Nothing can be read beyond the view, although the buffer is longer.
     viewer.show(9, &Descriptor::Buffer { resource, view: read(16, 16, Elements::Raw) });
     assert_eq!(viewer.see(BEYOND, &[9]), [0; 4]);
     viewer.show(10, &Descriptor::Buffer { resource, view: read(16, 8, Elements::Raw) });

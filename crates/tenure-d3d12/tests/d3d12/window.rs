@@ -31,7 +31,7 @@ unsafe extern "system" fn procedure(window: HWND, message: u32, word: WPARAM, lo
     unsafe { DefWindowProcW(window, message, word, long) }
 }
 
-/// A window beside another.
+/// A window next to another.
 pub(crate) struct Another<'a> {
     handle: HWND,
     _beside: &'a TestWindow,
@@ -132,7 +132,7 @@ impl TestWindow {
         [red, green, blue]
     }
 
-    /// Waits until a point has that colour, nearly.
+    /// Waits until a point has nearly that colour.
     #[track_caller]
     pub(crate) fn expect(&self, [x, y]: [i32; 2], wanted: [u8; 3]) {
         let begun = Instant::now();
