@@ -112,7 +112,7 @@ impl Bench {
         found.iter().inspect(|found| assert_listed(found)).map(|hazard| hazard.kind).collect()
     }
 
-    /// Without a look at their texts: a random program has many.
+    /// Their texts are not compared: a random program has many.
     fn kinds(&self) -> Vec<HazardKind> {
         self.device.take_hazards().iter().map(|hazard| hazard.kind).collect()
     }
@@ -179,7 +179,7 @@ fn submissions_wait_for_what_is_paged_in() {
     assert!(text.starts_with("used while evicted: heap 'block 1'") && text.ends_with(&expected), "{text}");
 }
 
-/// The queue waits, not the CPU: a submission that is due runs only once its blocks are there.
+/// The queue waits, not the CPU: a due submission runs only once its blocks are resident.
 #[test]
 fn what_is_paged_in_holds_its_submission_back() {
     let mut bench = Bench::granted(100, Lag::Submissions(0));
@@ -338,7 +338,8 @@ fn what_is_paged_in_and_not_used_is_counted() {
     assert_eq!(bench.local().unused, 2 * MIB);
 }
 
-/// Of a block that is used in part the rest counts, each byte that was used once, and anew each time it comes in.
+/// Of a block used in part the unused rest is counted, with each used byte once, and anew each time the block
+/// is paged in.
 #[test]
 fn of_a_block_that_is_used_in_part_the_rest_is_unused() {
     const KIB: u64 = 1 << 10;
@@ -395,7 +396,7 @@ fn what_the_system_brings_back_in_vain_is_counted() {
     assert_eq!((bench.local().promoted, bench.local().unused), (2 * MIB, MIB - 128));
 }
 
-/// A card of 8 MiB beside 16 MiB of system memory.
+/// A card of 8 MiB with 16 MiB of system memory.
 #[test]
 fn blocks_may_be_as_large_as_all_memory() {
     let options = Options::new(Profile::DISCRETE).heap_sizes([8 * MIB, 16 * MIB]).lag(Lag::None);
@@ -410,7 +411,7 @@ fn blocks_may_be_as_large_as_all_memory() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Random calls, against counts and sums kept beside them.
+    /// Random calls, compared with counts and sums of a model.
     #[test]
     fn random_programs_keep_the_sums(
         granted in prop_oneof![Just(1_000_u64), 2..8_u64],

@@ -170,7 +170,7 @@ proptest! {
             };
             prop_assert!(needs.size >= bytes);
         }
-        // A creation returns a result, whatever the requirements.
+        // A creation returns a result for any requirements.
         let _ = device.create_committed(&desc, MemoryTypeId(0));
         let _ = device.create_reserved(&desc);
     }

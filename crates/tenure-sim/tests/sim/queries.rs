@@ -88,7 +88,7 @@ fn samples_and_statistics_count_uses() {
     assert_eq!(found, [3, 3, 3, 0, 0, 3, 3, 3, 0, 0, 0]);
 }
 
-/// Lists that break a rule by themselves are not closed.
+/// Lists that break a rule on their own are not closed.
 #[test]
 fn wrong_commands_come_out_of_close() {
     let device = Device::new(Profile::VULKAN_NVIDIA);
@@ -140,7 +140,7 @@ fn queries_are_ready_before_they_are_used() {
     submit(&device, GRAPHICS, 3, &[], |list| list.write_timestamp(&queries, 0));
     assert_one(&hazards(&device), HazardKind::QueryNotReady, &["queries"]);
 
-    // Direct3D 12 knows no reset.
+    // Direct3D 12 has no reset.
     let device = Device::new(Profile::D3D12_TIER2);
     let queries = heap(&device, QueryKind::Timestamp, 4);
     submit(&device, GRAPHICS, 1, &[], |list| (0..2).for_each(|_| list.write_timestamp(&queries, 0)));

@@ -75,7 +75,7 @@ fn a_part_of_what_held_nothing_leaves_the_rest_unwritten() {
     assert_eq!(hazard.kind, HazardKind::UninitializedRead);
 }
 
-/// A write is wrong while a submission in flight uses the texture, and from a state that it is not in.
+/// A write is wrong while a submission in flight uses the texture, or with a state that is not the current one.
 #[test]
 fn a_write_that_races_or_comes_from_another_state_is_a_hazard() {
     let device = device();

@@ -1,4 +1,4 @@
-//! With any numbers, nothing panics or hangs.
+//! No numbers cause a panic or a hang.
 
 use proptest::prelude::*;
 use tenure_core::device::{CommandList as _, Device as _, *};
