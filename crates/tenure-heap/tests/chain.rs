@@ -6,7 +6,7 @@ use tenure_heap::{
     try_each_memory_type,
 };
 
-/// A request that is refused everywhere: types 0 and 1 are alike, 2 and 3 are other memory.
+/// A request that is refused everywhere: types 0 and 1 are equivalent, 2 and 3 are other memory.
 struct Refused {
     /// The error of a refusal.
     error: fn(MemoryTypeId) -> HeapError,

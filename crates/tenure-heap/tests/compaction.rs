@@ -1,4 +1,4 @@
-//! Emptying blocks: no useless moves, no losses, and all blocks that can be emptied are.
+//! Emptying blocks: no useless moves, no losses, and all blocks are emptied that can be.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ const KIB: u64 = 1 << 10;
 const BLOCK: u64 = 256 * KIB;
 const AMPLE: CompactionBudget = CompactionBudget { bytes: u64::MAX, moves: usize::MAX, pieces: usize::MAX };
 
-/// A range as the program knows it.
+/// The program's view of a range.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     at: BlockAllocation,
@@ -26,7 +26,7 @@ struct Program {
     pool: Pool<u64, PoolSuballocator>,
     live: Vec<Live>,
     rng: Rng,
-    /// Blocks made, which are their numbers.
+    /// The number of created blocks; a block's number is its index.
     made: u64,
     retired: Vec<u64>,
     moved: u64,
@@ -60,7 +60,7 @@ impl Program {
         for _ in 0..self.live.len() as u64 * (100 - kept) / 100 {
             self.free_some();
         }
-        // Empty blocks go by themselves.
+        // Empty blocks are freed automatically.
         let mut empty = Vec::new();
         self.pool.reclaim(&mut empty);
     }
@@ -73,7 +73,7 @@ impl Program {
         }
     }
 
-    /// One call; its moves are not made yet.
+    /// Makes one call, without its moves.
     fn compact(&mut self, budget: CompactionBudget, moves: &mut Vec<RangeMove>) -> bool {
         let needs: BTreeMap<(usize, u64), Live> =
             self.live.iter().map(|live| ((live.at.block.index(), live.at.offset), *live)).collect();
@@ -85,7 +85,7 @@ impl Program {
         self.pool.compact(budget, needs, moves, &mut self.retired)
     }
 
-    /// Copies the moving ranges: it is where it goes from here on, and where it was is given back.
+    /// Copies the moving ranges: they are at their new places from now on, and the old ones are freed.
     fn make(&mut self, moves: &mut Vec<RangeMove>) {
         for moved in moves.drain(..) {
             let live = self.live.iter_mut().find(|live| live.at == moved.from).unwrap();
@@ -97,7 +97,7 @@ impl Program {
         }
     }
 
-    /// Until nothing is left to do; how many calls that took. The old range of a move is freed.
+    /// Compacts until nothing is left to do, and frees the old ranges of moves; returns the number of calls.
     fn settle(&mut self, budget: CompactionBudget) -> usize {
         let (mut moves, mut left) = (Vec::new(), Vec::new());
         for call in 0..10_000 {
@@ -158,9 +158,9 @@ fn a_fragmented_pool_becomes_dense_by_the_fewest_moves() {
         let least: u64 = before.iter().take((blocks - left) as usize).sum();
         assert_eq!(program.retired.len() as u64, blocks - left);
         assert_eq!(left, totals.used.div_ceil(BLOCK), "no packing has fewer blocks");
-        // Blocks with nearly as many bytes may be taken for one another: the sizes of ranges are rounded up.
+        // Blocks with nearly equal bytes may be chosen in either order: the sizes of ranges are rounded up.
         assert!(program.moved <= least + least / 100, "{} moved, {least} lay in the emptiest", program.moved);
-        // And then nothing is done.
+        // Then nothing is left to do.
         let moved = program.moved;
         assert_eq!((program.settle(AMPLE), program.moved), (1, moved));
     }
@@ -200,7 +200,7 @@ fn what_does_not_move_is_left_alone() {
     assert!(left.len() <= blocks.len() + 1, "{left:?} for {blocks:?}");
 }
 
-/// Nothing is moved where nothing is gained, and blocks that are empty are not filled for it.
+/// Nothing is moved without a gain, and empty blocks are not filled.
 #[test]
 fn a_dense_pool_is_left_alone() {
     for mut program in pools(9) {
@@ -219,7 +219,7 @@ fn a_dense_pool_is_left_alone() {
     }
 }
 
-/// The room in blocks that are being emptied is there again at once when it is asked for.
+/// Requests can use the room in blocks that are being emptied at once.
 #[test]
 fn what_is_asked_for_finds_room_before_a_block_is_made() {
     for mut program in pools(11) {
@@ -238,11 +238,12 @@ fn what_is_asked_for_finds_room_before_a_block_is_made() {
     }
 }
 
-/// A block that is empty takes nothing from another: as many would be left.
+/// An empty block takes no ranges from another: the number of blocks would stay the same.
 #[test]
 fn nothing_moves_into_an_empty_block() {
     let mut program = Program::new(PoolSuballocator::general(16).unwrap(), 0);
-    // In two blocks 100 KiB in the middle, which is more than the holes beside them; and a third block, which is empty.
+    // Two blocks with 100 KiB in the middle, more than the holes beside them, and a third block, which is
+    // empty.
     [78, 100, 78, 78, 100, 78].into_iter().for_each(|size| program.allocate(size * KIB, 16, true));
     program.allocate(BLOCK, 16, true);
     for size in [78 * KIB, BLOCK] {
@@ -255,7 +256,7 @@ fn nothing_moves_into_an_empty_block() {
     assert_eq!(program.moved, 0);
 }
 
-/// A block stays filled until everything has left it, also where something in it is dropped instead of moved.
+/// A block stays filled until everything has left it, also if something in it is dropped instead of moved.
 #[test]
 fn nothing_is_placed_in_a_block_that_is_being_emptied() {
     for mut program in pools(13) {
@@ -268,7 +269,7 @@ fn nothing_is_placed_in_a_block_that_is_being_emptied() {
         for place in [dropped.from, dropped.to] {
             program.pool.free(place.handle, size).unwrap();
         }
-        // Also before the next call: dropped ranges leave no hole for others.
+        // Even before the next call dropped ranges leave no hole for others.
         while let Some((found, _)) = program.pool.allocate(size, align) {
             assert!(moves.iter().all(|moved| moved.from.block != found.block), "{found:?}");
             program.live.push(Live { at: found, size, align, moves: true });
@@ -278,7 +279,8 @@ fn nothing_is_placed_in_a_block_that_is_being_emptied() {
     }
 }
 
-/// The fillers of a block are freed over several calls, and buddies merge into more than one: none of those is left open.
+/// The fillers of a block are freed over several calls, and buddies merge into several free ranges: all of them
+/// are filled again.
 #[test]
 fn nothing_is_placed_in_a_block_that_is_given_back_step_by_step() {
     let mut program = Program::new(PoolSuballocator::buddy(256), 1);
@@ -353,7 +355,7 @@ fn blocks_that_just_suffice_are_kept() {
             let block = BLOCK + block * 64 * KIB;
             let at = program.pool.add_and_allocate(block, block, 2 * KIB, 16, &mut program.retired).unwrap();
             program.live.push(Live { at, size: 2 * KIB, align: 16, moves: true });
-            // It is filled before the next one is made.
+            // A block is filled before the next one is created.
             loop {
                 let size = 512 + program.rng.below(1536);
                 let Some((at, _)) = program.pool.allocate(size, 16) else { break };
@@ -435,7 +437,7 @@ proptest! {
                     if index < program.live.len() {
                         let Live { at, size, .. } = program.live.swap_remove(index);
                         program.pool.free(at.handle, size).unwrap();
-                        // A range is dropped between the plan and its move: at both places.
+                        // A range dropped between the plan and its move is freed at both places.
                         for moved in moves.extract_if(.., |moved: &mut RangeMove| moved.from == at) {
                             program.pool.free(moved.to.handle, size).unwrap();
                         }

@@ -12,14 +12,14 @@ use test_random::Rng;
 const KIB: u64 = 1 << 10;
 const AMPLE: CompactionBudget = CompactionBudget { bytes: u64::MAX, moves: usize::MAX, pieces: usize::MAX };
 
-/// A range that the program has.
+/// A range of the program.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     at: BlockAllocation,
     size: u64,
     align: u64,
     can_move: bool,
-    /// It was told to move, and is still there: it never moves again.
+    /// Its move was planned and not made: it never moves again.
     is_told: bool,
 }
 
@@ -29,11 +29,11 @@ struct Model {
     live: BTreeMap<(usize, u64), Live>,
     /// Planned moves that are neither made nor abandoned.
     pending: Vec<RangeMove>,
-    /// Bytes of each block that was made, by its number.
+    /// Bytes of each created block, by its number.
     blocks: Vec<u64>,
-    /// Numbers of blocks that were given back.
+    /// Numbers of freed blocks.
     retired: Vec<u64>,
-    /// Blocks, by number, that something was told to leave since the last stop.
+    /// Blocks, by number, from where moves were planned since the last stop.
     left: Vec<u64>,
     /// The ranges moved since the last compaction.
     arrived: Vec<Handle>,
@@ -207,7 +207,7 @@ impl Model {
         ranges.validate().unwrap();
     }
 
-    /// Until nothing is left to do, and then nothing is done.
+    /// Compacts until nothing is left to do.
     fn settle(&mut self, budget: CompactionBudget) {
         for call in 0.. {
             assert!(call < 20_000, "it does not end");
@@ -296,7 +296,7 @@ proptest! {
     }
 }
 
-/// The blocks that there are, so that a test fails where a number would be used again for another block.
+/// The existing blocks, so that a test fails if a number is reused for another block.
 #[test]
 fn a_block_is_given_back_once_and_empty() {
     for seed in 0..6 {

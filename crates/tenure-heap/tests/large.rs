@@ -1,5 +1,5 @@
-//! Large blocks that ran empty are for large ranges, unless nothing else can be had, or the driver would have to make
-//! one after the other.
+//! Empty large blocks serve only large ranges, unless no other memory is available, or the driver would have to
+//! create one after the other.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ struct Program {
     pool: Pool<u64, GeneralBlocks>,
     retired: Vec<u64>,
     made: u64,
-    /// Bytes of all blocks there are.
+    /// Bytes of all blocks.
     reserved: u64,
 }
 
@@ -108,7 +108,7 @@ fn pieces_do_not_keep_large_blocks() {
     assert_eq!(program.pool.lend(64 * KIB, ALIGN), None);
 }
 
-/// Two sizes in turn, for ever: the pool sees that and lets them share a block.
+/// Two sizes alternate forever: the pool detects this and lets them share a block.
 #[test]
 fn sizes_that_take_turns_share_a_block() {
     let mut program = Program::new();

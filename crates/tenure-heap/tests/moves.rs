@@ -47,7 +47,7 @@ impl HeapDevice for Card {
     }
 
     fn destroy_heap(&self, heap: Heap) {
-        // Ranges in it are lost.
+        // Overwrites the contents of ranges that are still in it.
         heap.borrow_mut().fill(0xee);
     }
 }
@@ -70,7 +70,7 @@ struct Live {
 struct Program {
     pools: HeapPools<Card>,
     live: Vec<Live>,
-    /// Old places, each until the GPU has copied.
+    /// Old places, each kept until the GPU has copied it.
     copied: Vec<MemoryRange>,
     rng: Rng,
 }
@@ -157,7 +157,7 @@ fn bytes_stay_with_their_range() {
     for seed in 0..30 {
         let mut program = Program::new(seed);
         for step in 0..600 {
-            // It grows, and shrinks, and grows.
+            // The number of ranges grows, shrinks, and grows again.
             match program.rng.below(10) {
                 0..3 => program.allocate(),
                 3..6 if step / 100 % 2 == 0 => program.allocate(),
@@ -196,7 +196,7 @@ fn sparse_heaps_are_emptied_and_then_nothing_moves() {
             assert!(program.pools.compact(FRAME, |_| true, &mut moves));
         }
         assert!(moves.is_empty() && program.pools.totals().reserved == before);
-        // Each of the four pools has less than a block that it could do without.
+        // Each of the four pools has less than one superfluous block.
         let free = before - program.pools.totals().requested;
         assert!(free < 8 * MIB, "seed {seed}: {free} of {before} are free");
     }
@@ -213,7 +213,7 @@ fn nothing_moves_that_may_not() {
     }
     assert!(moves.is_empty());
     program.check();
-    // Nor where the pools were not made for it.
+    // The same in pools created without support for moves.
     let mut plain = pools(false);
     let request = MemoryRequest::new(100 * KIB, 256, &TYPES[..1], HeapCategory::Any);
     let ranges: Vec<_> = (0..100).filter_map(|_| plain.allocate(request.clone(), |_| ()).ok()).collect();

@@ -96,7 +96,7 @@ fn threads_find_plans_that_do_not_depend_on_chance() {
     are_solved_by_threads_without_chance(&planted());
 }
 
-/// Of the first seeds, whatever their instances take.
+/// Of the first seeds, without regard to their nodes.
 #[test]
 fn most_instances_of_all_shapes_are_solved() {
     let (mut solved, mut count) = (0, 0);

@@ -93,7 +93,7 @@ fn time_is_kept() {
 #[test]
 fn unchanged_items_stay_where_they_were() {
     for (name, items) in frames() {
-        // The plan upside down is another plan.
+        // The inverted plan is another plan.
         let before = planned(&items, &Options::new());
         let flipped = |(item, offset): (&Item, &u64)| item.previously_at(before.peak - offset - item.size);
         let again: Vec<Item> = items.iter().zip(&before.offsets).map(flipped).collect();
@@ -177,7 +177,7 @@ fn a_plan_takes_about_one_pass_once_its_time_is_over() {
 fn time_grows_with_items_not_with_pairs_of_classes_or_pins() {
     let item = |at: u64| Item::new(at..at + 2, 1 + at * 7919 % 4096);
     let classes: Vec<Item> = (0..50_000).map(|at| item(at).in_class(at as u32)).collect();
-    // Two of three are fixed, one beside the other.
+    // Two of three are fixed, next to each other.
     let fixed = |at: u64| if at.is_multiple_of(3) { item(at) } else { item(at).pinned_at(at % 3 * 4096) };
     let pinned: Vec<Item> = (0..50_000).map(fixed).collect();
     for items in [classes, pinned] {

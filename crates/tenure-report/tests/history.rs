@@ -14,7 +14,7 @@ use tenure_trace::{Workload, generate};
 
 use program::Moves;
 
-/// The objects whose bytes are taken at a moment.
+/// The objects that occupy bytes at a moment.
 fn at(history: &History, clock: u32) -> impl Iterator<Item = &Object> {
     history.objects.iter().filter(move |object| object.born <= clock && clock < object.released)
 }
@@ -205,7 +205,7 @@ fn snapshots_say_who_holds_what_was_dropped() {
     let desc = BufferDesc::new(1000, Usage::VERTEX);
     let mesh = gpu.create_buffer(&desc).unwrap();
     let recording = gpu.record(Queue::Graphics, "minimap").unwrap();
-    // Commands may name it from then on.
+    // Commands may use it from then on.
     let _place = mesh.offset();
     drop(mesh);
     snap();
@@ -391,7 +391,7 @@ fn line_of(frames: u64, buffers: &[(u64, &str, u64)]) -> String {
     report.to_string() + "\n"
 }
 
-/// An object is one that was there before, or it is new; it is never two, whatever a file says.
+/// An object existed before or is new, but never both, for any file.
 #[test]
 fn an_object_of_a_snapshot_goes_to_one_place() {
     let places = |lines: &[String]| {
@@ -403,7 +403,7 @@ fn an_object_of_a_snapshot_goes_to_one_place() {
     let before = line_of(5, &[(1, "a", 0)]);
     let moved = line_of(6, &[(1, "a", 1000)]);
     assert_eq!(places(&[before.clone(), moved.clone()]), [(1, gone, None), (2, there, Some(0))]);
-    // Another program has begun, whose objects have the same numbers.
+    // Another program has started, whose objects have the same numbers.
     let restarted = line_of(1, &[(1, "a", 1000)]);
     assert_eq!(places(&[before.clone(), restarted]), [(1, gone, None), (2, there, None)]);
     let other = line_of(6, &[(1, "b", 1000)]);

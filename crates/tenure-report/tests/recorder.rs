@@ -21,7 +21,7 @@ const BUDGET: CompactionBudget = CompactionBudget { bytes: 64 << 20, moves: 1000
 /// An action on a call of the recorder, once.
 type Once = Mutex<Option<Box<dyn FnOnce() + Send>>>;
 
-/// Passes everything on, and does something besides at one of the calls.
+/// Passes everything on, and runs an action at one of the calls.
 struct Beside {
     recorder: Box<dyn Recorder>,
     before_move: Arc<Once>,
@@ -91,7 +91,7 @@ fn scene() -> Scene {
     Scene { gpu, recorder, before_move, after_free, kept }
 }
 
-/// The manager is asked how it is while another thread moves things, and each waits for the other's locks.
+/// A report is requested while another thread moves resources, and each waits for the other's locks.
 #[test]
 fn a_frame_ends_while_things_move() {
     let Scene { gpu, recorder, before_move, kept, .. } = scene();
@@ -173,7 +173,7 @@ fn objects_are_counted_by_their_creation() {
     assert_eq!((recorder.objects(), recorder.finish("again").frames.len()), (0, 0));
 }
 
-/// Counts places that have the key of another one that was not given back.
+/// Counts places with the key of another place that was not freed.
 #[derive(Default)]
 struct Keys(Mutex<HashMap<u64, u64>>, Mutex<usize>);
 
@@ -188,7 +188,7 @@ impl Recorder for CountsKeys {
     }
 
     fn released(&self, key: u64) {
-        // Other threads go on meanwhile.
+        // Other threads continue in the meantime.
         std::thread::yield_now();
         self.0.0.lock().unwrap().remove(&key);
     }
@@ -198,7 +198,7 @@ impl Recorder for CountsKeys {
     fn frame_ended(&self, _: u64) {}
 }
 
-/// A thread creates and drops textures, and another one ends frames, and so gives them back.
+/// A thread creates and drops textures, and another one ends frames, which releases them.
 #[test]
 fn a_key_is_of_one_place_at_a_time() {
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
@@ -221,7 +221,7 @@ fn a_key_is_of_one_place_at_a_time() {
     assert_eq!(*keys.1.lock().unwrap(), 0, "places had the key of another one");
 }
 
-/// Several structures share a buffer, and are places by themselves.
+/// Several structures share a buffer, and each has its own place.
 #[test]
 fn structures_in_one_buffer_have_keys_of_their_own() {
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
@@ -236,7 +236,7 @@ fn structures_in_one_buffer_have_keys_of_their_own() {
     assert_eq!(keys.0.lock().unwrap().len(), 0, "all were given back");
 }
 
-/// Small buffers of the CPU lie in blocks that number their ranges each by itself.
+/// Small CPU-visible buffers are in blocks that number their ranges independently.
 #[test]
 fn ranges_of_several_blocks_have_keys_of_their_own() {
     let uploads = UploadConfig { suballocator: UploadSuballocator::Buddy, ..UploadConfig::default() };

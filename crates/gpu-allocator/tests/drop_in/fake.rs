@@ -1,6 +1,6 @@
-//! A Vulkan driver that has tables and counts, behind real `ash` objects: no loader, no GPU.
+//! A simulated Vulkan driver with tables and counters behind real `ash` objects: without a loader or a GPU.
 //!
-//! The driver is the test's thread's own.
+//! Each test's thread has its own driver.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ impl Driver {
         }
     }
 
-    /// Bytes taken of a heap.
+    /// Used bytes of a heap.
     pub(crate) fn taken(&self, heap: u32) -> u64 {
         let is_there = |memory: &&Memory| self.types[memory.kind as usize].1 == heap;
         self.live.values().filter(is_there).map(|memory| memory.size).sum()
@@ -102,7 +102,7 @@ thread_local! {
     static DRIVER: RefCell<Driver> = RefCell::new(Driver::discrete(1 << 30, 1 << 30));
 }
 
-/// Looks at the driver, or changes it.
+/// Reads or changes the driver.
 pub(crate) fn with<R>(look: impl FnOnce(&mut Driver) -> R) -> R {
     DRIVER.with(|driver| look(&mut driver.borrow_mut()))
 }

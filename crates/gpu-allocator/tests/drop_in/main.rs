@@ -55,7 +55,7 @@ macro_rules! program {
                 }
             }
 
-            /// Creates `count` buffers of `size` bytes for the GPU alone, or returns the first error.
+            /// Creates `count` GPU-only buffers of `size` bytes, or returns the first error.
             pub(crate) fn scene(
                 allocator: &mut Allocator,
                 count: u64,

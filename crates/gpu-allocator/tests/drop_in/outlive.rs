@@ -58,7 +58,7 @@ fn what_was_dropped_before_keeps_nothing() {
     }
 }
 
-/// A thread reads and writes while the allocator goes.
+/// A thread reads and writes while the allocator is dropped.
 #[test]
 fn slices_may_be_with_another_thread() {
     let mut allocator = allocator(small_card(), AllocationSizes::default());

@@ -1,4 +1,4 @@
-//! The tables of cards that other programs use, too.
+//! Memory tables of cards whose memory other programs use, too.
 
 use ash::vk::{self, MemoryPropertyFlags as Flags};
 use gpu_allocator::{AllocationSizes, MemoryLocation};
@@ -32,8 +32,8 @@ fn is_local(found: &gpu_allocator::vulkan::Allocation) -> bool {
     found.memory_properties().contains(LOCAL)
 }
 
-/// Another program has most of the card: the system grants little. Render targets and sampled textures are
-/// placed in the card's memory while the driver allows it; of staging buffers none goes anywhere else.
+/// Another program uses most of the card, so the budget is small. Render targets and sampled textures are
+/// placed in the card's memory while the driver allows it; staging buffers stay in their preferred memory.
 #[test]
 fn pressure_of_others_moves_nothing_out_of_the_card() {
     for (name, mut card) in cards() {
@@ -57,7 +57,7 @@ fn pressure_of_others_moves_nothing_out_of_the_card() {
     }
 }
 
-/// A card that is full refuses: later ones are placed elsewhere, and counted.
+/// A full card refuses: later resources are placed elsewhere, and counted.
 #[test]
 fn what_is_refused_is_counted() {
     for (name, card) in cards() {

@@ -1,4 +1,4 @@
-//! Scenes that need more than there is of one thing.
+//! Scenes that exceed one limit.
 
 use crate::fake::{Driver, with};
 use crate::{MIB, ours, theirs};
@@ -66,7 +66,7 @@ fn what_the_os_does_not_grant_stays_in_the_card() {
     drop(found);
 }
 
-/// On an instance of Vulkan 1.0 the budget reads 0. Blocks come and go as if the driver offered no budget.
+/// On an instance of Vulkan 1.0 the budget reads 0. Blocks are created and freed as without a budget.
 #[test]
 fn a_budget_of_zero_is_unknown() {
     let lives = |budget: Option<Vec<u64>>| {
@@ -85,7 +85,7 @@ fn a_budget_of_zero_is_unknown() {
     assert_eq!(lives(Some(vec![0, 0, 0])), lives(None));
 }
 
-/// Over budget everywhere, but there is memory: paging is better than giving up.
+/// All budgets are exceeded, but memory is left: paging is better than an error.
 #[test]
 fn a_budget_is_no_limit() {
     let mut card = Driver::discrete(1 << 30, 1 << 30);

@@ -15,7 +15,7 @@ use crate::{MIB, ours};
 
 /// The output of a frame.
 struct Frame {
-    /// Texts, with where they are.
+    /// Texts and their positions.
     texts: Vec<(String, Pos2)>,
     /// Filled rectangles.
     rects: Vec<(Rect, Color32)>,
@@ -50,7 +50,7 @@ impl Frame {
     }
 }
 
-/// A window of a program that draws.
+/// A window of a program that draws the visualizer.
 struct Screen {
     context: Context,
     time: f64,
@@ -129,7 +129,7 @@ fn the_breakdown_lists_what_lives() {
     assert!(frame.says("Total: 0.00 B") && !frame.says("rock"));
 }
 
-/// Through all that is to unfold, to the map of a block; then everything is freed and the block given back.
+/// Unfolds everything down to the map of a block; then everything is freed and the block is released.
 #[test]
 fn the_map_of_a_block_has_the_areas_of_what_lives() {
     let colors = ColorScheme {
@@ -192,7 +192,7 @@ fn colors_are_those_of_the_original() {
     );
 }
 
-/// The same lines with both crates, as a program has them.
+/// The same lines of a program with both crates.
 macro_rules! all_windows {
     ($name:ident, $krate:ident) => {
         #[test]

@@ -1,4 +1,4 @@
-//! Faults found by a reviewer who tried to break the panel.
+//! Errors found by a reviewer who tried to break the panel.
 
 use egui::{CentralPanel, Context, RawInput, Rect, ScrollArea};
 use tenure_core::device::{Format, Usage};
@@ -97,7 +97,7 @@ fn descriptions_leave_room_for_the_map() {
     drop(granite);
 }
 
-/// Programs without frames have a past, too.
+/// Programs without frames have a history, too.
 #[test]
 fn submissions_without_frames_are_in_the_chart() {
     let gpu = manager();
@@ -111,7 +111,7 @@ fn submissions_without_frames_are_in_the_chart() {
     assert!(text.matches("Sample {").count() >= 20);
 }
 
-/// Thousands of things that views keep are named by the first ones.
+/// Of thousands of resources that views keep, only the first are named.
 #[test]
 fn what_views_keep_is_listed_in_part() {
     let gpu = manager();
@@ -129,7 +129,7 @@ fn what_views_keep_is_listed_in_part() {
     drop(views);
 }
 
-/// Managers that take turns at one address, as after a lost device, are told apart: ids begin anew with each.
+/// Successive managers at one address, as after a lost device, are distinguished: the ids of each begin anew.
 #[test]
 fn a_new_manager_at_the_same_address_is_another_one() {
     type Shown = Harness<'static, (MemoryPanel, Option<Manager>)>;

@@ -37,7 +37,7 @@ fn pixels_of_a_map_are_as_many_as_bytes() {
     drop(live);
 }
 
-/// While nothing changes the chart is a rectangle: of each layer as many pixels as bytes.
+/// While nothing changes the chart is a rectangle: the pixels of each layer are proportional to its bytes.
 #[test]
 fn pixels_of_a_chart_are_as_many_as_bytes() {
     let gpu = manager();

@@ -60,7 +60,7 @@ pub(crate) fn program(gpu: &Manager, size: [f32; 2], theme: egui::Theme) -> Prog
     program
 }
 
-/// Time passes, so that the panel looks again.
+/// Lets time pass, so that the panel updates.
 pub(crate) fn look(program: &mut Program) {
     // Each step is a quarter of a second.
     program.run_steps(5);
@@ -72,7 +72,7 @@ pub(crate) fn click(program: &mut Program, text: &str) {
     program.run_steps(4);
 }
 
-/// Some text on the panel contains this.
+/// Whether some text on the panel contains this.
 pub(crate) fn says(program: &Program, text: &str) -> bool {
     program.query_all_by_label_contains(text).next().is_some()
 }

@@ -128,8 +128,8 @@ fn what_is_newer_than_the_mark_is_shown_alone() {
     drop((old, new));
 }
 
-/// Objects are told apart by themselves: within a frame, in programs that have none, and if they are alike in all that
-/// the panel shows.
+/// Objects are distinguished by identity: within a frame, in programs without frames, and if the panel shows
+/// the same of them.
 #[test]
 fn what_came_since_the_mark_is_new_in_programs_without_frames() {
     let gpu = manager();
@@ -254,7 +254,7 @@ fn a_panel_of_another_manager_begins_anew() {
     drop(stone);
 }
 
-/// In a window, which can be closed; frames are taken down meanwhile.
+/// In a window that can be closed; frames are recorded in the meantime.
 #[test]
 fn a_window_is_closed_by_its_user() {
     let gpu = manager();

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tungstenite::{Message, WebSocket};
 
-/// How long Chromium may take for one answer.
+/// The timeout of an answer by Chromium.
 const ANSWER_TIME: Duration = Duration::from_secs(120);
 
 /// A running Chromium, which ends with this.
@@ -69,7 +69,7 @@ impl Drop for Chromium {
     }
 }
 
-/// An open page, and the Chromium that it is in.
+/// An open page and its Chromium.
 pub(crate) struct Page {
     socket: WebSocket<TcpStream>,
     session: Value,

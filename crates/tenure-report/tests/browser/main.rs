@@ -62,7 +62,7 @@ fn keep(page: &mut Page, name: &str) {
     }
 }
 
-/// A small program with names that want to do harm, in the browser.
+/// A small program with malicious names, in the browser.
 struct Small {
     run: program::Run,
     page: Page,
@@ -307,7 +307,7 @@ fn places_are_not_objects() {
         let caption = text_of(&mut page, "#largest caption");
         assert!(caption.contains(&format!(" of {} objects", objects.len())), "frame {frame}: {caption}");
     }
-    // A place that something has left, while its bytes wait.
+    // The old place of a moved object, while its bytes wait.
     let kept = page.eval(
         "(() => {
             const o = app.history.objects;

@@ -87,7 +87,8 @@ fn texture(gpu: &Gpu<sim::Device>, size: u64, (name, tag): (String, String)) -> 
     Object::Texture(texture)
 }
 
-/// A run whose buffers move, and where the report has each of them at the end of each frame, by name: pool, block and byte.
+/// A run with moving buffers, and the place of each in the report at the end of each frame, by name: pool,
+/// block and byte.
 pub(crate) struct Moves {
     pub(crate) run: Run,
     pub(crate) places: Vec<BTreeMap<String, (usize, usize, u64)>>,
@@ -107,7 +108,7 @@ pub(crate) fn movable(seed: u64, frame_count: u64) -> Moves {
     let budget = CompactionBudget { bytes: 1 << 20, moves: 8, pieces: 100 };
     for frame in 0..frame_count {
         let begun = gpu.begin_frame().unwrap();
-        // A level is loaded, and most of it goes.
+        // A level is loaded, and most of it is dropped.
         let created = if frame % 20 == 0 { 40 } else { 2 };
         for _ in 0..created {
             let desc = BufferDesc::new(5000 + random.below(85_000), Usage::VERTEX).movable();

@@ -5,7 +5,7 @@ use proptest::test_runner::Config;
 
 use crate::model::one_range::Op;
 
-/// Operations of a case at most; half as many on average.
+/// The maximum number of operations of a case; the average is half of it.
 const OPS: usize = 8_000;
 /// Cases of a test: a million operations.
 const CASES: u32 = 260;

@@ -108,7 +108,7 @@ impl Declared {
         (graph, passes, buffers)
     }
 
-    /// The pairs of passes of which the first must end before the second begins.
+    /// Pairs of passes: the first must end before the second begins.
     pub(crate) fn order(&self) -> Vec<Vec<bool>> {
         let mut order = vec![vec![false; self.passes.len()]; self.passes.len()];
         for (b, later) in self.passes.iter().enumerate() {

@@ -17,7 +17,7 @@ pub(crate) enum Op {
     AddBlock {
         capacity: u64,
     },
-    /// Removes the block with this number, whether or not there is one and it is empty.
+    /// Removes the block with this number, even if it does not exist or is not empty.
     RemoveBlock {
         id: u8,
     },
@@ -76,7 +76,7 @@ pub(crate) trait BlockRules {
     fn must_serve(&self, one: &Self::One, live: &Ranges, size: u64, align: u64) -> bool;
 }
 
-/// Blocks at most.
+/// The maximum number of blocks.
 const MAX_BLOCKS: usize = 40;
 const VALIDATE_EVERY: usize = 512;
 
@@ -122,7 +122,7 @@ pub(crate) fn play_long<R: BlockRules>(
     player.results
 }
 
-/// All that an allocation takes.
+/// All arguments of an allocation.
 fn live(allocation: BlockAllocation) -> Live {
     let BlockAllocation { offset, size, padding, handle, .. } = allocation;
     Live { offset: offset - padding, size: size + padding, handle }
@@ -211,7 +211,7 @@ impl<R: BlockRules> Player<'_, R> {
     }
 
     fn remove_block(&mut self, index: usize) {
-        // The only way to name a block that is not there is to have known one that was.
+        // Blocks that do not exist can only be named by numbers of removed ones.
         let Some(id) = self.allocator.blocks().find(|id| id.index() == index) else {
             return;
         };
@@ -346,7 +346,7 @@ impl<R: BlockRules> Player<'_, R> {
         }
     }
 
-    /// Each hole of the block becomes an allocation, and no other does, however many pieces are looked at in a call.
+    /// Exactly the holes of the block become allocations, for any number of pieces per call.
     fn fill(&mut self, id: BlockId) {
         let holes: Vec<_> = self.allocator.holes_in(id).collect();
         let before: Vec<_> = self.allocator.allocations_in(id).collect();
@@ -445,7 +445,7 @@ impl<R: BlockRules> Player<'_, R> {
 
     /// Checks which block stays when all are empty: the youngest within the idle frames.
     fn check_kept(&self, kept: &[usize]) {
-        // How many frames ago it ran empty.
+        // The number of frames since it ran empty.
         let idle = |block: &Block<R::One>| if block.fresh { 0 } else { block.idle + 1 };
         let youngest = self.present().map(idle).min().unwrap_or(0);
         if youngest <= DEFAULT_IDLE_FRAMES {

@@ -37,10 +37,10 @@ pub(crate) trait Rules {
 
     fn make(&self) -> Self::Allocator;
 
-    /// Bytes that are managed.
+    /// The managed bytes.
     fn capacity(&self) -> u64;
 
-    /// The bytes that a request may take: the least and the most.
+    /// The minimum and maximum bytes of an allocation for a request.
     fn reserved(&self, size: u64, align: u64) -> (u64, u64);
 
     /// Whether a request must succeed.
@@ -54,19 +54,19 @@ pub(crate) trait Rules {
         live.largest_hole()
     }
 
-    /// Whether free ranges side by side are one.
+    /// Whether adjacent free ranges are merged.
     fn merges(&self) -> bool {
         true
     }
 
-    /// How much less than `largest_free` its floor may be.
+    /// The maximum difference between `largest_free` and its lower bound.
     fn floor_slack(&self, largest_free: u64) -> u64;
 
     /// Anything else.
     fn check(&self, _allocator: &Self::Allocator, _live: &Ranges) {}
 }
 
-/// How often everything is walked, in operations.
+/// The number of operations between two complete walks.
 const VALIDATE_EVERY: usize = 512;
 
 /// Plays the operations, checks each, and returns the results of the allocations.
@@ -87,7 +87,7 @@ pub(crate) fn play_long<R: Rules>(rules: &R, ops: &[Op], every: usize) -> Vec<Op
     player.results
 }
 
-/// All that an allocation takes.
+/// All arguments of an allocation.
 fn live(allocation: Allocation) -> Live {
     let Allocation { offset, size, padding, handle } = allocation;
     Live { offset: offset - padding, size: size + padding, handle }
@@ -151,7 +151,7 @@ impl<'a, R: Rules> Player<'a, R> {
         }
     }
 
-    /// Each hole becomes an allocation, and no other does, however many pieces are looked at in a call.
+    /// Exactly the holes become allocations, for any number of pieces per call.
     fn fill(&mut self) {
         let holes: Vec<_> = self.allocator.holes().collect();
         let before: Vec<_> = self.allocator.allocations().collect();
@@ -249,7 +249,7 @@ impl<'a, R: Rules> Player<'a, R> {
         }
     }
 
-    /// Frees everything, from the middle outwards, which must leave the range as it began.
+    /// Frees everything, from the middle outwards, which must restore the initial range.
     fn free_all(&mut self) {
         while self.live.len() > 0 {
             self.free(self.live.len() / 2);

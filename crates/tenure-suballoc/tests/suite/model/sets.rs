@@ -25,7 +25,7 @@ impl BlockRules for OneSetOfLists {
     }
 
     fn must_serve(&self, one: &GeneralRules, live: &Ranges, size: u64, align: u64) -> bool {
-        // Of several empty blocks only the last is sure to be looked at.
+        // Of several empty blocks only the last is always considered.
         live.len() > 0 && one.must_serve(live, size, align)
     }
 }
