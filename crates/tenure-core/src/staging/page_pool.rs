@@ -91,7 +91,8 @@ impl<D: Device> PagePool<D> {
         }
     }
 
-    /// Frees the pages that no recording has taken for the configured number of frames. Cost: O(freed pages + pages filled
+    /// Frees the pages that no recording has taken for the configured number of frames, except one free page of each thread that
+    /// fills pages. Cost: O(freed pages + pages filled
     /// since the last call).
     pub(crate) fn end_frame(&self, context: &Context<D>) {
         let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
@@ -185,12 +186,16 @@ impl<D: Device> ThreadPages<D> {
         }
     }
 
-    /// Removes the pages that no recording has held since the frame `oldest`.
+    /// Removes the pages that no recording has held since the frame `oldest`, except one free page while others are begun.
     pub(super) fn end_frame(&mut self, oldest: u64, context: &Context<D>, gone: &mut Gone<D>) {
         self.find_free(context);
         let begun = self.begun.partition_point(|begun| begun.frame < oldest);
         gone.begun.extend(self.begun.drain(..begun).map(|begun| *begun.what));
-        let free = self.free.partition_point(|free| free.frame < oldest);
+        // A thread that fills pages keeps one free page: if it fills a page in more frames than idle pages are kept, each would
+        // be allocated anew.
+        let spare = usize::from(!self.begun.is_empty());
+        let free =
+            self.free.partition_point(|free| free.frame < oldest).min(self.free.len().saturating_sub(spare));
         gone.filled.extend(self.free.drain(..free).map(|free| *free.what));
         while self.pending.front().is_some_and(|pending| pending.frame < oldest)
             && let Some(pending) = self.pending.pop_front()
