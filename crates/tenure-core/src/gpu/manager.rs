@@ -454,9 +454,10 @@ impl<D: Device> Gpu<D> {
     }
 
     /// Submits the pending uploads, queries the progress of the GPU and releases everything it has finished with. The end of a
-    /// frame does this; call it in programs without frames. There, each purge after a submission counts as a frame for the
-    /// lifetime of transient resources, and each purge counts as one for the age of a budget query. Empty memory blocks and
-    /// pages do not age there: [`trim`](Self::trim) releases them.
+    /// frame does this; call it in programs without frames, where otherwise every 16th submission of a queue and full memory
+    /// blocks release objects, except the [deferred](Self::defer) ones. There, each purge after a submission counts as a frame
+    /// for the lifetime of transient resources, and each purge counts as one for the age of a budget query. Empty memory blocks
+    /// and pages do not age there: [`trim`](Self::trim) releases them.
     ///
     /// Pending uploads count as an open recording, and would hold back everything dropped since.
     ///

@@ -19,8 +19,8 @@ const MINUTES: &str = "3";
 
 /// Minutes for which they must find nothing where none is broken.
 const CONTROL_MINUTES: &str = "0.2";
-/// Each seed has a steady program.
-const STEADY: [&str; 2] = ["--steady-each", "1"];
+/// Each seed has a steady program, long enough for a slow growth to exceed what settles.
+const STEADY: [&str; 4] = ["--steady-each", "1", "--rounds", "600"];
 /// The exit statuses by which they say that they found something: a failure, and a program that hangs.
 const FOUND: [i32; 2] = [1, 3];
 
