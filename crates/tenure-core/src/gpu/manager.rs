@@ -12,6 +12,7 @@ use crate::device::{Device, State};
 use crate::duration::{milliseconds, nanoseconds};
 use crate::record::Recorder;
 use crate::resource::ReadbackTexture;
+use crate::service::Service as _;
 use crate::stats::{PoolReport, StatsSources};
 use crate::time::{BackPressure, SyncPoint};
 use crate::{
@@ -475,7 +476,7 @@ impl<D: Device> Gpu<D> {
         self.shared.services.transients.end_purge();
         let is_frame = self.shared.context.current_frame() == 0;
         if is_frame {
-            self.shared.services.queries.end_frame();
+            self.shared.services.queries.end_frame(&self.shared.context);
             self.shared.context.pools.objects.end_purge(self.shared.context.device());
         }
         let pressure = || if is_frame { self.watch_pressure() } else { Panicked::none() };

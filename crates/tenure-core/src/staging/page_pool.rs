@@ -9,6 +9,7 @@ use super::page::Uses;
 use super::{Page, Pages};
 use crate::context::Context;
 use crate::device::Device;
+use crate::service::Service;
 use crate::time::SyncPoint;
 
 /// Threads are distinguished by their number modulo this.
@@ -90,11 +91,12 @@ impl<D: Device> PagePool<D> {
             self.release_all(context);
         }
     }
+}
 
+impl<D: Device> Service<D> for PagePool<D> {
     /// Frees the pages that no recording has taken for the configured number of frames, except one free page of each thread that
-    /// fills pages. Cost: O(freed pages + pages filled
-    /// since the last call).
-    pub(crate) fn end_frame(&self, context: &Context<D>) {
+    /// fills pages. Cost: O(freed pages + pages filled since the last call).
+    fn end_frame(&self, context: &Context<D>) {
         let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
         let mut gone = Gone::new();
         for number in self.stocked() {
@@ -108,14 +110,14 @@ impl<D: Device> PagePool<D> {
     }
 
     /// Frees the full pages that are not in use.
-    pub(crate) fn release_free(&self, context: &Context<D>) {
+    fn release_free(&self, context: &Context<D>) {
         let mut gone = Gone::new();
         self.stocked().for_each(|number| self.threads[number].0.lock().clear_free(context, &mut gone));
         gone.release(context);
     }
 
     /// Frees all pages.
-    pub(crate) fn release_all(&self, context: &Context<D>) {
+    fn release_all(&self, context: &Context<D>) {
         let mut gone = Gone::new();
         self.stocked().for_each(|number| self.threads[number].0.lock().clear(&mut gone));
         gone.release(context);
